@@ -50,6 +50,7 @@ LEDGERS = [
 ]
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("loss", LEDGERS)
 @pytest.mark.parametrize("delta", [1e-3, 1e-9])
 def test_intervals_from_different_abscissae_meet(loss: PrivacyLoss, delta: float) -> None:

@@ -158,6 +158,7 @@ def test_an_old_store_whose_names_are_fit_goes_on(tmp_path: Path, monkeypatch: p
         assert connection.execute("SELECT version FROM store").fetchone() == (8,)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("names", "name"), [(["7", 7], 7), (["ann", "ann "], "ann"), (["e\u0301", "é"], "é"), (["7"], 7)]
 )

@@ -294,6 +294,7 @@ def test_lanes_do_not_depend_on_each_other(name: str) -> None:
     np.testing.assert_array_equal(few.regret, many.regret[:, :64])
 
 
+@pytest.mark.slow_cells("dp-bandit-shuffle")
 @pytest.mark.few(3)
 @pytest.mark.parametrize("name", CASES)
 def test_a_run_that_was_saved_at_an_epoch_s_end_is_the_run_that_never_stopped(

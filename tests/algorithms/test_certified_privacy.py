@@ -167,7 +167,9 @@ def test_the_loss_of_gaussian_noise_is_normal_with_the_calibrated_mean(name, eps
     assert GaussianProfile(narrower).delta(epsilon) < DELTA < GaussianProfile(wider).delta(epsilon)
 
 
-@pytest.mark.slow_cells("dp-bandit-shuffle-2.0-1", "cascade-ucb-batch-shuffle-2.0-3")
+@pytest.mark.slow_cells(
+    "dp-bandit-shuffle-2.0-1", "cascade-ucb-batch-shuffle-2.0-3", "cascade-ucb-batch-shuffle-0.3-3"
+)
 @pytest.mark.few(4)
 @pytest.mark.parametrize("size", [1, 3])
 @pytest.mark.parametrize("epsilon", [0.3, 2.0])

@@ -68,7 +68,7 @@ def test_extreme_privacy_parameters_still_play(name, epsilon):
     assert len(list(play_fresh(learner, problem, gate, LaneStreams(1, 64, key=(2,)), 40))) == 40
 
 
-@pytest.mark.few(14)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("name", learners)
 def test_one_lane_under_an_accountant_plays_as_in_simulation(name):
     """One lane, 20 rounds: actions have shape (1, size), and any outcome outside [0, 1] is refused."""

@@ -108,6 +108,7 @@ def test_what_cannot_be_simulated_is_refused(setting, value):
         simulate(learners["cucb"].build(problem, epsilon=1, horizon=10), problem, **settings)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("name", learners)
 def test_one_round_can_be_simulated(name):
     problem = problem_for(name)

@@ -342,6 +342,7 @@ def test_epsilon_property_reads_the_profile(mechanism: Mechanism) -> None:
     assert mechanism.epsilon == mechanism.profile().epsilon(mechanism.nominal_delta)
 
 
+@pytest.mark.few(4)
 @every
 def test_a_smaller_movement_costs_no_more_and_none_costs_nothing(mechanism: Mechanism) -> None:
     full = mechanism.profile()

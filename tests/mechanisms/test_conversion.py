@@ -51,6 +51,7 @@ CLOSED = [
 ]
 
 
+@pytest.mark.slow_cells("base3-twice3")
 @pytest.mark.parametrize(("base", "twice"), CLOSED)
 def test_a_group_of_two_in_closed_form(base: PrivacyProfile, twice: PrivacyProfile) -> None:
     group = convert(joining(base), R)

@@ -225,6 +225,7 @@ def test_an_epsilon_next_to_0_is_found() -> None:
     assert profile.delta(profile.epsilon(1e-280)) <= 1e-280
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("mu", [1e-10, 0.5, 7.0])
 def test_delta_within_rounding_of_that_at_0_has_an_epsilon(mu: float) -> None:
     """It is not proved at 0, and no root lies between 0 and where it is."""

@@ -192,6 +192,7 @@ def test_curves_are_symmetric_fall_and_lie_in_their_bounds(profile: PrivacyProfi
         assert profile.delta(0.999 * float(largest)) > 0.0
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("sigma", "rate", "delta", "count"), [(1.0, 0.01, 1e-6, 1), (0.5, 0.3, 1e-3, 50), (2.0, 0.1, 1e-6, 200)]
 )

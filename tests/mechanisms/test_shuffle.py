@@ -143,6 +143,7 @@ def test_scalar_protocol_as_printed(epsilon: float, delta: float, clients: int, 
     assert 0.42 <= protocol.probability <= 0.5
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("epsilon_delta", [(0.5, 1e-3), (1.0, 1e-6), (10.0, 1e-6), (10.0, 0.25)])
 @pytest.mark.parametrize(("size", "clients"), [(1, 100), (20, 10_000), (45, 100)])
 def test_calibration_is_near_the_central_noise(

@@ -84,6 +84,7 @@ def test_state_that_alternates_is_no_global_random_state():
     assert "results are not reproducible" in findings["foreign-randomness"].message
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", ["fixed_seed", "sets_back_its_generator", "one_of_ten_seeds"])
 def test_lanes_that_repeat_from_call_to_call_prove_nothing(name):
     result, findings = checked(name)

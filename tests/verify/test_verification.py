@@ -137,6 +137,7 @@ def test_a_claim_below_the_truth_is_refuted_and_above_it_certified():
     assert looser.verdict == "certified"
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("mechanism", "epsilon", "delta"),
     [

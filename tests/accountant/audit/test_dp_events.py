@@ -85,7 +85,7 @@ EVENTS = [
 ]
 
 
-@pytest.mark.few(9)
+@pytest.mark.few(5)
 @pytest.mark.parametrize("relation", [A, R, Z])
 @pytest.mark.parametrize("event", EVENTS)
 def test_what_dp_accounting_says_of_the_same_event(event, relation):

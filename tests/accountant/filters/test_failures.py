@@ -427,6 +427,7 @@ def test_the_run_that_overspent_is_refused():
         spend(accountant, publish)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("kind", SPLITTING)
 def test_a_saved_ledger_keeps_the_share_and_an_old_one_has_none(kind, tmp_path):
     accountant = Accountant(Budget(5.0, 0.01), composition=kind(failures=0.3), noise=np.random.default_rng(0))

@@ -33,6 +33,7 @@ def plan(scale, count, values=DOMAIN):
     return SymbolicPlan(values, {"one record": (SymbolicStep(SymbolicLaplace(scale), count),)})
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("scale", "count", "claim"),
     [

@@ -195,6 +195,7 @@ RELEASABLE = [
 ]  # fmt: skip
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(("domain", "value", "mechanism"), RELEASABLE, ids=lambda each: str(each)[:40])
 def test_whatever_can_be_released_can_be_reserved_first(
     shared: Client, domain: dict[str, Any], value: Any, mechanism: Any

@@ -100,6 +100,7 @@ def test_noise_is_for_two_different_clicks_whatever_the_length_of_the_list(posit
     assert GaussianProfile(math.sqrt(distance) / sigma).delta(0.5) == pytest.approx(DELTA, rel=1e-9)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("law", [LAPLACE, GAUSSIAN])
 def test_click_estimates_and_the_estimating_equation_are_unbiased(law):
     """Means within 5 s.e. of X_k and of 0, in 8 comparisons: false alarm 5e-6 at most."""

@@ -97,6 +97,7 @@ def without_places(ledger: dict[str, Any]) -> str:
     return json.dumps(ledger, sort_keys=True)
 
 
+@pytest.mark.slow_cells("published/dp-pe-shuffle")
 @pytest.mark.few(3)
 @pytest.mark.parametrize("name", list(linear_learners))
 def test_learners_in_phases_too(name: str, tmp_path: Path) -> None:
@@ -247,6 +248,7 @@ def test_noise_from_elsewhere_is_refused(tmp_path: Path) -> None:
     DurableRun.load(tmp_path / "run", build_least, noise=OpenDPNoise()).close()  # on purpose: allowed
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("kind", [np.random.MT19937, np.random.SFC64, np.random.Philox, np.random.PCG64])
 def test_every_numpy_generator_goes_on(kind: Any, tmp_path: Path) -> None:
     run = DurableRun(build_least, open_accountant(np.random.Generator(kind(5))))

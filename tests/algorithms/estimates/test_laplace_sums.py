@@ -172,6 +172,7 @@ def test_it_rises_with_the_mean_and_falls_with_the_total():
     assert (np.diff(high - low) <= OFF).all()
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("m", [1, 2, 5, 17, MOST])
 def test_what_noises_say_alone(m):
     """-ln P(|L| >= -y), L the difference of two gamma variables; a single noise's is -y."""

@@ -117,6 +117,7 @@ def test_elimination_against_a_literal_transcription(make: type, kind: str) -> N
     assert len(sizes) > 6
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("make", [PE, DPPECentral, DPPELocal, DPPEShuffle], ids=lambda make: make.__name__)
 def test_the_best_action_is_kept(make: type) -> None:
     """Probability of failure at most 1/T in each of 5 runs of each learner, T = 2000."""

@@ -43,6 +43,7 @@ def printed(structure, greedy, records, noise, normals):
     yield mean, effective
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", PROBLEMS)
 @pytest.mark.parametrize("learner", [DPUCBMat, DPTSMat])
 def test_it_plays_as_the_pseudocode(name, learner, recorded_run, greedy_basis):

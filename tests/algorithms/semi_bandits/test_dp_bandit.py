@@ -173,6 +173,7 @@ def test_a_record_pays_epsilon_and_delta_once():
     assert 1 - 1e-8 <= accountant.worst()[1].epsilon <= 1
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("record", [1, 9])
 def test_the_largest_loss_is_epsilon(record):
     """In 2,560 lanes, exactly; the record's batch is released, and its neighbour's differs by one."""

@@ -116,6 +116,7 @@ STRUCTURED = {"sure": True, "together": True} | dict.fromkeys(
 )
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(("kind", "lawful"), STRUCTURED.items())
 def test_semi_bandits_of_a_users_own_are_looked_at(kind, lawful):
     """Outcomes of one round may depend on each other; those of a total's rounds may not."""

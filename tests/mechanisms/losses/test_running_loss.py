@@ -180,6 +180,7 @@ def test_on_an_error_nothing_is_taken() -> None:
             running.epsilon(delta)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("earlier", "profile"),
     [

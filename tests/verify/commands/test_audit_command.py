@@ -212,6 +212,7 @@ def test_calibrate_prints_and_says_json(run, file):
     assert result["parameters"]["1: laplace scale=20"]["scale"] == pytest.approx(20 * result["factor"])
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("neighbours", ["replace one", "add or remove one", "zero out"])
 def test_what_is_said_first_names_the_relation(run, file, neighbours):
     path = file(f'neighbours = "{neighbours}"\n{TABLE}')

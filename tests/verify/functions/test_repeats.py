@@ -53,7 +53,7 @@ PARTLY = {
 }
 
 
-@pytest.mark.few(5)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", INDEPENDENT)
 def test_independent_lanes_pass(name):
     """Exact tests at a level of 1e-10."""
@@ -66,6 +66,7 @@ def test_a_fixed_seed_is_found(name):
     assert repeated_share(calls_of(FIXED[name])) == 1.0
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", PARTLY)
 def test_partial_repeats_are_found(name):
     assert repeated_share(calls_of(PARTLY[name])) > 0.25

@@ -90,6 +90,7 @@ def test_the_infimum_is_rigorous_and_sharp(
     assert inversion.delta_lower(k, n, h, n, epsilon, error) <= (p - math.exp(epsilon) * q).min() + 1e-12
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("weight", [0.1, 0.5, 0.9])
 @pytest.mark.parametrize(("k", "h", "n"), [(3, 1, 50), (500, 40, 1000), (30_000, 25_000, 10**6)])
 def test_every_step_of_the_staircase_lies_outside_the_region(k: int, h: int, n: int, weight: float) -> None:
