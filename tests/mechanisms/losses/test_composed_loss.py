@@ -538,7 +538,7 @@ def test_next_to_no_noise_on_a_sample_costs_what_taking_part_does(
     assert found.lower <= leak * (1.0 + 1e-12)
     assert leak * (1.0 - 1e-12) <= found.upper <= leak * (1.0 + 1e-9)
     # Less noise costs no less.
-    assert three(sigma).epsilon(1e-5).upper >= three(0.125).epsilon(1e-5).lower > 20.0
+    assert three(sigma).epsilon(1e-5).upper >= three(0.05).epsilon(1e-5).lower > 20.0
 
 
 def test_pure_losses_beyond_floats_do_not_blur_an_infinite_loss() -> None:
