@@ -242,6 +242,6 @@ class AccountantMachine(RuleBasedStateMachine):
 
 
 AccountantMachine.TestCase.settings = settings(
-    max_examples=40, stateful_step_count=30, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    max_examples=20, stateful_step_count=30, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
 test_accountant_against_the_oracle = AccountantMachine.TestCase

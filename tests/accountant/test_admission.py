@@ -69,6 +69,7 @@ LEARNERS = {
 }
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", LEARNERS)
 def test_users_who_come_back_stop_nobody_else(name: str) -> None:
     """As long as a budget allows one visit, each first visit is taken and each further one refused by name."""

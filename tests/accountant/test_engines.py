@@ -50,6 +50,7 @@ LEDGERS = [
 ]
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("loss", LEDGERS)
 @pytest.mark.parametrize("delta", [1e-3, 1e-9])
 def test_intervals_from_different_abscissae_meet(loss: PrivacyLoss, delta: float) -> None:
@@ -80,7 +81,7 @@ def test_trapezoid_sum_is_the_alias_sum(mu: float, s: float, period: float, epsi
     assert total >= profile.delta(epsilon)
 
 
-@law
+@settings(max_examples=10, deadline=None)
 @given(st.integers(1, 8), st.floats(0.2, 2.0), st.floats(0.05, 0.95), st.floats(1e-4, 0.3))
 def test_phantom_gaussian_sandwiches_atoms(count: int, e: float, share: float, mu: float) -> None:
     """Theorem 4 with a visible phantom: the exact value of randomized responses lies inside."""
@@ -195,7 +196,7 @@ CURVES = [
 ]
 
 
-@pytest.mark.few(8)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("profile", CURVES, ids=lambda profile: type(profile).__name__)
 @pytest.mark.parametrize("step", [Fraction(1, 7), Fraction(1, 100)])
 def test_grid_losses_lie_on_both_sides_of_the_curve(profile: PrivacyProfile, step: Fraction) -> None:
@@ -228,6 +229,7 @@ def curve_of_two(q: float, sigma: float, epsilon: float) -> float:
     return float(np.sum(density * ratio * one.delta(epsilon - np.log(ratio))))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("q", "sigma", "delta"), [(3.4e-4, 0.38, 4.6e-7), (1e-3, 0.5, 1e-8), (1e-4, 0.3, 1e-6)]
 )
@@ -239,6 +241,7 @@ def test_a_few_sampled_gaussians_of_little_noise(q: float, sigma: float, delta: 
     assert found.width <= 1e-3 * found.upper
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     "parts",
     [
@@ -308,6 +311,7 @@ def test_inversion_proves_both_ends(delta: float, start: float) -> None:
 # Compositions that once broke an engine: every one is answered, and the interval holds what is known.
 
 
+@pytest.mark.slow
 def test_a_law_with_all_its_mass_at_zero_has_no_lattice_of_its_own() -> None:
     answer = compose([(ApproximateProfile(Fraction(0), 1e-8), 3)]).product_epsilon(1e-6)
     assert answer.lower == answer.upper == 0.0
@@ -324,6 +328,7 @@ def test_a_billion_releases_need_little_memory() -> None:
     assert answer.upper == pytest.approx(GaussianProfile(math.sqrt(1e-3)).epsilon(1e-6), rel=1e-2)
 
 
+@pytest.mark.slow
 def test_far_from_the_saddle_nothing_overflows() -> None:
     loss = compose(
         [
@@ -339,6 +344,7 @@ def test_delta_below_the_largest_loss_is_positive() -> None:
     assert compose([(GaussianProfile(1.0), 3)]).delta(335.0).upper > 0.0
 
 
+@pytest.mark.slow_cells("profile2-2-1e-30")
 @pytest.mark.parametrize(
     ("profile", "count", "delta"),
     [

@@ -81,6 +81,7 @@ def spend_all(composition, mechanism, budget=None, noise=0):
 # --- against the exact loss of what was released -------------------------------------------------
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("mechanism", MECHANISMS, ids=repr)
 @pytest.mark.parametrize("composition", FILTERS, ids=lambda c: f"{c.name} {len(getattr(c, 'orders', ()))}")
 def test_the_exact_loss_of_everything_released_is_within_the_budget(composition, mechanism):
@@ -185,6 +186,7 @@ def test_an_infinite_loss_of_small_probability_is_paid_from_delta():
 # --- conversions ---------------------------------------------------------------------------------
 
 
+@settings(max_examples=12)
 @given(st.floats(1e-6, 50.0), st.floats(1e-12, 0.5))
 def test_zcdp_conversions_are_inverse_and_agree_with_the_profile(rho, delta):
     epsilon = epsilon_of_rho(rho, delta)
@@ -221,6 +223,7 @@ def test_renyi_conversions_are_on_the_safe_side_of_40_digits(s, size, delta):
         assert max(0, size - rest) <= epsilon_of(order, size, delta) <= max(0, size - rest) + room
 
 
+@settings(max_examples=12)
 @given(st.floats(0.01, 20.0), st.floats(1e-12, 0.5))
 def test_the_gaussian_limit_is_the_largest(epsilon, delta):
     mu = math.sqrt(square_limit(epsilon, delta))
@@ -238,6 +241,7 @@ def test_gaussian_mu_of_pure_losses_dominates(size, kind):
         assert GaussianProfile(mu * (1 - 1e-6)).delta(0.0) < profile.delta(0.0)  # and no smaller one does
 
 
+@pytest.mark.slow
 @given(st.floats(1e-4, 30.0))
 def test_the_rho_of_laplace_noise_bounds_its_renyi_curve_and_no_smaller_one_does(size):
     profile = LaplaceProfile(size, 1.0)
@@ -248,6 +252,7 @@ def test_the_rho_of_laplace_noise_bounds_its_renyi_curve_and_no_smaller_one_does
     assert profile.rho <= size * size / 2
 
 
+@settings(max_examples=12)
 @given(st.floats(0.01, 20.0), st.floats(1e-12, 0.5), st.sampled_from([1.0, 2**0.5, 3.0, 0.1]))
 def test_one_release_calibrated_for_the_budget_fits_and_no_louder_one(epsilon, delta, l2):
     budget = Budget(epsilon, delta)
@@ -428,6 +433,7 @@ def test_odometers_cover_the_loss_at_a_moment_chosen_by_the_loss():
 # --- saving --------------------------------------------------------------------------------------
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("composition", FILTERS, ids=lambda c: c.name)
 def test_save_and_load_reproduce_every_number(composition, tmp_path):
     accountant = Accountant(Budget(5.0, 1e-6), composition=composition, noise=np.random.default_rng(0))

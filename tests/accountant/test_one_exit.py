@@ -121,6 +121,7 @@ def nested(leaf: Mechanism) -> st.SearchStrategy[Any]:
     )
 
 
+@pytest.mark.few(1)
 @every_exit
 @given(nested(TooQuiet(scale=2.0)))
 @settings(max_examples=25, deadline=None)
@@ -132,6 +133,7 @@ def test_no_exit_lets_a_users_mechanism_out_unsaid(leave: Exit, mechanism: Mecha
     assert "TooQuiet" in str(accountant.summary())
 
 
+@pytest.mark.slow_cells("by_release")
 @every_exit
 @given(nested(OWN))
 @settings(max_examples=25, deadline=None)
@@ -300,6 +302,7 @@ def test_what_is_written_into_a_quotes_mechanism_draws_nothing() -> None:
         assert abs(accountant.reserve(quote).release()[0, 0] - 1.0) > 1e-6
 
 
+@pytest.mark.slow
 def test_so_many_mechanisms_take_no_more_memory() -> None:
     accountant = Accountant(Budget(float("inf")), noise=np.random.default_rng(0))
     value = accountant.private([1.0], SHARE, "ann")

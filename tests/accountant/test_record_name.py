@@ -103,6 +103,7 @@ def test_a_form_is_its_own_and_that_of_all_equivalent_texts(name: int | str) -> 
     assert named(PLAIN.label(name)) == found
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("kind", ["memory", "store", "keyed"])
 @pytest.mark.parametrize(("one", "other"), SAME)
 def test_one_record_has_one_budget(one: Any, other: Any, kind: str, tmp_path: Path) -> None:
@@ -157,6 +158,7 @@ def test_an_old_store_whose_names_are_fit_goes_on(tmp_path: Path, monkeypatch: p
         assert connection.execute("SELECT version FROM store").fetchone() == (8,)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("names", "name"), [(["7", 7], 7), (["ann", "ann "], "ann"), (["e\u0301", "é"], "é"), (["7"], 7)]
 )

@@ -61,6 +61,7 @@ def check_room(accountant, mechanism, record="ann"):
     return room
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("composition", "mechanism", "expected"),
     [
@@ -92,6 +93,7 @@ def test_a_plan_has_room_for_what_it_holds_and_the_record_has_not_used():
         accountant.room(GAUSSIAN, "ann")
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None, derandomize=True)
 @given(
     st.lists(st.sampled_from([NARROW, WIDE, GAUSSIAN]), max_size=6),
@@ -151,6 +153,7 @@ def test_rules_take_room_too_and_of_groups_others_do(lasting, tmp_path):
         accountant.ledger.close()
 
 
+@pytest.mark.slow
 def test_it_is_a_question_and_charges_nothing(tmp_path):
     accountant = gate()
     release(accountant, NARROW)

@@ -33,7 +33,7 @@ def spend(learner, problem, epsilon, rounds=12, budget=None):
     return accountant
 
 
-@pytest.mark.few(51)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("epsilon", EPSILONS)
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("learner", FAMILY)

@@ -185,6 +185,7 @@ def shown(learner: Any) -> np.ndarray:
     return (learner if hasattr(learner, "batches") else learner.estimates).index
 
 
+@pytest.mark.slow_cells("cucb-batch")
 @pytest.mark.few(4)
 @pytest.mark.parametrize("name", BY_EPOCHS)
 def test_an_epoch_begins_with_all_indices_of_its_horizon(name: str, short_epochs: None) -> None:
@@ -221,6 +222,7 @@ def test_without_confidence_levels_only_first_batches_are_of_a_horizon(name: str
 # --- phases, lanes, restarts, tickets ----------------------------------------------------------------
 
 
+@pytest.mark.slow_cells("dp-bandit-gaussian")
 @pytest.mark.few(4)
 @pytest.mark.parametrize("name", PHASED)
 def test_totals_are_single_rounds_and_no_record_pays_twice(name: str, short_epochs: None) -> None:
@@ -283,6 +285,7 @@ def test_an_action_is_held_to_the_end_of_its_epoch_at_most(name: str) -> None:
         np.testing.assert_array_equal(shown(learner)[own], shown(twin)[own])
 
 
+@pytest.mark.slow_cells("cucb-batch")
 @pytest.mark.few(3)
 @pytest.mark.parametrize("name", PHASED)
 def test_lanes_do_not_depend_on_each_other(name: str) -> None:
@@ -291,6 +294,7 @@ def test_lanes_do_not_depend_on_each_other(name: str) -> None:
     np.testing.assert_array_equal(few.regret, many.regret[:, :64])
 
 
+@pytest.mark.slow_cells("dp-bandit-shuffle")
 @pytest.mark.few(3)
 @pytest.mark.parametrize("name", CASES)
 def test_a_run_that_was_saved_at_an_epoch_s_end_is_the_run_that_never_stopped(
@@ -373,6 +377,7 @@ def test_it_is_certified_as_with_a_horizon(name: str) -> None:
 # --- theorems ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("name", BY_EPOCHS)
 def test_the_bound_is_that_for_the_epoch_s_horizon(name: str) -> None:
     bound, anytime = BOUNDS[name], {"anytime": "yes"}

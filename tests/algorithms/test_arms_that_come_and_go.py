@@ -46,6 +46,7 @@ def test_who_can_is_who_says_so() -> None:
     assert not {name for name in CAN if name.startswith("published/")}
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("name", sorted(CAN))
 def test_only_arms_that_are_there_are_played_and_every_record_pays_its_price(name: str) -> None:
     """The accountant's budget is the claim: what cost more would be refused."""

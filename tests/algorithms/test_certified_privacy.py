@@ -64,7 +64,7 @@ def spend(name, problem, epsilon, rounds=15, budget=None):
     return accountant
 
 
-@pytest.mark.few(25)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("epsilon", EPSILONS)
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("name", PURE)
@@ -75,7 +75,7 @@ def test_the_worst_record_pays_epsilon(name, size, epsilon):
     assert Fraction(epsilon) * (1 - Fraction(1, 2**51)) <= worst.epsilon <= Fraction(epsilon)
 
 
-@pytest.mark.few(33)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("epsilon", EPSILONS)
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("name", APPROXIMATE)
@@ -85,7 +85,7 @@ def test_the_worst_record_pays_epsilon_at_delta(name, size, epsilon):
     assert epsilon * (1 - 2e-9) <= worst.epsilon <= Fraction(epsilon)
 
 
-@pytest.mark.few(10)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 17.3])
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("name", SHUFFLED)
@@ -109,6 +109,7 @@ def test_one_release_of_all_coordinates_needs_no_filter(name):
     assert 1.5 * (1 - 1e-9) <= worst.epsilon <= 1.5
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("name", PURE + APPROXIMATE + SHUFFLED)
 def test_a_run_fits_in_a_budget_of_epsilon_and_in_no_smaller_one(name):
     delta, less = DELTA if name in APPROXIMATE + SHUFFLED else 0.0, 0.28 if name in SHUFFLED else 0.299
@@ -140,7 +141,7 @@ def coupled(name, epsilon, record, size=3, rounds=7):
     return gate.loss[0], learner
 
 
-@pytest.mark.few(17)
+@pytest.mark.few(4)
 @pytest.mark.parametrize("record", [1, 4])
 @pytest.mark.parametrize("epsilon", [0.3, 2.0])
 @pytest.mark.parametrize("name", PURE)
@@ -153,6 +154,7 @@ def test_the_largest_loss_is_epsilon(name, epsilon, record):
     assert loss.max() == pytest.approx(epsilon, rel=1e-9)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("size", [1, 3])
 @pytest.mark.parametrize("epsilon", [0.3, 2.0])
 @pytest.mark.parametrize("name", APPROXIMATE)
@@ -165,7 +167,9 @@ def test_the_loss_of_gaussian_noise_is_normal_with_the_calibrated_mean(name, eps
     assert GaussianProfile(narrower).delta(epsilon) < DELTA < GaussianProfile(wider).delta(epsilon)
 
 
-@pytest.mark.slow_cells("dp-bandit-shuffle-2.0-1", "cascade-ucb-batch-shuffle-2.0-3")
+@pytest.mark.slow_cells(
+    "dp-bandit-shuffle-2.0-1", "cascade-ucb-batch-shuffle-2.0-3", "cascade-ucb-batch-shuffle-0.3-3"
+)
 @pytest.mark.few(4)
 @pytest.mark.parametrize("size", [1, 3])
 @pytest.mark.parametrize("epsilon", [0.3, 2.0])

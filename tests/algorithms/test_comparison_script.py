@@ -108,6 +108,7 @@ def test_it_goes_on_from_what_is_stored(script, tmp_path, monkeypatch, capsys):
     assert len(list(tmp_path.rglob("*.block"))) == 1
 
 
+@pytest.mark.slow
 def test_the_script_runs_on_a_movielens_archive(script, tmp_path, monkeypatch, capsys):
     genres = [f"G{number % 20}" for number in range(100)]
     lines = [f"{number}::Film::{genre}" for number, genre in enumerate(genres)]

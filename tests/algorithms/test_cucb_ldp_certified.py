@@ -107,6 +107,7 @@ def literal(learner, structure, records, noise, width):
     yield mean, n
 
 
+@pytest.mark.slow_cells("CUCBLDPBit-top-k")
 @pytest.mark.few(5)
 @pytest.mark.parametrize("name", PROBLEMS)
 @pytest.mark.parametrize("learner", LEARNERS)
@@ -195,7 +196,7 @@ def test_the_bit_has_the_least_index_of_all_local_learners(epsilon):
             assert bit_index(epsilon, 1000, 1, ones, n) < mean + wide
 
 
-@pytest.mark.slow_cells("CUCBLDPBit")
+@pytest.mark.slow_cells("CUCBLDPBit", "CUCBLDPLaplaceOne", "CUCBLDPLaplaceAll")
 @pytest.mark.parametrize("learner", LEARNERS)
 def test_no_confidence_bound_fails(learner):
     """The theorem allows one run in T = 1,000 to fail: of 256 more than 4 with probability 1e-5 (bits: two, 2e-4)."""

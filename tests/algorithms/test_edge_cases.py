@@ -36,7 +36,7 @@ SMALLEST = {
 INSTANCES = [(name, instance) for name, entry in learners.items() for instance in SMALLEST[entry.family]]
 
 
-@pytest.mark.few(41)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("horizon", [1, 2, 33])
 @pytest.mark.parametrize(("name", "instance"), INSTANCES)
 def test_the_smallest_instances(name, instance, horizon):
@@ -68,7 +68,7 @@ def test_extreme_privacy_parameters_still_play(name, epsilon):
     assert len(list(play_fresh(learner, problem, gate, LaneStreams(1, 64, key=(2,)), 40))) == 40
 
 
-@pytest.mark.few(14)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("name", learners)
 def test_one_lane_under_an_accountant_plays_as_in_simulation(name):
     """One lane, 20 rounds: actions have shape (1, size), and any outcome outside [0, 1] is refused."""
@@ -83,6 +83,7 @@ def test_one_lane_under_an_accountant_plays_as_in_simulation(name):
         accountant.private(outside, learner.feedback_domain, 21)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("name", [n for n, e in learners.items() if "matroid" in PLAYS[e.family]])
 def test_a_loop_is_never_played_however_large_its_mean(name):
     problem = SMALLEST["matroid"]["one edge and a self-loop"]

@@ -48,6 +48,7 @@ def test_lookup_reads_one_vector_in_every_lane(case, integers):
     np.testing.assert_array_equal(lookup(vector, index), expected)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("write", [scatter_add, scatter_set])
 @pytest.mark.parametrize("layout", ["contiguous", "fortran", "leading"])
 @given(arrays_and_indices(), st.booleans())

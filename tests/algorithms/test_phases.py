@@ -37,7 +37,7 @@ def test_every_learner_in_batches_holds_its_actions():
     assert sorted(CASES) == PHASED
 
 
-@pytest.mark.slow_cells("dp-bandit", "cascade-ucb-batch-shuffle")
+@pytest.mark.slow_cells("dp-bandit", "cascade-ucb-batch-shuffle", "cucb-batch-least")
 @pytest.mark.few(4)
 @pytest.mark.parametrize("name", CASES)
 def test_phases_have_the_law_of_single_rounds(name):
@@ -59,7 +59,7 @@ def test_phases_have_the_law_of_single_rounds(name):
     assert np.std(kept[-1]) > 0
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", CASES)
 def test_an_action_is_held_for_exactly_as_long_as_single_rounds_repeat_it(name):
     """Round by round, `committed` counts down to 1 while the action stays; then the lane may change."""
@@ -81,7 +81,7 @@ def test_an_action_is_held_for_exactly_as_long_as_single_rounds_repeat_it(name):
         learner.observe(gate.private(feedback, learner.feedback_domain, t))
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", CASES)
 def test_totals_of_records_under_an_accountant_are_single_rounds(name):
     """The same users, one by one and as totals of private values: same releases, every user pays epsilon once."""
@@ -137,7 +137,7 @@ def test_a_total_of_more_rounds_than_committed_is_refused(name):
 
 
 @pytest.mark.slow_cells("cascade-ucb-batch-shuffle")
-@pytest.mark.few(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_lanes_do_not_depend_on_each_other(name):
     problem = CASES[name]
@@ -148,7 +148,7 @@ def test_lanes_do_not_depend_on_each_other(name):
 
 
 @pytest.mark.few(4)
-@pytest.mark.slow_cells("cascade-ucb-batch-shuffle", "dp-best-arm", "dp-bandit-gaussian")
+@pytest.mark.slow_cells("cascade-ucb-batch-shuffle", "dp-best-arm", "dp-bandit-gaussian", "dp-bandit")
 @pytest.mark.parametrize("name", CASES)
 def test_a_billion_rounds_are_played_in_phases(name):
     """Round by round they would take days."""
@@ -160,6 +160,7 @@ def test_a_billion_rounds_are_played_in_phases(name):
     assert second_half < 1e-3 * trace.rounds[-1]
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("horizon", [1, 2, 7])
 @pytest.mark.parametrize("name", CASES)
 def test_the_shortest_runs(name, horizon):
@@ -186,7 +187,7 @@ def test_binomial_draws_of_a_lane_do_not_depend_on_the_other_lanes():
 # --- totals ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.few(27)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("rounds", [0, 1, 7, 1000, 10**9])
 @pytest.mark.parametrize("name", CASES)
 def test_totals_have_the_moments_of_sums_of_rounds(name, rounds):

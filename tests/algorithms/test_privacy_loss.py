@@ -43,6 +43,7 @@ CASES = {
 }
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("record", [1, 4])
 @pytest.mark.parametrize("epsilon", [0.3, 2.0])
 @pytest.mark.parametrize("name", CASES)

@@ -125,7 +125,7 @@ def unfit(gate: Accountant, learner: Any) -> list[tuple[type[ValueError], Any]]:
     ]
 
 
-@pytest.mark.few(14)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("name", learners)
 def test_feedback_from_elsewhere_is_refused_and_changes_nothing(name: str) -> None:
     entry = learners[name]
@@ -175,6 +175,7 @@ def test_what_is_no_structure_or_no_gate_is_refused() -> None:
 # --- users who cannot pay, or come back ---------------------------------------------------------------
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", RETURNING)
 def test_a_user_without_budget_and_one_who_comes_back_change_nothing(name: str) -> None:
     build, structure = RETURNING[name]
@@ -212,6 +213,7 @@ def reports(learner: Any, gate: Any, client: Any) -> Any:
     return gate.private(np.random.default_rng(seed).uniform(-1, 1, (1, domain.size)), domain, client)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("make", LINEAR)
 def test_clients_of_linear_learners_who_cannot_pay_or_come_back_change_nothing(make: Any) -> None:
     def play(disturbed: bool) -> tuple[list[Any], list[Any], Any]:

@@ -174,6 +174,7 @@ CERTIFIED += [
 ]
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("horizon", [1, 2, 3, 100, 1023, 4096, 10**9])
 @pytest.mark.parametrize("name", CERTIFIED)
 def test_learner_and_theorem_have_the_same_exponent(name, horizon):

@@ -184,7 +184,7 @@ def test_a_tree_whose_node_could_not_be_released_is_full_all_the_same(short_epoc
     assert gate.worst()[1].epsilon <= 2.0
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("stop", [3, 4, 19, 20])
 @pytest.mark.parametrize("name", CASES)
 def test_a_run_that_was_saved_at_an_epoch_s_end_is_the_run_that_never_stopped(

@@ -39,6 +39,7 @@ def test_a_run_depends_on_the_seed_and_its_own_number_only(name):
     assert changed or not many.regret.any() or name in NEVER_LEARN
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", ["cucb-ldp1", "cucb-ldp2", "dpts-mat", "cascade-ucb-rr"])
 def test_workers_change_nothing(name):
     done = []
@@ -49,6 +50,7 @@ def test_workers_change_nothing(name):
     assert not multiprocessing.active_children()
 
 
+@pytest.mark.slow
 def test_more_lanes_than_fit_in_one_array_change_nothing():
     wide = trace("cucb-ldp2", 64 * 17)  # 16 blocks at once
     np.testing.assert_array_equal(wide.regret[:, :100], trace("cucb-ldp2", 100).regret)
@@ -56,7 +58,7 @@ def test_more_lanes_than_fit_in_one_array_change_nothing():
     assert (wide.regret[:, -64:] != wide.regret[:, :64]).any()
 
 
-@pytest.mark.few(18)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("name", learners)
 def test_regret_and_reward_add_up(name):
     result = trace(name, 20)
@@ -106,6 +108,7 @@ def test_what_cannot_be_simulated_is_refused(setting, value):
         simulate(learners["cucb"].build(problem, epsilon=1, horizon=10), problem, **settings)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("name", learners)
 def test_one_round_can_be_simulated(name):
     problem = problem_for(name)

@@ -61,6 +61,7 @@ def feedback(learner: Any, problem: Any, gate: Accountant, user: int) -> Any:
     return gate.private(values, learner.feedback_domain, f"user-{user}")
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("name", list(learners))
 @pytest.mark.parametrize("kind", list(STRUCTURES))
 def test_a_structure_that_a_learner_does_not_play_is_refused_by_name(name: str, kind: str) -> None:
@@ -87,6 +88,7 @@ def test_a_structure_that_a_learner_does_not_play_is_refused_by_name(name: str, 
             build()
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("name", list(learners))
 def test_observing_before_acting_spends_nothing(name: str) -> None:
     gate = accountant()
@@ -124,6 +126,7 @@ def test_a_phase_that_is_over_takes_no_more_feedback() -> None:
     learner.observe(gate.private([1.0, 0.0], learner.feedback_domain, "bob"))
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("name", HAVE_HORIZON)
 def test_the_round_after_the_horizon_warns_once(name: str) -> None:
     gate = accountant()

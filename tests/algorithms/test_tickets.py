@@ -103,6 +103,7 @@ def test_who_is_refused_is_not_waited_for() -> None:
             send(learner, "user-0", [1.0, 0.0])
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("name", list(learners))
 def test_every_learner_takes_late_feedback_once(name: str) -> None:
     problem = build_problem(learners[name].default_problem, {})
@@ -246,6 +247,7 @@ def test_a_ticket_of_what_a_backup_has_forgotten_is_of_no_other_action(tmp_path:
         assert not run.learner.tickets
 
 
+@pytest.mark.slow
 def test_tickets_of_many_restarts_stay_open_and_used_ones_are_known(tmp_path: Path) -> None:
     run = DurableRun(batches, accountant())
     first, used = run.learner.issue(), run.learner.issue()
@@ -380,7 +382,7 @@ def interleave(examples: int, steps: int) -> None:
 
 def test_interleavings(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "fsync", lambda descriptor: None)  # what a power cut leaves is tested elsewhere
-    interleave(6, 25)
+    interleave(3, 25)
 
 
 @pytest.mark.slow

@@ -243,6 +243,7 @@ def test_nestings_of_our_own_rest_on_nothing(mechanism: Mechanism) -> None:
     assert copy == mechanism
 
 
+@pytest.mark.slow
 @given(nested(numeric), nested(st.just(QUIET)), st.booleans())
 @settings(max_examples=60, deadline=None)
 def test_nestings_around_a_users_mechanism_assume_what_it_assumes(

@@ -167,7 +167,7 @@ def test_smaller_shifts_of_fewer_coordinates_lose_less() -> None:
                 assert brute_force(trials, (a, b), probability, epsilon) <= corner.delta(epsilon) + 1e-12
 
 
-@pytest.mark.slow_cells("100000000-100-1-0.5", "100000000-100-1-0.4")
+@pytest.mark.slow_cells("100000000-100-1-0.5", "100000000-100-1-0.4", "100000000-10-20-0.4")
 @pytest.mark.parametrize("probability", [0.5, 0.4])
 @pytest.mark.parametrize(("trials", "shift", "coordinates"), [(10**8, 10, 20), (10**8, 100, 1)])
 def test_many_trials_come_to_the_gaussian_mechanism(

@@ -66,6 +66,7 @@ def inversions(count: int, seed: int) -> tuple[list[tuple[PrivacyProfile, float]
     return wrong, widest
 
 
+@pytest.mark.slow
 def test_epsilon_is_guessed_then_verified() -> None:
     with mp.workdps(250):
         wrong, widest = inversions(300, 3)

@@ -257,6 +257,7 @@ def test_refusals(counter: ContinualSum) -> None:
 MANY: list[type[ToeplitzCounter]] = [SquareRootCounter, BufferedCounter, BandedCounter]
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("kind", MANY)
 @pytest.mark.parametrize(
     ("steps", "most", "apart"),

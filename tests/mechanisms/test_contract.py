@@ -190,6 +190,7 @@ def total(case: Case, integrand, crossed: float = 0.0) -> float:  # type: ignore
     return math.fsum((at(points) * weights * half).ravel())
 
 
+@pytest.mark.few(3)
 @cases
 @pytest.mark.parametrize("share", [-1.5, -0.9, -0.25, 0.0, 0.1, 0.5, 0.9, 0.999])
 def test_profile_is_the_hockey_stick_of_log_density(case: Case, share: float) -> None:
@@ -203,6 +204,7 @@ def test_profile_is_the_hockey_stick_of_log_density(case: Case, share: float) ->
     assert profile.delta(x) == pytest.approx(total(case, excess, crossed=x), abs=1e-12, rel=1e-10)
 
 
+@pytest.mark.few(3)
 @cases
 @pytest.mark.parametrize("z", [0.5 + 0.0j, 2.0 + 0.0j, 0.7 + 1.3j, 3.0 - 4.0j])
 def test_the_transform_of_the_loss_is_that_of_log_density(case: Case, z: complex) -> None:
@@ -252,6 +254,7 @@ def test_a_profile_for_each_relation(case: Case, relation: Neighbouring) -> None
 WITHOUT_TWIN = {"Binomial"}
 
 
+@pytest.mark.few(2)
 @cases
 def test_opendp_measures_what_the_profile_says(case: Case) -> None:
     """The twin's noise follows the density (at rate ALPHA), and its map is no smaller than the profile's number."""
@@ -312,6 +315,7 @@ def test_profile_is_a_privacy_profile(mechanism: Mechanism) -> None:
     assert [profile.delta(float(one)) for one in x[:5]] == delta[:5].tolist()
 
 
+@pytest.mark.few(3)
 @every
 @pytest.mark.parametrize("delta", [0.3, 0.01, 1e-6, 1e-12])
 def test_epsilon_inverts_delta(mechanism: Mechanism, delta: float) -> None:
@@ -338,6 +342,7 @@ def test_epsilon_property_reads_the_profile(mechanism: Mechanism) -> None:
     assert mechanism.epsilon == mechanism.profile().epsilon(mechanism.nominal_delta)
 
 
+@pytest.mark.few(4)
 @every
 def test_a_smaller_movement_costs_no_more_and_none_costs_nothing(mechanism: Mechanism) -> None:
     full = mechanism.profile()

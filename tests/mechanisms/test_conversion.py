@@ -51,6 +51,7 @@ CLOSED = [
 ]
 
 
+@pytest.mark.slow_cells("base3-twice3")
 @pytest.mark.parametrize(("base", "twice"), CLOSED)
 def test_a_group_of_two_in_closed_form(base: PrivacyProfile, twice: PrivacyProfile) -> None:
     group = convert(joining(base), R)
@@ -93,6 +94,7 @@ def test_a_group_of_two_of_atoms_by_all_splits() -> None:
         assert convert(base, R).delta(x) <= least + 1e-12
 
 
+@pytest.mark.slow
 def test_a_group_of_two_composes() -> None:
     group = convert(subsampled(DiscreteLaplaceProfile(1, 1.0), 0.1), R)
     total = compose([(group, 5), (GaussianProfile(0.3), 2)])

@@ -53,6 +53,7 @@ CURVES: list[PrivacyProfile] = [
 ]
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("curve", CURVES, ids=lambda curve: type(curve).__name__)
 @pytest.mark.parametrize("relation", [A, Z])
 def test_a_stated_curve_is_the_curve(curve: PrivacyProfile, relation: Neighbouring) -> None:

@@ -48,6 +48,7 @@ def test_a_seed_is_no_generator(wrong: Any) -> None:
         NumpyNoise(wrong)
 
 
+@pytest.mark.slow
 def test_importing_the_package_does_not_import_opendp() -> None:
     code = "import sys, mechanisms; print([m for m in ('opendp', 'sympy', 'matplotlib') if m in sys.modules])"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -58,6 +59,7 @@ SOURCES = {"numpy": lambda: NumpyNoise(LaneStreams(31, 64)), "opendp": OpenDPNoi
 sources = pytest.mark.parametrize("source", [make() for make in SOURCES.values()], ids=SOURCES.keys())
 
 
+@pytest.mark.few(1)
 @sources
 def test_continuous_laws(source: NoiseSource) -> None:
     location = np.full((64, 60), 3.0)
@@ -67,6 +69,7 @@ def test_continuous_laws(source: NoiseSource) -> None:
     assert stats.kstest(gaussian.ravel(), stats.norm(3.0, 2.0).cdf).pvalue > ALPHA
 
 
+@pytest.mark.few(1)
 @sources
 def test_a_scale_for_each_coordinate(source: NoiseSource) -> None:
     scales = np.tile([0.5, 2.0, 8.0], (64, 20))
@@ -79,6 +82,9 @@ def test_a_scale_for_each_coordinate(source: NoiseSource) -> None:
             assert stats.kstest(drawn[scales == scale] / scale, law).pvalue > ALPHA
 
 
+@pytest.mark.slow_cells(
+    "RandomizedResponse(size=2, epsilon=0.5)-opendp", "RandomizedResponse(size=6, epsilon=1.5)-opendp"
+)
 @pytest.mark.few(6)
 @sources
 @pytest.mark.parametrize(

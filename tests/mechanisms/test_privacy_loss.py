@@ -161,6 +161,7 @@ _SIGMAS = st.floats(-0.7, 1.5).map(lambda x: 10.0**x)
 _COUNTS = st.floats(0.0, 6.0).map(lambda x: int(10.0**x))
 
 
+@pytest.mark.slow
 @example([(1e-6, 0.4, 1)], 4.5)  # moments begin to rise there
 @given(st.lists(st.tuples(_RATES, _SIGMAS, _COUNTS), min_size=1, max_size=3), st.floats(1.0, 250.0))
 def test_moments_between_whole_orders_are_bounded_by_a_chord(
@@ -212,6 +213,7 @@ def test_transforms_close_to_one_keep_their_digits() -> None:
     assert abs(value[0].real - true) <= error[0] < 1e-17
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("shift", "sigma"), [(1, 0.2), (2, 3.0), (1, 20.0)])
 def test_discrete_gaussian(shift: int, sigma: float) -> None:
     reach, variance = int(60 * sigma + 60), mp.mpf(sigma) ** 2
@@ -247,7 +249,7 @@ LOSSES = [
 ]
 
 
-@pytest.mark.slow_cells("SubsampledGaussianLossSum0")
+@pytest.mark.slow_cells("SubsampledGaussianLossSum0", "SubsampledGaussianLossSum1")
 @pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: type(loss).__name__)
 @settings(max_examples=15, deadline=None)
 @given(s=st.floats(0.05, 30.0), top=st.floats(1.0, 300.0))
@@ -308,6 +310,7 @@ def test_the_other_direction_is_the_reflected_transform() -> None:
         np.testing.assert_allclose(value, GaussianLoss(1 / 1.5**2).log_mgf_real(s), rtol=1e-9)
 
 
+@pytest.mark.slow_cells("3.0-1500", "0.01-1500")
 @pytest.mark.parametrize("count", [2, 3, 40, 1500])
 @pytest.mark.parametrize("spread", [1e-9, 1e-2, 3.0])
 def test_transforms_of_weights_are_within_their_bound(count: int, spread: float) -> None:

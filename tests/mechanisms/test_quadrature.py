@@ -37,6 +37,7 @@ def line_and_envelope(
         return np.exp(value), error, loss.log_envelope(s, t[1:])
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("loss", LOSSES, ids=str)
 @pytest.mark.parametrize("s", [0.05, 3.0])
 @pytest.mark.parametrize("top", [1e-9, 5.0])
@@ -52,6 +53,7 @@ def test_coarse_rules_err_by_no_more_than_they_say(loss: PrivacyLoss, s: float, 
         assert (size <= envelope).all()
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("loss", LOSSES, ids=str)
 @pytest.mark.parametrize("s", [0.05, 3.0])
 @pytest.mark.parametrize("top", [1e-9, 5.0])

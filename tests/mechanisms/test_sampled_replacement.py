@@ -140,6 +140,7 @@ LOSSES = [
 ]
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: type(loss).__name__)
 @settings(max_examples=5, deadline=None)
 @given(s=st.floats(0.05, 30.0), top=st.floats(1.0, 100.0))

@@ -62,6 +62,7 @@ GOLDEN = [
 ]
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(("profile", "count", "delta", "epsilon"), GOLDEN)
 def test_golden_values(profile: PrivacyProfile, count: int, delta: float, epsilon: float) -> None:
     composed = compose([(profile, count)])
@@ -130,7 +131,7 @@ def hockey_stick(log_p: object, log_q: object, cuts: list[float], epsilon: float
 
 
 @pytest.mark.slow_cells("-0.7")
-@pytest.mark.few(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [-0.7, -0.05, 0.0, 0.02, 0.4])
 def test_curves_by_quadrature(epsilon: float) -> None:
     """One release each, from the densities of the pairs."""
@@ -191,6 +192,7 @@ def test_curves_are_symmetric_fall_and_lie_in_their_bounds(profile: PrivacyProfi
         assert profile.delta(0.999 * float(largest)) > 0.0
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("sigma", "rate", "delta", "count"), [(1.0, 0.01, 1e-6, 1), (0.5, 0.3, 1e-3, 50), (2.0, 0.1, 1e-6, 200)]
 )

@@ -61,6 +61,7 @@ def test_noise_and_communication_of_the_three_trust_models() -> None:
     assert [p.trust for p in PRIVATIZERS.values()] == ["central", "local", "shuffle", "shuffle"]
 
 
+@pytest.mark.slow_cells("10.0-0.25-50-2-10-405332-0.0-0.0-90.0")
 @pytest.mark.parametrize(
     ("epsilon", "delta", "size", "clients", "levels", "added", "one", "spread", "noise"),
     [
@@ -142,6 +143,7 @@ def test_scalar_protocol_as_printed(epsilon: float, delta: float, clients: int, 
     assert 0.42 <= protocol.probability <= 0.5
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("epsilon_delta", [(0.5, 1e-3), (1.0, 1e-6), (10.0, 1e-6), (10.0, 0.25)])
 @pytest.mark.parametrize(("size", "clients"), [(1, 100), (20, 10_000), (45, 100)])
 def test_calibration_is_near_the_central_noise(
@@ -223,6 +225,7 @@ def test_claims_that_take_too_many_bits_are_refused_before_their_law_is_summed(m
         make(1e-6, 1e-9, clients=10, size=1, bound=1.0)
 
 
+@pytest.mark.slow
 def test_many_bits_are_found_in_a_few_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     """There were 22 curves of 200,000 terms each; a thousandth less is not private."""
     asked = []

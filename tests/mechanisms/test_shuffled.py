@@ -105,6 +105,7 @@ def test_it_is_below_the_closed_bound(local: float, clients: int) -> None:
     assert 0.1 * closed < shuffled(response(local), clients).epsilon(delta) < 0.5 * closed
 
 
+@pytest.mark.slow
 def test_more_clients_hide_better_and_a_few_billions_count_as_one() -> None:
     found = [shuffled(response(2.0), n).epsilon(1e-8) for n in (1, 10, 1000, 10**5, 10**7)]
     assert found == sorted(found, reverse=True)
@@ -116,6 +117,7 @@ def test_without_losses_there_is_nothing_to_hide() -> None:
     assert shuffled(PerfectPrivacy(), 100) == PerfectPrivacy()
 
 
+@pytest.mark.slow
 def test_shuffled_rounds_compose() -> None:
     one = shuffled(Laplace(scale=1.0, sensitivity=UNIT).profile(), 500)
     assert isinstance(one, AtomicProfile)

@@ -185,6 +185,7 @@ class Interrupting:
         return data + rng.laplace(scale=1.0, size=lanes)
 
 
+@pytest.mark.slow
 def test_ctrl_c_leaves_the_wealth_and_the_bound(tmp_path):
     file = tmp_path / "wealth.json"
     subject = claimed(data=Interval(0, 1))(Interrupting(260))
@@ -249,6 +250,7 @@ def test_a_function_that_raises_among_many_lanes_is_bet_on_with_a_reserve():
 # --- the wealth file --------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_evidence_accumulates_over_runs_until_it_refutes(tmp_path):
     file = tmp_path / "wealth.json"
     bounds = []
@@ -334,6 +336,7 @@ def test_a_plain_bandits_parameters_are_part_of_what_its_wealth_is_about(tmp_pat
         verify(PlainBandit(DPUCB, arms=2, rounds=4), adversary=ChallengeOnPlay(0, 0), **few)
 
 
+@pytest.mark.slow
 def test_a_run_that_another_one_overtook_is_not_kept(tmp_path):
     file = tmp_path / "wealth.json"
 

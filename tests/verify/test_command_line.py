@@ -288,6 +288,7 @@ def test_a_command_is_verified_and_the_command_line_that_repeats_it_is_said(run)
     assert json.loads(same)["lower"] == result["lower"]
 
 
+@pytest.mark.slow
 def test_a_function_without_a_declaration_gets_its_neighbours_from_the_command_line(run):
     code, out, _ = run(
         "verify",
@@ -311,6 +312,7 @@ def test_a_specimen_of_the_zoo_has_its_own_claim(run):
     assert (code, json.loads(out)["claim"]["epsilon"]) == (1, 0.1)
 
 
+@pytest.mark.few(27)
 @pytest.mark.parametrize(
     ("arguments", "words"), BAD, ids=lambda value: " ".join(value)[-60:] if value else ""
 )

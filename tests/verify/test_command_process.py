@@ -88,6 +88,7 @@ def file(tmp_path: Path) -> Callable[[str, str], str]:
     return write
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize(
     ("at_import", "words"),
     [
@@ -127,6 +128,7 @@ def gone() -> int:
     return writing
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("budget", ["2", "0.5"])
 def test_a_reader_who_has_gone_changes_no_exit_code(file, budget: str) -> None:
     audit = ("audit", file("releases.json", RELEASES), "--budget", budget)
@@ -185,6 +187,7 @@ def test_an_error_of_our_own_is_one_line_and_a_traceback_only_if_asked_for(file,
     assert "\x1b" not in debug.err
 
 
+@pytest.mark.slow
 def test_an_error_of_our_own_in_the_process_of_a_subject_is_said_alike(file, monkeypatch) -> None:
     monkeypatch.setattr("verify.verification.Inquiry", fails)
     subject = file("subject.py", FUNCTION.format(""))

@@ -41,6 +41,7 @@ def with_upper(epsilon: float) -> Any:
     return says
 
 
+@pytest.mark.slow_cells("LAPLACE")
 @pytest.mark.parametrize("name", ["LAPLACE", "COMPOSED"])
 def test_a_mechanism_of_this_library_is_certified_by_the_process_that_was_asked(name: str) -> None:
     result = apart(f"{MECHANISMS}:{name}", with_upper(0.25))
@@ -49,6 +50,7 @@ def test_a_mechanism_of_this_library_is_certified_by_the_process_that_was_asked(
     assert math.isclose(result.upper.epsilon, 1.0)
 
 
+@pytest.mark.slow
 def test_a_bound_on_another_mechanism_is_not_believed() -> None:
     def half(answer: Answer) -> Answer:
         return with_upper(0.5)(dataclasses.replace(answer, mechanism=Laplace(scale=0.5).to_dict()))
@@ -59,6 +61,7 @@ def test_a_bound_on_another_mechanism_is_not_believed() -> None:
     assert math.isclose(result.upper.epsilon, 2.0)
 
 
+@pytest.mark.slow
 def test_a_mechanism_that_cannot_be_made_here_rests_on_what_its_process_says() -> None:
     def forgets(answer: Answer) -> Answer:
         evidence = dataclasses.replace(answer.evidence, assumptions=[])
@@ -69,6 +72,7 @@ def test_a_mechanism_that_cannot_be_made_here_rests_on_what_its_process_says() -
     assert "what the process that made your mechanism says" in str(result.assumptions)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("subject", "says", "words"),
     [
@@ -86,6 +90,7 @@ def test_what_a_process_cannot_know_is_refused(subject: str, says: Any, words: s
         apart(f"{FOLDER}/{subject}", says)
 
 
+@pytest.mark.slow
 def test_a_subject_cannot_turn_into_another() -> None:
     first: list[bool] = []
 
@@ -98,6 +103,7 @@ def test_a_subject_cannot_turn_into_another() -> None:
     assert "another subject than it said before" in str(result.findings)
 
 
+@pytest.mark.slow
 def test_what_a_file_changes_in_the_verifier_is_said() -> None:
     result = apart(f"{FOLDER}/patches_the_verifier.py:LAPLACE")
     assert result.verdict == "unproven"

@@ -35,6 +35,7 @@ def nodes_of(package: str) -> Iterator[ast.AST]:
         yield from ast.walk(ast.parse(file.read_text("utf-8")))
 
 
+@pytest.mark.slow
 def test_every_statement_is_made_somewhere_and_given_all_its_values() -> None:
     nodes = list(nodes_of(str(verify.__file__)))
     named = {
@@ -58,6 +59,7 @@ def test_every_statement_is_made_somewhere_and_given_all_its_values() -> None:
         assert given[name] == values if name in given else values in later, name
 
 
+@pytest.mark.slow
 def test_every_kind_is_of_a_statement_of_a_gate_or_of_the_accountant() -> None:
     noted = {
         FindingKind(str(ast.literal_eval(node.args[0])))  # of a kind that is none, a ValueError

@@ -94,6 +94,7 @@ def test_refusals_are_one_line(run, arguments, message):
     assert err.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_a_linear_learner_of_ones_own(run, tmp_path: Path):
     file = tmp_path / "mine.py"
     file.write_text(

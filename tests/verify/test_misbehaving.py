@@ -21,6 +21,7 @@ def checked(name, **options):
     return result, {finding.kind: finding for finding in result.findings}
 
 
+@pytest.mark.slow
 def test_that_a_function_raises_is_part_of_its_output():
     lines = FILE.read_text().splitlines()
     line = next(number for number, text in enumerate(lines, 1) if "KeyError" in text)
@@ -40,6 +41,7 @@ def test_lanes_that_raise_now_and_then_are_asked_for_one_by_one():
     assert result.lower.epsilon > 0.5
 
 
+@pytest.mark.slow
 def test_nan_is_a_value_of_its_own():
     result, findings = checked("nan_where_negative")
     assert "NaN" in findings["nan"].message
@@ -49,6 +51,7 @@ def test_nan_is_a_value_of_its_own():
     assert {"nan", "constant"} <= set(always)
 
 
+@pytest.mark.slow
 def test_the_length_of_an_output_is_seen():
     result, findings = checked("as_long_as_the_data")
     assert "1 entry, 2 entries" in findings["shape"].message
@@ -57,6 +60,7 @@ def test_the_length_of_an_output_is_seen():
     assert result.witness.probability_prime == 0.0
 
 
+@pytest.mark.slow
 def test_foreign_randomness():
     """Where randomness comes from is a remark, and fails nothing."""
     results, remarks = {}, {}
@@ -80,6 +84,7 @@ def test_state_that_alternates_is_no_global_random_state():
     assert "results are not reproducible" in findings["foreign-randomness"].message
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", ["fixed_seed", "sets_back_its_generator", "one_of_ten_seeds"])
 def test_lanes_that_repeat_from_call_to_call_prove_nothing(name):
     result, findings = checked(name)
@@ -121,6 +126,7 @@ def test_whole_numbers_beyond_floats_are_exact(name, verdict, words):
     assert words in result.witness.event
 
 
+@pytest.mark.slow
 def test_hidden_entries_are_absent():
     result, findings = checked("hidden_entries_tell")
     assert "masked" in findings["nan"].message
@@ -145,6 +151,7 @@ def test_warnings_are_said_once(capsys):
     assert "careful" not in capsys.readouterr().err
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("error")
 def test_how_warnings_are_treated_is_left_as_it_is():
     with pytest.raises(SubjectError, match=r"UserWarning: be careful.* in all [0-9,]+ calls"):
@@ -183,6 +190,7 @@ def test_the_one_telling_entry_of_many_is_looked_at():
     assert "output 218" in result.witness.event
 
 
+@pytest.mark.slow
 def test_a_key_that_is_there_is_not_said_to_be_another():
     result, findings = checked("occupied_keys")
     assert result.verdict == "refuted"
@@ -196,6 +204,7 @@ def test_a_key_that_is_there_is_not_said_to_be_another():
     assert "{}" in findings["shape"].message
 
 
+@pytest.mark.slow
 def test_no_noise_is_refuted_by_an_event_without_error():
     result, findings = checked("no_noise")
     assert "did not vary in 1,000 calls" in findings["deterministic"].message
@@ -281,6 +290,7 @@ def test_memory_of_earlier_calls_is_no_leak():
     assert result.verdict == "unproven"
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("name", "words"),
     [

@@ -97,6 +97,7 @@ def test_numbers_of_other_types_are_taken_for_what_they_are():
     assert [type(value) for value in taken.values()] == [float, float, float, int, int]
 
 
+@pytest.mark.slow
 def test_very_long_time_limits_are_none():
     noisy = verified(
         lambda data, rng, lanes: data + rng.laplace(size=lanes),

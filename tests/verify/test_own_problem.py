@@ -29,6 +29,7 @@ def run(monkeypatch, capsys):
     return call
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("learner", "problem", "delta"),
     [
@@ -51,6 +52,7 @@ def test_verify_and_simulate_play_it(run, learner, problem, delta):
     assert json.loads(out)["problem"] == named
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("name", "verdict"),
     [
@@ -166,6 +168,7 @@ def test_refusals(run, arguments, words):
     assert words in err
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", ["relative", "tired"])
 def test_what_is_observed_of_others_is_not_to_remember_a_record(name):
     """Who is remembered is in the feedback of others, who alone pay for it."""

@@ -91,7 +91,7 @@ def test_the_claim_says_that_contexts_are_private():
     assert PlainBandit(PhasedLinear, arms=2, rounds=4).form.view is View.ACTIONS
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [LessNoise, ContextsAlone, NextShowsContext])
 def test_a_contextual_bandit_with_too_little_noise_is_refuted(kind):
     result = verify(subject(kind), epsilon=1.0, effort="quick")

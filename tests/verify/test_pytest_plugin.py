@@ -82,6 +82,7 @@ def test_nothing_is_said_where_nothing_was_audited(pytester: pytest.Pytester) ->
     result.stdout.no_fnmatch_line("*differential privacy*")
 
 
+@pytest.mark.slow
 def test_the_plugin_loads_nothing_for_suites_that_do_not_use_it(pytester: pytest.Pytester) -> None:
     suite = "import sys\ndef test_nothing(): assert not {'numpy', 'scipy', 'accountant'} & set(sys.modules)"
     own = run(pytester, "-p", "no:benchmark", "-p", "no:hypothesispytest", suite=suite, apart=True)
@@ -114,6 +115,7 @@ def test_a_certificate_can_be_asked_for() -> None:
         assert_dp(enough, epsilon=1.0, data=Interval(0, 1), samples=20_000, certified=True)
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_result() -> None:
     first, second, other = (
         {**assert_dp(enough, epsilon=1.0, data=Interval(0, 1), samples=5_000, seed=seed).json(), "date": ""}

@@ -97,6 +97,7 @@ def helper_forgotten() -> Iterator[None]:
     sys.modules.pop("helper_of_test", None)
 
 
+@pytest.mark.slow
 def test_functions_may_import_what_lies_beside_their_file_when_they_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -51,7 +51,7 @@ WRAPPED = {
 }
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("mechanism", WRAPPED.values(), ids=WRAPPED.keys())
 def test_a_wrapper_around_a_users_mechanism_is_unproven(mechanism: Any) -> None:
     result = verify(mechanism, epsilon=1.0, **FEW)
@@ -185,7 +185,7 @@ class PostProcesses(NoisyMeans):
         return self.gate.release(self.laplace >> np.round, feedback)
 
 
-@pytest.mark.slow_cells("PostProcessesQuietly-kinds3")
+@pytest.mark.slow_cells("PostProcessesQuietly-kinds3", "PatchesItsNoise-kinds2")
 @pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("learner", "kinds"),

@@ -20,6 +20,7 @@ def test_the_published_scalar_protocol_holds_with_slack() -> None:
     assert verify(noise, epsilon=0.5, delta=1e-6).verdict == "refuted"
 
 
+@pytest.mark.slow
 def test_a_calibrated_vector_protocol_is_certified() -> None:
     noise = ShuffledMean.calibrated(1.0, 1e-3, clients=20, size=3, bound=1.0).mechanism
     report = verify(noise, epsilon=1.0, delta=1e-3, samples=100_000)
@@ -37,7 +38,7 @@ def test_an_upper_curve_alone_refutes_nothing() -> None:
 SUBJECTS = Path(__file__).parent / "subjects" / "shuffles.py"
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("learner", "why"),
     [
@@ -54,6 +55,7 @@ def test_a_shuffle_claim_needs_a_shuffler(learner: str, why: str) -> None:
     assert why in next(finding.message for finding in result.findings if finding.kind == "trust")
 
 
+@pytest.mark.slow
 def test_a_learner_with_a_shuffler_is_certified() -> None:
     result = verify(
         f"{SUBJECTS}:Shuffles", epsilon=1.0, delta=1e-3, effort="quick", horizon=20, samples=8_000

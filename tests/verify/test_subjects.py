@@ -35,6 +35,7 @@ def found(result, kind: str) -> list[str]:
     return [finding.where for finding in result.findings if finding.kind == kind]
 
 
+@pytest.mark.slow
 def test_half_the_noise_is_refuted_near_the_truth():
     result = verify(f"{FUNCTIONS}:half_the_noise", epsilon=1.0, effort="quick", confidence=1 - 1e-5)
     assert result.verdict == "refuted"
@@ -44,12 +45,14 @@ def test_half_the_noise_is_refuted_near_the_truth():
     )
 
 
+@pytest.mark.slow
 def test_a_function_in_lanes_is_refuted_too():
     result = verify(f"{FUNCTIONS}:half_the_noise_in_lanes", epsilon=1.0, effort="quick")
     assert result.verdict == "refuted"
     assert result.lower.epsilon >= 1.94
 
 
+@pytest.mark.slow
 def test_a_correct_function_is_unproven_with_a_bound_below_its_claim():
     result = verify(f"{FUNCTIONS}:laplace", epsilon=1.0, effort="quick")
     assert result.verdict == "unproven"
@@ -77,17 +80,20 @@ def test_replay_finds_what_flows_around_the_gate():
     assert found(foreign, "foreign-randomness")
 
 
+@pytest.mark.slow
 def test_a_mechanism_object_in_a_file():
     assert verify(f"{FUNCTIONS}:MECHANISM", epsilon=1.0, effort="quick").verdict == "certified"
     assert verify(f"{FUNCTIONS}:MECHANISM", epsilon=0.9, effort="quick").verdict == "refuted"
 
 
+@pytest.mark.slow
 def test_a_correct_learner_of_a_user_is_certified():
     result = verify(f"{LEARNERS}:Correct", epsilon=1.0, **FEW, horizon=20)
     assert result.verdict == "certified"
     assert result.details["coupled"]["largest_loss"] == pytest.approx(1.0, abs=1e-9)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("name", "how"), [("BranchesOnRaw", "compared"), ("CallsFloat", "float")])
 def test_reads_of_raw_values_are_caught_with_the_line(name, how):
     result = verify(f"{LEARNERS}:{name}", epsilon=1.0, **FEW, horizon=20)
@@ -97,7 +103,7 @@ def test_reads_of_raw_values_are_caught_with_the_line(name, how):
     assert how in result.findings[0].message
 
 
-@pytest.mark.slow_cells("SharedDrawInCentralMechanism-mechanism")
+@pytest.mark.slow_cells("SharedDrawInCentralMechanism-mechanism", "UnderDeclares-sensitivity")
 @pytest.mark.parametrize(
     ("name", "kind"),
     [
@@ -162,6 +168,7 @@ def test_a_declared_stability_is_an_assumption():
     assert shown in result.json()["assumptions"]
 
 
+@pytest.mark.slow
 def test_a_learner_may_take_its_parameters_as_keywords():
     assert verify(f"{LEARNERS}:TakesAnything", epsilon=1.0, horizon=20, **FEW).verdict == "certified"
 

@@ -16,7 +16,7 @@ SHORT = {**FEW, "horizon": 12}  # ... nor of rounds: as many as a quick coupled 
 SHORTEST = {**FEW, "horizon": 6}  # for what every run shows
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["cucb-ldp1", "cucb-ldp2", "cascade-ucb-rr"])
 def test_local_learners_are_certified_and_tight(name):
     result = verify(name, epsilon=1.0, **SHORT)
@@ -74,13 +74,14 @@ def test_learners_without_privacy_name_the_first_raw_read(name):
     assert result.findings[0].where.startswith("algorithms/")
 
 
-@pytest.mark.few(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("problem", ["shortest-path", "coverage", "open-bandit", "graphic-matroid"])
 @pytest.mark.parametrize("name", [pytest.param("cucb-ldp1", marks=pytest.mark.slow), "cucb-ldp2"])
 def test_semi_bandit_learners_are_certified_on_every_structure(name, problem):
     assert verify(name, epsilon=0.7, problem=problem, **SHORT).verdict == "certified"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "problem"),
     [
@@ -117,6 +118,7 @@ def test_a_class_and_a_problem_object_give_what_their_names_give():
     assert own.verdict == "certified"
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_result_and_another_seed_another():
     first, again, other = (
         {**verify("cucb-ldp2", epsilon=1.0, seed=seed, **SHORTEST).json(), "date": ""} for seed in (5, 5, 6)
@@ -125,6 +127,7 @@ def test_the_same_seed_gives_the_same_result_and_another_seed_another():
     assert first["black_box"] != other["black_box"]
 
 
+@pytest.mark.slow
 def test_a_claim_below_the_truth_is_refuted_and_above_it_certified():
     assert verify("cucb-ldp2", epsilon=1.0, **SHORT).verdict == "certified"
     stricter = verify(Laplace(scale=1.0), epsilon=0.5, **FEW)
@@ -134,6 +137,7 @@ def test_a_claim_below_the_truth_is_refuted_and_above_it_certified():
     assert looser.verdict == "certified"
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("mechanism", "epsilon", "delta"),
     [

@@ -60,6 +60,7 @@ def test_a_declared_profile_is_tested_where_nobody_else_answers_for_it(own, fals
         assert "declares ε = 1, loses at least 1." in evidence.findings[0].message
 
 
+@pytest.mark.slow
 def test_what_a_mechanism_kept_of_earlier_parameters_is_not_asked():
     """It was certified at ε = 1 by a profile of scale 1."""
     mechanism = Laplace(scale=1.0)
@@ -69,7 +70,7 @@ def test_what_a_mechanism_kept_of_earlier_parameters_is_not_asked():
     assert (result.verdict, result.upper.epsilon) == ("refuted", pytest.approx(1 / 0.99))
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "function",
     [
@@ -85,6 +86,7 @@ def test_a_function_of_what_is_released_is_not_given_many_draws_at_once(function
     assert (result.verdict, result.findings) == ("certified", ())
 
 
+@pytest.mark.slow
 @pytest.mark.slow_cells("mechanism1-1.0")
 @pytest.mark.parametrize(
     ("mechanism", "epsilon"),
@@ -97,6 +99,7 @@ def test_mechanisms_of_extreme_parameters_have_a_verdict(mechanism, epsilon):
     assert verify(mechanism, epsilon=epsilon, effort="quick").verdict == "certified"
 
 
+@pytest.mark.slow_cells("1.0-1e-05")
 @pytest.mark.few(2)
 @pytest.mark.parametrize(("epsilon", "delta"), [(1.0, 1e-5), (0.1, 0.25), (3.0, 1e-3), (0.02, 1e-20)])
 def test_the_least_noise_for_a_claim_is_certified_and_the_exact_bounds_hold_the_truth(epsilon, delta):
@@ -188,6 +191,7 @@ def test_a_movement_that_no_records_make_refutes_nothing():
     assert verify(FAR[-1][0], epsilon=13.0, effort="quick", samples=2_048).verdict == "unproven"
 
 
+@pytest.mark.slow
 def test_a_claim_says_how_far_a_record_may_move_the_value():
     """Noise for a movement by 1 was said to protect one record replaced by any other."""
     result = verify(Gaussian(sigma=9.0, sensitivity=Sensitivity(3.0, 1.5, 1.0), delta=1e-6), **QUICK)

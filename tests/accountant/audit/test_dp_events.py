@@ -85,7 +85,7 @@ EVENTS = [
 ]
 
 
-@pytest.mark.few(9)
+@pytest.mark.few(5)
 @pytest.mark.parametrize("relation", [A, R, Z])
 @pytest.mark.parametrize("event", EVENTS)
 def test_what_dp_accounting_says_of_the_same_event(event, relation):
@@ -274,7 +274,7 @@ def test_reading_needs_no_dp_accounting_and_writing_says_so(monkeypatch):
         to_dp_event(composition)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(
     content=damaged(
         dp_event_as_dict(

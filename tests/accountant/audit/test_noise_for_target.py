@@ -132,6 +132,7 @@ def test_what_is_no_target_is_refused(file, epsilon, delta, words):
         calibrate(releases, epsilon, delta)
 
 
+@pytest.mark.slow
 def test_noise_beyond_floats_is_said_to_be_that(file):
     """The search went on to sigma = inf, which nobody had written, and squares of μ were an OverflowError."""
     for sigma, delta, why in (

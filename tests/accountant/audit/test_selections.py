@@ -34,7 +34,7 @@ def first_wins(noise: object, scores: np.ndarray, scale: float) -> float:
     return sum(quad(density, a, b, limit=200)[0] for a, b in itertools.pairwise(edges) if a < b)
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("name", "noise"),
     [("exponential-mechanism", gumbel_r), ("permute-and-flip", expon), ("noisy-max", laplace)],

@@ -66,7 +66,7 @@ def platform(groups: int, *, pure: bool = False, seed: int = 0) -> Releases:
     return Releases(some.kinds, tuple(named))
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("question", "pure"),
     [*((question, False) for question in QUESTIONS), (AuditQuestion(delta=0.0), True)],
@@ -100,6 +100,7 @@ def test_one_contour_leaves_those_that_lose_more(question: LossNumber) -> None:
     assert answers[found[0]].upper >= 0.99 * max(answers[i].upper for i in left)
 
 
+@pytest.mark.slow
 def test_few_of_many_are_composed(monkeypatch: pytest.MonkeyPatch) -> None:
     made = []
 

@@ -42,7 +42,7 @@ def exported() -> Any:
         return json.loads((Path(folder) / "ledger.json").read_text())
 
 
-OFTEN = settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+OFTEN = settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @OFTEN

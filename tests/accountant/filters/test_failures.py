@@ -144,6 +144,7 @@ class EachOrderItsOwn(RenyiComposition):
 # --- the adversary -------------------------------------------------------------------------------
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("theorem", "budget", "game", "least"),
     [
@@ -165,6 +166,7 @@ def test_the_adversary_finds_filters_that_are_wrong(theorem, budget, game, least
     assert filter_value(theorem, budget, game) >= least * budget.delta
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", GAMES)
 def test_no_game_is_won_against_any_registered_theorem(name):
     budget, game, shares = GAMES[name]
@@ -188,6 +190,7 @@ any_filter = st.one_of(
 )
 
 
+@pytest.mark.slow
 @given(
     any_filter,
     st.floats(0.02, 0.5),
@@ -229,6 +232,7 @@ def test_every_theorem_of_this_library_is_registered():
 # --- guarantees and odometers --------------------------------------------------------------------
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("caps", [(12, 0, 0, 1), (4, 3, 1, 2), (0, 0, 2, 0), (0, 0, 0, 2), (20, 0, 0, 0)])
 def test_what_is_guaranteed_of_a_total_holds_for_every_run_within_it(caps):
     delta = 0.01
@@ -273,6 +277,7 @@ def test_what_a_fixed_composition_of_the_releases_so_far_costs_is_no_odometer():
     assert odometer_value(PlannedComposition(plan), delta, game)[0] <= delta * (1 + 1e-9)
 
 
+@pytest.mark.slow
 @given(
     st.sampled_from([0.0, 0.1, 0.5]),
     st.sampled_from(SPLITTING),
@@ -425,6 +430,7 @@ def test_the_run_that_overspent_is_refused():
         spend(accountant, publish)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("kind", SPLITTING)
 def test_a_saved_ledger_keeps_the_share_and_an_old_one_has_none(kind, tmp_path):
     accountant = Accountant(Budget(5.0, 0.01), composition=kind(failures=0.3), noise=np.random.default_rng(0))

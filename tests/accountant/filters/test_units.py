@@ -72,6 +72,7 @@ def test_floats_their_squares_and_parts_are_charged_as_they_are(
         assert Fraction(price(each), UNIT) == each
 
 
+@pytest.mark.slow
 @given(st.lists(st.none() | NUMBERS), st.randoms(use_true_random=False))
 def test_sums_are_taken_back_exactly_in_any_order(values: list[Fraction | None], chosen: Any) -> None:
     prices = [UNITS.price(Cost(value, Fraction(1, 3))) for value in values]
@@ -125,6 +126,7 @@ def test_n_charges_of_an_nth_part_fit_n_times() -> None:
             assert accountant.room(noise, "ann") == n
 
 
+@pytest.mark.slow_cells("store-251-advanced composition filter")
 @pytest.mark.few(6)
 @pytest.mark.parametrize(
     "composition", [BasicComposition(), AdvancedComposition()], ids=lambda each: each.name
@@ -170,6 +172,7 @@ def test_700_scales_on_one_record(composition: Any, tmp_path: Path) -> None:
     assert len(json.loads((tmp_path / "ledger.json").read_text())["accounts"]) == 1
 
 
+@pytest.mark.slow
 def test_many_scales_in_a_store(tmp_path: Path) -> None:
     accountant = check_many_scales(AdvancedComposition(), 200, store=tmp_path / "ledger.db")
     accountant.release(Laplace(scale=1.0, sensitivity=ONE), accountant.private([0.5], SHARE, "bob"))
@@ -182,6 +185,7 @@ def test_100_000_scales_on_one_record(composition: Any, tmp_path: Path) -> None:
     check_many_scales(composition, 100_000)
 
 
+@pytest.mark.slow
 def test_mechanisms_without_end_fill_no_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sql_store, "_KEPT", 8)
     stored = accountant_with(BasicComposition(), Budget(1e9), store=tmp_path / "ledger.db")

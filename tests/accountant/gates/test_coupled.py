@@ -246,6 +246,7 @@ CASES = {
 }
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(("mechanism", "releases", "epsilons"), CASES.values(), ids=CASES)
 def test_losses_follow_the_exact_profile(mechanism, releases, epsilons):
     """E[(1 - e^(epsilon - L))+] = delta(epsilon): 30 comparisons at 5 standard errors, false alarm below 2e-5."""

@@ -93,6 +93,7 @@ def test_no_two_records_are_further_apart_than_is_charged(domain, path, mask_see
 numbers = st.floats(0, 1e6) | st.floats(5e-324, 1e-300)
 
 
+@pytest.mark.slow
 @given(widths=st.lists(numbers, min_size=1, max_size=5), other=st.lists(numbers, min_size=5, max_size=5))
 def test_sums_and_norms_never_round_down(widths, other):
     mine = Influence(tuple(widths)).add(Influence(tuple(other[: len(widths)])))

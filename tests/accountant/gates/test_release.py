@@ -133,6 +133,7 @@ def test_noise_for_whole_numbers_is_refused_on_real_ones_before_anything_is_char
     assert accountant.spent(1).epsilon > 0
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("noise", "trust"),
     [

@@ -55,7 +55,7 @@ def domains(draw: Any) -> Any:
     return draw(st.sampled_from(kinds))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=75, deadline=None)
 @given(domains(), st.lists(st.floats(0, 1), min_size=3, max_size=3))
 def test_rounded_values_are_multiples_in_the_domain_and_close(domain: Any, shares: list[float]) -> None:
     corners = [np.asarray(point) for point in (domain.extremes()[0], domain.extremes()[-1])]
@@ -253,6 +253,7 @@ def test_a_record_that_moves_others_sums_is_charged_for_their_rounding() -> None
     assert gate.spent(1).epsilon >= Fraction(0.7)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("users", [3, 7, 1000])
 def test_means_and_weighted_sums_are_not_refused(users: int) -> None:
     gate = accountant()
@@ -290,7 +291,7 @@ def test_whole_numbers_that_could_overflow_are_refused() -> None:
 public = st.sampled_from([0.1, -3.0, 0.5, 2.0**-30, 2.0**20, 1 / 3, 1e-300, 1e200, -1e16, 0.0])
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(
     values=st.lists(st.floats(0, 1), min_size=2, max_size=2),
     path=st.lists(st.tuples(st.sampled_from(["shift", "scale", "double", "other"]), public), max_size=6),
@@ -320,6 +321,7 @@ def test_computed_values_are_as_close_to_exact_ones_as_the_bounds_say(values: An
             assert (computed / step).denominator == 1
 
 
+@pytest.mark.slow
 def test_the_bounds_of_waiting_sums_survive_a_restart(tmp_path: Any) -> None:
     """A batch that holds what was cut off is refused after a restart, too."""
 

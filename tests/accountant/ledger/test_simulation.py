@@ -24,6 +24,7 @@ def test_100_000_histories_break_no_promise() -> None:
     assert found(None, 100_000, seed=1) is None
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_planted_fault_is_found(fault: str) -> None:
     assert found(fault, 10_000) is not None

@@ -48,6 +48,7 @@ def test_a_thousand_laplace_releases_have_the_published_epsilon():
     assert found.width < 1e-7
 
 
+@pytest.mark.slow
 @given(st.integers(1, 10**6), st.floats(0.5, 1000.0))
 def test_gaussian_plans_have_the_closed_form(count, sigma):
     mechanism = Gaussian(sigma=sigma, sensitivity=UNIT)
@@ -127,6 +128,7 @@ def test_fewer_units_than_coordinates_suffice_for_small_movements():
     )  # not log-concave on the line
 
 
+@pytest.mark.slow
 @given(st.integers(1, 4), st.floats(0.1, 3.0))
 def test_units_cover_the_joint_release(size, scale):
     """δ of a vector of movements (1, .., 1) against the units it is charged: never smaller.

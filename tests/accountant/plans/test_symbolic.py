@@ -33,6 +33,7 @@ def plan(scale, count, values=DOMAIN):
     return SymbolicPlan(values, {"one record": (SymbolicStep(SymbolicLaplace(scale), count),)})
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("scale", "count", "claim"),
     [
@@ -121,6 +122,7 @@ def test_steps_add_up_and_declassified_values_cost_infinity():
     assert result.cost == sp.oo
 
 
+@pytest.mark.slow
 @settings(max_examples=15, deadline=None)  # SymPy is slow
 @given(
     st.lists(st.integers(-3, 3), min_size=4, max_size=4),
@@ -317,6 +319,7 @@ OUTSIDE = {
 }
 
 
+@pytest.mark.few(19)
 @pytest.mark.parametrize("name", OUTSIDE)
 def test_what_is_outside_of_the_language_or_has_no_value_proves_nothing(name):
     claim = OUTSIDE[name]

@@ -145,6 +145,7 @@ def test_no_view_loses_more_than_its_rule_says(seeds: range) -> None:
     assert beyond_own  # a tenant's own limit is no bound on what it learns
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seeds", [range(25), pytest.param(range(25, 500), marks=pytest.mark.slow)])
 def test_where_nobody_says_who_reaches_whom_the_budget_is_the_bound(seeds: range) -> None:
     for game in map(random_game, seeds):

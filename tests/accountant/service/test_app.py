@@ -195,6 +195,7 @@ RELEASABLE = [
 ]  # fmt: skip
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(("domain", "value", "mechanism"), RELEASABLE, ids=lambda each: str(each)[:40])
 def test_whatever_can_be_released_can_be_reserved_first(
     shared: Client, domain: dict[str, Any], value: Any, mechanism: Any
@@ -411,6 +412,7 @@ def test_bodies_that_are_no_json_objects(shared: Client, body: bytes) -> None:
     refused(shared.ask("/v1/release", content=body), 400, "malformed")
 
 
+@pytest.mark.few(10)
 @pytest.mark.parametrize(
     ("change", "parameter", "words"),
     [
@@ -507,6 +509,7 @@ def test_more_requests_than_a_key_may_make(opened: Opened) -> None:
     assert [client.ask("/metrics", who=None).status_code for _ in range(2)] == [401, 429]
 
 
+@pytest.mark.slow
 def test_a_pool_of_64_connections_of_one_key_is_not_refused(client: Client) -> None:
     """What an honest client opens: 320 requests, 64 at one time, by the defaults."""
     headers = {"Authorization": f"Bearer {client.words['eve']}"}

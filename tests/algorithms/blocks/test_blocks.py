@@ -80,6 +80,7 @@ class StopsAfter:
 WHOLE = run_blocks([work(10), work(3, seed=6)])
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("executor", [Serial(), Processes(1), Processes(2), Processes(5)], ids=str)
 @pytest.mark.parametrize("together", [1, 4, 99])
 def test_results_depend_on_no_executor_and_on_no_grouping(executor: Executor, together: int) -> None:
@@ -172,7 +173,7 @@ def again(tmp_path: Path) -> None:
     run_blocks([work(2)], store=BlockStore(tmp_path))
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(place=st.integers(0), change=st.integers(1, 255))
 def test_every_damaged_byte_is_noticed(tmp_path: Path, place: int, change: int) -> None:
     file = stored(tmp_path)

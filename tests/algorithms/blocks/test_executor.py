@@ -19,6 +19,7 @@ from algorithms.blocks.processes import MOST_DEATHS
 EXECUTORS = [Serial(), Processes(1), Processes(2), Processes(3)]
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("executor", EXECUTORS, ids=str)
 def test_results_come_in_the_order_of_the_tasks(executor: Executor) -> None:
     offset = 7  # a closure, which cannot be pickled
@@ -101,6 +102,7 @@ def test_a_task_that_always_kills_its_worker_is_named() -> None:
     assert set(multiprocessing.active_children()) == before
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc")
 def test_workers_end_with_the_process_that_waits_for_them(tmp_path: Path) -> None:
     script = tmp_path / "waits.py"

@@ -171,7 +171,7 @@ def test_code_counts_and_comments_do_not(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 @pytest.mark.few(6)
-@pytest.mark.few(12)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("name", learners)
 def test_a_simulation_changes_nothing_of_what_it_is_known_by(name: str) -> None:
     problem = build_problem(learners[name].default_problem)

@@ -44,6 +44,7 @@ def exponent(items, horizon):
     return math.log(3 * items * items * (2 + math.log2(horizon)) * horizon**2)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("gaussian", [False, True])
 @pytest.mark.parametrize(("positions", "epsilon"), [(1, 1.0), (3, 2.0), (6, 8.0)])
 def test_it_plays_as_the_pseudocode(positions, epsilon, gaussian, recorded_run):
@@ -132,6 +133,7 @@ def recorded_run(recorded_run):
     return run
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("gaussian", [False, True])
 def test_no_confidence_bound_fails(gaussian):
     """The theorem allows one run in T = 2,000 to fail: of 256 runs more than 4 with probability 1e-6."""
@@ -147,6 +149,7 @@ def test_no_confidence_bound_fails(gaussian):
     assert (learner.estimates.index < 1).all(axis=1).mean() > 0.5  # and they say something by then
 
 
+@pytest.mark.slow
 def test_phases_are_few():
     """At most L (2 + log2 T) phases, which the exponent counts on."""
     problem, horizon = Cascade(6, 3, MEANS), 3000

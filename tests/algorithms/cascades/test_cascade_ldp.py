@@ -60,7 +60,7 @@ def literal(law, width, items, positions, records, noise, played):
     yield n, c, e
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("law", [LAPLACE, GAUSSIAN])
 @pytest.mark.parametrize(("positions", "epsilon"), [(1, 2.0), (3, 20.0), (6, 40.0)])
 def test_it_plays_as_the_pseudocode(law, positions, epsilon, recorded_run):
@@ -100,6 +100,7 @@ def test_noise_is_for_two_different_clicks_whatever_the_length_of_the_list(posit
     assert GaussianProfile(math.sqrt(distance) / sigma).delta(0.5) == pytest.approx(DELTA, rel=1e-9)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("law", [LAPLACE, GAUSSIAN])
 def test_click_estimates_and_the_estimating_equation_are_unbiased(law):
     """Means within 5 s.e. of X_k and of 0, in 8 comparisons: false alarm 5e-6 at most."""
@@ -117,6 +118,7 @@ def test_click_estimates_and_the_estimating_equation_are_unbiased(law):
             assert abs(difference.mean()) < 5 * difference.std() / math.sqrt(samples)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("law", [LAPLACE, GAUSSIAN])
 def test_no_confidence_bound_fails(law):
     """The theorem allows one run in T = 1,000 to fail: of 256 runs more than 4 with probability 1e-5."""

@@ -69,6 +69,7 @@ def literal(items, positions, epsilon, records, symbols, played):
     yield n, c, e
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(("positions", "epsilon"), [(1, 2.0), (3, 0.5), (3, 4.0), (6, 3.0)])
 def test_it_plays_as_the_pseudocode(positions, epsilon, recorded_run):
     """Equal indices of different items are equal up to rounding only, so there the list may differ."""
@@ -122,7 +123,7 @@ def test_the_index_is_the_formula(positions, epsilon):
     assert (index < 0).any()
 
 
-@pytest.mark.slow_cells("3-4.0-True")
+@pytest.mark.slow_cells("3-4.0-True", "1-2.0-True")
 @pytest.mark.parametrize(("positions", "epsilon", "told"), [(1, 2.0, True), (3, 4.0, True), (4, 1.0, False)])
 def test_what_is_kept_is_what_would_be_computed_anew(positions, epsilon, told):
     """To the last bit, on best lists and on others (late feedback), over epochs, and after a restart."""
@@ -190,7 +191,7 @@ def test_a_spared_display_is_one_that_is_needed():
     assert bound.upper(after[0], *after)[0] < 0.3
 
 
-@pytest.mark.slow_cells("4-0.5")
+@pytest.mark.slow_cells("4-0.5", "4-3.0")
 @pytest.mark.parametrize(("positions", "epsilon"), [(1, 1.0), (4, 0.5), (4, 3.0)])
 def test_click_estimates_and_the_estimating_equation_are_unbiased(positions, epsilon):
     """Means within 5 s.e. of X_k and of 0, in 3 x at most 8 comparisons: false alarm 1.4e-5 at most."""
@@ -210,6 +211,7 @@ def test_click_estimates_and_the_estimating_equation_are_unbiased(positions, eps
             assert abs(difference.mean()) < 5 * difference.std() / math.sqrt(samples)
 
 
+@pytest.mark.slow
 def test_no_confidence_bound_fails():
     """The theorem allows one run in T = 1,000 to fail: of 256 runs more than 4 with probability 1e-5."""
     problem, horizon = Cascade(6, 3, MEANS), 1000

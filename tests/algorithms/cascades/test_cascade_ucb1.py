@@ -10,6 +10,7 @@ from algorithms.problems import Cascade
 MEANS = [0.2, 0.7, 0.1, 0.5, 0.3, 0.5]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("positions", [1, 3, 6])
 def test_it_plays_as_the_pseudocode(positions, recorded_run):
     run = recorded_run(CascadeUCB1, Cascade(6, positions, MEANS), 300, 1)

@@ -155,7 +155,7 @@ EDGES = {
 }
 
 
-@pytest.mark.few(20)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("kind", EDGES)
 @EVERY
 def test_edge_cases(name: str, kind: str) -> None:

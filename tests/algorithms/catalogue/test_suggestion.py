@@ -22,6 +22,7 @@ def built(name):
     return {**problems, **linear_problems, **contextual_problems}[name].build()
 
 
+@pytest.mark.few(36)
 @pytest.mark.parametrize("trust", ["central", "local", "none"])
 @pytest.mark.parametrize("name", NAMES)
 def test_what_is_suggested_plays_the_problem_under_its_trust(name, trust):
@@ -38,6 +39,7 @@ def test_what_is_suggested_plays_the_problem_under_its_trust(name, trust):
         assert entry.build(problem, epsilon=1.0, horizon=1000)(Simulation(0, 64)).act().shape[0] == 64
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(
     ("name", "settings", "expected"),
     [

@@ -97,6 +97,7 @@ def without_places(ledger: dict[str, Any]) -> str:
     return json.dumps(ledger, sort_keys=True)
 
 
+@pytest.mark.slow_cells("published/dp-pe-shuffle")
 @pytest.mark.few(3)
 @pytest.mark.parametrize("name", list(linear_learners))
 def test_learners_in_phases_too(name: str, tmp_path: Path) -> None:
@@ -247,6 +248,7 @@ def test_noise_from_elsewhere_is_refused(tmp_path: Path) -> None:
     DurableRun.load(tmp_path / "run", build_least, noise=OpenDPNoise()).close()  # on purpose: allowed
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("kind", [np.random.MT19937, np.random.SFC64, np.random.Philox, np.random.PCG64])
 def test_every_numpy_generator_goes_on(kind: Any, tmp_path: Path) -> None:
     run = DurableRun(build_least, open_accountant(np.random.Generator(kind(5))))
@@ -285,6 +287,7 @@ class Odd:
         self.extra = extra
 
 
+@pytest.mark.slow
 def test_shared_objects_stay_shared_and_counters_come_back(tmp_path: Path) -> None:
     run, calm = (DurableRun(lambda gate: Odd(gate, None), open_accountant()) for _ in range(2))
     domain = build_least(run.accountant).feedback_domain
@@ -426,6 +429,7 @@ def test_a_run_is_open_once(tmp_path: Path) -> None:
     assert kept.tb is not None  # until here its frames were alive
 
 
+@pytest.mark.slow
 def test_a_run_that_is_forgotten_gives_its_folder_free(tmp_path: Path) -> None:
     run = DurableRun(build_least, open_accountant())
     run.save(tmp_path / "run")
@@ -475,6 +479,7 @@ def test_charges_that_were_taken_back_stay_taken_back(tmp_path: Path) -> None:
     assert last.accountant.to_dict() == again.accountant.to_dict()
 
 
+@pytest.mark.slow
 def test_a_save_writes_what_is_new(tmp_path: Path) -> None:
     """What a save adds does not grow with the ledger, nor does the state."""
     run = DurableRun(

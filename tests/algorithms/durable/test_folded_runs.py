@@ -71,6 +71,7 @@ def fold_all(folder: Path, before: int, archive: Path | None = None) -> int:
         store.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rules", [pytest.param((), marks=pytest.mark.slow), (Rule(Budget(1.0), days=9),)])
 def test_a_folded_run_goes_on_as_if_nothing_was_folded(
     tmp_path: Path, now: list[int], rules: tuple[Rule, ...]

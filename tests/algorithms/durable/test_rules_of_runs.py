@@ -111,6 +111,7 @@ STEPS = st.lists(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=4, deadline=None)
 @given(st.sampled_from(sorted(RULES)), STEPS)
 def test_a_run_that_goes_on_counts_as_one_that_never_stopped(name: str, steps: list[Any]) -> None:

@@ -108,7 +108,7 @@ def test_a_copy_spends_nothing_until_it_is_adopted(tmp_path: Path) -> None:
         DurableRun.load(kept, batches, noise=np.random.default_rng(9)).close()
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("build", [batches, bits, phases])
 def test_whatever_reached_the_disk_it_is_the_run_of_a_save(
     tmp_path: Path, build: Callable[[Any], Any]
@@ -158,6 +158,7 @@ def test_arrays_lie_in_memory_as_they_did() -> None:
         assert again.sum() == held.sum()
 
 
+@pytest.mark.slow
 def test_what_follows_is_what_would_have_followed(tmp_path: Path) -> None:
     """A run that was stopped in a save goes on like one that stopped at the save before."""
     run, calm = begin(batches), begin(batches)
@@ -222,6 +223,7 @@ REAL: dict[str, Callable[..., Any]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.slow_cells("False-True-7")
 @pytest.mark.parametrize(
     ("saved", "after", "stride"),
@@ -281,6 +283,7 @@ steps = st.lists(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=12)
 @given(steps, st.sampled_from([batches, phases]))
 def test_whatever_happens_nothing_that_was_saved_is_forgotten(

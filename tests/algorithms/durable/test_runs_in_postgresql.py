@@ -68,6 +68,7 @@ def left_alone(url: str) -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_run_goes_on_as_one_in_a_folder(url: str, tmp_path: Any) -> None:
     plays = []
     for where in (url, tmp_path / "run"):
@@ -114,6 +115,7 @@ def test_who_waits_goes_on_when_the_other_is_done(url: str) -> None:
             load(url, wait=wait)
 
 
+@pytest.mark.slow
 def test_a_process_that_was_killed_holds_nothing_and_has_lost_nothing(url: str) -> None:
     begun(url).close()
 
@@ -131,6 +133,7 @@ def test_a_process_that_was_killed_holds_nothing_and_has_lost_nothing(url: str) 
     assert saves(url) == 16
 
 
+@pytest.mark.slow
 def test_a_process_that_was_killed_between_two_saves_has_charged(url: str) -> None:
     noise = OpenDPNoise()
     DurableRun(build, Accountant(Budget(1.0))).save(url)
@@ -195,6 +198,7 @@ def test_who_lost_its_lock_saves_no_more_after_a_command_on_the_ledger(url: str)
         assert [rule.budget.epsilon for rule in again.accountant.ledger.rules] == [2.0]
 
 
+@pytest.mark.slow
 def test_who_lost_its_lock_before_its_first_save_takes_nobodys_run(
     postgresql_server: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -268,6 +272,7 @@ def test_a_lock_that_was_lost_is_taken_again_if_nobody_has_it(url: str) -> None:
     run.close()
 
 
+@pytest.mark.slow
 def test_a_fork_does_not_keep_its_parents_lock(url: str) -> None:
     begun(url).close()
 
@@ -302,6 +307,7 @@ def test_who_hangs_in_a_save_is_named(url: str, monkeypatch: pytest.MonkeyPatch)
     load(url).close()
 
 
+@pytest.mark.slow
 def test_a_copy_in_the_same_database_is_one(url: str) -> None:
     with begun(url) as run:
         play(run, 0, 2)

@@ -60,6 +60,7 @@ def tail(law, width):
     return NoiseTail(2 * width**2, width) if law == LAPLACE else NoiseTail(width**2, 0.0)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("law", [LAPLACE, GAUSSIAN])
 def test_it_is_the_limit_of_the_plain_search_and_never_below(law):
     rng = np.random.default_rng(4)

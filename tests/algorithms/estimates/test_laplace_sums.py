@@ -110,6 +110,7 @@ def test_chords_and_tangents_have_the_integral_between_them():
             assert lower[0] < upper[0]
 
 
+@pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(seed=st.integers(0, 2**32 - 1), scale=st.floats(-5, 5))
 def test_it_ends_at_any_mean_and_scale(seed, scale):
@@ -171,6 +172,7 @@ def test_it_rises_with_the_mean_and_falls_with_the_total():
     assert (np.diff(high - low) <= OFF).all()
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("m", [1, 2, 5, 17, MOST])
 def test_what_noises_say_alone(m):
     """-ln P(|L| >= -y), L the difference of two gamma variables; a single noise's is -y."""

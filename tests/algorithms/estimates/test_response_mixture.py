@@ -26,6 +26,7 @@ def log_mixture(mixture, u, clicked, above, displays):
     return max(logs) + math.log(sum(math.exp(log - max(logs)) for log in logs) / len(logs))
 
 
+@pytest.mark.slow
 def test_every_attraction_above_the_bound_is_rejected():
     """At 26 of them, in 200 cases, likely ones and others."""
     rng, lowered = np.random.default_rng(1), 0

@@ -30,6 +30,7 @@ def private_and_quiet(epsilon, delta, clients, moved):
     assert counts.sigma == pytest.approx(float(NOISE) * gaussian.sigma, rel=1e-12)
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(
     ("epsilon", "delta"), [(0.1, 1e-7), (1.0, 1e-3), (1.0, 0.3), (8.0, 1e-6), (30.0, 1e-9)]
 )

@@ -37,6 +37,7 @@ def settings(problem: LinearBandit, horizon: int) -> dict[str, object]:
     }
 
 
+@pytest.mark.few(3)
 @private
 @pytest.mark.parametrize("problem", [SMALL, SIGNS], ids=["gaussian", "signs"])
 @pytest.mark.parametrize(("epsilon", "delta"), [(1.0, 1e-4), (20.0, 0.25)])
@@ -80,7 +81,7 @@ def test_the_private_ones_run_on_secure_noise() -> None:
         )
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("make", [DPE, *PRIVATE], ids=lambda make: make.__name__)
 @pytest.mark.parametrize("problem", [SMALL, SIGNS], ids=["gaussian", "signs"])
 def test_the_best_action_is_kept(make: type, problem: LinearBandit) -> None:

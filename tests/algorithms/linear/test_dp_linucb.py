@@ -87,6 +87,7 @@ def test_the_formulas_on_the_same_releases():
     assert learner.released == released
 
 
+@pytest.mark.slow
 @settings(max_examples=15)
 @given(
     epsilon=st.floats(0.3, 20),

@@ -90,6 +90,7 @@ def literal(kind: str, sums: np.ndarray, noise: np.ndarray, learner: object) -> 
     ]
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("make", "kind"),
     [
@@ -116,6 +117,7 @@ def test_elimination_against_a_literal_transcription(make: type, kind: str) -> N
     assert len(sizes) > 6
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("make", [PE, DPPECentral, DPPELocal, DPPEShuffle], ids=lambda make: make.__name__)
 def test_the_best_action_is_kept(make: type) -> None:
     """Probability of failure at most 1/T in each of 5 runs of each learner, T = 2000."""
@@ -124,6 +126,7 @@ def test_the_best_action_is_kept(make: type) -> None:
     assert simulate_phases(build, PROBLEM, runs=5, seed=4).best_kept.all()
 
 
+@pytest.mark.few(1)
 @every
 def test_noise_of_a_sum_has_its_proxy(make: type) -> None:
     """120 first phases of zero rewards: at least 480 sums, in units of their proxies; false alarm 1e-6."""
@@ -142,6 +145,7 @@ def test_noise_of_a_sum_has_its_proxy(make: type) -> None:
     assert np.mean(ratios) > (0.85 if make is DPPEShuffle else 1) - spread  # rounding is less than its proxy
 
 
+@pytest.mark.slow
 def test_certified_regret_is_never_more_than_the_printed_one() -> None:
     for name in ("PE", "DPPECentral", "DPPEShuffle", "DPPELocal"):
         extra = {} if name == "PE" else {"epsilon": 8.0, "delta": 1e-3}

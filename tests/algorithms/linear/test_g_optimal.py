@@ -45,6 +45,7 @@ def test_from_a_large_volume_the_support_is_small(actions: int, dimension: int, 
     assert few < 0.7 * g_optimal_design(points).support.size
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("actions", "dimension"), [(1000, 20), (300, 4), (50, 2), (40, 1), (20, 20), (5000, 8)]
 )

@@ -36,6 +36,7 @@ def playable(structure: Any, arms: set[int]) -> list[set[int]]:
     ]
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("structure", STRUCTURES, ids=repr)
 @given(weights=some_weights, arms=st.sets(st.integers(0, 23)))
 def test_the_best_super_arm_of_those_that_are_there_is_played(

@@ -51,6 +51,7 @@ def all_sets(matroid):
     return [set(s) for k in range(matroid.arms + 1) for s in combinations(range(matroid.arms), k)]
 
 
+@pytest.mark.slow
 @given(matroids)
 def test_matroid_axioms(matroid):
     independent = [s for s in all_sets(matroid) if matroid.independent(s)]
@@ -79,6 +80,7 @@ def test_no_other_basis_is_heavier(matroid, data):
     assert matroid.optimum(weights[0]) == weights[0][answer[0]].sum()
 
 
+@pytest.mark.slow
 @given(matroids, st.data())
 def test_greedy_by_decreasing_weight_ties_by_lowest_id(matroid, data):
     levels = st.sampled_from([0.0, 0.5, np.inf])
@@ -128,6 +130,7 @@ def test_entries_as_large_as_the_bound_allows():
     assert matroid.size == 2
 
 
+@pytest.mark.slow
 def test_large_matroids_agree_with_the_definition_in_every_lane():
     rng = np.random.default_rng(3)
     matroid = LinearMatroid((rng.random((30, 8)) < 0.2).astype(int).tolist())

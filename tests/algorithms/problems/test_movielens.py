@@ -90,6 +90,7 @@ def test_missing_files_and_too_many_movies_are_refused(folder):
 LOG = np.array([[1, 1, 0], [1, 1, 0], [0, 0, 1], [1, 0, 1], [0, 0, 0]], dtype=float)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("source", ["records", "direct", "totals"])
 def test_one_round_has_the_law_of_the_log(source):
     """Chi-square over the joint outcomes of two arms, false alarm 1e-6 each."""
@@ -109,6 +110,7 @@ def test_one_round_has_the_law_of_the_log(source):
     assert chisquare(seen, lanes * np.array([expected[key] for key in sorted(expected)])).pvalue > 1e-6
 
 
+@pytest.mark.slow
 @pytest.mark.slow_cells("more")
 @pytest.mark.parametrize("rounds", [3, 6], ids=["fewer rounds than users", "more"])
 def test_totals_are_multinomial(rounds):

@@ -129,6 +129,7 @@ def test_records_are_drawn_from_their_domain_at_the_means(problem):
     np.testing.assert_allclose(records.mean(axis=0), problem.means, atol=0.02)
 
 
+@pytest.mark.few(3)
 def test_a_lane_does_not_depend_on_the_others(problem):
     rng = np.random.default_rng(6)
     weights = rng.random((130, problem.structure.arms)).round(1)

@@ -36,6 +36,7 @@ def all_paths(graph, at=None):
     ]
 
 
+@pytest.mark.slow
 @given(graphs(), st.data())
 def test_the_first_of_the_best_paths(graph, data):
     # Multiples of 1/4 add up exactly, so that ties are ties.

@@ -186,6 +186,7 @@ def test_dp_se_starts_in_turn_and_removes_what_is_further_off_than_its_radii():
     assert [learner.act()[0, 0], next(literal)] == [0, 0]
 
 
+@pytest.mark.slow
 @settings(max_examples=20)
 @given(
     epsilon=st.floats(0.01, 20),

@@ -47,7 +47,7 @@ def drawn(run, lane):
     return found
 
 
-@pytest.mark.slow_cells("6")
+@pytest.mark.slow_cells("6", "3")
 @pytest.mark.parametrize("positions", [1, 3, 6])
 def test_it_plays_as_the_pseudocode(positions, recorded_run):
     problem = Cascade(6, positions, MEANS)

@@ -56,7 +56,7 @@ def printed(learner, items, positions, records, noise):
     yield mean, count
 
 
-@pytest.mark.few(8)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("multiplier", [1.0, 0.01])
 @pytest.mark.parametrize("positions", [1, 3, 6])
 @pytest.mark.parametrize("learner", LEARNERS)

@@ -45,7 +45,7 @@ class Tree:
         return total
 
 
-@pytest.mark.few(20)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("horizon", [2, 3, 4, 130])
 @pytest.mark.parametrize("name", PROBLEMS)
 @pytest.mark.parametrize("learner", [CUCBDP, CUCBDPLeast])
@@ -82,7 +82,7 @@ def test_it_plays_as_printed(name, learner, horizon, recorded_run):
         assert T < 130 or min(mu_bar) < 1
 
 
-@pytest.mark.few(15)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("horizon", [2, 3, 4, 5, 37, 128])
 @pytest.mark.parametrize(("arms", "size"), [(4, 1), (4, 2), (3, 3)])
 @pytest.mark.parametrize("learner", [CUCBDP, CUCBDPLeast])

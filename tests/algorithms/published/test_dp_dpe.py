@@ -36,6 +36,7 @@ def printed_width(name: str, epsilon: float, delta: float) -> float:
     return (math.sqrt(2 * d / (u * h)) + 0.1 / math.sqrt(u) + sigma_n) * math.sqrt(2 * math.log(k * horizon))
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("make", "name"),
     [(DPE, "none"), (DPDPECentral, "central"), (DPDPELocal, "local"), (DPDPEShuffle, "shuffle")],

@@ -43,6 +43,7 @@ def printed(structure, greedy, records, noise, normals):
     yield mean, effective
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", PROBLEMS)
 @pytest.mark.parametrize("learner", [DPUCBMat, DPTSMat])
 def test_it_plays_as_the_pseudocode(name, learner, recorded_run, greedy_basis):
@@ -60,6 +61,7 @@ def test_it_plays_as_the_pseudocode(name, learner, recorded_run, greedy_basis):
         np.testing.assert_array_equal(run.learner.batches.size[lane], effective)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("learner", [DPUCBMat, DPTSMat])
 @pytest.mark.parametrize(
     ("elements", "rank", "epsilon"), [(20, 1, 1.0), (7, 3, 0.1), (4, 2, 17.3), (5, 5, 2.0)]

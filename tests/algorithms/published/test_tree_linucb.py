@@ -78,6 +78,7 @@ def test_a_node_has_the_noise_of_a_symmetrized_matrix():
         assert entries.std() == pytest.approx(deviation, rel=6 / math.sqrt(2 * 3200))
 
 
+@pytest.mark.slow
 @given(epsilon=st.floats(0.01, 300), delta=st.floats(1e-9, 0.1), horizon=st.integers(1, 10**9))
 def test_the_claim_holds_with_slack(epsilon, delta, horizon):
     """All nodes that may hold a round are mu-Gaussian DP, which is below the mu that the claim allows."""

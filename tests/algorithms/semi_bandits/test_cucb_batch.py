@@ -68,6 +68,7 @@ def literal_index(b, x, n, j, y, gaussian):
     return brentq(lambda u: rate(u) - x, low, 1.0, xtol=1e-13) if rate(low) <= x else 0.0
 
 
+@pytest.mark.slow_cells("CUCBBatch-top-k", "CUCBBatchGaussian-coverage")
 @pytest.mark.few(4)
 @pytest.mark.parametrize("name", PROBLEMS)
 @pytest.mark.parametrize("learner", LEARNERS)
@@ -123,6 +124,7 @@ def test_it_plays_as_the_pseudocode(name, learner, recorded_run):
         np.testing.assert_allclose(run.learner.index[lane], index, rtol=0, atol=1e-4)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("learner", LEARNERS)
 def test_it_plays_the_oracles_answer_to_its_indices(learner):
     problem = PROBLEMS["coverage"]
@@ -139,7 +141,7 @@ def test_it_plays_the_oracles_answer_to_its_indices(learner):
 
 
 @pytest.mark.slow_cells("CUCBBatch")
-@pytest.mark.few(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("learner", LEARNERS)
 def test_no_confidence_bound_fails(learner):
     """The theorem allows one run in T = 1,000 to fail: of 256 runs more than 4 with probability 1e-5."""
@@ -196,6 +198,7 @@ def test_a_horizon_is_refused_before_arms_are_counted(horizon):
         CUCBBatch(PATHS, Simulation(1, 64), epsilon=1.0, horizon=horizon)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("record", [1, 2])
 @pytest.mark.parametrize("epsilon", [1.0, 10.0])
 def test_a_record_loses_epsilon_at_most_and_a_record_of_full_batches_all_of_it(epsilon, record):
@@ -242,7 +245,7 @@ COMPARED = {
 
 
 @pytest.mark.slow_cells("sets-0.5")
-@pytest.mark.few(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [0.5, 10.0])
 @pytest.mark.parametrize("name", COMPARED)
 def test_it_has_less_regret_than_its_siblings(name, epsilon):

@@ -36,7 +36,7 @@ def prefix_noise(noise, t, arm):
     return total, terms
 
 
-@pytest.mark.few(20)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("horizon", [1, 2, 4, 150])
 @pytest.mark.parametrize("name", PROBLEMS)
 @pytest.mark.parametrize("learner", [CUCBDP, CUCBDPLeast])
@@ -71,6 +71,7 @@ def test_it_plays_as_the_pseudocode(name, learner, horizon, recorded_run):
         assert horizon < 150 or min(index) < 1
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("exponent", [1.0, 5.0, 30.0])
 @pytest.mark.parametrize("terms", [1, 2, 5, 17])
 def test_the_width_is_that_of_the_best_exponent_and_covers_the_exact_tail(terms, exponent):
@@ -88,6 +89,7 @@ def test_the_width_is_that_of_the_best_exponent_and_covers_the_exact_tail(terms,
     assert math.exp(-exponent) / 100 < tail <= math.exp(-exponent)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("learner", [CUCBDP, CUCBDPLeast])
 def test_no_confidence_bound_fails(learner):
     """The theorem allows one run in T = 256 to fail: of 640 runs more than 14 with probability below 1e-6."""
@@ -102,7 +104,7 @@ def test_no_confidence_bound_fails(learner):
     assert (built.index < 1).any(axis=1).all()
 
 
-@pytest.mark.few(23)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("horizon", [1, 2, 3, 4, 5, 37, 64])
 @pytest.mark.parametrize(("arms", "size"), [(4, 1), (4, 2), (3, 3), (1, 1)])
 @pytest.mark.parametrize("learner", [CUCBDP, CUCBDPLeast])

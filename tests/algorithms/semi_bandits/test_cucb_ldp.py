@@ -48,7 +48,7 @@ def printed(structure, records, noise, *, least_pulled):
     yield mean, pulls
 
 
-@pytest.mark.few(5)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", PROBLEMS)
 @pytest.mark.parametrize("learner", [CUCBLDP1, CUCBLDP2])
 def test_it_plays_as_the_pseudocode(name, learner, recorded_run):

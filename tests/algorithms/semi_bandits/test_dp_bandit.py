@@ -173,6 +173,7 @@ def test_a_record_pays_epsilon_and_delta_once():
     assert 1 - 1e-8 <= accountant.worst()[1].epsilon <= 1
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("record", [1, 9])
 def test_the_largest_loss_is_epsilon(record):
     """In 2,560 lanes, exactly; the record's batch is released, and its neighbour's differs by one."""
@@ -227,6 +228,7 @@ def regret(name, problem, epsilon, horizon, runs=128):
     return trace.regret_mean[-1], trace.regret_sem[-1]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("means", "epsilon"), [([0.75, 0.7, 0.7], 1.0), ([0.1, 0.02, 0.02, 0.02], 0.5)])
 def test_less_than_half_the_regret_of_confidence_bounds(means, epsilon):
     """Measured ratios are above 2.3; the standard error of a ratio is below 0.06 here."""
@@ -244,6 +246,7 @@ def test_less_regret_than_confidence_bounds_on_bits():
     assert mine <= 0.8 * theirs
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", ["dp-bandit", "dp-bandit-gaussian", "dp-bandit-ldp"])
 def test_regret_is_below_its_bound_where_that_says_something(name):
     problem = SemiBandit(Arms(2), [0.05, 0.95])

@@ -79,6 +79,7 @@ def test_the_exponent_of_a_sum(probability):
     assert float(phase_exponent(4, 0.1, np.array([2.0]))[0]) == sum_exponent(np.array([0.1 / 18]))[0]
 
 
+@pytest.mark.slow
 def test_the_pseudocode_on_the_same_releases():
     kept = []
 

@@ -49,6 +49,7 @@ def literal(structure, greedy, records, noise, normals):
     yield mean, n
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", PROBLEMS)
 @pytest.mark.parametrize("learner", [DPUCBMat, DPTSMat])
 def test_it_plays_as_the_pseudocode(name, learner, recorded_run, greedy_basis):
@@ -83,6 +84,7 @@ def test_every_round_plays_a_new_element_until_all_but_loops_are_released(learne
     np.testing.assert_array_equal(run.learner.batches.size[:, 6], 0)
 
 
+@pytest.mark.slow
 def test_no_confidence_bound_fails():
     """Means stay within their radius in all rounds. The theorem allows one run in T = 1,000 to fail: of 256
     runs more than 4 with probability below 1e-5.

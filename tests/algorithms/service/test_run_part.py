@@ -210,6 +210,7 @@ def test_a_restart_knows_what_was_answered_and_what_is_open(served: Served) -> N
     verify_store(served.folder / "ledger.db")
 
 
+@pytest.mark.slow
 def test_what_the_service_learns_is_what_the_learner_learns(tmp_path: Path) -> None:
     """With noise that cannot be told from none, late and out of order: the same counts and means as in Python."""
 
@@ -236,6 +237,7 @@ def test_what_the_service_learns_is_what_the_learner_learns(tmp_path: Path) -> N
     runs[1].close()
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("change", "status", "kind", "words"),
     [

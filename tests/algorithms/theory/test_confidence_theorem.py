@@ -40,6 +40,7 @@ def test_values_and_noises_after_feeds():
     assert last.releases(feeds, 9).tolist() == [0, 1, 1, 1, 1, 1, 1, 1, 1]
 
 
+@pytest.mark.slow
 def test_the_worst_data_on_the_good_event_attain_the_count():
     """All that keeps both estimates within their radii is allowed: the bad arm looks good, the best one bad.
 

@@ -144,6 +144,7 @@ def test_shuffled_noise_is_as_the_theorem_says_up_to_some_epsilon(
 CERTIFIED = [name for name in linear_learners if not name.startswith("published/")]
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", CERTIFIED)
 def test_without_a_horizon_the_bound_is_the_sum_over_the_epochs(name):
     """Of all that have ended what it is with their horizon; of the open one the least of that and of its phases'."""
@@ -203,6 +204,7 @@ def test_what_is_not_calibrated_follows_from_the_fewest_clients(epsilon, delta, 
         )
 
 
+@pytest.mark.slow
 def test_short_actions_are_learned_in_runs_that_are_long_enough():
     """The square of their length was lost beside others' in rounding: half of all rounds went to the worse action."""
     problem = LinearBandit([[1.0, 0.0], [0.0, 9e-6]], [0.0, 1.0], 0.0, 10**6, "signs")

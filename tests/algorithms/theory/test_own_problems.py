@@ -53,6 +53,7 @@ LINEAR = {"sure": True, "theirs": True} | dict.fromkeys(
 )
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(("kind", "lawful"), LINEAR.items())
 def test_linear_problems_of_a_users_own_are_looked_at(kind, lawful):
     """Of a client that reports one reward for sixteen, the mean is right and the spread is not."""
@@ -115,6 +116,7 @@ STRUCTURED = {"sure": True, "together": True} | dict.fromkeys(
 )
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(("kind", "lawful"), STRUCTURED.items())
 def test_semi_bandits_of_a_users_own_are_looked_at(kind, lawful):
     """Outcomes of one round may depend on each other; those of a total's rounds may not."""

@@ -118,6 +118,7 @@ def test_gaussian_claims_are_proved_in_gaussian_dp(name):
     assert set(proof.costs.values()) == {gaussian_mu() ** 2}
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(("size", "arms", "epsilon", "delta"), [(1, 3, 1.0, 1e-3), (4, 6, 0.5, 1e-6)])
 @pytest.mark.parametrize("name", GAUSSIAN)
 def test_the_gaussian_ledger_agrees_with_the_formula(name, size, arms, epsilon, delta):

@@ -356,7 +356,7 @@ PROOF_CHECKED = {name for name, bound in BOUNDS.items() if bound.confidence is n
 """Learners whose proofs are checked in every round, in tests of ``verify.regret_claims``."""
 
 
-@pytest.mark.slow_cells("published/dpts-mat")
+@pytest.mark.slow_cells("published/dpts-mat", "cts")
 @pytest.mark.parametrize(
     "name",
     [

@@ -58,6 +58,7 @@ def test_two_releases_lie_between_fixed_data_and_the_larger_curve(row: tuple[int
         assert interval.width <= 0.04 * exact
 
 
+@pytest.mark.slow
 def test_epsilon_of_two_releases() -> None:
     loss = compose([(BinomialProfile(200, 3, 0.1), 2)])
     interval = loss.epsilon(1e-6)
@@ -74,6 +75,7 @@ def test_only_what_one_pair_attains_is_exact() -> None:
     assert compose([(fair, 2), (GaussianProfile(0.1), 1)]).attained
 
 
+@pytest.mark.slow
 def test_fair_noise_has_the_law_of_its_loss() -> None:
     """The contour over the atoms against direct convolution: both bracket the same number."""
     profile = BinomialProfile(50, 1)

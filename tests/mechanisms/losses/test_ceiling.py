@@ -135,6 +135,7 @@ def violations(count: int, seed: int) -> tuple[list[object], float]:
     return wrong, widest
 
 
+@pytest.mark.slow
 def test_compositions_next_to_the_largest_loss() -> None:
     with mp.workdps(60):
         wrong, widest = violations(75, 1)

@@ -173,6 +173,7 @@ DELTAS = st.sampled_from([0.1, 1e-3, 1e-6, 1e-12])
 law = settings(max_examples=8, deadline=None, derandomize=True)
 
 
+@pytest.mark.slow
 @law
 @given(MANY, DELTAS)
 def test_lower_is_at_most_upper_and_delta_at_epsilon_comes_back(releases: Releases, delta: float) -> None:
@@ -185,6 +186,7 @@ def test_lower_is_at_most_upper_and_delta_at_epsilon_comes_back(releases: Releas
         assert loss.delta(interval.lower * (1.0 - 1e-12)).upper >= delta * (1.0 - 1e-9)
 
 
+@pytest.mark.slow_cells("0.369-0.003-3-0.001", "0.5-0.1-2-1e-05")
 @pytest.mark.parametrize(
     ("sigma", "rate", "count", "delta"), [(0.369, 0.003, 3, 1e-3), (0.5, 0.1, 2, 0.05), (0.5, 0.1, 2, 1e-5)]
 )
@@ -207,6 +209,7 @@ def test_where_rounding_down_loses_the_tail_one_release_is_a_lower_bound() -> No
     assert compose([(alone, 1)]).delta(x).lower <= compose([(alone, 2)]).delta(x).lower
 
 
+@pytest.mark.slow
 @law
 @given(st.lists(st.tuples(PROFILES, st.integers(1, 4)), min_size=1, max_size=3), DELTAS, st.randoms())
 def test_count_is_that_many_single_releases_in_any_order(
@@ -239,6 +242,7 @@ def test_more_noise_costs_less(scale: float, factor: float, kind: object, count:
     assert compose([(loud, count)]).epsilon(delta).lower <= compose([(quiet, count)]).epsilon(delta).upper
 
 
+@pytest.mark.slow
 @law
 @given(st.floats(0.01, 0.5), st.floats(1.0, 2.0), COUNTS, DELTAS)
 def test_a_larger_sample_costs_more(rate: float, factor: float, count: int, delta: float) -> None:
@@ -287,6 +291,7 @@ def test_randomized_response_is_discrete_laplace_of_shift_one(
     one.intersect(other)
 
 
+@pytest.mark.slow
 @law
 @given(
     st.lists(
@@ -386,6 +391,7 @@ def test_a_million_releases() -> None:
         assert interval.upper == pytest.approx(limit.upper, rel=2e-3)
 
 
+@pytest.mark.slow
 def test_bounds_known_only_by_their_curve() -> None:
     alone = compose([(ZeroConcentratedProfile(0.1), 10)]).epsilon(1e-6)
     assert alone.upper == pytest.approx(ZeroConcentratedProfile(1.0).epsilon(1e-6), rel=1e-9)
@@ -458,6 +464,7 @@ def test_composed_loss_is_a_value() -> None:
 # prv-accountant 0.2.0 raises at δ <= 1e-14 and fails on 100,000 Gaussians.
 
 
+@pytest.mark.slow
 def test_dp_accounting_agrees() -> None:
     pld = pytest.importorskip("dp_accounting.pld.privacy_loss_distribution")
     for mechanism, releases, slack in (
@@ -482,6 +489,7 @@ def test_prv_accountant_agrees() -> None:
     assert ours.lower <= high
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("scale", "epsilon", "least", "most"),
     [(0.11460579219566365, 1.0, 3.861080838837254e-07, 3.868728832370253e-07),
@@ -497,6 +505,7 @@ def test_delta_of_sampled_noise_with_large_losses_is_not_left_to_orders(
     assert found.lower <= most
 
 
+@pytest.mark.slow
 def test_a_direction_that_loses_little_is_soon_composed() -> None:
     """Removing a record may lose 1,000, adding one 0.01: the order that is best for the latter is about 1e12."""
     composed = compose([(subsampled(LaplaceProfile(1.0, 0.0515), 1e-4), 100)])
@@ -504,6 +513,7 @@ def test_a_direction_that_loses_little_is_soon_composed() -> None:
     assert found.lower <= found.upper <= 41.0
 
 
+@pytest.mark.slow_cells("add or remove one-Sampling.POISSON-1e-300")
 @pytest.mark.few(2)
 @pytest.mark.parametrize("sigma", [1e-300, 4e-19, 1e-9, 1e-3])
 @pytest.mark.parametrize(
@@ -528,7 +538,7 @@ def test_next_to_no_noise_on_a_sample_costs_what_taking_part_does(
     assert found.lower <= leak * (1.0 + 1e-12)
     assert leak * (1.0 - 1e-12) <= found.upper <= leak * (1.0 + 1e-9)
     # Less noise costs no less.
-    assert three(sigma).epsilon(1e-5).upper >= three(0.125).epsilon(1e-5).lower > 20.0
+    assert three(sigma).epsilon(1e-5).upper >= three(0.05).epsilon(1e-5).lower > 20.0
 
 
 def test_pure_losses_beyond_floats_do_not_blur_an_infinite_loss() -> None:

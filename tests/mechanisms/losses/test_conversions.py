@@ -3,7 +3,7 @@ import math
 import mpmath
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import norm
 
@@ -27,6 +27,7 @@ from mechanisms.losses.conversions import (
 )
 
 
+@pytest.mark.slow
 @given(st.floats(1e-3, 20.0))
 def test_pure_to_zcdp_is_tight_for_randomized_response(epsilon: float) -> None:
     rho = pure_to_zcdp(epsilon)
@@ -53,6 +54,7 @@ def test_pure_to_gaussian_is_just_above_40_digits(epsilon: float) -> None:
         assert mpmath.ncdf(-mpmath.mpf(mu) / 2) <= corner <= mpmath.ncdf(-mpmath.mpf(mu) * (1 - 1e-10) / 2)
 
 
+@settings(max_examples=12)
 @given(st.floats(0.01, 3.0), st.floats(1e-9, 0.1))
 def test_renyi_conversions_invert_each_other_and_hold(mu: float, delta: float) -> None:
     orders = 1.0 + np.geomspace(1e-2, 1e3, 200)

@@ -44,6 +44,7 @@ CASES: dict[str, list[tuple[PrivacyProfile, int]]] = {
 }
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", CASES)
 def test_what_is_proved_in_no_time_contains_what_is_proved_later(name: str) -> None:
     loss = compose(CASES[name])
@@ -154,6 +155,7 @@ def test_an_envelope_is_left_when_time_is_over(monkeypatch: pytest.MonkeyPatch) 
     assert 15.0 <= clock.now < 30.0
 
 
+@pytest.mark.slow
 def test_an_audit_says_what_it_knows(tmp_path: Path) -> None:
     path = tmp_path / "releases.toml"
     path.write_text('[[release]]\nmechanism = "laplace"\nscale = 20.0\ncount = 400\n')

@@ -20,7 +20,7 @@ from mechanisms.losses.composed_loss import compose
 from mechanisms.losses.least_noise import RELATIVE, OutOfReach, least_noise
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=10)
 @given(
     st.floats(1e-3, 1e3), st.integers(1, 10**6), st.floats(0.05, 20.0), st.sampled_from([1e-9, 1e-6, 1e-3])
 )
@@ -31,6 +31,7 @@ def test_gaussian_noise_meets_the_closed_form(sigma, count, epsilon, delta):
     assert GaussianProfile(mu * (1 + 3 * RELATIVE)).delta(epsilon) > delta
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=15)
 @given(st.floats(0.1, 100.0), st.integers(1, 50), st.floats(0.1, 5.0), st.sampled_from([1e-6, 1e-3]))
 def test_what_is_found_is_certified_and_tight(scale, count, epsilon, delta):

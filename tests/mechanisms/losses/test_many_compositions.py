@@ -34,6 +34,7 @@ KINDS: list[PrivacyProfile] = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.slow_cells("1e-09")
 @pytest.mark.parametrize("delta", [1e-3, 1e-9])
 def test_they_are_upper_bounds_and_tight_near_the_first(delta: float) -> None:

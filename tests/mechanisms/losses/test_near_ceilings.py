@@ -481,7 +481,7 @@ def test_single_releases_next_to_their_largest_loss() -> None:
 
 
 def test_compositions_next_to_their_largest_loss() -> None:
-    assert violations(15, 2, 2) == []
+    assert violations(8, 2, 2) == []
 
 
 @pytest.mark.slow

@@ -45,6 +45,7 @@ def sampled(base: PrivacyProfile, rate: float) -> PrivacyProfile:
     return SubsampledProfile(RelatedProfile(base, Neighbouring.ADD_OR_REMOVE), rate)
 
 
+@pytest.mark.slow
 @settings(max_examples=12, deadline=None)
 @given(
     mu=st.floats(1e-3, 6.0), count=st.integers(1, 1000), rate=st.floats(-6.0, -0.05).map(lambda x: 10.0**x)
@@ -158,6 +159,7 @@ def test_the_least_noise_for_a_risk() -> None:
         least_noise_for_risk(compositions, 0.001, 0.02)
 
 
+@pytest.mark.slow
 def test_neighbouring_epsilons_share_contours() -> None:
     loss = compose([(sampled(GaussianProfile(1.0), 0.02), 400), (sampled(LaplaceProfile(1.0, 9.0), 0.1), 30)])
     for epsilon in np.linspace(0.0, 3.0, 25):
@@ -179,6 +181,7 @@ def test_where_lines_cancel_the_lower_end_is_below() -> None:
     assert rate.width < 1e-5 * rate.upper
 
 
+@pytest.mark.slow
 def test_lower_ends_of_samples_of_fixed_size_are_what_data_sets_attain() -> None:
     """δ of three randomized responses on one of two records, as test_sampling.py counts it, bounds every attack."""
     worst = {
@@ -230,6 +233,7 @@ def test_directions_of_a_group_do_not_mix() -> None:
         compose([(side, 1) for side in sides])
 
 
+@pytest.mark.slow_cells("1e-300-1e-300")
 @pytest.mark.few(5)
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("mu", [1e-300, 1e-15, 1e-12, 40.0, 1e6])

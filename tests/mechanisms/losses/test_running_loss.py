@@ -93,6 +93,7 @@ def test_two_hundred_of_each_contain_the_golden_value() -> None:
     assert running.delta(found.upper).lower <= 1e-6 <= running.delta(found.lower).upper
 
 
+@pytest.mark.slow
 def test_a_second_direction_takes_over_what_came_before() -> None:
     running = RunningLoss(
         [(joins(LaplaceProfile(1.0, 20.0)), 40), (joins(ApproximateProfile(Fraction(0), 1e-8)), 3)]
@@ -179,6 +180,7 @@ def test_on_an_error_nothing_is_taken() -> None:
             running.epsilon(delta)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("earlier", "profile"),
     [

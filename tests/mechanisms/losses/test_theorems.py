@@ -35,6 +35,7 @@ MIXED: list[list[tuple[PrivacyProfile, int]]] = [
 ]
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("releases", MIXED)
 def test_no_theorem_is_below_the_exact_composition(releases: list[tuple[PrivacyProfile, int]]) -> None:
     table = theorem_table(releases, delta=1e-6)
@@ -60,6 +61,7 @@ def test_delta_at_an_epsilon(releases: list[tuple[PrivacyProfile, int]]) -> None
             assert THEOREMS[name].epsilon(releases, row.upper).upper <= 6.0 * (1.0 + 1e-9)
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize("releases", MIXED)
 @pytest.mark.parametrize("epsilon", [2.0, 6.0])
 def test_optimal_composition_proves_no_more_than_its_closed_bound(
@@ -125,6 +127,7 @@ def test_optimal_homogeneous_is_the_composition_of_randomized_responses(
         assert own <= interval.upper * (1 + 1e-9) + 1e-14
 
 
+@pytest.mark.slow
 @settings(max_examples=20, deadline=None, derandomize=True)
 @given(st.integers(2, 500), st.floats(1e-9, 1e-3), st.floats(0.1, 0.899))
 def test_corollary_4_1_holds(count: int, delta: float, epsilon: float) -> None:

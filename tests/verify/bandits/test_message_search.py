@@ -144,7 +144,7 @@ def test_a_correct_one_predicts_no_more_than_it_is() -> None:
     assert max(view.pair.predicted for view in views) < 1.1
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("model", ["local", "central"])
 def test_the_own_message_is_read_in_the_local_model_alone(model: Any) -> None:
     _, views = search(Contextual, private_context=(2,), model=model)
@@ -192,6 +192,7 @@ def test_a_message_without_noise_is_refuted_and_the_report_says_what_was_not_loo
     assert "fewer than 6.2% of its runs" in said
 
 
+@pytest.mark.usefixtures("small_searches")
 def test_noise_of_a_generator_of_its_own_is_a_finding() -> None:
     class Own(Local):
         def send(self, reward: float) -> float:

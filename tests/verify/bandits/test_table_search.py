@@ -79,11 +79,13 @@ def test_what_only_whole_sequences_show_is_found_on_a_plain_table_with_every_see
     assert any(feature.column.name.startswith("path[") for feature in plain.features)
 
 
+@pytest.mark.slow
 def test_there_is_no_plain_pair_where_no_action_varies():
     bandit = PlainBandit(AlwaysZero, arms=2, rounds=1)
     assert plainest_pair(bandit, bandit.form.at(1.0), EFFORTS["quick"], np.random.SeedSequence(0)) is None
 
 
+@pytest.mark.slow
 def test_there_are_no_tables_for_a_bandit_that_never_varies():
     assert searched(AlwaysZero) == []
 

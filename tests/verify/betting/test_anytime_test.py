@@ -243,6 +243,7 @@ class Stops:
         return CORRECT.draw(other, n, seed)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("error", "stopped"), [(KeyboardInterrupt, "interrupt"), (TimeLimitReached, "time-limit")]
 )

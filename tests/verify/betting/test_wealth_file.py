@@ -34,7 +34,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Any:
 def test_damaged_wealth_is_read_or_refused(tmp_path: Path, written: Any) -> None:
     file = tmp_path / "wealth.json"
 
-    @settings(max_examples=150, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=40, suppress_health_check=list(HealthCheck))
     @given(damaged(written))
     def reads(document: Any) -> None:
         file.write_text(json.dumps(document))

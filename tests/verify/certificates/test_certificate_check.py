@@ -92,6 +92,7 @@ def others(value: Any) -> list[Any]:
     return [True, {"x": "y"}, ["x"]]
 
 
+@pytest.mark.slow_cells("learner")
 def test_no_value_can_be_changed(certificate: Certificate, monkeypatch: pytest.MonkeyPatch) -> None:
     proofs: dict[str, Any] = {}
 
@@ -133,6 +134,7 @@ def test_a_mechanism_that_costs_more_than_is_certified_is_refuted() -> None:
     assert changed.check().verdict == "invalid"
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", ["numpy", "dpwitness", "python"])
 def test_other_versions_that_change_no_figure_are_named(certificate: Certificate, name: str) -> None:
     made = certificate.provenance
@@ -142,6 +144,7 @@ def test_other_versions_that_change_no_figure_are_named(certificate: Certificate
     assert f"which change no figure: {name} is '0.0.1' in the certificate" in checked.reasons[1].text
 
 
+@pytest.mark.slow
 def test_a_line_may_have_another_number_and_no_other_file() -> None:
     data = certificates()["learner"].json()
     where = data["proof"]["accounted"]["payers"][0]["charges"][0]["where"]
@@ -167,6 +170,7 @@ def test_a_black_box_gets_no_certificate_and_what_is_proved_of_it_is_nothing() -
     assert "black box" in result.decision.reasons[0].text
 
 
+@pytest.mark.slow
 def test_a_learner_of_ones_own_is_certified_with_its_file_and_what_it_imports(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

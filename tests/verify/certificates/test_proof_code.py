@@ -80,6 +80,7 @@ REACHED = {
 }
 
 
+@pytest.mark.slow_cells("a mechanism's scale")
 @pytest.mark.parametrize("module", REACHED.values(), ids=REACHED.keys())
 def test_code_that_the_proof_reaches_may_not_change(
     module: tuple[str, str, str], edited: dict[str, str]
@@ -114,6 +115,7 @@ UNREACHED = [
 ]
 
 
+@pytest.mark.slow
 def test_code_that_the_proof_does_not_reach_may_change(edited: dict[str, str]) -> None:
     for module in UNREACHED:
         edit(edited, *module)
@@ -128,6 +130,7 @@ def test_a_mechanism_is_not_proved_by_learners() -> None:
     assert not any(name.startswith(("verify/learners/", "algorithms/problems/")) for name in reached)
 
 
+@pytest.mark.slow
 def test_a_mechanism_reaches_what_it_is_made_of() -> None:
     made = certify(Laplace.for_epsilon(1.0, sensitivity=Interval(0, 1).sensitivity), epsilon=1.0, **QUICK)
     assert {"mechanisms/laplace.py", "mechanisms/sensitivity.py"} <= made.provenance.digests.keys()

@@ -211,6 +211,7 @@ def test_calibrate_prints_and_says_json(run, file):
     assert result["parameters"]["1: laplace scale=20"]["scale"] == pytest.approx(20 * result["factor"])
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("neighbours", ["replace one", "add or remove one", "zero out"])
 def test_what_is_said_first_names_the_relation(run, file, neighbours):
     path = file(f'neighbours = "{neighbours}"\n{TABLE}')
@@ -313,6 +314,7 @@ def test_groups_of_people(run, tmp_path):
     assert run("audit", file, "--group-size", 0)[0] == 2
 
 
+@pytest.mark.slow
 def test_an_audit_needs_nothing_of_verify_but_its_command():
     code = "import sys, verify.commands.audit_command; print(*(n for n in sys.modules if n.startswith('verify.')))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

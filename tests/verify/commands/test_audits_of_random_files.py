@@ -114,6 +114,7 @@ def hold_to_its_table(run, tables):
     return True
 
 
+@pytest.mark.slow_cells("3")
 @pytest.mark.parametrize("seed", range(4))
 def test_files_of_fast_releases(run, seed):
     assert hold_to_its_table(run, random_file(seed, FAST))
@@ -137,6 +138,7 @@ def test_a_thousand_exponential_mechanisms(run):
     assert run(tables, "--delta", 1e-6, "--budget", 8.8)[0] == 3
 
 
+@pytest.mark.slow
 def test_different_zcdp_releases_add_their_rho(run):
     """At least 2.20052 was said of what is at most 1.87150."""
     rows = [{"mechanism": "zcdp", "rho": 0.001 * i} for i in range(1, 13)]

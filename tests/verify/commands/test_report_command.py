@@ -164,6 +164,7 @@ def test_a_reproduction_has_its_picture_if_it_is_there(folder: Path) -> None:
     assert "Picture missing or not a PNG" in report(folder, "made.json").output
 
 
+@pytest.mark.slow
 def test_markdown_by_default_and_by_name(folder: Path) -> None:
     shown = report(folder, "releases.toml")
     assert shown.exit_code == 0

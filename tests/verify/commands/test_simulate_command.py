@@ -132,6 +132,7 @@ def test_a_problem_of_the_users(run, mine, name):
     assert found["regret_mean"][-1] / 40 + found["return_mean"][-1] == pytest.approx(0.9)
 
 
+@pytest.mark.slow
 def test_a_plain_bandit_beside_a_learner(run, mine):
     sizes = ("--horizon", "400", "--runs", "8")
     code, out, err = run(f"{mine}:ucb", "cucb", "--problem", f"{mine}:problem", *sizes, "--json")

@@ -61,6 +61,7 @@ def test_other_threads_change_nothing() -> None:
     assert handlers == [signal.getsignal(signal.SIGINT)]
 
 
+@pytest.mark.slow_cells("False")
 @pytest.mark.parametrize("stopped", [False, True])
 def test_presses_while_the_report_is_made_lose_nothing(stopped: bool, monkeypatch) -> None:
     conclude = verify.verification._conclude

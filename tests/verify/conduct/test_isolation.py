@@ -24,6 +24,7 @@ from verify.subject_error import SubjectError
 SUBJECTS = Path(__file__).parents[1] / "subjects" / "misbehaving.py"
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("name", "limit", "kind", "words"),
     [
@@ -41,6 +42,7 @@ def test_a_subject_takes_nothing_down_but_itself(name, limit, kind, words, monke
     assert words in finding.message
 
 
+@pytest.mark.slow
 def test_a_process_of_its_own_changes_no_result() -> None:
     apart, here = (
         verify(f"{SUBJECTS}:no_noise", epsilon=1.0, effort="quick", samples=40_000, isolated=isolated)
@@ -76,6 +78,7 @@ def raises(error):
     return work
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("error", "kind", "words"),
     [

@@ -72,6 +72,7 @@ class Cycle(Noisy):
         next(self.turns)
 
 
+@pytest.mark.slow
 def test_caches_are_emptied_before_every_run():
     bandit = PlainBandit(Cached, arms=2, rounds=6)
     table = np.zeros((7, 2))

@@ -145,6 +145,7 @@ def released_changing(data, gate):
     return gate.release(Laplace(scale=1.0), data)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("honest", "changing", "options"),
     [
@@ -191,6 +192,7 @@ def raising():
         yield
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("subject", "neighbours", "verdict"),
     [

@@ -55,6 +55,7 @@ def leaking(modulus, of_digits=False):
     return leak
 
 
+@pytest.mark.slow_cells("10-True")
 @pytest.mark.parametrize(("modulus", "of_digits"), [(2, False), (7, False), (97, False), (10, True)])
 def test_the_remainder_that_the_data_choose_gives_them_away(modulus, of_digits):
     result = verify(
@@ -65,6 +66,7 @@ def test_the_remainder_that_the_data_choose_gives_them_away(modulus, of_digits):
     assert " mod " in result.witness.event
 
 
+@pytest.mark.slow
 def test_whole_numbers_with_correct_noise_are_not_refuted():
     def geometric(data, rng, lanes):
         p = 1.0 - np.exp(-1.0)
@@ -73,7 +75,7 @@ def test_whole_numbers_with_correct_noise_are_not_refuted():
     assert verify(geometric, epsilon=1.0, neighbours=Interval(0, 1), samples=100_000).verdict == "unproven"
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_the_search_for_neighbours_sees_a_parity_that_only_some_pairs_change(seed):
     def parity(data, rng, lanes):

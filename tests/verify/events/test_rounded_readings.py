@@ -43,7 +43,7 @@ def test_absent_and_infinite_values_are_passed_over():
     np.testing.assert_equal(rounded.values(sample), [np.nan, -np.inf, np.nan])
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 1])
 @pytest.mark.parametrize("other", [lambda y: y + 1.0, lambda y: 0.3 - y], ids=["shifted", "mirrored"])
 def test_one_noisy_number_said_twice_is_not_refuted(other, seed):

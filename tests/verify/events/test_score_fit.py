@@ -44,6 +44,7 @@ def penalty_matrix(found: Sequence[Feature], penalty: float) -> FloatArray:
     return matrix
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("apart", [0.3, 1.0, 2.5])
 def test_the_logistic_score_is_the_optimum_of_the_penalised_likelihood(
     apart: float, monkeypatch: pytest.MonkeyPatch

@@ -64,6 +64,7 @@ def test_a_large_rare_ratio_loses_against_a_solid_one() -> None:
     assert first.event.holds(ViewSample(np.array([[0.0], [1.0]]), category(1))).tolist() == [True, False]
 
 
+@pytest.mark.slow
 def test_an_absent_report_is_found_and_said_as_a_count() -> None:
     def draw(sent: int) -> Sampler:
         def sample(n: int, r: np.random.Generator) -> npt.NDArray[Any]:
@@ -138,6 +139,7 @@ def test_values_that_matter_only_together_are_found_by_a_score() -> None:
         assert chosen.predicted > 1.8, "the truth is ln 9 = 2.2"
 
 
+@pytest.mark.slow
 def test_categories_that_matter_only_together_are_found_together() -> None:
     def draw(equal: float) -> Sampler:
         def sample(n: int, r: np.random.Generator) -> npt.NDArray[Any]:
@@ -159,6 +161,7 @@ def test_categories_that_matter_only_together_are_found_together() -> None:
         assert chosen.predicted == pytest.approx(math.log(9), abs=0.15)
 
 
+@pytest.mark.slow
 def test_whole_transcripts_are_read_together_while_they_repeat() -> None:
     """40 of the 81 rows of four three-valued columns, picked at random, are likelier in the first world.
 
@@ -249,7 +252,7 @@ def plant(change: Callable[[npt.NDArray[Any]], npt.NDArray[Any]], share: float, 
     return sample
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "operation"),
     [
@@ -271,6 +274,7 @@ def test_leaks_in_derived_readings_are_found(
     assert first.predicted > 0.5
 
 
+@pytest.mark.slow
 def test_a_sequence_that_stops_is_told_by_its_length() -> None:
     """Zeros, a one, then -1 ("stopped"): the place of the one has a law of its own in each world."""
 
@@ -343,6 +347,7 @@ def test_the_band_has_an_event_for_every_epsilon_that_pays() -> None:
     assert search_events(fit, choose, final_samples=100, delta=0.0, error=0.05).band == ()  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_the_search_is_the_same_every_time() -> None:
     def again() -> tuple[ChosenEvent, ChosenEvent]:
         return search(
@@ -385,6 +390,7 @@ def test_strange_values_are_harmless(k: int, n: int, lattice: bool) -> None:
                 assert again.holds(choose[0]).tolist() == chosen.event.holds(choose[0]).tolist()
 
 
+@pytest.mark.slow
 def test_equal_worlds_give_events_that_fresh_draws_deny() -> None:
     """What is chosen in equal worlds has one probability in both.
 
@@ -415,6 +421,7 @@ def test_constant_views_are_harmless(value: float) -> None:
             assert chosen.predicted <= 0.0
 
 
+@pytest.mark.slow
 def test_equal_worlds_promise_nothing() -> None:
     """Predictions are moved by 3 standard errors, so that equal worlds stay near 0."""
     for columns in (real(3), category(3)):
@@ -440,6 +447,7 @@ def test_copies_of_a_number_are_counted_by_their_side() -> None:
     assert abs(np.log(p / q)) > 0.4
 
 
+@pytest.mark.slow
 def test_the_shortlist_holds_the_best_and_only_what_promises_more() -> None:
     rng = np.random.default_rng(6)
     fit, choose = (

@@ -24,6 +24,7 @@ def store(tmp_path_factory):
     return tmp_path_factory.mktemp("runs")
 
 
+@pytest.mark.slow_cells("cascade/fig2a")
 @pytest.mark.few(4)
 @pytest.mark.parametrize("name", experiments)
 def test_an_experiment_runs_and_reports(name, store):

@@ -22,6 +22,7 @@ def checked(how, neighbours=ONE_PAIR, **options):
     return result, {finding.kind: finding for finding in result.findings}
 
 
+@pytest.mark.slow
 def test_a_command_with_half_the_noise_is_refuted():
     result, findings = checked("half-noise")
     assert result.verdict == "refuted"

@@ -125,6 +125,7 @@ def test_a_clock_is_no_counter():
     assert "excluded from the test: output 1 (counter or clock)" in findings["drift"]
 
 
+@pytest.mark.slow
 def test_steps_that_drift_are_left_out():
     squares = counted(lambda count, data, rng: [count**2, data + rng.laplace()])
     result, findings = checked(squares)

@@ -34,7 +34,7 @@ def test_no_known_pair_would_show_it():
     assert not any(seven(data) for pair in VOTES.seeds() for data in (pair.data, pair.other))
 
 
-@pytest.mark.few(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SOMEWHERE)
 @pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2))])
 def test_what_happens_on_few_data_sets_only_is_found(name, seed):
@@ -91,6 +91,7 @@ def test_memory_with_a_generator_of_its_own_is_told_from_determinism(own):
     assert result.lower is None
 
 
+@pytest.mark.slow
 def test_a_function_without_noise_is_still_called_so():
     result, findings = checked(lambda data, rng: float(np.sum(data)))
     assert set(findings) == {"deterministic"}

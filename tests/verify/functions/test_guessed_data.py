@@ -66,7 +66,7 @@ CORRECT = [
 ]
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("function", "data"),
     [(each, Interval(0, 1)) for each in CORRECT]
@@ -94,6 +94,7 @@ def test_lengths_may_be_wrong_too():
         verify(guess(of_four), epsilon=1.0, **FEW)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("number", [0, 1])
 def test_one_of_two_neighbours_that_raises_is_no_evidence(number):
     def raises_on_one(value, rng):
@@ -107,7 +108,7 @@ def test_one_of_two_neighbours_that_raises_is_no_evidence(number):
     assert stated.verdict == "refuted"
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "data", [Integers(0, 1), Box(0, 1, 2), Categories(2)], ids=lambda each: type(each).__name__
 )
@@ -123,6 +124,7 @@ def test_an_error_on_stated_data_is_an_output(data):
     assert verify(guess, epsilon=1.0, neighbours=data, **FEW).verdict == "refuted"
 
 
+@pytest.mark.slow
 def test_what_leaks_on_data_that_it_takes_is_refuted():
     def leaks(value, rng):
         if value not in range(4):

@@ -30,6 +30,7 @@ def changing(data, rng, lanes):
     return data + rng.normal(size=lanes)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("function", "kinds"),
     [
@@ -79,6 +80,7 @@ def test_only_draws_of_its_own_cannot_be_repeated():
     assert look(lambda data, rng: data + random.gauss(0.0, 1.0)).repeatable
 
 
+@pytest.mark.slow
 def test_data_sets_between_which_an_output_without_noise_changes():
     """0 and 1 are the first known points; what changes between other points is looked for elsewhere."""
     data, other = look(lambda data, rng: data > 0.25).unlike
@@ -87,6 +89,7 @@ def test_data_sets_between_which_an_output_without_noise_changes():
     assert (0.55 < changed.data < 0.8) != (0.55 < changed.other < 0.8)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("function", "words"),
     [

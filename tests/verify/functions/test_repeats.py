@@ -53,18 +53,20 @@ PARTLY = {
 }
 
 
-@pytest.mark.few(5)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", INDEPENDENT)
 def test_independent_lanes_pass(name):
     """Exact tests at a level of 1e-10."""
     assert repeated_share(calls_of(INDEPENDENT[name])) is None
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", [name for name in FIXED if name not in ("constant", "rare", "sorted coins")])
 def test_a_fixed_seed_is_found(name):
     assert repeated_share(calls_of(FIXED[name])) == 1.0
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", PARTLY)
 def test_partial_repeats_are_found(name):
     assert repeated_share(calls_of(PARTLY[name])) > 0.25

@@ -63,6 +63,7 @@ def test_the_longest_way_through_two_workers_is_less_than_one_in_1_7(scale, monk
     assert len(calls) > 1.7 * (len(calls) - two.shared + two.longest)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("executor", [Serial(), Processes(2)], ids=["alone", "two"])
 @pytest.mark.parametrize("drift", [0.0, 0.02])
 def test_drift_shows_itself_in_each_worker(executor, drift):

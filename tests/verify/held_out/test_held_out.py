@@ -62,7 +62,7 @@ def test_it_is_refuted_if_it_is_broken_and_only_then(entry):
 
 
 @pytest.mark.slow_cells("perl-randomized-response")
-@pytest.mark.few(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("entry", [marked(HELD_OUT[name]) for name in FEW])
 def test_a_few_with_the_quick_effort(entry):
     assert (verdict(entry, "quick", 100_000) == "refuted") == entry.refutable
@@ -76,6 +76,7 @@ WITH_ORACLE = pytest.mark.parametrize(
 )
 
 
+@pytest.mark.slow
 def test_every_file_is_registered_and_no_name_twice():
     files = {path.stem for path in FOLDER.glob("*.py")} - {"registry", "held_out_entry", "test_held_out"}
     assert files == set(FAMILIES)
@@ -90,6 +91,7 @@ def test_every_file_is_registered_and_no_name_twice():
     assert all(HELD_OUT[name].refutable for name in KNOWN_MISSES)
 
 
+@pytest.mark.few(12)
 @EVERY
 def test_an_entry_says_what_it_is(entry):
     assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", entry.name)
@@ -107,11 +109,13 @@ def test_the_oracles_pair_is_a_pair_of_neighbours(entry):
     adjacency.check(Pair(entry.oracle.data, entry.oracle.other))
 
 
+@pytest.mark.few(31)
 @WITH_ORACLE
 def test_the_oracle_agrees_with_the_other_program(entry):
     assert entry.oracle.limit(entry.draws, delta=entry.delta) == pytest.approx(entry.limit, rel=1e-3)
 
 
+@pytest.mark.few(31)
 @WITH_ORACLE
 def test_the_oracle_agrees_with_the_true_epsilon(entry):
     """Where the bound is a lower one, the oracle's events prove it."""
@@ -126,6 +130,7 @@ def test_the_oracle_agrees_with_the_true_epsilon(entry):
         assert reached == pytest.approx(entry.true_epsilon, rel=2e-3)
 
 
+@pytest.mark.few(31)
 @WITH_ORACLE
 def test_what_is_broken_can_be_refuted(entry):
     """At a false alarm of 1e-4, by a test that knows the event."""

@@ -30,7 +30,7 @@ def line_of(words: str, within: str) -> int:
     return next(n for n in range(start, len(lines)) if words in lines[n]) + 1
 
 
-@pytest.mark.slow_cells("AfterTheNoise")
+@pytest.mark.slow_cells("AfterTheNoise", "UnderAnotherName")
 @pytest.mark.parametrize(
     "name",
     [
@@ -70,7 +70,7 @@ def test_the_line_of_a_mixed_release_is_named(name: str, line: str, what: str, w
     assert when in finding.message
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["AgainIfImplausible", "AgainIfTied", "AgainIfAllAreLow"])
 def test_charges_beyond_the_claim_that_depend_on_releases_are_found(name: str) -> None:
     """The noise is 20 times its scale in one of e^20 rounds: no run shows it."""
@@ -81,6 +81,7 @@ def test_charges_beyond_the_claim_that_depend_on_releases_are_found(name: str) -
     assert "2 releases through Laplace" in finding.message
 
 
+@pytest.mark.slow
 def test_who_pays_too_much_in_a_late_round_is_looked_at() -> None:
     """Coupled runs of this effort look at rounds 1 to 12; the bound is exact."""
     result = verified("AgainInALateRound", samples=1_024)
@@ -88,6 +89,7 @@ def test_who_pays_too_much_in_a_late_round_is_looked_at() -> None:
     assert "round 33" in result.witness.neighbours["data"]
 
 
+@pytest.mark.slow
 def test_charges_within_the_claim_may_depend_on_releases() -> None:
     result = verified("AgainWithinTheBudget")
     assert result.verdict == "certified", result.decision.reasons
@@ -104,6 +106,7 @@ def test_who_asks_until_the_accountant_refuses_claims_what_it_asks_for() -> None
     assert result.upper.epsilon == 2.5
 
 
+@pytest.mark.slow_cells("OneLaneOnly-everything that is released in coupled runs")
 @pytest.mark.parametrize(
     ("name", "seen"),
     [
@@ -117,6 +120,7 @@ def test_honest_learners_whose_releases_are_seen_stay_certified(name: str, seen:
     assert result.details["tested_view"] == seen
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("name", "why"),
     [

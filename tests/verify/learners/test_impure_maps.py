@@ -23,6 +23,7 @@ IMPURE = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.slow_cells("Divides")
 @pytest.mark.parametrize("name", IMPURE)
 def test_rewards_divided_by_the_largest_so_far_are_never_certified(name):
@@ -46,6 +47,7 @@ def test_a_pure_function_is_an_assumption_and_nothing_else():
     assert not [finding for finding in result.findings if finding.failing]
 
 
+@pytest.mark.slow
 def test_transformations_are_certified():
     result = verify(f"{SUBJECTS}:Transformed", epsilon=1.0, **FEW)
     assert (result.verdict, result.assumptions) == ("certified", ())

@@ -238,7 +238,7 @@ def named(folder: Path, body: str) -> list[tuple[str, str]]:
     return loaded
 
 
-@pytest.mark.few(40)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("body", NAMED)
 def test_an_internal_name_is_found_in_its_line_however_it_is_written(tmp_path: Path, body: str) -> None:
     above, lines = (HEAD + OBSERVE).count("\n"), body.splitlines()
@@ -249,6 +249,7 @@ def test_an_internal_name_is_found_in_its_line_however_it_is_written(tmp_path: P
         assert name[1:] in "".join(lines[line - 1 : line + 1])  # what it is read of may be in the line above
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("body", OWN)
 def test_an_attribute_of_the_learner_itself_is_its_own_however_it_is_written(
     tmp_path: Path, body: str

@@ -38,6 +38,7 @@ class InZCDP(RoundedBits):
     claim = replace(RoundedBits.claim, composition="zcdp")
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("learner", "options", "verdict", "by"),
     [

@@ -109,6 +109,7 @@ def test_reflected_noise_shows_every_movement() -> None:
     assert gate.loss[0, 0] == pytest.approx(8.0, rel=1e-12)
 
 
+@pytest.mark.slow
 def test_reflected_noise_is_laplace_noise_where_nothing_moves() -> None:
     """Its mean is 0 in 4,000 draws, but for five standard errors."""
     gate = Reflected(np.random.SeedSequence(0), 1)

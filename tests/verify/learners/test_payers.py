@@ -5,6 +5,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -77,6 +78,7 @@ class AsksForDelta:
 FEW = {"effort": "quick", "samples": 20_000, "horizon": 50, "isolated": False}
 
 
+@pytest.mark.slow
 def test_a_delta_that_is_asked_for_and_caught_is_not_certified_as_pure() -> None:
     """It was certified at (0.9, 0): the record of (0.8, 0.5) is below (0.9, 0) by epsilon."""
     result = verify(AsksForDelta, epsilon=0.9, delta=0.0, **FEW)

@@ -29,6 +29,7 @@ def test_a_coin_of_the_process_does_not_refute_what_is_true(name: str) -> None:
     assert any("once in a process" in finding.message for finding in result.findings)
 
 
+@pytest.mark.slow
 @pytest.mark.slow_cells("Leaks")
 @pytest.mark.parametrize("name", ["Leaks", "leaks"])
 def test_a_leak_beside_it_is_refuted(name: str) -> None:

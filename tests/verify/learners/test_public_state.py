@@ -118,16 +118,19 @@ def verified(make):
     return verify(make, epsilon=1.0, effort="quick", horizon=12, samples=4_000)
 
 
+@pytest.mark.slow
 def test_raw_data_that_no_action_shows_are_a_finding():
     result = verified(PeeksAtTheValue)
     assert result.verdict == "unproven"
     assert ["state total differs after step" in f.message for f in result.findings] == [True]
 
 
+@pytest.mark.slow
 def test_a_number_that_differs_from_run_to_run_is_none():
     assert verified(KeepsTime).verdict == verified(learners.Correct).verdict == "certified"
 
 
+@pytest.mark.slow
 def test_a_seed_made_of_data_is_a_finding():
     (finding,) = verified(SeedsWithRewards).findings
     assert "state the generator of `random` differs" in finding.message

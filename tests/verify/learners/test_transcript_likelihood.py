@@ -29,6 +29,7 @@ def pair_on_zeros(rounds=6):
     return ViewPair(Neighbour(1, np.ones(2), "").apply_to(data), data, 1, features=features)
 
 
+@pytest.mark.slow
 def test_weights_of_a_coupled_run_have_mean_one_and_give_the_other_world():
     pair = pair_on_zeros()
     gate = Coupled(3, 64 * 1024, 1)
@@ -95,6 +96,7 @@ class JointUCB(EpisodicUCB):
     )
 
 
+@pytest.mark.usefixtures("small_searches")
 def test_joint_privacy_hides_the_records_own_round():
     result = verify(JointUCB, epsilon=1.0, effort="quick")
     assert result.verdict == "certified"

@@ -32,7 +32,7 @@ FEW = {"effort": "quick", "samples": 20_000}
         ("EachRound", "one person, at most 1 round", 16, "certified", 1.0, 1.0),
     ],
 )
-@pytest.mark.few(3)
+@pytest.mark.few(2)
 def test_a_claim_for_a_person_is_held_to_all_of_the_persons_rounds(
     learner: str, unit: str | None, horizon: int, verdict: str, upper: float, lower: float
 ) -> None:

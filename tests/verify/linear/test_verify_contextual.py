@@ -16,6 +16,7 @@ from verify.findings import FindingKind
 FEW = {"epsilon": 4.0, "delta": 1e-3, "effort": "quick", "samples": 20_000, "horizon": 20}
 
 
+@pytest.mark.slow
 def test_the_private_one_is_certified_for_joint_privacy():
     result = verify("dp-linucb", **FEW)
     assert result.verdict == "certified"
@@ -27,6 +28,7 @@ def test_the_private_one_is_certified_for_joint_privacy():
     assert result.findings == ()
 
 
+@pytest.mark.slow
 def test_the_printed_one_is_certified_far_below_its_claim():
     result = verify("published/tree-linucb-gaussian", **FEW)
     assert result.verdict == "certified"
@@ -106,6 +108,7 @@ class Remembers(DPLinUCB):
         return Policy(policy.estimate, policy.covariance, policy.width)
 
 
+@pytest.mark.usefixtures("small_searches")
 def test_a_policy_that_remembers_whom_it_was_shown_is_found():
     """It was certified: replays compared the policies' numbers, not what was chosen for users who stayed the same."""
     result = verify(Remembers, **FEW)

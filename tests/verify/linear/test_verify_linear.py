@@ -38,7 +38,7 @@ def made_protocols(monkeypatch: pytest.MonkeyPatch) -> list[ShuffledMean]:
     return made
 
 
-@pytest.mark.slow_cells("1.0-1e-06-dp-dpe-shuffle")
+@pytest.mark.slow_cells("1.0-1e-06-dp-dpe-shuffle", "1.0-1e-06-dp-dpe-local")
 @pytest.mark.parametrize("name", [name for name in CERTIFIED if not name.endswith("central")])
 @pytest.mark.parametrize(
     ("epsilon", "delta"), [(1.0, 1e-6), pytest.param(10.0, 0.25, marks=pytest.mark.slow)]
@@ -70,6 +70,7 @@ def test_certified_where_releases_are_seen(
     assert result.decision.reasons[-1].text.startswith("Proved for all")
 
 
+@pytest.mark.slow
 @pytest.mark.slow_cells("dp-pe-central")
 @pytest.mark.parametrize("name", [name for name in CERTIFIED if name.endswith("central")])
 def test_certified_where_actions_are_seen(name: str) -> None:
@@ -82,7 +83,7 @@ def test_certified_where_actions_are_seen(name: str) -> None:
     assert "is played in phase" in result.witness.event
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", ["published/dp-dpe-local", "published/dp-pe-central", "published/dp-pe-local"]
 )
@@ -154,6 +155,7 @@ def test_with_replacement_a_client_pays_for_every_report(clients: int, times: in
     assert str(result.claim.unit) == "one person"
 
 
+@pytest.mark.slow
 def test_unbounded_rewards_without_clipping_have_no_sensitivity() -> None:
     settings = {"clipping": "no", "rewards": "gaussian"}
     local = check("published/dp-dpe-local", 1.0, 1e-3, settings=settings, horizon=60)
@@ -236,7 +238,7 @@ class Crashes(DPDPELocal):
         raise RuntimeError("boom")
 
 
-@pytest.mark.slow_cells("Peeks-kinds0-unproven")
+@pytest.mark.slow_cells("Peeks-kinds0-unproven", "HalfTheNoise-kinds3-refuted")
 @pytest.mark.parametrize(
     ("make", "kinds", "verdict"),
     [
@@ -303,7 +305,7 @@ class SeesAll(DPPECentral):
             return sums
 
 
-@pytest.mark.slow_cells("AsksTwice-unproven")
+@pytest.mark.slow_cells("AsksTwice-unproven", "SendsTwice-refuted")
 @pytest.mark.parametrize(
     ("make", "verdict"), [(AsksTwice, "unproven"), (SendsTwice, "refuted"), (SeesAll, "unproven")]
 )

@@ -55,6 +55,7 @@ def has(adjacency, data, other):
     return any(pair.key == seed.key for seed in seeds)
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("adjacency", ADJACENCIES, ids=repr)
 def test_seeds_are_different_neighbours(adjacency):
     assert isinstance(adjacency, Adjacency)
@@ -214,6 +215,7 @@ def test_listed_pairs_have_no_order():
     Listed([(0.0, 1.0)]).check(Pair(np.array(1.0), np.array(0.0)))
 
 
+@pytest.mark.slow
 @given(st.floats(1e-3, 10), st.integers(1, 6), st.sampled_from(["l1", "l2", "linf"]))
 @settings(max_examples=40)
 def test_distances_hold_in_exact_arithmetic(limit, size, norm):

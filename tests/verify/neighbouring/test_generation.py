@@ -55,6 +55,7 @@ def test_a_climb_ends_with_the_draws_and_ranks_what_it_saw():
     assert [score for score, _ in ranked] == sorted(scores.known.values(), reverse=True)
 
 
+@pytest.mark.slow
 def test_a_climb_among_pairs_that_are_none_ends():
     """Where nearly all that is generated is rejected, Hypothesis tries again and again."""
     tries = []

@@ -70,6 +70,7 @@ def test_known_patterns_are_kept_where_nothing_beats_them():
         assert {float(best.data), float(best.other)} == {0.0, 1.0}
 
 
+@pytest.mark.slow
 def test_a_search_repeats_itself_and_counts_its_draws():
     adjacency = Within(Box(0, 64, 3), linf=1)
     counted = []
@@ -117,6 +118,7 @@ def laplace(data, rng, lanes):
     return data + rng.laplace(size=lanes)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("adjacency", "mechanism", "columns", "alike"),
     [

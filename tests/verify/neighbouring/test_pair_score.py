@@ -46,6 +46,7 @@ def test_worlds_that_show_the_same_constant_say_nothing():
     assert score.lower <= 0.0 == score.divergence
 
 
+@pytest.mark.slow
 def test_a_step_hidden_in_running_sums_counts():
     """A record that moves two steps of a running sum is ranked above one that moves the first, on few draws."""
     columns = tuple(Column(f"x{i}", f"value {i}", "real") for i in range(16))

@@ -93,6 +93,7 @@ def test_long_words_are_told_by_their_beginning_and_their_length():
     np.testing.assert_equal(row, [0.0] * MOST_PARTS + [90.0])
 
 
+@pytest.mark.slow
 def test_of_long_words_letters_are_columns_where_data_sets_differ():
     def seen(seed, told):
         letters = np.random.default_rng(seed).choice(list("abcd"), size=(100, 600))

@@ -32,7 +32,9 @@ def violated(name, *methods):
 EPSILON = {"cascade-ucb-rr": 3.0, "cascade-ucb-ldp-laplace": 20.0, "cascade-ucb-batch": 20.0}
 
 
-@pytest.mark.slow_cells("cascade-ucb-batch", "cascade-ucb-batch-gaussian", "cascade-ucb-batch-shuffle")
+@pytest.mark.slow_cells(
+    "cascade-ucb-batch", "cascade-ucb-batch-gaussian", "cascade-ucb-batch-shuffle", "cascade-ucb-rr"
+)
 @pytest.mark.parametrize("name", CHECKED)
 def test_true_learners_pass(name):
     found = checks(name, horizon=128)
@@ -127,7 +129,7 @@ FAULTS = {
 }
 
 
-@pytest.mark.slow_cells("LoudNoise-cascade-ucb-batch")
+@pytest.mark.slow_cells("LoudNoise-cascade-ucb-batch", "LoudNoise-cascade-ucb-rr")
 @pytest.mark.parametrize(
     "name",
     ["cascade-ucb-rr", "cascade-ucb-batch", pytest.param("cascade-ucb-ldp-laplace", marks=pytest.mark.slow)],

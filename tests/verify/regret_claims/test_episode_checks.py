@@ -29,6 +29,7 @@ def violated(*arguments, **keywords):
     return {check.name for check in checks(*arguments, **keywords) if check.violated}
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("epsilon", [1e-6, 2.0, 1e3])
 def test_the_true_learner_passes(epsilon):
     found = checks(played=replace(PLAYED, epsilon=epsilon))
@@ -174,6 +175,7 @@ def plant(change):
     return type("Planted", (change, MADE), {"__signature__": inspect.signature(MADE)})
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("fault", "seen"),
     [

@@ -54,7 +54,7 @@ def violated(name, make):
     return [check.name for check in checks(name, make) if check.violated]
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", CHECKED)
 def test_true_learners_pass(name):
     found = checks(name)
@@ -62,6 +62,7 @@ def test_true_learners_pass(name):
     assert len(found) == (7 if name == "dpts-mat" else 8)  # its lemma holds in expectation only
 
 
+@pytest.mark.slow
 def test_true_learners_pass_that_feed_several_arms():
     """cucb-batch feeds ceil(epsilon / 4) of two arms."""
     found = checks("cucb-batch", epsilon=6.0)
@@ -77,6 +78,7 @@ def checks_on_paths(make, epsilon):
     return check_rounds(MeanRun, build, bound, played, lanes=LANES, seed=7, error=1e-4)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("epsilon", [5.0, 7.0])
 def test_true_learners_pass_on_paths(epsilon):
     found = checks_on_paths(learners["cucb-batch"].make, epsilon)
@@ -417,7 +419,7 @@ SEEN_AS = {
 }
 
 
-@pytest.mark.few(12)
+@pytest.mark.few(2)
 @pytest.mark.parametrize(("fault", "name"), PLANTED, ids=lambda value: getattr(value, "__name__", value))
 def test_planted_faults_are_seen(fault, name):
     found = violated(name, plant(name, fault))

@@ -142,7 +142,7 @@ PLANTED = [
 ]
 
 
-@pytest.mark.few(7)
+@pytest.mark.few(2)
 @pytest.mark.parametrize(("name", "fault"), PLANTED, ids=lambda value: getattr(value, "__name__", value))
 def test_planted_faults_are_seen(name, fault):
     made = linear_learners[name].make

@@ -16,6 +16,7 @@ from verify.regret_claims.local_privacy import audit_local_privacy
 from verify.regret_claims.scaling import fit_scaling
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("variable", "values", "epsilon", "least", "most"),
     [
@@ -139,6 +140,7 @@ def test_without_regret_there_is_no_exponent():
         fit_scaling(Knows, "gap", (0.1, 0.2, 0.4), horizon=100, runs=8)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("bound", [None, lambda instance: 0.0, lambda instance: math.inf])
 def test_a_bound_that_is_no_number_above_0_has_no_exponent(bound):
     report = fit_scaling(CUCBBatchLeast, "epsilon", (0.01, 0.02, 0.04), bound=bound, horizon=1 << 20, runs=8)

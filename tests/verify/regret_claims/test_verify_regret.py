@@ -131,6 +131,7 @@ def test_a_bound_is_a_function_of_an_instance(bound, words):
         regret(Uniform, bound=bound, epsilon=1.0, horizon=500, runs=2)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("no_proof")
 def test_vacuous_undecided_and_without_bound():
     vacuous = regret("cucb-ldp-bit", problem="top-k", epsilon=0.1, horizon=100, runs=4)
@@ -192,6 +193,7 @@ def test_a_learner_whose_widths_are_not_the_theorems_is_violated(monkeypatch):
     assert report.reasons[0].text.startswith("radius: round 0, run 0: the width is")
 
 
+@pytest.mark.slow
 def test_the_noise_of_the_papers_experiments_is_not_the_theorems():
     report = regret(
         "published/cascade-ucb-ldp-laplace", settings={"noise_multiplier": 0.01}, horizon=200, runs=4

@@ -108,7 +108,7 @@ def test_a_gaussian_is_judged_at_its_delta() -> None:
     assert not run(mechanism, claim_delta=0.127).refuted
 
 
-@pytest.mark.few(6)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("seed", range(100))
 def test_a_correct_laplace_in_two_dimensions_is_never_refuted(seed: int) -> None:
     """Exactly at the claim, where a refutation has probability at most 1e-4 by construction.
@@ -121,6 +121,7 @@ def test_a_correct_laplace_in_two_dimensions_is_never_refuted(seed: int) -> None
     assert result.strict_epsilon_lower <= 1.0
 
 
+@pytest.mark.slow
 def test_the_bound_covers_at_the_boundary() -> None:
     """30 runs on Laplace with ratio exactly e, at 95 %: at most 1.5 misses on average.
 
@@ -130,6 +131,7 @@ def test_the_bound_covers_at_the_boundary() -> None:
     assert sum(misses) <= 7
 
 
+@pytest.mark.slow
 def test_no_choice_made_on_the_final_draws() -> None:
     """Noise offers thousands of events; were one chosen on the final draws, the bound would be positive.
 
@@ -187,6 +189,7 @@ def test_both_orders_are_tried() -> None:
         assert result.event.description == "value 1 = 1"
 
 
+@pytest.mark.slow
 def test_the_final_test_can_be_repeated_from_its_record() -> None:
     result = run(laplace(0.5, 2), samples=1_000_000)
     assert len(result.final_batches) > 1
@@ -299,6 +302,7 @@ def test_what_more_draws_do_not_change_is_not_said() -> None:
     assert "with 10 times the draws" in run(laplace(1.0)).floor_sentence.text
 
 
+@pytest.mark.slow
 def test_the_result_says_how_likely_another_seed_would_refute_a_claim_that_is_near() -> None:
     """The true loss is 1: a claim of .98 needs more draws."""
     held, doubtful = (run(laplace(1.0), claim_epsilon=claim) for claim in (1.0, 0.98))
@@ -363,6 +367,7 @@ def interrupted(after: int, samples: int = 2_000_000) -> BlackBoxResult:
     return run(mechanism, samples=samples)
 
 
+@pytest.mark.slow
 def test_an_interrupted_test_keeps_what_it_has_with_wider_bounds() -> None:
     whole = interrupted(10**9)
     assert not whole.interrupted
@@ -384,6 +389,7 @@ def test_nothing_is_said_if_nothing_final_was_drawn() -> None:
         interrupted(1)
 
 
+@pytest.mark.slow
 def test_outputs_with_nan_and_infinity_are_handled() -> None:
     def mechanism(x: float, n: int, rng: np.random.Generator) -> npt.NDArray[np.float64]:
         values = rng.choice([np.nan, np.inf, -np.inf, 0.0], (n, 3), p=[0.25, 0.25, 0.25, 0.25])
@@ -412,6 +418,7 @@ def test_bad_parameters_are_refused(options: dict[str, Any], name: str) -> None:
         run(laplace(1.0), **options)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("number", [1, 2, 3, 4, 5, 12])
 def test_the_least_number_of_samples_is_the_one_that_is_said(number: int) -> None:
     pairs = [candidate(laplace(1.0))] * number

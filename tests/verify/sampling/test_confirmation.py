@@ -102,6 +102,7 @@ def leaks_rarely(other, n, seed):
     return ViewSample(values[:, None], (Column("output", "the output", "category"),))
 
 
+@pytest.mark.slow
 def test_a_black_box_test_takes_the_rare_event(monkeypatch):
     """In the first round it is seen some 30 and 10 times; with little bad luck that is less than 0.04."""
 

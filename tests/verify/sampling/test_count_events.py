@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -70,6 +70,7 @@ EVENTS: tuple[Event, ...] = (
 NUMBERS = st.sampled_from([0.0, -0.0, 0.5, -1.0, 2.0, 0.75, INF, -INF, NAN])
 
 
+@settings(max_examples=12)
 @given(arrays(np.float64, st.tuples(st.integers(1, 12), st.just(3)), elements=NUMBERS), st.booleans())
 def test_counts_are_those_of_each_event_on_each_draw_alone(values: FloatArray, columns_first: bool) -> None:
     """Events that share readings, bins and scores are counted as if each were the only one, one draw at a time."""

@@ -45,6 +45,7 @@ CUTS = np.linspace(-1.5, 3.5, 24)
 EVENTS = [(some_event(i), False, 0.5) for i in range(len(CUTS))]
 
 
+@pytest.mark.slow
 def test_the_whole_band_holds_at_once() -> None:
     """400 bands of a Gaussian: misses anywhere on the curve at most 5 % + 4 s.e. (false alarm 3.2e-5)."""
     rng, mu, runs, n = np.random.default_rng(5), 1.0, 400, 2_000

@@ -98,6 +98,7 @@ def shared(data, rng, lanes):
     return np.where(numbers < 0.9, int(data), 1 - int(data))
 
 
+@pytest.mark.slow
 def test_no_bound_is_drawn_from_dependent_draws():
     reports = [verify(shared, epsilon=1.0, seed=0, samples=60_000, workers=workers) for workers in (1, 2)]
     for report in reports:

@@ -62,7 +62,7 @@ def test_counts_that_speak_against_a_claim_and_do_not_refute_it_leave_it_in_doub
     assert _in_doubt(replace(counts, **change)) is doubtful
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(2))
 def test_a_function_that_loses_four_per_cent_more_than_it_claims_is_refuted_by_one_of_both(seed):
     def noisy(data, rng, lanes):
@@ -110,6 +110,7 @@ pytestmark = pytest.mark.usefixtures("small_searches")
 BANDIT = PlainBandit(Response, arms=2, rounds=2)
 
 
+@pytest.mark.slow
 def test_what_the_first_test_leaves_in_doubt_the_second_refutes():
     result = verify(BANDIT, epsilon=1.0, effort="quick", seed=1)
     first, last = result.details["first_test"], result.details["black_box"]
@@ -135,6 +136,7 @@ def test_a_second_test_that_is_stopped_leaves_the_first(monkeypatch):
     assert "first test's result stands" in result.findings[0].message
 
 
+@pytest.mark.slow
 def test_draws_that_were_said_are_spent_in_one_test():
     result = verify(BANDIT, epsilon=1.0, effort="quick", samples=20_000, seed=1)
     assert "first_test" not in result.details

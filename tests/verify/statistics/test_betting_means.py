@@ -15,6 +15,7 @@ def test_limits_lie_around_the_mean(x, error):
     assert x.mean() * (1 - 1e-12) <= mean_at_most(x, 5.0, error) <= 5.0
 
 
+@pytest.mark.slow
 def test_limits_miss_rarely():
     """Means of 8 draws of a skewed law, 500 times at a level of 5 %: each side misses at most 5 % of the time.
 

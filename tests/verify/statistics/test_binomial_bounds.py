@@ -91,6 +91,7 @@ def test_epsilon_lower_is_below_the_estimate_and_monotone(
         assert bound <= math.log((p - delta) / q) + 1e-9
 
 
+@pytest.mark.slow
 @given(counts, counts, st.floats(-12.0, 12.0), errors)
 def test_epsilon_and_delta_bounds_are_one_statement(
     count: tuple[int, int], other: tuple[int, int], epsilon: float, error: float

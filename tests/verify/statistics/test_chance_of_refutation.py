@@ -11,7 +11,7 @@ from verify.statistics.predicted_bound import predicted_epsilon
 STRICT = 5e-5
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("delta", [0.0, 0.01])
 @pytest.mark.parametrize("true", [1.06, 1.02, 1.1])
 def test_the_chance_is_right_on_average_over_first_tests(true, delta):

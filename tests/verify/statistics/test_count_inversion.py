@@ -40,6 +40,7 @@ def test_hopeless_events_take_any() -> None:
     )
 
 
+@pytest.mark.slow
 @given(
     st.integers(1, 10_000),
     st.integers(0, 10_000),
@@ -74,6 +75,7 @@ def test_the_best_share_beats_the_others() -> None:
     assert best_share(0.1, 0.2, 1000, 0.05, delta=0.9) == 0.5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("n", "p", "epsilon"), [(300, 0.4, 1.0), pytest.param(2_000, 0.5, 4.0, marks=pytest.mark.slow)]
 )

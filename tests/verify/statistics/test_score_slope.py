@@ -15,6 +15,7 @@ def scores(copies, seed):
     return [copies * (SHIFT * x - SHIFT**2 / 2.0) for x in draws]
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("copies", [1, 2, 5])
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_the_slope_is_one_over_the_number_of_copies(copies, seed):

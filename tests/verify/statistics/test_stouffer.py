@@ -32,6 +32,7 @@ def test_knots_end_where_they_are_asked_to_and_never_fall(start: float, end: flo
     assert (np.diff(knots) >= 0.0).all()
 
 
+@pytest.mark.slow
 @pytest.mark.slow_cells("40-25-0.5-0.0-0.05-3")
 @pytest.mark.parametrize(
     ("n", "m", "weight", "delta", "error", "most"),  # one part in so many of the error is used at least
@@ -74,7 +75,7 @@ counts = st.integers(30, 10**6).flatmap(
 
 
 @given(counts, st.floats(0.06, 0.97), st.sampled_from([0.1, 0.05, 1e-4, 1e-6]), st.floats(0.0, 6.0))
-@settings(max_examples=40)
+@settings(max_examples=10)
 def test_the_infimum_is_rigorous_and_sharp(
     count: tuple[int, int, int], weight: float, error: float, epsilon: float
 ) -> None:
@@ -89,6 +90,7 @@ def test_the_infimum_is_rigorous_and_sharp(
     assert inversion.delta_lower(k, n, h, n, epsilon, error) <= (p - math.exp(epsilon) * q).min() + 1e-12
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("weight", [0.1, 0.5, 0.9])
 @pytest.mark.parametrize(("k", "h", "n"), [(3, 1, 50), (500, 40, 1000), (30_000, 25_000, 10**6)])
 def test_every_step_of_the_staircase_lies_outside_the_region(k: int, h: int, n: int, weight: float) -> None:

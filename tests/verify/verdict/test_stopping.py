@@ -48,12 +48,14 @@ class Endless(Laplace):
         return super().release(value, noise)
 
 
+@pytest.mark.slow
 def test_a_mechanism_that_never_ends_is_stopped() -> None:
     result = verify(Endless(scale=1.0), epsilon=1.0, effort="quick", time_limit=1.0)
     assert result.verdict == "unproven"
     assert Path(findings_of(result)["time-limit"].where).name in loop_in(Path(__file__), "# for ever")
 
 
+@pytest.mark.slow
 def test_a_learner_stopped_by_hand_before_its_checks_are_done_is_not_certified(monkeypatch) -> None:
     def interrupt(*_: object, **__: object) -> None:
         os.kill(os.getpid(), signal.SIGINT)

@@ -116,6 +116,7 @@ def test_sums_of_losses_have_the_right_total_and_the_pure_ratio():
         assert math.log(p[0] / q[0]) == pytest.approx(copies / scale)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", ["svt3", "gap-svt-value", "gap-svt", "numerical-svt"])
 def test_the_laws_with_values_add_up_to_one(name):
     p, q = oracles[name].masses()

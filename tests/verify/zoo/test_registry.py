@@ -59,6 +59,7 @@ def test_a_specimen_says_what_it_is(specimen):
     assert copy is specimen.subject or copy == specimen.subject or type(copy) is type(specimen.subject)
 
 
+@pytest.mark.few(3)
 @EVERY
 def test_the_oracles_pair_is_a_pair_of_neighbours(specimen):
     oracle = oracles[specimen.name]

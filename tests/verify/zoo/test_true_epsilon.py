@@ -250,7 +250,7 @@ def first_true_by_quad(queries, k, threshold, b, s):
     return integrate.quad(integrand, -30 * b, 30 * b, points=kinks, limit=600, epsabs=1e-16, epsrel=1e-10)[0]
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["svt1", "svt2", "svt4"])
 def test_sparse_vectors_at_the_corner_of_the_box(name):
     near, far = np.repeat([9.0, -9.0], [9, 1]), np.repeat([10.0, -10.0], [9, 1])
@@ -277,6 +277,7 @@ def loss_of(p, q):
     return math.log(p[0] / q[0])
 
 
+@pytest.mark.slow
 def test_numerical_and_gap_svt_at_the_corner_of_the_box():
     near, far = np.repeat([9.0, -9.0], [8, 2]), np.repeat([10.0, -10.0], [8, 2])
     assert loss_of(*numerical_masses(near, far)) == pytest.approx(
@@ -325,6 +326,7 @@ def random_pairs(size, number):
         yield other, data
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", ["svt1", "svt2", "svt4"])
 def test_no_other_neighbours_lose_more_by_a_transcript(name):
     worst_found = max(loss_of(*transcript_masses(name, *pair)) for pair in random_pairs(10, 150))
@@ -341,6 +343,7 @@ def test_no_other_neighbours_lose_more_by_svt6_numerical_or_gap():
         assert loss_of(*gap_masses(data, other)) <= specimens["gap-svt"].true_epsilon + 1e-7
 
 
+@pytest.mark.slow
 def test_no_other_neighbours_lose_more_by_a_value():
     # Whole numbers only: the value laws' lattice holds their kinks.
     for name in ("svt3", "gap-svt-value"):

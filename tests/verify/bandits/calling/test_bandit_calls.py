@@ -438,7 +438,7 @@ def test_what_it_returns_has_a_place_after_all_rounds(rounds, seen):
     assert bandit.actions(table, 1, SEED)[0, :, 0].tolist() == seen
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("rounds", [4, 12])
 def test_a_bandit_whose_answer_is_raw_is_refuted(rounds):
     bandit = PlainBandit(Eliminates, arms=2, rounds=rounds, play="run", stops=True)

@@ -104,6 +104,7 @@ def test_a_private_plain_bandit_is_not_refuted(name):
     assert 0.1 < result.lower.epsilon < specimens[name].true_epsilon  # 0.25 to 0.8, by the seed
 
 
+@pytest.mark.slow
 def test_a_generator_of_its_own_is_a_finding():
     found = verify(PlainBandit(OwnGenerator, arms=2, rounds=4), epsilon=1.0, **FEW)
     assert "unrepeatable" in {finding.kind for finding in found.findings}
@@ -397,6 +398,7 @@ class NoisyOwnGenerator:
         self.arm = int(reward + self.own.laplace() > 0.5)
 
 
+@pytest.mark.slow
 def test_draws_of_a_generator_of_its_own_are_not_repeated_in_every_process(monkeypatch):
     used = []
 
