@@ -63,15 +63,12 @@ def test_functions_and_mechanisms_stop_early():
         ("zoo/bandit-ucb", "certified", 8_000),
         pytest.param("zoo/plain-bandit-shared-noise", "refuted", 256, marks=pytest.mark.slow),
         pytest.param("cucb-ldp1", "certified", 8_000, marks=pytest.mark.slow),
-        ("dp-dpe-local", "certified", 8_000),
     ],
 )
 def test_learners_and_bandits_are_bet_on(name, verdict, most):
     own = {} if name.startswith("zoo") else {"epsilon": 1.0}
     few = {"samples": 8_000} if verdict == "certified" else {}
-    result = verify(
-        name, effort="quick", anytime=True, delta=1e-6 if name.startswith("dp") else None, **own, **few
-    )
+    result = verify(name, effort="quick", anytime=True, **own, **few)
     bets = result.details["anytime"]
     assert result.verdict == verdict
     assert bets["refuted"] == (verdict == "refuted")
@@ -80,6 +77,16 @@ def test_learners_and_bandits_are_bet_on(name, verdict, most):
     if verdict == "refuted":
         assert result.lower.method == "betting, valid at any time"
         assert result.witness.trials <= bets["draws"]
+
+
+def test_where_nothing_is_sampled_the_report_says_that_there_are_no_bets(tmp_path):
+    """All bounds are exact, of pairs that were played: it was silent, and the file was not there."""
+    file = tmp_path / "wealth.json"
+    result = verify("dp-dpe-local", epsilon=1.0, delta=1e-6, effort="quick", anytime=file)
+    assert result.verdict == "certified"
+    assert "anytime" not in result.details
+    assert f"nothing was sampled to bet on, and {file} is as it was" in result.details["tested_view"]
+    assert not file.exists()
 
 
 @pytest.mark.slow  # functions are searched by bets in the default tier, and learners without bets

@@ -72,9 +72,13 @@ class Bets:
         """Add the winnings of the bets to the wealth file, and report it; to be called outside of any time limit.
 
         A run that was stopped is saved too: betting may stop at any time, and a losing run must count. A run of
-        which nothing was kept, because its draws were in doubt, is not.
+        which nothing was kept, because its draws were in doubt, is not. Where nothing is sampled, as all bounds are of
+        played pairs, the report says that there were no bets.
         """
         result = evidence.tested
+        if result is None and "tested_view" in evidence.details:
+            kept = "" if self.file is None else f", and {self.file} is as it was"
+            evidence.details["tested_view"] += f"; nothing was sampled to bet on{kept}"
         if self.account is None or not isinstance(result, AnytimeResult):
             return
         account = self.account.with_run(result)
