@@ -124,7 +124,7 @@ def _own_numbers(
 def run_loader(
     where: str, builder: str | None = None, code: str | None = None
 ) -> Callable[[], DurableRun[Any]]:
-    """Return what opens a run; a user's file is read once, as a run may be opened again."""
+    """Return a function that opens a run; a user's file is read once, as a run may be opened again."""
     if builder is None:
         from algorithms.catalogue.named_run import load_named_run
         from verify.subjects.own_problem import own_structure
@@ -145,7 +145,7 @@ def waiting_actions(where: str) -> list[OpenTicket]:
 
 
 def expire_actions(where: str, age: int) -> tuple[int, int]:
-    """Withdraw the actions whose feedback has not come for so many milliseconds; return how many, and are left.
+    """Withdraw the actions without feedback from `age` milliseconds on; return their number, and that of the others.
 
     Feedback that comes for one later is refused. Nothing that was charged is given back, and nothing is lost that was
     observed: a ticket charges nobody before its feedback.

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def serve_command(*, config: Path) -> None:
-    """Serve a ledger (reserve, commit, release, what is left) and learners (act, observe) until the process ends."""
+    """Serve a ledger (reserve, commit, release, budget left) and learners (act, observe) until the process ends."""
     try:
         from accountant.service.keys import KeyFile
         from accountant.service.server import ledger_at, serve
@@ -69,7 +69,7 @@ def keys_command(
     tenant: str | None,
     as_json: bool,
 ) -> None:
-    """Add a key and print it, revoke one, or list names, scopes, the runs that keys are for, and what they spend on."""
+    """Add a key and print it, revoke one, or list all keys: names, scopes, runs, and the purposes they spend on."""
     from accountant.rules.scope import Scope
     from accountant.service.keys import KeyFile, KeyScope
 
