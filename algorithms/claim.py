@@ -173,7 +173,7 @@ class Claim:
             and not self.differ
         ):
             return "all reports of one person replaced by any others"
-        return self.differ or self.neighbours.words
+        return self.differ or self.neighbours.description
 
 
 def _check_one_of(name: str, value: object, known: Sequence[str]) -> None:

@@ -441,7 +441,7 @@ def _moments(learner: ContextualLearner, feedback: Feedback) -> tuple[FloatArray
     features = _vectors(learner, "features", None if feedback.features is None else [feedback.features])
     if len(feedback.values) != 1 or not abs(feedback.values[0]) <= 1:
         raise invalid("feedback", rule)
-    return learner.feedback_domain.of(features[0], feedback.values[0]), rule
+    return learner.feedback_domain.moments(features[0], feedback.values[0]), rule
 
 
 def _outcomes(
