@@ -107,7 +107,7 @@ class ClaimForm:
         if self.composition != "":
             composition_named(self.composition)
 
-    def at(self, epsilon: float, delta: float = 0.0) -> Claim:
+    def with_parameters(self, epsilon: float, delta: float = 0.0) -> Claim:
         """Return the claim with its numbers filled in."""
         return Claim(
             self.model,

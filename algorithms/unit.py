@@ -29,7 +29,7 @@ class OneReport:
         return "one report"
 
     @property
-    def words(self) -> str:
+    def description(self) -> str:
         """The unit of privacy, as a sentence names it."""
         return "one report, which enters once"
 
@@ -72,7 +72,7 @@ class OnePerson:
         return "one person" if self.rounds is None else f"one person, at most {self.rounds} rounds"
 
     @property
-    def words(self) -> str:
+    def description(self) -> str:
         """The unit of privacy, as a sentence names it."""
         most = (
             "in however many rounds"

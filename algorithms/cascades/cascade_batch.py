@@ -126,7 +126,7 @@ class _CentralPhases(_PhaseLearner):
     def __init__(
         self, structure: RankedLists, gate: Gate, mechanism: Laplace | Gaussian, horizon: int | None
     ) -> None:
-        super().__init__(structure, gate, NoiseTail.of(mechanism), horizon)
+        super().__init__(structure, gate, NoiseTail.from_mechanism(mechanism), horizon)
         self.mechanism = mechanism
 
     def _awaited(self) -> Mechanism:

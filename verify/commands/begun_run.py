@@ -50,7 +50,7 @@ def begin_run(
     from accountant.compositions import composition_named
     from accountant.rules.rule import read_rules
     from algorithms.catalogue.named_run import RUN_LEARNERS, NamedLearner, begin_named_run
-    from algorithms.durable.run_place import place, shown
+    from algorithms.durable.run_place import absolute_location, location_name
     from algorithms.message_learner import MessageLearner
     from algorithms.problems import known_name
     from verify.subjects.own_problem import absolute_object_path, own_structure
@@ -89,7 +89,7 @@ def begin_run(
     begin_named_run(where, named, accountant).close()
     left = accountant.composition.remaining_spend(accountant.composition.zero_spend, most).words_left
     click.echo(
-        f"{printable(shown(place(where)))}: {learner}; each record may lose {left} ({accountant.composition.name})"
+        f"{printable(location_name(absolute_location(where)))}: {learner}; each record may lose {left} ({accountant.composition.name})"
     )
     if epsilon > most.epsilon:
         click.echo(
@@ -163,9 +163,11 @@ def expire_actions(where: str, age: int) -> tuple[int, int]:
 @contextmanager
 def _opened(where: str) -> Iterator[DurableRun[Any]]:
     """Open a run whose learner hands out tickets."""
-    from algorithms.durable.run_place import place, shown
+    from algorithms.durable.run_place import absolute_location, location_name
 
     with run_loader(where)() as run:
         if not hasattr(run.learner, "waiting"):
-            raise SettingError(f"{shown(place(where))}: {type(run.learner).__name__} hands out no tickets")
+            raise SettingError(
+                f"{location_name(absolute_location(where))}: {type(run.learner).__name__} hands out no tickets"
+            )
         yield run

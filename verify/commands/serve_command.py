@@ -29,7 +29,7 @@ def serve_command(*, config: Path) -> None:
         from accountant.service.keys import KeyFile
         from accountant.service.server import ledger_at, serve
         from accountant.service.service_limits import ServiceLimits
-        from algorithms.durable.run_place import shown
+        from algorithms.durable.run_place import location_name
         from algorithms.service.run_part import run_at
     except ImportError as error:
         raise click.ClickException(f"serve needs more ({error}): pip install 'dpwitness[serve]'") from None
@@ -42,7 +42,7 @@ def serve_command(*, config: Path) -> None:
         partial(run_at, run.name, run_loader(run.where, run.build, run.accept_code)) for run in file.runs
     ]
     served = (*([file.store] if file.store is not None else ()), *(run.where for run in file.runs))
-    what = ", ".join(printable(shown(each) if "://" in each else each) for each in served)
+    what = ", ".join(printable(location_name(each) if "://" in each else each) for each in served)
     names = {"requests_per_second": "rate", "timeout": "seconds", "max_body": "body"}
     certificate, key = (file.tls.get(name) for name in ("certfile", "keyfile"))
     serve(

@@ -105,7 +105,7 @@ def test_what_a_round_pays_is_the_mu_of_the_docstring():
 
 def test_the_theorem_in_plain_numbers():
     n, d, S = 10**8, 4, 0.5
-    noise = PrintedNoise.of(d, epsilon=1.0, delta=1e-5, horizon=n)
+    noise = PrintedNoise.for_horizon(d, epsilon=1.0, delta=1e-5, horizon=n)
     rho = noise.least
     expected = math.sqrt(8 * n) * (
         2 * math.log(2 * n)
