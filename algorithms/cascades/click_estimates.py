@@ -138,7 +138,8 @@ class RankedItems:
         """Return every lane's K items of largest index, the least displayed first, shape (lanes, K).
 
         Reward depends on the set only, and the top positions are examined most and carry least noise. Of
-        equally often displayed items the one of larger index is first, then the lowest id. `available`: as of `mask_weights`.
+        equally often displayed items the one of larger index is first, then the lowest id. `available`: as of
+        `mask_weights`.
         """
         return self.lists_of(mask_weights(self.index, available), self.displays)
 

@@ -107,7 +107,7 @@ def test_a_weight_out_of_range_is_refused(weight):
 
 
 def test_there_is_no_nearest_moment():
-    with pytest.raises(TypeError, match="of"):
+    with pytest.raises(TypeError, match="moments"):
         RegressionMoments(2).clip(np.ones(5))
 
 

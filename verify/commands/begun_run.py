@@ -88,9 +88,8 @@ def begin_run(
         raise SettingError(f"--purpose, --tenant: {refused.message}") from None
     begin_named_run(where, named, accountant).close()
     left = accountant.composition.remaining_spend(accountant.composition.zero_spend, most).words_left
-    click.echo(
-        f"{printable(location_name(absolute_location(where)))}: {learner}; each record may lose {left} ({accountant.composition.name})"
-    )
+    place = printable(location_name(absolute_location(where)))
+    click.echo(f"{place}: {learner}; each record may lose {left} ({accountant.composition.name})")
     if epsilon > most.epsilon:
         click.echo(
             f"a round of {learner} may lose ε = {epsilon:g}, which is more than each record may lose: feedback that "
