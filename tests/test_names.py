@@ -33,7 +33,7 @@ how idle infinite instead into label largest last least line look most near news
 over own perhaps place plus present ready rest right roughly room same since slowest together vector
 whole why words zero
 """
-"""Prepositions, adjectives, question words, and nouns that leave open of what; `take` is NumPy's word, and is not here."""
+"""Prepositions, adjectives, question words, and nouns that leave open of what (NumPy's word `take` does not)."""
 
 REFUSED_NAMES = frozenset(f"{PARTICIPLES} {VAGUE}".split())
 
