@@ -89,7 +89,7 @@ class _PhaseLearner(AnytimeLearner[RankedLists]):
         return self.list
 
     @property
-    def committed(self) -> IntArray:
+    def committed_rounds(self) -> IntArray:
         """The rounds of the phase still to play, or of the epoch."""
         return self.until_renewed(self.left)
 

@@ -73,7 +73,7 @@ class _BatchLearner(AnytimeLearner[SuperArms]):
         return Confidence(self.batches.mean, self.batches.size, self.batches.releases, self.index)
 
     @property
-    def committed(self) -> IntArray:
+    def committed_rounds(self) -> IntArray:
         """The rounds until a batch is full, or an epoch ends: before, nothing changes."""
         return self.until_renewed(self.batches.values_until_full(self.fed_arms))
 

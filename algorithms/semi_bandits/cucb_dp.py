@@ -84,7 +84,7 @@ class _TreeLearner(RestartingLearner[SuperArms]):
         self.sums = sums
 
     @property
-    def taken(self) -> int:
+    def epoch_rounds(self) -> int:
         """The steps of the tree: a round whose release failed is one, too."""
         return self.sums.steps
 

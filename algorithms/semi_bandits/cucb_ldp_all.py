@@ -60,7 +60,7 @@ class _AllValuesLearner(AnytimeLearner[SuperArms]):
         return self.structure.solve(mask_weights(self.estimates.index, available))
 
     @property
-    def fed(self) -> IntArray:
+    def fed_arms(self) -> IntArray:
         """All arms played."""
         return self.action
 

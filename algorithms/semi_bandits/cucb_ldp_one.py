@@ -45,7 +45,7 @@ class _OneMessageLearner(MessageLearner[SuperArms], abc.ABC):
         return self.structure.solve(mask_weights(self.estimates.index, available))
 
     @property
-    def fed(self) -> IntArray:
+    def fed_arms(self) -> IntArray:
         """The least-counted arms played, (lanes, few)."""
         return gather(self.action, least_counted(self.estimates.count, self.action, self.few))
 
