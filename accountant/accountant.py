@@ -69,7 +69,7 @@ from mechanisms import (
     Sensitivity,
     assumptions_of,
 )
-from mechanisms.assumptions import class_assumptions, examination, examined, rebuilt, shared_copy
+from mechanisms.assumptions import class_assumptions, examination, examine_value, rebuilt, shared_copy
 from mechanisms.domain import own_copy
 from mechanisms.float_bounds import bounds_of, on_grid
 from mechanisms.losses.inversion import most_that_fit
@@ -242,7 +242,7 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
         """
         self.check_open()
         check_domain(domain)
-        domain, assumptions = examined(domain)
+        domain, assumptions = examine_value(domain)
         self.assume(*assumptions)
         record = canonical_name(record)
         given = own_copy(values, "values")
@@ -396,7 +396,7 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
 
     def _assume_for(self, assumptions: Sequence[Assumption]) -> None:
         """Note what a release rests on, before it is charged."""
-        self.assume(*assumptions, *examined(self._noise)[1])
+        self.assume(*assumptions, *examine_value(self._noise)[1])
 
     def _publish(
         self,

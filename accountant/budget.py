@@ -10,7 +10,7 @@ from typing import Protocol
 
 from mechanisms import ApproximateProfile, for_group
 from mechanisms.neighbouring import Neighbouring, common_neighbouring
-from mechanisms.parameters import real, whole
+from mechanisms.parameters import real, whole_number
 from mechanisms.printed_numbers import at_least, at_most
 from mechanisms.rounding import up
 
@@ -68,7 +68,7 @@ class Budget:
             If the size is not a whole number of at least 1.
         """
         if math.isinf(self.epsilon):
-            whole("group size", size, least=1)
+            whole_number("group size", size, least=1)
             return self if size == 1 or self.delta == 0.0 else Budget.unlimited()
         found = for_group(ApproximateProfile(Fraction(self.epsilon), self.delta), size)
         if not isinstance(found, ApproximateProfile):

@@ -61,7 +61,7 @@ class Terms:
         """
         if saved["composition"] not in COMPOSITIONS:
             raise ValueError(f"composition={saved['composition']!r}: must be one of {sorted(COMPOSITIONS)}")
-        relation = Neighbouring.named(saved.get("neighbours", Neighbouring.REPLACE_ONE))
+        relation = Neighbouring.from_name(saved.get("neighbours", Neighbouring.REPLACE_ONE))
         if relation is not Neighbouring.REPLACE_ONE:
             raise ValueError(f"neighbours={relation.value!r}: an accountant's must be 'replace one'")
         return cls(

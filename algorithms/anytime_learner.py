@@ -54,7 +54,7 @@ class AnytimeLearner(HorizonLearner[StructureType], abc.ABC):
         left: IntArray = epoch_end(epoch_of(self.rounds.observed)) - self.rounds.observed
         return np.minimum(rounds, left)
 
-    def counted(self) -> None:
+    def update_epoch(self) -> None:
         """Begin the next epoch where the last one has ended."""
         if self.rounds.horizon is not None:
             return

@@ -107,7 +107,7 @@ class ClaimForm:
         if self.composition != "":
             composition_named(self.composition)
 
-    def at(self, epsilon: float, delta: float = 0.0) -> Claim:
+    def with_parameters(self, epsilon: float, delta: float = 0.0) -> Claim:
         """Return the claim with its numbers filled in."""
         return Claim(
             self.model,
@@ -173,7 +173,7 @@ class Claim:
             and not self.differ
         ):
             return "all reports of one person replaced by any others"
-        return self.differ or self.neighbours.words
+        return self.differ or self.neighbours.description
 
 
 def _check_one_of(name: str, value: object, known: Sequence[str]) -> None:

@@ -99,7 +99,7 @@ class Confidence:
 class ExplainedLearner(Learner, Protocol):
     """Learner that shows the statistics of its regret proof.
 
-    A learner that uses only some of the outcomes that it sees names their arms: ``fed``, (lanes, q), after `act`.
+    A learner that uses only some of the outcomes that it sees names their arms: ``fed_arms``, (lanes, q), after `act`.
     """
 
     def confidence(self) -> Confidence:
@@ -150,7 +150,7 @@ class PhasedLearner(Learner, Protocol):
     """
 
     @property
-    def committed(self) -> IntArray:
+    def committed_rounds(self) -> IntArray:
         """Number of rounds from now on in which `act` returns its last action, at least 1; shape (lanes,)."""
 
     def observe(self, feedback: Private, rounds: IntArray | None = None) -> None:

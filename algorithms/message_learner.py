@@ -119,7 +119,7 @@ class MessageLearner(HorizonLearner[StructureType]):
     def ask(self, action: IntArray) -> Question:
         """Return the question to the next user about an action; the same until the question has been used."""
 
-    def used(self) -> None:
+    def reset_user(self) -> None:
         """Let the next user be asked anew: this one has been."""
 
     @abc.abstractmethod
@@ -130,7 +130,7 @@ class MessageLearner(HorizonLearner[StructureType]):
         """Draw the user's message, and learn from it."""
         question = self.ask(action)
         message = self.gate.release(question.mechanism, feedback)
-        self.used()
+        self.reset_user()
         self.hear(question.about, message)
 
     def pose(self, ticket: Ticket | str) -> Question:
@@ -142,7 +142,7 @@ class MessageLearner(HorizonLearner[StructureType]):
             If the ticket is not open.
         """
         question = self.ask(self.waiting.find(ticket).action)
-        self.used()
+        self.reset_user()
         return question
 
     def observe_message(
@@ -180,4 +180,4 @@ class MessageLearner(HorizonLearner[StructureType]):
         self.hear(question.about, received)
         self.waiting.close(own)
         self.rounds.add(None, self)
-        self.counted()
+        self.update_epoch()

@@ -86,7 +86,7 @@ def play_phases(
     while left.any():
         phase += 1
         super_arm = checked_action(learner, problem, gate.lanes)
-        held = np.minimum(learner.committed, left)
+        held = np.minimum(learner.committed_rounds, left)
         totals = checked_outcomes(problem, problem.draw_totals(super_arm, held, environment), held)
         learner.observe(gate.private(totals, learner.feedback_domain, phase), held)
         left -= held

@@ -48,13 +48,13 @@ class RestartingLearner(HorizonLearner[StructureType], abc.ABC):
         """Begin as a learner with this horizon that has seen nothing; also the first time."""
 
     @property
-    def taken(self) -> int:
+    def epoch_rounds(self) -> int:
         """The rounds of the epoch so far."""
         return int(self.rounds.observed) - self.begun
 
-    def counted(self) -> None:
+    def update_epoch(self) -> None:
         """Begin the next epoch where the last one has ended."""
-        if self.rounds.horizon is None and self.taken >= self.horizon:
+        if self.rounds.horizon is None and self.epoch_rounds >= self.horizon:
             self.begin(restart_horizon(self.epoch + 1))
             self.begun = int(self.rounds.observed)
             self.epoch += 1

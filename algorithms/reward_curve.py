@@ -55,6 +55,6 @@ class RewardCurve:
         self._round = reached
 
     @property
-    def slowest(self) -> int:
+    def slowest_round(self) -> int:
         """Number of rounds that the slowest lane has played in phases."""
         return int(self._round.min())

@@ -185,11 +185,11 @@ def _run(job: _Job, blocks: range, progress: Tell) -> list[Arrays]:
     curve = RewardCurve(job.rounds, lanes)
     horizon = int(job.rounds[-1])
     tell = _sparingly(progress)
-    if hasattr(type(learner), "committed"):  # of the class: before the first action there is no value
+    if hasattr(type(learner), "committed_rounds"):  # of the class: before the first action there is no value
         phased = cast(PhasedLearner, learner)
         for super_arm, held in play_phases(phased, job.problem, gate, environment, horizon):
             curve.add_phases(job.problem.expected_reward(super_arm), held)
-            tell(curve.slowest / horizon)
+            tell(curve.slowest_round / horizon)
     else:
         for played, super_arm in enumerate(
             play_fresh(learner, job.problem, gate, environment, horizon), start=1

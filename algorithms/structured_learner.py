@@ -285,15 +285,15 @@ class StructuredLearner(TicketedLearner, abc.ABC, Generic[StructureType]):
         self.waiting.check_one()
         try:
             check_feedback(self.gate, feedback, self.feedback_domain, rounds=rounds)
-            if hasattr(type(self), "committed"):
-                held = check_rounds(rounds, self.committed)  # type: ignore[attr-defined]
+            if hasattr(type(self), "committed_rounds"):
+                held = check_rounds(rounds, self.committed_rounds)  # type: ignore[attr-defined]
                 self.learn(action, feedback, held)  # type: ignore[call-arg]
             elif rounds is None:
                 self.learn(action, feedback)
             else:
                 raise TypeError(f"rounds={rounds!r}: {type(self).__name__} learns from one round at a time")
         finally:  # whoever is refused is not waited for
-            self.waiting.answered(1 if rounds is None else int(np.max(rounds, initial=0)))
+            self.waiting.note_feedback(1 if rounds is None else int(np.max(rounds, initial=0)))
 
 
 class HorizonLearner(StructuredLearner[StructureType]):
@@ -332,10 +332,10 @@ class HorizonLearner(StructuredLearner[StructureType]):
         self, feedback: Private, rounds: IntArray | None = None, *, ticket: Ticket | str | None = None
     ) -> None:
         """Learn from the private feedback on an action, and count the rounds; see `StructuredLearner.observe`."""
-        self.counted()  # if it was interrupted, it is made up for
+        self.update_epoch()  # if it was interrupted, it is made up for
         super().observe(feedback, rounds, ticket=ticket)
         self.rounds.add(rounds, self)
-        self.counted()
+        self.update_epoch()
 
-    def counted(self) -> None:
+    def update_epoch(self) -> None:
         """Act once on a new number of rounds: do nothing if the horizon is known."""

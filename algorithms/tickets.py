@@ -101,7 +101,7 @@ class OpenActions:
                 "(`learner.issue()`) and pass it with its feedback (`withdraw` forgets the calls that wait)"
             )
 
-    def answered(self, rounds: int) -> None:
+    def note_feedback(self, rounds: int) -> None:
         """Note that feedback on so many rounds came without a ticket."""
         self.asked = max(self.asked - rounds, 0)
 

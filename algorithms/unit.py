@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from mechanisms.parameters import whole
+from mechanisms.parameters import whole_number
 
 RecordOf = Callable[[int], int]
 """The record's name of a round (or of a client, by its number): where one name comes again, its losses add up."""
@@ -29,7 +29,7 @@ class OneReport:
         return "one report"
 
     @property
-    def words(self) -> str:
+    def description(self) -> str:
         """The unit of privacy, as a sentence names it."""
         return "one report, which enters once"
 
@@ -66,13 +66,13 @@ class OnePerson:
 
     def __post_init__(self) -> None:
         if self.rounds is not None:
-            object.__setattr__(self, "rounds", whole("rounds", self.rounds, least=1))
+            object.__setattr__(self, "rounds", whole_number("rounds", self.rounds, least=1))
 
     def __str__(self) -> str:
         return "one person" if self.rounds is None else f"one person, at most {self.rounds} rounds"
 
     @property
-    def words(self) -> str:
+    def description(self) -> str:
         """The unit of privacy, as a sentence names it."""
         most = (
             "in however many rounds"

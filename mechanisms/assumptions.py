@@ -469,7 +469,7 @@ _kept: dict[int, _Copied] = {}  # by the value's identity
 _copies: dict[Any, Examination] = {}  # by the exact values of all fields
 
 
-def examined(value: _Value) -> tuple[_Value, tuple[Assumption, ...]]:
+def examine_value(value: _Value) -> tuple[_Value, tuple[Assumption, ...]]:
     """Return a copy of a value to which no other reference exists, and the assumptions on which the value rests.
 
     The copy is rebuilt from the exact values of the fields, and is the same object for equal values: later changes to
@@ -509,7 +509,7 @@ def shared_copy(value: object, key: object) -> Examination | None:
     Raises
     ------
     ParameterError
-        As `examined`.
+        As `examine_value`.
     """
     copy = _copies.get(key)
     if copy is None or not copy.parts_unchanged():

@@ -136,7 +136,7 @@ class AtomicProfile(PrivacyProfile):
     @cached_property
     def _arrays(self) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Losses as sums of two floats, and probabilities."""
-        ceilings = [Ceiling.of(loss) for loss in self.losses]
+        ceilings = [Ceiling.from_fraction(loss) for loss in self.losses]
         near, rest = (np.array([getattr(c, part) for c in ceilings]) for part in ("near", "rest"))
         return near, rest, np.array(self.probabilities)
 

@@ -218,7 +218,7 @@ class AtomicLoss(PrivacyLoss):
         return np.asarray(log_sum(log_p[:, None] + values[:, None] * s, axis=0))
 
     @classmethod
-    def together(cls, losses: Sequence[PrivacyLoss], counts: Sequence[int]) -> PrivacyLoss:
+    def sum_losses(cls, losses: Sequence[PrivacyLoss], counts: Sequence[int]) -> PrivacyLoss:
         """Return the sum; that of several losses with few atoms each takes their transforms at once."""
         own = [(loss, n) for loss, n in zip(losses, counts, strict=True) if isinstance(loss, AtomicLoss)]
         few = [(loss, n) for loss, n in own if len(loss.losses) <= _FEW]

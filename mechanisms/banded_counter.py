@@ -12,7 +12,7 @@ import numpy.typing as npt
 from mechanisms.arrays import FloatArray
 from mechanisms.continual import Stream, checked_steps
 from mechanisms.noise import NoiseSource
-from mechanisms.parameters import ParameterError, whole
+from mechanisms.parameters import ParameterError, whole_number
 from mechanisms.toeplitz_counter import OUTWARDS, ToeplitzCounter, square_root_coefficients
 
 
@@ -38,17 +38,17 @@ class BandedCounter(ToeplitzCounter):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "bandwidth", whole("bandwidth", self.bandwidth, least=1))
+        object.__setattr__(self, "bandwidth", whole_number("bandwidth", self.bandwidth, least=1))
         if self.bandwidth > self.horizon:
             raise ParameterError(f"bandwidth = {self.bandwidth}: must be at most the horizon, {self.horizon}")
 
-    def left(self, steps: int) -> FloatArray:
+    def left_column(self, steps: int) -> FloatArray:
         """Return the first column of A R⁻¹: R l = (1, 1, ...), solved step by step."""
         from scipy.signal import lfilter  # 0.2 s of loading, for this alone
 
-        return np.asarray(lfilter([1.0], self.right(self.bandwidth), np.ones(steps)), dtype=np.float64)
+        return np.asarray(lfilter([1.0], self.right_column(self.bandwidth), np.ones(steps)), dtype=np.float64)
 
-    def right(self, steps: int) -> FloatArray:
+    def right_column(self, steps: int) -> FloatArray:
         """Return c_0 .. c_{w-1} and zeros."""
         column = square_root_coefficients(steps)
         column[self.bandwidth :] = 0.0
@@ -63,7 +63,7 @@ class BandedCounter(ToeplitzCounter):
     def variance(self, t: npt.ArrayLike) -> FloatArray:
         """Return σ² Σ_{j<t} l_j²."""
         steps = checked_steps(t, self.horizon)
-        sums = np.cumsum(self.left(int(steps.max(initial=1))) ** 2)
+        sums = np.cumsum(self.left_column(int(steps.max(initial=1))) ** 2)
         return np.asarray(self.mechanism.sigma**2 * sums[steps - 1])
 
     def start(self, shape: tuple[int, ...], noise: NoiseSource | np.random.Generator) -> BandedStream:
@@ -78,7 +78,7 @@ class BandedStream(Stream):
         self, counter: BandedCounter, shape: tuple[int, ...], noise: NoiseSource | np.random.Generator
     ) -> None:
         super().__init__(shape, counter.horizon, counter.mechanism, noise)
-        self._coefficients = counter.right(counter.bandwidth)[1:]
+        self._coefficients = counter.right_column(counter.bandwidth)[1:]
         self._last: list[FloatArray] = []  # the latest first
         self._total = self._zeros()
         self._noises = self._zeros()

@@ -19,7 +19,7 @@ from mechanisms.binomial_profile import BinomialProfile
 from mechanisms.bounds import NoPrivacy, PerfectPrivacy
 from mechanisms.mechanism import BuiltInMechanism, register
 from mechanisms.noise import NoiseSource, noise_source
-from mechanisms.parameters import DomainError, ParameterError, open_unit, whole
+from mechanisms.parameters import DomainError, ParameterError, open_unit, whole_number
 from mechanisms.profile import PrivacyProfile
 from mechanisms.sensitivity import Sensitivity
 
@@ -70,7 +70,7 @@ class Binomial(BuiltInMechanism):
     def __post_init__(self) -> None:
         object.__setattr__(self, "trials", checked_trials(self.trials))
         for name in ("shift", "dimension", "ones"):
-            object.__setattr__(self, name, whole(name, getattr(self, name), least=1))
+            object.__setattr__(self, name, whole_number(name, getattr(self, name), least=1))
         object.__setattr__(self, "probability", open_unit("probability", self.probability))
         if self.shift * self.ones > self.trials:
             times = f", times ones = {self.ones}," if self.ones > 1 else ""
@@ -78,7 +78,7 @@ class Binomial(BuiltInMechanism):
         if self.delta is not None:
             object.__setattr__(self, "delta", open_unit("delta", self.delta))
         if self.clients is not None:
-            object.__setattr__(self, "clients", whole("clients", self.clients, least=1))
+            object.__setattr__(self, "clients", whole_number("clients", self.clients, least=1))
             if self.trials % self.clients:
                 raise ParameterError(f"clients = {self.clients}: trials = {self.trials} must be a multiple")
 

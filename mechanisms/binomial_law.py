@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mechanisms.arrays import FloatArray
-from mechanisms.parameters import ParameterError, whole
+from mechanisms.parameters import ParameterError, whole_number
 from mechanisms.rounding import exact_product
 
 _HALF_LOG_2PI = 0.5 * math.log(2.0 * math.pi)
@@ -23,7 +23,7 @@ MOST_TRIALS = 2**38
 
 def checked_trials(value: object) -> int:
     """Return a number of trials as an int; raise `ParameterError` unless it is whole, from 1 to `MOST_TRIALS`."""
-    trials = whole("trials", value, least=1)
+    trials = whole_number("trials", value, least=1)
     if trials > MOST_TRIALS:
         raise ParameterError(
             f"trials = {trials}: must be at most {MOST_TRIALS}, or its law has too many terms"

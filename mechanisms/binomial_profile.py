@@ -14,7 +14,7 @@ from mechanisms.arrays import FloatArray
 from mechanisms.atomic_loss import AtomicLoss
 from mechanisms.binomial_law import NEGLIGIBLE, checked_trials, log_binomial, window
 from mechanisms.loss_product import DROPPED, GridMasses, LossProduct, grid_range, on_grid
-from mechanisms.parameters import LEAST_DELTA, open_unit, whole
+from mechanisms.parameters import LEAST_DELTA, open_unit, whole_number
 from mechanisms.privacy_loss import PrivacyLoss
 from mechanisms.profile import PrivacyProfile
 
@@ -230,7 +230,7 @@ class BinomialProfile(PrivacyProfile):
     def __post_init__(self) -> None:
         object.__setattr__(self, "trials", checked_trials(self.trials))
         for name in ("shift", "coordinates"):
-            object.__setattr__(self, name, whole(name, getattr(self, name), least=1))
+            object.__setattr__(self, name, whole_number(name, getattr(self, name), least=1))
         object.__setattr__(self, "probability", open_unit("probability", self.probability))
         if self.coordinates > 1 and not self.bound:
             object.__setattr__(self, "bound", "losses on a grid that dominates them")

@@ -167,7 +167,7 @@ class BoundedRangeProfile(PrivacyProfile):
 
     @cached_property
     def _ceiling(self) -> Ceiling:
-        return Ceiling.of(self.epsilon_bound)
+        return Ceiling.from_fraction(self.epsilon_bound)
 
     def _curve(self, epsilon: FloatArray) -> FloatArray:
         if not self.epsilon_bound:

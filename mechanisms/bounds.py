@@ -71,7 +71,7 @@ def total_variation_at_most(divergence: float | FloatArray) -> FloatArray:
 
 def _response_curve(epsilon: Fraction, x: FloatArray) -> FloatArray:
     """δ(x) = (1 - e^{x-ε}) / (1 + e^{-ε}) for 0 <= x <= ε, and 0 above."""
-    gap = np.maximum(Ceiling.of(epsilon).gap(x), 0.0)
+    gap = np.maximum(Ceiling.from_fraction(epsilon).gap(x), 0.0)
     return -np.expm1(-gap) / (1.0 + math.exp(-float(epsilon)))
 
 

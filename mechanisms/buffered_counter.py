@@ -60,14 +60,14 @@ class BufferedCounter(ToeplitzCounter):
         gaps, weights = _BUFFERS[min(fitting, default=max(_BUFFERS))]
         return 1.0 - np.array(gaps), np.array(weights)
 
-    def left(self, steps: int) -> FloatArray:
+    def left_column(self, steps: int) -> FloatArray:
         """Return l_0 .. l_{steps-1}."""
         theta, omega = self.buffers
         column = np.ones(steps)
         column[1:] = np.exp(np.outer(np.arange(steps - 1), np.log(theta))) @ omega
         return column
 
-    def right(self, steps: int) -> FloatArray:
+    def right_column(self, steps: int) -> FloatArray:
         """Return the first column of L⁻¹A, by solving L r = 1 step by step."""
         theta, omega = self.buffers
         buffers = np.zeros_like(theta)
@@ -81,7 +81,7 @@ class BufferedCounter(ToeplitzCounter):
     def column_norm(self) -> float:
         """√Σ_{j<T} r_j², rounded up.
 
-        r_j = h F^j e for the linear recursion that `right` runs; the sum of squares of the first T terms is
+        r_j = h F^j e for the linear recursion that `right_column` runs; the sum of squares of the first T terms is
         built by doubling: S_{2n} = S_n + (F^n)ᵀ S_n F^n.
         """
         theta, omega = self.buffers

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from mechanisms.arrays import FloatArray, IntArray
 from mechanisms.domain import as_numbers, as_values, box_corners, check_within
-from mechanisms.parameters import DomainError, ParameterError, whole
+from mechanisms.parameters import DomainError, ParameterError, whole_number
 from mechanisms.rounding import square_root_up
 from mechanisms.sensitivity import Sensitivity
 
@@ -29,7 +29,7 @@ class Integers:
             if isinstance(number, bool) or number != int(number) or abs(number) > _LARGEST:
                 raise ParameterError(f"{name} = {number!r}: must be a whole number of at most 2^52 in size")
             object.__setattr__(self, name, int(number))
-        object.__setattr__(self, "size", whole("size", self.size, least=1))
+        object.__setattr__(self, "size", whole_number("size", self.size, least=1))
         if self.lower > self.upper:
             raise ParameterError(
                 f"(lower, upper) = ({self.lower}, {self.upper}): lower must not exceed upper"
@@ -80,7 +80,7 @@ class OneHot:
     allow_none: bool = True
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "size", whole("size", self.size, least=1))
+        object.__setattr__(self, "size", whole_number("size", self.size, least=1))
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -126,7 +126,7 @@ class Categories:
     size: int
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "size", whole("size", self.size, least=1))
+        object.__setattr__(self, "size", whole_number("size", self.size, least=1))
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -26,7 +26,7 @@ from mechanisms.mechanism import (
     transforms_first,
 )
 from mechanisms.noise import NoiseSource, noise_source
-from mechanisms.parameters import DensityUnavailable, ParameterError, whole
+from mechanisms.parameters import DensityUnavailable, ParameterError, whole_number
 from mechanisms.profile import PrivacyProfile
 from mechanisms.sensitivity import Sensitivity
 
@@ -146,7 +146,7 @@ class Repeated(BuiltInMechanism):
     count: int
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "count", whole("count", self.count, least=1))
+        object.__setattr__(self, "count", whole_number("count", self.count, least=1))
         _check_bare("mechanism", self.mechanism, "Repeated(mechanism, count)")
 
     @property

@@ -53,7 +53,7 @@ from mechanisms.discrete_laplace import DiscreteLaplace
 from mechanisms.gaussian import Gaussian
 from mechanisms.laplace import Laplace
 from mechanisms.noise import NoiseSource, noise_source
-from mechanisms.parameters import ParameterError, whole
+from mechanisms.parameters import ParameterError, whole_number
 from mechanisms.profile import PrivacyProfile
 from mechanisms.sensitivity import Sensitivity
 
@@ -202,4 +202,4 @@ class Stream:
 
 def checked_horizon(horizon: int) -> int:
     """Return the horizon; raise `ParameterError` unless it is a whole number of at least 1."""
-    return whole("horizon", horizon, least=1)
+    return whole_number("horizon", horizon, least=1)

@@ -17,7 +17,7 @@ from mechanisms.discrete_gaussian_loss import DiscreteGaussianLoss
 from mechanisms.discrete_laplace import log_probability_of_whole, whole_values
 from mechanisms.mechanism import BuiltInMechanism, checked_whole_sensitivity, register
 from mechanisms.noise import NoiseSource, noise_source
-from mechanisms.parameters import ParameterError, open_unit, positive, whole
+from mechanisms.parameters import ParameterError, open_unit, positive, whole_number
 from mechanisms.privacy_loss import PrivacyLoss
 from mechanisms.profile import PrivacyProfile
 from mechanisms.rounding import Ceiling, exact_product, up
@@ -57,7 +57,7 @@ class DiscreteGaussianProfile(PrivacyProfile):
     sigma: float
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "shift", whole("shift", self.shift, least=1))
+        object.__setattr__(self, "shift", whole_number("shift", self.shift, least=1))
         object.__setattr__(self, "sigma", positive("sigma", self.sigma))
         if not _SMALLEST_SIGMA <= self.sigma <= _LARGEST_SIGMA:
             raise ParameterError(
@@ -116,7 +116,7 @@ class DiscreteGaussianProfile(PrivacyProfile):
     def _end(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the largest whole number k below u, at most about 10σ, and u - k, to a relative error of 1e-15."""
         unit = Fraction(self.sigma) ** 2 / self.shift
-        near = Ceiling.of(unit)
+        near = Ceiling.from_fraction(unit)
         product, error = exact_product(near.near, x)
         error = error + near.rest * x
 

@@ -17,7 +17,7 @@ from mechanisms.bounds import NoPrivacy, PerfectPrivacy, PureProfile
 from mechanisms.laplace import scale_for_epsilon
 from mechanisms.mechanism import BuiltInMechanism, checked_whole_sensitivity, register
 from mechanisms.noise import NoiseSource, noise_source
-from mechanisms.parameters import check_largest_loss, positive, whole
+from mechanisms.parameters import check_largest_loss, positive, whole_number
 from mechanisms.profile import PrivacyProfile
 from mechanisms.rounding import Ceiling, product_gap, up
 from mechanisms.sensitivity import UNIT, Sensitivity
@@ -45,7 +45,7 @@ class DiscreteLaplaceProfile(PrivacyProfile):
     scale: float
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "shift", whole("shift", self.shift, least=0))
+        object.__setattr__(self, "shift", whole_number("shift", self.shift, least=0))
         object.__setattr__(self, "scale", positive("scale", self.scale))
         check_largest_loss("shift / scale", self.pure_epsilon)
 
@@ -83,7 +83,7 @@ class DiscreteLaplaceProfile(PrivacyProfile):
         # Between one m and the next the formula is continuous, so it does not matter where u is rounded to.
         b = self.scale
         below = np.minimum(epsilon, up(self.pure_epsilon))
-        u = 0.5 * np.maximum(product_gap(Ceiling.of(Fraction(self.shift)), b, below), 0.0)
+        u = 0.5 * np.maximum(product_gap(Ceiling.from_fraction(Fraction(self.shift)), b, below), 0.0)
         m = np.maximum(np.ceil(u) - 1.0, 0.0)
         a = math.exp(-1.0 / b)
         with np.errstate(over="ignore"):  # e^{-inf} is 0

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mechanisms.arrays import FloatArray, plain_copy
-from mechanisms.parameters import DomainError, ParameterError, positive, real, whole
+from mechanisms.parameters import DomainError, ParameterError, positive, real, whole_number
 from mechanisms.rounding import multiply_up, square_root_up, up
 from mechanisms.sensitivity import Sensitivity
 
@@ -189,7 +189,7 @@ class Box:
     def __post_init__(self) -> None:
         object.__setattr__(self, "lower", real("lower", self.lower))
         object.__setattr__(self, "upper", real("upper", self.upper))
-        object.__setattr__(self, "size", whole("size", self.size, least=1))
+        object.__setattr__(self, "size", whole_number("size", self.size, least=1))
         _check_bounds(self.lower, self.upper)
 
     def __str__(self) -> str:
@@ -239,7 +239,7 @@ class Ball:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "radius", positive("radius", self.radius))
-        object.__setattr__(self, "size", whole("size", self.size, least=1))
+        object.__setattr__(self, "size", whole_number("size", self.size, least=1))
         if self.order not in (1, 2, math.inf):
             raise ParameterError(f"order = {self.order!r}: must be 1, 2 or infinity")
 

@@ -72,7 +72,7 @@ class GaussianLoss(PrivacyLoss):
         return None if sigma is None else FixedSizeGaussianLoss(rate, sigma)
 
     @classmethod
-    def together(cls, losses: Sequence[PrivacyLoss], counts: Sequence[int]) -> PrivacyLoss:
+    def sum_losses(cls, losses: Sequence[PrivacyLoss], counts: Sequence[int]) -> PrivacyLoss:
         """Variances add."""
         parts = []
         for loss, n in zip(losses, counts, strict=True):

@@ -39,7 +39,7 @@ from mechanisms.conversion import GroupOfTwoProfile
 from mechanisms.gaussian import GaussianProfile
 from mechanisms.laplace import LaplaceProfile
 from mechanisms.neighbouring import Neighbouring
-from mechanisms.parameters import whole
+from mechanisms.parameters import whole_number
 from mechanisms.profile import PrivacyProfile
 from mechanisms.related_profile import HeldProfile, RelatedProfile, bare
 from mechanisms.rounding import multiply_up, up
@@ -69,7 +69,7 @@ def for_group(profile: PrivacyProfile, size: int) -> PrivacyProfile:
     >>> for_group(GaussianProfile(0.5), 4)
     GaussianProfile(mu=2.0)
     """
-    k = whole("group size", size, least=1)
+    k = whole_number("group size", size, least=1)
     if k == 1:
         return profile
     match profile:
@@ -147,7 +147,7 @@ class GroupProfile(PrivacyProfile):
     bound = GROUP
 
     def __post_init__(self) -> None:
-        whole("size", self.size, least=2)
+        whole_number("size", self.size, least=2)
 
     @property
     def neighbouring(self) -> Neighbouring:

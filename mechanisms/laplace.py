@@ -110,7 +110,7 @@ class LaplaceProfile(PrivacyProfile):
 
     @cached_property
     def _ceiling(self) -> Ceiling:
-        return Ceiling.of(self._pure)
+        return Ceiling.from_fraction(self._pure)
 
     def _curve(self, epsilon: FloatArray) -> FloatArray:
         # From the distance to e, which no rounding disturbs: relative error 6u up to e itself.

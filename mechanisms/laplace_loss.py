@@ -164,7 +164,7 @@ class LaplaceLoss(PrivacyLoss):
         return Oscillations(float(np.sum(n)), log_caps, 2.0 * e, amplitudes, shares, n)
 
     @property
-    def different(self) -> int:
+    def distinct_count(self) -> int:
         """Number of distinct parameters."""
         return len(self.epsilons)
 
@@ -193,7 +193,7 @@ class LaplaceLoss(PrivacyLoss):
         return FixedSizeLaplaceLoss(rate, self.epsilons[0]) if self._may_be_sampled else None
 
     @classmethod
-    def together(cls, losses: Sequence[PrivacyLoss], counts: Sequence[int]) -> PrivacyLoss:
+    def sum_losses(cls, losses: Sequence[PrivacyLoss], counts: Sequence[int]) -> PrivacyLoss:
         """Count equal parameters together."""
         counted: dict[tuple[int, int], tuple[Fraction, int]] = {}
         for loss, count in zip(losses, counts, strict=True):

@@ -33,7 +33,7 @@ from mechanisms.parameters import (
 )
 from mechanisms.profile import PrivacyProfile
 from mechanisms.randomized_response import RandomizedResponse
-from mechanisms.related_profile import stated
+from mechanisms.related_profile import restate
 from mechanisms.sensitivity import Sensitivity
 
 
@@ -239,7 +239,7 @@ class OpenDPMeasurement(BuiltInMechanism):
     def _profile_at(self, d_in: float) -> PrivacyProfile:
         distance = int(d_in) if _is_counted(str(self.measurement.input_metric)) else d_in
         profile = _PROFILE_OF[str(self.measurement.output_measure)](self.measurement.map(distance))
-        return stated(profile, self.neighbouring)
+        return restate(profile, self.neighbouring)
 
     @property
     def neighbouring(self) -> Neighbouring:
@@ -250,7 +250,7 @@ class OpenDPMeasurement(BuiltInMechanism):
         """Return the profile certified by the privacy map at ``d_in``, or `NoPrivacy` if that is exceeded."""
         if sensitivity is None or self.sensitivity.covers(sensitivity):
             return self._own_profile
-        return stated(NoPrivacy(), self.neighbouring)
+        return restate(NoPrivacy(), self.neighbouring)
 
     @cached_property
     def epsilon(self) -> float:

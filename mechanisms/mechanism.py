@@ -16,7 +16,7 @@ from mechanisms.neighbouring import Neighbouring
 from mechanisms.noise import NoiseSource
 from mechanisms.parameters import ParameterError
 from mechanisms.profile import PrivacyProfile
-from mechanisms.related_profile import stated
+from mechanisms.related_profile import restate
 from mechanisms.sensitivity import Sensitivity
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ class BuiltInMechanism(abc.ABC):
                 f"neighbours = {neighbouring.value!r}: the number of reports through {type(self).__name__} is "
                 "public and would change with the record"
             )
-        return stated(self.profile(sensitivity), neighbouring)
+        return restate(self.profile(sensitivity), neighbouring)
 
     @property
     def samples_securely(self) -> bool:

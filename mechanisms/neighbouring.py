@@ -28,7 +28,7 @@ class Neighbouring(Enum):
     ZERO_OUT = "zero out"
 
     @property
-    def words(self) -> str:
+    def description(self) -> str:
         """Difference between two neighbours, in words, for a sentence."""
         return _WORDS[self]
 
@@ -37,7 +37,7 @@ class Neighbouring(Enum):
         return self.value if size == 1 else f"{self.value}, groups of {size}"
 
     @classmethod
-    def named(cls, name: object) -> Neighbouring:
+    def from_name(cls, name: object) -> Neighbouring:
         """Return the relation with this name; case is ignored, and words may be joined by hyphens or underscores.
 
         Raises

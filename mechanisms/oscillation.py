@@ -62,7 +62,7 @@ class Oscillations:
     share_counts: FloatArray
 
     @classmethod
-    def together(cls, parts: Sequence[Oscillations]) -> Oscillations:
+    def concatenate(cls, parts: Sequence[Oscillations]) -> Oscillations:
         """Return those of all losses."""
         return cls(
             sum(part.count for part in parts),
@@ -86,7 +86,7 @@ class Oscillations:
             self.share_counts * times,
         )
 
-    def scaled(self, log_factor: float) -> Oscillations:
+    def multiply_by(self, log_factor: float) -> Oscillations:
         """Return those of the product times a number, given its logarithm."""
         return replace(self, log_caps=self.log_caps + log_factor)
 

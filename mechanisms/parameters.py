@@ -68,7 +68,7 @@ def open_unit(name: str, value: Any) -> float:
     return number
 
 
-def whole(name: str, value: Any, *, least: int) -> int:
+def whole_number(name: str, value: Any, *, least: int) -> int:
     """Return ``value`` as an int; raise `ParameterError` unless it is a whole number >= ``least``."""
     if isinstance(value, bool) or not isinstance(value, numbers.Integral):
         raise ParameterError(f"{name} = {value!r}: must be a whole number")

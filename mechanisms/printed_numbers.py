@@ -48,7 +48,7 @@ def as_given(value: float) -> str:
 
 
 def percent_at_most(share: float, digits: int = 4) -> str:
-    """Return a share in percent, rounded up; 100 % only of all, or of what floats do not tell from all.
+    """Return a share in percent, rounded up; 100 % only of 1, or of a share that is 1 to 16 digits.
 
     Examples
     --------

@@ -181,12 +181,12 @@ class PrivacyLoss(abc.ABC):
     def log_mgf_real(self, s: FloatArray) -> FloatArray:
         """Return ln M(s) at real s > 0 (inf where it overflows), to about 1e-12: for choosing, not certifying."""
 
-    def roughly(self) -> PrivacyLoss:
+    def approximation(self) -> PrivacyLoss:
         """Return a loss that is about this one, and cheaper: for choosing, not certifying."""
         return self
 
     @property
-    def different(self) -> int:
+    def distinct_count(self) -> int:
         """Of how many different losses this is the sum."""
         return 1
 
@@ -273,7 +273,7 @@ class PrivacyLoss(abc.ABC):
         return None
 
     @classmethod
-    def together(cls, losses: Sequence[PrivacyLoss], counts: Sequence[int]) -> PrivacyLoss:
+    def sum_losses(cls, losses: Sequence[PrivacyLoss], counts: Sequence[int]) -> PrivacyLoss:
         """Return the sum of independent losses of this class, each ``counts[i]`` times."""
         return LossSum(tuple(losses), tuple(counts))
 
@@ -401,15 +401,15 @@ class LossSum(PrivacyLoss):
         return total + (len(self.losses) + 2) * ROUNDING * size
 
     @cached_property
-    def different(self) -> int:
+    def distinct_count(self) -> int:
         """Those of all parts."""
-        return sum(loss.different for loss in self.losses)
+        return sum(loss.distinct_count for loss in self.losses)
 
     def pieces(self, most: int) -> list[tuple[PrivacyLoss, int]]:
         """Return the parts' pieces, or sums of ``most`` parts, if that is more than one."""
-        if self.different <= most:
+        if self.distinct_count <= most:
             return [(self, 1)]
-        if self.different > len(self.losses):
+        if self.distinct_count > len(self.losses):
             return [
                 (piece, n * own)
                 for loss, n in zip(self.losses, self.counts, strict=True)
@@ -420,9 +420,9 @@ class LossSum(PrivacyLoss):
             for i in range(0, len(self.losses), most)
         ]
 
-    def roughly(self) -> PrivacyLoss:
+    def approximation(self) -> PrivacyLoss:
         """Return the sum of the parts' approximations."""
-        parts = tuple(loss.roughly() for loss in self.losses)
+        parts = tuple(loss.approximation() for loss in self.losses)
         return self if all(map(operator.is_, parts, self.losses)) else LossSum(parts, self.counts)
 
     def oscillations(self, s: float) -> Oscillations | None:
@@ -437,7 +437,7 @@ class LossSum(PrivacyLoss):
         if not found:
             return None
         rest = sum(n * loss.log_top(s) for loss, n in others)
-        return Oscillations.together(found).scaled(rest)
+        return Oscillations.concatenate(found).multiply_by(rest)
 
 
 def _outwards(value: float, direction: float) -> float:
@@ -506,9 +506,9 @@ class RelatedLoss(PrivacyLoss):
         return self.loss.cost(s, height)
 
     @property
-    def different(self) -> int:
+    def distinct_count(self) -> int:
         """The loss's."""
-        return self.loss.different
+        return self.loss.distinct_count
 
     def pieces(self, most: int) -> list[tuple[PrivacyLoss, int]]:
         """Return the loss's, each stated for the same relation."""
@@ -526,9 +526,9 @@ class RelatedLoss(PrivacyLoss):
         """Return the loss's."""
         return self.loss.log_envelope(s, heights)
 
-    def roughly(self) -> PrivacyLoss:
+    def approximation(self) -> PrivacyLoss:
         """Return the loss's approximation, stated for the same relation."""
-        rough = self.loss.roughly()
+        rough = self.loss.approximation()
         return self if rough is self.loss else stated_alike(rough, self.stated_for)
 
     def oscillations(self, s: float) -> Oscillations | None:
@@ -597,7 +597,7 @@ def add_losses(losses: Sequence[PrivacyLoss], counts: Sequence[int]) -> PrivacyL
     for loss in counted:
         families.setdefault(type(loss), []).append(loss)
     sums = [
-        stated_alike(family.together(members, [counted[member] for member in members]), relation)
+        stated_alike(family.sum_losses(members, [counted[member] for member in members]), relation)
         for family, members in families.items()
     ]
     return sums[0] if len(sums) == 1 else LossSum(tuple(sums), (1,) * len(sums))

@@ -31,7 +31,7 @@ from mechanisms.arrays import FloatArray
 from mechanisms.domain import Box
 from mechanisms.gaussian import Gaussian
 from mechanisms.noise import NoiseSource, noise_source
-from mechanisms.parameters import ParameterError, positive, whole
+from mechanisms.parameters import ParameterError, positive, whole_number
 from mechanisms.profile import PrivacyProfile
 from mechanisms.sensitivity import Sensitivity
 
@@ -148,8 +148,8 @@ class _Gaussian(abc.ABC):
     mechanism: Gaussian
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "clients", whole("clients", self.clients, least=1))
-        object.__setattr__(self, "size", whole("size", self.size, least=1))
+        object.__setattr__(self, "clients", whole_number("clients", self.clients, least=1))
+        object.__setattr__(self, "size", whole_number("size", self.size, least=1))
         object.__setattr__(self, "bound", positive("bound", self.bound))
         if not self.mechanism.sensitivity.covers(self._moved):
             raise ParameterError(
@@ -198,7 +198,9 @@ class CentralGaussian(_Gaussian):
     ) -> CentralGaussian:
         """Return the privatizer with the least noise that is (ε, δ)-DP: the analytic Gaussian mechanism."""
         moved = _central(
-            whole("clients", clients, least=1), whole("size", size, least=1), positive("bound", bound)
+            whole_number("clients", clients, least=1),
+            whole_number("size", size, least=1),
+            positive("bound", bound),
         )
         mechanism = Gaussian.for_epsilon_delta(epsilon, delta, sensitivity=moved)
         return cls(clients=clients, size=size, bound=bound, mechanism=mechanism)
@@ -218,7 +220,7 @@ class CentralGaussian(_Gaussian):
 
 
 def _central(clients: int, size: int, bound: float) -> Sensitivity:
-    return _box(size, bound).scaled(math.nextafter(1.0 / clients, 1.0) if clients > 1 else 1.0)
+    return _box(size, bound).multiply_by(math.nextafter(1.0 / clients, 1.0) if clients > 1 else 1.0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -239,7 +241,7 @@ class LocalGaussian(_Gaussian):
         cls, epsilon: float, delta: float, *, clients: int, size: int, bound: float
     ) -> LocalGaussian:
         """Return the privatizer with the least noise that is (ε, δ)-LDP: the analytic Gaussian mechanism."""
-        moved = _box(whole("size", size, least=1), positive("bound", bound))
+        moved = _box(whole_number("size", size, least=1), positive("bound", bound))
         mechanism = Gaussian.for_epsilon_delta(epsilon, delta, sensitivity=moved)
         return cls(clients=clients, size=size, bound=bound, mechanism=mechanism)
 

@@ -17,7 +17,7 @@ from mechanisms.discrete_laplace import whole_values
 from mechanisms.losses.composed_profile import composed_profile
 from mechanisms.mechanism import BuiltInMechanism, register
 from mechanisms.noise import NoiseSource, noise_source
-from mechanisms.parameters import positive, whole
+from mechanisms.parameters import positive, whole_number
 from mechanisms.profile import PrivacyProfile
 from mechanisms.sensitivity import UNIT, Sensitivity
 
@@ -51,7 +51,7 @@ class RandomizedResponse(BuiltInMechanism):
     epsilon: float
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "size", whole("size", self.size, least=2))
+        object.__setattr__(self, "size", whole_number("size", self.size, least=2))
         object.__setattr__(self, "epsilon", positive("epsilon", self.epsilon))
 
     @property

@@ -10,7 +10,7 @@ import numpy as np
 
 from mechanisms.arrays import FloatArray, IntArray
 from mechanisms.assumptions import Assumption, assumptions_of
-from mechanisms.parameters import ParameterError, whole
+from mechanisms.parameters import ParameterError, whole_number
 
 BLOCK = 64
 """How many lanes share one generator."""
@@ -146,10 +146,10 @@ class LaneStreams(_BlockDraws):
         first_block: int = 0,
         key: tuple[int, ...] = (),
     ) -> None:
-        self.lanes = whole("lanes", lanes, least=1)
+        self.lanes = whole_number("lanes", lanes, least=1)
         if self.lanes % BLOCK:
             raise ParameterError(f"lanes = {lanes!r}: must be a multiple of {BLOCK}")
-        first = whole("first_block", first_block, least=0)
+        first = whole_number("first_block", first_block, least=0)
         root = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
         self._generators = [
             np.random.Generator(

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from mechanisms.arrays import FloatArray
 from mechanisms.domain import as_numbers, as_values
-from mechanisms.parameters import DomainError, ParameterError, positive, whole
+from mechanisms.parameters import DomainError, ParameterError, positive, whole_number
 from mechanisms.sensitivity import Sensitivity
 
 _OUTWARDS = 1.0 + 1e-12  # more than what the few operations on norms round off
@@ -61,7 +61,7 @@ class RegressionMoments:
     Examples
     --------
     >>> domain = RegressionMoments(2)
-    >>> domain.of([0.6, 0.8], 1.0).round(2).tolist()
+    >>> domain.moments([0.6, 0.8], 1.0).round(2).tolist()
     [0.36, 0.68, 0.64, 0.6, 0.8]
     >>> round(domain.sensitivity.l2, 4)
     2.1213
@@ -71,7 +71,7 @@ class RegressionMoments:
     weight: float = 1.0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "features", whole("features", self.features, least=1))
+        object.__setattr__(self, "features", whole_number("features", self.features, least=1))
         if self.features > _MOST_FEATURES:
             raise ParameterError(f"features = {self.features!r}: must be at most {_MOST_FEATURES}")
         object.__setattr__(self, "weight", positive("weight", self.weight))
@@ -115,7 +115,7 @@ class RegressionMoments:
         rows, columns = np.triu_indices(self.features)
         return rows, columns, np.where(rows == columns, 1.0, math.sqrt(2.0))
 
-    def of(self, features: npt.ArrayLike, outcome: npt.ArrayLike) -> FloatArray:
+    def moments(self, features: npt.ArrayLike, outcome: npt.ArrayLike) -> FloatArray:
         """Return the moments of records; features outside the ball are shortened, outcomes clipped to [-1, 1].
 
         Parameters
@@ -168,17 +168,17 @@ class RegressionMoments:
         return array
 
     def clip(self, values: npt.ArrayLike) -> FloatArray:
-        """Raise TypeError: records are clipped before their moments are taken, by `of`."""
+        """Raise TypeError: records are clipped before their moments are taken, by `moments`."""
         raise TypeError(
-            f"moments have no nearest value in {self}: give features and outcome to `of`, which clips"
+            f"moments have no nearest value in {self}: give features and outcome to `moments`, which clips"
         )
 
     def extremes(self) -> FloatArray:
         """Return the moments of the unit vectors with outcomes 1 and -1, and of two records as far apart as can be."""
         axes = np.eye(self.features)
-        points = [self.of(axes, np.ones(self.features)), self.of(axes, -np.ones(self.features))]
+        points = [self.moments(axes, np.ones(self.features)), self.moments(axes, -np.ones(self.features))]
         if self.features > 1:
             turn = math.acos(min(0.5 * self.weight * self.weight, 1.0))
             turned = math.cos(turn) * axes[:1] + math.sin(turn) * axes[1:2]
-            points.append(self.of(turned, [-1.0]))
+            points.append(self.moments(turned, [-1.0]))
         return np.concatenate(points)

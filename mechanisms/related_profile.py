@@ -179,7 +179,7 @@ def bare(profile: PrivacyProfile) -> PrivacyProfile:
     return profile.profile if isinstance(profile, RelatedProfile) else profile
 
 
-def stated(profile: PrivacyProfile, neighbouring: Neighbouring) -> PrivacyProfile:
+def restate(profile: PrivacyProfile, neighbouring: Neighbouring) -> PrivacyProfile:
     """Return the curve stated for a relation; the curve itself if it holds for that one anyway.
 
     Raises

@@ -95,7 +95,7 @@ class Ceiling:
     rest: float
 
     @classmethod
-    def of(cls, exact: Fraction) -> Ceiling:
+    def from_fraction(cls, exact: Fraction) -> Ceiling:
         """Split a rational; one beyond all floats becomes infinite."""
         try:
             near = float(exact)

@@ -14,7 +14,7 @@ from mechanisms.arrays import FloatArray
 from mechanisms.gaussian import GaussianProfile
 from mechanisms.gaussian_loss import sigma_of_sampled
 from mechanisms.neighbouring import Neighbouring
-from mechanisms.parameters import ParameterError, whole
+from mechanisms.parameters import ParameterError, whole_number
 from mechanisms.privacy_loss import ROUNDING, PrivacyLoss, stated_alike
 from mechanisms.profile import PrivacyProfile
 from mechanisms.related_profile import bare
@@ -240,7 +240,7 @@ class SampledGroupProfile(GroupOnSample):
             raise ParameterError(
                 "base: is for 'replace one'; a Poisson sample needs the movement of a record that joins"
             )
-        if whole("size", self.size, least=1) > MOST_SAMPLED:
+        if whole_number("size", self.size, least=1) > MOST_SAMPLED:
             raise ParameterError(f"size = {self.size}: must be at most {MOST_SAMPLED}")
 
     @cached_property

@@ -86,5 +86,5 @@ def _decode(value: Any) -> Any:
     if "float" in value:
         return float.fromhex(value["float"])
     if "neighbours" in value:
-        return Neighbouring.named(value["neighbours"])
+        return Neighbouring.from_name(value["neighbours"])
     return profile_from_dict(value)

@@ -71,7 +71,7 @@ class Sensitivity:
         """True if the declared norms force the whole change into a single coordinate (l1 = linf)."""
         return self.l1 <= self.linf
 
-    def scaled(self, factor: float) -> Sensitivity:
+    def multiply_by(self, factor: float) -> Sensitivity:
         """Return the sensitivity of the value multiplied by ``factor`` (its sign does not matter)."""
         size = abs(real("factor", factor))
         if size == 1.0:

@@ -35,7 +35,7 @@ from mechanisms.binomial_law import MOST_TRIALS
 from mechanisms.binomial_profile import BinomialProfile
 from mechanisms.gaussian import Gaussian
 from mechanisms.noise import NoiseSource, noise_source
-from mechanisms.parameters import DomainError, ParameterError, open_unit, positive, whole
+from mechanisms.parameters import DomainError, ParameterError, open_unit, positive, whole_number
 from mechanisms.privatizer import Communication, TrustModel, checked_vectors
 from mechanisms.profile import PrivacyProfile
 from mechanisms.sensitivity import Sensitivity
@@ -86,7 +86,7 @@ class ShuffledMean:
 
     def __post_init__(self) -> None:
         for name in ("clients", "size", "levels", "added"):
-            object.__setattr__(self, name, whole(name, getattr(self, name), least=1))
+            object.__setattr__(self, name, whole_number(name, getattr(self, name), least=1))
         object.__setattr__(self, "bound", positive("bound", self.bound))
         object.__setattr__(self, "probability", open_unit("probability", self.probability))
         if self.half_range == 0.0:
@@ -120,9 +120,13 @@ class ShuffledMean:
             than 2^34 random bits a coordinate would be needed.
         """
         loss, target = positive("epsilon", epsilon), open_unit("delta", delta)
-        n, s = whole("clients", clients, least=1), whole("size", size, least=1)
+        n, s = whole_number("clients", clients, least=1), whole_number("size", size, least=1)
         mu = 1.0 / Gaussian.for_epsilon_delta(loss, target, sensitivity=Sensitivity(1.0, 1.0, 1.0)).sigma
-        g = math.ceil(2.0 * mu * math.sqrt(n / s)) if levels is None else whole("levels", levels, least=1)
+        g = (
+            math.ceil(2.0 * mu * math.sqrt(n / s))
+            if levels is None
+            else whole_number("levels", levels, least=1)
+        )
 
         def private(b: int) -> bool:
             if b * n < g:
@@ -164,7 +168,7 @@ class ShuffledMean:
         loss, target, s = (
             positive("epsilon", epsilon),
             open_unit("delta", delta),
-            whole("size", size, least=1),
+            whole_number("size", size, least=1),
         )
         least = BinomialProfile.least_delta(s)
         if target < least:
@@ -191,7 +195,7 @@ class ShuffledMean:
             If epsilon or bound is not positive and finite, delta not in (0, 1), or a number not positive.
         """
         loss, target = positive("epsilon", epsilon), open_unit("delta", delta)
-        n, s = whole("clients", clients, least=1), whole("size", size, least=1)
+        n, s = whole_number("clients", clients, least=1), whole_number("size", size, least=1)
         shrunk = loss / (18.0 * math.sqrt(math.log(2.0 / target)))
         log_term = math.log(4.0 * s / target)
         g = math.ceil(max(shrunk * math.sqrt(n) / (6.0 * math.sqrt(5.0 * log_term)), math.sqrt(s), 10.0))
@@ -214,7 +218,7 @@ class ShuffledMean:
             If epsilon or bound is not positive and finite, delta not in (0, 1), or clients not positive.
         """
         loss, target = positive("epsilon", epsilon), open_unit("delta", delta)
-        n = whole("clients", clients, least=1)
+        n = whole_number("clients", clients, least=1)
         g = math.ceil(2.0 * positive("bound", bound) * math.sqrt(n))
         b, p = _printed_bits(180.0 * g * g * math.log(2.0 / target) / (0.25 * loss * loss * n))
         _check_bits(b * n, MOST_TRIALS, loss, target, n)

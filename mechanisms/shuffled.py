@@ -33,7 +33,7 @@ from mechanisms.atomic import AtomicProfile
 from mechanisms.binomial_law import log_binomial, window
 from mechanisms.loss_product import on_grid
 from mechanisms.neighbouring import Neighbouring
-from mechanisms.parameters import ParameterError, whole
+from mechanisms.parameters import ParameterError, whole_number
 from mechanisms.profile import PrivacyProfile
 from mechanisms.rounding import up
 
@@ -82,7 +82,7 @@ def shuffled(profile: PrivacyProfile, clients: int) -> PrivacyProfile:
     >>> round(shuffled(RandomizedResponse(size=2, epsilon=1.0).profile(), 10_000).epsilon(1e-6), 3)
     0.053
     """
-    n = min(whole("clients", clients, least=1), _MOST)
+    n = min(whole_number("clients", clients, least=1), _MOST)
     if profile.neighbouring is not Neighbouring.REPLACE_ONE:
         raise ParameterError(
             f"profile: is for {profile.neighbouring.value!r}; shuffled messages need it for 'replace one': any two "

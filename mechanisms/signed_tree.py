@@ -18,7 +18,7 @@ from mechanisms.discrete_laplace import DiscreteLaplace
 from mechanisms.gaussian import Gaussian
 from mechanisms.laplace import Laplace
 from mechanisms.noise import NoiseSource, noise_source
-from mechanisms.parameters import ParameterError, whole
+from mechanisms.parameters import ParameterError, whole_number
 from mechanisms.profile import PrivacyProfile
 from mechanisms.sensitivity import UNIT, Sensitivity
 from mechanisms.tree_counter import TreeOfNodes, in_levels
@@ -91,7 +91,7 @@ class SignedTree(TreeOfNodes):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if whole("branching", self.branching, least=3) % 2 == 0:
+        if whole_number("branching", self.branching, least=3) % 2 == 0:
             raise ParameterError(f"branching = {self.branching}: must be odd")
 
     @classmethod

@@ -126,7 +126,7 @@ class SubsampledGaussianLoss(PrivacyLoss):
         return self.supremum if self.added else 0.5 * order * moved * moved * (1.0 + 8.0 * ROUNDING)
 
     @classmethod
-    def together(cls, losses: Sequence[PrivacyLoss], counts: Sequence[int]) -> PrivacyLoss:
+    def sum_losses(cls, losses: Sequence[PrivacyLoss], counts: Sequence[int]) -> PrivacyLoss:
         """Return the sum, its transforms by one rule; apart for the two directions, and for groups of other sizes."""
         alike: dict[tuple[bool, int], list[tuple[SubsampledGaussianLoss, int]]] = {}
         for loss, n in zip(losses, counts, strict=True):
@@ -206,7 +206,7 @@ class SubsampledGaussianLossSum(LossSum):
             tuple(max(1, round(own)) for own in total.tolist()),
         )
 
-    def roughly(self) -> PrivacyLoss:
+    def approximation(self) -> PrivacyLoss:
         """Return a sum of a few of the losses: ln M, and where it falls, to within a half."""
         return self._few
 

@@ -32,7 +32,7 @@ from mechanisms.arrays import FloatArray
 from mechanisms.continual import Factorization, Stream, checked_horizon, checked_steps
 from mechanisms.gaussian import Gaussian
 from mechanisms.noise import NoiseSource, noise_source
-from mechanisms.parameters import whole
+from mechanisms.parameters import whole_number
 from mechanisms.profile import PrivacyProfile
 from mechanisms.rounding import multiply_up
 from mechanisms.sensitivity import UNIT, Sensitivity
@@ -79,7 +79,7 @@ class ToeplitzCounter(abc.ABC):
     def __post_init__(self) -> None:
         object.__setattr__(self, "horizon", checked_horizon(self.horizon))
         for name in ("participations", "separation"):
-            object.__setattr__(self, name, whole(name, getattr(self, name), least=1))
+            object.__setattr__(self, name, whole_number(name, getattr(self, name), least=1))
 
     @classmethod
     def for_rho(
@@ -106,7 +106,8 @@ class ToeplitzCounter(abc.ABC):
             **own,
         )
         return replace(
-            shape, mechanism=Gaussian.for_rho(rho, sensitivity=shape.moved(sensitivity), delta=delta)
+            shape,
+            mechanism=Gaussian.for_rho(rho, sensitivity=shape.image_sensitivity(sensitivity), delta=delta),
         )
 
     @classmethod
@@ -130,15 +131,15 @@ class ToeplitzCounter(abc.ABC):
             separation=separation,
             **own,
         )
-        noise = Gaussian.for_epsilon_delta(epsilon, delta, sensitivity=shape.moved(sensitivity))
+        noise = Gaussian.for_epsilon_delta(epsilon, delta, sensitivity=shape.image_sensitivity(sensitivity))
         return replace(shape, mechanism=noise)
 
     @abc.abstractmethod
-    def left(self, steps: int) -> FloatArray:
+    def left_column(self, steps: int) -> FloatArray:
         """Return the first column of L."""
 
     @abc.abstractmethod
-    def right(self, steps: int) -> FloatArray:
+    def right_column(self, steps: int) -> FloatArray:
         """Return the first column of R."""
 
     @property
@@ -155,7 +156,7 @@ class ToeplitzCounter(abc.ABC):
         k, b, steps = self.participations, self.separation, self.horizon
         if k == 1 or b >= steps:
             return self.column_norm
-        column = np.maximum.accumulate(np.abs(self.right(steps))[::-1])[::-1]
+        column = np.maximum.accumulate(np.abs(self.right_column(steps))[::-1])[::-1]
         entering = column.copy()
         if k * b < steps:
             entering[k * b :] -= column[
@@ -166,7 +167,7 @@ class ToeplitzCounter(abc.ABC):
         total = np.cumsum(rows.reshape(-1, b), axis=0).ravel()[:steps]
         return math.sqrt(math.fsum((total * total).tolist())) * OUTWARDS
 
-    def moved(self, sensitivity: Sensitivity) -> Sensitivity:
+    def image_sensitivity(self, sensitivity: Sensitivity) -> Sensitivity:
         """Return how far a record moves R x: l2 times `record_norm`; l1 is bounded by √T times that."""
         l2 = multiply_up(sensitivity.l2, self.record_norm)
         l1 = multiply_up(sensitivity.l1, self.record_norm * math.sqrt(self.horizon) * OUTWARDS)
@@ -177,7 +178,9 @@ class ToeplitzCounter(abc.ABC):
 
         Exact for the record of the first step, or of steps 1, 1 + b, ..., where R's first column does not increase.
         """
-        return self.mechanism.profile(self.moved(self.sensitivity if sensitivity is None else sensitivity))
+        return self.mechanism.profile(
+            self.image_sensitivity(self.sensitivity if sensitivity is None else sensitivity)
+        )
 
     @abc.abstractmethod
     def start(self, shape: tuple[int, ...], noise: NoiseSource | np.random.Generator) -> Stream:
@@ -190,7 +193,7 @@ class ToeplitzCounter(abc.ABC):
         checked_steps(steps, self.horizon)
         drawn = self.mechanism.release(np.zeros((*lanes, steps)), noise_source(noise))
         size = int(fft.next_fast_len(2 * steps - 1, real=True))
-        spectrum = fft.rfft(self.left(steps), size) * fft.rfft(drawn, size, axis=-1)
+        spectrum = fft.rfft(self.left_column(steps), size) * fft.rfft(drawn, size, axis=-1)
         path: FloatArray = fft.irfft(spectrum, size, axis=-1)[..., :steps]
         return path
 
@@ -201,7 +204,7 @@ class ToeplitzCounter(abc.ABC):
         below = delay >= 0
         left, right = (
             np.where(below, column[np.maximum(delay, 0)], 0.0)
-            for column in (self.left(steps), self.right(steps))
+            for column in (self.left_column(steps), self.right_column(steps))
         )
         return Factorization(left, right, np.full(steps, self.mechanism.sigma))
 
@@ -213,11 +216,11 @@ class SquareRootCounter(ToeplitzCounter):
     A stream keeps its noise for all T steps, drawn at the start.
     """
 
-    def left(self, steps: int) -> FloatArray:
+    def left_column(self, steps: int) -> FloatArray:
         """Return c_0 .. c_{steps-1}."""
         return square_root_coefficients(steps)
 
-    def right(self, steps: int) -> FloatArray:
+    def right_column(self, steps: int) -> FloatArray:
         """Return the same: R = L."""
         return square_root_coefficients(steps)
 

@@ -66,7 +66,7 @@ class TreeOfNodes(abc.ABC):
         """Largest number of nodes that hold one record."""
 
     @property
-    def moved(self) -> Sensitivity:
+    def node_sensitivity(self) -> Sensitivity:
         """Sensitivity of the vector of all nodes to one record."""
         return in_levels(self.sensitivity, self.levels)
 

@@ -2,8 +2,8 @@
 
 A function, method or property is not called by a bare participle (`charged`), preposition, adjective or question word
 (`of`, `left`, `whole`): such a name says neither what is returned nor what is done. The first line of a docstring is an
-imperative ("Return the ...") or a noun phrase, in the words of the field. `KNOWN_NAMES` and `FIRST_LINES` are what is
-still refused: they are lowered by whoever renames, and never raised.
+imperative ("Return the ...") or a noun phrase, in the words of the field. `KNOWN_NAMES` are the names that are still
+refused: their numbers are lowered with each renaming, and never raised.
 """
 
 import ast
@@ -30,10 +30,10 @@ stated stopped stretched struck summed taken tested told tried typed used verifi
 VAGUE = """
 about after again alone among apart at at_once before best beyond both by cheap different few further harmless
 how idle infinite instead into label largest last least line look most near news now number of other others
-over own perhaps place plus present ready rest right roughly room same since slowest take together vector
+over own perhaps place plus present ready rest right roughly room same since slowest together vector
 whole why words zero
 """
-"""Prepositions, adjectives, question words, and nouns that leave open of what."""
+"""Prepositions, adjectives, question words, and nouns that leave open of what (NumPy's word `take` does not)."""
 
 REFUSED_NAMES = frozenset(f"{PARTICIPLES} {VAGUE}".split())
 
@@ -44,28 +44,18 @@ REFUSED_WORD = re.compile(
 )
 
 KNOWN_NAMES = {
-    "mechanisms": """
-        at:1 different:4 examined:1 into:12 largest:2 left:4 moved:2 named:1 of:2 plus:1 right:4
-        room:1 roughly:4 scaled:2 stated:1 together:6 whole:1 words:1
-    """,
+    "mechanisms": "room:1",
     "accountant": """
         answered:4 at:1 begun:1 chained:1 charged:2 counted:1 drawn_again:1 existing:1 folded:1
         happened:1 held:1 kept:1 known:1 label:2 lacking:1 left:2 made:1 named:2 news:1 now:4 of:5
         opened:1 parsed:1 place:1 plus:1 put:2 read:4 replayed:1 requested:1 room:2 said:1 saved:1
-        shown:1 shut:2 summed:1 take:5 together:3 verified:1 words:3 written:1
+        shown:1 shut:2 summed:1 together:3 verified:1 words:3 written:1
     """,
-    "algorithms": """
-        about:1 after:1 among:1 answered:1 at:2 at_once:4 committed:4 counted:3 examined:1 fed:7
-        handed_out:1 kept:1 largest:1 least:1 left:1 meant:1 number:1 of:3 place:1 ranked:1 read:5
-        replayed:1 room:1 shown:1 since:1 slowest:1 stopped:1 taken:1 told:1 used:4 words:3
-        written:1
-    """,
+    "algorithms": "kept:1 stopped:1",
     "verify": "",
 }
 """The refused names of each package, each with how often it occurs: a ceiling."""
 
-FIRST_LINES = {"mechanisms": 0, "accountant": 19, "algorithms": 0, "verify": 29}
-"""How many first lines are refused in each package: a ceiling."""
 
 DEFINITIONS = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
@@ -117,12 +107,9 @@ def test_no_name_is_refused_that_was_not_before(package):
 
 
 @pytest.mark.parametrize("package", PACKAGES)
-def test_no_first_line_is_refused_that_was_not_before(package):
+def test_no_first_line_is_refused(package):
     lines = refused(package)[1]
-    assert len(lines) <= FIRST_LINES[package], (
-        f"{len(lines)} first lines are refused, {FIRST_LINES[package]} were; begin with an imperative or a noun:\n"
-        + "\n".join(lines)
-    )
+    assert not lines, "begin with an imperative or a noun:\n" + "\n".join(lines)
 
 
 @pytest.mark.parametrize("name", ["charged", "of", "zero"])

@@ -205,7 +205,7 @@ def _meaning(audited: Audit) -> Section:
     pairs: list[tuple[str, Words]] = [
         ("Upper bound", _bound(at_most(answer.upper, _DIGITS), answer.by)),
         *([] if lower is None else [("Lower bound", _bound(at_least(lower.value, _DIGITS), lower.method))]),
-        ("Neighbouring relation", f"{audited.neighbouring.words} ({audited.neighbouring})"),
+        ("Neighbouring relation", f"{audited.neighbouring.description} ({audited.neighbouring})"),
         ("Unit of privacy", "not declared: what the audited data count as one record"),
     ]
     if audited.group_size > 1:

@@ -330,7 +330,7 @@ def _claim(found: Subject, options: Options) -> Claim:
         form = replace(form, composition=options.composition)
     if options.unit is not None:
         form = replace(form, unit=named_unit(options.unit))
-    return form.at(number, found.claimed_delta if options.delta is None else options.delta)
+    return form.with_parameters(number, found.claimed_delta if options.delta is None else options.delta)
 
 
 def _conclude(answer: Answer, subject: object) -> Verification:

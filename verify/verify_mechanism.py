@@ -358,8 +358,10 @@ def _difference(mechanism: Mechanism, relation: Neighbouring) -> str:
             f"most {_size_of(mechanism.sensitivity)}"
         )
     if is_categorical(mechanism):
-        return relation.words
-    return f"{relation.words}, as far as that moves the value by at most {_size_of(mechanism.sensitivity)}"
+        return relation.description
+    return (
+        f"{relation.description}, as far as that moves the value by at most {_size_of(mechanism.sensitivity)}"
+    )
 
 
 def _kind_of(domain: Domain) -> str:

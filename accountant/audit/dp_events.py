@@ -32,7 +32,7 @@ from mechanisms import (
 )
 from mechanisms.fixed_size import FixedSizeProfile
 from mechanisms.neighbouring import Neighbouring, common_neighbouring
-from mechanisms.parameters import nonnegative, real, whole
+from mechanisms.parameters import nonnegative, real, whole_number
 from mechanisms.poisson_replaced import PoissonReplacedProfile
 from mechanisms.related_profile import bare
 from mechanisms.rounding import up
@@ -160,7 +160,7 @@ def _relation(neighbours: Any) -> Neighbouring:
     name = getattr(neighbours, "name", neighbours)
     return {"REPLACE_SPECIAL": Neighbouring.ZERO_OUT, "ADD_OR_REMOVE_ONE": Neighbouring.ADD_OR_REMOVE}.get(
         name
-    ) or Neighbouring.named(name)
+    ) or Neighbouring.from_name(name)
 
 
 def _leaves(event: Any, relation: Neighbouring) -> Iterator[tuple[_Table, int]]:
@@ -171,7 +171,7 @@ def _leaves(event: Any, relation: Neighbouring) -> Iterator[tuple[_Table, int]]:
         name, fields = _node(node, where)
         try:
             if name == "SelfComposedDpEvent":
-                times = whole("count", fields["count"], least=1)
+                times = whole_number("count", fields["count"], least=1)
                 waiting.append((fields["event"], count * times, f"{where}.event"))
             elif name == "ComposedDpEvent":
                 events = enumerate(_sequence("events", fields["events"]))
@@ -248,8 +248,8 @@ def _sampled(name: str, fields: Mapping[str, Any], relation: Neighbouring, where
             raise ParameterError(
                 f"neighbours = {relation.value!r}: a sample of fixed size has a pair for 'replace one' only"
             )
-        size = whole("source_dataset_size", fields["source_dataset_size"], least=1)
-        taken = whole("sample_size", fields["sample_size"], least=0)
+        size = whole_number("source_dataset_size", fields["source_dataset_size"], least=1)
+        taken = whole_number("sample_size", fields["sample_size"], least=0)
         if taken > size:
             raise ParameterError(f"sample_size = {taken}: must be at most source_dataset_size = {size}")
         scheme, rate, moved = "fixed size", up(Fraction(taken, size)), 2
@@ -277,7 +277,7 @@ def _released(
             return _noise(kind, key, noise, moved) if noise else everything, 1
         case "DiscreteLaplaceDpEvent":
             rate = nonnegative("noise_parameter", fields["noise_parameter"])
-            size = whole("sensitivity", fields["sensitivity"], least=0)
+            size = whole_number("sensitivity", fields["sensitivity"], least=0)
             if not size:
                 return None, 1
             return _noise(
@@ -301,7 +301,7 @@ def _response(fields: Mapping[str, Any], relation: Neighbouring) -> _Table | Non
     """Return randomized response: the truth with 1 - p + p/k, each other of k with p/k."""
     p, k = (
         real("noise_parameter", fields["noise_parameter"]),
-        whole("num_buckets", fields["num_buckets"], least=1),
+        whole_number("num_buckets", fields["num_buckets"], least=1),
     )
     if not 0.0 <= p <= 1.0:
         raise ParameterError(f"noise_parameter = {p!r}: must lie in [0, 1]")
@@ -330,7 +330,7 @@ def _trees(fields: Mapping[str, Any], relation: Neighbouring) -> tuple[_Table | 
         )
     steps = fields["step_counts"]
     many = _sequence("step_counts", steps) if isinstance(steps, Sequence) else [steps]
-    nodes = max((whole("step_counts", one, least=0).bit_length() for one in many), default=0)
+    nodes = max((whole_number("step_counts", one, least=0).bit_length() for one in many), default=0)
     if not nodes:
         return None, 1
     return _noise("gaussian", "sigma", noise, 1) if noise else {"mechanism": "declassified"}, nodes

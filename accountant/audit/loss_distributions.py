@@ -25,7 +25,7 @@ from mechanisms.arrays import FloatArray
 from mechanisms.neighbouring import Neighbouring
 from mechanisms.parameters import nonnegative, positive, real
 from mechanisms.privacy_loss import ROUNDING
-from mechanisms.related_profile import stated
+from mechanisms.related_profile import restate
 from mechanisms.rounding import add_up
 
 _PESSIMISTIC = "pessimistic privacy-loss distribution"
@@ -139,7 +139,7 @@ def releases_of_distribution(
 ) -> Releases:
     """Read a distribution as `from_loss_distribution` does; messages begin with ``source``."""
     try:
-        profile = _profile(saved, Neighbouring.named(neighbours))
+        profile = _profile(saved, Neighbouring.from_name(neighbours))
     except ParameterError as error:
         raise ReleaseFileError(f"{source}: {error}") from None
     release = Release(f"1: {_PESSIMISTIC}", fixed_release(profile))
@@ -290,7 +290,7 @@ def _profile(saved: Mapping[str, Any], relation: Neighbouring) -> PrivacyProfile
             "mechanism from a distribution that was rounded to the side of less loss"
         )
     interval = positive(_KEYS[2], saved[_KEYS[2]])
-    removed = stated(_side(saved, "", interval), relation)
+    removed = restate(_side(saved, "", interval), relation)
     if saved.get("symmetric", True) is True:
         if f"{_MASSES}_add" in saved or "infinity_mass_add" in saved:
             raise ParameterError(
@@ -305,7 +305,7 @@ def _profile(saved: Mapping[str, Any], relation: Neighbouring) -> PrivacyProfile
     for key in _KEYS[4:6]:
         if key not in saved:
             raise ParameterError(f"symmetric = {saved['symmetric']!r}: needs the key {key!r}")
-    return _DirectedProfile(removed, stated(_side(saved, "_add", interval), relation))
+    return _DirectedProfile(removed, restate(_side(saved, "_add", interval), relation))
 
 
 def _side(saved: Mapping[str, Any], which: str, interval: float) -> AtomicProfile:

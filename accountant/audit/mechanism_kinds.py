@@ -38,8 +38,8 @@ from mechanisms import (
 from mechanisms.binomial_law import MOST_TRIALS
 from mechanisms.mechanism import checked_whole_sensitivity
 from mechanisms.neighbouring import Neighbouring
-from mechanisms.parameters import delta_of_approximate, nonnegative, whole
-from mechanisms.related_profile import stated
+from mechanisms.parameters import delta_of_approximate, nonnegative, whole_number
+from mechanisms.related_profile import restate
 from mechanisms.sensitivity import UNIT
 from mechanisms.toeplitz_counter import ToeplitzCounter
 
@@ -131,7 +131,7 @@ def _notion(
     def profile(
         parameters: Mapping[str, Any], sensitivity: Sensitivity, neighbouring: Neighbouring
     ) -> PrivacyProfile:
-        return stated(curve(parameters), neighbouring)
+        return restate(curve(parameters), neighbouring)
 
     return name, MechanismKind(keys, keys, profile, moves=False)
 
@@ -154,7 +154,7 @@ def _selection(
     def profile(
         parameters: Mapping[str, Any], sensitivity: Sensitivity, neighbouring: Neighbouring
     ) -> PrivacyProfile:
-        return stated(priced(parameters, sensitivity), neighbouring)
+        return restate(priced(parameters, sensitivity), neighbouring)
 
     return name, MechanismKind((*required, *optional), required, profile, whole=frozenset({"positives"}))
 
@@ -166,10 +166,10 @@ def _counter(name: str, counter: type[ToeplitzCounter], *own: str) -> tuple[str,
         parameters: Mapping[str, Any], sensitivity: Sensitivity, neighbouring: Neighbouring
     ) -> PrivacyProfile:
         given = dict(parameters)
-        if whole("horizon", given["horizon"], least=1) > _LONGEST:
+        if whole_number("horizon", given["horizon"], least=1) > _LONGEST:
             raise ParameterError(f"horizon = {given['horizon']}: must be at most {_LONGEST:,}")
         noise = Gaussian(sigma=given.pop("sigma"), sensitivity=sensitivity)
-        return stated(counter(mechanism=noise, sensitivity=sensitivity, **given).profile(), neighbouring)
+        return restate(counter(mechanism=noise, sensitivity=sensitivity, **given).profile(), neighbouring)
 
     numbers = ("horizon", *own, "participations", "separation")
     return name, MechanismKind(

@@ -8,7 +8,7 @@ from typing import Any
 from accountant.audit.dp_events import releases_of_event
 from accountant.audit.releases import ReleaseFileError, Releases
 from mechanisms.neighbouring import Neighbouring
-from mechanisms.parameters import ParameterError, nonnegative, real, whole
+from mechanisms.parameters import ParameterError, nonnegative, real, whole_number
 
 _ACCOUNTANTS = ("rdp", "prv", "gdp")
 _STATE = ("history", "mechanism")
@@ -84,5 +84,5 @@ def _step(index: int, step: Any) -> dict[str, Any]:
     return {
         "class_name": "SelfComposedDpEvent",
         "event": sampled,
-        "count": whole(f"{where}: steps", count, least=1),
+        "count": whole_number(f"{where}: steps", count, least=1),
     }

@@ -47,7 +47,7 @@ def read_releases(path: str | Path, neighbours: Neighbouring | str | None = None
     ParameterError
         If there is no such relation.
     """
-    relation = None if neighbours is None else Neighbouring.named(neighbours)
+    relation = None if neighbours is None else Neighbouring.from_name(neighbours)
     releases = _read(Path(path), relation)
     if relation not in (None, releases.neighbouring):
         raise ReleaseFileError(

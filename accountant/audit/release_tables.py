@@ -42,7 +42,7 @@ from accountant.audit.releases import (
 from accountant.gates.lineage import RecordId
 from mechanisms import ParameterError, PrivacyProfile, Sensitivity
 from mechanisms.neighbouring import Neighbouring, conversion_hint
-from mechanisms.parameters import positive, real, whole
+from mechanisms.parameters import positive, real, whole_number
 from mechanisms.sampling import Sampling, sampled
 from mechanisms.shuffled import shuffled
 
@@ -191,7 +191,7 @@ def _neighbours(table: Mapping[str, Any]) -> Neighbouring | None:
     """Return the relation that a table, or the file, states; None if it states none."""
     if "neighbours" not in table:
         return None
-    found: Neighbouring = _checked("neighbours", lambda: Neighbouring.named(table["neighbours"]))
+    found: Neighbouring = _checked("neighbours", lambda: Neighbouring.from_name(table["neighbours"]))
     return found
 
 
@@ -342,7 +342,7 @@ def _sampling(table: Mapping[str, Any]) -> Sampling:
 
 
 def _coordinates(table: Mapping[str, Any]) -> int | None:
-    return whole("coordinates", table["coordinates"], least=1) if "coordinates" in table else None
+    return whole_number("coordinates", table["coordinates"], least=1) if "coordinates" in table else None
 
 
 def _clients(table: Mapping[str, Any], rate: float) -> int | None:
@@ -355,7 +355,7 @@ def _clients(table: Mapping[str, Any], rate: float) -> int | None:
             "shuffled: no theorem is known here for shuffled messages of a sample of the clients: leave out "
             "'sampling_rate'",
         )
-    found: int = _checked("shuffled", lambda: whole("shuffled", table["shuffled"], least=1))
+    found: int = _checked("shuffled", lambda: whole_number("shuffled", table["shuffled"], least=1))
     return found
 
 
@@ -367,7 +367,7 @@ def _checked(key: str, check: Callable[[], Any]) -> Any:
 
 
 def _count(table: Mapping[str, Any]) -> int:
-    found: int = _checked("count", lambda: whole("count", table.get("count", 1), least=1))
+    found: int = _checked("count", lambda: whole_number("count", table.get("count", 1), least=1))
     if found > MOST:
         raise TableError("count", f"count = {found}: must be at most {MOST:,}")
     return found

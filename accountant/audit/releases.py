@@ -12,7 +12,7 @@ from accountant.budget import Budget
 from accountant.gates.lineage import RecordId
 from mechanisms import Mechanism, ParameterError, PrivacyProfile, for_group
 from mechanisms.neighbouring import Neighbouring, common_neighbouring
-from mechanisms.parameters import whole
+from mechanisms.parameters import whole_number
 
 EVERYONE = "every record"
 """The name of the one group of releases that name no records."""
@@ -178,7 +178,7 @@ class Releases:
         ParameterError
             If the size is not a whole number of at least 1.
         """
-        k = whole("group size", size, least=1)
+        k = whole_number("group size", size, least=1)
         if k == 1:
             return self
         if self.group_size != 1:
@@ -238,7 +238,7 @@ def from_mechanisms(composition: Iterable[tuple[Mechanism, int]]) -> Releases:
                 mechanism=repr(mechanism),
             )
         )
-        counts[i] = whole("count", count, least=1)
+        counts[i] = whole_number("count", count, least=1)
     if not kinds:
         raise ParameterError("composition: must have at least one mechanism")
     return Releases(tuple(kinds), (Group(EVERYONE, 1, counts),))

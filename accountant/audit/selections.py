@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import Any
 
 from mechanisms import ApproximateProfile, BoundedRangeProfile, PrivacyProfile, PureProfile, Sensitivity
-from mechanisms.parameters import ParameterError, open_unit, positive, whole
+from mechanisms.parameters import ParameterError, open_unit, positive, whole_number
 
 
 def exponential_mechanism(parameters: Mapping[str, Any], sensitivity: Sensitivity) -> PrivacyProfile:
@@ -45,7 +45,7 @@ def sparse_vector(parameters: Mapping[str, Any], sensitivity: Sensitivity) -> Pr
     Pure Δ / threshold_scale + 2 c Δ / query_scale with Laplace noise, drawn once for the threshold and anew for every
     query, c positives; c Δ / query_scale if monotone. No answer itself is published (Lyu, Su, Li 2017, Thms 4 and 5).
     """
-    positives = whole("positives", parameters.get("positives", 1), least=1)
+    positives = whole_number("positives", parameters.get("positives", 1), least=1)
     distance = Fraction(sensitivity.linf)
     threshold, query = (
         Fraction(positive(name, parameters[name])) for name in ("threshold_scale", "query_scale")

@@ -12,7 +12,7 @@ from accountant.gates.release import GateMechanism, checked_mechanism
 from accountant.place import Place, calling_place
 from accountant.refusals import AssumptionRefused
 from mechanisms import Assumption, AssumptionKind, Domain, Mechanism
-from mechanisms.assumptions import examined
+from mechanisms.assumptions import examine_value
 
 
 class Assuming:
@@ -28,7 +28,7 @@ class Assuming:
 
     def examine(self, value: Value) -> tuple[Value, tuple[Assumption, ...]]:
         """Return a copy of the value to which no caller has a reference, and its assumptions."""
-        return examined(value)
+        return examine_value(value)
 
     def examine_mechanism(self, mechanism: Mechanism) -> GateMechanism:
         """Return a copy of the mechanism to which no caller has a reference, and its properties for releases."""

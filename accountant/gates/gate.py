@@ -98,8 +98,8 @@ class Gate(Protocol):
     def examine(self, value: Value) -> tuple[Value, tuple[Assumption, ...]]:
         """Return the object that is used in place of a mechanism, transformation or domain, and its assumptions.
 
-        A gate whose results are guarantees uses a copy that nobody else holds (`mechanisms.assumptions.examined`); one
-        that only samples uses the value as it is, and notes nothing.
+        A gate whose results are guarantees uses a copy that nobody else holds (`mechanisms.assumptions.examine_value`);
+        one that only samples uses the value as it is, and notes nothing.
         """
 
     def examine_mechanism(self, mechanism: Mechanism) -> GateMechanism:

@@ -213,7 +213,7 @@ class Private:
                 if self._categorical
                 else Box(-math.inf, math.inf, self.shape[-1])
             )
-        into = transformation.into(known)
+        into = transformation.output_domain(known)
         if assumptions:  # else it is a domain of this library, as the transformation is
             into, more = self._gate.examine(into)
             self._gate.assume(*more)

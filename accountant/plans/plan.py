@@ -18,7 +18,7 @@ from mechanisms import Mechanism, Neighbouring, PrivacyProfile, Sensitivity, mec
 from mechanisms.losses.composed_loss import ComposedLoss, compose
 from mechanisms.losses.enclosure import Bound, Enclosure
 from mechanisms.neighbouring import common_neighbouring
-from mechanisms.parameters import ParameterError, whole
+from mechanisms.parameters import ParameterError, whole_number
 from mechanisms.printed_numbers import at_most
 
 
@@ -46,7 +46,7 @@ class PlanStep:
     sensitivity: Sensitivity | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "count", whole("count", self.count, least=1))
+        object.__setattr__(self, "count", whole_number("count", self.count, least=1))
         if self.sensitivity is None:
             object.__setattr__(self, "sensitivity", self.mechanism.sensitivity)
         elif not self.mechanism.sensitivity.covers(self.sensitivity):
@@ -190,7 +190,7 @@ class Plan:
             sensitivity = Sensitivity(*map(float.fromhex, row["sensitivity"]))
             steps.append(PlanStep(mechanism, row["count"], sensitivity))
         plan = cls(tuple(steps))
-        if plan.neighbouring is not Neighbouring.named(saved.get("neighbours", Neighbouring.REPLACE_ONE)):
+        if plan.neighbouring is not Neighbouring.from_name(saved.get("neighbours", Neighbouring.REPLACE_ONE)):
             raise ParameterError(
                 f"neighbours = {saved['neighbours']!r}: the plan's are {plan.neighbouring.value!r}"
             )

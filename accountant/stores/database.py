@@ -227,7 +227,7 @@ class Database:
 
     @contextmanager
     def reading(self) -> Iterator[Session]:
-        """Yield a session for reading; what each statement reads is of one moment.
+        """Yield a session for reading; the rows that one statement reads are of one moment.
 
         Raises
         ------
@@ -266,7 +266,7 @@ class Database:
 
     @contextmanager
     def snapshot(self) -> Iterator[Session]:
-        """Yield a session whose statements all read the same moment."""
+        """Yield a session for reading; all its statements read the database as it is at one moment."""
         with self.reading() as session:
             session.execute("BEGIN" if self.sqlite else "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
             try:
@@ -372,7 +372,7 @@ class Database:
         return LedgerDamaged(words) if damaged else OSError(words)
 
     def sync(self, session: Session) -> None:
-        """Let the end of a transaction that changes nothing make durable what others have written before it."""
+        """Make the end of a transaction that changes nothing flush the writes of others before it to the disk."""
         if self.sqlite:  # which writes no row that stays the same
             known = session.value("PRAGMA user_version")
             session.execute(f"PRAGMA user_version = {(known + 1) % 2**31:d}")
@@ -380,13 +380,13 @@ class Database:
             session.execute("UPDATE store SET version = version")
 
     def place(self, session: Session) -> dict[str, Any]:
-        """Return what tells this database, with the tables of a store, from its copies."""
+        """Return the identity of this database, with the tables of a store: no copy of it has the same."""
         if self.path is not None:
             return location_of(self.path)
         return {} if self.sqlite else _named(session.rows(_PLACE)[0])
 
     def row_in_place(self, session: Session, sql: str) -> tuple[TableRow, dict[str, Any] | None]:
-        """Return the row that a statement finds, and what `place` does; None of SQLite, whose file is looked at before.
+        """Return the row that a statement finds, and a server's `place`; None for SQLite: its file is checked before.
 
         A server may be replaced by another, or its tables by those of a dump, while connections are made anew.
         """
@@ -396,13 +396,13 @@ class Database:
         return found[: -len(_PLACED)], _named(found[-len(_PLACED) :])
 
     def now(self, session: Session) -> int:
-        """Return milliseconds since 1970, by the clock that all who write here share."""
+        """Return milliseconds since 1970, by the clock that all writers of this database share."""
         if self.sqlite:
             return clock.wall()
         return int(session.value("SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)"))
 
     def damage(self, session: Session, table: str | None = None) -> str | None:
-        """Return what SQLite finds wrong with the file, or a table, indexes against tables included."""
+        """Return SQLite's report of damage to its file or a table, indexes that contradict it included."""
         if not self.sqlite:
             return None
         found = session.value(f"PRAGMA integrity_check({table})" if table else "PRAGMA integrity_check")

@@ -275,7 +275,7 @@ def _take_run(session: Session, holder: str) -> None:
 
 
 def is_run(database: Database) -> bool:
-    """Whether a store is one of a run."""
+    """True if a store is one of a run."""
     with database.reading() as session:
         return has_run(session)
 
@@ -420,7 +420,7 @@ def adopt(where: str | Path, reason: str, anchor: str | Path | None = None) -> M
 
 
 def location(database: Database, within: Session | None = None) -> dict[str, Any]:
-    """Return what tells a database from its copies; `within` a transaction that has made its tables."""
+    """Return a database's identity, which no copy of it has; `within` a transaction that has made its tables."""
     with nullcontext(within) if within is not None else database.reading() as session:
         return database.place(session)
 

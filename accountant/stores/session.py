@@ -51,7 +51,7 @@ class Session:
         return found
 
     def value(self, sql: str, *parameters: Any) -> Any:
-        """Return what stands first in the first row that a statement finds; None if there is none."""
+        """Return the first value of the first row that a statement finds; None if it finds none."""
         found = self.row(sql, *parameters)
         return None if found is None else found[0]
 
@@ -89,15 +89,15 @@ class Session:
         return {name for (name,) in self.rows(sql)}
 
     def commit(self) -> None:
-        """End the transaction; what it has written is durable then."""
+        """End the transaction and make its writes durable."""
         self.driver.commit()
 
     def rollback(self) -> None:
-        """End the transaction; it has written nothing."""
+        """End the transaction and undo its writes."""
         self.driver.rollback()
 
     def end(self) -> bool:
-        """End what was not ended; return whether the connection can be used again.
+        """End the cursors and the transaction that are open; return True if the connection can be used again.
 
         What `each` has not read to its end is closed: in the frames of an exception it would keep SQLite's file open,
         and its log with it, after `Database.close`.
@@ -145,7 +145,7 @@ class Connections:
 
     @property
     def any_open(self) -> bool:
-        """Whether one is open, idle or in use."""
+        """True if a connection is open, idle or in use."""
         return bool(self._open)
 
     def lend(self, session: Session) -> None:

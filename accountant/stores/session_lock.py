@@ -41,7 +41,7 @@ _connections: weakref.WeakSet[Any] = weakref.WeakSet()
 
 
 def set_session(connection: Any) -> None:
-    """Make a session what stores rely on, whatever its role or database has as default; forks do not share it."""
+    """Set the session's settings that stores rely on, over its role's and database's own; forks do not share it."""
     _connections.add(connection)
     calls = ", ".join("set_config(%s, %s, false)" for _ in _SESSION_SETTINGS)
     values = [(name, value() if callable(value) else value) for name, value in _SESSION_SETTINGS.items()]
@@ -102,7 +102,7 @@ class SessionLock:
 
     @property
     def held(self) -> bool:
-        """Whether this process took the lock, has not given it back, and was not told that it has lost it."""
+        """True if this process took the lock, has not given it back, and has no news of its loss."""
         return os.getpid() == self._process and alive(self._connection)
 
     def release(self) -> None:
@@ -112,7 +112,7 @@ class SessionLock:
 
 
 def alive(connection: Any) -> bool:
-    """Whether a session goes on, as far as its server has not said otherwise: it says nothing unasked but that."""
+    """True unless a session is closed or its server has sent its end: a server sends nothing else unasked."""
     return not connection.closed and not _readable(connection.fileno())
 
 

@@ -150,7 +150,7 @@ class SQLStore:
 
     @contextmanager
     def within(self, session: Session) -> Iterator[Work]:
-        """Yield work in a transaction that somebody else begins and ends; it is written when the block ends."""
+        """Yield work in a transaction that the caller begins and ends; the work is written when the block ends."""
         work = self._work(session)
         yield work
         work.finish()
@@ -512,7 +512,7 @@ class SQLStore:
 
 
 def labelled(session: Session) -> dict[int, RecordId]:
-    """Return what accounts are called, by their numbers."""
+    """Return the records that accounts are of, by the numbers of the accounts."""
     rows = session.rows("SELECT number, label FROM account")
     return {int(number): named(label) for number, label in rows}
 

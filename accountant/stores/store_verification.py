@@ -231,7 +231,7 @@ def check_anchor(name: str, mark: Mark, instance: str, epoch: int, position: int
 
 
 def compare_tables(replay: ReplayedEntries, session: Session) -> int:
-    """Compare all tables with what the entries lead to; return the number of accounts.
+    """Compare all tables with the state that the entries lead to; return the number of accounts.
 
     Raises
     ------
@@ -307,7 +307,7 @@ def _compare_run(replay: ReplayedEntries, session: Session) -> None:
 
 
 def has_run(session: Session) -> bool:
-    """Whether a store is one of a run."""
+    """True if a store is one of a run."""
     return "run" in session.tables()
 
 

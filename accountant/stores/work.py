@@ -257,7 +257,7 @@ class Work(State):
         return self._now
 
     def time(self) -> int:
-        """Return what the clock says."""
+        """Return the database's time, in milliseconds since 1970."""
         return self._database.now(self.session)
 
     @property
@@ -778,7 +778,7 @@ def check_mass(name: str, session: Session, count: int, mass: int) -> None:
 
 
 def last_save(session: Session) -> tuple[int, str]:
-    """Return how often a run was saved, and who may save it."""
+    """Return the number of times a run was saved, and the holder that may save it."""
     found = session.row("SELECT saves, holder FROM run")
     return (0, "") if found is None else (int(found[0]), found[1])
 

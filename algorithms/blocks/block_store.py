@@ -61,7 +61,7 @@ class BlockStore:
         if self.folder.exists() and not self.folder.is_dir():
             raise ValueError(f"store={str(self.folder)!r}: must be a folder")
 
-    def of(self, identity: str) -> StoredBlocks:
+    def stored_blocks(self, identity: str) -> StoredBlocks:
         """Return the blocks of one piece of work."""
         return StoredBlocks(self.folder / identity, identity)
 
@@ -88,7 +88,7 @@ class StoredBlocks:
         found = (_NAME.fullmatch(entry.name) for entry in os.scandir(self.folder))
         return {int(match[1]) for match in found if match}
 
-    def read(self, number: int) -> Arrays:
+    def read_block(self, number: int) -> Arrays:
         """Return a stored block.
 
         Raises

@@ -107,13 +107,13 @@ def run_blocks(
         If a stored block is not what its name says, or a work cannot be told from others.
     """
     where = executor or Serial()
-    kept = [None if store is None else store.of(work.identity) for work in works]
+    kept = [None if store is None else store.stored_blocks(work.identity) for work in works]
     there: list[set[int]] = [set() if each is None else each.numbers() for each in kept]
     todo = [
         [number for number in range(work.count) if number not in stored]
         for work, stored in zip(works, there, strict=True)
     ]
-    share = -(-sum(map(len, todo)) // where.at_once)  # so that every worker has something to do
+    share = -(-sum(map(len, todo)) // where.parallel_tasks)  # so that every worker has something to do
     tasks = [
         _Task(index, first, count)
         for index, (work, numbers) in enumerate(zip(works, todo, strict=True))
@@ -131,7 +131,7 @@ def run_blocks(
             tell.add(len(results))
     results = [
         [
-            done[index, number] if each is None or (index, number) in done else each.read(number)
+            done[index, number] if each is None or (index, number) in done else each.read_block(number)
             for number in range(work.count)
         ]
         for index, (work, each) in enumerate(zip(works, kept, strict=True))

@@ -57,7 +57,7 @@ class DaskCluster:
             raise ClusterError("workers='dask': needs Dask, pip install 'dpwitness[dask]'")
 
     @property
-    def at_once(self) -> int:
+    def parallel_tasks(self) -> int:
         """Number of processes started here; for a cluster at an address, 16 is assumed."""
         return 16 if self.scheduler else self.workers
 

@@ -41,7 +41,7 @@ class Executor(Protocol):
     """Provider of workers."""
 
     @property
-    def at_once(self) -> int:
+    def parallel_tasks(self) -> int:
         """About how many tasks run at the same time."""
         ...
 
@@ -63,7 +63,7 @@ class Serial:
     """Everything in this process, one task after the other."""
 
     @property
-    def at_once(self) -> int:
+    def parallel_tasks(self) -> int:
         """1."""
         return 1
 

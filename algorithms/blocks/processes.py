@@ -51,7 +51,7 @@ class Processes:
             raise ValueError(f"workers={self.workers!r}: must be at least 1")
 
     @property
-    def at_once(self) -> int:
+    def parallel_tasks(self) -> int:
         """Number of processes."""
         return self.workers
 

@@ -89,7 +89,7 @@ class _PhaseLearner(AnytimeLearner[RankedLists]):
         return self.list
 
     @property
-    def committed(self) -> IntArray:
+    def committed_rounds(self) -> IntArray:
         """The rounds of the phase still to play, or of the epoch."""
         return self.until_renewed(self.left)
 
@@ -126,7 +126,7 @@ class _CentralPhases(_PhaseLearner):
     def __init__(
         self, structure: RankedLists, gate: Gate, mechanism: Laplace | Gaussian, horizon: int | None
     ) -> None:
-        super().__init__(structure, gate, NoiseTail.of(mechanism), horizon)
+        super().__init__(structure, gate, NoiseTail.from_mechanism(mechanism), horizon)
         self.mechanism = mechanism
 
     def _awaited(self) -> Mechanism:

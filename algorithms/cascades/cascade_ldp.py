@@ -37,7 +37,7 @@ class _ClickVectorLearner(AnytimeLearner[RankedLists]):
         super().__init__(structure, gate, horizon)
         self.randomizer = randomizer
         self.exponent: float = self.exponent_for(self.horizon)
-        bound = AdditiveNoiseBound(structure.size, NoiseTail.of(randomizer), self.exponent)
+        bound = AdditiveNoiseBound(structure.size, NoiseTail.from_mechanism(randomizer), self.exponent)
         self.estimates = ClickEstimates(gate.lanes, structure, bound)
 
     def exponent_for(self, horizon: int) -> float:

@@ -17,7 +17,7 @@ from mechanisms import FirstAbove, Table, Transformation
 from mechanisms.arrays import IntArray
 
 
-def examined(positions: int) -> Transformation:
+def examined_positions(positions: int) -> Transformation:
     """Return the transformation of a click vector, one-hot or zero, to which positions the user examined (1, else 0).
 
     These are the positions up to the click: all of them when nothing was clicked.
@@ -45,7 +45,7 @@ class CascadeUCB1(StructuredLearner[RankedLists]):
         super().__init__(structure, gate)
         self.round = 0
         self.means = RunningMeans(gate.lanes, structure.arms)
-        self.examined = examined(structure.size)
+        self.examined = examined_positions(structure.size)
 
     def observe_initial(self, outcomes: Private) -> None:
         """Start every mean on one raw attraction."""

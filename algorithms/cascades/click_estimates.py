@@ -21,7 +21,7 @@ from algorithms.estimates.chernoff import NoiseTail, chernoff_upper
 from algorithms.lanes import gather, positions
 from algorithms.learner import ClickConfidence
 from algorithms.problems import RankedLists
-from algorithms.problems.availability import among
+from algorithms.problems.availability import mask_weights
 from mechanisms.arrays import BoolArray, FloatArray, IntArray
 
 _UNRELIABLE = 1e12  # ranks above every finite index
@@ -138,9 +138,10 @@ class RankedItems:
         """Return every lane's K items of largest index, the least displayed first, shape (lanes, K).
 
         Reward depends on the set only, and the top positions are examined most and carry least noise. Of
-        equally often displayed items the one of larger index is first, then the lowest id. `available`: as of `among`.
+        equally often displayed items the one of larger index is first, then the lowest id. `available`: as of
+        `mask_weights`.
         """
-        return self.lists_of(among(self.index, available), self.displays)
+        return self.lists_of(mask_weights(self.index, available), self.displays)
 
     def lists_of(self, index: FloatArray, displays: FloatArray) -> IntArray:
         """Return the lists of lanes in which items have these indices and displays."""

@@ -15,7 +15,7 @@ from algorithms.catalogue.contextual_entries import contextual_learners
 from algorithms.catalogue.structured_entries import Playable, learners
 from algorithms.durable.durable_run import DurableRun
 from algorithms.durable.open_tickets import AnyLearner, Run
-from algorithms.durable.run_place import kept_in, place, shown
+from algorithms.durable.run_place import absolute_location, kept_in, location_name
 from algorithms.problems import (
     LinearContexts,
     Value,
@@ -99,7 +99,7 @@ class NamedLearner:
         }
         return entry.build(**of_problem), given
 
-    def written(self) -> dict[str, Any]:
+    def stored_fields(self) -> dict[str, Any]:
         """Return all of it but a problem of the user's own, of which the place is kept."""
         return {each.name: getattr(self, each.name) for each in fields(self) if each.name != "own_problem"}
 
@@ -129,7 +129,7 @@ def begin_named_run(where: str | Path, learner: NamedLearner, accountant: Accoun
             except ValueError as error:
                 form = RUN_LEARNERS[learner.learner].certified_form
                 raise ValueError(f"learner={learner.learner!r}: {error}, or use {form}") from None
-        text = json.dumps({"format": _FORMAT, **learner.written()})
+        text = json.dumps({"format": _FORMAT, **learner.stored_fields()})
         run.save(where, keep={_KEPT: text.encode()})
     except BaseException:
         run.close()
@@ -173,8 +173,8 @@ def _learner_of(where: str | Path, read_problem: Callable[[str], RunProblem] | N
     ValueError
         If its learner has no name, or what was kept of it is damaged.
     """
-    at = place(where)
-    kept, name = kept_in(at, _KEPT), shown(at)
+    at = absolute_location(where)
+    kept, name = kept_in(at, _KEPT), location_name(at)
     if kept is None:
         raise ValueError(
             f"{name}: does not say what its learner is: it was begun in Python, not by `dpwitness ledger "

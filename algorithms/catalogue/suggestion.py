@@ -117,7 +117,7 @@ def suggest(
     horizon = check_horizon(horizon, needed)
     instance = Instance(problem, epsilon, horizon, delta or DEFAULT_DELTA)
     stated = BOUNDS.get(name)
-    bound = None if stated is None else stated.about(instance)
+    bound = None if stated is None else stated.bound_for(instance)
     if bound is None:
         return Suggestion(name, why, None, None, needed)
     if not bound.covers(instance):

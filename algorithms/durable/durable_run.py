@@ -27,7 +27,16 @@ from accountant.stored_accountant import (
 from accountant.stores.store_refusals import InUse
 from algorithms.code_fingerprint import code_digests, fingerprint
 from algorithms.durable.constructor_arguments import build_watched, differing
-from algorithms.durable.run_place import RunLocation, claim, pack, place, reopen, same_place, shown, unpack
+from algorithms.durable.run_place import (
+    RunLocation,
+    absolute_location,
+    claim,
+    location_name,
+    pack,
+    reopen,
+    same_place,
+    unpack,
+)
 from algorithms.durable.state import (
     Decoder,
     Encoder,
@@ -212,11 +221,13 @@ class DurableRun(Generic[LearnerType]):
 
     def _save(self, where: str | Path | None, keep: Mapping[str, bytes]) -> None:
         self._leave_unkept()  # a first save may have been interrupted twice
-        asked = None if where is None else place(where)
+        asked = None if where is None else absolute_location(where)
         if self._where is None and asked is None:
             raise ValueError("where=None: must be given when a run is saved for the first time")
         if self._where is not None and asked is not None and not same_place(self._where, asked):
-            raise ValueError(f"where={shown(asked)!r}: this run is kept in {shown(self._where)!r}")
+            raise ValueError(
+                f"where={location_name(asked)!r}: this run is kept in {location_name(self._where)!r}"
+            )
         self.accountant.check_open()
         try:
             if self._store is None:
@@ -345,10 +356,10 @@ class DurableRun(Generic[LearnerType]):
         _check_build(build)
         if not wait >= 0:
             raise ValueError(f"wait={wait!r}: must be a number of seconds, at least 0")
-        at = place(where)
+        at = absolute_location(where)
         store, kept = reopen(at, adopt=adopt, wait=wait)
         try:
-            with _damage_named(shown(at)):
+            with _damage_named(location_name(at)):
                 saved, arrays = unpack(kept.state)
                 accountant = restore_accountant(
                     kept.terms, kept.ledger, kept.assumptions, saved, noise, stopped=kept.stopped
@@ -357,8 +368,8 @@ class DurableRun(Generic[LearnerType]):
                 if drawn_from is not None:
                     set_randomness(accountant, drawn_from)
             run = cls(build, accountant)
-            with _damage_named(shown(at)):
-                run._check_same(saved, code, shown(at))
+            with _damage_named(location_name(at)):
+                run._check_same(saved, code, location_name(at))
                 run._drawn_from = drawn_from
                 decoder = Decoder(accountant, arrays, own_modules(run.learner), kept.waiting.sums)
                 decoder.restore(run.learner, saved["state"])

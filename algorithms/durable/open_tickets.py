@@ -68,13 +68,13 @@ class OpenTicket:
     handed_out: HandedOut | None
 
     @property
-    def since(self) -> int | None:
+    def issue_time(self) -> int | None:
         """When it was handed out, in milliseconds since 1970; None if that is not known."""
         return None if self.handed_out is None else self.handed_out.since
 
     def json(self) -> dict[str, Any]:
         """Return it as JSON data; a time as ISO 8601 has it."""
-        since = self.since
+        since = self.issue_time
         return {
             "ticket": self.name,
             "action": list(self.arms),
@@ -90,7 +90,7 @@ def kept_as(ticket: str) -> str:
     return json.dumps(["ticket", ticket])
 
 
-def handed_out(kept: Kept, ticket: str) -> HandedOut | None:
+def stored_ticket(kept: Kept, ticket: str) -> HandedOut | None:
     """Return the stored data of a ticket; None if it was issued in Python."""
     found = kept(kept_as(ticket))
     return None if found is None else HandedOut(*found)
@@ -111,7 +111,7 @@ def open_tickets(run: Run, kept: Kept, most: int | None = None) -> list[OpenTick
     tickets = list(run.learner.waiting.tickets.values())[:most]
     return [
         OpenTicket(
-            each.name, tuple(int(arm) for arm in each.action[0] if arm >= 0), handed_out(kept, each.name)
+            each.name, tuple(int(arm) for arm in each.action[0] if arm >= 0), stored_ticket(kept, each.name)
         )
         for each in tickets
     ]
@@ -125,7 +125,7 @@ def withdraw_older(run: Run, kept: Kept, age: int) -> list[str]:
     """
     now, gone = clock.wall(), list[str]()
     for ticket in run.learner.waiting.tickets.values():
-        found = handed_out(kept, ticket.name)
+        found = stored_ticket(kept, ticket.name)
         if found is not None and found.since is not None and now - found.since >= age:
             run.learner.waiting.close(ticket)
             gone.append(ticket.name)

@@ -32,7 +32,7 @@ RunLocation = Path | str
 """The absolute path of a folder, or the URL of a database."""
 
 
-def place(where: str | Path) -> RunLocation:
+def absolute_location(where: str | Path) -> RunLocation:
     """Return a place that is the same wherever the process goes."""
     return where if isinstance(where, str) and "://" in where else Path(where).absolute()
 
@@ -44,7 +44,7 @@ def same_place(one: RunLocation, other: RunLocation) -> bool:
     return one == other or (one.exists() and other.exists() and one.samefile(other))
 
 
-def shown(where: RunLocation) -> str:
+def location_name(where: RunLocation) -> str:
     """Return a location's name for messages, without a password."""
     if isinstance(where, Path):
         return str(where)

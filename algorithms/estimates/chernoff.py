@@ -38,7 +38,7 @@ class NoiseTail:
     scale: float
 
     @classmethod
-    def of(cls, mechanism: Laplace | Gaussian) -> NoiseTail:
+    def from_mechanism(cls, mechanism: Laplace | Gaussian) -> NoiseTail:
         """Return the tail of the noise that `mechanism` adds to a coordinate."""
         if isinstance(mechanism, Gaussian):
             return cls(mechanism.sigma**2, 0.0)

@@ -41,7 +41,7 @@ class DoublingBatches:
         self._filled: FloatArray = np.zeros((gate.lanes, elements))
         self._next_size: FloatArray = np.full((gate.lanes, elements), float(first_size))
 
-    def room(self, elements: IntArray) -> IntArray:
+    def values_until_full(self, elements: IntArray) -> IntArray:
         """Return after how many more values of `elements`, shape (lanes, k), the first of them is full."""
         missing = gather(self._next_size - self._filled, elements)
         missing[elements < 0] = np.inf
@@ -61,7 +61,7 @@ class DoublingBatches:
         values
             A value of each, or the total of a lane's `rounds` values.
         rounds
-            How many values a lane's totals are of, at most `room`; shape (lanes,), 1 by default.
+            How many values a lane's totals are of, at most `values_until_full`; shape (lanes,), 1 by default.
 
         Returns
         -------

@@ -50,11 +50,11 @@ class RandomizedBits:
         rounded = Above(self._threshold)
         return (rounded if self.many == 1 else rounded >> self._together) >> self.randomizer
 
-    def read(self, message: npt.NDArray[np.integer]) -> FloatArray:
+    def decode_bits(self, message: npt.NDArray[np.integer]) -> FloatArray:
         """Return the bits of a message of shape (lanes, 1), shape (lanes, many)."""
         return self._together.bits(message[:, 0]).astype(np.float64)
 
-    def used(self) -> None:
+    def reset_threshold(self) -> None:
         """Let the next message have thresholds of its own."""
         self._threshold = None
 

@@ -50,7 +50,7 @@ class LinearUCB:
         """Return the place of the action x of largest ``theta . x + beta |x|_(V^-1)``, ties by the first; (lanes,).
 
         To be called where the context may be known, and its result shown to its user only. Actions outside the unit
-        ball are taken shortened, as `RegressionMoments.of` does: as what they are learned from.
+        ball are taken shortened, as `RegressionMoments.moments` does: as what they are learned from.
 
         Parameters
         ----------

@@ -145,7 +145,7 @@ def play_contexts(
         chosen = policy.choose(contexts.copy())  # a policy may write into what it is given
         played = contexts[lane, chosen]
         rewards = checked_rewards(problem.draw_rewards(played, environment))
-        moments = learner.feedback_domain.of(played, rewards)
+        moments = learner.feedback_domain.moments(played, rewards)
         learner.observe(gate.private(moments, learner.feedback_domain, record))
         reward, regret = problem.means(contexts)[lane, chosen], problem.regrets(contexts)[lane, chosen]
         yield ContextualRound(policy, contexts, chosen, moments, reward, regret)
@@ -187,7 +187,7 @@ def _observed(
     """Return which action a user takes, (lanes,), and the moments that are observed, (lanes, coordinates)."""
     contexts = users.contexts[turn]
     chosen = policy.choose(np.repeat(contexts[np.newaxis], lanes, axis=0))
-    return chosen, domain.of(contexts, users.rewards[turn])[chosen]
+    return chosen, domain.moments(contexts, users.rewards[turn])[chosen]
 
 
 def simulate_contexts(

@@ -190,7 +190,7 @@ class DPLinUCB(BatchedLinUCB):
     >>> for user in range(500):
     ...     offered = rng.uniform(-0.7, 0.7, (5, 2))
     ...     action = offered[learner.policy.choose([offered])[0]]
-    ...     moments = learner.feedback_domain.of(action, reward := action[0])
+    ...     moments = learner.feedback_domain.moments(action, reward := action[0])
     ...     learner.observe(accountant.private(moments, learner.feedback_domain, record=user))
     >>> learner.releases, bool(learner.policy.estimate[0, 0] > learner.policy.estimate[0, 1])
     (6, True)

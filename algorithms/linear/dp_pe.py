@@ -186,7 +186,7 @@ class StandardElimination(Elimination[RewardPhase]):
         self._received[coordinate] += clients
         if self._reports == phase.clients:
             self._phase = None
-            sums, noise = self.read(phase, self._close())
+            sums, noise = self.convert_sums(phase, self._close())
             self._eliminate(phase, sums, noise)
 
     def _open(self, phase: Phase) -> None:
@@ -262,7 +262,7 @@ class StandardElimination(Elimination[RewardPhase]):
         """Protocol that shuffles the rewards of the open phase's first action; None if they are not shuffled."""
         return None
 
-    def read(self, phase: Phase, released: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def convert_sums(self, phase: Phase, released: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return sums and noise, as `values` takes them, from released sums in units of B, shape (..., s)."""
         return self.reward_bound * released, self.reward_bound**2 * self._noise(phase)
 

@@ -180,7 +180,7 @@ class Elimination(abc.ABC, Generic[P]):
         """Return the public width W_a of every active action, which does not depend on the reports."""
 
     @abc.abstractmethod
-    def read(self, phase: P, released: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def convert_sums(self, phase: P, released: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Convert released sums of the open phase to the arguments of `values`: the averages and their noise."""
 
     @property
@@ -232,7 +232,7 @@ class Elimination(abc.ABC, Generic[P]):
                 return None
         return phases[0]
 
-    def after(self, kept: npt.NDArray[np.bool_]) -> Following | None:
+    def continuation(self, kept: npt.NDArray[np.bool_]) -> Following | None:
         """Return the continuation after the open phase if these active actions survive; None at the horizon.
 
         The learner does not change. At an epoch's end the survivors have no effect: all actions are active again.
@@ -240,7 +240,7 @@ class Elimination(abc.ABC, Generic[P]):
         phase, left = self._phase, self._left
         if phase is None or left == 0:
             return None
-        widest = float(self.widths(phase, self.read(phase, np.zeros(phase.support.size))[1]).max())
+        widest = float(self.widths(phase, self.convert_sums(phase, np.zeros(phase.support.size))[1]).max())
         other = copy.copy(self)
         other.active, other._number = self.active[kept], self._number + 1
         return Following(other._exploration(left, widest), left)

@@ -237,7 +237,7 @@ class PhasedTrace:
     seconds: float
     stored: float = 0.0
 
-    def at(self, rounds: IntArray) -> Trace:
+    def trace(self, rounds: IntArray) -> Trace:
         """Return regret and reward at these rounds, exact also within a phase; increasing, at most the horizon."""
         regret = np.array([np.interp(rounds, *path) for path in self.paths]).T
         reward = self.best_mean * rounds[:, np.newaxis].astype(float) - regret

@@ -256,7 +256,7 @@ class PhasedElimination(Elimination[Phase]):
         """Protocol that shuffles the open phase's reports; None if they are not shuffled."""
         return self._mean.protocol
 
-    def read(self, phase: Phase, released: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def convert_sums(self, phase: Phase, released: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return averages and noise, as `values` takes them, from released sums of reports, shape (..., s)."""
         return released / phase.clients * phase.bounds, self._mean.proxy * phase.bounds**2
 

@@ -15,7 +15,14 @@ Estimator = Literal["replay", "ips", "snips"]
 
 _RATES = tuple(2.0**-j for j in range(1, 17))
 
-__all__ = ["Estimate", "Estimator", "bernstein_interval", "inverse_propensity", "replayed", "self_normalised"]
+__all__ = [
+    "Estimate",
+    "Estimator",
+    "bernstein_interval",
+    "inverse_propensity",
+    "replay_estimate",
+    "self_normalised",
+]
 
 
 @dataclass(frozen=True)
@@ -45,7 +52,7 @@ class Estimate:
     effective_sample_size: float
 
 
-def replayed(rewards: FloatArray, error: float, runs: IntArray | None = None) -> Estimate:
+def replay_estimate(rewards: FloatArray, error: float, runs: IntArray | None = None) -> Estimate:
     """Return the mean reward of the events that a learner was shown: the replayer of Li et al. (2011).
 
     Of several runs, `runs` has the number of each event's.

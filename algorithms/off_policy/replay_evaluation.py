@@ -37,7 +37,7 @@ import numpy.typing as npt
 
 from accountant import Gate, Private, Simulation
 from algorithms.learner import Learner
-from algorithms.off_policy.estimates import Estimate, inverse_propensity, replayed, self_normalised
+from algorithms.off_policy.estimates import Estimate, inverse_propensity, replay_estimate, self_normalised
 from algorithms.off_policy.logged_bandit import LoggedBandit
 from algorithms.problems import ProblemError
 from algorithms.simulate import check_counts, checkpoint_rounds
@@ -141,7 +141,7 @@ def evaluate(
     of_rounds = np.repeat(np.arange(runs), played)
     of_events = np.repeat(np.arange(runs), [each.weights.size for each in done])
     estimates = (
-        replayed(accepted, error, of_rounds),
+        replay_estimate(accepted, error, of_rounds),
         inverse_propensity(weights, rewards, most, error, of_events),
         self_normalised(weights, rewards, of_events),
     )

@@ -19,7 +19,7 @@ from algorithms.problems.super_arms import SuperArms
 from algorithms.problems.top_k import TopK
 from mechanisms.arrays import BoolArray, FloatArray, IntArray
 
-__all__ = ["among", "available_arms", "least_among"]
+__all__ = ["available_arms", "least_among", "mask_weights"]
 
 
 def available_arms(structure: SuperArms | RankedLists, available: Iterable[int]) -> BoolArray:
@@ -64,7 +64,7 @@ def available_arms(structure: SuperArms | RankedLists, available: Iterable[int])
     return mask
 
 
-def among(weights: FloatArray, available: BoolArray | None) -> FloatArray:
+def mask_weights(weights: FloatArray, available: BoolArray | None) -> FloatArray:
     """Return the weights with which an oracle takes available arms only: of `available_arms`; None for all."""
     return weights if available is None else np.where(available, weights, -np.finfo(np.float64).max)
 

@@ -13,10 +13,10 @@ import numpy as np
 from algorithms.lanes import row_starts
 from mechanisms.arrays import FloatArray, IntArray
 
-__all__ = ["largest", "ranked"]
+__all__ = ["largest_elements", "ranked_elements"]
 
 
-def ranked(weights: FloatArray, size: int) -> IntArray:
+def ranked_elements(weights: FloatArray, size: int) -> IntArray:
     """Return the `size` largest of each row in decreasing order, equal ones by id.
 
     Parameters
@@ -36,8 +36,8 @@ def ranked(weights: FloatArray, size: int) -> IntArray:
     return strike(weights, size)[0]
 
 
-def largest(weights: FloatArray, size: int) -> IntArray:
-    """Return the same elements as `ranked`, each row in increasing order of id (a set's canonical form)."""
+def largest_elements(weights: FloatArray, size: int) -> IntArray:
+    """Return the same elements as `ranked_elements`, each row in increasing order of id (a set's canonical form)."""
     if sorting_is_faster(weights, size):
         return np.sort(np.argsort(-weights, axis=1, kind="stable")[:, :size], axis=1)
     return np.sort(strike(weights, size)[0], axis=1)

@@ -9,7 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
-from algorithms.problems.largest import largest
+from algorithms.problems.largest import largest_elements
 from algorithms.problems.matroid import Matroid, MatroidState
 from algorithms.problems.problem_errors import ProblemError, require_count, require_size
 from algorithms.problems.super_arms import checked_weights
@@ -71,12 +71,12 @@ class PartitionMatroid(Matroid):
         """
         weights = checked_weights(weights, self.arms)
         if len(self.parts) == 1:
-            return largest(weights, self.size)
+            return largest_elements(weights, self.size)
         lanes = weights.shape[0]
         chosen = []
         for elements, capacity in self._alike:  # (parts, elements of each)
             each = weights[:, elements].reshape(-1, elements.shape[1])
-            best = largest(each, capacity).reshape(lanes, -1, capacity)
+            best = largest_elements(each, capacity).reshape(lanes, -1, capacity)
             chosen.append(elements[np.arange(len(elements))[:, np.newaxis], best].reshape(lanes, -1))
         return np.sort(np.concatenate(chosen, axis=1), axis=1)
 

@@ -13,7 +13,7 @@ from algorithms.problems.problem_errors import SettingError
 Value = int | float | str
 """What a parameter of a problem or a learner may be set to."""
 
-__all__ = ["Parameter", "Value", "known_name", "meant", "parse_settings"]
+__all__ = ["Parameter", "Value", "known_name", "parse_settings", "spelling_suggestion"]
 
 _SHORT = 80  # characters of a list of names that is said whole
 _LONGEST = 40  # characters of a name that are shown
@@ -126,7 +126,7 @@ def check_shared(settings: Iterable[str], takers: Mapping[str, Iterable[Paramete
     for key in settings:
         if key not in every:
             words = "; ".join(f"{taker} takes {', '.join(names) or 'none'}" for taker, names in known.items())
-            raise SettingError(f"unknown parameter {key!r}: {meant(key, every)}{words}")
+            raise SettingError(f"unknown parameter {key!r}: {spelling_suggestion(key, every)}{words}")
 
 
 def known_name(what: str, name: str, known: Iterable[str]) -> str:
@@ -148,12 +148,12 @@ def _nearest(name: str, names: Sequence[str]) -> str:
     """Return all names if their list is short, with the closest, else the three closest, as a question."""
     every = ", ".join(names) or "none"
     if len(every) <= _SHORT:
-        return f"{meant(name, names)}known are {every}"
+        return f"{spelling_suggestion(name, names)}known are {every}"
     *first, last = get_close_matches(name, names, n=3, cutoff=0.0)
     return f"did you mean {', '.join(first)} or {last}?"
 
 
-def meant(name: str, known: Sequence[str]) -> str:
+def spelling_suggestion(name: str, known: Sequence[str]) -> str:
     """Return a question whether the closest known name is meant; nothing if none is close."""
     close = get_close_matches(name, known, n=1)
     return f"did you mean {close[0]}? " if close else ""

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from algorithms.lanes import gather, lookup
-from algorithms.problems.largest import ranked, sorting_is_faster, strike
+from algorithms.problems.largest import ranked_elements, sorting_is_faster, strike
 from algorithms.problems.problem_errors import require_count, require_size
 from algorithms.problems.super_arms import checked_weights
 from mechanisms.arrays import FloatArray, IntArray
@@ -73,7 +73,7 @@ class RankedLists:
         """
         weights = checked_weights(weights, self.items)
         if tie_break is None:
-            return ranked(weights, self.positions)
+            return ranked_elements(weights, self.positions)
         keys = checked_weights(tie_break, self.items)
         if sorting_is_faster(weights, self.positions):
             return np.lexsort((keys, -weights), axis=-1)[:, : self.positions]

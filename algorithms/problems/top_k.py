@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from algorithms.problems.largest import largest
+from algorithms.problems.largest import largest_elements
 from algorithms.problems.problem_errors import require_count, require_size
 from algorithms.problems.super_arms import checked_weights, linear_reward
 from mechanisms.arrays import FloatArray, IntArray
@@ -44,7 +44,7 @@ class TopK:
 
     def solve(self, weights: FloatArray) -> IntArray:
         """Return the `size` arms of largest weight, ties by the lowest id, in increasing order of id."""
-        return largest(checked_weights(weights, self.arms), self.size)
+        return largest_elements(checked_weights(weights, self.arms), self.size)
 
     def reward(self, super_arm: IntArray, means: FloatArray) -> FloatArray:
         """Return ``sum_{i in S} mu_i``."""

@@ -14,7 +14,7 @@ from typing import ClassVar
 import numpy as np
 
 from accountant import Gate, Private
-from algorithms.cascades.cascade_ucb1 import examined
+from algorithms.cascades.cascade_ucb1 import examined_positions
 from algorithms.claim import ClaimForm, View
 from algorithms.lanes import gather
 from algorithms.learner import Family, check_epsilon, check_horizon
@@ -56,7 +56,7 @@ class CascadeUCBHybrid(StructuredLearner[RankedLists]):
 
     def __init__(self, structure: RankedLists, gate: Gate, *, epsilon: float, horizon: int) -> None:
         super().__init__(structure, gate)
-        self.examined = examined(structure.size)
+        self.examined = examined_positions(structure.size)
         per_item = check_epsilon(epsilon) / structure.items
         log_horizon = math.log(check_horizon(horizon))
         self.noise_width = 3 * self.noise_constant * log_horizon**1.5 / per_item

@@ -17,7 +17,7 @@ from typing import ClassVar
 import numpy as np
 
 from accountant import Gate, Private
-from algorithms.cascades.cascade_ucb1 import examined
+from algorithms.cascades.cascade_ucb1 import examined_positions
 from algorithms.claim import ClaimForm, View
 from algorithms.lanes import positions
 from algorithms.learner import Confidence, Family, check_delta, check_epsilon
@@ -36,7 +36,7 @@ class _PrintedCascade(StructuredLearner[RankedLists], abc.ABC):
 
     def __init__(self, structure: RankedLists, gate: Gate, mechanism: Laplace | Gaussian) -> None:
         super().__init__(structure, gate)
-        self.examined = examined(structure.size)
+        self.examined = examined_positions(structure.size)
         self.mechanism = mechanism
         self.round = 0
         self.count: FloatArray = np.zeros((gate.lanes, structure.arms))

@@ -137,7 +137,7 @@ class CUCBDPLeast(_PrintedTreeLearner):
         super().__init__(structure, gate, fed=1, epsilon=epsilon, horizon=horizon)
 
     @property
-    def fed(self) -> IntArray:
+    def fed_arms(self) -> IntArray:
         """The least-pulled arm played, (lanes, 1)."""
         return gather(self.action, least_counted(self.count, self.action))
 

@@ -88,7 +88,7 @@ class PrintedNoise:
     vector: float
 
     @classmethod
-    def of(cls, features: int, *, epsilon: float, delta: float, horizon: int) -> PrintedNoise:
+    def for_horizon(cls, features: int, *, epsilon: float, delta: float, horizon: int) -> PrintedNoise:
         """Return the numbers, at alpha = 1 / horizon."""
         nodes = 1 + (horizon - 1).bit_length()
         deviation = 4.0 * math.sqrt(nodes) * SQUARED_NORM * math.log(4.0 / delta) / epsilon
@@ -100,7 +100,7 @@ class PrintedNoise:
 
 def theorem_5(features: int, *, epsilon: float, delta: float, horizon: int, norm: float = 1.0) -> float:
     """Return the printed bound on regret, which holds with probability ``1 - 1 / horizon``."""
-    noise = PrintedNoise.of(features, epsilon=epsilon, delta=delta, horizon=horizon)
+    noise = PrintedNoise.for_horizon(features, epsilon=epsilon, delta=delta, horizon=horizon)
     filled = horizon / (features * noise.least)
     sampling = 2.0 * math.log(2.0 * horizon) + features * math.log(noise.most / noise.least + filled)
     privacy = (norm * math.sqrt(noise.most) + noise.vector) * math.sqrt(features * math.log1p(filled))
@@ -142,7 +142,7 @@ class TreeLinUCBGaussian(ContextualLearner):
         self, features: int, gate: Gate, *, epsilon: float, delta: float, horizon: int, norm: float = 1.0
     ) -> None:
         domain = RegressionMoments(features, MOST_WEIGHT)
-        self.noise = PrintedNoise.of(
+        self.noise = PrintedNoise.for_horizon(
             domain.features,
             epsilon=check_epsilon(epsilon),
             delta=check_delta(delta),

@@ -64,6 +64,6 @@ class HeldBatchLearner(BatchLearner):
     """Batch learner that accepts the total of several rounds of its batch."""
 
     @property
-    def committed(self) -> IntArray:
+    def committed_rounds(self) -> IntArray:
         """The rounds until the arm's batch is full."""
-        return self.batches.room(self.action)
+        return self.batches.values_until_full(self.action)

@@ -29,7 +29,7 @@ from algorithms.estimates.message_means import least_counted
 from algorithms.lanes import gather
 from algorithms.learner import Confidence, Family, check_delta, check_epsilon, check_horizon
 from algorithms.problems import FailingTopK, Matroid, SuperArms, TopK
-from algorithms.problems.availability import among
+from algorithms.problems.availability import mask_weights
 from algorithms.unit import ONE_REPORT
 from mechanisms import Box, Gaussian, Interval, Laplace
 from mechanisms.arrays import BoolArray, FloatArray, IntArray
@@ -49,7 +49,7 @@ class _BatchLearner(AnytimeLearner[SuperArms]):
     ) -> None:
         super().__init__(structure, gate, horizon)
         self.mechanism = mechanism
-        self.noise = NoiseTail.of(mechanism)
+        self.noise = NoiseTail.from_mechanism(mechanism)
         self.exponent = self.exponent_for(self.horizon)
         self.batches: AccumulatedBatches = AccumulatedBatches(gate, structure.arms, mechanism)
         self.index: FloatArray = np.ones((gate.lanes, structure.arms))
@@ -61,10 +61,10 @@ class _BatchLearner(AnytimeLearner[SuperArms]):
 
     def choose(self, available: BoolArray | None = None) -> IntArray:
         """Return the oracle's answer to the indices."""
-        return self.structure.solve(among(self.index, available))
+        return self.structure.solve(mask_weights(self.index, available))
 
     @property
-    def fed(self) -> IntArray:
+    def fed_arms(self) -> IntArray:
         """All arms played."""
         return self.action
 
@@ -73,9 +73,9 @@ class _BatchLearner(AnytimeLearner[SuperArms]):
         return Confidence(self.batches.mean, self.batches.size, self.batches.releases, self.index)
 
     @property
-    def committed(self) -> IntArray:
+    def committed_rounds(self) -> IntArray:
         """The rounds until a batch is full, or an epoch ends: before, nothing changes."""
-        return self.until_renewed(self.batches.room(self.fed))
+        return self.until_renewed(self.batches.values_until_full(self.fed_arms))
 
     def learn(self, action: IntArray, feedback: Private, rounds: IntArray | None = None) -> None:
         """Put the outcomes of all arms played, or their totals of some rounds, in their batches."""
@@ -192,7 +192,7 @@ class CUCBBatchLeast(_BatchLearner):
         super().__init__(structure, gate, mechanism, horizon)
 
     @property
-    def fed(self) -> IntArray:
+    def fed_arms(self) -> IntArray:
         """The arm played of fewest released outcomes, (lanes, 1)."""
         return gather(self.action, least_counted(self.batches.size, self.action))
 
@@ -250,7 +250,7 @@ class CUCBBatch(_BatchLearner):
         return math.log(self.structure.size * most * horizon)
 
     @property
-    def fed(self) -> IntArray:
+    def fed_arms(self) -> IntArray:
         """The q arms played of fewest released outcomes, (lanes, q)."""
         return gather(self.action, least_counted(self.batches.size, self.action, self.few))
 

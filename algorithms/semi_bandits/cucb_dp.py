@@ -29,7 +29,7 @@ from algorithms.estimates.message_means import least_counted
 from algorithms.lanes import gather
 from algorithms.learner import Confidence, Family, check_epsilon
 from algorithms.problems import SuperArms
-from algorithms.problems.availability import among
+from algorithms.problems.availability import mask_weights
 from algorithms.restarting_learner import RestartingLearner
 from algorithms.unit import ONE_REPORT
 from mechanisms import BinaryTree, Box, Laplace
@@ -84,13 +84,13 @@ class _TreeLearner(RestartingLearner[SuperArms]):
         self.sums = sums
 
     @property
-    def taken(self) -> int:
+    def epoch_rounds(self) -> int:
         """The steps of the tree: a round whose release failed is one, too."""
         return self.sums.steps
 
     def choose(self, available: BoolArray | None = None) -> IntArray:
         """Return the oracle's answer to the indices."""
-        return self.structure.solve(among(self.index, available))
+        return self.structure.solve(mask_weights(self.index, available))
 
     def confidence(self) -> Confidence:
         """Return the running means, the values in them, the noises in all of them, and the indices."""
@@ -162,7 +162,7 @@ class CUCBDPLeast(_TreeLearner):
         super().__init__(structure, gate, fed=1, epsilon=epsilon, horizon=horizon)
 
     @property
-    def fed(self) -> IntArray:
+    def fed_arms(self) -> IntArray:
         """The least-counted arm played, (lanes, 1)."""
         return gather(self.action, least_counted(self.count, self.action))
 

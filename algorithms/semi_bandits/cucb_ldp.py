@@ -19,7 +19,7 @@ from algorithms.estimates.message_means import MessageMeans, least_counted
 from algorithms.lanes import gather
 from algorithms.learner import Confidence, Family, check_epsilon
 from algorithms.problems import SuperArms
-from algorithms.problems.availability import among
+from algorithms.problems.availability import mask_weights
 from algorithms.unit import ONE_REPORT
 from mechanisms import Box, Laplace
 from mechanisms.arrays import BoolArray, IntArray
@@ -74,10 +74,10 @@ class CUCBLDP1(AnytimeLearner[SuperArms]):
 
     def choose(self, available: BoolArray | None = None) -> IntArray:
         """Return the oracle's answer to the indices."""
-        return self.structure.solve(among(self.estimates.index, available))
+        return self.structure.solve(mask_weights(self.estimates.index, available))
 
     @property
-    def fed(self) -> IntArray:
+    def fed_arms(self) -> IntArray:
         """All arms played."""
         return self.action
 
@@ -134,10 +134,10 @@ class CUCBLDP2(AnytimeLearner[SuperArms]):
 
     def choose(self, available: BoolArray | None = None) -> IntArray:
         """Return the oracle's answer to the indices."""
-        return self.structure.solve(among(self.estimates.index, available))
+        return self.structure.solve(mask_weights(self.estimates.index, available))
 
     @property
-    def fed(self) -> IntArray:
+    def fed_arms(self) -> IntArray:
         """The least-pulled arm played, (lanes, 1)."""
         return gather(self.action, least_counted(self.estimates.count, self.action))
 

@@ -19,7 +19,7 @@ from algorithms.claim import ClaimForm, View
 from algorithms.estimates.message_means import MessageMeans
 from algorithms.learner import Confidence, Family, check_delta, check_epsilon
 from algorithms.problems import SuperArms
-from algorithms.problems.availability import among
+from algorithms.problems.availability import mask_weights
 from algorithms.unit import ONE_REPORT
 from mechanisms import Box, Gaussian, Laplace
 from mechanisms.arrays import BoolArray, IntArray
@@ -57,10 +57,10 @@ class _AllValuesLearner(AnytimeLearner[SuperArms]):
 
     def choose(self, available: BoolArray | None = None) -> IntArray:
         """Return the oracle's answer to the indices."""
-        return self.structure.solve(among(self.estimates.index, available))
+        return self.structure.solve(mask_weights(self.estimates.index, available))
 
     @property
-    def fed(self) -> IntArray:
+    def fed_arms(self) -> IntArray:
         """All arms played."""
         return self.action
 

@@ -25,7 +25,7 @@ from algorithms.lanes import gather
 from algorithms.learner import Confidence, Family, check_epsilon
 from algorithms.message_learner import MessageLearner, Question
 from algorithms.problems import SuperArms
-from algorithms.problems.availability import among
+from algorithms.problems.availability import mask_weights
 from algorithms.unit import ONE_REPORT
 from mechanisms import Choose, Interval, Laplace, Mechanism
 from mechanisms.arrays import BoolArray, IntArray
@@ -42,10 +42,10 @@ class _OneMessageLearner(MessageLearner[SuperArms], abc.ABC):
 
     def choose(self, available: BoolArray | None = None) -> IntArray:
         """Return the oracle's answer to the indices."""
-        return self.structure.solve(among(self.estimates.index, available))
+        return self.structure.solve(mask_weights(self.estimates.index, available))
 
     @property
-    def fed(self) -> IntArray:
+    def fed_arms(self) -> IntArray:
         """The least-counted arms played, (lanes, few)."""
         return gather(self.action, least_counted(self.estimates.count, self.action, self.few))
 
@@ -124,13 +124,13 @@ class CUCBLDPBit(_OneMessageLearner, AnytimeLearner[SuperArms]):
         """Compute all indices: messages come one in every lane."""
         self.estimates.renew(self.exponent)
 
-    def used(self) -> None:
+    def reset_user(self) -> None:
         """Let the next user round by thresholds of their own."""
-        self.bits.used()
+        self.bits.reset_threshold()
 
     def hear(self, about: IntArray, message: npt.NDArray[Any]) -> None:
         """Count the bits of one message."""
-        self.estimates.add(about, self.bits.read(message))
+        self.estimates.add(about, self.bits.decode_bits(message))
 
 
 class CUCBLDPLaplaceOne(_OneMessageLearner, AnytimeLearner[SuperArms]):

@@ -133,7 +133,7 @@ class _CentralBandit(_BatchBandit, HeldBatchLearner):
     def __init__(
         self, structure: Arms, gate: Gate, mechanism: Laplace | Gaussian, horizon: int | None
     ) -> None:
-        super().__init__(structure, gate, NoiseTail.of(mechanism), horizon)
+        super().__init__(structure, gate, NoiseTail.from_mechanism(mechanism), horizon)
         self.mechanism = mechanism
         self.batches = GrowingBatches(
             gate, structure.arms, mechanism, first_size=self.first, growth=self.growth, falling=self.falling
@@ -342,9 +342,9 @@ class DPBanditLDP(MessageLearner[Arms]):
         """Ask for one bit about the arm."""
         return Question(self.bits.mechanism, self.feedback_domain, action)
 
-    def used(self) -> None:
+    def reset_user(self) -> None:
         """Let the next user round by a threshold of their own."""
-        self.bits.used()
+        self.bits.reset_threshold()
 
     def hear(self, about: IntArray, message: npt.NDArray[Any]) -> None:
         """Count one bit."""

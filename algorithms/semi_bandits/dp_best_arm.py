@@ -106,7 +106,7 @@ class DPBestArm(StructuredLearner[Arms]):
         self.error = _check_share("error", error, above=True)
         self.tolerance = _check_share("tolerance", tolerance, above=False)
         self.mechanism = Laplace.for_epsilon(check_epsilon(epsilon), sensitivity=Interval(0, 1).sensitivity)
-        self.noise = NoiseTail.of(self.mechanism)
+        self.noise = NoiseTail.from_mechanism(self.mechanism)
         self.batches = GrowingBatches(
             gate,
             structure.arms,
@@ -141,9 +141,9 @@ class DPBestArm(StructuredLearner[Arms]):
         return Confidence(self.batches.mean, self.batches.size, self.batches.releases, index)
 
     @property
-    def committed(self) -> IntArray:
+    def committed_rounds(self) -> IntArray:
         """The rounds until the arm's batch is full; after the end, all."""
-        return np.where(self.stopped, _FOREVER, self.batches.room(self.action))
+        return np.where(self.stopped, _FOREVER, self.batches.values_until_full(self.action))
 
     def learn(self, action: IntArray, feedback: Private, rounds: IntArray | None = None) -> None:
         """Add the outcome to its arm's batch, or the total of some rounds; ignore outcomes too late for the phase."""

@@ -26,7 +26,7 @@ from algorithms.estimates.confidence import ratio_or_infinity, ucb1_radius
 from algorithms.estimates.doubling_batches import DoublingBatches
 from algorithms.learner import Confidence, Family, check_epsilon
 from algorithms.problems import SuperArms
-from algorithms.problems.availability import among
+from algorithms.problems.availability import mask_weights
 from algorithms.restarting_learner import RestartingLearner
 from algorithms.structured_learner import HorizonLearner
 from algorithms.unit import ONE_REPORT
@@ -83,10 +83,10 @@ class DPUCBMat(_MatroidLearner, AnytimeLearner[SuperArms]):
 
     def choose(self, available: BoolArray | None = None) -> IntArray:
         """Return the greedy basis of the upper confidence bounds."""
-        return self.structure.solve(among(self.confidence().index, available))
+        return self.structure.solve(mask_weights(self.confidence().index, available))
 
     @property
-    def fed(self) -> IntArray:
+    def fed_arms(self) -> IntArray:
         """All elements of the basis."""
         return self.action
 
@@ -97,9 +97,9 @@ class DPUCBMat(_MatroidLearner, AnytimeLearner[SuperArms]):
         return Confidence(self.batches.mean, n, np.minimum(n, 1.0), self.batches.mean + radius)
 
     @property
-    def committed(self) -> IntArray:
+    def committed_rounds(self) -> IntArray:
         """The rounds until a batch is full, or an epoch ends: before, nothing changes."""
-        return self.until_renewed(self.batches.room(self.action))
+        return self.until_renewed(self.batches.values_until_full(self.action))
 
     def renew(self, lanes: npt.NDArray[np.bool_]) -> None:
         """Nothing: indices are computed when they are asked for, with the exponents of now."""
@@ -140,7 +140,7 @@ class DPTSMat(_MatroidLearner, RestartingLearner[SuperArms]):
         n = self.batches.size
         centre = self.batches.mean + ratio_or_infinity(self.scale * self.exponent, n)
         self.sample = centre + self.gate.random.standard_normal(n.shape) / np.sqrt(np.maximum(n, 1))
-        return self.structure.solve(among(self.sample, available))
+        return self.structure.solve(mask_weights(self.sample, available))
 
     def confidence(self) -> Confidence:
         """Return the means of the last full batches, the values and noises in them, and the last samples."""

@@ -31,10 +31,10 @@ from algorithms.durable.open_tickets import (
     AnyLearner,
     HandedOut,
     Run,
-    handed_out,
     kept_as,
     kept_by,
     open_tickets,
+    stored_ticket,
     withdraw_older,
 )
 from algorithms.linear.contextual_learner import ContextualLearner
@@ -255,7 +255,7 @@ class RunDesk:
 
     # --- reading ---------------------------------------------------------------------------------
 
-    def left(self, records: Sequence[RecordId]) -> dict[str, Any]:
+    def standings(self, records: Sequence[RecordId]) -> dict[str, Any]:
         """Return the spent and remaining budgets of records, rounded up and down; None is no limit."""
         with self._reading() as run:
             standings = run.accountant.ledger.standings(records)
@@ -380,7 +380,7 @@ def _withdraw_oldest(turn: _Turn, count: int) -> None:
     """
     waiting, clients = turn.run.learner.waiting, dict[str | None, list[Ticket]]()
     for ticket in list(waiting.tickets.values())[:-1]:
-        known = handed_out(turn.kept, ticket.name)
+        known = stored_ticket(turn.kept, ticket.name)
         clients.setdefault(None if known is None else known.client, []).append(ticket)
     for ticket in max(clients.values(), key=len)[:count]:
         waiting.close(ticket)
@@ -397,7 +397,7 @@ def _found(turn: _Turn, name: str) -> Any:
 def _handed_out(turn: _Turn, name: str, record: RecordId) -> tuple[Ticket, HandedOut | None]:
     """Return an open ticket, and what was kept of it; None if it was handed out in Python."""
     ticket = _found(turn, name)
-    kept = handed_out(turn.kept, ticket.name)
+    kept = stored_ticket(turn.kept, ticket.name)
     if kept is not None and kept.record != record:
         words = f"ticket={ticket.name!r}: was handed out for another record"
         raise ServiceProblem(409, "ticket-refused", words, "ticket")
@@ -441,7 +441,7 @@ def _moments(learner: ContextualLearner, feedback: Feedback) -> tuple[FloatArray
     features = _vectors(learner, "features", None if feedback.features is None else [feedback.features])
     if len(feedback.values) != 1 or not abs(feedback.values[0]) <= 1:
         raise invalid("feedback", rule)
-    return learner.feedback_domain.of(features[0], feedback.values[0]), rule
+    return learner.feedback_domain.moments(features[0], feedback.values[0]), rule
 
 
 def _outcomes(

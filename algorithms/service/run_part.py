@@ -151,7 +151,7 @@ def run_part(desk: RunDesk, limits: ServiceLimits) -> ServicePart:
                   "Forget all actions that have waited so long for their feedback.", "Lapse", "Lapsed"),
         operation(f"{path}/tickets", "GET", KeyScope.READ, lambda _, __: desk.tickets(_MOST_LISTED),
                   "The oldest actions that wait for their feedback, and since when.", answers="Tickets"),
-        operation(f"{path}/left", "POST", KeyScope.READ, lambda _, body: desk.left(read_records(body, limits)),
+        operation(f"{path}/left", "POST", KeyScope.READ, lambda _, body: desk.standings(read_records(body, limits)),
                   "What records have spent and have left in this run.", "Records", "Left"),
         operation(path, "GET", KeyScope.READ, lambda _, __: desk.state(),
                   "How far the run has come, and who paid what in it.", answers="Run"),

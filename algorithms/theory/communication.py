@@ -73,8 +73,8 @@ def most_sent(learner: str, instance: Instance) -> dict[str, float]:
     if int(instance.settings.get("fixed_clients", 0)):
         return {}
     if learner in REALS:
-        return {"reals": LINEAR_BOUNDS[learner].number(REALS[learner], instance)}
+        return {"reals": LINEAR_BOUNDS[learner].value_of(REALS[learner], instance)}
     fewest = math.ceil(2.0 ** float(instance.settings.get("alpha", 0.8))) if "dpe" in learner else 1
     if learner not in BITS or not (learner.startswith("published/") or shuffles_well(instance, fewest)):
         return {}
-    return {"bits": LINEAR_BOUNDS[learner].number(BITS[learner], instance)}
+    return {"bits": LINEAR_BOUNDS[learner].value_of(BITS[learner], instance)}

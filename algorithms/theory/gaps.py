@@ -80,7 +80,7 @@ class Gaps:
     method: _GapMethod = "closed form"
 
     @property
-    def least(self) -> float:
+    def least_gap(self) -> float:
         """The least gap of all; 1 where there is none."""
         return min((*(gap.least for gap in self.suboptimal), *self.members), default=1.0)
 

@@ -154,7 +154,7 @@ class Instance:
         epochs = range(int(epoch_of(self.horizon - 1)) + 1)
         return [replace(self, horizon=min(self.horizon, int(epoch_end(epoch)))) for epoch in epochs]
 
-    def told(self, horizon: int) -> Instance:
+    def with_horizon(self, horizon: int) -> Instance:
         """Return the instance on which the learner knows this horizon."""
         settings = {name: value for name, value in self.settings.items() if name != "anytime"}
         return replace(self, horizon=horizon, settings=settings)
@@ -231,7 +231,7 @@ class RegretBound:
     begun
         Of such a learner of linear bandits: a bound after the first t rounds of a run with horizon T.
     elsewhere
-        The learner's theorem on structures that this one is not about; see `about`.
+        The learner's theorem on structures that this one is not about; see `bound_for`.
     """
 
     constant: sp.Expr
@@ -256,7 +256,7 @@ class RegretBound:
     begun: sp.Expr | None = None
     elsewhere: RegretBound | None = None
 
-    def about(self, instance: Instance) -> RegretBound:
+    def bound_for(self, instance: Instance) -> RegretBound:
         """Return the learner's theorem about an instance: this one, or the one elsewhere."""
         other = self.elsewhere
         return other if other is not None and other._played(instance) and other.applies(instance) else self
@@ -366,7 +366,7 @@ class RegretBound:
             [bound, *(f"{sp.latex(symbol)} = {sp.latex(value)}" for symbol, value in self.definitions)]
         )
 
-    def words(self, *, anytime: bool = False) -> str:
+    def sentence(self, *, anytime: bool = False) -> str:
         """Return the bound as a sentence: all terms, the abbreviations, and the meanings of the symbols.
 
         Parameters
@@ -411,7 +411,7 @@ class RegretBound:
             + f". ({'; '.join(meant)})"
         )
 
-    def number(self, expression: sp.Expr, instance: Instance, **further: float) -> float:
+    def value_of(self, expression: sp.Expr, instance: Instance, **further: float) -> float:
         """Return the value of an expression in the bound's symbols and abbreviations, none of them about one arm.
 
         Parameters
@@ -459,12 +459,12 @@ class RegretBound:
     def _summands_of_epochs(self, instance: Instance, *, whole: bool) -> list[tuple[sp.Expr, float]]:
         """Return the summands of a learner that restarts, summed over its epochs; `begun` of the open one if less."""
         last = restart_epoch(instance.horizon - 1)
-        told = [instance.told(restart_horizon(epoch)) for epoch in range(last + 1)]
+        told = [instance.with_horizon(restart_horizon(epoch)) for epoch in range(last + 1)]
         each = [self._summands(epoch, whole=whole) for epoch in told]
         opened: list[tuple[sp.Expr, float]] = []
         if self.begun is not None:
             rounds = instance.horizon - (restart_end(last - 1) if last else 0)
-            value = self.number(self.begun, told[-1], t=rounds)
+            value = self.value_of(self.begun, told[-1], t=rounds)
             if value < sum(summand for _, summand in each[-1]):
                 opened = [(self.begun, value)]
                 del each[-1]
@@ -514,7 +514,7 @@ def instance_values(instance: Instance) -> dict[sp.Symbol, float]:
         B: structure.smoothness_linf,
         B1: structure.smoothness_l1,
         R_max: gaps.largest_regret,
-        Delta_0: gaps.least,
+        Delta_0: gaps.least_gap,
         p0: float(np.prod(1 - best[:-1])),
         w_1: float(best[0]),
         mu: unit_mu(instance.epsilon, instance.delta),

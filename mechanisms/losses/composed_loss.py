@@ -32,7 +32,7 @@ from mechanisms.losses.product import (
 )
 from mechanisms.losses.theorems import AT_ONCE, BASIC, EXACT, THEOREMS, beside_the_product
 from mechanisms.neighbouring import Neighbouring, common_neighbouring
-from mechanisms.parameters import ParameterError, nonnegative, open_unit, whole
+from mechanisms.parameters import ParameterError, nonnegative, open_unit, whole_number
 from mechanisms.profile import PrivacyProfile
 from mechanisms.rounding import exact_sum, up
 from mechanisms.subsampled import OneDirection
@@ -64,7 +64,7 @@ def compose(releases: Iterable[tuple[PrivacyProfile, int]]) -> ComposedLoss:
     """
     counted: dict[PrivacyProfile, int] = {}
     for profile, count in releases:
-        times = whole("count", count, least=1)
+        times = whole_number("count", count, least=1)
         for part, n in profile.parts():
             counted[part] = counted.get(part, 0) + n * times
     return ComposedLoss(tuple(counted.items()))

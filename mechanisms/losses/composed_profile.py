@@ -21,7 +21,7 @@ from mechanisms.losses.theorems import concentrated, gaussian_dp, sum_of_diverge
 from mechanisms.neighbouring import Neighbouring
 from mechanisms.privacy_loss import PrivacyLoss
 from mechanisms.profile import PrivacyProfile
-from mechanisms.related_profile import bare, stated
+from mechanisms.related_profile import bare, restate
 from mechanisms.rounding import exact_sum, square_root_up, up
 
 _WIDTH = 1e-9
@@ -46,7 +46,7 @@ def composed_profile(releases: Iterable[tuple[PrivacyProfile, int]]) -> PrivacyP
     """
     composed = compose(releases)
     closed = _closed([(bare(profile), count) for profile, count in composed.releases])
-    return ComposedProfile(composed.releases) if closed is None else stated(closed, composed.neighbouring)
+    return ComposedProfile(composed.releases) if closed is None else restate(closed, composed.neighbouring)
 
 
 def _closed(curves: list[tuple[PrivacyProfile, int]]) -> PrivacyProfile | None:

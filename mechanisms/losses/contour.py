@@ -101,12 +101,12 @@ class TiltedLoss:
 
     def __init__(self, loss: PrivacyLoss, s: float) -> None:
         self.loss, self.s = loss, s
-        self._rough = loss.roughly()
+        self._rough = loss.approximation()
         self._log_tops: dict[int, float] = {}
         self._certain: dict[int, float] = {}
         self._likely: dict[int, float] = self._certain if self._rough is loss else {}
 
-    def at(self, s: float) -> TiltedLoss:
+    def tilt(self, s: float) -> TiltedLoss:
         """Return the loss on another line."""
         return self if s == self.s else TiltedLoss(self.loss, s)
 
@@ -183,7 +183,7 @@ Pieces = Sequence[tuple[PrivacyLoss, int]]
 
 def _pieces(loss: PrivacyLoss, work: float) -> Pieces:
     """Return a sum that takes so much work in pieces that take `_AT_ONCE` each, about."""
-    return loss.pieces(max(1, math.ceil(_AT_ONCE / max(work, 1.0) * loss.different)))
+    return loss.pieces(max(1, math.ceil(_AT_ONCE / max(work, 1.0) * loss.distinct_count)))
 
 
 _RUNGS = 5
@@ -336,7 +336,7 @@ class Transform:
         """Ln M(s), rounded up: it bounds |M| on the whole line."""
         return float(self.line[0].real + self.error[0])
 
-    def plus(self, other: Transform, count: int) -> Transform:
+    def add(self, other: Transform, count: int) -> Transform:
         """Return that of this loss and ``count`` of another, with the rounding of the sum."""
         line, more = self.line.copy(), float(count)
         # Real and imaginary parts by themselves: a count times a complex -inf is nan.
@@ -379,10 +379,10 @@ class Contour:
         (first, count), *others = _pieces(loss, plan.work)
         own = self.transform(first)
         if count > 1:
-            own = own.plus(own, count - 1)
+            own = own.add(own, count - 1)
         for piece, n in others:
             check_time()
-            own = own.plus(self.transform(piece), n)
+            own = own.add(self.transform(piece), n)
         self._take(own, plan.log_tails)
 
     def transform(self, loss: PrivacyLoss) -> Transform:
@@ -399,7 +399,7 @@ class Contour:
         """
         other = copy.copy(self)
         log_tails = tuple(_sum_up(tail, count * more.top) for tail in self._log_tails)
-        other._take(self._transform.plus(more, count), log_tails)
+        other._take(self._transform.add(more, count), log_tails)
         return other
 
     def _take(self, own: Transform, log_tails: tuple[float, ...]) -> None:

@@ -140,7 +140,7 @@ class Enclosure:
             result = result.intersect(Enclosure(0.0, bound.upper, bound.by, bound.by, bound.neighbouring))
         return result
 
-    def largest(self, other: Enclosure) -> Enclosure:
+    def maximum(self, other: Enclosure) -> Enclosure:
         """Return the enclosure of the maximum of two numbers."""
         low = self if self.lower >= other.lower else other
         high = self if self.upper >= other.upper else other

@@ -30,7 +30,7 @@ from mechanisms.losses.saddle import Saddle, log_chernoff_factor, saddle_for_del
 from mechanisms.neighbouring import Neighbouring
 from mechanisms.privacy_loss import ROUNDING, PrivacyLoss, add_losses
 from mechanisms.profile import PrivacyProfile, smallest
-from mechanisms.related_profile import bare, stated
+from mechanisms.related_profile import bare, restate
 from mechanisms.rounding import exact_sum, up
 
 PURE = "sum of largest losses"
@@ -127,7 +127,7 @@ def products(releases: CountedProfiles) -> tuple[Product, ...]:
             concentrated[profile.neighbouring] = before + count * Fraction(curve.rho_bound)
         else:
             counted.append((profile, count))
-    counted += [(stated(ZeroConcentratedProfile(up(rho)), own), 1) for own, rho in concentrated.items()]
+    counted += [(restate(ZeroConcentratedProfile(up(rho)), own), 1) for own, rho in concentrated.items()]
     sides = [profile.directions() for profile, _ in counted]
     counts = tuple(count for _, count in counted)
     number = max((len(side) for side in sides), default=0)
@@ -139,7 +139,7 @@ def largest_epsilon(directions: Sequence[Product], delta: float, width: float) -
     result = Enclosure(0.0, 0.0, NOTHING, NOTHING)
     for direction in directions:
         if not direction.at_most(result.lower, delta):
-            result = result.largest(direction.epsilon(delta, width))
+            result = result.maximum(direction.epsilon(delta, width))
     return result
 
 
@@ -147,7 +147,7 @@ def largest_delta(directions: Sequence[Product], epsilon: float, width: float) -
     """Return the largest δ(epsilon) of some products."""
     result = Enclosure(0.0, 0.0, NOTHING, NOTHING)
     for direction in directions:
-        result = result.largest(direction.delta(epsilon, width))
+        result = result.maximum(direction.delta(epsilon, width))
     return result
 
 
@@ -177,7 +177,7 @@ class Product:
         return loss is not None and (math.isinf(loss.supremum) or loss.infinite_mass > 0.0)
 
     @cached_property
-    def largest(self) -> Fraction | None:
+    def largest_loss(self) -> Fraction | None:
         """The sum of the largest losses in this direction, exactly; None if one is unbounded."""
         terms = largest_losses(zip(self.profiles, self.counts, strict=True))
         return None if terms is None else exact_sum(terms)
@@ -200,9 +200,9 @@ class Product:
 
         Largest losses of subsampled mechanisms are floats rounded up, by at most 4e-14 of themselves and 5e-324.
         """
-        if self.largest is None:
+        if self.largest_loss is None:
             return math.inf if self.unbounded else 0.0
-        least = self.largest * (1 - Fraction(1, 10**13)) - Fraction(5e-324)
+        least = self.largest_loss * (1 - Fraction(1, 10**13)) - Fraction(5e-324)
         return max(0.0, -up(-least))
 
     def at_most(self, epsilon: float, delta: float) -> bool:
@@ -319,7 +319,7 @@ class Product:
                 break
             # The Chernoff bound was further above ε: what is too small beside δ depends on where ε is.
             saddle = replace(saddle_for_epsilon(loss, result.lower), log_delta=math.log(delta))
-            line = line.at(saddle.s)
+            line = line.tilt(saddle.s)
         # Where what is summed is that much larger than δ, rounding is what makes it wide, and a grid does no better.
         sums_round = line.log_size(result.upper) - math.log(delta) > math.log(_WORK.not_tight / _WORK.tight)
         if result.width > _WORK.not_tight * max(1.0, result.upper) and not sums_round and not time_is_over():
@@ -351,7 +351,7 @@ class Product:
         if self._closed is not None:
             return _closed_delta(self._closed, epsilon)
         if self.loss is None:
-            if self.largest is not None and Fraction(epsilon) >= self.largest:
+            if self.largest_loss is not None and Fraction(epsilon) >= self.largest_loss:
                 return Enclosure(0.0, 0.0, PURE, PURE)
             return self._by_each(self._grid_delta(epsilon, width), epsilon)
         loss, mass = self.loss, self.loss.infinite_mass
@@ -517,7 +517,7 @@ def _with_a_shorter_period(line: TiltedLoss, saddle: Saddle, relative: float) ->
     best, room = line, math.log(relative / _WORK.tight)
     shortest, _ = line.period(saddle, relative)
     for factor in _LEFT:
-        other = line.at(factor * line.s)
+        other = line.tilt(factor * line.s)
         period, _ = other.period(saddle, relative)
         if period < _SHORTER * shortest and other.log_size(saddle.epsilon) - saddle.log_delta <= room:
             best, shortest = other, period

@@ -25,7 +25,7 @@ from mechanisms.losses.deadline import time_is_over
 from mechanisms.losses.enclosure import Bound, Enclosure
 from mechanisms.losses.inversion import invert, most_that_fit
 from mechanisms.losses.product import NOTHING, Product, contour_delta, without_mass
-from mechanisms.parameters import ParameterError, open_unit, whole
+from mechanisms.parameters import ParameterError, open_unit, whole_number
 from mechanisms.privacy_loss import ROUNDING, PrivacyLoss, add_losses
 from mechanisms.profile import PrivacyProfile
 from mechanisms.saved_profile import profile_from_dict, profile_to_dict
@@ -109,7 +109,7 @@ class RunningLoss:
         MixedNeighbours
             If the profile is for another neighbouring relation than earlier ones.
         """
-        more = whole("count", count, least=1)
+        more = whole_number("count", count, least=1)
         check_composable((*self._examples, profile))
         for part, times in profile.parts():
             self._add(part, times * more)
@@ -149,7 +149,7 @@ class RunningLoss:
                 own = growing.epsilon(target, width)
                 if own is None:
                     own, anew = growing.replanned(self.composed.directions[i], target, width), True
-                result = result.largest(own)
+                result = result.maximum(own)
         if anew:
             result = self.composed.at_most_the_largest(result)
         relation = self._examples[0].neighbouring
@@ -173,7 +173,7 @@ class RunningLoss:
         result = Enclosure(0.0, 0.0, NOTHING, NOTHING)
         for own in known:
             assert own is not None
-            result = result.largest(own)
+            result = result.maximum(own)
         return result.stated_for(self._examples[0].neighbouring)
 
     def room(self, profile: PrivacyProfile, *, epsilon: float, delta: float) -> float:

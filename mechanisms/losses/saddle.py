@@ -63,13 +63,13 @@ def _least(objective: Callable[[FloatArray], FloatArray]) -> tuple[float, float]
 
 def saddle_for_delta(loss: PrivacyLoss, delta: float) -> Saddle:
     """Return the tilt of the best Rényi bound ε <= (ln M(s) + ln c(s) - ln δ) / s."""
-    log_delta, rough = math.log(delta), loss.roughly()
+    log_delta, rough = math.log(delta), loss.approximation()
     s, epsilon = _least(lambda s: (rough.log_mgf_real(s) + log_chernoff_factor(s) - log_delta) / s)
     return Saddle(s, max(0.0, min(epsilon, loss.supremum)), log_delta)
 
 
 def saddle_for_epsilon(loss: PrivacyLoss, epsilon: float) -> Saddle:
     """Return the minimiser of ln |integrand| = ln M(s) - sε - ln s(s+1), and an estimate of ln δ(ε)."""
-    rough = loss.roughly()
+    rough = loss.approximation()
     s, height = _least(lambda s: rough.log_mgf_real(s) - s * epsilon - np.log(s * (s + 1.0)))
     return Saddle(s, epsilon, min(0.0, height - math.log1p(1.0 / s) - 2.0))

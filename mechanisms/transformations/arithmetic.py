@@ -54,7 +54,7 @@ class Affine(Transformation):
         """``|factor|``."""
         return abs(self.factor)
 
-    def into(self, domain: Domain) -> Domain:
+    def output_domain(self, domain: Domain) -> Domain:
         """Return the interval or box between the images of the ends."""
         lower, upper, size = bounds_of_coordinates(domain, "Affine")
         if self.factor == 0.0:
@@ -99,7 +99,7 @@ class Clip(Transformation):
         """1."""
         return 1.0
 
-    def into(self, domain: Domain) -> Domain:
+    def output_domain(self, domain: Domain) -> Domain:
         """Return the clipped interval or box; of whole numbers between whole ends, whole numbers."""
         lower, upper, size = bounds_of_coordinates(domain, "Clip")
         low, high = (min(max(end, self.lower), self.upper) for end in (lower, upper))
@@ -141,7 +141,7 @@ class Choose(Transformation):
         """The largest number of times that a coordinate is chosen."""
         return float(max(map(_most_equal, self.index.reshape(-1, self.index.shape[-1])), default=1))
 
-    def into(self, domain: Domain) -> Domain:
+    def output_domain(self, domain: Domain) -> Domain:
         """Return the domain of the chosen coordinates: of the same kind, where none is chosen twice."""
         lower, upper, size = bounds_of_coordinates(domain, "Choose")
         if size is None or self.index.max(initial=-1) >= size:
@@ -215,7 +215,7 @@ class LinearMap(Transformation):
             for column in self.matrix.T.tolist()
         )
 
-    def into(self, domain: Domain) -> Domain:
+    def output_domain(self, domain: Domain) -> Domain:
         """Return the box around all results."""
         lower, upper, size = bounds_of_coordinates(domain, "LinearMap")
         rows, columns = self.matrix.shape

@@ -75,7 +75,7 @@ class Transformed(BuiltInMechanism):
     def _domains(self) -> tuple[Domain, Domain] | None:
         for takes in self._widest():
             try:
-                results = self.transformation.into(takes)
+                results = self.transformation.output_domain(takes)
             except DomainError:
                 continue
             if _suits(results, self.mechanism):

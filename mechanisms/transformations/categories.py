@@ -12,7 +12,7 @@ import numpy.typing as npt
 from mechanisms.arrays import FloatArray, IntArray
 from mechanisms.choices import Categories, Integers, OneHot
 from mechanisms.domain import Box, Domain, Interval
-from mechanisms.parameters import DomainError, ParameterError, whole
+from mechanisms.parameters import DomainError, ParameterError, whole_number
 from mechanisms.transformations.transformation import (
     Transformation,
     bounds_of_coordinates,
@@ -39,14 +39,14 @@ class CategoryToOneHot(Transformation):
     takes_categories: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "size", whole("size", self.size, least=1))
+        object.__setattr__(self, "size", whole_number("size", self.size, least=1))
 
     @property
     def stability(self) -> float:
         """2."""
         return 2.0
 
-    def into(self, domain: Domain) -> Domain:
+    def output_domain(self, domain: Domain) -> Domain:
         """Return `OneHot`."""
         _check_categories(domain, self.size, "CategoryToOneHot")
         return OneHot(self.size, allow_none=False)
@@ -85,7 +85,7 @@ class FirstAbove(Transformation):
         """Infinite."""
         return math.inf
 
-    def into(self, domain: Domain) -> Domain:
+    def output_domain(self, domain: Domain) -> Domain:
         """Return `Categories`."""
         size = bounds_of_coordinates(domain, "FirstAbove")[2]
         if size is None:
@@ -130,7 +130,7 @@ class Above(Transformation):
         """Infinite."""
         return math.inf
 
-    def into(self, domain: Domain) -> Domain:
+    def output_domain(self, domain: Domain) -> Domain:
         """Return ``Categories(2)``, or vectors of whole numbers from 0 to 1."""
         size = bounds_of_coordinates(domain, "Above")[2] or 1
         _check_broadcast("threshold", self.threshold, size, domain)
@@ -157,7 +157,7 @@ class BitsToCategory(Transformation):
     most: ClassVar[int] = 20
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "size", whole("size", self.size, least=1))
+        object.__setattr__(self, "size", whole_number("size", self.size, least=1))
         if self.size > self.most:
             raise ParameterError(
                 f"size = {self.size}: must be at most {self.most}, of which there are 2^20 vectors"
@@ -168,7 +168,7 @@ class BitsToCategory(Transformation):
         """1."""
         return 1.0
 
-    def into(self, domain: Domain) -> Domain:
+    def output_domain(self, domain: Domain) -> Domain:
         """Return ``Categories(2^size)``."""
         bits = isinstance(domain, OneHot) or (
             isinstance(domain, Integers) and domain.lower >= 0 and domain.upper <= 1
@@ -231,7 +231,7 @@ class RandomRounding(Transformation):
         """Infinite."""
         return math.inf
 
-    def into(self, domain: Domain) -> Domain:
+    def output_domain(self, domain: Domain) -> Domain:
         """Return the whole numbers from `lower` to `upper`."""
         size = bounds_of_coordinates(domain, "RandomRounding")[2] or 1
         _check_broadcast("uniform", self.uniform, size, domain)
@@ -280,7 +280,7 @@ class Table(Transformation):
         apart = max(float(np.abs(rows - row).sum(axis=-1).max()) for row in rows)
         return apart * (1.0 + 2.0**-52 * (rows.shape[1] + 2))  # more than is rounded off
 
-    def into(self, domain: Domain) -> Domain:
+    def output_domain(self, domain: Domain) -> Domain:
         """Return the domain of the table's entries."""
         _check_categories(domain, len(self.entries), "Table")
         if self.entries.dtype.kind == "i":

@@ -30,8 +30,8 @@ class Transformation(abc.ABC):
 
     Laws, which hold for the floats that `apply` computes:
 
-    1. For values in a domain d, ``apply(values)`` lies in ``into(d)``, whose sensitivity therefore bounds how far one
-       record can move the result.
+    1. For values in a domain d, ``apply(values)`` lies in ``output_domain(d)``, whose sensitivity therefore bounds how
+       far one record can move the result.
     2. In exact arithmetic ``‖apply(x) - apply(y)‖₁ <= stability ‖x - y‖₁`` (distances of categories are 0 or 1; where
        `stability` is infinite nothing is said). Floating point adds less than
        ``2⁻⁵² (n + 2)`` times the size of the numbers involved, n the values' length.
@@ -51,7 +51,7 @@ class Transformation(abc.ABC):
         """The Lipschitz constant in L1 norm; infinite for a function with jumps."""
 
     @abc.abstractmethod
-    def into(self, domain: Domain) -> Domain:
+    def output_domain(self, domain: Domain) -> Domain:
         """Return where the results of values in `domain` lie.
 
         Raises
@@ -62,7 +62,7 @@ class Transformation(abc.ABC):
 
     @abc.abstractmethod
     def apply(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """Return the results of values in a domain that `into` takes, unchecked; they may be too large for a float.
+        """Return the results of values in a domain that `output_domain` takes, unchecked; they may overflow.
 
         The last axis is one value, of length 1 for scalars, and so is the result's; leading axes are any.
         """
@@ -88,7 +88,7 @@ class Transformation(abc.ABC):
             array = array[..., None]
         domain = self._public_domain(array)
         domain.check(array[..., 0] if domain.shape == () else array, "values")
-        into = self.into(domain)
+        into = self.output_domain(domain)
         with np.errstate(all="ignore"):
             result = self.apply(array)
         return result[..., 0] if into.shape == () and (scalars or not self.coordinatewise) else result
@@ -164,10 +164,10 @@ class Chain(Transformation):
             product = product if part.stability == 1.0 else multiply_up(product, part.stability)
         return product
 
-    def into(self, domain: Domain) -> Domain:
+    def output_domain(self, domain: Domain) -> Domain:
         """Return where the last part's results lie."""
         for part in self.parts:
-            domain = part.into(domain)
+            domain = part.output_domain(domain)
         return domain
 
     def apply(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:

@@ -55,7 +55,7 @@ class TooQuiet(Laplace):
 class HalfBox(Box):
     @property
     def sensitivity(self) -> Sensitivity:
-        return super().sensitivity.scaled(0.5)
+        return super().sensitivity.multiply_by(0.5)
 
 
 class HalfPrice(BasicComposition):

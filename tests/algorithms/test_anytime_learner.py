@@ -61,7 +61,7 @@ AT_ONCE: dict[str, Problem] = {
     "dp-bandit-shuffle": ONE,
 }
 CASES = BY_EPOCHS | AT_ONCE
-PHASED = [name for name in CASES if hasattr(learners[name].make, "committed")]
+PHASED = [name for name in CASES if hasattr(learners[name].make, "committed_rounds")]
 DELTA = 1e-3
 
 
@@ -238,7 +238,7 @@ def test_totals_are_single_rounds_and_no_record_pays_twice(name: str, short_epoc
         one.observe(single.private(values, one.feedback_domain, t))
     t = 0
     while t < rounds:
-        action, held = many.act().copy(), np.minimum(many.committed, rounds - t)
+        action, held = many.act().copy(), np.minimum(many.committed_rounds, rounds - t)
         parts = [
             together.private(problem.feedback(records[u], action), many.feedback_domain, u)
             for u in range(t, t + int(held[0]))
@@ -269,7 +269,7 @@ def test_an_action_is_held_to_the_end_of_its_epoch_at_most(name: str) -> None:
     seen = np.zeros(64, dtype=np.int64)
     for record in range(1, 60):
         action = learner.act()
-        held = learner.committed
+        held = learner.committed_rounds
         assert (held >= 1).all()
         if name in BY_EPOCHS:
             assert (epoch_of(seen + held - 1) == epoch_of(seen)).all()
@@ -389,12 +389,12 @@ def test_the_bound_is_that_for_the_epoch_s_horizon(name: str) -> None:
 
 
 def test_the_bound_says_that_it_is_of_an_epoch() -> None:
-    words = BOUNDS["cascade-ucb-batch"].words(anytime=True)
+    words = BOUNDS["cascade-ucb-batch"].sentence(anytime=True)
     assert words.startswith(
         "In epoch k (from 0) of a learner that does not know the horizon, expected regret is at most 5/2 +"
     )
     assert "T: N (k + 1)(k + 2), N the rounds of the epoch" in words
-    told = BOUNDS["dp-bandit"].words(anytime=True)
+    told = BOUNDS["dp-bandit"].sentence(anytime=True)
     assert told.startswith("After T rounds")
     assert "T_0: T, and 2048 for a learner that is not told it" in told
 

@@ -124,7 +124,7 @@ def test_an_arm_s_batch_waits_while_it_is_not_there() -> None:
 
     def play(user: int, **options: Any) -> int:
         arm = int(learner.act(**options)[0, 0])
-        assert learner.committed[0] == learner.batches.room(np.array([[arm]]))[0]
+        assert learner.committed_rounds[0] == learner.batches.values_until_full(np.array([[arm]]))[0]
         learner.observe(gate.private([1.0], learner.feedback_domain, user))
         return arm
 

@@ -9,7 +9,7 @@ from mechanisms import Neighbouring
 
 
 def test_a_form_becomes_a_claim_with_its_numbers():
-    claim = CUCBLDP1.claim.at(0.5, 1e-6)
+    claim = CUCBLDP1.claim.with_parameters(0.5, 1e-6)
     assert (claim.model, claim.epsilon, claim.delta) == ("local", 0.5, 1e-6)
     assert claim.view == View.MESSAGE.value
     assert claim.neighbours is Neighbouring.REPLACE_ONE
@@ -20,26 +20,26 @@ def test_a_form_becomes_a_claim_with_its_numbers():
 @pytest.mark.parametrize("epsilon", [0.0, -1.0, math.nan, math.inf])
 def test_epsilon_is_a_finite_number_above_0(epsilon):
     with pytest.raises(ValueError, match="epsilon="):
-        CUCBLDP1.claim.at(epsilon)
+        CUCBLDP1.claim.with_parameters(epsilon)
 
 
 @pytest.mark.parametrize("delta", [-0.1, 1.0, math.nan])
 def test_delta_is_in_the_half_open_unit_interval(delta):
     form = ClaimForm("central", View.OUTPUT, "one report", "a test")
     with pytest.raises(ValueError, match="delta="):
-        form.at(1.0, delta)
+        form.with_parameters(1.0, delta)
 
 
 @pytest.mark.parametrize("number", ["1", None, True, [0.5], 1j])
 def test_what_is_no_number_is_refused(number):
     with pytest.raises(ValueError, match=r"epsilon=.*: must be a number"):
-        CUCBLDP1.claim.at(number)
+        CUCBLDP1.claim.with_parameters(number)
     with pytest.raises(ValueError, match=r"delta=.*: must be a number"):
-        CUCBLDP1.claim.at(1.0, number)
+        CUCBLDP1.claim.with_parameters(1.0, number)
 
 
 def test_claims_are_values():
-    assert CUCBLDP1.claim.at(1.0) == Claim(
+    assert CUCBLDP1.claim.with_parameters(1.0) == Claim(
         "local",
         1.0,
         0.0,
@@ -120,9 +120,9 @@ def test_a_unit_is_one_of_a_few(unit):
 def test_a_unit_may_be_given_by_its_words(unit, said):
     form = ClaimForm("central", View.ACTIONS, said, "a test", comment="a user of the shop")
     assert form.unit == unit
-    assert ClaimForm("central", View.ACTIONS, str(unit), "a test").at(1.0).unit == unit
-    assert form.at(1.0).comment == "a user of the shop"
-    assert "shop" not in form.unit.words
+    assert ClaimForm("central", View.ACTIONS, str(unit), "a test").with_parameters(1.0).unit == unit
+    assert form.with_parameters(1.0).comment == "a user of the shop"
+    assert "shop" not in form.unit.description
 
 
 @pytest.mark.parametrize("rounds", [0, -1, 1.5, True, "8"])
@@ -171,8 +171,8 @@ def test_a_subject_may_say_more_closely_how_neighbours_differ():
     form = ClaimForm(
         "central", View.OUTPUT, "one report", "a test", Neighbouring.ADD_OR_REMOVE, "one row of 3 less"
     )
-    assert form.at(1.0).neighbour_words == "one row of 3 less"
-    assert form.at(1.0).neighbours is Neighbouring.ADD_OR_REMOVE
+    assert form.with_parameters(1.0).neighbour_words == "one row of 3 less"
+    assert form.with_parameters(1.0).neighbours is Neighbouring.ADD_OR_REMOVE
     with pytest.raises(ValueError, match="differ=3"):
         ClaimForm("central", View.OUTPUT, "one report", "a test", differ=3)
 

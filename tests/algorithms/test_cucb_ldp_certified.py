@@ -177,8 +177,8 @@ def test_messages_are_about_more_arms_from_where_it_pays():
         assert learner.few == few == bits_together(min(epsilon, 700.0), size)
         bound = BOUNDS["cucb-ldp-bit"]
         instance = Instance(SemiBandit(TopK(60, size), np.linspace(0.1, 0.9, 60)), epsilon, 1000)
-        assert bound.number(bound.confidence.few, instance) == few
-        assert bound.number(bound.confidence.scale, instance) == pytest.approx(learner.bits.gain, rel=1e-12)
+        assert bound.value_of(bound.confidence.few, instance) == few
+        assert bound.value_of(bound.confidence.scale, instance) == pytest.approx(learner.bits.gain, rel=1e-12)
 
 
 def test_the_gaussian_noise_is_exactly_enough_for_k_values():

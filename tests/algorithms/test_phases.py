@@ -30,7 +30,7 @@ CASES = {
     "cascade-ucb-batch-gaussian": Cascade(5, 2, [0.2, 0.7, 0.1, 0.5, 0.3]),
     "cascade-ucb-batch-shuffle": Cascade(5, 2, [0.2, 0.7, 0.1, 0.5, 0.3]),
 }
-PHASED = sorted(name for name, entry in learners.items() if hasattr(entry.make, "committed"))
+PHASED = sorted(name for name, entry in learners.items() if hasattr(entry.make, "committed_rounds"))
 
 
 def test_every_learner_in_batches_holds_its_actions():
@@ -62,7 +62,7 @@ def test_phases_have_the_law_of_single_rounds(name):
 @pytest.mark.few(1)
 @pytest.mark.parametrize("name", CASES)
 def test_an_action_is_held_for_exactly_as_long_as_single_rounds_repeat_it(name):
-    """Round by round, `committed` counts down to 1 while the action stays; then the lane may change."""
+    """Round by round, `committed_rounds` counts down to 1 while the action stays; then the lane may change."""
     problem, horizon = CASES[name], 200
     gate = Simulation(5, 64)
     learner = learners[name].build(problem, epsilon=8.0, horizon=horizon)(gate)
@@ -70,7 +70,7 @@ def test_an_action_is_held_for_exactly_as_long_as_single_rounds_repeat_it(name):
     before, action_before = None, None
     for t in range(1, horizon + 1):
         action = learner.act()
-        held = learner.committed.copy()
+        held = learner.committed_rounds.copy()
         assert (held >= 1).all()
         if before is not None:
             inside = before > 1
@@ -103,7 +103,7 @@ def test_totals_of_records_under_an_accountant_are_single_rounds(name):
     t = 0
     while t < horizon:
         action = many.act().copy()
-        held = np.minimum(many.committed, horizon - t)
+        held = np.minimum(many.committed_rounds, horizon - t)
         parts = [
             together.private(problem.feedback(records[u], action), many.feedback_domain, u)
             for u in range(t, t + int(held[0]))
@@ -127,8 +127,8 @@ def test_a_total_of_more_rounds_than_committed_is_refused(name):
     size = learner.act().shape[1]
     nothing = gate.private(np.zeros((64, size)), learner.feedback_domain, 1)
     for rounds, message in (
-        (learner.committed + 1, "must be from 0 to the"),
-        (learner.committed * 0 - 1, r"rounds\[0\]=-1"),
+        (learner.committed_rounds + 1, "must be from 0 to the"),
+        (learner.committed_rounds * 0 - 1, r"rounds\[0\]=-1"),
         (np.ones(64), "must be whole numbers"),
         (np.ones((64, 1), dtype=np.int64), "must be whole numbers"),
     ):

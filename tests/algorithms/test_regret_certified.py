@@ -188,7 +188,7 @@ def test_learner_and_theorem_have_the_same_exponent(name, horizon):
 
 def test_the_indices_of_bits_have_the_theorems_own_exponent():
     learner = learners["cucb-ldp-bit"].build(TOP_K, epsilon=1.0, horizon=1000)(Simulation(0, 64))
-    mixture = BOUNDS["cucb-ldp-bit"].number(
+    mixture = BOUNDS["cucb-ldp-bit"].value_of(
         BOUNDS["cucb-ldp-bit"].confidence.index_level, Instance(TOP_K, 1.0, 1000)
     )
     assert learner.exponent == pytest.approx(mixture) == pytest.approx(math.log(TOP_K.structure.size * 1000))

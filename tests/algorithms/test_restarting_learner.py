@@ -61,7 +61,7 @@ def test_every_epoch_is_a_run_of_a_learner_that_was_told_its_horizon(name: str, 
     for epoch in range(3):
         twin = builder(name, horizon=restart_horizon(epoch))(twin_gate)
         for t in range(min(restart_horizon(epoch), 60)):
-            assert (learner.epoch, learner.taken) == (epoch, t)
+            assert (learner.epoch, learner.epoch_rounds) == (epoch, t)
             action = learner.act()
             np.testing.assert_array_equal(action, twin.act())
             outcomes = problem.draw_feedback(action, environment)
@@ -88,7 +88,7 @@ def test_no_record_pays_more_than_once_and_none_waits_for_an_epoch_that_is_over(
 
     for t in range(20):
         observe(t)
-    assert (learner.epoch, learner.taken) == (2, 0)
+    assert (learner.epoch, learner.epoch_rounds) == (2, 0)
     paid = [gate.spent(t).epsilon for t in range(20)]
     assert max(paid) == pytest.approx(2.0)
     assert max(paid) <= 2.0
@@ -113,14 +113,14 @@ def test_late_feedback_is_learned_from_where_it_comes(name: str, short_epochs: N
     for t in range(3):
         learner.act()
         learner.observe(outcomes(t))
-    assert (learner.epoch, learner.taken) == (1, 0)
+    assert (learner.epoch, learner.epoch_rounds) == (1, 0)
     assert not learner.confidence().count.any()  # nothing of epoch 0 is left
     with pytest.raises(ValueError, match="it was used or withdrawn"):
         learner.observe(outcomes("eve"), ticket=used)
     assert gate.spent("eve").epsilon == 0
     learner.withdraw(lost)
     learner.observe(outcomes("ann", 1.0), ticket=late.name)
-    assert (learner.epoch, learner.taken) == (1, 1)
+    assert (learner.epoch, learner.epoch_rounds) == (1, 1)
     fed = np.flatnonzero(learner.confidence().count[0])
     assert set(fed) <= set(late.action[0])
     assert fed.size == (1 if name == "cucb-dp-least" else 2)
@@ -137,7 +137,7 @@ def test_an_epoch_ends_by_rounds_whatever_outcomes_say(name: str, short_epochs: 
         for t in range(21):
             learner.act()
             learner.observe(gate.private([value, value], learner.feedback_domain, t))
-            ends += [t + 1] * (learner.taken == 0)
+            ends += [t + 1] * (learner.epoch_rounds == 0)
         assert ends == [restart_end(0), restart_end(1)] == [4, 20]
 
 
@@ -158,7 +158,7 @@ def test_a_restart_that_was_interrupted_is_made_up_for(
         with pytest.raises(KeyboardInterrupt):
             observe(3)
     observe(4)
-    assert (learner.epoch, learner.taken) == (1, 1)
+    assert (learner.epoch, learner.epoch_rounds) == (1, 1)
 
 
 def test_a_tree_whose_node_could_not_be_released_is_full_all_the_same(short_epochs: None) -> None:
@@ -176,11 +176,11 @@ def test_a_tree_whose_node_could_not_be_released_is_full_all_the_same(short_epoc
     learner.act()
     with pytest.raises(Refusal):  # node of level 2 holds the third, who has spent it
         learner.observe(gate.private([1.0, 0.0], learner.feedback_domain, "fourth"))
-    assert (learner.rounds.observed, learner.taken, learner.epoch) == (3, 4, 0)
+    assert (learner.rounds.observed, learner.epoch_rounds, learner.epoch) == (3, 4, 0)
     for t in range(17):
         learner.act()
         learner.observe(gate.private([1.0, 0.0], learner.feedback_domain, t))
-    assert (learner.epoch, learner.taken) == (2, 1)
+    assert (learner.epoch, learner.epoch_rounds) == (2, 1)
     assert gate.worst()[1].epsilon <= 2.0
 
 
@@ -230,11 +230,11 @@ def test_a_ticket_of_an_earlier_epoch_survives_a_restart_of_the_process(
     run.save(tmp_path / "run")
     run.close()
     with DurableRun.load(tmp_path / "run", builder("cucb-dp-least"), noise=np.random.default_rng(9)) as again:
-        assert (again.learner.epoch, again.learner.taken) == (1, 1)
+        assert (again.learner.epoch, again.learner.epoch_rounds) == (1, 1)
         again.learner.observe(
             again.accountant.private([1.0, 0.0], again.learner.feedback_domain, "late"), ticket=late
         )
-        assert again.learner.taken == 2
+        assert again.learner.epoch_rounds == 2
         assert 0 < again.accountant.spent("late").epsilon <= 2.0
 
 
@@ -259,12 +259,12 @@ def test_the_bound_is_the_sum_of_the_bounds_of_all_epochs(name: str) -> None:
         term, value = bound.dominant(Instance(CASES[name], 2.0, rounds, settings=anytime))
         assert 0 < value < here
         assert term.free_symbols
-    words = bound.words(anytime=True)
+    words = bound.sentence(anytime=True)
     assert words.startswith(
         "Without a horizon the learner restarts, for 32, 1,024, 1,048,576, ... rounds, each "
     )
     assert "knows the horizon, after T rounds expected regret is at most" in words
-    assert "restarts" not in bound.words()
+    assert "restarts" not in bound.sentence()
 
 
 @pytest.mark.slow

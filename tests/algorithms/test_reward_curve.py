@@ -28,7 +28,7 @@ def test_phases_of_any_length_give_the_reward_of_single_rounds(checkpoints, seed
         for lane in range(LANES):
             rewards[lane] += [reward[lane]] * int(held[lane])
         left -= held
-        assert curve.slowest == horizon - left.max()
+        assert curve.slowest_round == horizon - left.max()
     expected = np.cumsum(rewards, axis=1)[:, checkpoints - 1].T
     np.testing.assert_allclose(curve.kept, expected, rtol=1e-12)
 

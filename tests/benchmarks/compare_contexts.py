@@ -107,7 +107,7 @@ def play_counter(
         contexts = problem.draw_contexts(environment, LANES)
         chosen = current.choose(contexts)
         played = contexts[lane, chosen]
-        total += domain.of(played, problem.draw_rewards(played, environment))
+        total += domain.moments(played, problem.draw_rewards(played, environment))
         yield problem.regrets(contexts)[lane, chosen]
         if t % batch == 0 and t < rounds:
             scale = drawn[t // batch - 1]

@@ -43,7 +43,7 @@ MADE = Provenance(
         "subject": "4af691a60d1921c9",
     },
 )
-_CLAIM = ClaimForm("local", View.MESSAGE, "one report", "Theorem 7 of the paper").at(1.0, 1e-5)
+_CLAIM = ClaimForm("local", View.MESSAGE, "one report", "Theorem 7 of the paper").with_parameters(1.0, 1e-5)
 _BAND = {
     "said": confident("δ(0) ≥ 0.25 ({confidence} simultaneous confidence).", 0.95).to_dict(),
     "confidence": 0.95,

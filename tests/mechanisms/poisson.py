@@ -2,13 +2,13 @@
 
 from mechanisms import PrivacyProfile
 from mechanisms.neighbouring import Neighbouring
-from mechanisms.related_profile import stated
+from mechanisms.related_profile import restate
 from mechanisms.sampling import sampled
 
 
 def joining(profile: PrivacyProfile) -> PrivacyProfile:
     """State a curve for adding or removing a record."""
-    return stated(profile, Neighbouring.ADD_OR_REMOVE)
+    return restate(profile, Neighbouring.ADD_OR_REMOVE)
 
 
 def subsampled(profile: PrivacyProfile, rate: float) -> PrivacyProfile:

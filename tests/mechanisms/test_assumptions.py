@@ -47,7 +47,13 @@ from mechanisms import (
     assumptions_of,
     mechanism_from_dict,
 )
-from mechanisms.assumptions import AssumptionKind, altered_library, examination, examined, library_package
+from mechanisms.assumptions import (
+    AssumptionKind,
+    altered_library,
+    examination,
+    examine_value,
+    library_package,
+)
 
 UNIT = Sensitivity(1.0, 1.0, 1.0)
 OWN: list[Any] = [
@@ -70,7 +76,7 @@ class Noiseless(Laplace):
 class HalfBox(Box):
     @property
     def sensitivity(self) -> Sensitivity:
-        return super().sensitivity.scaled(0.5)
+        return super().sensitivity.multiply_by(0.5)
 
 
 class SmallMove(Sensitivity):
@@ -180,7 +186,7 @@ def test_what_is_not_exactly_ours_is_an_assumption(value: Any) -> None:
     assumptions = assumptions_of(value)
     assert [each.kind for each in assumptions] == [AssumptionKind.FOREIGN_CLASS]
     assert assumptions_of((Laplace(scale=1.0), (value,))) == assumptions
-    assert examined(value)[1] == assumptions
+    assert examine_value(value)[1] == assumptions
 
 
 def test_an_assumption_names_the_class_and_its_line() -> None:
@@ -214,7 +220,7 @@ def test_an_assumption_names_the_class_and_its_line() -> None:
 )
 def test_what_is_ours_rests_on_nothing(value: Any) -> None:
     assert assumptions_of(value) == ()
-    copy, assumptions = examined(value)
+    copy, assumptions = examine_value(value)
     assert assumptions == ()
     assert copy == value or type(copy) is type(value)
 
@@ -238,7 +244,7 @@ numeric = st.sampled_from([mechanism for mechanism in OWN if not mechanism.categ
 @given(nested(numeric))
 @settings(max_examples=60, deadline=None)
 def test_nestings_of_our_own_rest_on_nothing(mechanism: Mechanism) -> None:
-    copy, assumptions = examined(mechanism)
+    copy, assumptions = examine_value(mechanism)
     assert assumptions == assumptions_of(mechanism) == ()
     assert copy == mechanism
 
@@ -251,7 +257,7 @@ def test_nestings_around_a_users_mechanism_assume_what_it_assumes(
 ) -> None:
     mixed = Composed((foreign, own) if first else (own, foreign))
     for mechanism in (foreign, mixed, mixed >> np.sum, Repeated(mixed, 2)):  # type: ignore[operator]
-        assert examined(mechanism)[1] == assumptions_of(mechanism) == assumptions_of(QUIET)
+        assert examine_value(mechanism)[1] == assumptions_of(mechanism) == assumptions_of(QUIET)
 
 
 def test_the_file_of_a_users_class_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -273,7 +279,7 @@ def test_the_file_of_a_users_class_is_read_once(monkeypatch: pytest.MonkeyPatch)
 def test_a_method_patched_into_an_instance_is_seen_and_has_no_effect() -> None:
     mechanism = Laplace(scale=1.0)
     object.__setattr__(mechanism, "release", lambda value, noise: np.asarray(value))
-    copy, (assumption,) = examined(mechanism)
+    copy, (assumption,) = examine_value(mechanism)
     assert assumption.kind is AssumptionKind.PATCHED
     assert "Laplace.release" in assumption.message
     value = np.zeros(4)
@@ -293,9 +299,9 @@ def test_a_patched_class_is_seen_while_it_is_patched(name: str) -> None:
 
 def test_a_patched_base_sensitivity_or_noise_source_is_seen() -> None:
     for owner, name in ((Sensitivity, "covers"), (mechanisms.mechanism.BuiltInMechanism, "to_dict")):
-        examined(OWN[0])
+        examine_value(OWN[0])
         with mock.patch.object(owner, name, return_value=True):
-            assert examined(OWN[0])[1] == assumptions_of(OWN[0]) != ()
+            assert examine_value(OWN[0])[1] == assumptions_of(OWN[0]) != ()
     with mock.patch.object(NumpyNoise, "laplace", lambda self, location, scale: location):
         assert assumptions_of(NumpyNoise(np.random.default_rng(0)))
 
@@ -304,11 +310,14 @@ def test_a_base_put_between_is_seen() -> None:
     class Between(mechanisms.mechanism.BuiltInMechanism):  # type: ignore[misc]
         pass
 
-    examined(OWN[0])
+    examine_value(OWN[0])
     bases = Laplace.__bases__
     try:
         Laplace.__bases__ = (Between,)
-        assert examined(OWN[0])[1][0].message == "what was put in place of the bases of Laplace does the same"
+        assert (
+            examine_value(OWN[0])[1][0].message
+            == "what was put in place of the bases of Laplace does the same"
+        )
     finally:
         Laplace.__bases__ = bases
     seen = examination(OWN[0])
@@ -329,15 +338,15 @@ def test_code_that_was_rewritten_in_place_is_seen() -> None:
 
 
 def test_code_that_was_rewritten_in_place_is_seen_in_what_was_examined_before() -> None:
-    examined(OWN[0])
+    examine_value(OWN[0])
     function = Laplace.release
     code = function.__code__
     try:
         function.__code__ = (lambda self, value, noise: value).__code__  # type: ignore[attr-defined]
-        assert [each.kind for each in examined(OWN[0])[1]] == [AssumptionKind.PATCHED]
+        assert [each.kind for each in examine_value(OWN[0])[1]] == [AssumptionKind.PATCHED]
     finally:
         function.__code__ = code  # type: ignore[attr-defined]
-    assert examined(OWN[0])[1] == ()
+    assert examine_value(OWN[0])[1] == ()
 
 
 def _written_into(table: Table) -> None:
@@ -377,27 +386,27 @@ def _positional_default() -> Iterator[None]:
 
 @pytest.mark.parametrize("patched", [_entry, _default_by_name, _positional_default])
 def test_what_says_that_it_equals_what_it_replaced_is_seen(patched: Any) -> None:
-    assert examined(OWN[0])[1] == ()
+    assert examine_value(OWN[0])[1] == ()
     with patched():
-        for assumptions in (examined(OWN[0])[1], assumptions_of(OWN[0]), altered_library()):
+        for assumptions in (examine_value(OWN[0])[1], assumptions_of(OWN[0]), altered_library()):
             assert [each.kind for each in assumptions] == [AssumptionKind.PATCHED]
             assert "Laplace." in assumptions[0].message
-    assert examined(OWN[0])[1] == altered_library() == ()
+    assert examine_value(OWN[0])[1] == altered_library() == ()
 
 
 def test_an_entry_under_another_name_is_seen() -> None:
     """The same objects in the same order: only the name of the last one differs."""
-    examined(Clip(0.0, 1.0))
+    examine_value(Clip(0.0, 1.0))
     last, value = list(vars(Clip).items())[-1]
     delattr(Clip, last)
     try:
         Clip.another_name = value  # type: ignore[attr-defined]
         assert list(vars(Clip).values())[-1] is value
-        assert [each.kind for each in examined(Clip(0.0, 1.0))[1]] == [AssumptionKind.PATCHED]
+        assert [each.kind for each in examine_value(Clip(0.0, 1.0))[1]] == [AssumptionKind.PATCHED]
     finally:
         del Clip.another_name  # type: ignore[attr-defined]
         setattr(Clip, last, value)
-    assert examined(Clip(0.0, 1.0))[1] == ()
+    assert examine_value(Clip(0.0, 1.0))[1] == ()
 
 
 def test_what_is_missing_when_classes_are_first_looked_at_is_seen() -> None:
@@ -405,10 +414,10 @@ def test_what_is_missing_when_classes_are_first_looked_at_is_seen() -> None:
     delattr(Clip, last)
     try:
         mechanisms.assumptions._together.cache_clear()
-        assert [each.kind for each in examined(Clip(0.0, 1.0))[1]] == [AssumptionKind.PATCHED]
+        assert [each.kind for each in examine_value(Clip(0.0, 1.0))[1]] == [AssumptionKind.PATCHED]
     finally:
         setattr(Clip, last, value)
-    assert examined(Clip(0.0, 1.0))[1] == ()
+    assert examine_value(Clip(0.0, 1.0))[1] == ()
 
 
 def test_entries_in_another_order_alter_nothing() -> None:
@@ -416,7 +425,7 @@ def test_entries_in_another_order_alter_nothing() -> None:
     before = examination(Clip(0.0, 1.0))
     delattr(Clip, first)
     setattr(Clip, first, value)
-    assert examined(Clip(0.0, 1.0))[1] == altered_library() == ()
+    assert examine_value(Clip(0.0, 1.0))[1] == altered_library() == ()
     assert before is not None
     assert before.unchanged()
     assert before._classes.same()  # and is seen in as few steps as before
@@ -437,16 +446,16 @@ def test_entries_in_another_order_alter_nothing() -> None:
 def test_a_copy_that_was_changed_is_used_no_more(change: Any) -> None:
     """Ledgers and tapes show the gate's copies."""
     mechanism = Laplace(scale=0.321)  # of no other test
-    copy = examined(mechanism)[0]
+    copy = examine_value(mechanism)[0]
     change(copy)
     for value in (mechanism, Laplace(scale=0.321)):
-        after, assumptions = examined(value)
+        after, assumptions = examine_value(value)
         assert after is not copy
         assert (type(after), after.scale, after.sensitivity, assumptions) == (Laplace, 0.321, UNIT, ())
         assert "release" not in vars(after)
     table = Table([0.0, 1.0, 0.321])
-    _written_into(examined(table)[0])
-    assert examined(table)[0].entries.tolist() == [0.0, 1.0, 0.321]
+    _written_into(examine_value(table)[0])
+    assert examine_value(table)[0].entries.tolist() == [0.0, 1.0, 0.321]
 
 
 @pytest.mark.parametrize(
@@ -462,19 +471,19 @@ def test_a_copy_that_was_changed_is_used_no_more(change: Any) -> None:
 def test_what_changes_in_a_part_of_a_chain_is_seen_in_what_was_examined_before(change: Any) -> None:
     table = Table([0.0, 1.0])
     chain = FirstAbove() >> table
-    before = examined(chain)[0]
-    assert examined(chain)[0] is before == chain
+    before = examine_value(chain)[0]
+    assert examine_value(chain)[0] is before == chain
     change(chain.parts[1])
-    after = examined(chain)[0]
+    after = examine_value(chain)[0]
     assert after != before
     assert np.array_equal(before.parts[1].entries, [0.0, 1.0])
 
 
 def test_a_function_put_into_a_part_of_a_chain_is_seen() -> None:
     chain = FirstAbove() >> Table([0.0, 1.0])
-    examined(chain)
+    examine_value(chain)
     chain.parts[1].__dict__["apply"] = lambda values: values * 9
-    assert [each.kind for each in examined(chain)[1]] == [AssumptionKind.PATCHED]
+    assert [each.kind for each in examine_value(chain)[1]] == [AssumptionKind.PATCHED]
 
 
 def test_names_of_our_modules_that_were_replaced_are_seen() -> None:
@@ -500,43 +509,43 @@ def test_loading_makes_nobodys_class_ours(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_an_instance_that_changed_its_class_is_judged_by_the_new_one() -> None:
     mechanism = Laplace(scale=0.123)  # of no other test: this very object is kept
-    assert examined(mechanism)[1] == ()
+    assert examine_value(mechanism)[1] == ()
     object.__setattr__(mechanism, "__class__", Noiseless)
-    assert examined(mechanism)[1] == assumptions_of(QUIET)
+    assert examine_value(mechanism)[1] == assumptions_of(QUIET)
 
 
 def test_asking_a_class_for_its_annotations_alters_nothing() -> None:
     for cls in (Laplace, Composed, OpenDPNoise, NumpyNoise):
         assert isinstance(cls.__annotations__, dict)
     assert altered_library() == ()
-    assert examined(OWN[0])[1] == ()
+    assert examine_value(OWN[0])[1] == ()
 
 
 def test_a_changed_field_is_what_is_charged_and_drawn() -> None:
     mechanism = Laplace(scale=1.0)
     assert mechanism.epsilon == 1.0  # now cached
-    before, _ = examined(mechanism)
+    before, _ = examine_value(mechanism)
     object.__setattr__(mechanism, "scale", 0.25)
     assert mechanism.epsilon == 1.0  # stale
-    after, assumptions = examined(mechanism)
+    after, assumptions = examine_value(mechanism)
     assert (before.scale, after.scale, after.epsilon, assumptions) == (1.0, 0.25, 4.0, ())
     object.__setattr__(mechanism, "scale", -1.0)
     with pytest.raises(ParameterError, match="scale"):
-        examined(mechanism)
+        examine_value(mechanism)
 
 
 def test_a_stale_cache_is_not_believed() -> None:
     mechanism = Repeated(Laplace(scale=1.0), 10)
     vars(mechanism)["_own_profile"] = Laplace(scale=1000.0).profile()
     assert mechanism.profile().epsilon(0.0) < 0.01
-    assert examined(mechanism)[0].profile().epsilon(0.0) == pytest.approx(10.0)
+    assert examine_value(mechanism)[0].profile().epsilon(0.0) == pytest.approx(10.0)
 
 
 def test_a_parameter_of_a_subclass_of_float_is_an_assumption_or_a_float() -> None:
     mechanism = Laplace(scale=Thin(1.0))
     assert type(mechanism.scale) is float
     object.__setattr__(mechanism, "scale", Thin(1.0))
-    copy, assumptions = examined(mechanism)
+    copy, assumptions = examine_value(mechanism)
     assert [each.kind for each in assumptions] == [AssumptionKind.FOREIGN_CLASS]
     assert type(copy.scale) is float
 
@@ -547,4 +556,4 @@ def test_a_copy_of_an_instance_alters_no_class():
     assert copy.copy(mechanism) == mechanism
     assert "__slotnames__" in vars(DiscreteLaplace)
     assert altered_library() == ()
-    assert examined(mechanism)[1] == ()
+    assert examine_value(mechanism)[1] == ()

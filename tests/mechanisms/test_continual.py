@@ -213,7 +213,7 @@ def test_best_branching_is_the_best() -> None:
 def test_buffered_column_norm_by_doubling(horizon: int) -> None:
     counter = BufferedCounter.for_rho(0.5, horizon=horizon)
     if horizon <= 10**4:
-        direct = math.sqrt(math.fsum(counter.right(horizon) ** 2))
+        direct = math.sqrt(math.fsum(counter.right_column(horizon) ** 2))
         assert direct <= counter.column_norm <= direct * (1 + 2e-9)
     else:  # beyond the table: still calibrated, only less than optimal
         assert counter.variance(horizon) < 1.3 * (math.log(horizon) / math.pi + 1.07) ** 2
@@ -286,7 +286,7 @@ def test_a_record_in_several_increments(
 class Oscillating(SquareRootCounter):
     """Right columns of both signs that grow: the theorem's positions are not the worst ones."""
 
-    def right(self, steps: int) -> FloatArray:
+    def right_column(self, steps: int) -> FloatArray:
         return np.resize([0.5, -1.0, 0.8, -0.1], steps)
 
 

@@ -348,6 +348,6 @@ def test_a_smaller_movement_costs_no_more_and_none_costs_nothing(mechanism: Mech
     full = mechanism.profile()
     x = epsilons(mechanism)
     # Whole numbers and categories move by whole steps, hence the smaller movement may be none at all.
-    assert np.all(mechanism.profile(mechanism.sensitivity.scaled(0.5)).delta(x) <= full.delta(x) + 1e-15)
+    assert np.all(mechanism.profile(mechanism.sensitivity.multiply_by(0.5)).delta(x) <= full.delta(x) + 1e-15)
     assert mechanism.profile(Sensitivity(0.0, 0.0, 0.0)).pure_epsilon == 0
     assert mechanism.profile(Sensitivity(math.inf, math.inf, math.inf)).delta(1e6) == 1.0

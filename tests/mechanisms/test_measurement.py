@@ -30,7 +30,7 @@ from mechanisms import (
 )
 from mechanisms.losses.composed_profile import composed_profile
 from mechanisms.measurement import _approximate_concentrated, _sensitivity_of
-from mechanisms.related_profile import stated
+from mechanisms.related_profile import restate
 
 UNIT = Sensitivity(1.0, 1.0, 1.0)
 
@@ -179,7 +179,7 @@ def test_a_query_on_data_sets_has_a_cost_and_releases_nothing_that_a_record_move
     counting = space >> dp.t.then_sum() >> dp.m.then_laplace(scale=2.0)
     query = from_opendp(counting, 1)
     assert query.profile().epsilon(0.0) == pytest.approx(0.5)
-    assert query.profile(Sensitivity(1e-9, 1e-9, 1e-9)) == stated(NoPrivacy(), Neighbouring.ADD_OR_REMOVE)
+    assert query.profile(Sensitivity(1e-9, 1e-9, 1e-9)) == restate(NoPrivacy(), Neighbouring.ADD_OR_REMOVE)
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,7 @@ from mechanisms.losses.composed_profile import composed_profile
 from mechanisms.losses.theorems import THEOREMS
 from mechanisms.neighbouring import MixedNeighbours, Neighbouring, common_neighbouring, conversion_hint
 from mechanisms.privacy_loss import LossSum, RelatedLoss, add_losses, related_loss
-from mechanisms.related_profile import RelatedProfile, bare, stated
+from mechanisms.related_profile import RelatedProfile, bare, restate
 
 A, R, Z = Neighbouring.ADD_OR_REMOVE, Neighbouring.REPLACE_ONE, Neighbouring.ZERO_OUT
 
@@ -189,7 +189,7 @@ def test_a_statement_is_made_once_and_only_where_the_movement_decides() -> None:
             RelatedProfile(composed_profile([(fixed, 1), (fixed, 1)]), R)
     with pytest.raises(ParameterError, match="must be a Neighbouring"):
         RelatedProfile(GaussianProfile(1.0), "add or remove one")  # type: ignore[arg-type]
-    assert stated(GaussianProfile(1.0), R) == GaussianProfile(1.0) == bare(joining(GaussianProfile(1.0)))
+    assert restate(GaussianProfile(1.0), R) == GaussianProfile(1.0) == bare(joining(GaussianProfile(1.0)))
 
 
 def test_mechanisms_say_their_relation() -> None:
@@ -209,12 +209,12 @@ def test_mechanisms_say_their_relation() -> None:
 
 
 def test_names() -> None:
-    assert [Neighbouring.named(name) for name in ("Replace One", "add-or_remove one", Z)] == [R, A, Z]
+    assert [Neighbouring.from_name(name) for name in ("Replace One", "add-or_remove one", Z)] == [R, A, Z]
     for name in ("", "replace", "bounded", None, 3, "substitute"):
         with pytest.raises(ParameterError, match="must be one of 'replace one'"):
-            Neighbouring.named(name)
+            Neighbouring.from_name(name)
     assert str(A) == "add or remove one"
     assert common_neighbouring([]) is R
     for one, other in itertools.permutations(Neighbouring, 2):
         assert "Neighbouring." in conversion_hint(one, other)
-    assert len({relation.words for relation in Neighbouring}) == 3
+    assert len({relation.description for relation in Neighbouring}) == 3

@@ -87,8 +87,8 @@ def test_counts_and_sizes_of_other_parts() -> None:
     thrice = one.repeated(3.0)
     assert (thrice.count, thrice.log_caps) == (6.0, 1.5)
     assert thrice.amplitudes[0] == pytest.approx(0.9)
-    assert Oscillations.together([one, thrice]).count == 8.0
-    assert one.scaled(0.25).log_caps == 0.75
+    assert Oscillations.concatenate([one, thrice]).count == 8.0
+    assert one.multiply_by(0.25).log_caps == 0.75
 
 
 def test_displaced_values_have_no_bound() -> None:

@@ -343,10 +343,10 @@ def test_some_losses_speak_for_a_thousand(added: bool) -> None:
     ]
     whole = add_losses(losses, [int(n) for n in rng.integers(1, 20, 1000)])
     assert isinstance(whole, SubsampledGaussianLossSum)
-    assert len(whole.roughly().losses) <= 16
+    assert len(whole.approximation().losses) <= 16
     for s in (0.5, 3.0, 12.0):
         at = np.array([s])
-        assert whole.roughly().log_mgf_real(at)[0] == pytest.approx(whole.log_mgf_real(at)[0], rel=0.5)
+        assert whole.approximation().log_mgf_real(at)[0] == pytest.approx(whole.log_mgf_real(at)[0], rel=0.5)
 
 
 def test_sums_count_equal_losses_once() -> None:
@@ -370,9 +370,9 @@ def test_pieces_of_a_sum_add_up_to_it(most: int) -> None:
         [related_loss(loss, Neighbouring.ADD_OR_REMOVE) for loss in (*sampled, *laplace)], (3,) * 19
     )
     pieces, t = total.pieces(most), np.array([0.0, 1.5, 3.0])
-    assert total.different == 19
-    assert sum(piece.different for piece, _ in pieces) == 19
-    assert all(piece.different <= most for piece, _ in pieces)
+    assert total.distinct_count == 19
+    assert sum(piece.distinct_count for piece, _ in pieces) == 19
+    assert all(piece.distinct_count <= most for piece, _ in pieces)
     values = sum(n * piece.log_mgf_line(2.0, t)[0] for piece, n in pieces)
     whole, error = total.log_mgf_line(2.0, t)
     assert np.all(np.abs(values - whole) <= 4.0 * error)

@@ -25,7 +25,7 @@ def records(rng, features, count):
 def test_no_two_records_or_mixtures_of_them_are_further_apart_than_it_says(seed, features, weight):
     domain, rng = RegressionMoments(features, weight), np.random.default_rng(seed)
     root = math.sqrt(2 + 2 * weight**2 + weight**4 / 2)
-    moments = domain.of(*records(rng, features, 24))
+    moments = domain.moments(*records(rng, features, 24))
     shares = rng.dirichlet(np.full(24, 0.2), 8)  # mixtures: the set is convex
     members = on_grid(domain, np.concatenate([moments, shares @ moments]))
     domain.check(members)
@@ -48,7 +48,7 @@ def test_the_largest_distance_is_attained(weight, root):
 def test_the_norm_of_the_triangle_is_that_of_the_matrix():
     domain, rng = RegressionMoments(5), np.random.default_rng(1)
     x, y = records(rng, 5, 7)
-    moments = domain.of(x, y)
+    moments = domain.moments(x, y)
     matrix, vector = domain.parts(moments)
     np.testing.assert_allclose(matrix, x[:, :, None] * x[:, None], atol=1e-15)
     np.testing.assert_allclose(vector, x * y[:, None], atol=1e-15)
@@ -65,15 +65,15 @@ def test_with_the_weight_of_a_root_of_two_noise_is_that_of_a_symmetric_matrix():
     square = whole[:, :, None] * whole[:, None]
     square[:, 3, 3] = 0.0
     np.testing.assert_allclose(
-        np.linalg.norm(domain.of(x, y), axis=1), np.linalg.norm(square, axis=(1, 2)), rtol=1e-14
+        np.linalg.norm(domain.moments(x, y), axis=1), np.linalg.norm(square, axis=(1, 2)), rtol=1e-14
     )
-    np.testing.assert_allclose(domain.parts(domain.of(x, y))[1], x * y[:, None], atol=1e-15)
+    np.testing.assert_allclose(domain.parts(domain.moments(x, y))[1], x * y[:, None], atol=1e-15)
 
 
 def test_what_lies_outside_is_shortened_before_it_is_squared():
     domain = RegressionMoments(2)
-    np.testing.assert_allclose(domain.of([3.0, 4.0], 7.0), domain.of([0.6, 0.8], 1.0), atol=1e-15)
-    np.testing.assert_array_equal(domain.of([0.0, 0.0], 1.0), np.zeros(5))
+    np.testing.assert_allclose(domain.moments([3.0, 4.0], 7.0), domain.moments([0.6, 0.8], 1.0), atol=1e-15)
+    np.testing.assert_array_equal(domain.moments([0.0, 0.0], 1.0), np.zeros(5))
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_a_weight_out_of_range_is_refused(weight):
 
 
 def test_there_is_no_nearest_moment():
-    with pytest.raises(TypeError, match="of"):
+    with pytest.raises(TypeError, match="moments"):
         RegressionMoments(2).clip(np.ones(5))
 
 
@@ -115,7 +115,7 @@ def test_there_is_no_nearest_moment():
 def test_features_of_any_length_become_moments(length):
     """What is beyond the ball keeps its direction, where its square is beyond all floats, too."""
     domain = RegressionMoments(2)
-    moments = domain.check(domain.of([length, -length], 1e308))
+    moments = domain.check(domain.moments([length, -length], 1e308))
     kept = min(length, math.sqrt(0.5))
     assert moments[-2:] == pytest.approx([kept, -kept], rel=1e-12)
 
@@ -133,4 +133,4 @@ def test_features_of_any_length_become_moments(length):
 )
 def test_what_has_no_moments_is_refused_by_name(features, outcome, name):
     with pytest.raises(DomainError, match=f"^{name}"):
-        RegressionMoments(2).of(features, outcome)
+        RegressionMoments(2).moments(features, outcome)

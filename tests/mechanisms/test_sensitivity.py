@@ -35,14 +35,14 @@ def test_sums_and_multiples_round_up(a: float, b: float, factor: float) -> None:
     exact_sum, exact_product = Fraction(a) + Fraction(b), Fraction(a) * Fraction(factor)
     assert Fraction((one + two).l1) >= exact_sum
     assert (one + two).l1 <= math.nextafter(a + b, math.inf)
-    assert Fraction(one.scaled(-factor).l2) >= exact_product
-    assert one.scaled(factor).linf <= math.nextafter(a * factor, math.inf)
+    assert Fraction(one.multiply_by(-factor).l2) >= exact_product
+    assert one.multiply_by(factor).linf <= math.nextafter(a * factor, math.inf)
 
 
 def test_infinite_movement() -> None:
     unbounded = Sensitivity(math.inf, math.inf, 1.0)
-    assert unbounded.scaled(0.0) == Sensitivity(0.0, 0.0, 0.0)
-    assert unbounded.scaled(2.0) == Sensitivity(math.inf, math.inf, 2.0)
+    assert unbounded.multiply_by(0.0) == Sensitivity(0.0, 0.0, 0.0)
+    assert unbounded.multiply_by(2.0) == Sensitivity(math.inf, math.inf, 2.0)
     assert (unbounded + Sensitivity(1, 1, 1)).l1 == math.inf
 
 
@@ -67,4 +67,4 @@ def test_refusals_name_the_norm(norms: tuple[float, float, float], named: str) -
     with pytest.raises(ParameterError, match=named):
         Sensitivity(*norms)
     with pytest.raises(ParameterError):
-        Sensitivity(1.0, 1.0, 1.0).scaled(math.nan)
+        Sensitivity(1.0, 1.0, 1.0).multiply_by(math.nan)

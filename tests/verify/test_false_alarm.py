@@ -53,7 +53,9 @@ def test_layers_that_may_both_refute_share_the_rate() -> None:
         (View.ACTIONS, 1e-3, 1.0),
         (View.MESSAGE, 0.0, 1.0),
     ):
-        claim = ClaimForm(model="local", view=view, unit="one report", source="a test").at(1.0, delta)
+        claim = ClaimForm(model="local", view=view, unit="one report", source="a test").with_parameters(
+            1.0, delta
+        )
         assert _with_shared_error(EFFORTS["quick"], claim).significance == share * FALSE_ALARM
 
 

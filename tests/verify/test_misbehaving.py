@@ -227,7 +227,7 @@ def test_a_generator_of_the_module_is_not_forked(monkeypatch):
     test = tester.black_box_test
 
     def watched(*arguments, executor, **options):
-        used.append(executor.at_once)
+        used.append(executor.parallel_tasks)
         return test(*arguments, executor=executor, **options)
 
     monkeypatch.setattr(tester, "black_box_test", watched)

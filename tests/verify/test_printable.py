@@ -49,7 +49,9 @@ def everywhere(text: str) -> Verification:
     return Verification(
         subject=text,
         kind=SubjectKind.FUNCTION,
-        claim=ClaimForm("local", View.MESSAGE, ONE_REPORT, text, differ=text, comment=text).at(1.0),
+        claim=ClaimForm("local", View.MESSAGE, ONE_REPORT, text, differ=text, comment=text).with_parameters(
+            1.0
+        ),
         decision=Decision("unproven", (quoting,)),
         upper=UpperBound(2.0, 0.0, text),
         lower=LowerBound(0.5, 0.0, 0.95, text, 100),

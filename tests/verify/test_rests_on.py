@@ -142,7 +142,7 @@ def test_a_library_that_was_patched_certifies_nothing(owner: Any, name: str, pat
 class HalfBox(Box):
     @property
     def sensitivity(self) -> Sensitivity:
-        return super().sensitivity.scaled(0.5)
+        return super().sensitivity.multiply_by(0.5)
 
 
 class ComposesTooQuiet(NoisyMeans):

@@ -21,7 +21,7 @@ _NAME = 40  # characters
 def render_side_by_side(
     names: Sequence[str], results: Sequence[Audit], read: Sequence[Releases], console: Console
 ) -> None:
-    """Print what several files cost, a column each, and which releases are in which."""
+    """Print the privacy costs of several files, a column each, and a table of the releases in each file."""
     asked, given = results[0].question.quantity, results[0].question.fixed_value
     other = "delta" if asked == "epsilon" else "epsilon"
     said: dict[str, Callable[[Audit], str]] = {

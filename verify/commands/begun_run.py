@@ -50,7 +50,7 @@ def begin_run(
     from accountant.compositions import composition_named
     from accountant.rules.rule import read_rules
     from algorithms.catalogue.named_run import RUN_LEARNERS, NamedLearner, begin_named_run
-    from algorithms.durable.run_place import place, shown
+    from algorithms.durable.run_place import absolute_location, location_name
     from algorithms.message_learner import MessageLearner
     from algorithms.problems import known_name
     from verify.subjects.own_problem import absolute_object_path, own_structure
@@ -88,9 +88,8 @@ def begin_run(
         raise SettingError(f"--purpose, --tenant: {refused.message}") from None
     begin_named_run(where, named, accountant).close()
     left = accountant.composition.remaining_spend(accountant.composition.zero_spend, most).words_left
-    click.echo(
-        f"{printable(shown(place(where)))}: {learner}; each record may lose {left} ({accountant.composition.name})"
-    )
+    place = printable(location_name(absolute_location(where)))
+    click.echo(f"{place}: {learner}; each record may lose {left} ({accountant.composition.name})")
     if epsilon > most.epsilon:
         click.echo(
             f"a round of {learner} may lose ε = {epsilon:g}, which is more than each record may lose: feedback that "
@@ -124,7 +123,7 @@ def _own_numbers(
 def run_loader(
     where: str, builder: str | None = None, code: str | None = None
 ) -> Callable[[], DurableRun[Any]]:
-    """Return what opens a run; a user's file is read once, as a run may be opened again."""
+    """Return a function that opens a run; a user's file is read once, as a run may be opened again."""
     if builder is None:
         from algorithms.catalogue.named_run import load_named_run
         from verify.subjects.own_problem import own_structure
@@ -145,7 +144,7 @@ def waiting_actions(where: str) -> list[OpenTicket]:
 
 
 def expire_actions(where: str, age: int) -> tuple[int, int]:
-    """Withdraw the actions whose feedback has not come for so many milliseconds; return how many, and are left.
+    """Withdraw the actions without feedback from `age` milliseconds on; return their number, and that of the others.
 
     Feedback that comes for one later is refused. Nothing that was charged is given back, and nothing is lost that was
     observed: a ticket charges nobody before its feedback.
@@ -163,9 +162,11 @@ def expire_actions(where: str, age: int) -> tuple[int, int]:
 @contextmanager
 def _opened(where: str) -> Iterator[DurableRun[Any]]:
     """Open a run whose learner hands out tickets."""
-    from algorithms.durable.run_place import place, shown
+    from algorithms.durable.run_place import absolute_location, location_name
 
     with run_loader(where)() as run:
         if not hasattr(run.learner, "waiting"):
-            raise SettingError(f"{shown(place(where))}: {type(run.learner).__name__} hands out no tickets")
+            raise SettingError(
+                f"{location_name(absolute_location(where))}: {type(run.learner).__name__} hands out no tickets"
+            )
         yield run

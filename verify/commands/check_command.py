@@ -28,7 +28,7 @@ _STYLES = {"valid": "bold green", "invalid": "bold red", "unproven": "bold yello
 
 
 def check_command(*, file: str, subject: str | None, anchor: Path | None, as_json: bool) -> int:
-    """Check a file again, show what comes out, and return the exit code."""
+    """Check a file again, show the result, and return the exit code."""
     kind, data = _kind(file)
     if kind != "ledger" and anchor is not None:
         raise SettingError(f"--anchor {anchor}: is a store's, and {file} holds a {kind}")

@@ -30,7 +30,7 @@ class CommandRun:
 
 @dataclass(frozen=True, kw_only=True)
 class Argument:
-    """What stands on the command line without a flag.
+    """A value on the command line without a flag.
 
     Attributes
     ----------

@@ -157,7 +157,7 @@ def show_command(
     outputs: tuple[Path, ...],
     as_json: bool,
 ) -> None:
-    """Show how records stand; without records, who has spent most, limits, reservations and waiting actions."""
+    """Show the budgets of records; without records, the top spenders, limits, reservations and waiting actions."""
     check_outputs(outputs, ".json")
     for path in outputs:
         from accountant.stores.export import export_store
@@ -340,7 +340,7 @@ def amend_command(
     allow_return: bool,
     **changes: Any,
 ) -> None:
-    """Make exactly one administrative change, and say what it came to."""
+    """Make exactly one administrative change, and print its result."""
     asked = [name for name in _CHANGES if changes[name] not in (None, False)]
     flags = ", ".join(f"--{name.replace('_', '-')}" for name in _CHANGES)
     if len(asked) != 1:

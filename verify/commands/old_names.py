@@ -89,7 +89,7 @@ OLD_NAMES: Mapping[str, str] = {
 
 
 def renamed(path: str, name: str) -> str:
-    """Return a sentence that says the new name of an old command or option; nothing if it was none.
+    """Return a sentence with the new name of an old command or option; an empty one for any other name.
 
     Parameters
     ----------

@@ -28,7 +28,7 @@ _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}  # seconds
 
 
 class NameType(ParameterType):
-    """A name of the catalogue, which the shell completes without importing it; who takes it checks it.
+    """A name of the catalogue, completed by the shell without importing it; the command that takes it checks it.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ class WorkersType(ParameterType):
 
 
 class BetsType(ParameterType):
-    """Whether to bet: False, True if the flag stands alone, or the file of winnings."""
+    """The bets: False for none, True for a flag without a value, or the file of winnings."""
 
     name = "[FILE]"
 
@@ -108,7 +108,7 @@ class BetsType(ParameterType):
 
 
 class SettingType(ParameterType):
-    """A parameter by name; whose it is checks the value."""
+    """A parameter by name; its owner, a learner or problem, checks the value."""
 
     name = "NAME=VALUE"
 
@@ -137,7 +137,7 @@ class DurationType(ParameterType):
 
 @dataclass(frozen=True, kw_only=True)
 class Option:
-    """An option, the same wherever it stands.
+    """An option, the same in every command that has it.
 
     Attributes
     ----------

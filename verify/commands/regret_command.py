@@ -76,7 +76,7 @@ def regret_command(
     outputs: tuple[Path, ...],
     as_json: bool,
 ) -> int:
-    """Test a learner's regret, show what is found, and return the exit code."""
+    """Test a learner's regret, show the result, and return the exit code."""
     blocks = None if cache is None else BlockStore(cache)
     options: dict[str, Any] = {
         "epsilon": epsilon,

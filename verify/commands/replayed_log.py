@@ -61,7 +61,7 @@ def replay_log(
     outputs: Sequence[Path],
     as_json: bool,
 ) -> None:
-    """Evaluate learners off policy, and show what they would have earned on logged traffic, per round."""
+    """Evaluate learners off policy, and show their estimated reward per round on logged traffic."""
     check_outputs(outputs, ".json")
     log = read_log(file)
     rounds = max(1, expected_rounds(log, runs)) if horizon is None else horizon

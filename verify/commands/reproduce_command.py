@@ -28,7 +28,7 @@ def reproduce_command(
     workers: int | str,
     as_json: bool,
 ) -> None:
-    """Reproduce figures and tables, and show what is seen; without names, list them."""
+    """Reproduce figures and tables, and show their data; without names, list them."""
     if not figures:
         show(as_json, _catalogue, _render_list)
         return

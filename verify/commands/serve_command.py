@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
 
 def serve_command(*, config: Path) -> None:
-    """Serve a ledger (reserve, commit, release, what is left) and learners (act, observe) until the process ends."""
+    """Serve a ledger (reserve, commit, release, budget left) and learners (act, observe) until the process ends."""
     try:
         from accountant.service.keys import KeyFile
         from accountant.service.server import ledger_at, serve
         from accountant.service.service_limits import ServiceLimits
-        from algorithms.durable.run_place import shown
+        from algorithms.durable.run_place import location_name
         from algorithms.service.run_part import run_at
     except ImportError as error:
         raise click.ClickException(f"serve needs more ({error}): pip install 'dpwitness[serve]'") from None
@@ -42,7 +42,7 @@ def serve_command(*, config: Path) -> None:
         partial(run_at, run.name, run_loader(run.where, run.build, run.accept_code)) for run in file.runs
     ]
     served = (*([file.store] if file.store is not None else ()), *(run.where for run in file.runs))
-    what = ", ".join(printable(shown(each) if "://" in each else each) for each in served)
+    what = ", ".join(printable(location_name(each) if "://" in each else each) for each in served)
     names = {"requests_per_second": "rate", "timeout": "seconds", "max_body": "body"}
     certificate, key = (file.tls.get(name) for name in ("certfile", "keyfile"))
     serve(
@@ -69,7 +69,7 @@ def keys_command(
     tenant: str | None,
     as_json: bool,
 ) -> None:
-    """Add a key and print it, revoke one, or list names, scopes, the runs that keys are for, and what they spend on."""
+    """Add a key and print it, revoke one, or list all keys: names, scopes, runs, and the purposes they spend on."""
     from accountant.rules.scope import Scope
     from accountant.service.keys import KeyFile, KeyScope
 

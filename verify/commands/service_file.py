@@ -45,7 +45,7 @@ class ServedRun:
 
 @dataclass(frozen=True, kw_only=True)
 class ServiceFile:
-    """What a service's file says.
+    """The settings in a service's file.
 
     Attributes
     ----------
@@ -79,7 +79,7 @@ class ServiceFile:
 
 
 def read_service_file(path: Path) -> ServiceFile:
-    """Return what a service's file says; paths in it are as seen from where the service is started.
+    """Return the settings in a service's file; its paths are relative to the folder the service is started from.
 
     Raises
     ------

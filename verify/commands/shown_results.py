@@ -34,7 +34,7 @@ Writer = Callable[[Path], None]
 
 @contextmanager
 def stored_runs(store: BlockStore | None) -> Iterator[None]:
-    """Say how to go on, if runs are interrupted whose blocks are stored."""
+    """Print the way to continue runs with stored blocks, if they are interrupted."""
     try:
         yield
     except KeyboardInterrupt:
@@ -89,7 +89,7 @@ def show(as_json: bool, data: Callable[[], Mapping[str, Any]], report: Callable[
 
 
 def result_console() -> Console:
-    """Return what shows results on standard output, as wide as the terminal.
+    """Return the console that shows results on standard output, as wide as the terminal.
 
     Where that does not know how wide it is (``COLUMNS=0``), or is too narrow for any word, it is as if it were usual.
     """
@@ -100,7 +100,7 @@ def result_console() -> Console:
 
 
 def document_writers(documents: Callable[[], Sequence[Document]]) -> dict[str, Writer]:
-    """Return what writes documents as a page or as text, by suffix."""
+    """Return the functions that write documents as a page or as text, by the file's suffix."""
     from verify.document.html_page import render_html
     from verify.document.markdown_text import markdown
 
@@ -119,7 +119,7 @@ def json_text(data: Mapping[str, Any]) -> bytes:
 
 
 def json_writer(data: Callable[[], Mapping[str, Any]]) -> dict[str, Writer]:
-    """Return what writes a result as JSON, by suffix."""
+    """Return the function that writes a result as JSON, by the file's suffix."""
 
     def write(path: Path) -> None:
         path.write_bytes(json_text(data()))
@@ -128,7 +128,7 @@ def json_writer(data: Callable[[], Mapping[str, Any]]) -> dict[str, Writer]:
 
 
 def written_by() -> str:
-    """Return what a report says of when and by what it was written."""
+    """Return a report's line on the time and the version of dpwitness that it was written at and by."""
     version = metadata.version("dpwitness")
     return f"Written {_date():%Y-%m-%d %H:%M:%S} UTC by dpwitness {version}."
 
@@ -163,7 +163,7 @@ def check_outputs(outputs: Sequence[Path], *suffixes: str) -> None:
 
 
 def write_outputs(outputs: Sequence[Path], writers: Mapping[str, Writer]) -> None:
-    """Write a result to files that were checked, each by what its suffix stands for."""
+    """Write a result to files that were checked, each in the format of its suffix."""
     for path in outputs:
         writers[path.suffix.lower()](path)
 
@@ -192,7 +192,7 @@ def check_writable(flag: str, path: Path) -> None:
 
 
 def check_matplotlib(what: str) -> None:
-    """Refuse what draws, named by `what`, if matplotlib is missing.
+    """Refuse to draw if matplotlib is missing; the message begins with the command or option that draws.
 
     Raises
     ------

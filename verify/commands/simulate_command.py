@@ -68,7 +68,7 @@ def simulate_command(
     outputs: tuple[Path, ...],
     as_json: bool,
 ) -> None:
-    """Simulate learners, or replay a log with them, and show what they lose or would have earned."""
+    """Simulate learners and show their regret, or replay a log with them and show their estimated reward."""
     others, epsilons, deltas = _privacy(settings, epsilon, delta)
     if log is not None:
         for flag, value in (("--problem", problem), ("--cache", cache)):
@@ -184,7 +184,7 @@ def own_parameters(learner: str) -> set[str]:
 
 
 def is_private(learner: str) -> bool:
-    """Whether a learner may claim privacy: all but registered ones that say they do not."""
+    """True if a learner may claim privacy: every one but those registered as baselines."""
     return learner not in every_learner or line_role(learner) != "baseline"
 
 

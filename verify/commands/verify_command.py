@@ -74,7 +74,7 @@ def _certify(result: Verification, named: object, options: Options, path: Path) 
 def asked_verification(
     *, subject: str | None, command: str | None, data: str | None, **given: Any
 ) -> tuple[str | Named | FunctionSubject, Options]:
-    """Return what is verified and the options, from the values of the command line."""
+    """Return the subject of the verification and the options, from the values of the command line."""
     named, adjacency = named_subject(subject, command, data)
     files = [given[name] for name in ("adversary", "problem") if given[name] is not None]
     isolated = not is_registered(named) or any(map(names_file, files))

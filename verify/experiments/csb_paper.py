@@ -79,7 +79,7 @@ def _lower_bound(name: str, instance: Instance) -> str:
     per_log = LOWER_BOUNDS[name].per_log
     if per_log is None:
         return "its constant is not stated"
-    values = instance_values(instance) | {Delta: instance.gaps.least}
+    values = instance_values(instance) | {Delta: instance.gaps.least_gap}
     return f"{float(per_log.subs(values)) * math.log(instance.horizon):,.0f}"
 
 

@@ -47,7 +47,7 @@ def run_all(lines: Sequence[FigureLine], store: Path, *, executor: Executor, pro
     )
     total = sum(map(_cost, wanted.values())) or 1.0
     before = sum(_cost(wanted[key]) for key in done) / total
-    if executor.at_once == 1:  # in this process, which hears of every hundredth
+    if executor.parallel_tasks == 1:  # in this process, which hears of every hundredth
         for key in missing:
             after = before + _cost(wanted[key]) / total
             done[key] = _run_one(wanted, key, subprogress(progress, before, after))

@@ -92,7 +92,9 @@ def _drifts(result: CountedEvent, seed: int, executor: Executor) -> bool:
     wanted = min(result.trials, max(_PLACEBO.batch, _PLACEBO.most_values // columns))
     batch = min(_PLACEBO.batch, math.ceil(wanted / _PLACEBO.fewest_parts))
     parts = [(number, min(batch, wanted - done)) for number, done in enumerate(range(0, wanted, batch))]
-    shares = [parts[worker :: executor.at_once] for worker in range(min(executor.at_once, len(parts)))]
+    shares = [
+        parts[worker :: executor.parallel_tasks] for worker in range(min(executor.parallel_tasks, len(parts)))
+    ]
     with executor.open(partial(_drawn, result, seed), most=len(shares)) as pool:
         shared = list(pool.results(shares))
     hits, hits_prime = (sum(share[half].hits for share in shared) for half in range(2))

@@ -434,7 +434,7 @@ def _said_of_neighbours(claim: Claim) -> list[Assumption]:
     if not claim.differ:
         return []
     words = f"data sets that differ as your claim says ({claim.differ!r}) differ by no more than"
-    return [Assumption(AssumptionKind.CLAIM, f"{words} {claim.neighbours.words}")]
+    return [Assumption(AssumptionKind.CLAIM, f"{words} {claim.neighbours.description}")]
 
 
 def add_accounting(evidence: Evidence, accounting: Accounting, claim: Claim) -> None:

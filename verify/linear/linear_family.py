@@ -267,7 +267,7 @@ class LinearFamily(LearnerFamily):
             return None
         with subjects_own():
             learner: Any = self.build(Simulation(0, 1))
-        if not is_of_library(type(learner)) or not hasattr(learner, "after"):
+        if not is_of_library(type(learner)) or not hasattr(learner, "continuation"):
             why = "how actions follow from releases is known of this library's own classes only"
             evidence.findings.append(Statement.VIEW_NOT_TESTED.finding(view=view, why=why))
             return None

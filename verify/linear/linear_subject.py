@@ -164,4 +164,4 @@ def simulate_linear(
             "regret": phased.curves[0][1].tolist(),
         },
     }
-    return phased.at(checkpoint_rounds(horizon, checkpoints)), further
+    return phased.trace(checkpoint_rounds(horizon, checkpoints)), further

@@ -76,12 +76,12 @@ class _OpenPhase:
     def slopes(self) -> FloatArray:
         """How much one more in each released sum adds to each action's estimated mean reward, shape (s, k)."""
         unit = np.eye(self.phase.support.size)
-        return self.learner.values(self.phase, *self.learner.read(self.phase, unit))
+        return self.learner.values(self.phase, *self.learner.convert_sums(self.phase, unit))
 
     @cached_property
     def widths(self) -> FloatArray:
         """Return the width of every action, shape (k,)."""
-        _, noise = self.learner.read(self.phase, np.zeros(self.phase.support.size))
+        _, noise = self.learner.convert_sums(self.phase, np.zeros(self.phase.support.size))
         return self.learner.widths(self.phase, noise)
 
     def kept(self, released: FloatArray) -> BoolArray:
@@ -222,7 +222,7 @@ class _TippingPair:
         """Return how often the action is played next if it has the largest estimate, or has not."""
         key = kept.tobytes()
         if key not in known:
-            known[key] = self.at.learner.after(kept)
+            known[key] = self.at.learner.continuation(kept)
         following = known[key]
         return np.nan if following is None else following.plays(self.action, self.action if leads else -1)
 
@@ -267,7 +267,7 @@ def decisive_pairs(
     history: tuple[_OpenPhase, ...] = ()
     for at in own_steps(_open_phases(build, seed)):
         found += _pairs_of(history, at, epsilon, delta, samples)
-        following = at.learner.after(np.ones(at.learner.active.size, dtype=bool))
+        following = at.learner.continuation(np.ones(at.learner.active.size, dtype=bool))
         if following is not None and following.exploration is None:
             found += _leading_pairs(history, at, epsilon, delta, samples)
         history = (*history, at)
@@ -366,7 +366,7 @@ def _threshold(at: _OpenPhase, direction: FloatArray, action: int) -> float | No
     for _ in range(50):
         middle = 0.5 * (low + high)
         low, high = (middle, high) if at.kept(middle * direction)[action] else (low, middle)
-    following = at.learner.after(at.kept(low * direction))
+    following = at.learner.continuation(at.kept(low * direction))
     leader = int(at.leaders(low * direction))
     if following is None or not following.plays(int(at.learner.active[action]), leader):
         return None  # nobody sees that it was eliminated

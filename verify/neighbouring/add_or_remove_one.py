@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from mechanisms import Domain, Neighbouring
-from mechanisms.parameters import whole
+from mechanisms.parameters import whole_number
 from verify.neighbouring.adjacency import Data, NotNeighbours, Pair, check_points, first_pairs
 from verify.neighbouring.path import Path
 from verify.neighbouring.point_patterns import extreme_points, rising_point
@@ -44,7 +44,7 @@ class AddOrRemoveOne:
 
     def __post_init__(self) -> None:
         AnyTwo(self.record)
-        object.__setattr__(self, "records", whole("records", self.records, least=1))
+        object.__setattr__(self, "records", whole_number("records", self.records, least=1))
 
     @property
     def description(self) -> str:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from mechanisms import Domain, Neighbouring
-from mechanisms.parameters import whole
+from mechanisms.parameters import whole_number
 from verify.neighbouring.adjacency import Data, NotNeighbours, Pair, check_points, first_pairs
 from verify.neighbouring.path import Path
 from verify.neighbouring.point_patterns import as_domain_data, ends_of
@@ -46,7 +46,7 @@ class ReplaceOne:
 
     def __post_init__(self) -> None:
         AnyTwo(self.record)
-        object.__setattr__(self, "records", whole("records", self.records, least=1))
+        object.__setattr__(self, "records", whole_number("records", self.records, least=1))
 
     @property
     def description(self) -> str:

@@ -63,12 +63,12 @@ class ClickRun(StructuredRun[ClickConfidence]):
         super().__init__(bound, instance, lanes, good_event_failure(theorem.failure, bound, instance))
         values = bound.values(instance)
         self.theorem, self.problem = theorem, problem
-        self.exponent = bound.number(x, self.level_instance)
+        self.exponent = bound.value_of(x, self.level_instance)
         self.radius = theorem.radius_on(values, bound.definitions)
         self.first = replace(theorem, radii=theorem.radii[:1]).radius_on(values, bound.definitions)
         self.scarcity = theorem.scarcity_on(values, bound.definitions)
         self.growth = theorem.growth_on(values, bound.definitions)
-        self.scale = bound.number(theorem.scale, instance)
+        self.scale = bound.value_of(theorem.scale, instance)
         size = problem.structure.size
         order = np.argsort(-problem.means, kind="stable")
         self.best, self.least = order[:size], float(problem.means[order[size - 1]])
@@ -169,7 +169,7 @@ class ClickRun(StructuredRun[ClickConfidence]):
         )
         levelled = due
         if self.epoch_ends:
-            self.exponent = self.bound.number(x, self.level_instance)
+            self.exponent = self.bound.value_of(x, self.level_instance)
             levelled = self.displays > 0
         self.refuse_arm(
             "bookkeeping",
@@ -273,8 +273,8 @@ class ClickRun(StructuredRun[ClickConfidence]):
         """Say whether the mixture exceeds its level at these indices and at a few attractions above them."""
         assert self.theorem.index_level is not None
         instance = self.level_instance
-        level = self.bound.number(self.theorem.index_level, instance)
-        s = mixture_grid(int(self.bound.number(T, instance)))
+        level = self.bound.value_of(self.theorem.index_level, instance)
+        s = mixture_grid(int(self.bound.value_of(T, instance)))
         clicked, above = self.symbols[:, due][:, mixed, np.newaxis]
         placed = self.placed[due][mixed]
         rejected = np.ones(index.shape, dtype=bool)

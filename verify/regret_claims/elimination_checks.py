@@ -69,7 +69,7 @@ class EliminationRun(StructuredRun[Confidence]):
         super().__init__(bound, instance, lanes, good_event_failure(theorem.failure, bound, instance))
         self.theorem, self.problem = theorem, problem
         self.radius = theorem.radius_on(bound.values(instance), bound.definitions)
-        self.scale = bound.number(theorem.scale, instance)
+        self.scale = bound.value_of(theorem.scale, instance)
         self.noise = AdditiveNoise(theorem.noise, self.scale)
         self.best = int(problem.means.argmax())
         shape = (lanes, problem.means.size)
@@ -238,7 +238,7 @@ class EliminationRun(StructuredRun[Confidence]):
         different, which = np.unique(stacked, axis=1, return_inverse=True)
         values = np.array(
             [
-                self.bound.number(expression, self.instance, **dict(zip(numbers, column, strict=True)))
+                self.bound.value_of(expression, self.instance, **dict(zip(numbers, column, strict=True)))
                 for column in different.T.tolist()
             ]
         )

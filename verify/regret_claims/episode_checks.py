@@ -53,7 +53,7 @@ class EpisodeRun(MeanRun):
 
     def _enter_round(self, shown: Confidence) -> None:
         """Check the indices where an episode starts, and that no others have moved."""
-        self.exponent = self.bound.number(self.theorem.exponent, self.instance, t=float(self.round))
+        self.exponent = self.bound.value_of(self.theorem.exponent, self.instance, t=float(self.round))
         self.level[self.begins] = self.exponent
         if self._index is not None:
             moved = ~self.begins[:, np.newaxis] & (shown.index != self._index)
@@ -90,7 +90,7 @@ class EpisodeRun(MeanRun):
         below = (shown.index < means - TOLERANCE) & (arms == self.best[0])
         self.note_failures(
             self.begins & (above | below).any(axis=1),
-            self.bound.number(self.theorem.failure, self.instance, t=float(self.round)),
+            self.bound.value_of(self.theorem.failure, self.instance, t=float(self.round)),
         )
         allowed = 2 * gather(radius, action)[:, 0]
         self.refuse(

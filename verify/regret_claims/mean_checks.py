@@ -78,11 +78,11 @@ class MeanRun(StructuredRun[Confidence]):
         self.theorem: ConfidenceTheorem = theorem
         self.problem: SemiBandit | Cascade = problem
         self._set_levels()
-        self.first = max(1, math.ceil(bound.number(theorem.first, instance)))
-        self.few = int(bound.number(theorem.few, instance))
+        self.first = max(1, math.ceil(bound.value_of(theorem.first, instance)))
+        self.few = int(bound.value_of(theorem.few, instance))
         self.radius = theorem.radius_on(values, bound.definitions)
-        self.scale = bound.number(theorem.scale, instance)
-        self.shift = bound.number(theorem.shift, instance, n=1.0)
+        self.scale = bound.value_of(theorem.scale, instance)
+        self.shift = bound.value_of(theorem.shift, instance, n=1.0)
         self.best = problem.structure.solve(problem.means[np.newaxis])[0]
         shape = (lanes, problem.structure.arms)
         self.least = float(problem.means[self.best].min())
@@ -119,9 +119,9 @@ class MeanRun(StructuredRun[Confidence]):
         """Set the exponents of the radii, and of the indices if they have others."""
         there = self.level_instance
         defined = any(symbol == x for symbol, _ in self.bound.definitions)
-        self.exponent = self.bound.number(x, there) if defined else 1.0
+        self.exponent = self.bound.value_of(x, there) if defined else 1.0
         level = self.theorem.index_level
-        self.index_exponent = None if level is None else self.bound.number(level, there)
+        self.index_exponent = None if level is None else self.bound.value_of(level, there)
 
     def state(self, learner: ExplainedLearner) -> Confidence:
         """Return the estimates, counts and indices."""
@@ -188,7 +188,7 @@ class MeanRun(StructuredRun[Confidence]):
         """Return whose outcomes a round takes in, once that is checked; of lists, all that may be examined."""
         if self.theorem.feeds != "least":
             return action
-        fed: IntArray = learner.fed  # type: ignore[attr-defined]
+        fed: IntArray = learner.fed_arms  # type: ignore[attr-defined]
         least = np.sort(np.where(action >= 0, gather(shown.count, action), np.inf), axis=1)[:, : self.few]
         played = (action[:, :, np.newaxis] == fed[:, np.newaxis]) & (action >= 0)[:, :, np.newaxis]
         wrong = played.any(axis=2).sum(axis=1) != self.few
@@ -208,14 +208,14 @@ class MeanRun(StructuredRun[Confidence]):
         """Set the round's exponent; check all indices, which it moves, and who is on the round's good event."""
         now = float(self.round)
         assert self.theorem.exponent is not None
-        self.exponent = self.bound.number(self.theorem.exponent, self.instance, t=now)
+        self.exponent = self.bound.value_of(self.theorem.exponent, self.instance, t=now)
         everywhere = np.ones(self.feeds.shape, dtype=bool)
         self._check_index(shown, shown, everywhere)
         off = np.abs(shown.estimate - self.problem.means)
         radius = self.radius(shown.count, shown.releases, self.exponent) * (1 + TOLERANCE)
         self.note_failures(
             np.any((shown.count > 0) & (off > radius), axis=1),
-            self.bound.number(self.theorem.failure, self.instance, t=now),
+            self.bound.value_of(self.theorem.failure, self.instance, t=now),
         )
 
     def _sampled(self, shown: Confidence) -> None:

@@ -119,9 +119,9 @@ class PhaseRun(ProofRun):
             raise ValueError("bound: its theorem says nothing of phases")
         if not isinstance(problem, LinearBandit) or problem.rewards != "signs":
             raise ValueError(f"problem={problem!r}: must be a linear bandit with rewards that are signs")
-        super().__init__(bound, instance, lanes, bound.number(theorem.failure, instance))
+        super().__init__(bound, instance, lanes, bound.value_of(theorem.failure, instance))
         self.theorem, self.problem = theorem, problem
-        self.exponent = bound.number(theorem.exponent, instance)
+        self.exponent = bound.value_of(theorem.exponent, instance)
         self.best = int(problem.gaps.argmin())
         self.noise = AdditiveNoise("Gaussian", 1.0)
         self.lane, self.attained = 0, 0.0
@@ -291,7 +291,7 @@ class PhaseRun(ProofRun):
         further = {"l": float(self.round if phase is None else phase.number), **more}
         if phase is not None:
             further |= {"U": float(phase.clients), "s": float(phase.support.size), "n": float(count)}
-        return self.bound.number(expression, self.instance, **further)
+        return self.bound.value_of(expression, self.instance, **further)
 
     def _say(self, name: str, wrong: bool, words: str) -> None:
         if wrong:

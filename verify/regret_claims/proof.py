@@ -77,12 +77,12 @@ def check_proof(
         The probability that a true learner violates anything, at most.
     """
     if bound.restarts and played.anytime:
-        played = played.told(played.horizon)  # what every epoch is a run of
+        played = played.with_horizon(played.horizon)  # what every epoch is a run of
     theorem = bound.confidence
     if (
         isinstance(theorem, ConfidenceTheorem)
         and hasattr(make, "confidence")
-        and (theorem.feeds != "least" or hasattr(make, "fed"))
+        and (theorem.feeds != "least" or hasattr(make, "fed_arms"))
     ):
         means = _ATTRACTIONS if make.family == "cascade" else _MEANS
         instance = plain_instance(make.family, bound, played, means, 1 if make.family == "bandit" else 2)
@@ -154,7 +154,7 @@ def _checked_widths(
 ) -> tuple[ProofCheck, ...]:
     shorter = min(1.0, float(played.settings.get("norm", 1.0)))
     instance = replace(played, problem=LinearContexts(shorter * _PARAMETER, _OFFERED), horizon=_ROUNDS)
-    first = bound.number(theorem.first, instance)
+    first = bound.value_of(theorem.first, instance)
     if first > _ROUNDS / 3:  # for three releases
         instance = replace(instance, horizon=min(_MOST_MOMENTS, math.ceil(3 * first)))
     build = builder_for(make, instance)

@@ -418,7 +418,7 @@ def play_checked(
 def good_event_failure(failure: sp.Expr, bound: RegretBound, instance: Instance) -> float:
     """Return with which probability the good event of any epoch fails, or of the first round."""
     there = instance.epochs() if instance.anytime and bound.levels else [instance]
-    return sum(bound.number(failure, each, t=1.0) for each in there)
+    return sum(bound.value_of(failure, each, t=1.0) for each in there)
 
 
 def scatter_masked(values: np.ndarray, where: BoolArray) -> Any:

@@ -123,7 +123,7 @@ def fit_scaling(
     """
     check_numbers(epsilon=epsilon, horizon=horizon, runs=runs, seed=seed)
     cells = [_cell(make.family, variable, value, epsilon) for value in _checked(variable, values)]
-    longest = _LONGEST[hasattr(make, "committed")]
+    longest = _LONGEST[hasattr(make, "committed_rounds")]
     if horizon is None:
         horizon = longest
         if bound is not None:

@@ -50,7 +50,7 @@ def simulated_regret(
     build, problem, horizon = builder_for(make, instance), instance.problem, instance.horizon
     if isinstance(problem, LinearBandit):
         phased = simulate_phases(build, problem, rounds=horizon, **simulation)
-        return phased.at(checkpoint_rounds(horizon, checkpoints))
+        return phased.trace(checkpoint_rounds(horizon, checkpoints))
     if isinstance(problem, LinearContexts):
         return simulate_contexts(build, problem, horizon=horizon, checkpoints=checkpoints, **simulation)
     return simulate(build, problem, horizon=horizon, checkpoints=checkpoints, **simulation)

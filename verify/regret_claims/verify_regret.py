@@ -160,7 +160,7 @@ def regret(
     if isinstance(trace, ContextualTrace) and isinstance(stated, RegretBound) and stated.of_runs:
         limits /= 2  # half for what radii allow, half for regret
         allowed = allowed_at_most(trace, ceiling, limits) * (1 + TOLERANCE)
-        bounds = np.array([stated.number(stated.constant, played, W=each) for each in allowed.tolist()])
+        bounds = np.array([stated.value_of(stated.constant, played, W=each) for each in allowed.tolist()])
         theorem = replace(theorem, bound=float(bounds[-1]), dominant=("W", float(allowed[-1])))
     else:
         bounds = np.array([_bound_at(told, played, t) for t in rounds.tolist()])
@@ -191,7 +191,7 @@ class _Theorem:
 
     def about(self, instance: Instance) -> RegretBound | StatedBound | None:
         """Return the bound about an instance, of a learner that has two."""
-        return self.bound.about(instance) if isinstance(self.bound, RegretBound) else self.bound
+        return self.bound.bound_for(instance) if isinstance(self.bound, RegretBound) else self.bound
 
     def value(self, instance: Instance) -> float:
         """Return the bound on an instance; infinite where nobody claims one."""
@@ -230,7 +230,7 @@ class _Theorem:
                     )
             term, value = bound.dominant(instance)
             stated["dominant"] = (str(term), value)
-            stated["statement"] = bound.words(anytime=instance.anytime)
+            stated["statement"] = bound.sentence(anytime=instance.anytime)
         of_runs = isinstance(bound, RegretBound) and bound.of_runs
         from_round = None if of_runs else smallest_horizon(self.value, instance, 1 << 40)
         return TheoremValue(
@@ -329,7 +329,7 @@ def _choose(
         )
     instance = Instance(played, 1.0 if epsilon is None else epsilon, horizon or 10_000, delta, checked)
     if horizon is None and theorem.bound is not None:
-        kind = "phases" if hasattr(subject.make, "committed") else "rounds"
+        kind = "phases" if hasattr(subject.make, "committed_rounds") else "rounds"
         if linear:
             kind = "printed linear" if printed and easiest else "linear"
         with suppress(GapsUnavailable):

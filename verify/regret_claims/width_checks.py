@@ -96,12 +96,12 @@ class _WidthRun(ProofRun):
             raise ValueError("bound: its theorem says nothing of widths")
         if not isinstance(problem, LinearContexts):
             raise ValueError(f"problem={problem!r}: must be a contextual linear bandit")
-        super().__init__(bound, instance, lanes, bound.number(theorem.failure, instance))
+        super().__init__(bound, instance, lanes, bound.value_of(theorem.failure, instance))
         self.theorem, self.problem = theorem, problem
         self.domain = RegressionMoments(problem.features, theorem.weight)
-        self.scale = bound.number(theorem.scale, instance)
+        self.scale = bound.value_of(theorem.scale, instance)
         self.noise = AdditiveNoise("Gaussian", 1.0)
-        self.spans = theorem.spans(instance.horizon, int(np.ceil(bound.number(theorem.first, instance))))
+        self.spans = theorem.spans(instance.horizon, int(np.ceil(bound.value_of(theorem.first, instance))))
         self._width = theorem.width_on(bound.values(instance))
         nothing = np.zeros((lanes, *self.domain.shape))
         self._told = [nothing]  # after each round: the sum of all moments
@@ -116,7 +116,7 @@ class _WidthRun(ProofRun):
         d, after = self.problem.features, self._last
         numbers = {"n": float(after), "j": float(self._noises[after])}
         shift, least, cap = (
-            self.bound.number(each, self.instance, **numbers)
+            self.bound.value_of(each, self.instance, **numbers)
             for each in (self.theorem.shift, self.theorem.least, self.theorem.volume)
         )
         matrix, vector = self.domain.parts(self._total[after])

@@ -59,7 +59,7 @@ def check_worst_data(
         run, contradiction, f"two arms: the one that is worse by {gap:g} is played {plays:,} times, and"
     )
     if checks and contradiction is None and bound.printed_plays is not None:
-        allowed = bound.number(bound.printed_plays, instance, Delta=gap)
+        allowed = bound.value_of(bound.printed_plays, instance, Delta=gap)
         said = exact(
             "on the same data the arm that is worse by {gap:g} is played {plays:,} times; the paper's lemma allows "
             "{allowed:,.0f}",

@@ -83,7 +83,7 @@ def _resolved_threshold(delta: Callable[[float], float], claimed: float, bound: 
 
 
 def ratio_event(seen: str, threshold: float) -> str:
-    """Return in words that what was seen has at least the privacy loss `threshold`."""
+    """Return the event, in symbols, that the output `seen` has at least the privacy loss `threshold`."""
     if math.isinf(threshold):
         return f"p({seen} | D′) = 0"
     return f"p({seen} | D) ≥ e^{at_least(threshold)} p({seen} | D′)"

@@ -63,7 +63,7 @@ def claim_section(subject: str, claim: Claim, arithmetic: str = "", problem: str
         epsilon=as_given(claim.epsilon),
         delta=as_given(claim.delta),
         model=claim.model,
-        unit=claim.unit.words,
+        unit=claim.unit.description,
         relation=claim.neighbour_words,
         view=claim.view,
     )

@@ -86,7 +86,7 @@ class Verification(FromJson):
 
     @property
     def epsilon_interval(self) -> tuple[float, float]:
-        """What ε at the claimed δ is at least, for the adversary of the claim, and at most, in every run.
+        """Bounds on ε at the claimed δ: from below, for the adversary of the claim; from above, in every run.
 
         0 and infinity where nothing is known.
         """

@@ -32,7 +32,7 @@ from mechanisms import (
 )
 from mechanisms.fixed_size import FixedSizeProfile
 from mechanisms.losses.composed_profile import composed_profile
-from mechanisms.related_profile import stated
+from mechanisms.related_profile import restate
 
 A, R, Z = Neighbouring.ADD_OR_REMOVE, Neighbouring.REPLACE_ONE, Neighbouring.ZERO_OUT
 RELATIONS = {
@@ -163,7 +163,7 @@ def test_relations_go_by_the_names_of_both_libraries():
 def test_trees_over_an_epoch_are_as_many_nodes_as_hold_a_record():
     """Seven steps make three levels: at most √3 / σ."""
     tree = dp_event.SingleEpochTreeAggregationDpEvent(2.0, [3, 7, 4])
-    assert counted(tree, Z) == ((stated(GaussianProfile(0.5), Z), 3),)
+    assert counted(tree, Z) == ((restate(GaussianProfile(0.5), Z), 3),)
     with pytest.raises(ReleaseFileError, match=r"event: SingleEpochTree.*for 'zero out' only"):
         from_dp_event(tree, A)
 
@@ -231,7 +231,7 @@ def test_what_is_refused_and_why(event, relation, words):
     "profile",
     [
         BoundedRangeProfile(1),
-        stated(PureProfile(1), A),
+        restate(PureProfile(1), A),
         DiscreteLaplaceProfile(3, 2.0),
         FixedSizeProfile(GaussianProfile(1.0), math.pi / 4),
         composed_profile([(RandomizedResponse(size=3, epsilon=1.0).profile(), 2)]),
@@ -251,7 +251,7 @@ def test_a_pure_bound_is_randomized_response():
 
 def test_relations_are_not_mixed():
     with pytest.raises(MixedNeighbours):
-        to_dp_event([(GaussianProfile(1.0), 1), (stated(GaussianProfile(1.0), A), 1)])
+        to_dp_event([(GaussianProfile(1.0), 1), (restate(GaussianProfile(1.0), A), 1)])
 
 
 def test_a_file_holds_an_event_and_the_reader_says_the_relation(file):

@@ -260,7 +260,7 @@ def test_means_and_weighted_sums_are_not_refused(users: int) -> None:
     total = gate.private([0.3], Interval(0, 1), 0) * 0.1
     for user in range(1, users):
         total = total + gate.private([0.3], Interval(0, 1), user) * 0.1
-    mechanism = Laplace.for_epsilon(1.0, sensitivity=Interval(0, 1).sensitivity.scaled(0.1))
+    mechanism = Laplace.for_epsilon(1.0, sensitivity=Interval(0, 1).sensitivity.multiply_by(0.1))
     gate.release(mechanism, total)
     assert gate.spent(0).epsilon == 1  # what the mechanism is calibrated for: the excess is within the share
 

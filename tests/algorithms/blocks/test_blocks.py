@@ -57,7 +57,7 @@ def same(one: Finished, other: Finished) -> bool:
 class StopsAfter:
     """An executor that is interrupted after so many results."""
 
-    at_once = 1
+    parallel_tasks = 1
 
     def __init__(self, stop_after: int) -> None:
         self._left = stop_after

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from algorithms import CascadeUCB1
-from algorithms.cascades.cascade_ucb1 import examined
+from algorithms.cascades.cascade_ucb1 import examined_positions
 from algorithms.problems import Cascade
 
 MEANS = [0.2, 0.7, 0.1, 0.5, 0.3, 0.5]
@@ -30,5 +30,7 @@ def test_it_plays_as_the_pseudocode(positions, recorded_run):
 def test_examined_positions_follow_from_the_click():
     clicks = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1.0]])
     expected = np.array([[1, 1, 1], [1, 0, 0], [1, 1, 0], [1, 1, 1.0]])
-    np.testing.assert_array_equal(examined(3)(clicks), expected)
-    np.testing.assert_array_equal(examined(3)(np.stack([clicks, clicks])), np.stack([expected, expected]))
+    np.testing.assert_array_equal(examined_positions(3)(clicks), expected)
+    np.testing.assert_array_equal(
+        examined_positions(3)(np.stack([clicks, clicks])), np.stack([expected, expected])
+    )

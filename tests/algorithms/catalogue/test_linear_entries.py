@@ -123,7 +123,7 @@ def test_runs_do_not_depend_on_workers_and_regret_is_exact_in_between() -> None:
     shared = simulate_phases(build, problem, runs=3, seed=4, workers=2)
     assert alone.regret.tolist() == shared.regret.tolist()
     assert alone.communication == shared.communication
-    every = alone.at(np.arange(1, 701))
+    every = alone.trace(np.arange(1, 701))
     assert every.regret[-1] == pytest.approx(alone.regret)
     steps = np.diff(every.regret, axis=0, prepend=0.0)
     assert (
@@ -132,7 +132,7 @@ def test_runs_do_not_depend_on_workers_and_regret_is_exact_in_between() -> None:
     assert every.reward[-1] == pytest.approx(700 * problem.means.max() - alone.regret)
     ends = alone.curves[0][0].astype(int)
     assert every.regret[ends - 1, 0] == pytest.approx(alone.curves[0][1])
-    sparse = alone.at(checkpoint_rounds(700, 5))
+    sparse = alone.trace(checkpoint_rounds(700, 5))
     assert sparse.regret.tolist() == every.regret[sparse.rounds - 1].tolist()
 
 

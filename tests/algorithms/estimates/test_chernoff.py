@@ -76,8 +76,8 @@ def test_it_is_the_limit_of_the_plain_search_and_never_below(law):
 
 
 def test_the_noise_tail_is_that_of_the_mechanism():
-    laplace = NoiseTail.of(Laplace(scale=2.0))
-    gaussian = NoiseTail.of(Gaussian(sigma=3.0, sensitivity=UNIT))
+    laplace = NoiseTail.from_mechanism(Laplace(scale=2.0))
+    gaussian = NoiseTail.from_mechanism(Gaussian(sigma=3.0, sensitivity=UNIT))
     rng = np.random.default_rng(0)
     s = np.array([0.1, 0.3])
     # E e^{sN} by 4e5 draws, within 6 s.e.: false alarm below 1e-8.
@@ -151,7 +151,7 @@ def test_the_exponent_is_the_supremum(law):
     u[:3] = [0.0, 1.0, 1.0]
     total = n * u * rng.uniform(-0.2, 1.05, size) - 5 * rng.random(size)
     width = 10 ** rng.uniform(-2, 1)
-    noise = NoiseTail.of(
+    noise = NoiseTail.from_mechanism(
         Laplace(scale=width, sensitivity=UNIT) if law == LAPLACE else Gaussian(sigma=width, sensitivity=UNIT)
     )
     found = chernoff_exponent(u, n, m, total, noise=noise)
@@ -186,7 +186,7 @@ def test_the_search_for_the_exponent_stays_where_its_slope_is_exactly_zero():
     n, m = np.floor(rng.uniform(1, 9, size)), np.ones(size)
     total = n * rng.uniform(-0.5, 0.9, size)
     found = chernoff_exponent(
-        np.ones(size), n, m, total, noise=NoiseTail.of(Laplace(scale=scale, sensitivity=UNIT))
+        np.ones(size), n, m, total, noise=NoiseTail.from_mechanism(Laplace(scale=scale, sensitivity=UNIT))
     )
     d = n - total
     s = (np.sqrt((m * scale) ** 2 + d**2) - m * scale) / (scale * d)

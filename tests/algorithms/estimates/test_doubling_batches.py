@@ -89,8 +89,8 @@ def test_a_batch_that_was_interrupted_before_its_release_is_released_with_the_ne
     with pytest.raises(KeyboardInterrupt):
         add("bob")
     monkeypatch.setattr(doubling_batches, "scatter_add", own)
-    assert batches.room(at).tolist() == [1]
+    assert batches.values_until_full(at).tolist() == [1]
     add("cid")
     assert batches.size[0, 1] == 3  # as many values as it holds
     assert [accountant.spent(record).epsilon for record in ("ann", "bob", "cid")] == [1, 1, 1]
-    assert batches.room(at).tolist() == [4]
+    assert batches.values_until_full(at).tolist() == [4]

@@ -165,4 +165,4 @@ def test_another_user_stands_beside_the_first_one_on_a_coupled_gate():
 
     assert len(list(play_users(Seen(), users, gate, others=[other]))) == 6
     assert [len(each) for each in seen] == [1, 1, 2, 1, 1, 1]
-    np.testing.assert_allclose(seen[2][1, 0], RegressionMoments(2).of([1.0, 0.0], 1.0))
+    np.testing.assert_allclose(seen[2][1, 0], RegressionMoments(2).moments([1.0, 0.0], 1.0))

@@ -111,7 +111,7 @@ def test_every_round_pays_at_most_the_claim_and_once(epsilon, delta, features, h
     def user(record):
         contexts = problem.draw_contexts(environment, 64)[:1]
         action = contexts[[0], learner.policy.choose(contexts)]
-        moments = learner.feedback_domain.of(
+        moments = learner.feedback_domain.moments(
             action, problem.draw_rewards(np.repeat(action, 64, 0), environment)[:1]
         )
         learner.observe(accountant.private(moments, learner.feedback_domain, record))
@@ -159,7 +159,7 @@ def test_reports_may_come_in_any_order():
     for order in (1, -1):
         learner = made(Simulation(7, 64), epsilon=50.0)
         rng = np.random.default_rng(8)
-        reports = learner.feedback_domain.of(rng.uniform(-0.5, 0.5, (learner.first, 64, 3)), 1.0)
+        reports = learner.feedback_domain.moments(rng.uniform(-0.5, 0.5, (learner.first, 64, 3)), 1.0)
         for record, report in enumerate(reports[::order]):
             learner.observe(learner.gate.private(report, learner.feedback_domain, record))
         assert learner.releases == 1
@@ -210,7 +210,7 @@ def test_contexts_that_are_none_are_refused(contexts):
 
 def test_other_feedback_and_other_trust_are_refused():
     learner = made(Simulation(0, 64))
-    moments = learner.feedback_domain.of(np.zeros((64, 3)), 1.0)
+    moments = learner.feedback_domain.moments(np.zeros((64, 3)), 1.0)
     with pytest.raises(ForeignValue):
         learner.observe(Simulation(1, 64).private(moments, learner.feedback_domain, 0))
     with pytest.raises(DomainError):
@@ -222,7 +222,7 @@ def test_other_feedback_and_other_trust_are_refused():
 def test_a_round_beyond_the_horizon_warns_once():
     learner = made(Simulation(0, 64), horizon=1)
     report = learner.gate.private(
-        learner.feedback_domain.of(np.zeros((64, 3)), 1.0), learner.feedback_domain, 0
+        learner.feedback_domain.moments(np.zeros((64, 3)), 1.0), learner.feedback_domain, 0
     )
     learner.observe(report)
     with pytest.warns(HorizonPassed):
@@ -250,7 +250,7 @@ def test_the_environment():
 def test_a_ticket_is_for_one_round_s_feedback_and_tells_nothing_of_it(tmp_path):
     def moments(run, user):
         domain = run.learner.feedback_domain
-        return run.accountant.private(domain.of([0.6, 0.0, 0.8], 1.0), domain, user)
+        return run.accountant.private(domain.moments([0.6, 0.0, 0.8], 1.0), domain, user)
 
     with DurableRun(made, Accountant(Budget(4.0, 1e-3))) as run:
         ann, bob, cid = (run.learner.issue() for _ in range(3))
@@ -294,7 +294,7 @@ def test_a_run_that_was_saved_and_loaded_is_the_run_that_never_stopped(stops, tm
             contexts = problem.draw_contexts(environment, 64)[:1]
             chosen = learner.policy.choose(contexts)
             shown.append(int(chosen[0]))
-            moments = learner.feedback_domain.of(contexts[0, chosen], [1.0])
+            moments = learner.feedback_domain.moments(contexts[0, chosen], [1.0])
             learner.observe(run.accountant.private(moments, learner.feedback_domain, user))
         assert run.learner.releases > 2
         return shown, run.learner.policy.estimate.tolist(), float(run.accountant.worst()[1].epsilon)
@@ -312,7 +312,9 @@ def test_without_a_horizon_only_the_widths_are_of_the_epoch(make, monkeypatch):
     first, widths = learner.first, []
     rng = np.random.default_rng(1)
     for t in range(1, 130):
-        moments = learner.feedback_domain.of(*(rng.uniform(-0.5, 0.5, shape) for shape in ((1, 2), (1,))))
+        moments = learner.feedback_domain.moments(
+            *(rng.uniform(-0.5, 0.5, shape) for shape in ((1, 2), (1,)))
+        )
         learner.observe(gate.private(moments, learner.feedback_domain, t))
         epoch = int(epoch_of(t))
         assert (learner.epoch, learner.horizon) == (epoch, epoch_horizon(epoch))
@@ -332,7 +334,7 @@ def test_an_epoch_that_was_interrupted_as_it_began_begins_with_the_next_round(mo
     monkeypatch.setattr("algorithms.epochs.FIRST_EPOCH", 4)
     gate = Simulation(1, 1)
     learner = LinUCB(2, gate, horizon=None)
-    moments = learner.feedback_domain.of([[0.3, 0.1]], [0.5])
+    moments = learner.feedback_domain.moments([[0.3, 0.1]], [0.5])
 
     def observe():
         learner.observe(gate.private(moments, learner.feedback_domain, learner.rounds.observed))

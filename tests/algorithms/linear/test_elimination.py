@@ -78,14 +78,14 @@ def test_the_last_phase_is_the_leaders(name):
 
 
 def test_what_follows_is_what_the_learner_plays():
-    """`after` for every outcome of 20 first phases, of which some commit, at horizons around the rule's edge."""
+    """`continuation` for every outcome of 20 first phases, of which some commit, at horizons around the rule's edge."""
     seen = set()
     for horizon in (60, 100, 150, 300):
         for seed in range(5):
             gate = Simulation(seed, 1)
             learner = DPPECentral(PROBLEM.actions, gate, epsilon=5.0, delta=0.1, horizon=horizon)
             phase = learner.act()
-            known = learner.after
+            known = learner.continuation
             for _ in range(phase.clients - 1):
                 learner.observe(gate.private(np.ones((1, 1)), phase.domain, 0))
             every = np.ones(30, dtype=bool)

@@ -9,7 +9,7 @@ from scipy.stats import binom
 from algorithms.off_policy.estimates import (
     bernstein_interval,
     inverse_propensity,
-    replayed,
+    replay_estimate,
     self_normalised,
 )
 
@@ -29,10 +29,10 @@ def test_estimates_are_their_formulas():
     one = self_normalised(np.array([0.0, 3.0, 0.0, 0.0]), REWARDS)  # it had a standard error of 0
     assert one.value == REWARDS[1]
     assert math.isnan(one.standard_error)
-    shown = replayed(REWARDS, 0.05)
+    shown = replay_estimate(REWARDS, 0.05)
     assert (shown.value, shown.effective_sample_size) == (0.625, 4.0)
     assert shown.interval == bernstein_interval(REWARDS, 1.0, 0.05)
-    assert math.isnan(replayed(REWARDS[:1], 0.05).standard_error)
+    assert math.isnan(replay_estimate(REWARDS[:1], 0.05).standard_error)
 
 
 def test_no_value_says_nothing():
@@ -67,7 +67,7 @@ def test_standard_errors_of_several_runs_are_from_how_they_differ():
     """Two runs that settled on two arms have means of 1 and 0: they had that of six independent events."""
     rewards, runs, weights = np.repeat([1.0, 0.0], 3), np.repeat([0, 4], 3), np.full(6, 2.0)
     for estimate in (
-        replayed(rewards, 0.05, runs),
+        replay_estimate(rewards, 0.05, runs),
         inverse_propensity(weights / 2.0, rewards, 1.0, 0.05, runs),
         self_normalised(weights, rewards, runs),
     ):
@@ -75,4 +75,4 @@ def test_standard_errors_of_several_runs_are_from_how_they_differ():
         assert estimate.standard_error == pytest.approx(np.std([1.0, 0.0], ddof=1) / math.sqrt(2))
     alone = np.array([1.0, 1.0, 0.0, 0.0, 0.0, 0.0])  # the other run agrees with no event
     assert self_normalised(alone, rewards, runs) == self_normalised(alone, rewards)
-    assert replayed(rewards, 0.05, np.zeros(6, dtype=int)) == replayed(rewards, 0.05)
+    assert replay_estimate(rewards, 0.05, np.zeros(6, dtype=int)) == replay_estimate(rewards, 0.05)

@@ -20,7 +20,7 @@ from algorithms.problems import (
     RankedLists,
     TopK,
 )
-from algorithms.problems.availability import among, available_arms, least_among
+from algorithms.problems.availability import available_arms, least_among, mask_weights
 
 K4 = GraphicMatroid(4, [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)])
 PARTS = PartitionMatroid([(0, 3), (1, 2, 4), (5,)], (1, 2, 1))
@@ -49,7 +49,7 @@ def test_the_best_super_arm_of_those_that_are_there_is_played(
             available_arms(structure, arms)
         return
     given_weights = np.array([weights[: structure.arms], weights[: structure.arms][::-1]])
-    chosen = structure.solve(among(given_weights, available_arms(structure, arms)))
+    chosen = structure.solve(mask_weights(given_weights, available_arms(structure, arms)))
     for row, weight in zip(chosen, given_weights, strict=True):
         assert set(row.tolist()) in possible
         best = max(sorted(weight[list(each)], reverse=True) for each in possible)
@@ -60,8 +60,8 @@ def test_the_best_super_arm_of_those_that_are_there_is_played(
 def test_among_all_arms_nothing_changes(weights: list[float], rows: int) -> None:
     every = available_arms(TopK(24, 3), range(24))
     index = np.tile(weights, (rows, 1))
-    assert (among(index, every) == index).all()
-    assert among(index, None) is index
+    assert (mask_weights(index, every) == index).all()
+    assert mask_weights(index, None) is index
     assert (least_among(index, every) == least_among(index, None)).all()
 
 

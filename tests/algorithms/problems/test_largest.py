@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from algorithms.problems.largest import largest, ranked, strike, strike_by_arms
+from algorithms.problems.largest import largest_elements, ranked_elements, strike, strike_by_arms
 
 # Few distinct values, so that ties abound.
 levels = st.sampled_from([-2.0, 0.0, 0.25, 1.0, np.inf])
@@ -24,21 +24,21 @@ def test_the_largest_of_each_row_ties_by_lowest_id(case):
     weights, size = case
     expected = [first_by_weight_then_id(row, size) for row in weights]
     before = weights.copy()
-    assert ranked(weights, size).tolist() == expected
+    assert ranked_elements(weights, size).tolist() == expected
     for struck in (strike, strike_by_arms):
         order, remaining = struck(weights, size)
         assert order.tolist() == expected
         struck_out = np.zeros(weights.shape, dtype=bool)
         np.put_along_axis(struck_out, order, True, axis=1)
         np.testing.assert_array_equal(remaining, np.where(struck_out, -np.inf, weights))
-    assert largest(weights, size).tolist() == [sorted(row) for row in expected]
+    assert largest_elements(weights, size).tolist() == [sorted(row) for row in expected]
     np.testing.assert_array_equal(weights, before)
 
 
 def test_many_lanes_take_the_same_answer_as_single_ones():
     weights = np.random.default_rng(1).integers(0, 4, (500, 20)).astype(float)
-    together = largest(weights, 4), ranked(weights, 4)
+    together = largest_elements(weights, 4), ranked_elements(weights, 4)
     for lane in range(0, 500, 7):
         one = weights[lane : lane + 1]
-        assert (largest(one, 4) == together[0][lane]).all()
-        assert (ranked(one, 4) == together[1][lane]).all()
+        assert (largest_elements(one, 4) == together[0][lane]).all()
+        assert (ranked_elements(one, 4) == together[1][lane]).all()

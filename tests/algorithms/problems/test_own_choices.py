@@ -35,7 +35,7 @@ class Fixed:
         self.feedback_domain = Box(0, 1, 2)
 
     @property
-    def committed(self) -> Any:
+    def committed_rounds(self) -> Any:
         return np.full(self.gate.lanes, self.rounds)
 
     def act(self) -> Any:

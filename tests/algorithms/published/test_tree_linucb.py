@@ -56,7 +56,9 @@ def test_the_formulas_on_the_same_nodes():
         assert policy.width[lane] == pytest.approx(beta, rel=1e-12)
     with pytest.raises(HorizonExceeded):
         learner.observe(
-            gate.private(learner.feedback_domain.of(np.zeros((64, d)), 0.0), learner.feedback_domain, "late")
+            gate.private(
+                learner.feedback_domain.moments(np.zeros((64, d)), 0.0), learner.feedback_domain, "late"
+            )
         )
 
 
@@ -65,7 +67,7 @@ def test_a_node_has_the_noise_of_a_symmetrized_matrix():
     gate = Kept(7, 3200)
     learner = TreeLinUCBGaussian(2, gate, epsilon=1.0, delta=0.01, horizon=2)
     domain = learner.feedback_domain
-    learner.observe(gate.private(domain.of(np.zeros((3200, 2)), 0.0), domain, 0))
+    learner.observe(gate.private(domain.moments(np.zeros((3200, 2)), 0.0), domain, 0))
     matrix, vector = domain.parts(gate.nodes[0])
     s = math.sqrt(16 * 2 * 2**2) * math.log(400.0)
     for entries, deviation in (
@@ -97,14 +99,14 @@ def test_what_a_round_pays_is_the_mu_of_the_docstring():
     learner = TreeLinUCBGaussian(2, accountant, epsilon=4.0, delta=1e-3, horizon=16)
     domain = learner.feedback_domain
     for user in range(16):
-        learner.observe(accountant.private(domain.of([0.6, 0.8], 1.0), domain, user))
+        learner.observe(accountant.private(domain.moments([0.6, 0.8], 1.0), domain, user))
     square, _ = accountant.ledger.spent(0).values
     assert float(square) == pytest.approx((4.0 / (4 * math.log(4000.0))) ** 2, rel=1e-3)
 
 
 def test_the_theorem_in_plain_numbers():
     n, d, S = 10**8, 4, 0.5
-    noise = PrintedNoise.of(d, epsilon=1.0, delta=1e-5, horizon=n)
+    noise = PrintedNoise.for_horizon(d, epsilon=1.0, delta=1e-5, horizon=n)
     rho = noise.least
     expected = math.sqrt(8 * n) * (
         2 * math.log(2 * n)

@@ -175,7 +175,7 @@ def test_how_many_arms_are_fed(epsilon, few):
     gate = Simulation(1, 64)
     learner = CUCBBatch(TopK(9, 4), gate, epsilon=epsilon, horizon=100)
     assert learner.act().shape == (64, 4)
-    assert learner.fed.shape == (64, few)
+    assert learner.fed_arms.shape == (64, few)
     assert learner.mechanism.scale == pytest.approx(few / epsilon, rel=1e-15)
 
 

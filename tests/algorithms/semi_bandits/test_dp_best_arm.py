@@ -21,7 +21,7 @@ from algorithms.semi_bandits.dp_best_arm import first_batch, phase_exponent
 from algorithms.theory.best_arm import arm_plays, expected_rounds, most_plays
 from mechanisms import Laplace, Sensitivity
 
-NOISE = NoiseTail.of(Laplace(scale=1.0, sensitivity=Sensitivity(1.0, 1.0, 1.0)))
+NOISE = NoiseTail.from_mechanism(Laplace(scale=1.0, sensitivity=Sensitivity(1.0, 1.0, 1.0)))
 
 
 def identify(means, seed, lanes=64, most=3000, **settings):
@@ -33,7 +33,7 @@ def identify(means, seed, lanes=64, most=3000, **settings):
         if learner.stopped.all():
             break
         action = learner.act()
-        held = np.where(learner.stopped, 0, learner.committed)
+        held = np.where(learner.stopped, 0, learner.committed_rounds)
         totals = rng.binomial(held[:, np.newaxis], means[action]).astype(float)
         learner.observe(gate.private(totals, learner.feedback_domain, step), held)
         plays[np.arange(lanes), action[:, 0]] += held

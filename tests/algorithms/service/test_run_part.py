@@ -839,7 +839,7 @@ def test_a_contextual_learner_is_told_contexts_and_learns_what_it_would_in_pytho
     for user, ticket, features, reward in reversed(waiting):  # late, and in any order
         assert earned(contextual, ticket, features.tolist(), [reward], user).json()["state"] == "observed"
         domain = twin.learner.feedback_domain
-        twin.learner.observe(twin.accountant.private(domain.of(features, reward), domain, user))
+        twin.learner.observe(twin.accountant.private(domain.moments(features, reward), domain, user))
         if user % 20 == 0:
             contextual.again()
     learner = contextual.desk._run.learner

@@ -49,7 +49,7 @@ def test_the_worst_data_on_the_good_event_attain_the_count():
     horizon, means = 4000, np.array([0.3, 0.6])
     instance = Instance(SemiBandit(TopK(2, 1), means), 1e7, horizon)
     bound = BOUNDS["cucb-ldp-laplace-one"]
-    exponent = bound.number(x, instance)
+    exponent = bound.value_of(x, instance)
     gate = Simulation(0, 1)
     learner = learners["cucb-ldp-laplace-one"].build(instance.problem, epsilon=1e7, horizon=horizon)(gate)
     sums, plays = np.zeros(2), np.zeros(2)

@@ -23,9 +23,9 @@ def test_only_runs_tell_the_bound():
         assert bound.of_runs == (name in CONTEXTUAL_BOUNDS)
     for bound in CONTEXTUAL_BOUNDS.values():
         assert bound.evaluate(PLAYED) == math.inf
-        assert bound.number(bound.constant, PLAYED, W=100.0) == pytest.approx(100.0 + 2 * 2 * 0.5)
-        assert bound.number(bound.confidence.failure, PLAYED) == 2 / 1000
-        assert "no function of T" in bound.words()
+        assert bound.value_of(bound.constant, PLAYED, W=100.0) == pytest.approx(100.0 + 2 * 2 * 0.5)
+        assert bound.value_of(bound.confidence.failure, PLAYED) == 2 / 1000
+        assert "no function of T" in bound.sentence()
     assert PLAYED.trivial_regret == pytest.approx(1000.0)
 
 
@@ -40,14 +40,14 @@ def test_widths_are_for_parameters_of_the_stated_norm_and_contexts():
 @pytest.mark.parametrize("horizon", [1, 2, 3, 64, 65, 1000, 2**29, 2**29 + 1])
 def test_the_trees_numbers_are_the_printed_ones(horizon):
     instance = replace(PLAYED, horizon=horizon)
-    noise = PrintedNoise.of(3, epsilon=2.0, delta=1e-4, horizon=horizon)
+    noise = PrintedNoise.for_horizon(3, epsilon=2.0, delta=1e-4, horizon=horizon)
     theorem = TREE.confidence
     for expression, value in (
         (theorem.scale, math.sqrt(2) * noise.deviation),
         (theorem.least, noise.least),
         (theorem.shift, noise.shift),
     ):
-        assert TREE.number(expression, instance) == pytest.approx(value, rel=1e-12)
+        assert TREE.value_of(expression, instance) == pytest.approx(value, rel=1e-12)
     found = theorem.width_on(TREE.values(instance))(7.0, 3.0, np.array([0.0, 1.7]))
     for width, filled in zip(found, (0.0, 1.7), strict=True):
         expected = math.sqrt(2 * math.log(2 * horizon) + filled) + 0.7 * math.sqrt(noise.most) + noise.vector
@@ -60,8 +60,8 @@ def test_the_batches_noise_and_schedule_are_the_learners(epsilon, horizon):
     instance, bound = replace(PLAYED, epsilon=epsilon, horizon=horizon), CONTEXTUAL_BOUNDS["dp-linucb"]
     learner = DPLinUCB(3, Simulation(0, 64), epsilon=epsilon, delta=1e-4, horizon=horizon, norm=0.7)
     theorem = bound.confidence
-    assert bound.number(theorem.scale, instance) == pytest.approx(learner.mechanism.sigma, rel=1e-12)
-    assert math.ceil(bound.number(theorem.first, instance)) == learner.first
+    assert bound.value_of(theorem.scale, instance) == pytest.approx(learner.mechanism.sigma, rel=1e-12)
+    assert math.ceil(bound.value_of(theorem.first, instance)) == learner.first
     ends = list(theorem.spans(horizon, learner.first))
     assert len(ends) <= learner.most_releases
     assert sum(theorem.spans(horizon, learner.first).values()) == (ends[-1] if ends else 0)
@@ -72,9 +72,9 @@ def test_the_batches_noise_and_schedule_are_the_learners(epsilon, horizon):
 def test_without_noise_the_first_batch_is_one_round():
     bound = CONTEXTUAL_BOUNDS["linucb"]
     learner = LinUCB(3, Simulation(0, 64), horizon=1000, norm=0.7)
-    assert bound.number(bound.confidence.first, PLAYED) == learner.first == 1
-    assert bound.number(bound.confidence.scale, PLAYED) == 0
-    assert bound.number(bound.confidence.least, PLAYED, n=5.0, j=3.0) == 1
+    assert bound.value_of(bound.confidence.first, PLAYED) == learner.first == 1
+    assert bound.value_of(bound.confidence.scale, PLAYED) == 0
+    assert bound.value_of(bound.confidence.least, PLAYED, n=5.0, j=3.0) == 1
 
 
 @pytest.mark.parametrize("horizon", [1, 2, 10, 10**6])

@@ -158,9 +158,9 @@ def test_without_a_horizon_the_bound_is_the_sum_over_the_epochs(name):
         return bound.evaluate(Instance(problem, 2.0, rounds, 0.1, anytime))
 
     for rounds in (33, 500, 1056):
-        own = bound.number(bound.begun, Instance(problem, 2.0, 1024, 0.1), t=rounds - 32)
+        own = bound.value_of(bound.begun, Instance(problem, 2.0, 1024, 0.1), t=rounds - 32)
         assert free(rounds) == pytest.approx(told(32) + min(own, told(1024)), rel=1e-12)
-    own = bound.number(bound.begun, Instance(problem, 2.0, 2**20, 0.1), t=10**5 - 1056)
+    own = bound.value_of(bound.begun, Instance(problem, 2.0, 2**20, 0.1), t=10**5 - 1056)
     assert free(10**5) == pytest.approx(told(32) + told(1024) + min(own, told(2**20)), rel=1e-12)
     values = [free(rounds) for rounds in (1, 32, 33, 200, 1056, 1057, 20_000, 10**6)]
     assert values == sorted(values)
@@ -178,7 +178,7 @@ def test_a_run_that_is_not_over_keeps_the_bound_on_its_phases(name):
     bound = BOUNDS[name]
     for path in simulate_phases(build, problem, runs=4, seed=1, rounds=5000).paths:
         for rounds, regret in path.T[1:]:
-            assert regret <= bound.number(bound.begun, instance, t=float(rounds))
+            assert regret <= bound.value_of(bound.begun, instance, t=float(rounds))
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), [(0.1, 1e-3), (0.05, 1e-2)])

@@ -58,4 +58,4 @@ def test_instances_can_be_run_by_name():
         settings = dict(word.split("=") for word in words[2:] if "=" in word)
         problem = build_problem(words[1], settings)
         gaps = problem_gaps(problem)
-        assert 0 < gaps.least <= 0.8
+        assert 0 < gaps.least_gap <= 0.8

@@ -194,7 +194,7 @@ def test_a_bound_is_about_what_its_learner_plays(name):
         instance = Instance(problem, 1.0, 10**4)
         assert instance.family == kind
         if kind not in PLAYS.get(make.family, (make.family,)):
-            theorem = BOUNDS[name].about(instance)
+            theorem = BOUNDS[name].bound_for(instance)
             assert not theorem.covers(instance)
             assert not theorem.claimed(instance)
             assert theorem.evaluate(instance) == math.inf
@@ -211,7 +211,7 @@ def test_a_theorem_needs_an_oracle_whose_failures_do_not_last():
     for name in names:
         theorem, instance = BOUNDS[name], Instance(failing, 50.0, 1000)
         assert theorem.covers(Instance(never, 1.0, 1000)) is (name != "cucb-batch")
-        assert theorem.about(Instance(greedy, 1.0, 1000)).covers(Instance(greedy, 1.0, 1000))
+        assert theorem.bound_for(Instance(greedy, 1.0, 1000)).covers(Instance(greedy, 1.0, 1000))
         assert theorem.claimed(instance) is (name in covered)
         assert ("never fails" in theorem.regime_on(instance)) is (name not in covered)
 
@@ -273,7 +273,7 @@ def test_few_arms_of_a_path():
     x = math.log(6 * batches * 1000)
     noise = few / 3.0 * (2 * math.sqrt(batches * x) + x)
     charged = 3 * steepness**2 * x / gap + 6 * steepness * noise + gap
-    theorem = BOUNDS["cucb-batch"].about(played)
+    theorem = BOUNDS["cucb-batch"].bound_for(played)
     assert theorem.evaluate(played) == pytest.approx(2 * gap + 3 * charged)
     untold = replace(played, settings={"anytime": "yes"})
     for instance, arms in ((played, 2), (untold, 3)):
@@ -281,16 +281,16 @@ def test_few_arms_of_a_path():
         assert isinstance(confidence, ConfidenceTheorem)
         told = None if instance.anytime else instance.horizon
         learner = CUCBBatch(instance.problem.structure, Simulation(0, 64), epsilon=3.0, horizon=told)
-        assert theorem.number(confidence.few, instance) == learner.few == arms
+        assert theorem.value_of(confidence.few, instance) == learner.few == arms
 
 
 def test_a_theorem_elsewhere_is_about_no_other_structure():
     bound = BOUNDS["cucb-batch"]
     for structure, own in ((TopK(4, 2), True), (UniformMatroid(4, 2), True), (DisjointPaths(2, 2), False)):
-        about = bound.about(Instance(SemiBandit(structure, [0.3, 0.45, 0.6, 0.9]), 1.0, 100))
+        about = bound.bound_for(Instance(SemiBandit(structure, [0.3, 0.45, 0.6, 0.9]), 1.0, 100))
         assert (about is bound) is own
     failing = Instance(SemiBandit(FailingTopK(4, 2, 0.5), [0.3, 0.45, 0.6, 0.9]), 1.0, 100)
-    assert bound.about(failing) is bound
+    assert bound.bound_for(failing) is bound
     assert not bound.covers(failing)
 
 

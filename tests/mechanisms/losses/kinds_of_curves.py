@@ -30,7 +30,7 @@ from mechanisms import (
     shuffled,
 )
 from mechanisms.losses.composed_profile import composed_profile
-from mechanisms.related_profile import stated
+from mechanisms.related_profile import restate
 
 Draw = random.Random
 A, R = Neighbouring.ADD_OR_REMOVE, Neighbouring.REPLACE_ONE
@@ -73,13 +73,13 @@ REPLACING: Mapping[str, Callable[[Draw], PrivacyProfile]] = {
         LaplaceProfile(1.0, some(draw, 0.5, 5.0)), some(draw, 0.005, 0.3), R, Sampling.FIXED_SIZE
     ),
     "Poisson, replaced": lambda draw: sampled(
-        stated(GaussianProfile(some(draw, 0.3, 2.0)), A), some(draw, 0.005, 0.3), R
+        restate(GaussianProfile(some(draw, 0.3, 2.0)), A), some(draw, 0.005, 0.3), R
     ),
     "shuffled": lambda draw: shuffled(
         RandomizedResponse(size=4, epsilon=some(draw, 0.5, 3.0)).profile(), draw.choice([100, 10_000])
     ),
     "group of two": lambda draw: convert(
-        stated(PLAIN[draw.choice(["Laplace", "zCDP", "response"])](draw), A), R
+        restate(PLAIN[draw.choice(["Laplace", "zCDP", "response"])](draw), A), R
     ),
     "group": lambda draw: for_group(PLAIN[draw.choice(["Laplace", "Gaussian", "response", "zCDP"])](draw), 3),
     "no privacy": lambda draw: NoPrivacy(),
@@ -87,7 +87,7 @@ REPLACING: Mapping[str, Callable[[Draw], PrivacyProfile]] = {
 
 JOINING: Mapping[str, Callable[[Draw], PrivacyProfile]] = {
     f"sampled {name}": lambda draw, name=name: sampled(
-        stated(PLAIN[name](draw), A), some(draw, 0.005, 0.3), A
+        restate(PLAIN[name](draw), A), some(draw, 0.005, 0.3), A
     )
     for name in ("Gaussian", "Laplace", "response", "pure", "zCDP", "skewed binomial")
 } | {
@@ -97,6 +97,6 @@ JOINING: Mapping[str, Callable[[Draw], PrivacyProfile]] = {
 
 KINDS: Mapping[Neighbouring, Mapping[str, Callable[[Draw], PrivacyProfile]]] = {
     R: {**PLAIN, **REPLACING},
-    A: {**{name: lambda draw, kind=kind: stated(kind(draw), A) for name, kind in PLAIN.items()}, **JOINING},
+    A: {**{name: lambda draw, kind=kind: restate(kind(draw), A) for name, kind in PLAIN.items()}, **JOINING},
 }
 """Every kind, for each relation."""

@@ -31,7 +31,7 @@ from mechanisms.losses.composed_loss import ComposedLoss, compose
 from mechanisms.losses.composed_profile import composed_profile
 from mechanisms.losses.enclosure import ContradictingBounds, Enclosure
 from mechanisms.losses.finite_mixture import FiniteMixture
-from mechanisms.related_profile import stated
+from mechanisms.related_profile import restate
 from mechanisms.sampling import Sampling, sampled
 from mechanisms.subsampled import SubsampledDirection, SubsampledProfile
 
@@ -530,7 +530,7 @@ def test_next_to_no_noise_on_a_sample_costs_what_taking_part_does(
     """Nodes were as many as 1/σ: 373 GiB, an `IndexError`, minutes; of a fixed size ε was at most 0."""
 
     def three(noise: float) -> ComposedLoss:
-        base = stated(gaussian(noise), sampling.movement(relation))
+        base = restate(gaussian(noise), sampling.movement(relation))
         return compose([(sampled(base, 1e-4, relation, sampling), 3)])
 
     leak = -math.expm1(3.0 * math.log1p(-1e-4))
@@ -550,7 +550,7 @@ def test_pure_losses_beyond_floats_do_not_blur_an_infinite_loss() -> None:
 
 def test_equal_shares_bound_what_no_engine_reaches() -> None:
     """Sampled Laplace noise of little scale has no grid: δ was at most 1."""
-    base = stated(laplace(1e-3), Neighbouring.ADD_OR_REMOVE)
+    base = restate(laplace(1e-3), Neighbouring.ADD_OR_REMOVE)
     found = compose([(sampled(base, 1e-4, Neighbouring.ADD_OR_REMOVE), 3)]).delta(1.0)
     assert 1e-4 * (1.0 - 1e-9) <= found.lower <= found.upper <= 3e-4
 
@@ -573,7 +573,7 @@ def test_the_largest_finite_loss_reaches_it() -> None:
     assert ApproximateProfile(1.0, 1e-5).epsilon(1e-5) == 1.0
     found = compose([(ApproximateProfile(1.0, 1e-5), 1)]).product_epsilon(1e-5)
     assert found.lower <= 1.0 == found.upper
-    joining = stated(ApproximateProfile(1.0, 1e-5), Neighbouring.ADD_OR_REMOVE)
+    joining = restate(ApproximateProfile(1.0, 1e-5), Neighbouring.ADD_OR_REMOVE)
     assert joining.epsilon(1e-5) == 1.0
     part = SubsampledProfile(joining, 0.5)
     assert part.epsilon(5e-6) == pytest.approx(math.log1p(0.5 * math.expm1(1.0)), rel=1e-12)
@@ -591,7 +591,7 @@ def test_infinite_masses_are_rounded_up(first: float) -> None:
         total = total.convolved(one)
         exact = exact + Fraction(first) - exact * Fraction(first)
         assert Fraction(total.infinite_mass) >= exact
-    side = SubsampledDirection(stated(one, Neighbouring.ADD_OR_REMOVE), 0.3, False)
+    side = SubsampledDirection(restate(one, Neighbouring.ADD_OR_REMOVE), 0.3, False)
     loss = side.loss()
     assert loss is not None
     assert Fraction(loss.infinite_mass) >= Fraction(0.3) * Fraction(first)
@@ -607,7 +607,7 @@ def test_discrete_noise_whose_square_is_no_float() -> None:
 
 def test_curves_beyond_the_largest_loss_do_not_overflow(recwarn: pytest.WarningsRecorder) -> None:
     """Calibration, which asks there, printed a warning of NumPy's."""
-    base = stated(laplace(1e-18), Neighbouring.ADD_OR_REMOVE)
+    base = restate(laplace(1e-18), Neighbouring.ADD_OR_REMOVE)
     profile = sampled(base, 1e-3, Neighbouring.REPLACE_ONE, coordinates=1)
     assert profile.delta(4e18) == 0.0
     assert not recwarn.list

@@ -35,7 +35,7 @@ from mechanisms import (
 from mechanisms.losses.composed_loss import compose
 from mechanisms.losses.composed_profile import composed_profile
 from mechanisms.neighbouring import Neighbouring
-from mechanisms.related_profile import stated
+from mechanisms.related_profile import restate
 from mechanisms.subsampled import SubsampledProfile
 
 XS = np.array([-3.0, -0.7, 0.0, 0.2, 0.9, 1.4, 2.5, 6.0])
@@ -368,7 +368,7 @@ def test_equal_losses_of_atoms_are_one() -> None:
 
 @pytest.mark.parametrize("count", [8, 37, 1000])
 def test_many_parts_cost_no_more_than_by_basic_composition(count: int) -> None:
-    one = SubsampledProfile(stated(GaussianProfile(0.1), Neighbouring.ADD_OR_REMOVE), 0.01)
+    one = SubsampledProfile(restate(GaussianProfile(0.1), Neighbouring.ADD_OR_REMOVE), 0.01)
     many = composed_profile([(one, count)])
     x = np.array([0.0, 1.0])
     assert (many.delta(x) >= one.delta(x)).all()

@@ -12,7 +12,7 @@ HIGH = Enclosure(1.0, 3.0, "c", "d")
 
 def test_what_both_allow_and_the_larger_of_two_keep_who_said_so():
     assert LOW.intersect(HIGH) == Enclosure(1.0, 2.0, "c", "b", REPLACED)
-    assert HIGH.largest(LOW) == Enclosure(1.0, 3.0, "c", "d", REPLACED)
+    assert HIGH.maximum(LOW) == Enclosure(1.0, 3.0, "c", "d", REPLACED)
     assert LOW.bound.above([HIGH]) == Enclosure(1.0, 2.0, "c", "b", REPLACED)
     assert LOW.bound.above([]) == LOW.bound == Bound(2.0, "b", REPLACED)
     assert HIGH.at_most([Bound(1.5, "e"), Bound(2.5, "f")]) == Enclosure(1.0, 1.5, "c", "e")
@@ -27,7 +27,7 @@ def test_an_interval_is_shown_with_its_relation():
     assert HIGH.stated_for(ADDED).neighbouring is ADDED
 
 
-@pytest.mark.parametrize("use", [LOW.intersect, LOW.largest, lambda other: LOW.at_most([other.bound])])
+@pytest.mark.parametrize("use", [LOW.intersect, LOW.maximum, lambda other: LOW.at_most([other.bound])])
 def test_intervals_of_two_relations_never_compare(use):
     with pytest.raises(MixedNeighbours, match="'replace one' and one for 'add or remove one'"):
         use(HIGH.stated_for(ADDED))

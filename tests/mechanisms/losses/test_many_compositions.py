@@ -15,7 +15,7 @@ from mechanisms import (
 )
 from mechanisms.losses.composed_loss import compose
 from mechanisms.losses.many_compositions import largest_deltas
-from mechanisms.related_profile import RelatedProfile, stated
+from mechanisms.related_profile import RelatedProfile, restate
 from mechanisms.subsampled import SubsampledProfile
 
 JOINING = Neighbouring.ADD_OR_REMOVE
@@ -26,11 +26,11 @@ def sampled(profile: PrivacyProfile, rate: float) -> PrivacyProfile:
 
 
 KINDS: list[PrivacyProfile] = [
-    stated(LaplaceProfile(1.0, 30.0), JOINING),
-    stated(GaussianProfile(0.08), JOINING),
+    restate(LaplaceProfile(1.0, 30.0), JOINING),
+    restate(GaussianProfile(0.08), JOINING),
     sampled(GaussianProfile(0.7), 0.02),
     sampled(LaplaceProfile(1.0, 2.0), 0.05),
-    stated(RandomizedResponse(size=3, epsilon=0.1).profile(), JOINING),
+    restate(RandomizedResponse(size=3, epsilon=0.1).profile(), JOINING),
 ]
 
 
@@ -55,7 +55,7 @@ def test_they_are_upper_bounds_and_tight_near_the_first(delta: float) -> None:
 
 
 def test_of_what_it_does_not_know_it_says_one() -> None:
-    failing = stated(ApproximateProfile(Fraction(1, 10), 1e-4), JOINING)
+    failing = restate(ApproximateProfile(Fraction(1, 10), 1e-4), JOINING)
     counts = np.array([[5.0, 0.0], [4.0, 1.0], [3.0, 0.0]])
     found = largest_deltas([KINDS[1], failing], counts, 0.5, 1e-6)
     assert found[1] == 1.0

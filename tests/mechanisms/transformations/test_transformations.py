@@ -103,13 +103,13 @@ def cases(draw: Any) -> tuple[Transformation, Domain, np.ndarray, np.ndarray]:
         else:
             step = of_numbers(draw, reached.shape[0] if reached.shape else 1)
         try:
-            reached = step.into(reached)
+            reached = step.output_domain(reached)
         except DomainError:
             assert isinstance(step, Choose | FirstAbove)  # made for vectors only
             continue
         chain = step if chain is None else chain >> step
     if chain is None:
-        chain, reached = Affine(1.0), Affine(1.0).into(domain)
+        chain, reached = Affine(1.0), Affine(1.0).output_domain(domain)
     return chain, domain, value_in(draw, domain), value_in(draw, domain)
 
 
@@ -124,7 +124,7 @@ def distance(x: np.ndarray, y: np.ndarray, domain: Any) -> Fraction:
 @given(cases())
 def test_results_lie_in_the_domain_out_and_come_no_further_apart_than_the_stability_says(case: Any) -> None:
     transformation, domain, *pair = case
-    into = transformation.into(domain)
+    into = transformation.output_domain(domain)
     x, y = (np.reshape(value, (1, -1)) for value in pair)
     images = [transformation.apply(value) for value in (x, y)]
     for image in images:
@@ -215,27 +215,27 @@ def test_what_is_no_category_is_refused(category: float) -> None:
     ],
 )
 def test_domain_out(transformation: Transformation, domain: Domain, into: Domain) -> None:
-    assert transformation.into(domain) == into
+    assert transformation.output_domain(domain) == into
 
 
 def test_a_linear_map_knows_how_far_its_vectors_reach() -> None:
     matrix = [[3.0, 4.0], [-1.0, 0.0]]
     reaches = {Box(0, 1, 2): (-1, 7), OneHot(2): (-1, 4), Ball(1.0, 2): (-5, 5), Ball(1.0, 2, 1): (-4, 4)}
     for domain, reach in reaches.items():
-        into: Any = LinearMap(matrix).into(domain)
+        into: Any = LinearMap(matrix).output_domain(domain)
         assert into.lower == pytest.approx(reach[0], rel=1e-14)
         assert into.upper == pytest.approx(reach[1], rel=1e-14)
         assert into.lower <= reach[0]
         assert into.upper >= reach[1]
     assert LinearMap(matrix).stability == 4.0
-    assert math.isinf(float(LinearMap(matrix).into(Box(-math.inf, math.inf, 2)).widths[0]))
+    assert math.isinf(float(LinearMap(matrix).output_domain(Box(-math.inf, math.inf, 2)).widths[0]))
 
 
 def test_a_linear_map_that_rounds_nothing_widens_nothing() -> None:
-    assert LinearMap(np.eye(3)).into(Box(0, 1, 3)) == Box(0, 1, 3)
-    assert LinearMap([[0.1, 0.0], [0.0, -3.0]]).into(Box(0, 0.7, 2)) == Box(-3 * 0.7, 0.1 * 0.7, 2)
-    assert LinearMap(np.eye(3)).into(Ball(2.0, 3, math.inf)) == Box(-2, 2, 3)
-    assert LinearMap([[1e308, 1e308]]).into(Box(0, 1e308, 2)) == Box(-math.inf, math.inf, 1)
+    assert LinearMap(np.eye(3)).output_domain(Box(0, 1, 3)) == Box(0, 1, 3)
+    assert LinearMap([[0.1, 0.0], [0.0, -3.0]]).output_domain(Box(0, 0.7, 2)) == Box(-3 * 0.7, 0.1 * 0.7, 2)
+    assert LinearMap(np.eye(3)).output_domain(Ball(2.0, 3, math.inf)) == Box(-2, 2, 3)
+    assert LinearMap([[1e308, 1e308]]).output_domain(Box(0, 1e308, 2)) == Box(-math.inf, math.inf, 1)
 
 
 @given(
@@ -247,7 +247,7 @@ def test_no_result_lies_outside_by_rounding(rows: list[list[float]], data: st.Da
     ends = st.sampled_from([low, high]) | st.floats(low, high)
     values = np.array(data.draw(st.lists(st.lists(ends, min_size=4, max_size=4), min_size=1, max_size=5)))
     linear = LinearMap(rows)
-    into: Any = linear.into(Box(low, high, 4))
+    into: Any = linear.output_domain(Box(low, high, 4))
     assert (into.lower <= linear(values)).all()
     assert (linear(values) <= into.upper).all()
 
@@ -272,7 +272,7 @@ def test_no_result_lies_outside_by_rounding(rows: list[list[float]], data: st.Da
 )
 def test_domains_that_it_is_not_made_for_are_refused(transformation: Transformation, domain: Domain) -> None:
     with pytest.raises(DomainError):
-        transformation.into(domain)
+        transformation.output_domain(domain)
 
 
 class Sees(np.ndarray):

@@ -88,7 +88,7 @@ class Contextual(Local):
 
 def search(make: type, claim: float = 1.0, **more: Any) -> Any:
     bandit = PlainBandit(make, arms=2, rounds=24, message="send", **more)
-    return distinguishing_messages(bandit, bandit.form.at(claim), EFFORTS["quick"], SEED)
+    return distinguishing_messages(bandit, bandit.form.with_parameters(claim), EFFORTS["quick"], SEED)
 
 
 def test_bounds_are_those_of_the_best_half_line_or_value() -> None:

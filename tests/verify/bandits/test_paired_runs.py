@@ -32,7 +32,7 @@ BANDIT = PlainBandit(NoisyGreedy, arms=2, rounds=8)
 
 
 def player_of(bandit=BANDIT):
-    return PairedPlayer(bandit, bandit.form.at(1.0), EFFORTS["quick"], np.random.SeedSequence(3))
+    return PairedPlayer(bandit, bandit.form.with_parameters(1.0), EFFORTS["quick"], np.random.SeedSequence(3))
 
 
 def tables(record=1):

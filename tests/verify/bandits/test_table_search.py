@@ -44,7 +44,9 @@ class AlwaysZero:
 
 def searched(make):
     bandit = PlainBandit(make, arms=2, rounds=6)
-    return telling_tables(bandit, bandit.form.at(1.0), EFFORTS["quick"], np.random.SeedSequence(1))
+    return telling_tables(
+        bandit, bandit.form.with_parameters(1.0), EFFORTS["quick"], np.random.SeedSequence(1)
+    )
 
 
 @pytest.mark.slow
@@ -74,7 +76,9 @@ class ReusedRewards(DPUCB):
 @pytest.mark.parametrize("seed", range(3))
 def test_what_only_whole_sequences_show_is_found_on_a_plain_table_with_every_seed(seed):
     bandit = PlainBandit(ReusedRewards, arms=2, rounds=32)
-    plain = plainest_pair(bandit, bandit.form.at(1.0), EFFORTS["default"], np.random.SeedSequence(seed))
+    plain = plainest_pair(
+        bandit, bandit.form.with_parameters(1.0), EFFORTS["default"], np.random.SeedSequence(seed)
+    )
     assert plain.predicted > 1.3
     assert any(feature.column.name.startswith("path[") for feature in plain.features)
 
@@ -82,7 +86,10 @@ def test_what_only_whole_sequences_show_is_found_on_a_plain_table_with_every_see
 @pytest.mark.slow
 def test_there_is_no_plain_pair_where_no_action_varies():
     bandit = PlainBandit(AlwaysZero, arms=2, rounds=1)
-    assert plainest_pair(bandit, bandit.form.at(1.0), EFFORTS["quick"], np.random.SeedSequence(0)) is None
+    assert (
+        plainest_pair(bandit, bandit.form.with_parameters(1.0), EFFORTS["quick"], np.random.SeedSequence(0))
+        is None
+    )
 
 
 @pytest.mark.slow
@@ -95,7 +102,7 @@ def test_there_are_no_tables_for_a_bandit_that_never_varies():
     [(3.1, 1.0, True), (3.0, 1.0, False), (2.3, 0.2, True), (2.1, 0.2, False)],
 )
 def test_much_is_three_times_the_claim_and_two_more(predicted, epsilon, gross):
-    claim = PlainBandit(AlwaysZero, arms=2, rounds=2).form.at(epsilon)
+    claim = PlainBandit(AlwaysZero, arms=2, rounds=2).form.with_parameters(epsilon)
     assert is_far_beyond(predicted, claim) is gross
 
 

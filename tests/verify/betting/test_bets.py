@@ -14,7 +14,7 @@ from verify.verdict.evidence import Evidence
 from verify.zoo.bandits import EpisodicUCB
 
 CONDUCT = Conduct(EFFORTS["quick"], 1, "again")
-CLAIM = EpisodicUCB.claim.at(1.0, 0.0)
+CLAIM = EpisodicUCB.claim.with_parameters(1.0, 0.0)
 
 
 def draw(other, n, seed):

@@ -16,7 +16,7 @@ from mechanisms import Interval
 from verify import verify
 from verify.betting.wealth_file import WealthError, open_account
 
-CLAIM = ClaimForm("central", View.OUTPUT, "one report", "a test", differ="any two").at(1.0)
+CLAIM = ClaimForm("central", View.OUTPUT, "one report", "a test", differ="any two").with_parameters(1.0)
 
 
 def laplace(data, rng, lanes):

@@ -45,7 +45,7 @@ name = "<script>alert(1)</script>"
 VERIFIED = Verification(
     "noise",
     SubjectKind.MECHANISM,
-    ClaimForm("central", View.OUTPUT, "one report", "its parameters").at(1.0),
+    ClaimForm("central", View.OUTPUT, "one report", "its parameters").with_parameters(1.0),
     Decision("certified", (exact("proved"),)),
     UpperBound(1.0, 0.0, "its profile"),
     None,

@@ -158,7 +158,7 @@ def _remembering() -> type[Any]:
         "__init__": init,
         "__module__": "__main__",
         "stability": 1.0,
-        "into": lambda self, domain: domain,
+        "output_domain": lambda self, domain: domain,
         "apply": lambda self, values: self.damping(values),
     }
     return type("Remembering", (Transformation,), members)

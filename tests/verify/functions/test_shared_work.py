@@ -20,7 +20,7 @@ from verify.sampling.worlds import NeighbouringWorlds
 class TwoWorkers:
     """Does all tasks here, and counts how many calls the busier of two workers would make in each stage."""
 
-    at_once = 2
+    parallel_tasks = 2
 
     def __init__(self, calls):
         self.calls, self.shared, self.longest = calls, 0, 0

@@ -20,7 +20,9 @@ from verify.zoo.bandits import EpisodicUCB
 
 PROBLEM = SemiBandit(TopK(2, 1), np.array([0.5, 0.5]))
 BUILD = learner_builder(EpisodicUCB, PROBLEM, epsilon=1.0, horizon=64)
-CASE = LearnerCase(BUILD, PROBLEM, replace(EpisodicUCB.claim.at(1.0, 0.0), view=View.ACTIONS.value), "none")
+CASE = LearnerCase(
+    BUILD, PROBLEM, replace(EpisodicUCB.claim.with_parameters(1.0, 0.0), view=View.ACTIONS.value), "none"
+)
 QUICK = EFFORTS["quick"]  # 100,000 draws, 1,000,000 lane-rounds, scans of 32 rounds
 SIZES = _Sizes(fewest_of_pair=1_000, single_lane_samples=3_000)
 MANY = replace(SIZES, fewest_of_pair=30_000)

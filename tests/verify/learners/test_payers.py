@@ -28,7 +28,7 @@ def covers(large: Cost, small: Cost) -> bool:
 def test_the_covering_cost_is_within_a_claim_exactly_if_every_cost_is(found: list[Cost]) -> None:
     claim = ClaimForm("central", View.ACTIONS, "one report", "a test")
     for epsilon, delta in ((0.9, 0.0), (1.0, 0.1), (3.0, 0.2)):
-        stated = claim.at(epsilon, delta)
+        stated = claim.with_parameters(epsilon, delta)
         assert within(covering(found), stated) == all(within(cost, stated) for cost in found)
 
 

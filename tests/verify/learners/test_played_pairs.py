@@ -23,7 +23,12 @@ def plays(*, raising: bool) -> PlayedPairs:
     pairs = PlayedNeighbours([("D", "D′")], [1], play)
     conduct = Conduct(EFFORTS["quick"], 0, "")
     return PlayedPairs(
-        lambda gate: None, pairs, form.at(1.0, 0.0), conduct, draws_from_gate=True, sees_draws=True
+        lambda gate: None,
+        pairs,
+        form.with_parameters(1.0, 0.0),
+        conduct,
+        draws_from_gate=True,
+        sees_draws=True,
     )
 
 

@@ -51,7 +51,7 @@ def test_the_bound_of_a_private_learner_is_close_to_its_epsilon_and_below():
         """A sequence remembers what it has spawned: every call needs its own."""
         return np.random.SeedSequence(5, spawn_key=(number,))
 
-    case = LearnerCase(BUILD, PROBLEM, EpisodicUCB.claim.at(1.0, 0.0), "none")
+    case = LearnerCase(BUILD, PROBLEM, EpisodicUCB.claim.with_parameters(1.0, 0.0), "none")
     settings = {"error": 0.01}
     chosen = choose_event(case, pair, draws=64 * 512, final_draws=64 * 2048, seed=seed(0), **settings)
     bound = bound_ratio(case, pair, chosen, draws=64 * 2048, strict_error=1e-5, seed=seed(1), **settings)

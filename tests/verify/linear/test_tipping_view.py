@@ -43,7 +43,7 @@ def test_where_the_leader_is_played_next_one_client_decides_who_leads() -> None:
     """No action is eliminated within 100 rounds; the counts of draws show most of what was predicted."""
     _, found = pairs(linear_problems["linear"].build(), "dp-pe-central", 100)
     pair, n = found[0], 20_000
-    assert pair.at.learner.after(np.ones(pair.at.learner.active.size, dtype=bool)).exploration is None
+    assert pair.at.learner.continuation(np.ones(pair.at.learner.active.size, dtype=bool)).exploration is None
     assert np.abs(pair.reports).max() <= 1
     assert "these shares of the bound: " in pair.words(False)
     on, off = (

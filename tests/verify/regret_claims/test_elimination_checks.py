@@ -78,7 +78,9 @@ def test_a_separation_is_found_by_grids_as_by_newton_steps():
     lower = rng.uniform(-0.1, 0.8, 200)
     larger = lower + rng.uniform(0.0, 0.6, 200)
     found = search_separation(n, m, lower, larger, scale=0.7)
-    known = chernoff_separation(n, m, n * larger, n * lower, noise=NoiseTail.of(Laplace(scale=0.7)))
+    known = chernoff_separation(
+        n, m, n * larger, n * lower, noise=NoiseTail.from_mechanism(Laplace(scale=0.7))
+    )
     assert (known <= found * (1 + 1e-9)).all()  # what the learner finds is at most the least
     assert (found - known <= 4e-4 * found + 1e-9).all()
 
@@ -201,7 +203,7 @@ class NoiseUnknown:
 
     def __init__(self, *arguments, **keywords):
         super().__init__(*arguments, **keywords)
-        self.noise = NoiseTail.of(Laplace(scale=1e-6))
+        self.noise = NoiseTail.from_mechanism(Laplace(scale=1e-6))
 
 
 class LargerError:

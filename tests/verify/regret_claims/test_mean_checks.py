@@ -72,8 +72,8 @@ def test_true_learners_pass_that_feed_several_arms():
 def checks_on_paths(make, epsilon):
     """Check cucb-batch on two disjoint paths, where it feeds ceil(epsilon T^(2/5) / 36) of a path's two arms."""
     played = Instance(SemiBandit(DisjointPaths(2, 2), MEANS), epsilon, HORIZON)
-    bound = BOUNDS["cucb-batch"].about(played)
-    assert int(bound.number(bound.confidence.few, played)) == (2 if epsilon > 6 else 1)
+    bound = BOUNDS["cucb-batch"].bound_for(played)
+    assert int(bound.value_of(bound.confidence.few, played)) == (2 if epsilon > 6 else 1)
     build = learner_builder(make, played.problem, epsilon=epsilon, horizon=HORIZON)
     return check_rounds(MeanRun, build, bound, played, lanes=LANES, seed=7, error=1e-4)
 
@@ -338,7 +338,7 @@ class MostCounted:
     """Of the arms played those are fed that have the most data."""
 
     @property
-    def fed(self):
+    def fed_arms(self):
         count = np.where(self.action >= 0, gather(self.batches.size, self.action), -1.0)
         return gather(self.action, count.argsort(axis=1)[:, -self.few :])
 
@@ -461,9 +461,9 @@ class NeverRenewed:
 class LevelStays:
     """The second epoch's level is known at its beginning only."""
 
-    def counted(self):
+    def update_epoch(self):
         exponent = self.exponent
-        super().counted()
+        super().update_epoch()
         self.exponent = exponent
 
 

@@ -234,8 +234,8 @@ def test_the_theorems_widths_in_plain_numbers():
     found = theorem.width_on(values)(40.0, 3.0, np.array([2.5]))
     assert found == pytest.approx([beta], rel=1e-12)
     numbers = {"n": 40.0, "j": 3.0}
-    assert BOUNDS["dp-linucb"].number(theorem.shift, PLAYED, **numbers) == pytest.approx(op + lam)
-    cap = BOUNDS["dp-linucb"].number(theorem.volume, PLAYED, **numbers)
+    assert BOUNDS["dp-linucb"].value_of(theorem.shift, PLAYED, **numbers) == pytest.approx(op + lam)
+    cap = BOUNDS["dp-linucb"].value_of(theorem.volume, PLAYED, **numbers)
     assert cap == pytest.approx(d * math.log1p(40 / (d * lam)))
     assert volume in theorem.width.free_symbols
     assert theorem.spans(20, 5) == {5: 5, 8: 3, 12: 4, 18: 6}

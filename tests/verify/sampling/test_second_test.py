@@ -18,7 +18,7 @@ from verify.sampling.worlds import NeighbouringWorlds
 from verify.subjects.resolve import resolve
 from verify.zoo.bandits import EpisodicUCB
 
-CLAIM = EpisodicUCB.claim.at(0.5, 0.0)
+CLAIM = EpisodicUCB.claim.with_parameters(0.5, 0.0)
 
 
 def draw(other, n, seed):
@@ -70,7 +70,7 @@ def test_a_function_that_loses_four_per_cent_more_than_it_claims_is_refuted_by_o
 
     effort = replace(EFFORTS["default"], batch_samples=400_000, search_samples=10_000)
     subject = resolve(noisy, Interval(0, 1))
-    form = subject.form.at(1.0)
+    form = subject.form.with_parameters(1.0)
     evidence = verify_function(subject, form, Conduct(effort, seed + 5, "again"), SingleLook())
     assert evidence.lower.decisive or "first_test" in evidence.details
 

@@ -21,7 +21,7 @@ from verify.verdict.answer import Answer, AnswerError, SubjectKind
 from verify.verdict.evidence import Evidence
 from verify.verdict.verdict import decide
 
-CLAIM = ClaimForm("local", View.MESSAGE, "one report", "the docstring").at(1.0, 1e-5)
+CLAIM = ClaimForm("local", View.MESSAGE, "one report", "the docstring").with_parameters(1.0, 1e-5)
 ANSWER = Answer(
     subject="mine.py:Mine",
     claim=CLAIM,

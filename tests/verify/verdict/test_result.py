@@ -23,7 +23,7 @@ from verify.verdict.answer import SubjectKind
 from verify.verdict.result import Verification
 from verify.verdict.verdict import Decision
 
-CLAIM = ClaimForm("local", View.MESSAGE, "one report", "the docstring").at(1.0, 1e-5)
+CLAIM = ClaimForm("local", View.MESSAGE, "one report", "the docstring").with_parameters(1.0, 1e-5)
 WITNESS = Witness({"data": "0", "data_prime": "1"}, "the value is at most 0", 0.5, 0.07, "dpwitness verify x")
 DECISIVE = LowerBound(1.8, 1e-5, 0.99, "black-box test", 1000, decisive=True)
 REMARK = Finding(FindingKind.WARNS, "", exact("Noise came from NumPy."), failing=False)

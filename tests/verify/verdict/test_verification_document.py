@@ -23,7 +23,7 @@ from verify.verdict.result import Verification
 from verify.verdict.verdict import decide
 from verify.verdict.verification_document import verification_document
 
-CLAIM = ClaimForm("local", View.MESSAGE, "one report", "Theorem 7").at(1.0, 1e-5)
+CLAIM = ClaimForm("local", View.MESSAGE, "one report", "Theorem 7").with_parameters(1.0, 1e-5)
 WITNESS = Witness(
     {"data": "all 0", "data_prime": "all 1"},
     "it is at most 0",

@@ -32,7 +32,7 @@ from algorithms.claim import ClaimForm, Model, View
 from algorithms.unit import ONE_REPORT
 from mechanisms import Box
 from mechanisms.arrays import FloatArray
-from mechanisms.parameters import ParameterError, whole
+from mechanisms.parameters import ParameterError, whole_number
 from verify.bandits.calling.bandit_environment import Environment
 from verify.bandits.calling.bandit_messages import Message, MessageLog
 from verify.bandits.calling.bandit_records import BanditRecords
@@ -132,8 +132,8 @@ class PlainBandit:
                 f"make = {type(self.make).__name__} object: must be a class or a function that makes a fresh bandit "
                 "for every run, as make=lambda: ..."
             )
-        object.__setattr__(self, "arms", whole("arms", self.arms, least=1))
-        object.__setattr__(self, "rounds", whole("rounds", self.rounds, least=1))
+        object.__setattr__(self, "arms", whole_number("arms", self.arms, least=1))
+        object.__setattr__(self, "rounds", whole_number("rounds", self.rounds, least=1))
         if self.arms >= MOST_ARMS:
             raise ParameterError(f"arms = {self.arms}: must be fewer than {MOST_ARMS}")
         if len(self.rewards) < 2 or list(self.rewards) != sorted(set(self.rewards)):
@@ -141,7 +141,7 @@ class PlainBandit:
                 f"rewards = {self.rewards}: must be two or more, each larger than the one before"
             )
         ways = [(self.select, self.update) != (None, None), self.step is not None, self.play is not None]
-        shape = tuple(whole("private_context", size, least=1) for size in self.private_context)
+        shape = tuple(whole_number("private_context", size, least=1) for size in self.private_context)
         object.__setattr__(self, "private_context", shape)
         if shape and (self.play is not None or self.adversary is not None or self.contexts is not None):
             raise ParameterError(

@@ -403,7 +403,7 @@ def test_draws_of_a_generator_of_its_own_are_not_repeated_in_every_process(monke
     used = []
 
     def spy(candidates, *, executor, **others):
-        used.append(executor.at_once)
+        used.append(executor.parallel_tasks)
         return black_box_test(candidates, executor=executor, **others)
 
     monkeypatch.setattr(tester, "black_box_test", spy)
