@@ -177,8 +177,9 @@ def test_it_does_not_outlive_the_process_that_waits() -> None:
 def test_ctrl_c_reaches_it_and_is_waited_for() -> None:
     def work(reports):
         try:
-            reports.progress(0.1, "waiting")
-            time.sleep(1000)
+            while True:  # an interrupt within a callback of the garbage collector is lost
+                reports.progress(0.1, "waiting")
+                time.sleep(20)
         except KeyboardInterrupt:
             return "a partial result"
 
