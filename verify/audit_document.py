@@ -212,7 +212,9 @@ def _meaning(audited: Audit) -> Section:
         pairs.append(
             ("Group size", f"{audited.group_size} records that change together, with the same releases")
         )
-    pairs.append(("Worst-case record", _worst(audited)))
+    # Of several records that nobody can tell apart by proved ends, this is the one that the upper bound is of.
+    known = audited.groups == 1 or (lower is not None and lower.value >= answer.upper * (1.0 - 1e-6))
+    pairs.append(("Worst-case record" if known else "Largest upper bound", _worst(audited)))
     said = exact(
         "Total privacy loss {symbol} of {whom} at {other} = {given}.",
         symbol=symbol,

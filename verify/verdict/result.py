@@ -118,10 +118,9 @@ class Verification(FromJson):
     def __repr__(self) -> str:
         """One line; `str` gives the report, `json` everything."""
         low, high = self.epsilon_interval
-        most = "not known" if math.isinf(high) else at_most(high)
         return (
             f"<Verification of {printable(self.subject)}: {self.verdict}, claim {claim_words(self.claim)}, "
-            f"epsilon at least {at_least(low)}, at most {most}, "
+            f"epsilon at least {at_least(low)}, at most {'not known' if math.isinf(high) else at_most(high)}, "
             f"neighbours: {self.claim.neighbours}>"
         )
 

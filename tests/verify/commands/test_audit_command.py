@@ -360,3 +360,15 @@ def test_a_delta_just_below_1_is_not_1(run, tmp_path):
     file.write_text('[[release]]\nmechanism = "randomized response"\nepsilon = 30.0\nk = 3\n')
     _, out, _ = run("audit", file, "--epsilon", 0)
     assert "0.9999999999 ≤ δ ≤ 1 at ε = 0" in out
+
+
+def test_which_record_loses_most_is_said_where_it_is_known(run, tmp_path):
+    """A mere bound was called the worst case beside a proved lower end of another record."""
+    file = tmp_path / "year.json"
+    rows = [{"mechanism": "zcdp", "rho": 0.02, "records": ["a"]}, {"mechanism": "laplace", "scale": 2}]
+    rows[1]["records"] = ["b"]
+    file.write_text(json.dumps({"release": rows}))
+    assert "Largest upper bound a;" in " ".join(run("audit", file)[1].split())
+    rows[0] = {"mechanism": "gaussian", "sigma": 1.0, "records": ["a"]}
+    file.write_text(json.dumps({"release": rows}))
+    assert "Worst-case record a;" in " ".join(run("audit", file)[1].split())
