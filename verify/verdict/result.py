@@ -120,7 +120,7 @@ class Verification(FromJson):
         low, high = self.epsilon_interval
         return (
             f"<Verification of {printable(self.subject)}: {self.verdict}, claim {claim_words(self.claim)}, "
-            f"epsilon at least {at_least(low)}, at most {'not known' if math.isinf(high) else at_most(high)}, "
+            f"epsilon at least {at_least(low)}, at most {'not known' if self.upper is None else at_most(high)}, "
             f"neighbours: {self.claim.neighbours}>"
         )
 

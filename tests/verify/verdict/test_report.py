@@ -326,7 +326,7 @@ def test_the_interval_is_of_the_claim_s_adversary_and_of_every_run() -> None:
     lower = LowerBound(0.88, 0.0, 0.99, "played pairs", 40, in_view=False)
     result = verification(upper, lower)
     assert result.epsilon_interval == (0.0, math.inf)
-    assert "epsilon at least 0, at most not known" in repr(result)
+    assert "epsilon at least 0, at most ∞" in repr(result)
     text = words(shown(result))
     assert "(does not count)" in text
     assert "Upper bound of these runs only: ε ≤ 1" in text
