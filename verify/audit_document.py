@@ -173,10 +173,12 @@ def _person(audited: Audit) -> Section:
 
 def _guessed(relation: Neighbouring, size: int) -> str:
     if relation is Neighbouring.REPLACE_ONE:
-        return (
-            "which of two values one record has" if size == 1 else f"which of two values {size} records have"
-        )
-    return "whether one record takes part" if size == 1 else f"whether {size} records take part"
+        return f"which of two values {_records(size)} {'has' if size == 1 else 'have'}"
+    return f"whether {_records(size)} {'takes' if size == 1 else 'take'} part"
+
+
+def _records(size: int) -> str:
+    return "one record" if size == 1 else f"{size} records"
 
 
 def _claim(audited: Audit) -> Section:
@@ -279,11 +281,10 @@ def _risk(risk: Risk, audited: Audit) -> Section:
         *((f"TPR at FPR {as_given(rate)}", reached) for rate, reached in risk.true_positive_rates.items()),
     ]
     rows = tuple((name, _written_lower(one, 6), at_most(one.upper)) for name, one in found)
-    size = audited.group_size
     said = exact(
         "Best attack on {whom}, knowing all others ({question}):",
-        whom="one record" if size == 1 else f"{size} records",
-        question=_guessed(audited.neighbouring, size),
+        whom=_records(audited.group_size),
+        question=_guessed(audited.neighbouring, audited.group_size),
     )
     return Section("Attacks", (Paragraph(said), TextTable(("Attack", "At least", "At most"), rows)))
 

@@ -168,7 +168,7 @@ def _opened(path: str) -> int:
 
 
 def _is_at(path: str, file: int) -> bool:
-    """Whether an open file is still the one of a name: others would lock another."""
+    """Return True if a name still refers to an open file; else others would lock another file."""
     try:
         return os.path.samestat(os.lstat(path), os.fstat(file))
     except OSError:

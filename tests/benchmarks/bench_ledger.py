@@ -14,7 +14,6 @@ import argparse
 import multiprocessing
 import os
 import resource
-import sqlite3
 import subprocess
 import tempfile
 import threading
@@ -23,11 +22,13 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from datetime import date
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import opendp.prelude as dp
+from bare_rows import insert_row, open_bare_table
 
 from accountant import Accountant, Budget, Cost, Entry, Place
 from accountant.ledger.events import Charge
@@ -133,17 +134,8 @@ def shared(name: str, store: str, charges: int) -> None:
 
 def bare_sqlite(name: str, path: Path, charges: int) -> None:
     """Report what SQLite itself takes for a row, as durable as a store's."""
-    connection = sqlite3.connect(path, isolation_level=None)
-    connection.execute("PRAGMA journal_mode=wal")
-    connection.execute("PRAGMA synchronous=FULL")
-    connection.execute("CREATE TABLE entry (position INTEGER PRIMARY KEY, body TEXT)")
-
-    def insert(position: int) -> None:
-        connection.execute("BEGIN IMMEDIATE")
-        connection.execute("INSERT INTO entry VALUES (?, ?)", (position, "x" * 100))
-        connection.execute("COMMIT")
-
-    alone(name, insert, range(charges))
+    connection = open_bare_table(path)
+    alone(name, partial(insert_row, connection), range(charges))
     connection.close()
 
 

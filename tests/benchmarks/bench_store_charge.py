@@ -1,4 +1,4 @@
-"""What one charge in a store of SQLite's costs that nobody shares, beside a bare row of SQLite's.
+"""CPU time of a charge in a store of SQLite that one thread uses, beside a bare row of SQLite.
 
 ``python tests/benchmarks/bench_store_charge.py [--folder /dev/shm] [--blocks 20] [--each 200] [--before FOLDER]``
 
@@ -12,29 +12,16 @@ from __future__ import annotations
 
 import argparse
 import os
-import sqlite3
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
-
-def bare_row(folder: str) -> Callable[[int], object]:
-    """Return what writes a row of an entry's size, as durable as a store's."""
-    connection = sqlite3.connect(f"{folder}/bare.db", isolation_level=None)
-    connection.execute("PRAGMA journal_mode=wal")
-    connection.execute("PRAGMA synchronous=FULL")
-    connection.execute("CREATE TABLE entry (position INTEGER PRIMARY KEY, body TEXT)")
-
-    def insert(position: int) -> None:
-        connection.execute("BEGIN IMMEDIATE")
-        connection.execute("INSERT INTO entry VALUES (?, ?)", (position, "x" * 100))
-        connection.execute("COMMIT")
-
-    return insert
+from bare_rows import insert_row, open_bare_table
 
 
 def release(store: str | None) -> Callable[[int], object]:
@@ -53,7 +40,7 @@ def release(store: str | None) -> Callable[[int], object]:
 def worker(what: str, folder: str, each: int) -> None:
     """Work on a block for each line that is read, and say what it took."""
     act = {
-        "row": lambda: bare_row(folder),
+        "row": lambda: partial(insert_row, open_bare_table(Path(folder) / "bare.db")),
         "memory": lambda: release(None),
         "release": lambda: release(f"{folder}/ledger.db"),
     }[what]()

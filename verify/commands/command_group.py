@@ -12,7 +12,7 @@ import click
 from click.shell_completion import shell_complete
 
 from verify.commands.command_table import COMMANDS, GROUPS, CommandRun
-from verify.commands.old_names import renamed
+from verify.commands.old_names import new_name_sentence
 from verify.conduct.exit_codes import GOOD, INPUT_ERROR, INTERRUPTED, OWN_ERROR
 from verify.printable import print_on_stderr, printable
 
@@ -52,7 +52,7 @@ class _Group(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if not (ctx.resilient_parsing or args[0].startswith("-")):
             for words in (args[:2], args[:1]):  # "keys add" is old, "keys" is not
-                if said := renamed(self._prefix.strip(), " ".join(words)):
+                if said := new_name_sentence(self._prefix.strip(), " ".join(words)):
                     raise click.UsageError(said, ctx)
             known = self.list_commands(ctx)
             if args[0] not in known:
@@ -90,7 +90,7 @@ def exit_code() -> int:
         return INPUT_ERROR
     except click.NoSuchOption as error:
         path = error.ctx.command_path.partition(" ")[2] if error.ctx else ""
-        print_on_stderr(renamed(path, error.option_name) or error.format_message())
+        print_on_stderr(new_name_sentence(path, error.option_name) or error.format_message())
         return INPUT_ERROR
     except click.ClickException as error:
         print_on_stderr(error.format_message())

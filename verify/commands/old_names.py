@@ -85,10 +85,10 @@ OLD_NAMES: Mapping[str, str] = {
     "serve --seconds": "timeout in [limits] of CONFIG.toml",
     "serve --body": "max_body in [limits] of CONFIG.toml",
 }
-"""What each is now. An option stands with its command, or alone if it was one of several."""
+"""New name of each old command and option. An option stands with its command, or alone if several had it."""
 
 
-def renamed(path: str, name: str) -> str:
+def new_name_sentence(path: str, name: str) -> str:
     """Return a sentence with the new name of an old command or option; an empty one for any other name.
 
     Parameters

@@ -63,11 +63,12 @@ def likeliest_event(delta: Callable[[float], float], *, claimed: float, bound: f
 
 def _parts(delta: Callable[[float], float], threshold: float) -> tuple[float, float]:
     """Return δ and e^ε Q, which a float may hold where it does not hold Q, at a threshold ε."""
+    above = delta(threshold)
     # As small as the losses, as large as the rounding of δ and of the threshold needs.
-    step = max(min(_STEP, 1e-3 * threshold), _STEP * delta(threshold), 1e-9 * threshold) or _STEP
-    low = max(0.0, threshold - step)
-    high = low + step
-    above = delta(high)
+    step = max(min(_STEP, 1e-3 * threshold), _STEP * above, 1e-9 * threshold) or _STEP
+    low, high = threshold - step, threshold
+    if low < 0.0:  # δ is asked from 0 on
+        low, high, above = 0.0, step, delta(step)
     return above, max(0.0, (delta(low) - above) / -math.expm1(low - high))
 
 

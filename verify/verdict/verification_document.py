@@ -52,6 +52,7 @@ from verify.verdict.verdict import Verdict, claim_words
 
 _TONES: dict[Verdict, Tone] = {"certified": "good", "refuted": "bad", "unproven": "open"}
 _LEAST_DELTA = 1e-7  # the least decade of the curve
+_IDENTIFIES = "The event is impossible on D′: seeing it identifies D."
 _OBSERVER = (
     "Likelihood ratio {ratio}: an observer who held both data sets equally likely is right with probability {share} "
     "after seeing the event"
@@ -296,7 +297,7 @@ def _other_probability(witness: Witness, lower: LowerBound) -> Sentence:
     if witness.trials is not None and witness.hits_prime is None:
         return _from_densities(witness)
     floats_hold_it = lower.exact and witness.probability_prime > 0.0
-    if witness.trials is None and math.isfinite(_loss(witness)) and not floats_hold_it:
+    if witness.trials is None and not floats_hold_it and math.isfinite(_loss(witness)):
         return _from_densities(witness)
     return _probability(witness.probability_prime, witness.hits_prime, witness.trials, lower)
 
@@ -363,18 +364,13 @@ def _share_right(p: float, q: float) -> str:
     return percent(min(p / (p + q), math.nextafter(1.0, 0.0)))
 
 
-_IDENTIFIES = "The event is impossible on D′: seeing it identifies D."
-
-
 def _event_meaning(witness: Witness, claim: Claim, lower: LowerBound) -> Iterator[Sentence]:
     """Yield what seeing the event says: from counts what counts say, and more from exact probabilities alone."""
     p, q, trials = witness.probability, witness.probability_prime, witness.trials
     if trials is None:
         if not lower.exact:
             return
-        if q == 0.0 and p > 0.0:
-            if math.isfinite(_loss(witness)):
-                return
+        if q == 0.0 < p and math.isinf(_loss(witness)):
             yield (
                 exact("The event identifies D with certainty: δ = 1 at every ε.")
                 if p == 1.0

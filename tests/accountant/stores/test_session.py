@@ -120,7 +120,7 @@ def test_a_connection_that_cannot_be_made_is_told(path: Path) -> None:
 
 
 def test_who_writes_in_a_transaction_is_refused_at_once_and_does_not_end_its_turn(path: Path) -> None:
-    """Whatever runs in the same thread: a callback of the garbage's collector, say."""
+    """A callback of the garbage collector, for example, runs in the same thread and may write, too."""
     store: Database = opened(path).ledger.database  # type: ignore[attr-defined]
     with store.writing() as outer:
         with pytest.raises(InUse, match="this thread is writing to it already"), store.writing():

@@ -53,7 +53,7 @@ def test_no_theorem_is_below_the_exact_composition(releases: list[tuple[PrivacyP
     "releases", [MIXED[0], *(pytest.param(releases, marks=pytest.mark.slow) for releases in MIXED[1:3])]
 )
 def test_delta_at_an_epsilon(releases: list[tuple[PrivacyProfile, int]]) -> None:
-    """Where a theorem splits delta among releases at a given epsilon, it need not be the split at that delta."""
+    """A theorem that splits delta among the releases may split it otherwise at a given epsilon."""
     table = theorem_table(releases, epsilon=6.0)
     for name, row in table.items():
         assert row.upper >= table[EXACT].lower

@@ -344,7 +344,7 @@ def test_a_row_has_the_same_lower_end_in_the_text_and_in_the_data(run, tmp_path)
 
 
 def test_the_sentences_of_a_group_are_about_the_group(run, tmp_path):
-    """What three records lose together was said to be the loss of one, and the attack on it."""
+    """The loss of three records together, and the attack on them, were printed as those of one record."""
     file = tmp_path / "year.toml"
     file.write_text('[[release]]\nmechanism = "gaussian"\nsigma = 100.0\n')
     code, out, _ = run("audit", file, "--group-size", 3)

@@ -49,7 +49,7 @@ class Mutant:
 
     @property
     def falsely_certified(self) -> bool:
-        """Whether it is certified although its true loss exceeds the claim."""
+        """True if the mutant is certified although its true loss exceeds the claim."""
         return self.result.verdict == "certified" and self.exceeds is True
 
 

@@ -305,7 +305,7 @@ def test_a_verification_prints_as_its_report_and_shows_itself_in_one_line() -> N
 
 
 def test_a_share_of_lanes_is_no_certainty() -> None:
-    """Whether raw values leave may hang on a coin: that all of 256 lanes told D from D′ was printed as exact."""
+    """Raw values may be released by a coin: 256 of 256 lanes that tell D from D′ were printed as an exact 100 %."""
     bound = LossBound(math.inf, 0, math.inf, 1.0, 256, 1.0)
     neighbour = Neighbour(record=0, value=np.ones(2), words="all ones")
     witness = _loss_witness(bound, [neighbour], np.zeros((1, 2)), "dpwitness verify zoo/x --seed 7")
