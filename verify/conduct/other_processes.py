@@ -4,23 +4,26 @@ A coin that a module draws when it is imported, ``SECRET = os.urandom(1)``, or o
 of its subject's like any other, and no view shows it; but in one process it is the same in all runs and draws. A bound
 from these holds for an adversary who knows the coin. So before such a bound refutes a claim, its draws are repeated, in
 a process that is forked for it: a few times the modules are run in place (old functions and classes see the new
-values), and all generators that a process shares, and the hashes of texts, start anew. State of extension modules, of
-files, or of a module that is run as a script or typed at a prompt stays as it is.
+values), and all generators that a process shares, and the hashes of texts, start anew. If nothing
+moves, the bound stands. If something does, it may be a coin that no view shows, or noise that does not follow from the
+seed: then as many draws as were counted, in all, tell whether the probability of the event moves, too. State of
+extension modules, of files, or of a module that is run as a script or typed at a prompt stays as it is.
 """
 
 from __future__ import annotations
 
 import builtins
 import functools
+import hashlib
 import multiprocessing
 import os
 import random
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import redirect_stderr, redirect_stdout, suppress
 from dataclasses import dataclass
 from types import CellType, FunctionType, ModuleType
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from scipy.stats import chi2_contingency
@@ -29,60 +32,56 @@ from verify.conduct.isolation import Reports, in_own_process
 from verify.conduct.process_state import subjects_own
 from verify.conduct.progress import no_progress
 
-_TIMES = 16
-"""How often: each time a fair coin comes up the same with a probability of 2^-15."""
+PROCESSES = 16
+"""As how many the draws are repeated: a fair coin comes up the same in all of them with a probability of 2^-15."""
 
 _SECONDS = 60.0  # for all of them, of modules that take long to run
+_LEAST = 10.0  # seconds that they have beyond the time limit
 _FEWEST_EXPECTED = 5.0  # hits and misses of a process, on average, from which the χ² law is good
 _LEVEL = 1e-6  # probability with which counts of the same law seem to differ
 _HASH = hash
 _OWN_FLAGS = frozenset({"__dict__", "__weakref__", "__doc__", "__module__", "__qualname__", "__name__"})
 
 
-class Again(Protocol):
-    """A repetition of the draws behind a bound."""
-
-    def work(self) -> Any:
-        """Repeat the draws, and return their result as JSON data."""
-        ...
-
-    def differ(self, shown: Sequence[Any]) -> bool:
-        """Return True if the results come from different laws."""
-        ...
-
-
 @dataclass(frozen=True, eq=False)
-class PlayedAgain:
-    """A play that follows from its seed: `play` returns a digest of all that moves in it."""
+class Again:
+    """A repetition of the draws behind a bound.
 
-    play: Callable[[], str]
+    Attributes
+    ----------
+    digest
+        Repeats them, or the first of them, from their seed, and returns a digest of all that the bound rests on.
+    count
+        Repeats more of them, and returns for each event how many lie in it. None if a digest says it all: what does
+        not follow from the seed is then no evidence.
+    draws
+        How many draws of each event `count` makes.
+    """
 
-    def work(self) -> Any:
-        """Return the digest."""
-        return self.play()
+    digest: Callable[[], str]
+    count: Callable[[], Sequence[int]] | None = None
+    draws: int = 0
 
-    def differ(self, shown: Sequence[Any]) -> bool:
-        """Return True if two digests differ."""
-        return len(set(shown)) > 1
+    @classmethod
+    def counted(cls, inside: Callable[[int], Sequence[np.ndarray[Any, Any]]], few: int, many: int) -> Again:
+        """Return the repetition of draws in which events are counted.
 
-
-@dataclass(frozen=True, eq=False)
-class CountedAgain:
-    """Draws in which events are counted: `count` returns, of `draws` draws of each, how many lie in them."""
-
-    count: Callable[[], Sequence[int]]
-    draws: int
-
-    def work(self) -> Any:
-        """Return the counts."""
-        return [int(hits) for hits in self.count()]
-
-    def differ(self, shown: Sequence[Any]) -> bool:
-        """Return True if the counts of an event differ by more than chance (a χ² test)."""
-        return any(
-            self._vary(np.array(hits))
-            for hits in zip(*(each for each in shown if isinstance(each, list)), strict=True)
+        Parameters
+        ----------
+        inside
+            Makes so many draws of each event's world, and returns which of them lie in the event.
+        few, many
+            Draws for the digest, and for the counts.
+        """
+        return cls(
+            lambda: hashlib.sha256(b"".join(np.packbits(each).tobytes() for each in inside(few))).hexdigest(),
+            lambda: [int(np.count_nonzero(each)) for each in inside(many)],
+            many,
         )
+
+    def differ(self, counts: Sequence[Sequence[int]]) -> bool:
+        """Return True if the counts of an event differ by more than chance (a χ² test)."""
+        return any(self._vary(np.array(hits)) for hits in zip(*counts, strict=True))
 
     def _vary(self, hits: np.ndarray[Any, np.dtype[np.int_]]) -> bool:
         misses = self.draws - hits
@@ -105,23 +104,33 @@ def differs_in_other_processes(again: Again, modules: Sequence[ModuleType], seco
     """
     if not modules or "fork" not in multiprocessing.get_all_start_methods():
         return False
+    seconds = min(max(seconds, 0.0), _SECONDS)
 
-    def shown(_: Reports) -> list[Any]:
-        found: list[Any] = []
-        begun, held = time.monotonic(), [(module, dict(vars(module))) for module in modules]
-        with open(os.devnull, "w") as nowhere, redirect_stdout(nowhere), redirect_stderr(nowhere):
-            while len(found) < _TIMES and time.monotonic() < begun + _SECONDS:
+    def shown(_: Reports) -> bool:
+        held, end = [(module, dict(vars(module))) for module in modules], time.monotonic() + seconds + _LEAST
+
+        def repeated(work: Callable[[], Any]) -> Iterator[Any]:
+            for _ in range(PROCESSES):
                 try:
                     run_again(held)
-                    found.append(again.work())
+                    yield work()
                 except (Exception, SystemExit) as error:  # whatever a user's module raises
-                    found.append(type(error).__qualname__)
-                if isinstance(again, PlayedAgain) and again.differ(found):
-                    break
-        return found
+                    yield type(error).__qualname__
+                if time.monotonic() > end:
+                    return
 
-    answer = in_own_process(shown, no_progress, min(seconds, 2.0 * _SECONDS))
-    return isinstance(answer, list) and again.differ(answer)  # else it was killed, or has ended itself
+        with open(os.devnull, "w") as nowhere, redirect_stdout(nowhere), redirect_stderr(nowhere):
+            digests = repeated(again.digest)
+            first = next(digests)
+            if all(digest == first for digest in digests):
+                return False
+            return again.count is None or again.differ(
+                [counts for counts in repeated(again.count) if isinstance(counts, list)]
+            )
+
+    return (
+        in_own_process(shown, no_progress, seconds + _LEAST) is True
+    )  # else it was killed, or has ended itself
 
 
 def run_again(held: Sequence[tuple[ModuleType, Mapping[str, Any]]]) -> None:

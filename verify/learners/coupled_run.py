@@ -14,7 +14,7 @@ from algorithms.claim import Claim, View
 from mechanisms.arrays import FloatArray
 from mechanisms.printed_numbers import at_least, at_most
 from verify.conduct.effort import Effort
-from verify.conduct.other_processes import Again, PlayedAgain
+from verify.conduct.other_processes import Again
 from verify.conduct.process_state import subjects_own
 from verify.findings import Finding, FindingKind, LowerBound, Statement, Witness, add_once
 from verify.learners.learner_case import LearnerCase
@@ -160,7 +160,7 @@ def _run_coupled(
 
 def played_again(
     case: LearnerCase, data: FloatArray, neighbour: Neighbour, seed: np.random.SeedSequence
-) -> PlayedAgain:
+) -> Again:
     """Return the repetition of a learner's play in one lane on D and a neighbour.
 
     It ends some rounds after the first with a different release.
@@ -175,7 +175,7 @@ def played_again(
                     break
         return gate.digest
 
-    return PlayedAgain(play)
+    return Again(play)
 
 
 def add_coupled(

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from mechanisms import BLOCK, Mechanism, assumptions_of
 from verify.conduct.conduct import Conduct
 from verify.conduct.effort import Effort
-from verify.conduct.other_processes import CountedAgain
+from verify.conduct.other_processes import PROCESSES, Again
 from verify.conduct.spawn_keys import SpawnKey
 from verify.findings import LowerBound, Witness
 from verify.learners.learner_case import LearnerCase
@@ -120,15 +121,16 @@ def add_likelihood(
     plain = likelier.sample(trials, SpawnKey.LIKELIHOOD_COUNT.sequence(seed, index))
     hits = int(np.count_nonzero(chosen.event.holds(plain)))
 
-    def count() -> list[int]:
+    def inside(draws: int) -> list[np.ndarray[Any, Any]]:
         orders = (pair.data_prime, pair.data) if chosen.swapped else (pair.data, pair.data_prime)
-        drawn = [
-            case.view(pair, data).sample(_DRAWS.again, SpawnKey.OTHER_PROCESSES.sequence(seed, world))
+        return [
+            chosen.event.holds(
+                case.view(pair, data).sample(draws, SpawnKey.OTHER_PROCESSES.sequence(seed, world))
+            )
             for world, data in enumerate(orders)
         ]
-        return [int(np.count_nonzero(chosen.event.holds(sample))) for sample in drawn]
 
-    again = CountedAgain(count, _DRAWS.again)
+    again = Again.counted(inside, _DRAWS.again, max(trials // PROCESSES // BLOCK, 8) * BLOCK)
     evidence.offer(lower, _witness(chosen, pair, bound, hits, conduct.reproduce), again)
     evidence.details["likelihood"] = {
         "event": chosen.event.to_dict(),

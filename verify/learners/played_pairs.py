@@ -19,7 +19,7 @@ from mechanisms import Binomial, Gaussian, GaussianProfile, Laplace, NumpyNoise,
 from mechanisms.losses.composed_loss import ComposedLoss, compose
 from mechanisms.losses.enclosure import lower_end
 from verify.conduct.conduct import Conduct
-from verify.conduct.other_processes import PlayedAgain
+from verify.conduct.other_processes import Again
 from verify.conduct.process_state import subjects_own
 from verify.findings import LowerBound, Witness
 from verify.learners.coupled_run import RELEASED_VIEWS
@@ -387,7 +387,7 @@ class PlayedPairs:
             hits=bound.hits,
             trials=None if bound.hits is None else _PLAYS.pilots,
         )
-        again = PlayedAgain(lambda: self._played(Watched, [bound.pair], seed).digest)
+        again = Again(lambda: self._played(Watched, [bound.pair], seed).digest)
         evidence.offer(lower, witness, again)
 
 

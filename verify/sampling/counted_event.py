@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mechanisms.printed_numbers import as_given, at_least
-from verify.conduct.other_processes import CountedAgain
+from verify.conduct.other_processes import PROCESSES, Again
 from verify.conduct.spawn_keys import SpawnKey
 from verify.events.event import Event
 from verify.findings import Finding, LowerBound, Witness
@@ -172,19 +172,18 @@ class CountedEvent(ABC):
         return self.hits_prime / max(1, self.trials)
 
     @property
-    def repetition(self) -> CountedAgain:
-        """Counts the event again in a few draws."""
-        draws = _BLOCK * min(max(self.trials // _FEWER // _BLOCK, 1), _MOST_BLOCKS)
+    def repetition(self) -> Again:
+        """Draws the event again: a few draws for a digest; in all processes as many as were counted here."""
 
-        def count() -> Sequence[int]:
+        def inside(draws: int) -> Sequence[np.ndarray[Any, Any]]:
             seeds = SpawnKey.OTHER_PROCESSES.sequence(self.seed).spawn(2)
-            drawn = [
-                self.worlds.draw(other, draws, seed)
+            return [
+                self.event.holds(self.worlds.draw(other, draws, seed))
                 for other, seed in zip((self.swapped, not self.swapped), seeds, strict=True)
             ]
-            return [int(np.count_nonzero(self.event.holds(sample))) for sample in drawn]
 
-        return CountedAgain(count, draws)
+        blocks = [max(self.trials // share // _BLOCK, 1) for share in (_FEWER, PROCESSES)]
+        return Again.counted(inside, _BLOCK * min(blocks[0], _MOST_BLOCKS), _BLOCK * blocks[1])
 
     def witness(self, reproduce: str) -> Witness:
         """Return the witness for a verdict; `reproduce` is a command that repeats the test."""
