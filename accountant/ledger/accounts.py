@@ -13,7 +13,7 @@ from accountant.filters.units import Limit, Units
 from accountant.gates.lineage import RecordId
 from accountant.ledger.entry import Entry
 from accountant.ledger.ledger import Ledger
-from accountant.ledger.store import ANY, CannotPay, Receipt, Store
+from accountant.ledger.store import ANY, CannotPay, Receipt, Standing, Store
 from accountant.place import Place, calling_place
 from accountant.record_name import check_length
 from accountant.refusals import (
@@ -131,7 +131,13 @@ class Accounts:
         return self._charging if isinstance(self._ledger, Ledger) else nullcontext()
 
     def _pay(
-        self, entries: Sequence[Entry], place: Place, *, hold: bool = False, request: str | None = None
+        self,
+        entries: Sequence[Entry],
+        place: Place,
+        *,
+        hold: bool = False,
+        request: str | None = None,
+        lasts: int | None = None,
     ) -> Receipt:
         """Charge all the records, or refuse and charge none.
 
@@ -148,7 +154,7 @@ class Accounts:
         try:
             with self._bookkeeping():
                 return self._ledger.charge(
-                    entries, self._fits, hold=hold, request=request, scope=self._scope()
+                    entries, self._fits, hold=hold, request=request, scope=self._scope(), lasts=lasts
                 )
         except CannotPay as refused:
             raise self._refusal(refused, place, entries) from None
@@ -188,7 +194,7 @@ class Accounts:
         scope, fits, names = self._scope(), self.composition.fits, list(asked)
         return [
             name
-            for name, standing in zip(names, self._ledger.standings(names), strict=True)
+            for name, standing in zip(names, self._standings(names), strict=True)
             if not fits(standing.spent + asked[name], self.budget)
             or not all(
                 fits(spent + asked[name], rule.budget)
@@ -205,7 +211,8 @@ class Accounts:
     def _first_refused(self, entries: Sequence[Entry], place: Place) -> CannotPay | None:
         """Return why the first record that cannot pay cannot."""
         try:
-            return self._ledger.first_refused(entries, self._fits, self._scope())
+            with self._bookkeeping():
+                return self._ledger.first_refused(entries, self._fits, self._scope())
         except NotPermitted as refused:
             raise PurposeRefused(str(refused), place) from None
 
@@ -222,14 +229,22 @@ class Accounts:
         Exact under basic composition. Under other theorems it is what a run with this total as its limit
         guarantees at the budget's delta; a figure that holds however the moment was chosen is `odometer`'s.
         """
-        return self.composition.guarantee(self._ledger.spent(record), self.budget)
+        return self.composition.guarantee(self._spent(record), self.budget)
+
+    def _spent(self, record: RecordId) -> Any:
+        with self._bookkeeping():
+            return self._ledger.spent(record)
+
+    def _standings(self, records: Sequence[RecordId]) -> Sequence[Standing]:
+        with self._bookkeeping():
+            return self._ledger.standings(records)
 
     def left(self, record: RecordId) -> Any:
         """Return the amount that `record` may still spend, in the theorem's currency.
 
         Under basic composition a `Cost`, whose epsilon is None where the budget sets no limit.
         """
-        return self.composition.remaining_spend(self._ledger.spent(record), self.budget)
+        return self.composition.remaining_spend(self._spent(record), self.budget)
 
     @property
     def rules(self) -> Sequence[Rule]:
@@ -243,7 +258,7 @@ class Accounts:
         """
         return {
             rule: self.composition.remaining_spend(spent, rule.budget)
-            for standing in self._ledger.standings([record])
+            for standing in self._standings([record])
             for rule, spent in standing.counted
         }
 
@@ -275,7 +290,7 @@ class Accounts:
         """
         at = self.budget.delta if delta is None else real("delta", delta)
         try:
-            return self.composition.odometer(self._ledger.spent(record), at)
+            return self.composition.odometer(self._spent(record), at)
         except UnsupportedCharge as error:
             raise TheoremMissing(
                 self._for_relation(f"{self.composition.name}: {error}"), calling_place()

@@ -20,7 +20,7 @@ from accountant.ledger.events import (
     Settle,
     Settlement,
 )
-from accountant.ledger.ledger_state import State, apply, decide, first_refused
+from accountant.ledger.ledger_state import State, apply, decide, expire, first_refused
 from accountant.ledger.store import ANY, CannotPay, Fits, Receipt, RuleStanding, Standing, Tally
 from accountant.place import Place
 from accountant.record_name import canonical_name
@@ -178,14 +178,21 @@ class Ledger(State):
 
     def spent(self, record: RecordId) -> Any:
         """Return the amount that `record` has spent, in the theorem's currency."""
+        self._now()
         return self.units.amount(self.account(canonical_name(record)).spent)
 
     def first_refused(self, entries: Sequence[Entry], fits: Fits, scope: Scope = ANY) -> CannotPay | None:
         """Return the `CannotPay` that `charge` would raise; see `Store`."""
-        return first_refused(self, Charge(entries, self.units.test_of(fits), scope=scope), self._now())
+        now = self._now()
+        return first_refused(self, Charge(entries, self.units.test_of(fits), scope=scope), now)
 
-    def _now(self) -> Now | None:
-        return None if self.limits is None else Now(self._clock.now())
+    def _now(self, *, needed: bool = False) -> Now | None:
+        """Return the time, once reservations that end by then are given back; None if nothing needs it."""
+        if not (needed or self.deadlines or self.limits is not None):
+            return None
+        now = Now(self._clock.now())
+        expire(self, now, self.apply)
+        return now
 
     def together(self, records: Sequence[RecordId], waiting: Sequence[Collection[RecordId]]) -> set[RecordId]:
         """Return the waiting records that are in a group of these records; see `Store`."""
@@ -195,10 +202,10 @@ class Ledger(State):
     def standings(self, records: Sequence[RecordId]) -> list[Standing]:
         """Return the standing of each record; see `Store`."""
         limits, names = self.limits, list(map(canonical_name, records))
-        now = self._clock.now()
+        spent, now = list(map(self.spent, names)), self._clock.now()
         return [
-            Standing(self.spent(name), () if limits is None else limits.counts(name, self.counted, now))
-            for name in names
+            Standing(total, () if limits is None else limits.counts(name, self.counted, now))
+            for name, total in zip(names, spent, strict=True)
         ]
 
     def rule_standings(self) -> list[RuleStanding]:
@@ -222,12 +229,14 @@ class Ledger(State):
         hold: bool = False,
         request: str | None = None,
         scope: Scope = ANY,
+        lasts: int | None = None,
     ) -> Receipt:
         """Check every record and charge all, or none; see `Store`."""
-        return self._do(Charge(entries, self.units.test_of(fits), hold, request, scope))
+        return self._do(Charge(entries, self.units.test_of(fits), hold, request, scope, lasts))
 
     def _do(self, command: LedgerCommand) -> Receipt:
-        found = decide(self, command, self._now())
+        now = self._now(needed=isinstance(command, Charge) and command.lasts is not None)
+        found = decide(self, command, now)
         for event in found.events:
             self.apply(event)
         return found

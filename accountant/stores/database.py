@@ -45,6 +45,7 @@ _PLACE = (
     f"SELECT system_identifier, {_TIMELINE}, pg_database.oid AS database_oid, 'store'::regclass::oid AS table_oid "
     "FROM pg_control_system(), pg_control_checkpoint(), pg_database WHERE datname = current_database()"
 )
+_NOW = "floor(extract(epoch FROM clock_timestamp()) * 1000)"
 
 _databases: weakref.WeakSet[Database] = weakref.WeakSet()
 _waited_for: list[Database] = []  # by a fork that is being made
@@ -385,21 +386,19 @@ class Database:
             return location_of(self.path)
         return {} if self.sqlite else _named(session.rows(_PLACE)[0])
 
-    def row_in_place(self, session: Session, sql: str) -> tuple[TableRow, dict[str, Any] | None]:
-        """Return the row that a statement finds, and a server's `place`; None for SQLite: its file is checked before.
+    def look(self, session: Session, sql: str) -> tuple[TableRow, dict[str, Any] | None, int]:
+        """Return the row that a statement finds, a server's `place`, and `now`; None for SQLite's: it is checked before.
 
         A server may be replaced by another, or its tables by those of a dump, while connections are made anew.
         """
         if self.sqlite:
-            return session.rows(sql)[0], None
-        found = session.rows(f"SELECT * FROM ({sql}) AS found, ({_PLACE}) AS place")[0]
-        return found[: -len(_PLACED)], _named(found[-len(_PLACED) :])
+            return session.rows(sql)[0], None, clock.wall()
+        found = session.rows(f"SELECT *, {_NOW} FROM ({sql}) AS found, ({_PLACE}) AS place")[0]
+        return found[: -len(_PLACED) - 1], _named(found[-len(_PLACED) - 1 : -1]), int(found[-1])
 
     def now(self, session: Session) -> int:
         """Return milliseconds since 1970, by the clock that all writers of this database share."""
-        if self.sqlite:
-            return clock.wall()
-        return int(session.value("SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)"))
+        return clock.wall() if self.sqlite else int(session.value(f"SELECT {_NOW}"))
 
     def damage(self, session: Session, table: str | None = None) -> str | None:
         """Return SQLite's report of damage to its file or a table, indexes that contradict it included."""

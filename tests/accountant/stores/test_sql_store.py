@@ -246,7 +246,7 @@ def test_what_is_read_again_has_what_the_same_transaction_wrote(path: Path) -> N
         entry._replace(mechanism=None, charge=store.terms.composition.infinite_spend) for entry in entries
     ]
     with store.working(()) as work:
-        work.put_rules((), {"rules": [], "by": "ann", "reason": "why", "opened": [], "at": work.time()})
+        work.put_rules((), {"rules": [], "by": "ann", "reason": "why", "opened": [], "at": work.time})
         charge_in(work, endless, hold=False)
         receipt = charge_in(work, endless, hold=True)
         work.do(Settle(receipt.position, returned=True))
@@ -588,8 +588,8 @@ def test_an_older_dpwitness_does_not_open_newer_tables(path: Path) -> None:
 
     opened(path).ledger.close()  # type: ignore[attr-defined]
     with closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute("UPDATE store SET version = 9")
-    with pytest.raises(StoreRefused, match="version 9"):
+        connection.execute("UPDATE store SET version = 99")
+    with pytest.raises(StoreRefused, match="version 99"):
         opened(path)
 
 
