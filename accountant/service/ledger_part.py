@@ -42,8 +42,11 @@ def ledger_part(desk: Desk, limits: ServiceLimits) -> ServicePart:
         return desk.give_back(client, position)
 
     def reservations(client: str, body: Body) -> Mapping[str, Any]:
-        found = desk.reservations(client).items()
-        return {"reservations": [{"reservation": position, "held_by": holder} for position, holder in found]}
+        found = [
+            {"reservation": position, "held_by": each.holder, "until": each.until and each.until.isoformat()}
+            for position, each in desk.reservations(client).items()
+        ]
+        return {"reservations": found}
 
     def shown(client: str) -> list[Element]:
         found, most = desk.summary(client), desk.most_spent(_SHOWN, client)

@@ -282,18 +282,22 @@ def _limits(store: str) -> _Shown:
 
 
 def _reservations(store: str) -> _Shown:
-    """Return reservations that are neither drawn nor given back, and who holds them."""
+    """Return reservations that are neither drawn nor given back, their holders and deadlines."""
     from accountant.stores.opening import existing
     from accountant.stores.sql_store import open_reservations
 
     with closing(existing(store)) as database:
         found = open_reservations(database)
+    shown = {
+        str(position): {"held_by": each.holder, "until": each.until and each.until.isoformat(" ", "seconds")}
+        for position, each in found.items()
+    }
 
     def render(console: Console) -> None:
-        rows = [(str(position), holder) for position, holder in found.items()]
-        console.print(plain_table(("reservation", "held by"), rows) if rows else "no open reservations")
+        rows = [(key, each["held_by"], each["until"] or "no deadline") for key, each in shown.items()]
+        console.print(plain_table(("reservation", "held by", "until"), rows) if rows else "no open reservations")
 
-    return {"reservations": {str(key): value for key, value in found.items()}}, render
+    return {"reservations": shown}, render
 
 
 def _waiting(store: str) -> _Shown:

@@ -43,7 +43,12 @@ def serve_command(*, config: Path) -> None:
     ]
     served = (*([file.store] if file.store is not None else ()), *(run.where for run in file.runs))
     what = ", ".join(printable(location_name(each) if "://" in each else each) for each in served)
-    names = {"requests_per_second": "rate", "timeout": "seconds", "max_body": "body"}
+    names = {
+        "requests_per_second": "rate",
+        "timeout": "seconds",
+        "max_body": "body",
+        "reservation": "reservation",
+    }
     certificate, key = (file.tls.get(name) for name in ("certfile", "keyfile"))
     serve(
         parts,

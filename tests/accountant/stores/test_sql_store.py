@@ -193,8 +193,9 @@ def test_a_reservation_whose_holder_died_stays_charged_and_can_be_given_back(pat
     child.sent()
     accountant = opened(path)
     assert accountant.spent("ann").epsilon == Fraction(1, 2)
-    ((position, holder),) = accountant.ledger.reservations().items()  # type: ignore[attr-defined]
-    assert holder.startswith(f"process {child.process} on ")
+    ((position, found),) = accountant.ledger.reservations().items()  # type: ignore[attr-defined]
+    assert found.holder.startswith(f"process {child.process} on ")
+    assert found.until is None
     accountant.ledger.give_back(position)
     assert accountant.spent("ann").epsilon == 0
     assert len(accountant.ledger) == 0

@@ -107,15 +107,21 @@ def test_names_with_brackets_are_shown_as_they_are(run, tmp_path):
 
 def test_a_reservation_is_listed_and_given_back(run, store):
     _, out, _ = run("show", store, "--json")
-    ((position, holder),) = json.loads(out)["reservations"].items()
+    ((position, shown),) = json.loads(out)["reservations"].items()
+    holder = shown["held_by"]
     assert holder.startswith("process ")
+    assert shown["until"] is None
     assert holder in run("show", store)[1].replace("\n", "")
     assert run("amend", store, "--cancel", position)[:2] == (0, f"reservation {position} is given back\n")
     assert "no open reservations" in run("show", store)[1]
     code, _, err = run("amend", store, "--cancel", position)
     assert code == 2
     assert "was drawn or given back before" in err
-    assert Accountant(Budget(1.0), store=store).spent("ann").epsilon == Fraction(1, 2)
+    with_deadline = Accountant(Budget(1.0), store=store)
+    assert with_deadline.spent("ann").epsilon == Fraction(1, 2)
+    with_deadline.reserve(with_deadline.price(HALF, value(with_deadline, "ann")), seconds=1e6)
+    ((_, shown),) = json.loads(run("show", store, "--json")[1])["reservations"].items()
+    assert shown["until"] in run("show", store)[1]
 
 
 def test_all_of_a_ledger_is_shown(run, store):
