@@ -13,7 +13,7 @@ from accountant.filters.units import Limit, Units
 from accountant.gates.lineage import RecordId
 from accountant.ledger.entry import Entry
 from accountant.ledger.ledger import Ledger
-from accountant.ledger.store import ANY, CannotPay, Receipt, Standing, Store
+from accountant.ledger.store import ANY, CannotPay, Receipt, Store
 from accountant.place import Place, calling_place
 from accountant.record_name import check_length
 from accountant.refusals import (
@@ -194,7 +194,7 @@ class Accounts:
         scope, fits, names = self._scope(), self.composition.fits, list(asked)
         return [
             name
-            for name, standing in zip(names, self._standings(names), strict=True)
+            for name, standing in zip(names, self._ledger.standings(names), strict=True)
             if not fits(standing.spent + asked[name], self.budget)
             or not all(
                 fits(spent + asked[name], rule.budget)
@@ -211,8 +211,7 @@ class Accounts:
     def _first_refused(self, entries: Sequence[Entry], place: Place) -> CannotPay | None:
         """Return why the first record that cannot pay cannot."""
         try:
-            with self._bookkeeping():
-                return self._ledger.first_refused(entries, self._fits, self._scope())
+            return self._ledger.first_refused(entries, self._fits, self._scope())
         except NotPermitted as refused:
             raise PurposeRefused(str(refused), place) from None
 
@@ -229,22 +228,14 @@ class Accounts:
         Exact under basic composition. Under other theorems it is what a run with this total as its limit
         guarantees at the budget's delta; a figure that holds however the moment was chosen is `odometer`'s.
         """
-        return self.composition.guarantee(self._spent(record), self.budget)
-
-    def _spent(self, record: RecordId) -> Any:
-        with self._bookkeeping():
-            return self._ledger.spent(record)
-
-    def _standings(self, records: Sequence[RecordId]) -> Sequence[Standing]:
-        with self._bookkeeping():
-            return self._ledger.standings(records)
+        return self.composition.guarantee(self._ledger.spent(record), self.budget)
 
     def left(self, record: RecordId) -> Any:
         """Return the amount that `record` may still spend, in the theorem's currency.
 
         Under basic composition a `Cost`, whose epsilon is None where the budget sets no limit.
         """
-        return self.composition.remaining_spend(self._spent(record), self.budget)
+        return self.composition.remaining_spend(self._ledger.spent(record), self.budget)
 
     @property
     def rules(self) -> Sequence[Rule]:
@@ -258,7 +249,7 @@ class Accounts:
         """
         return {
             rule: self.composition.remaining_spend(spent, rule.budget)
-            for standing in self._standings([record])
+            for standing in self._ledger.standings([record])
             for rule, spent in standing.counted
         }
 
@@ -290,7 +281,7 @@ class Accounts:
         """
         at = self.budget.delta if delta is None else real("delta", delta)
         try:
-            return self.composition.odometer(self._spent(record), at)
+            return self.composition.odometer(self._ledger.spent(record), at)
         except UnsupportedCharge as error:
             raise TheoremMissing(
                 self._for_relation(f"{self.composition.name}: {error}"), calling_place()

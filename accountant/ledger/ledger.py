@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from accountant.filters.composition_theorem import Composition
@@ -178,21 +179,26 @@ class Ledger(State):
 
     def spent(self, record: RecordId) -> Any:
         """Return the amount that `record` has spent, in the theorem's currency."""
-        self._now()
-        return self.units.amount(self.account(canonical_name(record)).spent)
+        return self.units.amount(self._present().account(canonical_name(record)).spent)
 
     def first_refused(self, entries: Sequence[Entry], fits: Fits, scope: Scope = ANY) -> CannotPay | None:
         """Return the `CannotPay` that `charge` would raise; see `Store`."""
-        now = self._now()
-        return first_refused(self, Charge(entries, self.units.test_of(fits), scope=scope), now)
+        return first_refused(
+            self._present(), Charge(entries, self.units.test_of(fits), scope=scope), self._now()
+        )
 
-    def _now(self, *, needed: bool = False) -> Now | None:
-        """Return the time, once reservations that end by then are given back; None if nothing needs it."""
-        if not (needed or self.deadlines or self.limits is not None):
-            return None
-        now = Now(self._clock.now())
-        expire(self, now, self.apply)
-        return now
+    def _now(self, command: LedgerCommand | None = None) -> Now | None:
+        dated = isinstance(command, Charge) and command.lasts is not None
+        return Now(self._clock.now()) if dated or self.deadlines or self.limits is not None else None
+
+    def _present(self) -> State:
+        """Return the state now: reservations that have ended are given back, which the next event writes down."""
+        first, now = next(iter(self.deadlines), None), self._now()
+        if first is None or now is None or now.at < first[0]:
+            return self
+        state = self.overlay()
+        expire(state, now, partial(apply, state))
+        return state
 
     def together(self, records: Sequence[RecordId], waiting: Sequence[Collection[RecordId]]) -> set[RecordId]:
         """Return the waiting records that are in a group of these records; see `Store`."""
@@ -201,11 +207,13 @@ class Ledger(State):
 
     def standings(self, records: Sequence[RecordId]) -> list[Standing]:
         """Return the standing of each record; see `Store`."""
-        limits, names = self.limits, list(map(canonical_name, records))
-        spent, now = list(map(self.spent, names)), self._clock.now()
+        limits, state, now = self.limits, self._present(), self._clock.now()
         return [
-            Standing(total, () if limits is None else limits.counts(name, self.counted, now))
-            for name, total in zip(names, spent, strict=True)
+            Standing(
+                self.units.amount(state.account(name).spent),
+                () if limits is None else limits.counts(name, state.counted, now),
+            )
+            for name in map(canonical_name, records)
         ]
 
     def rule_standings(self) -> list[RuleStanding]:
@@ -235,7 +243,9 @@ class Ledger(State):
         return self._do(Charge(entries, self.units.test_of(fits), hold, request, scope, lasts))
 
     def _do(self, command: LedgerCommand) -> Receipt:
-        now = self._now(needed=isinstance(command, Charge) and command.lasts is not None)
+        now = self._now(command)
+        if self.deadlines:
+            expire(self, now, self.apply)
         found = decide(self, command, now)
         for event in found.events:
             self.apply(event)

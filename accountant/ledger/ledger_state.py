@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import hashlib
 import heapq
-from collections.abc import Callable, Sequence
+from collections import ChainMap
+from collections.abc import Callable, MutableMapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
@@ -102,8 +103,8 @@ class State:
 
     def __init__(self, units: Units) -> None:
         self.count_in(units)
-        self.accounts: dict[RecordId, Account] = {}
-        self.reservations: dict[int, str] = {}
+        self.accounts: MutableMapping[RecordId, Account] = {}
+        self.reservations: MutableMapping[int, str] = {}
         self.deadlines: list[tuple[int, int]] = []
         self.requests: dict[str, Request] = {}
         self.named: dict[int, Charged] = {}
@@ -115,6 +116,14 @@ class State:
         """Count in the units of a theorem, before anything happens."""
         self.units = units
         self._none = Account(units.zero)
+
+    def overlay(self) -> State:
+        """Return a state that begins as this one, which it leaves as it is."""
+        found = State(self.units)
+        found.accounts, found.reservations = ChainMap({}, self.accounts), ChainMap({}, self.reservations)
+        found.deadlines, found.named, found.requests = list(self.deadlines), self.named, self.requests
+        found.limits, found.clock, found.drift = self.limits, self.clock, self.drift
+        return found
 
     def account(self, record: RecordId) -> Account:
         """Return an account."""

@@ -82,9 +82,7 @@ class Desk:
 
         def reserve() -> Reservation:
             quote = self._priced(asked)
-            return self._accountant.reserve(
-                quote, request=_key(client, asked.request), seconds=asked.seconds
-            )
+            return self._accountant.reserve(quote, request=_key(client, asked.request), seconds=asked.seconds)
 
         made: Reservation = self._asking(client, reserve)
         return {

@@ -295,7 +295,9 @@ def _reservations(store: str) -> _Shown:
 
     def render(console: Console) -> None:
         rows = [(key, each["held_by"], each["until"] or "no deadline") for key, each in shown.items()]
-        console.print(plain_table(("reservation", "held by", "until"), rows) if rows else "no open reservations")
+        console.print(
+            plain_table(("reservation", "held by", "until"), rows) if rows else "no open reservations"
+        )
 
     return {"reservations": shown}, render
 

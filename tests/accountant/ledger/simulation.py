@@ -128,7 +128,9 @@ class History:
         self.creeps = fault == "a clock may creep" or (
             bool(self.rules and self.rules[0].days) and chosen.random() < 0.5
         )
-        self.jumps = (0,) if any(rule.days for rule in self.rules) else chosen.choice(((0,), (-DAY, 0, 15 * DAY)))
+        self.jumps = (
+            (0,) if any(rule.days for rule in self.rules) else chosen.choice(((0,), (-DAY, 0, 15 * DAY)))
+        )
         self.limit = Limit(UNITS, self.budget)
         self.published: list[tuple[int, str, int, Scope]] = []
         self.kept_at: dict[str, int] = {}
