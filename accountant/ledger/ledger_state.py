@@ -254,7 +254,7 @@ def _ended(until: int) -> str:
 def expire(state: State, now: Now | None, happen: Callable[[LedgerEvent], object]) -> None:
     """Give back the reservations whose deadlines have passed, before something else is decided.
 
-    What may have been sampled is drawn in the ledger, and stays charged, whatever the clock says: one that is wrong ends
+    What may have been sampled is drawn in the ledger, and stays charged, whatever the clock says: a wrong one ends
     reservations early or late, and that is all.
 
     Parameters

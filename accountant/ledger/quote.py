@@ -118,8 +118,8 @@ class Reservation:
         Raises
         ------
         ValueError
-            If it was released before, cancelled or given back, its deadline has passed, or the private sums have changed
-            since they were priced.
+            If it was released before, cancelled or given back, or its deadline has passed, or the private sums have
+            changed since they were priced.
         """
         self._require("reserved", "released")
         outputs = self._accountant._draw(self._quote, self._position, self._request)

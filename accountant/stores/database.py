@@ -27,7 +27,7 @@ from accountant.stores.session import Connections, Session, TableRow
 from accountant.stores.session_lock import CLIENT_SETTINGS, WRITING, SessionLock, alive, set_session, writer
 from accountant.stores.store_refusals import InUse, LedgerDamaged, OutcomeUnknown, StoreMoved, StoreRefused
 
-_PRAGMAS = {"journal_mode": "wal", "synchronous": 2, "foreign_keys": 1, "busy_timeout": 60_000}
+_PRAGMAS = {"journal_mode": "wal", "synchronous": 2, "foreign_keys": 1, "busy_timeout": 30_000}
 _DAMAGED = (
     "XX",
     "23",
@@ -92,6 +92,7 @@ class Database:
         self._in_memory = connect() if self.sqlite and self.path is None else None
         self._process = os.getpid()
         self._transaction = threading.RLock()  # held during one, and by a fork, which must not begin in one
+        self._writer: int | None = None  # the thread in one
         _databases.add(self)
         self._lock: FileLock | SessionLock | None = None
         self._turns = None if self.path is None else Turns(f"{self.path}.lock")
@@ -296,7 +297,7 @@ class Database:
         with self._alone(wait), self.reading() as session:
             self.check_file()
             if self.sqlite:
-                session.execute("BEGIN IMMEDIATE")  # a deferred one may fail when it first writes
+                self._begin(session, wait)
             else:
                 self._wait_to_write(session, wait)
             try:
@@ -312,6 +313,21 @@ class Database:
                 self._dispose()  # after an error of the disk nothing on this connection can be believed
                 raise OutcomeUnknown(f"{self.name}: {' '.join(str(error).split())}") from error
             self._check_log()  # it may have gone since, and the charge with it
+
+    def _begin(self, session: Session, wait: float | None) -> None:
+        longest = LONGEST_WAIT if wait is None else wait
+        try:
+            session.execute(f"PRAGMA busy_timeout = {round(1_000 * longest):d}")
+            session.execute("BEGIN IMMEDIATE")  # a deferred one may fail when it first writes
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY:
+                raise
+            holder = _sqlite_writer(f"{self.path}-shm")
+            raise InUse(
+                f"{self.name}: has been written to by {holder} for {longest:g} s, which is no dpwitness: end its "
+                "transaction there",
+                holder,
+            ) from None
 
     def _wait_to_write(self, session: Session, wait: float | None) -> None:
         try:
@@ -335,21 +351,34 @@ class Database:
     @contextmanager
     def _alone(self, wait: float | None = None) -> Iterator[None]:
         """Let no other thread write meanwhile, and no other process where a lock is not the database's own."""
-        if self._transaction._is_owned():  # type: ignore[attr-defined]
+        if self._writer == threading.get_ident():
             # Whoever collects garbage in a transaction, say: what is written now is not ended yet.
             raise InUse(f"{self.name}: this thread is writing to it already", this_process())
-        with self._transaction:
-            if self._turns is None:
-                yield
-                return
+        longest = LONGEST_WAIT if wait is None else wait
+        try:
             try:
-                try:
-                    self._turns.take(LONGEST_WAIT if wait is None else wait)
-                    yield
-                finally:
-                    self._turns.give_back()
+                if not self._transaction.acquire(timeout=longest):
+                    raise InUse(
+                        f"{self.name}: another thread of this process has been writing to it for {longest:g} s",
+                        this_process(),
+                    )
+                self._writer = threading.get_ident()
+                if self._turns is not None:
+                    self._turns.take(longest)
+                yield
             finally:
-                self._turns.give_back()  # an interruption may fall on any line, and on that one
+                self._end_turn()
+        finally:
+            self._end_turn()  # an interruption may fall on any line, and on that one
+
+    def _end_turn(self) -> None:
+        """End this thread's turn, as far as it has one."""
+        if self._writer == threading.get_ident():
+            if self._turns is not None:
+                self._turns.give_back()
+            self._writer = None
+        with suppress(RuntimeError):  # it is not this thread's
+            self._transaction.release()
 
     def _check_process(self) -> None:
         if os.getpid() != self._process:
@@ -387,7 +416,7 @@ class Database:
         return {} if self.sqlite else _named(session.rows(_PLACE)[0])
 
     def look(self, session: Session, sql: str) -> tuple[TableRow, dict[str, Any] | None, int]:
-        """Return the row that a statement finds, a server's `place`, and `now`; None for SQLite's: it is checked before.
+        """Return the row that a statement finds, a server's `place` (None for SQLite's, checked before), and `now`.
 
         A server may be replaced by another, or its tables by those of a dump, while connections are made anew.
         """
@@ -521,6 +550,16 @@ def _number(path: str) -> int | None:
     """Return the number of a file; None if it is not there."""
     found = _found(path)
     return None if found is None else found.st_ino
+
+
+def _sqlite_writer(index: str) -> str:
+    """Return who has SQLite's lock for writing, a byte of the index of its log; where Linux tells."""
+    with suppress(OSError):
+        held = f":{os.stat(index).st_ino} 120 120"
+        for line in Path("/proc/locks").read_text(encoding="ascii").splitlines():
+            if line.endswith(held) and " -> " not in line:
+                return f"process {line.split()[4]}"
+    return "another program"
 
 
 def _usable(connection: sqlite3.Connection) -> bool:

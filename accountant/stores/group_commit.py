@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from typing import Any, Generic, TypeVar
 
-from accountant.stores.store_refusals import OutcomeUnknown
+from accountant.stores.file_lock import LONGEST_WAIT, this_process
+from accountant.stores.store_refusals import InUse, OutcomeUnknown
 
 Task = TypeVar("Task")
 
@@ -34,27 +36,43 @@ class GroupCommit(Generic[Task]):
         self._commit = commit
         self._queued: list[_Job[Task]] = []
         self._queueing = threading.Lock()
-        self._committing = threading.Lock()
+        self._committing = threading.RLock()
 
     def do(self, task: Task) -> Any:
         """Return the result of a task once it is durable, or raise its error.
 
         Raises
         ------
+        InUse
+            If another caller has been committing for too long, and has not begun with this one's task.
         OutcomeUnknown
-            If another caller, who committed for this one, was interrupted.
+            If another caller, who committed for this one, was interrupted, or has been doing so for too long.
         """
         job = _Job(task)
         with self._queueing:
             self._queued.append(job)
-        with self._committing:
-            if not job.done:
+        try:
+            waited = not self._committing.acquire(timeout=LONGEST_WAIT)
+            if not waited and not job.done:
                 self._commit_all(job)
+        finally:
+            with suppress(RuntimeError):  # it is another thread's
+                self._committing.release()
+        if not job.done and waited:
+            self._give_up(job)
         if not job.done:  # whoever took it was interrupted before it was begun
             raise OutcomeUnknown("the thread that committed for this one was interrupted")
         if job.error is not None:
             raise job.error
         return job.result
+
+    def _give_up(self, job: _Job[Task]) -> None:
+        words = f"another thread of this process has been committing for {LONGEST_WAIT:g} s"
+        with self._queueing:
+            if job not in self._queued:
+                raise OutcomeUnknown(f"{words}, for this one, too")
+            self._queued.remove(job)
+        raise InUse(words, this_process())
 
     def _commit_all(self, own: _Job[Task]) -> None:
         jobs: list[_Job[Task]] = []

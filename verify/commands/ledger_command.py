@@ -289,12 +289,18 @@ def _reservations(store: str) -> _Shown:
     with closing(existing(store)) as database:
         found = open_reservations(database)
     shown = {
-        str(position): {"held_by": each.holder, "until": each.until and each.until.isoformat(" ", "seconds")}
+        str(position): {
+            "held_by": each.holder,
+            "until": None if each.until is None else each.until.isoformat(" ", "seconds"),
+        }
         for position, each in found.items()
     }
 
     def render(console: Console) -> None:
-        rows = [(key, each["held_by"], each["until"] or "no deadline") for key, each in shown.items()]
+        rows = [
+            (position, each["held_by"] or "", each["until"] or "no deadline")
+            for position, each in shown.items()
+        ]
         console.print(
             plain_table(("reservation", "held by", "until"), rows) if rows else "no open reservations"
         )

@@ -381,7 +381,7 @@ class Follower(State):
 
     def do(self, command: LedgerCommand) -> Receipt:
         self.follow()
-        history, lines = self._history, self._lines
+        history = self._history
         seen = history.now - self._since if self._seen else 0
         now = Now(history.now + self._ahead, None if history.fault == "a clock may creep" else seen)
         alone = history.fault == "a deadline is a matter of each process"

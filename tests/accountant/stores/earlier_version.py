@@ -9,7 +9,7 @@ from accountant.filters.units import INFINITE, UNIT, Units
 
 
 def as_earlier(connection: sqlite3.Connection) -> None:
-    """Give the tables of a store the columns that they had in version 6, with the same totals, and no answers nor deadlines."""
+    """Give the tables of a store the columns that they had in version 6; totals stay, answers and deadlines go."""
     for number, text in connection.execute("SELECT number, spent FROM account").fetchall():
         units = Units(BasicComposition()).parse_vector(text)
         spent = [None if each >= INFINITE else str(Fraction(each, UNIT)) for each in units]

@@ -1,4 +1,4 @@
-"""Deadlines of reservations in stores: whatever happens to clocks, copies and tables, what may be drawn stays charged."""
+"""Deadlines of reservations in stores: whatever clocks, copies and tables say, what may be drawn stays charged."""
 
 from __future__ import annotations
 

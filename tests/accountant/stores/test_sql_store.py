@@ -78,7 +78,7 @@ def test_who_may_not_write_beside_a_store_is_told_what_to_do(path: Path) -> None
 
 def test_a_commit_is_on_the_disk_when_it_returns(path: Path) -> None:
     """With less than FULL (2), a power failure loses charges whose outputs were seen."""
-    pragmas = {"journal_mode": "wal", "synchronous": 2, "foreign_keys": 1, "busy_timeout": 60_000}
+    pragmas = {"journal_mode": "wal", "synchronous": 2, "foreign_keys": 1, "busy_timeout": 30_000}
     database = Database.at(path)
     with database.writing() as session:
         for name, value in pragmas.items():

@@ -23,9 +23,9 @@ import pytest
 from processes import forked
 
 from accountant import Accountant, Budget, BudgetExceeded, InUse, Rule, Trust
-from accountant.stored_accountant import RandomnessMismatch
 from accountant.rules import clock
 from accountant.rules.clock import DAY
+from accountant.stored_accountant import RandomnessMismatch
 from accountant.stores.opening import verify_store
 from accountant.stores.run_journal import RunJournal
 from accountant.stores.store_refusals import LedgerDamaged, StoreMoved
