@@ -19,6 +19,8 @@ Entries are, in the order of a store's life:
 ``{"assumed": [...]}``                                   something that nobody checked
 ``{"closed": [...]}``                                    the gate was shut
 ``{"adopted": {...}, "at": ...}``                        an operator said that this copy goes on
+``{"anchored": {...}, "at": ...}``                       it is spent from with its anchor only from here on, or
+                                                         without one again, in an epoch of its own
 ``{"key": {...}}``                                       names are hashed under one more key from here on, in an
                                                          epoch of its own
 ``{"labelled": [[account, commitment], ...]}``           what accounts are committed to from here on
@@ -157,6 +159,8 @@ class ReplayedEntries(State):
         its kinds have negative numbers.
     folds
         What folds say of themselves, in order.
+    anchored
+        Whether it is spent from with its anchor only.
     names
         What the store says of the key under which it names records; None if it holds names as they are.
     erasures
@@ -174,6 +178,7 @@ class ReplayedEntries(State):
         self.epoch = 0
         self.location: Any = None
         self.closed: list[Any] | None = None
+        self.anchored = False
         self.names: str | None = None
         self.erasures: list[Mapping[str, Any]] = []
         self.adoptions: list[Mapping[str, Any]] = []
@@ -404,6 +409,9 @@ class ReplayedEntries(State):
         elif "erased" in body:
             self.erasures.append(body["erased"])
             self._relabel(position, [body["erased"]["account"]])
+        elif "anchored" in body:
+            self._begin_epoch(position, body["anchored"]["epoch"])
+            self.anchored = body["anchored"]["kept"]
         elif "key" in body:
             self._begin_epoch(position, body["key"]["epoch"])
             self.names = body["key"]["check"]

@@ -41,7 +41,9 @@ _ENTRY = Table(
     Column("hash", LargeBinary, nullable=False),
 )
 
-RARE = "substr(body, 3, 7) IN ('adopted', 'assumed', 'closed\"', 'fold\":{', 'key\":{\"', 'rules\":')"
+RARE = (
+    "substr(body, 3, 7) IN ('adopted', 'anchore', 'assumed', 'closed\"', 'fold\":{', 'key\":{\"', 'rules\":')"
+)
 """Entries that whoever opens a store has to know, wherever they stand."""
 
 Index("rare", _ENTRY.c.position, sqlite_where=text(RARE), postgresql_where=text(RARE))

@@ -186,12 +186,19 @@ class SQLStore:
         with self.database.writing(wait=1.0) as session:
             session.execute("INSERT INTO tally (kind, releases, records) VALUES (-1, 0, 0)")
             session.execute("DELETE FROM tally WHERE kind = -1")
+        if self._anchor is not None and (mark := self._anchor.read()) is not None:
+            self._anchor.write(mark)
 
     def _check_anchor(self, work: Work) -> None:
         """Refuse if the anchor knows more of this store than it says itself."""
-        mark = None if self._anchor is None else self._anchor.read()
-        if mark is not None:
-            check_anchor(self.name, mark, self.instance, work.epoch, work.position)
+        if self._anchor is None:
+            return
+        mark = self._anchor.read()
+        if mark is None:
+            raise StoreMoved(
+                f"{self.name}: its anchor {self._anchor.path} is gone: put it back, and open it again"
+            )
+        check_anchor(self.name, mark, self.instance, work.epoch, work.position)
 
     def charge(
         self,
@@ -399,7 +406,8 @@ class SQLStore:
         epoch = session.value("SELECT epoch FROM store")
         if epoch != self._seen.epoch:
             raise StoreMoved(
-                f"{self.name}: was adopted, or its key of names changed, since this process opened it: open it again"
+                f"{self.name}: was adopted or anchored, or its key of names changed, since this process opened it: "
+                "open it again"
             )
 
     def worst(self) -> tuple[RecordId | None, Any]:
@@ -489,6 +497,17 @@ class SQLStore:
             work.check_open()
             work.adopt(location, reason, missing, epoch)
         return self.verify().head
+
+    def insist_on_anchor(self, kept: bool, by: str, reason: str) -> Mark:
+        """Let it be spent from with its anchor only, or without one again, in an epoch of its own, here, too."""
+        check_said(by, reason)
+        with self.working(()) as work:
+            work.check_open()
+            body = {"epoch": work.begin_epoch(), "kept": kept, "by": by, "reason": reason}
+            work.append({"anchored": body, "at": work.time})
+        assert self._synced is not None
+        self._seen = self._synced
+        return self._seen
 
     # --- verification ----------------------------------------------------------------------------
 

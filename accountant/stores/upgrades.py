@@ -23,7 +23,7 @@ from accountant.stores.work import STORE_ROW, mass_of, rows_after, stored_bytes
 
 
 def _index_rare(session: Session) -> None:
-    """From 3 to 4, and to 5: the index of rare entries has those of folds, and of keys, too."""
+    """From 3 to 4, to 5 and to 9: the index of rare entries has those of folds, keys and anchors, too."""
     session.execute("DROP INDEX rare")
     session.execute(f"CREATE INDEX rare ON entry (position) WHERE {RARE}")
 
@@ -77,6 +77,7 @@ def _append_answers(session: Session) -> None:
 
 def _add_deadlines(session: Session) -> None:
     """To 9: reservations may have deadlines."""
+    _index_rare(session)
     session.execute("ALTER TABLE reservation ADD COLUMN until BIGINT")
     session.execute(f"CREATE INDEX deadline ON reservation (until) {OPEN_WITH_DEADLINE}")
 

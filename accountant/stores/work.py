@@ -158,8 +158,8 @@ class Work(State):
             )
         if self.epoch != epoch:
             raise StoreMoved(
-                f"{self._database.name}: was adopted, or its key of names changed, since this process opened it "
-                f"(epoch {self.epoch}, not {epoch}): open it again"
+                f"{self._database.name}: was adopted or anchored, or its key of names changed, since this process "
+                f"opened it (epoch {self.epoch}, not {epoch}): open it again"
             )
         self._check_seen()
         if self._closed is not None:

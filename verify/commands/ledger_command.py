@@ -339,7 +339,16 @@ def _is_run(store: str) -> bool:
         return is_run(database)
 
 
-_CHANGES = ("rules", "erase", "rotate_keys", "accept_clock", "promote", "cancel", "expire")
+_CHANGES = (
+    "rules",
+    "erase",
+    "rotate_keys",
+    "accept_clock",
+    "promote",
+    "forget_anchor",
+    "cancel",
+    "expire",
+)
 
 
 def amend_command(
@@ -372,6 +381,10 @@ def amend_command(
                 raise SettingError(f"{flag} {value!r}: must say who makes the change, and why")
     if change == "promote":
         said = _promote(store, f"{reason} ({author})", anchor)
+    elif change == "forget_anchor":
+        from accountant.stores.opening import forget_anchor
+
+        said = f"it needs no anchor from entry {forget_anchor(store, author, reason).position} on"
     elif change == "expire":
         said = _expire(store, changes["expire"])
     elif change == "rotate_keys":

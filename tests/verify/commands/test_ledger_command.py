@@ -185,6 +185,18 @@ def test_where_no_word_fits_results_are_as_wide_as_usual(run, store, monkeypatch
     assert '"ann"   its budget  epsilon' in usual[1]
 
 
+def test_a_lost_anchor_is_forgotten(run, store, tmp_path):
+    open_store(store, anchor=tmp_path / "anchor").close()
+    code, _, err = run("amend", store, "--cancel", "1")
+    assert code == 2
+    assert "is spent from with its anchor only" in err
+    code, out, _ = run("amend", store, "--forget-anchor", *SAID)
+    assert code == 0
+    assert out.startswith("it needs no anchor from entry ")
+    Accountant(Budget(1.0), store=store).ledger.close()
+    assert "has no anchor" in run("amend", store, "--forget-anchor", *SAID)[2]
+
+
 def test_a_copy_is_adopted(run, store, tmp_path):
     shutil.copy(store, tmp_path / "copy.db")
     code, _, err = run("amend", tmp_path / "copy.db", "--cancel", 5)
