@@ -142,7 +142,7 @@ class State:
         self.reservations[position] = state
 
     def due(self, at: int) -> int | None:
-        """Return an open reservation whose deadline has passed by then; None if there is none."""
+        """Return an open reservation with a deadline that has passed by then; None if there is none."""
         while self.deadlines and self.deadlines[0][0] <= at:
             position = self.deadlines[0][1]
             if self.reservation(position) == "reserved":
@@ -252,7 +252,7 @@ def _ended(until: int) -> str:
 
 
 def expire(state: State, now: Now | None, happen: Callable[[LedgerEvent], object]) -> None:
-    """Give back the reservations whose deadlines have passed, before something else is decided.
+    """Give back the reservations with deadlines that have passed, before something else is decided.
 
     What may have been sampled is drawn in the ledger, and stays charged, whatever the clock says: a wrong one ends
     reservations early or late, and that is all.

@@ -21,8 +21,8 @@ from sqlalchemy.schema import CreateIndex, CreateTable
 
 from accountant.files.sqlite_file import is_sqlite, note_closed, note_opened
 from accountant.rules import clock
-from accountant.stores.file_lock import LONGEST_WAIT, FileLock, Turns, this_process
-from accountant.stores.location import CHARGES, RUN_STORE, location_of
+from accountant.stores.file_lock import LONGEST_WAIT, FileLock, Turns, fcntl, this_process
+from accountant.stores.location import CHARGES, RUN_STORE, location_of, shared_file_system
 from accountant.stores.session import Connections, Session, TableRow
 from accountant.stores.session_lock import CLIENT_SETTINGS, WRITING, SessionLock, alive, set_session, writer
 from accountant.stores.store_refusals import InUse, LedgerDamaged, OutcomeUnknown, StoreMoved, StoreRefused
@@ -95,7 +95,7 @@ class Database:
         self._writer: int | None = None  # the thread in one
         _databases.add(self)
         self._lock: FileLock | SessionLock | None = None
-        self._turns = None if self.path is None else Turns(f"{self.path}.lock")
+        self._turns: Turns | None = None  # of a file, as soon as somebody writes
         self._file = None if self.path is None else _found(self.path)
         self._log: dict[str, int | None] = {}
         self.accounts_checked = -math.inf  # when
@@ -144,6 +144,7 @@ class Database:
     def create(self) -> None:
         """Make the file of a new database, which only its owner can read."""
         if self.path is not None and not self.path.exists():
+            _check_place(self.path)
             self._dispose()  # what was open is of a file that is gone
             os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))
             self._file = _found(self.path)
@@ -363,7 +364,10 @@ class Database:
                         this_process(),
                     )
                 self._writer = threading.get_ident()
-                if self._turns is not None:
+                if self.path is not None:
+                    if self._turns is None:
+                        _check_place(self.path)
+                        self._turns = Turns(f"{self.path}.lock")
                     self._turns.take(longest)
                 yield
             finally:
@@ -401,6 +405,10 @@ class Database:
             damaged = (getattr(error, "sqlstate", None) or "").startswith(_DAMAGED)
         return LedgerDamaged(words) if damaged else OSError(words)
 
+    def spelled(self, sql: str) -> str:
+        """Return a statement as the driver takes it."""
+        return sql if self.sqlite else sql.replace("?", "%s")
+
     def sync(self, session: Session) -> None:
         """Make the end of a transaction that changes nothing flush the writes of others before it to the disk."""
         if self.sqlite:  # which writes no row that stays the same
@@ -415,7 +423,7 @@ class Database:
             return location_of(self.path)
         return {} if self.sqlite else _named(session.rows(_PLACE)[0])
 
-    def look(self, session: Session, sql: str) -> tuple[TableRow, dict[str, Any] | None, int]:
+    def row_in_place(self, session: Session, sql: str) -> tuple[TableRow, dict[str, Any] | None, int]:
         """Return the row that a statement finds, a server's `place` (None for SQLite's, checked before), and `now`.
 
         A server may be replaced by another, or its tables by those of a dump, while connections are made anew.
@@ -504,6 +512,23 @@ def _go_on() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=_wait_for_transactions, after_in_parent=_go_on, after_in_child=_go_on)
+
+
+def _check_place(path: Path) -> None:
+    """Refuse to write to a file where a lock may be none."""
+    words = (
+        "use a local disk, or for several machines a PostgreSQL database (store='postgresql+psycopg://...')"
+    )
+    if fcntl is None:
+        raise StoreRefused(
+            f"{path}: this system (Windows) gives no locks (flock), so nothing would keep other processes out: {words}"
+        )
+    shared = shared_file_system(path.resolve().parent)
+    if shared is not None:
+        raise StoreRefused(
+            f"{path}: lies on a file system ({shared}) that other machines may have mounted: their locks may be none "
+            f"here, and SQLite's log is in the memory of one machine: {words}"
+        )
 
 
 def _named(place: Sequence[Any]) -> dict[str, Any]:

@@ -429,7 +429,7 @@ def adopt(where: str | Path, reason: str, anchor: str | Path | None = None) -> M
 
 
 def forget_anchor(where: str | Path, by: str, reason: str) -> Mark:
-    """Let a store whose anchor is lost be spent from without one: the operator's word, kept in the chain.
+    """Let a store that has lost its anchor be spent from without one: the operator's word, kept in the chain.
 
     Raises
     ------

@@ -43,7 +43,7 @@ class Session:
 
     def execute(self, sql: str, parameters: Sequence[Any] = ()) -> Any:
         """Run a statement; return the driver's cursor."""
-        return self.driver.execute(sql if self.database.sqlite else sql.replace("?", "%s"), tuple(parameters))
+        return self.driver.execute(self.database.spelled(sql), tuple(parameters))
 
     def row(self, sql: str, *parameters: Any) -> TableRow | None:
         """Return the first row that a statement finds."""
@@ -77,8 +77,7 @@ class Session:
     def run(self, sql: str, rows: Sequence[TableRow]) -> None:
         """Run a statement with each of some rows of parameters."""
         if rows:
-            spelled = sql if self.database.sqlite else sql.replace("?", "%s")
-            self.driver.cursor().executemany(spelled, rows)
+            self.driver.cursor().executemany(self.database.spelled(sql), rows)
 
     def tables(self) -> set[str]:
         """Return the names of the tables."""

@@ -98,7 +98,7 @@ class Work(State):
         self._witness = witness
         self.session = session
         self._texts = texts
-        row, self._place, self.time = self._database.look(session, _HEAD)
+        row, self._place, self.time = self._database.row_in_place(session, _HEAD)
         self._row = store_row(self._database.name, row[:-3])
         self._deadline, position, digest = row[-3:]  # of a reservation that is open, the earliest one
         self.instance, self.epoch, self._location, self._closed, self._rules = self._row[:5]
@@ -304,7 +304,7 @@ class Work(State):
         return self.reservations[position]
 
     def due(self, at: int) -> int | None:
-        """Return an open reservation whose deadline has passed by then; of the tables' a thousand in a transaction."""
+        """Return an open reservation with a deadline that has passed; of the tables' a thousand in a transaction."""
         if self._deadline is not None and self._deadline <= at:
             self._deadline = None
             sql = f"SELECT until, position FROM reservation {OPEN_WITH_DEADLINE} AND until <= ? "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sqlite3
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 
 from accountant import Accountant, Budget, GateClosed, Place
 from accountant.stores.opening import open_store, verify_store
-from accountant.stores.store_refusals import LedgerDamaged, StoreMoved
+from accountant.stores.store_refusals import LedgerDamaged, StoreMoved, StoreRefused
 from mechanisms import Interval, Laplace, Sensitivity
 
 UNIT = Interval(0, 1)
@@ -172,3 +173,36 @@ def test_a_kind_is_read_from_the_entry_that_holds_it(path: Path) -> None:
     again = account(path)
     with pytest.raises(LedgerDamaged, match="is not the kind that the table `kind` says"):
         charge(again, "ann", other)
+
+
+@pytest.mark.parametrize("kind", ["nfs4", "cifs", "fuse.sshfs", "9p", "ext4", "fuse.fuse-overlayfs"])
+def test_a_file_system_that_other_machines_may_have_mounted_is_refused(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    """Two machines that write to one file by SQLite's log lose charges in silence."""
+    account(path).ledger.close()  # type: ignore[attr-defined]
+    device = tmp_path.stat().st_dev
+    mounts = tmp_path / "mountinfo"
+    mounts.write_text(
+        "22 27 0:0 / /proc rw,relatime - nfs proc rw\n"
+        f"29 1 {os.major(device)}:{os.minor(device)} / / rw shared:1 - {kind} server:/share rw\n"
+    )
+    monkeypatch.setattr("accountant.stores.location._MOUNTS", mounts)
+    verify_store(path)  # a copy may be read
+    if kind in ("ext4", "fuse.fuse-overlayfs"):
+        charge(account(path), "bob")
+        return
+    for make in (path, tmp_path / "new.db"):
+        with pytest.raises(
+            StoreRefused, match=rf"file system \({kind}\).*use a local disk, or .* PostgreSQL"
+        ):
+            account(make)
+    assert not (tmp_path / "new.db").exists()
+
+
+def test_a_system_without_locks_is_refused_with_a_sentence(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("accountant.stores.database.fcntl", None)
+    with pytest.raises(StoreRefused, match=r"gives no locks .* a PostgreSQL database"):
+        account(path)
