@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import queue
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any, Generic, TypeVar
@@ -11,6 +13,8 @@ from accountant.stores.file_lock import LONGEST_WAIT, this_process
 from accountant.stores.store_refusals import InUse, OutcomeUnknown
 
 Task = TypeVar("Task")
+_PAUSE = 0.05
+"""Seconds after which who waits looks for itself: whoever was to wake it may have been interrupted on any line."""
 
 
 class _Job(Generic[Task]):
@@ -19,6 +23,7 @@ class _Job(Generic[Task]):
         self.done = False
         self.result: Any = None
         self.error: BaseException | None = None
+        self.woken: queue.SimpleQueue[None] = queue.SimpleQueue()
 
 
 class GroupCommit(Generic[Task]):
@@ -48,23 +53,38 @@ class GroupCommit(Generic[Task]):
         OutcomeUnknown
             If another caller, who committed for this one, was interrupted, or has been doing so for too long.
         """
-        job = _Job(task)
+        job, until = _Job(task), 0.0
         with self._queueing:
             self._queued.append(job)
-        try:
-            waited = not self._committing.acquire(timeout=LONGEST_WAIT)
-            if not waited and not job.done:
-                self._commit_all(job)
-        finally:
-            with suppress(RuntimeError):  # it is another thread's
-                self._committing.release()
-        if not job.done and waited:
-            self._give_up(job)
+        while not self._commit_if_first(job):
+            until = until or time.monotonic() + LONGEST_WAIT
+            with suppress(queue.Empty):
+                job.woken.get(timeout=_PAUSE)
+            if time.monotonic() >= until and not job.done:
+                self._give_up(job)
         if not job.done:  # whoever took it was interrupted before it was begun
             raise OutcomeUnknown("the thread that committed for this one was interrupted")
         if job.error is not None:
             raise job.error
         return job.result
+
+    def _commit_if_first(self, job: _Job[Task]) -> bool:
+        """Commit for all who wait, unless another thread does; return True if this one need not wait any more."""
+        if job.done:
+            return True
+        try:
+            if not self._committing.acquire(blocking=False):
+                return False
+            if not job.done:
+                self._commit_all(job)
+            return True
+        finally:
+            with suppress(RuntimeError):  # it is another thread's
+                self._committing.release()
+                # Who came too late for this transaction waits, and the first of them commits for all: if each waited
+                # for the lock, threads would take it in turns to see that they are done.
+                for first in self._queued[:1]:
+                    first.woken.put(None)
 
     def _give_up(self, job: _Job[Task]) -> None:
         words = f"another thread of this process has been committing for {LONGEST_WAIT:g} s"
@@ -98,6 +118,7 @@ class GroupCommit(Generic[Task]):
         finally:
             for job in jobs:
                 job.done = True
+                job.woken.put(None)
 
     def _taken(self) -> list[_Job[Task]]:
         with self._queueing:
