@@ -120,7 +120,6 @@ class Work(State):
         self._recounted = False  # other rules are in force than those that counted what is in the rows
         self._settled: set[int] = set()
         self._asked: set[str] = set()  # requests that were made or changed
-        self._new_requests: set[str] = set()
         # By ids of what stands beside them, which keeps it alive.
         self._seen: dict[tuple[int, int, int, Place, str], tuple[Entry, int]] = {}
         self.limits = self._limits_now()
@@ -435,8 +434,6 @@ class Work(State):
 
     def set_request(self, key: str, request: Request) -> None:
         """Change a request, or make it."""
-        if key not in self.requests:
-            self._new_requests.add(key)
         super().set_request(key, request)
         self._asked.add(key)
 
@@ -633,14 +630,11 @@ class Work(State):
             "ON CONFLICT (position) DO UPDATE SET state = excluded.state, until = excluded.until",
             [(*row, self.named[row[0]].until if row[1] == "reserved" else None) for row in rows],
         )
-        asked = [(self.requests[key], label(key), key in self._new_requests) for key in sorted(self._asked)]
+        asked = [(label(key), *self.requests[key]) for key in sorted(self._asked)]
         self._run(
-            "INSERT INTO request (key, position, stamped, answered, answer) VALUES (?, ?, ?, ?, ?)",
-            [(key, each.position, each.stamp, each.digest, each.answer) for each, key, new in asked if new],
-        )
-        self._run(
-            "UPDATE request SET stamped = ?, answered = ?, answer = ? WHERE key = ?",
-            [(each.stamp, each.digest, each.answer, key) for each, key, new in asked if not new],
+            "INSERT INTO request (key, position, stamped, answered, answer) VALUES (?, ?, ?, ?, ?) ON CONFLICT (key) "
+            "DO UPDATE SET stamped = excluded.stamped, answered = excluded.answered, answer = excluded.answer",
+            asked,
         )
         return Mark(self.instance, self.epoch, self.position, self._hash.hex())
 
