@@ -316,19 +316,21 @@ class Database:
             self._check_log()  # it may have gone since, and the charge with it
 
     def _begin(self, session: Session, wait: float | None) -> None:
-        longest = LONGEST_WAIT if wait is None else wait
         try:
-            session.execute(f"PRAGMA busy_timeout = {round(1_000 * longest):d}")
+            if wait is not None:
+                session.execute(f"PRAGMA busy_timeout = {round(1_000 * wait):d}")
             session.execute("BEGIN IMMEDIATE")  # a deferred one may fail when it first writes
         except sqlite3.OperationalError as error:
             if error.sqlite_errorcode != sqlite3.SQLITE_BUSY:
                 raise
             holder = _sqlite_writer(f"{self.path}-shm")
             raise InUse(
-                f"{self.name}: has been written to by {holder} for {longest:g} s, which is no dpwitness: end its "
-                "transaction there",
+                f"{self.name}: is written to by {holder}, which is no dpwitness: end its transaction there",
                 holder,
             ) from None
+        finally:
+            if wait is not None:
+                session.execute(f"PRAGMA busy_timeout = {_PRAGMAS['busy_timeout']}")
 
     def _wait_to_write(self, session: Session, wait: float | None) -> None:
         try:
