@@ -21,7 +21,7 @@ from sqlalchemy.schema import CreateIndex, CreateTable
 
 from accountant.files.sqlite_file import is_sqlite, note_closed, note_opened
 from accountant.rules import clock
-from accountant.stores.file_lock import LONGEST_WAIT, FileLock, Turns, fcntl, this_process
+from accountant.stores.file_lock import HAS_LOCKS, LONGEST_WAIT, FileLock, Turns, this_process
 from accountant.stores.location import CHARGES, RUN_STORE, location_of, shared_file_system
 from accountant.stores.session import Connections, Session, TableRow
 from accountant.stores.session_lock import CLIENT_SETTINGS, WRITING, SessionLock, alive, set_session, writer
@@ -521,7 +521,7 @@ def _check_place(path: Path) -> None:
     words = (
         "use a local disk, or for several machines a PostgreSQL database (store='postgresql+psycopg://...')"
     )
-    if fcntl is None:
+    if not HAS_LOCKS:
         raise StoreRefused(
             f"{path}: this system (Windows) gives no locks (flock), so nothing would keep other processes out: {words}"
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import queue
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -78,6 +78,11 @@ class Session:
         """Run a statement with each of some rows of parameters."""
         if rows:
             self.driver.cursor().executemany(self.database.spelled(sql), rows)
+
+    def pipeline(self) -> AbstractContextManager[object]:
+        """Return a context in which a server is not waited for after each statement, but once at its end."""
+        one_by_one = self.database.sqlite or not self.database.driver.Pipeline.is_supported()
+        return nullcontext() if one_by_one else self.driver.pipeline()
 
     def tables(self) -> set[str]:
         """Return the names of the tables."""

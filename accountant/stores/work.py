@@ -604,6 +604,11 @@ class Work(State):
 
     def finish(self) -> Mark:
         """Write all of it, and return the new head."""
+        with self.session.pipeline():
+            self._write()
+        return Mark(self.instance, self.epoch, self.position, self._hash.hex())
+
+    def _write(self) -> None:
         self._run("INSERT INTO entry (position, body, hash) VALUES (?, ?, ?)", self._entries)
         self._run("INSERT INTO kind (digest, position) VALUES (?, ?)", self._kind_rows)
         self._write_accounts()
@@ -636,7 +641,6 @@ class Work(State):
             "DO UPDATE SET stamped = excluded.stamped, answered = excluded.answered, answer = excluded.answer",
             asked,
         )
-        return Mark(self.instance, self.epoch, self.position, self._hash.hex())
 
     def _write_accounts(self) -> None:
         mass = 0

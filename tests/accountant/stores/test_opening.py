@@ -203,6 +203,6 @@ def test_a_file_system_that_other_machines_may_have_mounted_is_refused(
 def test_a_system_without_locks_is_refused_with_a_sentence(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("accountant.stores.database.fcntl", None)
+    monkeypatch.setattr("accountant.stores.database.HAS_LOCKS", False)
     with pytest.raises(StoreRefused, match=r"gives no locks .* a PostgreSQL database"):
         account(path)
