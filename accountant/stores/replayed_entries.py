@@ -419,6 +419,7 @@ class ReplayedEntries(State):
             self._begin_epoch(position, body["adopted"]["epoch"])
             self.location = body["adopted"]["location"]
             self.deadlines.clear()
+            self._until.clear()
             self.adoptions.append(body["adopted"])
 
     @property

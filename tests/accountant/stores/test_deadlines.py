@@ -151,6 +151,8 @@ def test_what_is_open_in_a_copy_that_goes_on_stays_charged(
     assert verify_store(tmp_path / "copy.db").reserved == (lost.position,)
     assert kept.position != lost.position
     assert other.spent("ann").epsilon == Fraction(1, 2)
+    with pytest.raises(ValueError, match="was to be drawn before"):
+        other.ledger.draw(lost.position)
     other.ledger.give_back(lost.position)  # type: ignore[attr-defined]
     assert other.spent("ann").epsilon == 0
     fold(other.ledger, now[0] + 1, "ann", "room")  # type: ignore[arg-type]

@@ -247,6 +247,27 @@ def test_a_run_that_goes_on_has_the_deadlines_of_its_reservations(
     assert verify_store(tmp_path / "run").reserved == ()
 
 
+def test_what_is_open_in_a_copy_of_a_run_has_no_deadline(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = [20_000 * DAY]
+    for name in ("wall", "running"):
+        monkeypatch.setattr(clock, name, lambda: now[0])
+    begun(tmp_path / "run", 4.0)
+    with DurableRun.load(tmp_path / "run", build) as run:
+        for key in ("open", "drawn"):
+            quote = run.accountant.price(HALF, run.accountant.private([0.5], UNIT, "ann"))
+            run.accountant.reserve(quote, request=key, seconds=60)
+        run.save()
+    shutil.copytree(tmp_path / "run", tmp_path / "copy")
+    with DurableRun.load(tmp_path / "copy", build, adopt=True) as run:
+        now[0] += 60_000
+        assert run.accountant.spent("ann").epsilon == 1
+        release(run, "ann", "drawn")
+        run.save()
+    assert len(verify_store(tmp_path / "copy").reserved) == 1
+
+
 def test_a_turn_that_was_not_saved_has_not_begun(tmp_path: Path) -> None:
     begun(tmp_path / "run", 1.0)
 
