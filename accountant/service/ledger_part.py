@@ -42,11 +42,8 @@ def ledger_part(desk: Desk, limits: ServiceLimits) -> ServicePart:
         return desk.give_back(client, position)
 
     def reservations(client: str, body: Body) -> Mapping[str, Any]:
-        found = [
-            {"reservation": position, "held_by": each.holder, "until": each.until and each.until.isoformat()}
-            for position, each in desk.reservations(client).items()
-        ]
-        return {"reservations": found}
+        found = desk.reservations(client).items()
+        return {"reservations": [{"reservation": position, **each._asdict()} for position, each in found]}
 
     def shown(client: str) -> list[Element]:
         found, most = desk.summary(client), desk.most_spent(_SHOWN, client)

@@ -686,10 +686,10 @@ def _result(task: _Task, work: Work) -> Any:
 
 
 class OpenReservation(NamedTuple):
-    """The holder of an open reservation, and its deadline in UTC; None without."""
+    """The holder of an open reservation, and its deadline in ISO 8601; None without."""
 
-    holder: str
-    until: datetime | None
+    held_by: str
+    until: str | None
 
 
 def open_reservations(database: Database) -> dict[int, OpenReservation]:
@@ -702,7 +702,8 @@ def open_reservations(database: Database) -> dict[int, OpenReservation]:
         rows = session.rows(sql)
     return {
         int(position): OpenReservation(
-            json.loads(body)["holder"], None if until is None else datetime.fromtimestamp(until / 1_000, UTC)
+            json.loads(body)["holder"],
+            None if until is None else datetime.fromtimestamp(until / 1_000, UTC).isoformat(),
         )
         for position, body, until in rows
     }

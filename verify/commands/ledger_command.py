@@ -287,23 +287,12 @@ def _reservations(store: str) -> _Shown:
     from accountant.stores.sql_store import open_reservations
 
     with closing(existing(store)) as database:
-        found = open_reservations(database)
-    shown = {
-        str(position): {
-            "held_by": each.holder,
-            "until": None if each.until is None else each.until.isoformat(" ", "seconds"),
-        }
-        for position, each in found.items()
-    }
+        shown = {str(key): each._asdict() for key, each in open_reservations(database).items()}
 
     def render(console: Console) -> None:
-        rows = [
-            (position, each["held_by"] or "", each["until"] or "no deadline")
-            for position, each in shown.items()
-        ]
-        console.print(
-            plain_table(("reservation", "held by", "until"), rows) if rows else "no open reservations"
-        )
+        rows = [(key, each["held_by"], each["until"] or "no deadline") for key, each in shown.items()]
+        table = plain_table(("reservation", "held by", "until"), rows)
+        console.print(table if rows else "no open reservations")
 
     return {"reservations": shown}, render
 
@@ -339,16 +328,7 @@ def _is_run(store: str) -> bool:
         return is_run(database)
 
 
-_CHANGES = (
-    "rules",
-    "erase",
-    "rotate_keys",
-    "accept_clock",
-    "promote",
-    "forget_anchor",
-    "cancel",
-    "expire",
-)
+_CHANGES = ("rules", "erase", "rotate_keys", "accept_clock", "promote", "forget_anchor", "cancel", "expire")
 
 
 def amend_command(
@@ -369,16 +349,12 @@ def amend_command(
     (change,) = asked
     if allow_return and change != "erase":
         raise SettingError("--allow-return: only with --erase")
-    if change in ("cancel", "expire"):
-        for flag, value in (("--author", author), ("--reason", reason)):
-            if value:
-                raise SettingError(
-                    f"{flag} {value}: not with --{change}, which the ledger keeps without them"
-                )
-    else:
-        for flag, value in (("--author", author), ("--reason", reason)):
-            if not value.strip():
-                raise SettingError(f"{flag} {value!r}: must say who makes the change, and why")
+    unsigned = change in ("cancel", "expire")
+    for flag, value in (("--author", author), ("--reason", reason)):
+        if unsigned and value:
+            raise SettingError(f"{flag} {value}: not with --{change}, which the ledger keeps without them")
+        if not unsigned and not value.strip():
+            raise SettingError(f"{flag} {value!r}: must say who makes the change, and why")
     if change == "promote":
         said = _promote(store, f"{reason} ({author})", anchor)
     elif change == "forget_anchor":

@@ -43,12 +43,7 @@ def serve_command(*, config: Path) -> None:
     ]
     served = (*([file.store] if file.store is not None else ()), *(run.where for run in file.runs))
     what = ", ".join(printable(location_name(each) if "://" in each else each) for each in served)
-    names = {
-        "requests_per_second": "rate",
-        "timeout": "seconds",
-        "max_body": "body",
-        "reservation": "reservation",
-    }
+    names = {"requests_per_second": "rate", "timeout": "seconds", "max_body": "body"}
     certificate, key = (file.tls.get(name) for name in ("certfile", "keyfile"))
     serve(
         parts,
@@ -58,7 +53,7 @@ def serve_command(*, config: Path) -> None:
         certificate=None if certificate is None else Path(certificate),
         certificate_key=None if key is None else Path(key),
         plain=file.tls.get("behind_proxy", False),
-        limits=ServiceLimits(**{names[name]: value for name, value in file.limits.items()}),
+        limits=ServiceLimits(**{names.get(name, name): value for name, value in file.limits.items()}),
         ready=lambda address: click.echo(f"serving {what} on {address}"),
     )
 

@@ -194,6 +194,7 @@ def test_deadlines_in_postgresql_are_by_the_server_s_clock(url: str, now: list[i
     accountant = opened(url)
     reserved = reserve(accountant, seconds=0.3)
     forever = reserve(accountant, "bob", seconds=1e6)
+    assert forever.until is not None
     now[0] += 1_000 * HOUR
     assert accountant.spent("bob").epsilon == Fraction(1, 2)
     while accountant.spent("ann").epsilon:
@@ -203,5 +204,5 @@ def test_deadlines_in_postgresql_are_by_the_server_s_clock(url: str, now: list[i
         reserved.release()
     assert verify_store(url).reserved == (forever.position,)
     with closing(open_store(url)) as store:
-        assert [each.until for each in store.reservations().values()] == [forever.until]
+        assert [each.until for each in store.reservations().values()] == [forever.until.isoformat()]
     accountant.ledger.close()  # type: ignore[attr-defined]

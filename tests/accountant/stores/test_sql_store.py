@@ -194,7 +194,7 @@ def test_a_reservation_whose_holder_died_stays_charged_and_can_be_given_back(pat
     accountant = opened(path)
     assert accountant.spent("ann").epsilon == Fraction(1, 2)
     ((position, found),) = accountant.ledger.reservations().items()  # type: ignore[attr-defined]
-    assert found.holder.startswith(f"process {child.process} on ")
+    assert found.held_by.startswith(f"process {child.process} on ")
     assert found.until is None
     accountant.ledger.give_back(position)
     assert accountant.spent("ann").epsilon == 0
