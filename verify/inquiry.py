@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
-from algorithms.catalogue.structured_entries import learner_builder
 from algorithms.claim import Claim
+from algorithms.problems import LinearBandit, LinearContexts
 from algorithms.unit import OnePerson
 from mechanisms.assumptions import altered_library
 from verify.bandits.calling.plain_bandit import BanditSubject
@@ -19,12 +19,13 @@ from verify.findings import UpperBound
 from verify.functions.function_subject import FunctionSubject
 from verify.functions.verify_function import verify_function
 from verify.learners.learner_case import LearnerCase
-from verify.learners.learner_subject import LearnerSubject, choose_problem, initial_records, learner_effort
+from verify.learners.learner_family import LearnerFamily
+from verify.learners.learner_subject import LearnerSubject, initial_records
 from verify.learners.structured_family import StructuredFamily
 from verify.learners.verify_learner import verify_learner
 from verify.linear.contextual_family import ContextualFamily
 from verify.linear.linear_family import LinearFamily
-from verify.linear.linear_subject import build_learner, is_contextual, is_linear, linear_rounds
+from verify.linear.linear_subject import build_learner, length_of_runs
 from verify.options import Options
 from verify.sampling.tester import Tester
 from verify.subject_error import SubjectError
@@ -71,21 +72,15 @@ class Inquiry:
     def _answer(self) -> tuple[Claim, Evidence]:
         claim, tester = self.claim, self.tester
         match self.subject:
-            case LearnerSubject() if is_linear(self.subject):
-                return self._of_linear_learner(self.subject)
-            case LearnerSubject() if is_contextual(self.subject):
-                return self._of_contextual_learner(self.subject)
             case LearnerSubject():
                 return self._of_learner(self.subject)
-            case BanditSubject(bandit=bandit):
-                if tester is None:
-                    return claim, _nothing_proved(bandit.name)
-                return claim, verify_bandit(bandit, claim, self._ground, tester)
             case MechanismSubject(mechanism=mechanism):
                 return claim, verify_mechanism(mechanism, claim, self.conduct, tester)
-            case FunctionSubject(name=name):
-                if tester is None:
-                    return claim, _nothing_proved(name)
+            case BanditSubject() | FunctionSubject() if tester is None:
+                return claim, Evidence(upper=UpperBound(math.inf, 1.0, "black box"))
+            case BanditSubject(bandit=bandit):
+                return claim, verify_bandit(bandit, claim, self._ground, tester)
+            case FunctionSubject():
                 bits = self.options.floating_point
                 return claim, verify_function(self.subject, claim, self.conduct, tester, floating_point=bits)
 
@@ -113,31 +108,7 @@ class Inquiry:
 
     def _of_learner(self, subject: LearnerSubject) -> tuple[Claim, Evidence]:
         options, claim = self.options, self.claim
-        problem, settings, played = choose_problem(subject, options.problem, options.settings or {})
-        effort = learner_effort(subject, self.conduct.effort, options.horizon)
-        build = learner_builder(
-            subject.make,
-            problem,
-            epsilon=claim.epsilon,
-            delta=claim.delta,
-            horizon=effort.accounting_rounds,
-            settings=settings,
-        )
-        with self._building(subject):
-            initial = initial_records(build, subject)
-        if initial == "separate":
-            claim = replace(
-                claim, comment="before the first round, every arm's outcome is a report of its own"
-            )
-        family = StructuredFamily(
-            LearnerCase(build, problem, claim, initial, self.adversary), effort.accounting_rounds
-        )
-        evidence = verify_learner(family, replace(self._ground, effort=effort), self.tester)
-        return claim, _on(evidence, played)
-
-    def _of_linear_learner(self, subject: LearnerSubject) -> tuple[Claim, Evidence]:
-        options, claim = self.options, self.claim
-        horizon = linear_rounds(self.conduct.effort, options.horizon)
+        effort, rounds = length_of_runs(subject, self.conduct.effort, options.horizon)
         with self._building(subject):
             build, problem, played = build_learner(
                 subject,
@@ -145,37 +116,22 @@ class Inquiry:
                 options.settings or {},
                 epsilon=claim.epsilon,
                 delta=claim.delta,
-                horizon=horizon,
+                horizon=rounds,
             )
-        unit = claim.unit
-        if problem.replacement:
-            claim = replace(claim, unit=OnePerson())  # a client may be drawn again, in public order
-        family = LinearFamily(build, problem, claim, horizon, unit)
-        evidence = verify_learner(family, self._ground, self.tester)
-        return claim, _on(evidence, played)
-
-    def _of_contextual_learner(self, subject: LearnerSubject) -> tuple[Claim, Evidence]:
-        options, claim = self.options, self.claim
-        effort = learner_effort(subject, self.conduct.effort, options.horizon)
-        with self._building(subject):
-            build, problem, played = build_learner(
-                subject,
-                options.problem,
-                options.settings or {},
-                epsilon=claim.epsilon,
-                delta=claim.delta,
-                horizon=effort.accounting_rounds,
-            )
-        family = ContextualFamily(build, problem, claim, effort.accounting_rounds)
+            family: LearnerFamily
+            if isinstance(problem, LinearBandit):
+                unit = claim.unit
+                if problem.replacement:
+                    claim = replace(claim, unit=OnePerson())  # a client may be drawn again, in public order
+                family = LinearFamily(build, problem, claim, rounds, unit)
+            elif isinstance(problem, LinearContexts):
+                family = ContextualFamily(build, problem, claim, rounds)
+            else:
+                initial = initial_records(build, subject)
+                if initial == "separate":
+                    words = "before the first round, every arm's outcome is a report of its own"
+                    claim = replace(claim, comment=words)
+                family = StructuredFamily(LearnerCase(build, problem, claim, initial, self.adversary), rounds)
         evidence = verify_learner(family, replace(self._ground, effort=effort), self.tester)
-        return claim, _on(evidence, played)
-
-
-def _nothing_proved(name: str) -> Evidence:
-    return Evidence(upper=UpperBound(math.inf, 1.0, "black box"))
-
-
-def _on(evidence: Evidence, problem: str) -> Evidence:
-    """Add the name of the problem whose outcomes a learner was tested on."""
-    evidence.details["problem"] = problem
-    return evidence
+        evidence.details["problem"] = played
+        return claim, evidence

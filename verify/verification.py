@@ -32,8 +32,8 @@ from verify.conduct.time_limit import TimeLimitReached, time_limit
 from verify.findings import Finding, Statement, UpperBound
 from verify.functions.function_subject import FunctionSubject
 from verify.inquiry import Inquiry
-from verify.learners.learner_subject import LearnerSubject, beyond_the_runs, learner_effort
-from verify.linear.linear_subject import is_linear, linear_rounds
+from verify.learners.learner_subject import LearnerSubject, beyond_the_runs
+from verify.linear.linear_subject import length_of_runs
 from verify.options import Options, takes
 from verify.reproduction import reproduction
 from verify.sampling.tester import SingleLook
@@ -306,10 +306,7 @@ def _settings_of_law(
     """Return what the law of a learner's actions depends on besides its code: evidence counts for that alone."""
     if not isinstance(found, LearnerSubject):
         return {}
-    if is_linear(found):
-        rounds = linear_rounds(effort, options.horizon)
-    else:
-        rounds = learner_effort(found, effort, options.horizon).accounting_rounds
+    _, rounds = length_of_runs(found, effort, options.horizon)
     problem, settings = options.problem, options.settings or {}
     named = "its own" if problem is None else problem if isinstance(problem, str) else repr(problem)
     if (file := file_of(problem)) is not None:

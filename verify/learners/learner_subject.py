@@ -25,7 +25,6 @@ from algorithms.problems import (
 )
 from algorithms.problems.problem_settings import check_shared
 from algorithms.theory.linear_plans import LINEAR_PLANNED
-from verify.conduct.effort import Effort
 from verify.conduct.process_state import subjects_own
 from verify.sentences import Sentence, exact, observed, remark
 from verify.subject_error import SubjectError, describe_error_with_location
@@ -106,18 +105,6 @@ def try_build(build: Callable[[Any], Any], subject: LearnerSubject) -> Any:
         raise SubjectError(
             f"{subject.name} could not be built: {describe_error_with_location(error)}"
         ) from error
-
-
-def learner_effort(subject: LearnerSubject, effort: Effort, horizon: int | None) -> Effort:
-    """Return the effort for this horizon; without one, for the learner's own, if it has one.
-
-    Raises
-    ------
-    ValueError
-        If the horizon is not a whole number of at least 1.
-    """
-    own = getattr(subject.make, "own_horizon", None)
-    return effort.for_horizon(own if horizon is None else horizon)
 
 
 def initial_records(build: BuildLearner, subject: LearnerSubject) -> InitialOutcomes:

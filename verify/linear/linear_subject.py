@@ -120,9 +120,19 @@ def _on_vectors(
     return problem, checked, name
 
 
-def linear_rounds(effort: Effort, horizon: int | None) -> int:
-    """Return the rounds of every run: the horizon, or those of the effort if there is none."""
-    return _ROUNDS_PER_EFFORT * effort.accounting_rounds if horizon is None else horizon
+def length_of_runs(subject: LearnerSubject, effort: Effort, horizon: int | None) -> tuple[Effort, int]:
+    """Return the effort for this horizon, or for the learner's own, and the rounds of every accounting run.
+
+    Raises
+    ------
+    ValueError
+        If the horizon is not a whole number of at least 1.
+    """
+    if is_linear(subject):
+        return effort, _ROUNDS_PER_EFFORT * effort.accounting_rounds if horizon is None else horizon
+    own = getattr(subject.make, "own_horizon", None)
+    effort = effort.for_horizon(own if horizon is None else horizon)
+    return effort, effort.accounting_rounds
 
 
 def simulate_linear(
