@@ -37,7 +37,7 @@ _PROVED_BY = {
     ),
 }
 _DECIDED_BY = ("verify.verdict.verdict",)
-_ASKED_BY = ("verify.verification", "verify.inquiry")
+_ASKED_BY = ("verify.verification", "verify.linear.every_family")
 _OF_USED = "module "
 """How the names of digests begin that are of modules which a user's own learner consists of, or uses."""
 
