@@ -34,7 +34,8 @@ if TYPE_CHECKING:
     from verify.certificates.certificate import Certificate
     from verify.certificates.certificate_check import CertificateCheck
     from verify.certificates.certification import NotCertified, certify
-    from verify.findings import Finding, FindingKind, LowerBound, UpperBound, Witness
+    from verify.findings.finding import Finding, FindingKind, LowerBound, UpperBound, Witness
+    from verify.findings.subject_error import SubjectError
     from verify.functions.claimed import claimed
     from verify.neighbouring.add_or_remove_one import AddOrRemoveOne
     from verify.neighbouring.adjacency import Adjacency, Pair
@@ -43,7 +44,6 @@ if TYPE_CHECKING:
     from verify.neighbouring.within import AnyTwo, Within
     from verify.regret_claims.regret_report import RegretReport
     from verify.regret_claims.verify_regret import regret
-    from verify.subject_error import SubjectError
     from verify.verdict.result import Verification
     from verify.verification import verify
 
@@ -61,8 +61,8 @@ _HOMES = {
     "verify.functions.claimed": ("claimed",),
     "verify.regret_claims.verify_regret": ("regret",),
     "verify.regret_claims.regret_report": ("RegretReport",),
-    "verify.subject_error": ("SubjectError",),
-    "verify.findings": ("Finding", "FindingKind", "LowerBound", "UpperBound", "Witness"),
+    "verify.findings.subject_error": ("SubjectError",),
+    "verify.findings.finding": ("Finding", "FindingKind", "LowerBound", "UpperBound", "Witness"),
     "verify.verdict.result": ("Verification",),
     "verify.verification": ("verify",),
 }

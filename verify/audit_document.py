@@ -23,7 +23,7 @@ from verify.document.elements import (
     Tone,
     Words,
 )
-from verify.sentences import Sentence, exact, remark
+from verify.findings.sentences import Sentence, exact, remark
 from verify.verdict.common_sections import (
     ADVERSARY,
     assumptions_section,

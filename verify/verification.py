@@ -30,7 +30,8 @@ from verify.conduct.other_processes import differs_in_other_processes
 from verify.conduct.process_state import ignore_float_errors
 from verify.conduct.progress import Progress, no_progress
 from verify.conduct.time_limit import TimeLimitReached, time_limit
-from verify.findings import Finding, Statement, UpperBound
+from verify.findings.finding import Finding, Statement, UpperBound
+from verify.findings.subject_error import SubjectError
 from verify.functions.function_subject import FunctionSubject
 from verify.functions.verify_function import verify_function
 from verify.learners.learner_subject import LearnerSubject, beyond_the_runs
@@ -38,16 +39,15 @@ from verify.learners.verify_learner import verify_learner
 from verify.linear.every_family import learner_family
 from verify.linear.linear_subject import length_of_runs
 from verify.options import Options, takes
-from verify.reproduction import reproduction
+from verify.sampling.evidence import Evidence
 from verify.sampling.tester import SingleLook, Tester
-from verify.subject_error import SubjectError
 from verify.subjects.named_adversary import named_adversary
 from verify.subjects.own_problem import loaded_problem
+from verify.subjects.reproduction import reproduction
 from verify.subjects.resolve import Subject, file_of, registered_name, resolve
 from verify.subjects.subject_identity import adversary_words, module_digests, modules_of_user, source_digest
 from verify.transcripts.adversary import Adversary, AdversaryError
 from verify.verdict.answer import Answer, AnswerError, SubjectKind
-from verify.verdict.evidence import Evidence
 from verify.verdict.result import Verification
 from verify.verdict.verdict import decide
 from verify.verify_mechanism import MechanismSubject, rebuilt, upper_bound, verify_mechanism

@@ -22,12 +22,12 @@ from verify.experiments.reproduce import Reproduced
 from verify.experiments.reproduction_document import reproduction_document
 from verify.experiments.simulation_document import simulation_document
 from verify.experiments.simulation_result import SimulationResult
-from verify.findings import Finding, FindingKind, LowerBound, UpperBound, Witness
+from verify.findings.finding import Finding, FindingKind, LowerBound, UpperBound, Witness
+from verify.findings.sentences import confident, exact
 from verify.regret_claims.outcome import Checkpoint
 from verify.regret_claims.proof_run import ProofCheck
 from verify.regret_claims.regret_document import regret_document
 from verify.regret_claims.regret_report import RegretReport, TheoremValue
-from verify.sentences import confident, exact
 from verify.verdict.answer import SubjectKind
 from verify.verdict.result import Verification
 from verify.verdict.verdict import decide

@@ -26,8 +26,8 @@ from mechanisms import (
 from verify import verify
 from verify.conduct.conduct import Conduct
 from verify.conduct.effort import EFFORTS
-from verify.findings import FindingKind
-from verify.verdict.evidence import Evidence
+from verify.findings.finding import FindingKind
+from verify.sampling.evidence import Evidence
 from verify.verify_mechanism import add_false_profiles
 
 QUICK = {"epsilon": 1.0, "delta": 1e-6, "effort": "quick", "samples": 2_048}

@@ -36,7 +36,7 @@ from verify.commands.shown_results import (
 )
 from verify.conduct.exit_codes import BAD, GOOD, OPEN, worst
 from verify.document.terminal_text import plain_table, print_document
-from verify.printable import printable
+from verify.findings.printable import printable
 
 DEFAULT_DELTA = 1e-6
 SECONDS = 60.0

@@ -24,9 +24,9 @@ from mechanisms.printed_numbers import at_most, nearest
 from verify.commands.shown_results import show
 from verify.document.elements import Block, Facts, Paragraph
 from verify.document.terminal_text import print_blocks
-from verify.sentences import remark
+from verify.findings.json_form import json_able
+from verify.findings.sentences import remark
 from verify.subjects.resolve import every_learner, resolve
-from verify.verdict.json_form import json_able
 
 if TYPE_CHECKING:
     from verify.zoo.specimen import Specimen

@@ -30,6 +30,9 @@ from verify.conduct.isolation import found_apart
 from verify.conduct.progress import Progress
 from verify.document.elements import Block, Paragraph, TextTable
 from verify.document.terminal_text import print_blocks, print_document
+from verify.findings.json_form import json_able
+from verify.findings.sentences import confident, observed, remark
+from verify.findings.subject_error import SubjectError
 from verify.learners.learner_subject import LearnerSubject, attribute_errors_to_subject
 from verify.regret_claims.growth import measure_growth
 from verify.regret_claims.local_privacy import audit_local_privacy
@@ -37,10 +40,7 @@ from verify.regret_claims.regret_document import regret_document
 from verify.regret_claims.regret_report import EXIT_CODES, RegretReport
 from verify.regret_claims.scaling import VARIABLES, fit_scaling
 from verify.regret_claims.verify_regret import regret, stated_value
-from verify.sentences import confident, observed, remark
-from verify.subject_error import SubjectError
 from verify.subjects.resolve import every_learner, is_registered, names_file, resolve
-from verify.verdict.json_form import json_able
 
 _TWINS = {
     "bandit": "cucb",

@@ -20,9 +20,9 @@ from verify.conduct.isolation import found_apart
 from verify.conduct.progress import Progress, subprogress
 from verify.document.elements import Block, Facts, Paragraph, TextTable
 from verify.document.terminal_text import print_blocks
+from verify.findings.sentences import remark
+from verify.findings.subject_error import SubjectError
 from verify.learners.learner_subject import LearnerSubject, attribute_errors_to_subject
-from verify.sentences import remark
-from verify.subject_error import SubjectError
 from verify.subjects.resolve import names_file, resolve
 
 _CONFIDENCE = 0.95  # of each interval for itself

@@ -43,8 +43,8 @@ from verify.experiments.lines import line_role
 from verify.experiments.simulated_runs import SimulatedRuns
 from verify.experiments.simulation_document import simulation_document
 from verify.experiments.simulation_result import SimulationResult
-from verify.printable import printable
-from verify.subject_error import SubjectError
+from verify.findings.printable import printable
+from verify.findings.subject_error import SubjectError
 from verify.subjects.resolve import every_learner
 
 _CHECKPOINTS = 50

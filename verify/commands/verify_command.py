@@ -25,9 +25,9 @@ from verify.commands.shown_results import (
     write_outputs,
 )
 from verify.conduct.interrupts import count_interrupts
+from verify.findings.printable import print_on_stderr
 from verify.functions.function_subject import FunctionSubject
 from verify.options import Options
-from verify.printable import print_on_stderr
 from verify.subjects.named_subject import named_subject
 from verify.subjects.resolve import Named, is_registered, names_file
 from verify.verdict.result import Verification

@@ -33,9 +33,9 @@ from typing import Any, Protocol
 from accountant.files.data_files import DataFileError, from_json
 from verify.conduct.interrupts import count_interrupts
 from verify.conduct.progress import Progress
-from verify.findings import Finding, Statement
-from verify.printable import printable
-from verify.subject_error import SubjectError, describe_error, describe_input_error, failing_place
+from verify.findings.finding import Finding, Statement
+from verify.findings.printable import printable
+from verify.findings.subject_error import SubjectError, describe_error, describe_input_error, failing_place
 
 GRACE = 15.0
 """Seconds beyond the time limit after which a process that has not stopped itself is killed."""

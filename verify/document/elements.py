@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Literal, TypeAlias
 
-from verify.sentences import Sentence
+from verify.findings.sentences import Sentence
 
 Tone = Literal["good", "bad", "open", "plain"]
 

@@ -28,7 +28,7 @@ from verify.document.elements import (
     Tone,
     Words,
 )
-from verify.printable import printable
+from verify.findings.printable import printable
 
 _STYLES: Mapping[Tone, str] = {
     "good": "bold green",

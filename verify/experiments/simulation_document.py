@@ -9,7 +9,7 @@ from mechanisms.printed_numbers import as_given, nearest
 from verify.document.charts import Area, Axis, Curve, Style, chart
 from verify.document.elements import Block, Code, Document, Facts, Paragraph, Picture, Section, TextTable
 from verify.experiments.simulation_result import SimulationResult
-from verify.sentences import exact, observed, remark
+from verify.findings.sentences import exact, observed, remark
 from verify.verdict.common_sections import assumptions_section, provenance_section
 
 _STYLES: tuple[Style, ...] = ("proved", "shown", "claim", "aside")

@@ -15,7 +15,7 @@ import numpy as np
 from algorithms.blocks import Executor
 from mechanisms.arrays import BoolArray, FloatArray
 from verify.conduct.spawn_keys import SpawnKey
-from verify.findings import Finding, Statement
+from verify.findings.finding import Finding, Statement
 from verify.functions.probe_result import Probe
 from verify.functions.repeats import REPEATS_ERROR, repeats_an_event
 from verify.functions.runs import FunctionRuns

@@ -16,15 +16,15 @@ from mechanisms.printed_numbers import at_least, at_most
 from verify.conduct.effort import Effort
 from verify.conduct.other_processes import Again
 from verify.conduct.process_state import subjects_own
-from verify.findings import Finding, FindingKind, LowerBound, Statement, Witness, add_once
+from verify.findings.finding import Finding, FindingKind, LowerBound, Statement, Witness, add_once
+from verify.findings.sentences import exact
+from verify.findings.subject_error import failing_place
 from verify.learners.learner_case import LearnerCase
 from verify.learners.pair_gates import Watched
-from verify.sentences import exact
+from verify.sampling.evidence import Evidence
 from verify.statistics.likeliest_event import ratio_event
 from verify.statistics.sampled_losses import ROUNDING, LossBound, loss_lower_bound
-from verify.subject_error import failing_place
 from verify.transcripts.neighbours import Neighbour, record_words
-from verify.verdict.evidence import Evidence
 
 RELEASED_VIEWS = frozenset({View.MESSAGE.value, View.RELEASES.value, View.SHUFFLED.value})
 """Views in which all releases are seen."""

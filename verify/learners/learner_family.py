@@ -12,12 +12,12 @@ from accountant import Gate
 from algorithms.claim import Claim
 from verify.conduct.conduct import Conduct
 from verify.conduct.effort import Effort
-from verify.findings import Finding
+from verify.findings.finding import Finding
 from verify.learners.accounting_run import Accounting, Play, TapedRun
 from verify.learners.replay_run import OtherData, Replays
 from verify.sampling.counted_event import CountedEvent
+from verify.sampling.evidence import Evidence
 from verify.sampling.tester import CandidateSource, Tester
-from verify.verdict.evidence import Evidence
 
 Retold = list[tuple[TapedRun, Play, Sequence[OtherData]]]
 """Runs, each with its own play and with the other data that it is told again on."""

@@ -26,8 +26,8 @@ from algorithms.problems import (
 from algorithms.problems.problem_settings import check_shared
 from algorithms.theory.linear_plans import LINEAR_PLANNED
 from verify.conduct.process_state import subjects_own
-from verify.sentences import Sentence, exact, observed, remark
-from verify.subject_error import SubjectError, describe_error_with_location
+from verify.findings.sentences import Sentence, exact, observed, remark
+from verify.findings.subject_error import SubjectError, describe_error_with_location
 from verify.transcripts.neighbours import InitialOutcomes
 
 if TYPE_CHECKING:

@@ -13,11 +13,11 @@ from verify.conduct.conduct import Conduct
 from verify.conduct.effort import Effort
 from verify.conduct.other_processes import PROCESSES, Again
 from verify.conduct.spawn_keys import SpawnKey
-from verify.findings import LowerBound, Witness
+from verify.findings.finding import LowerBound, Witness
 from verify.learners.learner_case import LearnerCase
 from verify.learners.transcript_likelihood import Chosen, RatioBound, bound_ratio, choose_event
+from verify.sampling.evidence import Evidence
 from verify.transcripts.view_pair import ViewPair
-from verify.verdict.evidence import Evidence
 
 SHARE_OF_ERROR = 0.2
 """Share of the error of a verification that likelihood ratios get where they are used; counting has the rest."""

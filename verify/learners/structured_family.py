@@ -16,7 +16,7 @@ from algorithms.problems import Problem
 from algorithms.unit import OnePerson, RecordOf
 from mechanisms.arrays import FloatArray
 from verify.conduct.conduct import Conduct
-from verify.findings import Statement
+from verify.findings.finding import Statement
 from verify.learners.accounting_run import Accounting, Play, TapedRun
 from verify.learners.coupled_run import RELEASED_VIEWS, CoupledRun, add_coupled, played_again, try_coupled
 from verify.learners.function_trials import add_function_trials
@@ -30,6 +30,7 @@ from verify.learners.other_records import boundary_values, groups_of_records, gr
 from verify.learners.played_pairs import PlayedNeighbours, PlayedPairs
 from verify.learners.replay_run import OtherData, Replays
 from verify.sampling.counted_event import CountedEvent
+from verify.sampling.evidence import Evidence
 from verify.sampling.tester import CandidateSource, Tester
 from verify.transcripts.action_features import with_paths_spelled
 from verify.transcripts.neighbours import (
@@ -41,7 +42,6 @@ from verify.transcripts.neighbours import (
     spread_records,
 )
 from verify.transcripts.transcript import ActionSpace
-from verify.verdict.evidence import Evidence
 
 _EARLY = 64  # rounds that are replayed on extreme data: a run's first records have few other chances
 _RELEASED_ROUNDS = 512  # of coupled runs, where the view is everything that is released

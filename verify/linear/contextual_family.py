@@ -20,7 +20,7 @@ from algorithms.problems import LinearContexts
 from algorithms.unit import ONE_REPORT, RecordOf
 from mechanisms.arrays import FloatArray
 from verify.conduct.conduct import Conduct
-from verify.findings import Statement
+from verify.findings.finding import Statement
 from verify.learners.accounting_run import Accounting, Play
 from verify.learners.coupled_run import RELEASED_VIEWS
 from verify.learners.learner_family import LearnerFamily, Retold
@@ -30,8 +30,8 @@ from verify.learners.played_pairs import PlayedNeighbours, PlayedPairs
 from verify.learners.replay_run import OtherData, Replays
 from verify.linear.context_view import users_who_tell
 from verify.linear.contextual_data import ShownTurn, constant_users, drawn_users, growing_users, other_users
+from verify.sampling.evidence import Evidence
 from verify.sampling.tester import Candidates, CandidateSource, Tester
-from verify.verdict.evidence import Evidence
 
 
 @dataclass(eq=False)

@@ -21,7 +21,7 @@ from mechanisms.arrays import BoolArray, FloatArray
 from verify.conduct.conduct import Conduct
 from verify.conduct.effort import Effort
 from verify.conduct.process_state import subjects_own
-from verify.findings import Finding, Statement
+from verify.findings.finding import Finding, Statement
 from verify.learners.accounting_run import Accounting, Play, TapedRun
 from verify.learners.coupled_run import RELEASED_VIEWS
 from verify.learners.learner_family import LearnerFamily, Retold
@@ -31,8 +31,8 @@ from verify.learners.played_pairs import PlayedNeighbours, PlayedPairs
 from verify.learners.replay_run import OtherData, Replays
 from verify.linear.linear_data import HUGE, Constant, Growing, OneByOne, OtherClients, same_phase
 from verify.linear.tipping_view import NEGLIGIBLE, decisive_pairs
+from verify.sampling.evidence import Evidence
 from verify.sampling.tester import Candidates, CandidateSource, Tester
-from verify.verdict.evidence import Evidence
 
 _NOBODY = np.zeros(0, dtype=bool)
 _MOST_RECORDS = 6  # that are replaced in pairs

@@ -24,7 +24,7 @@ from algorithms.learner import Learner
 from algorithms.play import checked_action, start_warm
 from algorithms.theory.regret_bound import Instance, RegretBound
 from mechanisms.arrays import BoolArray, FloatArray, IntArray
-from verify.sentences import Basis, Sentence, exact, remark
+from verify.findings.sentences import Basis, Sentence, exact, remark
 
 State = TypeVar("State")
 

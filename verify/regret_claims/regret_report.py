@@ -11,11 +11,11 @@ from accountant.provenance import Provenance, made_now
 from mechanisms import Neighbouring
 from mechanisms.printed_numbers import at_least, at_most, nearest
 from verify.document.html_page import fragment
+from verify.findings.json_form import json_able
+from verify.findings.sentences import Sentence, confident, exact, read_sentence, remark
 from verify.regret_claims.outcome import Checkpoint, CheckpointVerdict
 from verify.regret_claims.proof_run import ProofCheck
-from verify.sentences import Sentence, confident, exact, read_sentence, remark
 from verify.verdict.answer import dataclass_reader
-from verify.verdict.json_form import json_able
 
 FORMAT = "dpwitness regret, version 1"
 _DIGITS = 5  # of numbers in reasons

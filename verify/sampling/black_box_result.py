@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from mechanisms.printed_numbers import nearest
-from verify.findings import Finding, LowerBound, Statement
+from verify.findings.finding import Finding, LowerBound, Statement
+from verify.findings.sentences import Sentence, exact, observed
 from verify.sampling.counted_event import CountedEvent
 from verify.sampling.delta_band import DeltaBand
-from verify.sentences import Sentence, exact, observed
 from verify.statistics.chance_of_refutation import CountsOfEvent
 from verify.statistics.count_inversion import Inversion
 from verify.statistics.detection_floor import Detectable, detectable_losses, detection_floor

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from verify.findings.subject_error import SubjectError
 from verify.functions.function_subject import FunctionSubject
 from verify.neighbouring.adjacency import Adjacency
 from verify.neighbouring.registry import adjacency_from_words
-from verify.subject_error import SubjectError
 from verify.subjects.resolve import Named
 
 

@@ -18,12 +18,12 @@ from mechanisms import Domain, Mechanism, Neighbouring
 from mechanisms.neighbouring import conversion_hint
 from verify.bandits.calling.plain_bandit import BanditSubject, PlainBandit
 from verify.conduct.process_state import subjects_own
+from verify.findings.subject_error import SubjectError
 from verify.functions.claimed import Declared, claim_form
 from verify.functions.function_subject import FunctionSubject
 from verify.learners.learner_subject import LearnerSubject
 from verify.neighbouring.adjacency import Adjacency, relation_of
 from verify.neighbouring.registry import as_adjacency
-from verify.subject_error import SubjectError
 from verify.subjects.python_file import import_file
 from verify.verify_mechanism import MechanismSubject
 

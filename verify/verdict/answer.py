@@ -17,10 +17,10 @@ from accountant.files.json_object import JsonError, JsonObject
 from algorithms.claim import Claim
 from algorithms.unit import checked_unit
 from mechanisms import Assumption, AssumptionKind, Neighbouring
-from verify.findings import Finding, FindingKind, LowerBound, UpperBound, Witness
-from verify.sentences import Sentence, read_sentence
-from verify.verdict.evidence import Evidence
-from verify.verdict.json_form import json_able
+from verify.findings.finding import Finding, FindingKind, LowerBound, UpperBound, Witness
+from verify.findings.json_form import json_able
+from verify.findings.sentences import Sentence, read_sentence
+from verify.sampling.evidence import Evidence
 
 _Written = TypeVar("_Written")
 

@@ -14,9 +14,10 @@ from algorithms.claim import Claim
 from mechanisms import Assumption
 from mechanisms.printed_numbers import at_least, at_most
 from verify.document.html_page import fragment
-from verify.findings import Finding, LowerBound, UpperBound, Witness
-from verify.printable import printable
-from verify.sentences import read_sentence
+from verify.findings.finding import Finding, LowerBound, UpperBound, Witness
+from verify.findings.json_form import json_able
+from verify.findings.printable import printable
+from verify.findings.sentences import read_sentence
 from verify.verdict.answer import (
     SubjectKind,
     claim_data,
@@ -27,7 +28,6 @@ from verify.verdict.answer import (
     read_upper,
     read_witness,
 )
-from verify.verdict.json_form import json_able
 from verify.verdict.verdict import EXIT_CODES, Decision, Verdict, claim_words, decide
 
 FORMAT = "dpwitness verification, version 1"

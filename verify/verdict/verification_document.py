@@ -27,8 +27,9 @@ from verify.document.elements import (
     Words,
 )
 from verify.document.terminal_text import print_document
-from verify.findings import Finding, FindingKind, LowerBound, UpperBound, Witness
-from verify.sentences import Sentence, confident, exact, observed, remark, sentence_of
+from verify.findings.finding import Finding, FindingKind, LowerBound, UpperBound, Witness
+from verify.findings.references import BETS, COUNTS, PROFILE
+from verify.findings.sentences import Sentence, confident, exact, observed, remark, sentence_of
 from verify.verdict.answer import BLACK_BOXES, SubjectKind
 from verify.verdict.bounds_picture import draw_bounds
 from verify.verdict.common_sections import (
@@ -46,7 +47,6 @@ from verify.verdict.common_sections import (
     unit_words,
     versions_words,
 )
-from verify.verdict.references import BETS, COUNTS, PROFILE
 from verify.verdict.result import Verification
 from verify.verdict.verdict import Verdict, claim_words
 

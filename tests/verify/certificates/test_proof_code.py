@@ -149,7 +149,7 @@ FINDS_AND_TELLS = (
     "verify/learners/learner_subject.py",
     "verify/linear/linear_subject.py",
     "verify/options.py",
-    "verify/reproduction.py",
+    "verify/subjects/reproduction.py",
     "verify/subjects/",
     "verify/verdict/answer.py",
 )

@@ -21,7 +21,7 @@ from verify.document.elements import (
     TextTable,
 )
 from verify.document.terminal_text import print_document
-from verify.sentences import remark
+from verify.findings.sentences import remark
 
 LINE = "dpwitness verify " + "long/" * 30
 BLOCKS: tuple[Block, ...] = (

@@ -11,7 +11,7 @@ from algorithms import DPLinUCB
 from algorithms.claim import View
 from algorithms.linear.contextual_learner import LinearUCB
 from verify import verify
-from verify.findings import FindingKind
+from verify.findings.finding import FindingKind
 
 FEW = {"epsilon": 4.0, "delta": 1e-3, "effort": "quick", "samples": 20_000, "horizon": 20}
 

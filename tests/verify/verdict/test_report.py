@@ -15,9 +15,9 @@ from rich.text import Text
 from accountant.provenance import Provenance
 from algorithms.claim import Claim
 from mechanisms import Neighbouring
-from verify.findings import Finding, FindingKind, LowerBound, UpperBound, Witness
+from verify.findings.finding import Finding, FindingKind, LowerBound, UpperBound, Witness
+from verify.findings.sentences import exact, remark
 from verify.learners.coupled_run import _loss_witness
-from verify.sentences import exact, remark
 from verify.statistics.sampled_losses import LossBound
 from verify.transcripts.neighbours import Neighbour
 from verify.verdict.answer import SubjectKind

@@ -6,7 +6,7 @@ import pytest
 
 from accountant import THEOREMS
 from accountant.compositions import COMPOSITIONS
-from verify.verdict.references import BETS, COUNTS, PUBLICATIONS, references
+from verify.findings.references import BETS, COUNTS, PUBLICATIONS, references
 
 
 @pytest.mark.parametrize("name", [*THEOREMS, *COMPOSITIONS])

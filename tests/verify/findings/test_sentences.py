@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from accountant.files.json_object import JsonObject
-from verify.findings import Statement
-from verify.sentences import Basis, Sentence, confident, exact, observed, read_sentence, remark
-from verify.verdict.json_form import json_able
+from verify.findings.finding import Statement
+from verify.findings.json_form import json_able
+from verify.findings.sentences import Basis, Sentence, confident, exact, observed, read_sentence, remark
 
 
 @pytest.mark.parametrize(

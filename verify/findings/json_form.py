@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from verify.sentences import Sentence
+from verify.findings.sentences import Sentence
 
 
 def json_able(value: Any) -> Any:

@@ -11,11 +11,11 @@ from algorithms.claim import Claim
 from mechanisms import Assumption
 from mechanisms.printed_numbers import at_least, at_most
 from verify.conduct.other_processes import Again
-from verify.findings import Finding, FindingKind, LowerBound, Statement, UpperBound, Witness
+from verify.findings.finding import Finding, FindingKind, LowerBound, Statement, UpperBound, Witness
+from verify.findings.sentences import Sentence
 from verify.sampling.counted_event import CountedEvent
 from verify.sampling.delta_band import pair_profile
 from verify.sampling.independence import DEPENDENCE_ERROR
-from verify.sentences import Sentence
 
 _STOPPING = frozenset(
     {

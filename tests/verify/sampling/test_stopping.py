@@ -12,8 +12,8 @@ import pytest
 from mechanisms import Laplace
 from verify import verify
 from verify.conduct.time_limit import TimeLimitReached
-from verify.verdict.evidence import Evidence
-from verify.verdict.stopping import stopped_by_hand, stopped_in_time
+from verify.sampling.evidence import Evidence
+from verify.sampling.stopping import stopped_by_hand, stopped_in_time
 
 LEARNERS = Path(__file__).parents[1] / "subjects" / "learners.py"
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from mechanisms import Laplace
-from verify.subject_error import describe_error_with_location, failing_place
+from verify.findings.subject_error import describe_error_with_location, failing_place
 from verify.subjects.resolve import load_object
 
 RAISES = """

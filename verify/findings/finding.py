@@ -12,7 +12,7 @@ from enum import Enum, StrEnum, unique
 from typing import TYPE_CHECKING, Any
 
 from mechanisms.printed_numbers import as_given, at_least, at_most, percent
-from verify.sentences import Basis, Sentence, confident, exact, filled
+from verify.findings.sentences import Basis, Sentence, confident, exact, filled
 
 if TYPE_CHECKING:
     from accountant.gates.coupled import Divergence

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import accountant
 import verify
-from verify.findings import (
+from verify.findings.finding import (
     Finding,
     FindingKind,
     LowerBound,
@@ -25,7 +25,7 @@ from verify.findings import (
     Witness,
     add_once,
 )
-from verify.sentences import Basis, exact
+from verify.findings.sentences import Basis, exact
 
 WITNESS = Witness({"data": "0", "data_prime": "1"}, "the value is at most 0", 0.5, 0.07, "dpwitness verify x")
 

@@ -13,9 +13,9 @@ from accountant.provenance import Provenance
 from algorithms import ONE_REPORT
 from algorithms.claim import ClaimForm, View
 from mechanisms import Assumption, AssumptionKind
-from verify.findings import Finding, FindingKind, LowerBound, UpperBound, Witness
-from verify.printable import printable
-from verify.sentences import remark
+from verify.findings.finding import Finding, FindingKind, LowerBound, UpperBound, Witness
+from verify.findings.printable import printable
+from verify.findings.sentences import remark
 from verify.verdict.answer import SubjectKind
 from verify.verdict.plot_band import plot_band
 from verify.verdict.result import Verification

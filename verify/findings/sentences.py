@@ -16,7 +16,7 @@ from typing import Any
 
 from accountant.files.json_object import JsonObject
 from mechanisms.printed_numbers import percent
-from verify.subject_error import describe_error
+from verify.findings.subject_error import describe_error
 
 _FORMATTER = Formatter()
 

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from verify.verdict.json_form import json_able
+from verify.findings.json_form import json_able
 
 
 def test_what_cannot_be_said_is_refused() -> None:

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from verify.conduct.time_limit import TimeLimitReached, check_time_limit, time_limit
-from verify.findings import Statement
-from verify.subject_error import failing_place
-from verify.verdict.evidence import Evidence
+from verify.findings.finding import Statement
+from verify.findings.subject_error import failing_place
+from verify.sampling.evidence import Evidence
 
 
 @contextmanager
