@@ -16,6 +16,7 @@ from algorithms.claim import ClaimForm
 from algorithms.learner import check_count, check_horizon
 from mechanisms import Box, Communication, Gaussian, Mechanism, Sensitivity, ShuffledMean
 from mechanisms.arrays import FloatArray, IntArray
+from mechanisms.parameters import DPWitnessError
 
 SHUFFLED = Fraction(13, 10)
 """How far shuffled noise, calibrated with fair bits, may exceed the central Gaussian's; checked numerically."""
@@ -23,7 +24,7 @@ SHUFFLED = Fraction(13, 10)
 _WHOLE = 1e-9  # 2^(alpha l) computed a little above a whole number is that number
 
 
-class PopulationTooSmall(ValueError):
+class PopulationTooSmall(DPWitnessError, ValueError):
     """The horizon needs more clients than there are, each reporting once."""
 
 

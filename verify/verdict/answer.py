@@ -17,6 +17,7 @@ from accountant.files.json_object import JsonError, JsonObject
 from algorithms.claim import Claim
 from algorithms.unit import checked_unit
 from mechanisms import Assumption, AssumptionKind, Neighbouring
+from mechanisms.parameters import DPWitnessError
 from verify.findings.finding import Finding, FindingKind, LowerBound, UpperBound, Witness
 from verify.findings.json_form import json_able
 from verify.findings.sentences import Sentence, read_sentence
@@ -25,7 +26,7 @@ from verify.sampling.evidence import Evidence
 _Written = TypeVar("_Written")
 
 
-class AnswerError(ValueError):
+class AnswerError(DPWitnessError, ValueError):
     """Data are no answer, or the answer to another inquiry."""
 
 
