@@ -198,7 +198,7 @@ def simulations() -> Document:
         found.append(
             SimulationResult(name, "top-k", "replace one", asked, *curves, 1.0, 1e5, provenance=MADE)
         )
-    return simulation_document(found)
+    return simulation_document(*found)
 
 
 def reproduction(folder: Path) -> Document:

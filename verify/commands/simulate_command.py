@@ -118,7 +118,7 @@ def simulate_command(
         draw_lines(lines, drawn, path, x=FigureAxis("round t", logarithmic=True), y=REGRET, title=title)
 
     if outputs:
-        writers = document_writers(lambda: [simulation_document(results)])
+        writers = document_writers(lambda: [simulation_document(*results)])
         writers |= json_writer(partial(_data, results))
         write_outputs(outputs, {**writers, ".png": draw, ".csv": partial(write_runs, lines, drawn)})
 
@@ -256,7 +256,7 @@ def _data(results: Sequence[SimulationResult]) -> dict[str, Any]:
 
 
 def _render(results: Sequence[SimulationResult], console: Console) -> None:
-    print_document(simulation_document(results), console)
+    print_document(simulation_document(*results), console)
     console.print()
     speed = f", {results[0].lane_rounds_per_second:,.0f} lane-rounds per second" if len(results) == 1 else ""
     console.print(f"{sum(each.seconds for each in results):.2f} s{speed}", highlight=False)

@@ -25,13 +25,14 @@ from verify.commands.shown_results import (
     write_outputs,
 )
 from verify.conduct.interrupts import count_interrupts
+from verify.document.terminal_text import print_document
 from verify.findings.printable import print_on_stderr
 from verify.functions.function_subject import FunctionSubject
 from verify.options import Options
 from verify.subjects.named_subject import named_subject
 from verify.subjects.resolve import Named, is_registered, names_file
 from verify.verdict.result import Verification
-from verify.verdict.verification_document import print_verification, verification_document
+from verify.verdict.verification_document import verification_document
 from verify.verification import run_verification
 
 
@@ -53,7 +54,9 @@ def verify_command(
     with count_interrupts():  # until the report is printed
         with shown_progress(asked["subject"] or asked["command"]) as tell:
             result = run_verification(named, replace(options, progress=tell))
-        show(as_json, result.json, partial(print_verification, result))  # before files, which may fail
+        show(
+            as_json, result.json, lambda console: print_document(verification_document(result), console)
+        )  # before files, which may fail
         writers = document_writers(lambda: [verification_document(result)]) | json_writer(result.json)
         write_outputs(outputs, {**writers, ".png": partial(_draw, result)})
         if certificate is not None:

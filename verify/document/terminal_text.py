@@ -46,7 +46,7 @@ _SPELLED = str.maketrans(
 )
 
 
-def print_document(document: Document, console: Console, made: str = "", *, unfolded: bool = False) -> None:
+def print_document(document: Document, console: Console, *, unfolded: bool = False) -> None:
     """Print a document.
 
     Parameters
@@ -55,8 +55,6 @@ def print_document(document: Document, console: Console, made: str = "", *, unfo
         What to print.
     console
         Where to; its width and encoding are respected.
-    made
-        A last line: by what it was made.
     unfolded
         Whether with what only specialists unfold.
     """
@@ -67,8 +65,8 @@ def print_document(document: Document, console: Console, made: str = "", *, unfo
         if section.blocks:
             console.print(Text(f"\n{_shown(section.title, console)}", style="bold underline"))
             print_blocks(section.blocks, console, style, indent=2, unfolded=unfolded)
-    if made:
-        console.print(_Trimmed(Text(f"\n{_shown(made, console)}")))
+    if document.made:
+        console.print(_Trimmed(Text(f"\n{_shown(document.made, console)}")))
 
 
 def print_blocks(

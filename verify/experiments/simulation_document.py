@@ -16,7 +16,7 @@ _STYLES: tuple[Style, ...] = ("proved", "shown", "claim", "aside")
 _ROWS = 12  # of the table of one learner
 
 
-def simulation_document(simulations: Sequence[SimulationResult], **files: str) -> Document:
+def simulation_document(*simulations: SimulationResult, **files: str) -> Document:
     """Return the report of simulations, at least one; `files` are digests of the files they were read from, by name."""
     first = simulations[0]
     names = _labels(simulations)

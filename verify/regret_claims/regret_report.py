@@ -16,6 +16,7 @@ from verify.findings.sentences import Sentence, confident, exact, read_sentence,
 from verify.regret_claims.outcome import Checkpoint, CheckpointVerdict
 from verify.regret_claims.proof_run import ProofCheck
 from verify.verdict.answer import dataclass_reader
+from verify.verdict.result_kinds import document_of
 
 FORMAT = "dpwitness regret, version 1"
 _DIGITS = 5  # of numbers in reasons
@@ -210,9 +211,7 @@ class RegretReport(FromJson):
 
     def _repr_html_(self) -> str:
         """The report, as notebooks show it."""
-        from verify.regret_claims.regret_document import regret_document  # it is about this file's class
-
-        return fragment(regret_document(self))
+        return fragment(document_of(self))
 
     @classmethod
     def from_json(cls, data: Any) -> RegretReport:

@@ -14,6 +14,7 @@ from algorithms.claim import Claim
 from mechanisms import Assumption
 from mechanisms.printed_numbers import at_least, at_most
 from verify.document.html_page import fragment
+from verify.document.terminal_text import print_document
 from verify.findings.finding import Finding, LowerBound, UpperBound, Witness
 from verify.findings.json_form import json_able
 from verify.findings.printable import printable
@@ -28,6 +29,7 @@ from verify.verdict.answer import (
     read_upper,
     read_witness,
 )
+from verify.verdict.result_kinds import document_of
 from verify.verdict.verdict import EXIT_CODES, Decision, Verdict, claim_words, decide
 
 FORMAT = "dpwitness verification, version 1"
@@ -103,17 +105,13 @@ class Verification(FromJson):
         """The report that the command line prints, in 80 columns and without colour."""
         from rich.console import Console
 
-        from verify.verdict.verification_document import print_verification  # it imports this file
-
         text = io.StringIO()
-        print_verification(self, Console(file=text, width=80, color_system=None))
+        print_document(document_of(self), Console(file=text, width=80, color_system=None))
         return text.getvalue().rstrip("\n")
 
     def _repr_html_(self) -> str:
         """The report, as notebooks show it."""
-        from verify.verdict.verification_document import verification_document  # it imports this file, too
-
-        return fragment(verification_document(self))
+        return fragment(document_of(self))
 
     def __repr__(self) -> str:
         """One line; `str` gives the report, `json` everything."""

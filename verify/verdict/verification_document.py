@@ -6,8 +6,6 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from rich.console import Console
-
 from algorithms.claim import Claim
 from mechanisms.printed_numbers import as_given, at_least, at_most, nearest, percent, percent_at_most
 from verify.conduct.effort import FALSE_ALARM
@@ -26,7 +24,6 @@ from verify.document.elements import (
     Tone,
     Words,
 )
-from verify.document.terminal_text import print_document
 from verify.findings.finding import Finding, FindingKind, LowerBound, UpperBound, Witness
 from verify.findings.references import BETS, COUNTS, PROFILE
 from verify.findings.sentences import Sentence, confident, exact, observed, remark, sentence_of
@@ -86,13 +83,8 @@ def verification_document(verification: Verification, **files: str) -> Document:
         name=f"{verification.subject}, {claim_words(claim)}",
         meaning=_first_line(verification),
         sections=tuple(section for section in sections if section is not None),
+        made="; ".join(filter(None, (f"seed {verification.seed}", versions_words(verification.provenance)))),
     )
-
-
-def print_verification(verification: Verification, console: Console, *, verbose: bool = False) -> None:
-    """Print a verification; if `verbose`, with the parts for specialists."""
-    made = "; ".join(filter(None, (f"seed {verification.seed}", versions_words(verification.provenance))))
-    print_document(verification_document(verification), console, made, unfolded=verbose)
 
 
 def _first_line(verification: Verification) -> Sentence:

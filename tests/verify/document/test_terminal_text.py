@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 
 import pytest
 from rich.console import Console
@@ -49,7 +50,8 @@ DOCUMENT = Document(
 
 def printed(unfolded: bool) -> list[str]:
     file = io.StringIO()
-    print_document(DOCUMENT, Console(file=file, width=40, color_system=None), "made by X", unfolded=unfolded)
+    document = replace(DOCUMENT, made="made by X")
+    print_document(document, Console(file=file, width=40, color_system=None), unfolded=unfolded)
     return file.getvalue().splitlines()
 
 

@@ -13,6 +13,7 @@ from accountant.provenance import Provenance
 from algorithms import ONE_REPORT
 from algorithms.claim import ClaimForm, View
 from mechanisms import Assumption, AssumptionKind
+from verify.document.terminal_text import print_document
 from verify.findings.finding import Finding, FindingKind, LowerBound, UpperBound, Witness
 from verify.findings.printable import printable
 from verify.findings.sentences import remark
@@ -20,7 +21,7 @@ from verify.verdict.answer import SubjectKind
 from verify.verdict.plot_band import plot_band
 from verify.verdict.result import Verification
 from verify.verdict.verdict import Decision
-from verify.verdict.verification_document import print_verification
+from verify.verdict.verification_document import verification_document
 
 BAD = "\x1b]0;title\x07\x1b[2K\u202e\r\n\x9b31m[/bold]$x_{$"
 
@@ -68,12 +69,12 @@ def everywhere(text: str) -> Verification:
 def test_nothing_in_a_report_acts_on_the_terminal(colours: str | None) -> None:
     text = io.StringIO()
     console = Console(file=text, width=80, color_system=colours, force_terminal=colours is not None)
-    print_verification(everywhere(BAD), console, verbose=True)
+    print_document(verification_document(everywhere(BAD)), console, unfolded=True)
     plain = io.StringIO()
-    print_verification(
-        everywhere("bad"),
+    print_document(
+        verification_document(everywhere("bad")),
         Console(file=plain, width=80, color_system=colours, force_terminal=colours is not None),
-        verbose=True,
+        unfolded=True,
     )
     ours = {char for char in plain.getvalue() if not char.isprintable()}
     assert {char for char in text.getvalue() if not char.isprintable()} <= ours

@@ -15,6 +15,7 @@ from rich.text import Text
 from accountant.provenance import Provenance
 from algorithms.claim import Claim
 from mechanisms import Neighbouring
+from verify.document.terminal_text import print_document
 from verify.findings.finding import Finding, FindingKind, LowerBound, UpperBound, Witness
 from verify.findings.sentences import exact, remark
 from verify.learners.coupled_run import _loss_witness
@@ -24,7 +25,7 @@ from verify.verdict.answer import SubjectKind
 from verify.verdict.bounds_picture import draw_bounds
 from verify.verdict.result import Verification
 from verify.verdict.verdict import decide
-from verify.verdict.verification_document import print_verification
+from verify.verdict.verification_document import verification_document
 
 CLAIM = Claim(
     model="local",
@@ -98,7 +99,7 @@ def shown(result: Verification, **options: Any) -> str:
     settings: dict[str, Any] = {"width": 80, "color_system": None, **options}
     file, verbose = settings.pop("file", io.StringIO()), settings.pop("verbose", False)
     console = Console(file=file, **settings)
-    print_verification(result, console, verbose=verbose)
+    print_document(verification_document(result), console, unfolded=verbose)
     return str(file.getvalue())
 
 
@@ -255,7 +256,7 @@ def test_an_ascii_terminal_gets_ascii() -> None:
     for result in CASES.values():
         raw = io.BytesIO()
         file = io.TextIOWrapper(raw, encoding="ascii")
-        print_verification(result, Console(file=file, width=80))
+        print_document(verification_document(result), Console(file=file, width=80))
         file.flush()
         text = raw.getvalue().decode("ascii")
         assert "epsilon" in text
@@ -294,7 +295,7 @@ def test_the_picture_of_nothing_spent() -> None:
 def test_a_verification_prints_as_its_report_and_shows_itself_in_one_line() -> None:
     result = verification(None, LowerBound(1.8, 0.0, 0.95, "black box", 600_000), witness=COUNTED)
     out = io.StringIO()
-    print_verification(result, Console(file=out, width=80, color_system=None))
+    print_document(verification_document(result), Console(file=out, width=80, color_system=None))
     assert str(result) == out.getvalue().rstrip("\n")
     assert str(result).startswith("UNPROVEN  zoo/x")
     line = (
