@@ -1,6 +1,6 @@
 """What tries to break a privacy claim: accounting, coupled runs, replay and black-box tests, one verdict.
 
-The way through: find what the subject is (`subjects`); let its layers say what they know (`learners`, `linear`,
+The way through: find what the subject is (`subjects`); let its layers say what they know (`learners`,
 `bandits`, `functions`, `verify_mechanism`); hand the worlds that may give it away to a tester (`sampling`, `betting`);
 decide and report (`verdict`). The words that are used:
 

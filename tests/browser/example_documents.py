@@ -12,7 +12,6 @@ from accountant.provenance import Provenance
 from algorithms.claim import ClaimForm, View
 from mechanisms import Assumption, AssumptionKind, Interval, Laplace
 from verify import certify, claimed, verify
-from verify.audit_document import audit_document
 from verify.certificates.certificate_document import certificate_document
 from verify.commands.audit_command import audit_file
 from verify.document.elements import Document
@@ -29,6 +28,7 @@ from verify.regret_claims.proof_run import ProofCheck
 from verify.regret_claims.regret_document import regret_document
 from verify.regret_claims.regret_report import RegretReport, TheoremValue
 from verify.verdict.answer import SubjectKind
+from verify.verdict.audit_document import audit_document
 from verify.verdict.result import Verification
 from verify.verdict.verdict import decide
 from verify.verdict.verification_document import verification_document

@@ -29,15 +29,15 @@ _PROVED_BY = {
     SubjectKind.LEARNER: (
         "verify.learners.verify_learner",
         "verify.learners.structured_family",
-        "verify.linear.linear_family",
-        "verify.linear.contextual_family",
+        "verify.learners.linear_family",
+        "verify.learners.contextual_family",
         "accountant.plans.symbolic",
         "algorithms.problems.cascade",
         "algorithms.problems.semi_bandit",
     ),
 }
 _DECIDED_BY = ("verify.verdict.verdict",)
-_ASKED_BY = ("verify.verification", "verify.linear.every_family")
+_ASKED_BY = ("verify.verification", "verify.learners.every_family")
 _OF_USED = "module "
 """How the names of digests begin that are of modules which a user's own learner consists of, or uses."""
 

@@ -32,7 +32,7 @@ from verify.experiments.plain_runs import simulate_plain_bandit
 from verify.experiments.simulated_runs import SimulatedRuns
 from verify.findings.subject_error import SubjectError
 from verify.learners.learner_subject import LearnerSubject, attribute_errors_to_subject, initial_records
-from verify.linear.linear_subject import build_learner, is_contextual, is_linear, simulate_linear
+from verify.learners.linear_subject import build_learner, is_contextual, is_linear, simulate_linear
 from verify.subjects.own_problem import loaded_problem, problem_file
 from verify.subjects.resolve import every_learner, names_file, resolve
 

@@ -17,7 +17,7 @@ KINDS: Mapping[str, tuple[str, str]] = {
     for name, result, document in (
         ("verification", "verify.verdict.result:Verification", "verify.verdict.verification_document"),
         ("regret", "verify.regret_claims.regret_report:RegretReport", "verify.regret_claims.regret_document"),
-        ("audit", "accountant.audit.audit_result:Audit", "verify.audit_document"),
+        ("audit", "accountant.audit.audit_result:Audit", "verify.verdict.audit_document"),
         (
             "certificate",
             "verify.certificates.certificate:Certificate",

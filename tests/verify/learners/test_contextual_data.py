@@ -3,7 +3,7 @@
 import numpy as np
 
 from algorithms.problems import LinearContexts
-from verify.linear.contextual_data import constant_users, drawn_users, growing_users, other_users
+from verify.learners.contextual_data import constant_users, drawn_users, growing_users, other_users
 
 PROBLEM = LinearContexts([0.0, 0.5, 0.5], 4)
 

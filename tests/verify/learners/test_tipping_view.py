@@ -10,7 +10,7 @@ from scipy.special import ndtr
 from accountant import Simulation
 from algorithms.catalogue.linear_entries import linear_learners
 from algorithms.problems import LinearBandit, linear_problems
-from verify.linear.tipping_view import _distinct, _open_phases, decisive_pairs
+from verify.learners.tipping_view import _distinct, _open_phases, decisive_pairs
 
 AXES = linear_problems["linear"].build(layout="axes", actions=2, dimension=2)
 

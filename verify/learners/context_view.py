@@ -18,7 +18,7 @@ from mechanisms import Gaussian
 from mechanisms.arrays import FloatArray
 from verify.conduct.process_state import subjects_own
 from verify.events.view_sample import Column, ViewSample
-from verify.linear.contextual_data import ShownTurn
+from verify.learners.contextual_data import ShownTurn
 from verify.sampling.worlds import NeighbouringWorlds
 from verify.transcripts.views import LearnerView
 

@@ -22,14 +22,14 @@ from mechanisms.arrays import FloatArray
 from verify.conduct.conduct import Conduct
 from verify.findings.finding import Statement
 from verify.learners.accounting_run import Accounting, Play
+from verify.learners.context_view import users_who_tell
+from verify.learners.contextual_data import ShownTurn, constant_users, drawn_users, growing_users, other_users
 from verify.learners.coupled_run import RELEASED_VIEWS
 from verify.learners.learner_family import LearnerFamily, Retold
 from verify.learners.learner_randomness import is_of_library, shows_draws
 from verify.learners.other_records import boundary_values, groups_of_records
 from verify.learners.played_pairs import PlayedNeighbours, PlayedPairs
 from verify.learners.replay_run import OtherData, Replays
-from verify.linear.context_view import users_who_tell
-from verify.linear.contextual_data import ShownTurn, constant_users, drawn_users, growing_users, other_users
 from verify.sampling.evidence import Evidence
 from verify.sampling.tester import Candidates, CandidateSource, Tester
 

@@ -11,13 +11,13 @@ from algorithms.unit import OnePerson
 from verify.conduct.conduct import Conduct
 from verify.conduct.time_limit import TimeLimitReached, time_limit
 from verify.findings.subject_error import SubjectError
+from verify.learners.contextual_family import ContextualFamily
 from verify.learners.learner_case import LearnerCase
 from verify.learners.learner_family import LearnerFamily
 from verify.learners.learner_subject import AnyProblem, LearnerSubject, initial_records
+from verify.learners.linear_family import LinearFamily
+from verify.learners.linear_subject import build_learner
 from verify.learners.structured_family import StructuredFamily
-from verify.linear.contextual_family import ContextualFamily
-from verify.linear.linear_family import LinearFamily
-from verify.linear.linear_subject import build_learner
 from verify.transcripts.adversary import Adversary
 
 

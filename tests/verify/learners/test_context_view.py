@@ -8,7 +8,7 @@ from scipy.stats import norm
 
 from accountant import Simulation
 from algorithms import DPLinUCB, LinUCB
-from verify.linear.context_view import ShownUser, users_who_tell
+from verify.learners.context_view import ShownUser, users_who_tell
 
 
 def test_the_action_after_the_batch_is_the_sign_of_the_noisy_sum():

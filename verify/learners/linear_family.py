@@ -26,11 +26,11 @@ from verify.learners.accounting_run import Accounting, Play, TapedRun
 from verify.learners.coupled_run import RELEASED_VIEWS
 from verify.learners.learner_family import LearnerFamily, Retold
 from verify.learners.learner_randomness import is_of_library, shows_draws
+from verify.learners.linear_data import HUGE, Constant, Growing, OneByOne, OtherClients, same_phase
 from verify.learners.other_records import RecordGroup, boundary_values, groups_of_records
 from verify.learners.played_pairs import PlayedNeighbours, PlayedPairs
 from verify.learners.replay_run import OtherData, Replays
-from verify.linear.linear_data import HUGE, Constant, Growing, OneByOne, OtherClients, same_phase
-from verify.linear.tipping_view import NEGLIGIBLE, decisive_pairs
+from verify.learners.tipping_view import NEGLIGIBLE, decisive_pairs
 from verify.sampling.evidence import Evidence
 from verify.sampling.tester import Candidates, CandidateSource, Tester
 
