@@ -8,7 +8,7 @@ decide and report (`verdict`). The words that are used:
 - *claim*: (ε, δ)-differential privacy in a trust model, for a record, neighbours and a view.
 - *view*: what the adversary sees: an output, a user's message, all releases, the actions.
 - *neighbours*, D and D′: two data sets that differ by one record, as the *adjacency* says.
-- *worlds*: how to draw views on D and on D′, and how to say both (`sampling.worlds`).
+- *worlds*: how to draw views on D and on D′, and how to say both (`events.worlds`).
 - *event*: a set of views. What tells D from D′ is an event that is too likely on one of them.
 - *column*: one number or word of a view; *reading*: a number made of columns; *score*: a fitted one.
 - *transcript*: the actions of a run, round by round; *features* are what is read off it.

@@ -44,6 +44,7 @@ from verify.conduct.effort import Effort
 from verify.conduct.process_state import subjects_own
 from verify.conduct.progress import no_progress
 from verify.events.view_sample import Column, ViewSample
+from verify.events.worlds import NeighbouringWorlds
 from verify.farthest_records import farthest_records
 from verify.findings.finding import Finding, LowerBound, Statement, UpperBound, Witness
 from verify.findings.references import EXACT_COMPOSITION, PROFILE
@@ -51,7 +52,6 @@ from verify.sampling.evidence import Evidence, UpperProfile
 from verify.sampling.second_test import hold_tests, second_unless
 from verify.sampling.stopping import stopped_by_hand, stopped_in_time
 from verify.sampling.tester import Candidates, SingleLook, Tester
-from verify.sampling.worlds import NeighbouringWorlds
 from verify.statistics.likeliest_event import likeliest_event, ratio_event
 
 _MOST_COORDINATES = 8

@@ -14,6 +14,7 @@ from mechanisms.printed_numbers import at_least
 from verify.conduct.conduct import Conduct
 from verify.conduct.progress import subprogress
 from verify.conduct.spawn_keys import SpawnKey
+from verify.events.worlds import NeighbouringWorlds
 from verify.findings.finding import Finding, FindingKind, Statement, UpperBound
 from verify.findings.subject_error import SubjectError
 from verify.functions.doubts import dependence_reason
@@ -34,7 +35,6 @@ from verify.sampling.evidence import Evidence
 from verify.sampling.second_test import hold_tests
 from verify.sampling.stopping import stopped_by_hand, stopped_in_time
 from verify.sampling.tester import SingleLook, Tester
-from verify.sampling.worlds import NeighbouringWorlds
 
 
 def verify_function(

@@ -18,8 +18,8 @@ from mechanisms import Gaussian
 from mechanisms.arrays import FloatArray
 from verify.conduct.process_state import subjects_own
 from verify.events.view_sample import Column, ViewSample
+from verify.events.worlds import NeighbouringWorlds
 from verify.learners.contextual_data import ShownTurn
-from verify.sampling.worlds import NeighbouringWorlds
 from verify.transcripts.views import LearnerView
 
 _STANDARD_ERRORS = 4.0  # that a count may be off

@@ -28,7 +28,7 @@ from mechanisms import Gaussian, NumpyNoise
 from mechanisms.arrays import BoolArray, FloatArray, IntArray
 from verify.conduct.process_state import own_steps
 from verify.events.view_sample import Column, ViewSample
-from verify.sampling.worlds import NeighbouringWorlds
+from verify.events.worlds import NeighbouringWorlds
 
 _Learner = PhasedElimination | StandardElimination
 

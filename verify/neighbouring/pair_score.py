@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from verify.events.count_events import count_pairs
 from verify.events.features import Draws, features, most_telling
 from verify.events.innovations import innovations
 from verify.events.readings import ColumnValue
@@ -23,7 +24,6 @@ from verify.events.score_fit import naive_bayes
 from verify.events.scores import AdditiveScore
 from verify.events.search import search_events
 from verify.events.view_sample import WorldSamples
-from verify.sampling.count_events import count_pairs
 from verify.statistics.predicted_bound import promised_epsilon
 from verify.statistics.score_slope import slope
 

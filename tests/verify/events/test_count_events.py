@@ -13,15 +13,15 @@ from hypothesis.extra.numpy import arrays
 from mechanisms.arrays import FloatArray
 from verify.conduct.spawn_keys import SpawnKey
 from verify.events.binned import Binned
+from verify.events.count_events import count_events, count_pairs
 from verify.events.event import Event, HalfLine, Near, ReportCount, RowTable, ValueInterval
 from verify.events.float_lattice import LatticeReading
 from verify.events.readings import ColumnValue, Combination, Reading, Where
 from verify.events.scores import NEVER, AdditiveScore, ScoreTable, Tree, TreeScore
 from verify.events.summaries import ColumnSummary
 from verify.events.view_sample import Column, ReadOnce, ViewSample
-from verify.sampling.count_events import count_events, count_pairs
+from verify.events.worlds import NeighbouringWorlds
 from verify.sampling.draws import WorldStream
-from verify.sampling.worlds import NeighbouringWorlds
 
 COLUMNS = (Column("x", "the output", "real"),)
 LINE, ROWS = (
