@@ -16,10 +16,10 @@ from verify.learners.accounting_run import Accounting, add_accounting, add_overs
 from verify.learners.coupled_run import RELEASED_VIEWS
 from verify.learners.learner_family import LearnerFamily
 from verify.sampling.evidence import Evidence
+from verify.sampling.mechanism_worlds import add_false_profiles
 from verify.sampling.second_test import hold_tests, second_unless
 from verify.sampling.stopping import stopped_by_hand, stopped_in_time
 from verify.sampling.tester import Tester
-from verify.verify_mechanism import add_false_profiles
 
 
 def verify_learner(family: LearnerFamily, conduct: Conduct, tester: Tester | None) -> Evidence:

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from verify.statistics.chance_of_refutation import CountsOfEvent
+from verify.statistics.detection_floor import CountsOfEvent
 from verify.statistics.predicted_bound import predicted_epsilon
 
 STRICT = 5e-5
