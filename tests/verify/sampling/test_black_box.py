@@ -23,8 +23,8 @@ from verify.findings.sentences import Basis
 from verify.sampling.black_box import black_box_test
 from verify.sampling.black_box_result import BlackBoxResult
 from verify.sampling.draws import WorldStream
+from verify.sampling.stouffer import Stouffer
 from verify.statistics.binomial_bounds import Union
-from verify.statistics.stouffer import Stouffer
 
 Mechanism = Callable[[float, int, np.random.Generator], npt.NDArray[np.float64]]
 

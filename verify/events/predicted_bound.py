@@ -20,7 +20,7 @@ def predicted_epsilon(p: npt.ArrayLike, q: npt.ArrayLike, n: int, delta: float, 
     """The lower bound on ε to expect from `n` fresh draws a side that show the estimates p and q again.
 
     It is the larger of what the two inversions give: the union of two one-sided bounds, at the best of a few
-    splits of the error, and the joint region (`verify.statistics.stouffer`), where neither count is nearly known. It
+    splits of the error, and the joint region (`verify.sampling.stouffer`), where neither count is nearly known. It
     serves to *choose* among thousands of events and decides nothing, so that the bounds are approximate ones
     (Paulson, Camp and Pratt: three correct digits or more).
 

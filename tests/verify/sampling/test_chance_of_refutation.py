@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from verify.statistics.detection_floor import CountsOfEvent
-from verify.statistics.predicted_bound import predicted_epsilon
+from verify.events.predicted_bound import predicted_epsilon
+from verify.sampling.detection_floor import CountsOfEvent
 
 STRICT = 5e-5
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from verify.statistics.score_slope import slope
+from verify.neighbouring.score_slope import slope
 
 N, SHIFT = 200_000, 0.5
 

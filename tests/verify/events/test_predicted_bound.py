@@ -8,9 +8,7 @@ import numpy as np
 import pytest
 from scipy import special
 
-from verify.statistics.binomial_bounds import clopper_pearson_lower, clopper_pearson_upper
-from verify.statistics.count_inversion import choose_inversion
-from verify.statistics.predicted_bound import (
+from verify.events.predicted_bound import (
     _coupled_variance,
     approximate_lower,
     approximate_upper,
@@ -18,6 +16,8 @@ from verify.statistics.predicted_bound import (
     promised_epsilon,
     wilson_shifted_pair,
 )
+from verify.sampling.count_inversion import choose_inversion
+from verify.statistics.binomial_bounds import clopper_pearson_lower, clopper_pearson_upper
 
 
 @pytest.mark.parametrize("n", [100, 10_000, 10**7])

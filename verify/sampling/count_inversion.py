@@ -1,7 +1,7 @@
 """How two counts become a lower bound on ε and on δ: one of two valid ways, fixed before the counts are seen.
 
 The union of two Clopper-Pearson bounds is sharper where one of the counts is next to known (few hits on the
-one side, many on the other), the joint region of `verify.statistics.stouffer` everywhere else. Which one is used, and
+one side, many on the other), the joint region of `verify.sampling.stouffer` everywhere else. Which one is used, and
 with what split or weight, must not depend on the counts it is applied to; `choose_inversion` decides by
 estimates from earlier draws.
 """
@@ -13,9 +13,9 @@ from typing import Any, Protocol
 import numpy as np
 from scipy import special
 
+from verify.events.predicted_bound import approximate_lower, approximate_upper
+from verify.sampling.stouffer import Stouffer, stouffer_weight
 from verify.statistics.binomial_bounds import Union
-from verify.statistics.predicted_bound import approximate_lower, approximate_upper
-from verify.statistics.stouffer import Stouffer, stouffer_weight
 
 _SHARES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98)
 
