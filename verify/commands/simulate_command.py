@@ -39,7 +39,7 @@ from verify.experiments.configuration import Configuration, simulated
 from verify.experiments.csv_files import write_runs
 from verify.experiments.draw import draw_lines
 from verify.experiments.experiment import REGRET, FigureAxis, FigureLine
-from verify.experiments.lines import line_role
+from verify.experiments.lines import is_private, line_role, own_parameters
 from verify.experiments.simulated_runs import SimulatedRuns
 from verify.experiments.simulation_document import simulation_document
 from verify.experiments.simulation_result import SimulationResult
@@ -176,16 +176,6 @@ def _lines(
             configuration = replace(common, learner=name, epsilon=epsilon, delta=delta, settings=chosen)
             lines[label] = FigureLine(label, label, role, ((epsilon, configuration),), len(lines))
     return list(lines.values())
-
-
-def own_parameters(learner: str) -> set[str]:
-    """Return the names of a registered learner's own parameters; a user's has none that are known."""
-    return {each.name for each in every_learner[learner].parameters} if learner in every_learner else set()
-
-
-def is_private(learner: str) -> bool:
-    """True if a learner may claim privacy: every one but those registered as baselines."""
-    return learner not in every_learner or line_role(learner) != "baseline"
 
 
 def _refuse_unlike(
