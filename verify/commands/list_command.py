@@ -190,11 +190,6 @@ def _in_words(value: Any) -> str:
     return nearest(value) if isinstance(value, float) else str(value)
 
 
-def _relation(specimen: Specimen) -> str:
-    """Return the name of the neighbouring relation that a specimen's claim is for."""
-    return resolve(f"zoo/{specimen.name}").form.neighbours.value
-
-
 def _described(entries: Iterable[Any], words: Sequence[str]) -> Iterator[Any]:
     """Yield the entries that have every word in what they are called or in what is said of them.
 
@@ -255,7 +250,7 @@ def _catalogue(words: Sequence[str]) -> dict[str, list[dict[str, Any]]]:
                 "epsilon": specimen.epsilon,
                 "delta": specimen.delta,
                 "true_epsilon": json_able(specimen.true_epsilon),
-                "neighbours": _relation(specimen),
+                "neighbours": resolve(f"zoo/{specimen.name}").form.neighbours.value,
                 "correct": specimen.correct,
                 "floating_point": specimen.floating_point,
                 "hidden": specimen.hidden,

@@ -98,7 +98,8 @@ def add_likelihood(
         return
     chosen, index = max(finalists, key=lambda finalist: finalist[0].predicted)
     pair = pairs[index]
-    trials = _enough(chosen, draws[index])
+    # No more than an event as likely as this one needs.
+    trials = min(draws[index], max(int(_DRAWS.enough_hits / chosen.share) // BLOCK, 16) * BLOCK)
     bound = bound_ratio(
         case,
         pair,
@@ -149,11 +150,6 @@ def _draws(effort: Effort, pair: ViewPair) -> int:
     """Final draws that the effort allows on a pair."""
     work = effort.lane_rounds // _DRAWS.share_of_work // pair.rounds
     return max(min(_DRAWS.most, effort.samples, work) // BLOCK, 16) * BLOCK
-
-
-def _enough(chosen: Chosen, allowed: int) -> int:
-    """Final draws: no more than an event as likely as this one needs."""
-    return min(allowed, max(int(_DRAWS.enough_hits / chosen.share) // BLOCK, 16) * BLOCK)
 
 
 def _witness(chosen: Chosen, pair: ViewPair, bound: RatioBound, hits: int, reproduce: str) -> Witness:

@@ -337,7 +337,7 @@ def _counted_on_data(
     witness: Witness, claim: Claim, lower: LowerBound, allowed: str, counts: tuple[int, int]
 ) -> _EventWords:
     """Return what counts on D say of an event whose probability on D′ follows from the densities."""
-    loss, meaning = _loss(witness), ()
+    loss, meaning = _loss(witness), tuple[Sentence, ...]()
     if math.isinf(loss):
         ratio, meaning = (
             exact("infinite (from the densities); {allowed}", allowed=allowed),
