@@ -135,6 +135,14 @@ class JsonObject:
         found = self.pop(key, int, type(None))
         return None if found is None else self._counted(key, found)
 
+    def derived(self, key: str, value: Any) -> None:
+        """Take what follows from the other values, and refuse any other value."""
+        found = self.pop(key)
+        if type(found) is not type(value) or found != value:
+            raise JsonError(
+                f"{key} of {self._what} must follow from its numbers, which make it {repr(value)[:60]}"
+            )
+
     def _counted(self, key: str, found: int) -> int:
         if found < 0:
             raise JsonError(f"{key} of {self._what} is negative")

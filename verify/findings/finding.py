@@ -9,7 +9,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum, StrEnum, unique
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from mechanisms.printed_numbers import as_given, at_least, at_most, percent
 from verify.findings.sentences import Basis, Sentence, confident, exact, filled
@@ -441,6 +441,8 @@ class Finding:
     failing
         Whether the finding stands in the way of a certificate; False for remarks.
     """
+
+    DERIVED: ClassVar = ("message",)  # in JSON, for those who read nothing else
 
     kind: FindingKind
     where: str

@@ -1,19 +1,42 @@
-"""Results as JSON data."""
+"""Values as JSON data and back: of a data class its fields, and beside them what follows from them."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+import types
+from collections.abc import Callable, Mapping
+from dataclasses import fields, is_dataclass
 from enum import Enum
-from typing import Any
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
-from verify.findings.sentences import Sentence
+from accountant.files.json_object import JsonObject
+from accountant.provenance import Provenance
+
+_Written = TypeVar("_Written")
+
+_DERIVED = "DERIVED"
+"""The name under which a data class keeps the names of its properties that its JSON states."""
+
+_TAKEN: Mapping[Any, Callable[[JsonObject, str], Any]] = {
+    str: JsonObject.text,
+    bool: JsonObject.flag,
+    int: JsonObject.integer,
+    float: JsonObject.real_number,
+    int | None: JsonObject.optional_integer,
+    float | None: lambda read, key: read.pop(key, int, float, type(None)),
+    tuple[str, float]: JsonObject.labelled_number,
+    tuple[str, ...]: lambda read, key: tuple(read.texts(key)),
+    Mapping[str, str]: JsonObject.text_mapping,
+    Mapping[str, Any]: JsonObject.mapping,
+    Provenance: lambda read, key: Provenance.from_fields(read),  # its keys stand beside the others
+}
+"""How a value of a type is taken from a JSON object."""
 
 
 def json_able(value: Any) -> Any:
-    """Plain JSON data: NumPy numbers and arrays become Python's, members of an `Enum` values, a `Sentence` its fields.
+    """Plain JSON data: NumPy numbers and arrays become Python's, members of an `Enum` values, data classes objects.
 
     Infinity becomes "inf" or "-inf".
 
@@ -22,8 +45,8 @@ def json_able(value: Any) -> Any:
     ValueError
         If a number is NaN, or a value has no JSON form.
     """
-    if isinstance(value, Sentence):
-        return value.to_dict()
+    if is_dataclass(value) and not isinstance(value, type):
+        return _object_of(value)
     if isinstance(value, Mapping):
         return {str(key): json_able(entry) for key, entry in value.items()}
     if isinstance(value, Enum):
@@ -43,3 +66,41 @@ def json_able(value: Any) -> Any:
             raise ValueError("a result must not hold nan")
         return float(value) if math.isfinite(value) else ("inf" if value > 0 else "-inf")
     raise ValueError(f"a result must hold JSON data only, got {type(value).__name__}")
+
+
+def _object_of(value: Any) -> dict[str, Any]:
+    data: dict[str, Any] = {}
+    for name in (*(one.name for one in fields(value)), *getattr(value, _DERIVED, ())):
+        part = getattr(value, name)
+        data |= part.json() if isinstance(part, Provenance) else {name: json_able(part)}
+    return data
+
+
+def reader_of(kind: type[_Written]) -> Callable[[JsonObject], _Written]:
+    """Return the function that reads a data class from the JSON object that `json_able` makes of it."""
+    hints = get_type_hints(kind)
+    names = [one.name for one in fields(kind)]  # type: ignore[arg-type]
+
+    def read(data: JsonObject) -> _Written:
+        found = kind(**{name: _taken(data, name, hints[name]) for name in names})
+        for name in getattr(kind, _DERIVED, ()):
+            data.derived(name, json_able(getattr(found, name)))
+        return found
+
+    return read
+
+
+def _taken(read: JsonObject, key: str, kind: Any) -> Any:
+    """Take a value of a type: of `_TAKEN`, an `Enum` of texts, a data class, or a literal, option or tuple of such."""
+    origin, arguments = get_origin(kind), get_args(kind)
+    if kind in _TAKEN:
+        return _TAKEN[kind](read, key)
+    if origin is Literal:
+        return read.one_of(key, arguments)
+    if origin in (Union, types.UnionType):
+        return read.optional(key, reader_of(arguments[0]))
+    if origin is tuple:
+        return tuple(read.entries(key, reader_of(arguments[0])))
+    if issubclass(kind, Enum):
+        return kind(read.one_of(key, [each.value for each in kind]))
+    return read.object(key, reader_of(kind))

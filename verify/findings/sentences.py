@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from enum import StrEnum, unique
 from string import Formatter
 from typing import Any
 
 from accountant.files.json_object import JsonObject
 from mechanisms.printed_numbers import percent
+from verify.findings.json_form import json_able, reader_of
 from verify.findings.subject_error import describe_error
 
 _FORMATTER = Formatter()
@@ -99,7 +100,8 @@ class Sentence:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the sentence as JSON data."""
-        return {**asdict(self), "basis": self.basis.value, "quoted": list(self.quoted)}
+        data: dict[str, Any] = json_able(self)
+        return data
 
     def with_words(self, words: str) -> Sentence:
         """Return the sentence with more words at its end."""
@@ -152,16 +154,8 @@ def filled(words: str, basis: Basis, values: Mapping[str, Any]) -> Sentence:
     return Sentence("".join(parts), basis, confidence, draws, tuple(dict.fromkeys(quoted)))
 
 
-def read_sentence(read: JsonObject) -> Sentence:
-    """Return a sentence from its JSON form, an object of its fields; `ValueError` if its words are too strong."""
-    confidence = read.pop("confidence", int, float, type(None))
-    return Sentence(
-        read.text("text"),
-        Basis(read.one_of("basis", [each.value for each in Basis])),
-        None if confidence is None else float(confidence),
-        read.optional_integer("draws"),
-        tuple(read.texts("quoted")),
-    )
+read_sentence = reader_of(Sentence)
+"""Return a sentence from its JSON form, an object of its fields; `ValueError` if its words are too strong."""
 
 
 def sentence_of(data: Mapping[str, Any]) -> Sentence:

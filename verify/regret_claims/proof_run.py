@@ -10,7 +10,7 @@ from __future__ import annotations
 import abc
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 import sympy as sp
@@ -56,6 +56,8 @@ class ProofCheck:
     binding
         Whether the theorem rests on it; not on a lemma as printed that the theorem corrects.
     """
+
+    DERIVED: ClassVar = ("violated",)
 
     name: str
     p: float

@@ -42,7 +42,7 @@ _FEWEST_SAMPLES = 20_000  # of a test of a declared profile
 
 
 def mechanism_worlds(mechanism: Mechanism) -> list[NeighbouringWorlds]:
-    """Return the pairs of values that a sampled test should look at; behind a transformation, of records."""
+    """Return the pairs of values for a sampled test; behind a transformation, of records."""
     _check_moves(mechanism)
     if isinstance(mechanism, Transformed):
         return [
@@ -69,7 +69,7 @@ def mechanism_draws(mechanism: Mechanism, effort: Effort) -> int:
 
 @subjects_own()
 def declared_profile(mechanism: Mechanism) -> PrivacyProfile:
-    """Return the profile that a mechanism has, or that a user's own says it has."""
+    """Return the profile of a mechanism; a user's own declares it."""
     return mechanism.profile()
 
 

@@ -8,19 +8,19 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum, unique
-from typing import Any, TypeVar, get_type_hints
+from typing import Any, TypeVar
 
 from accountant.files.json_object import JsonError, JsonObject
 from algorithms.claim import Claim
 from algorithms.unit import checked_unit
-from mechanisms import Assumption, AssumptionKind, Neighbouring
+from mechanisms import Assumption, Neighbouring
 from mechanisms.parameters import DPWitnessError
-from verify.findings.finding import Finding, FindingKind, LowerBound, UpperBound, Witness
-from verify.findings.json_form import json_able
-from verify.findings.sentences import Sentence, read_sentence
+from verify.findings.finding import Finding, LowerBound, UpperBound, Witness
+from verify.findings.json_form import json_able, reader_of
+from verify.findings.sentences import read_sentence
 from verify.sampling.evidence import Evidence
 
 _Written = TypeVar("_Written")
@@ -101,14 +101,13 @@ class Answer:
             "mechanism": self.mechanism,
             "digest": self.digest,
             "modules": self.modules,
-            "upper": found.upper and dataclasses.asdict(found.upper),
-            "lower": found.lower and dataclasses.asdict(found.lower),
-            "witness": found.witness
-            and {one.name: getattr(found.witness, one.name) for one in dataclasses.fields(Witness)},
-            "findings": list(map(dataclasses.asdict, found.findings)),
+            "upper": found.upper,
+            "lower": found.lower,
+            "witness": found.witness,
+            "findings": found.findings,
             "declassified": found.declassified,
             "contradictions": found.contradictions,
-            "assumptions": list(map(dataclasses.asdict, found.assumptions)),
+            "assumptions": found.assumptions,
             "details": found.details,
         }
 
@@ -216,30 +215,8 @@ def read_stated_claim(read: JsonObject) -> Claim:
     return claim
 
 
-_TAKEN: Mapping[Any, Callable[[JsonObject, str], Any]] = {
-    str: JsonObject.text,
-    bool: JsonObject.flag,
-    int: JsonObject.integer,
-    float: JsonObject.real_number,
-    int | None: JsonObject.optional_integer,
-    tuple[str, float]: JsonObject.labelled_number,
-    Mapping[str, str]: JsonObject.text_mapping,
-    Mapping[str, Any]: JsonObject.mapping,
-    FindingKind: lambda read, key: FindingKind(read.text(key)),
-    Sentence: lambda read, key: read.object(key, read_sentence),
-    AssumptionKind: lambda read, key: AssumptionKind(read.text(key)),
-}
-"""How a value of a type is taken from a JSON object."""
-
-
-def dataclass_reader(kind: type[_Written]) -> Callable[[JsonObject], _Written]:
-    """Return the function that reads a data class from the JSON object of its fields."""
-    types = get_type_hints(kind)
-    return lambda read: kind(**{name: _TAKEN[its_type](read, name) for name, its_type in types.items()})
-
-
-read_upper = dataclass_reader(UpperBound)
-read_lower = dataclass_reader(LowerBound)
-read_witness = dataclass_reader(Witness)
-read_finding = dataclass_reader(Finding)
-read_assumption = dataclass_reader(Assumption)
+read_upper = reader_of(UpperBound)
+read_lower = reader_of(LowerBound)
+read_witness = reader_of(Witness)
+read_finding = reader_of(Finding)
+read_assumption = reader_of(Assumption)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any, get_args
 
 from accountant.files.json_object import FromJson, JsonError, JsonObject, checked_text
@@ -149,11 +149,11 @@ class Verification(FromJson):
             "claim": claim_data(self.claim),
             "verdict": self.verdict,
             "reasons": self.decision.reasons,
-            "upper": self.upper and asdict(self.upper),
-            "lower": self.lower and asdict(self.lower),
+            "upper": self.upper,
+            "lower": self.lower,
             "witness": best_event if self.verdict == "refuted" else None,
-            "findings": [{**asdict(one), "message": one.message} for one in self.findings],
-            "assumptions": list(map(asdict, self.assumptions)),
+            "findings": self.findings,
+            "assumptions": self.assumptions,
             "seed": self.seed,
             **self.provenance.json(),
             "kind": self.kind,
@@ -189,7 +189,7 @@ class Verification(FromJson):
             upper=read.optional("upper", read_upper),
             lower=read.optional("lower", read_lower),
             witness=read.optional("best_event", read_witness),
-            findings=tuple(read.entries("findings", _read_finding)),
+            findings=tuple(read.entries("findings", read_finding)),
             seed=read.integer("seed"),
             provenance=Provenance.from_fields(read),
             assumptions=tuple(read.entries("assumptions", read_assumption)),
@@ -198,13 +198,6 @@ class Verification(FromJson):
         _check_verdict(result, refuting)
         _check_shown(result.details)
         return result
-
-
-def _read_finding(read: JsonObject) -> Finding:
-    """Read a finding, whose message repeats the text of its sentence for those who read nothing else."""
-    finding = read_finding(read)
-    read.one_of("message", [finding.message])
-    return finding
 
 
 def _check_verdict(result: Verification, refuting: Witness | None) -> None:
