@@ -6,9 +6,10 @@ import traceback
 from collections.abc import Collection
 
 from accountant import Place
+from mechanisms.parameters import DPWitnessError
 
 
-class SubjectError(ValueError):
+class SubjectError(DPWitnessError, ValueError):
     """The subject does not exist, cannot be imported, or declares nothing that can be verified."""
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Self, TypeVar
 
 from accountant.files.data_files import from_json
+from mechanisms.parameters import DPWitnessError
 
 _LONGEST = 10**6  # characters of one text
 _MOST_ENTRIES = 10**5  # of one list
@@ -16,7 +17,7 @@ _MOST_ENTRIES = 10**5  # of one list
 _Read = TypeVar("_Read")
 
 
-class JsonError(ValueError):
+class JsonError(DPWitnessError, ValueError):
     """JSON data break a rule; the message names the field and the rule."""
 
 

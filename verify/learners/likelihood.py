@@ -130,7 +130,7 @@ def add_likelihood(
             for world, data in enumerate(orders)
         ]
 
-    again = Again.counted(inside, _DRAWS.again, max(trials // PROCESSES // BLOCK, 8) * BLOCK)
+    again = Again.from_events(inside, _DRAWS.again, max(trials // PROCESSES // BLOCK, 8) * BLOCK)
     evidence.offer(lower, _witness(chosen, pair, bound, hits, conduct.reproduce), again)
     evidence.details["likelihood"] = {
         "event": chosen.event.to_dict(),

@@ -183,7 +183,7 @@ class CountedEvent(ABC):
             ]
 
         blocks = [max(self.trials // share // _BLOCK, 1) for share in (_FEWER, PROCESSES)]
-        return Again.counted(inside, _BLOCK * min(blocks[0], _MOST_BLOCKS), _BLOCK * blocks[1])
+        return Again.from_events(inside, _BLOCK * min(blocks[0], _MOST_BLOCKS), _BLOCK * blocks[1])
 
     def witness(self, reproduce: str) -> Witness:
         """Return the witness for a verdict; `reproduce` is a command that repeats the test."""

@@ -17,6 +17,7 @@ from accountant.files.json_object import JsonError, JsonObject
 from algorithms.claim import Claim
 from algorithms.unit import checked_unit
 from mechanisms import Assumption, AssumptionKind, Neighbouring
+from mechanisms.parameters import DPWitnessError
 from verify.findings import Finding, FindingKind, LowerBound, UpperBound, Witness
 from verify.sentences import Sentence, read_sentence
 from verify.verdict.evidence import Evidence
@@ -25,7 +26,7 @@ from verify.verdict.json_form import json_able
 _Written = TypeVar("_Written")
 
 
-class AnswerError(ValueError):
+class AnswerError(DPWitnessError, ValueError):
     """Data are no answer, or the answer to another inquiry."""
 
 
