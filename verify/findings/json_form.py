@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_
 
 import numpy as np
 
-from accountant.files.json_object import JsonObject
+from accountant.files.json_object import JsonError, JsonObject
 from accountant.provenance import Provenance
 
 _Written = TypeVar("_Written")
@@ -84,7 +84,10 @@ def reader_of(kind: type[_Written]) -> Callable[[JsonObject], _Written]:
     def read(data: JsonObject) -> _Written:
         found = kind(**{name: _taken(data, name, hints[name]) for name in names})
         for name in getattr(kind, _DERIVED, ()):
-            data.derived(name, json_able(getattr(found, name)))
+            stated, follows = data.pop(name), json_able(getattr(found, name))
+            if type(stated) is not type(follows) or stated != follows:
+                rule = f"must follow from its numbers, which make it {repr(follows)[:60]}"
+                raise JsonError(f"{name} of {data.what} {rule}")
         return found
 
     return read
