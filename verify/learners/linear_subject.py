@@ -1,9 +1,9 @@
-"""Learners of vectors as subjects: their problem, the construction of a learner on it, and the length of its runs."""
+"""Learners of every family on their problems: construction, length of runs, and simulation of linear ones."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import Any
 
 from algorithms.catalogue.contextual_entries import contextual_builder
 from algorithms.catalogue.linear_entries import linear_builder
@@ -12,35 +12,13 @@ from algorithms.linear.linear_play import BuildPhased, simulate_phases
 from algorithms.problems import (
     LinearBandit,
     LinearContexts,
-    ProblemEntry,
-    ProblemError,
     Value,
-    contextual_problems,
-    known_name,
-    linear_problems,
-    parse_settings,
-    problems,
 )
-from algorithms.problems.problem_settings import check_shared
 from algorithms.simulate import Trace, checkpoint_rounds
 from verify.conduct.effort import Effort
 from verify.learners.learner_subject import AnyProblem, LearnerSubject, choose_problem, try_build
 
 _ROUNDS_PER_EFFORT = 5  # a phased learner's runs cost little: they are so many times longer than others'
-
-
-class _Vectors(NamedTuple):
-    """What learners of a family play on vectors: problems by name, their class, and how a learner is made."""
-
-    problems: Mapping[str, ProblemEntry[Any]]
-    kind: type[Any]
-    builder: Callable[..., Any]
-
-
-_VECTORS: Mapping[str, _Vectors] = {
-    "linear": _Vectors(linear_problems, LinearBandit, linear_builder),
-    "contextual": _Vectors(contextual_problems, LinearContexts, contextual_builder),
-}
 
 
 def is_linear(subject: LearnerSubject) -> bool:
@@ -86,38 +64,28 @@ def build_learner(
     SubjectError
         If a user's learner of vectors cannot be built.
     """
-    numbers: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "horizon": horizon}
-    vectors = _VECTORS.get(_family(subject))
-    if vectors is None:
-        played, own, name = choose_problem(subject, problem, settings)
-        return learner_builder(subject.make, played, settings=own, **numbers), played, name
-    played, own, name = _on_vectors(subject, problem, settings, vectors)
-    build = vectors.builder(subject.make, played, settings=own, **numbers)
-    try_build(build, subject)
+    played, own, name = choose_problem(subject, problem, settings)
+    build = builder_on(subject.make, played, settings=own, epsilon=epsilon, delta=delta, horizon=horizon)
+    if isinstance(played, LinearBandit | LinearContexts):
+        try_build(build, subject)
     return build, played, name
 
 
-def _on_vectors(
-    subject: LearnerSubject, problem: object, settings: Mapping[str, Value], vectors: _Vectors
-) -> tuple[Any, Mapping[str, Value], str]:
-    """Return a learner's problem, given or by name, the learner's own settings, and the problem's name."""
-    own = {parameter.name: parameter for parameter in subject.entry.parameters} if subject.entry else {}
-    checked = parse_settings({key: value for key, value in settings.items() if key in own}, own.values())
-    rest = {key: value for key, value in settings.items() if key not in own}
-    plays = next(iter(vectors.problems.values())).family
-    if problem is None or isinstance(problem, str):
-        name = problem or next(iter(vectors.problems))
-        if name not in vectors.problems and name in {**problems, **linear_problems, **contextual_problems}:
-            raise ProblemError(f"{subject.name} plays {plays} problems, not {name}")
-        entry = vectors.problems[known_name("problem", name, vectors.problems)]
-        check_shared(rest, {subject.name: own.values(), name: entry.parameters})
-        return entry.build(**rest), checked, name
-    name = type(problem).__name__
-    if rest:
-        raise ProblemError(f"settings {', '.join(rest)}: a problem given as an object takes no settings")
-    if not isinstance(problem, vectors.kind):
-        raise ProblemError(f"{subject.name} plays {plays} problems, not {name}")
-    return problem, checked, name
+def builder_on(make: type[Any], problem: AnyProblem, **numbers: Any) -> Any:
+    """Return a function that makes a learner of this class on a gate, for a problem of any family.
+
+    Parameters
+    ----------
+    make, problem
+        The learner's class, and its problem.
+    numbers
+        Epsilon, delta, horizon and settings, as `algorithms.catalogue.structured_entries.learner_builder` takes them.
+    """
+    if isinstance(problem, LinearBandit):
+        return linear_builder(make, problem, **numbers)
+    if isinstance(problem, LinearContexts):
+        return contextual_builder(make, problem, **numbers)
+    return learner_builder(make, problem, **numbers)
 
 
 def length_of_runs(subject: LearnerSubject, effort: Effort, horizon: int | None) -> tuple[Effort, int]:

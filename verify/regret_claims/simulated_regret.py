@@ -4,28 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from algorithms.catalogue.contextual_entries import contextual_builder
-from algorithms.catalogue.linear_entries import linear_builder
-from algorithms.catalogue.structured_entries import learner_builder
 from algorithms.learner import check_delta, check_epsilon, check_horizon
 from algorithms.linear.contextual_play import simulate_contexts
 from algorithms.linear.linear_play import simulate_phases
 from algorithms.problems import LinearBandit, LinearContexts, SettingError
 from algorithms.simulate import Trace, checkpoint_rounds, simulate
 from algorithms.theory.regret_bound import Instance
+from verify.learners.linear_subject import builder_on
 
 
 def builder_for(make: type[Any], instance: Instance) -> Any:
     """Return a function that makes a learner of this class on a gate, with the instance's numbers that it takes."""
-    problem: Any = instance.problem
-    builder: Any = learner_builder
-    if isinstance(problem, LinearBandit):
-        builder = linear_builder
-    elif isinstance(problem, LinearContexts):
-        builder = contextual_builder
-    return builder(
+    return builder_on(
         make,
-        problem,
+        instance.problem,
         epsilon=instance.epsilon,
         delta=instance.delta,
         horizon=instance.horizon,
