@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from accountant import Coupled, Gate
+from accountant import Coupled
 from algorithms.claim import Claim, View
 from algorithms.linear.contextual_play import BuildContextual, ContextualUsers, play_users
 from algorithms.problems import LinearContexts
@@ -26,9 +26,8 @@ from verify.learners.context_view import users_who_tell
 from verify.learners.contextual_data import ShownTurn, constant_users, drawn_users, growing_users, other_users
 from verify.learners.coupled_run import RELEASED_VIEWS
 from verify.learners.learner_family import LearnerFamily, Retold
-from verify.learners.learner_randomness import is_of_library, shows_draws
 from verify.learners.other_records import boundary_values, groups_of_records
-from verify.learners.played_pairs import PlayedNeighbours, PlayedPairs
+from verify.learners.played_pairs import PlayedNeighbours
 from verify.learners.replay_run import OtherData, Replays
 from verify.sampling.evidence import Evidence
 from verify.sampling.tester import Candidates, CandidateSource, Tester
@@ -62,10 +61,6 @@ class ContextualFamily(LearnerFamily):
         """The record's name of each round, in replays, coupled runs and accounting runs but those on extreme data."""
         return self.claim.unit.names(self.rounds)
 
-    def make(self, gate: Gate) -> Any:
-        """Make the learner on a gate."""
-        return self.build(gate)
-
     def plays(self, law: np.random.SeedSequence, others: np.random.SeedSequence) -> Sequence[Play]:
         """Play growing users, the problem's law, and extreme ones."""
         rng = np.random.default_rng(law)
@@ -88,7 +83,7 @@ class ContextualFamily(LearnerFamily):
     @property
     def replays(self) -> Replays:
         """The replay of taped runs: policies must have the same numbers, and choose alike."""
-        return Replays(self.make, ShownTurn.is_same, Statement.ROUND_DIFFERS)
+        return Replays(self.build, ShownTurn.is_same, Statement.ROUND_DIFFERS)
 
     def replay_data(self, accounting: Accounting, seed: np.random.SeedSequence) -> Retold:
         """Return the data with all users changed, and with some of them, on which each taped run is replayed."""
@@ -112,16 +107,8 @@ class ContextualFamily(LearnerFamily):
     ) -> None:
         """Play pairs in which one user has an extreme action and reward, and others instead."""
         self._stopped = accounting.refused or evidence.does_not_run
-        kind, view = accounting.learner, self.claim.view
-        played = PlayedPairs(
-            self.make,
-            self._pairs(accounting),
-            self.claim,
-            conduct,
-            draws_from_gate=is_of_library(kind),
-            sees_draws=shows_draws(kind),
-        )
-        moved = played.add(evidence, seed)
+        view = self.claim.view
+        moved = self.play_pairs(self._pairs(accounting), evidence, accounting, conduct, seed)
         if view == View.OTHER_ACTIONS.value or self._stopped:
             return
         if view in RELEASED_VIEWS and moved is not None:

@@ -25,10 +25,10 @@ from verify.findings.finding import Finding, Statement
 from verify.learners.accounting_run import Accounting, Play, TapedRun
 from verify.learners.coupled_run import RELEASED_VIEWS
 from verify.learners.learner_family import LearnerFamily, Retold
-from verify.learners.learner_randomness import is_of_library, shows_draws
+from verify.learners.learner_randomness import is_of_library
 from verify.learners.linear_data import HUGE, Constant, Growing, OneByOne, OtherClients, same_phase
 from verify.learners.other_records import RecordGroup, boundary_values, groups_of_records
-from verify.learners.played_pairs import PlayedNeighbours, PlayedPairs
+from verify.learners.played_pairs import PlayedNeighbours
 from verify.learners.replay_run import OtherData, Replays
 from verify.learners.tipping_view import NEGLIGIBLE, decisive_pairs
 from verify.sampling.evidence import Evidence
@@ -105,10 +105,6 @@ class LinearFamily(LearnerFamily):
     _environment: np.random.SeedSequence = field(default_factory=np.random.SeedSequence, init=False)
     _stopped: bool = field(default=False, init=False)
 
-    def make(self, gate: Gate) -> Any:
-        """Make the learner on a gate."""
-        return self.build(gate)
-
     def check(self, effort: Effort) -> None:
         """Refuse so few false alarms that no test of the actions could refute."""
         if self.claim.view == View.ACTIONS.value and not effort.significance > 2.0 * NEGLIGIBLE:
@@ -168,7 +164,7 @@ class LinearFamily(LearnerFamily):
         code = getattr(type(self.problem).draw_averages, "__code__", None)
         place = Place("", 0) if code is None else Place(code.co_filename, code.co_firstlineno)
         observed = place if _is_users(self.problem) else None
-        return Replays(self.make, same_phase, Statement.PHASE_DIFFERS, observed)
+        return Replays(self.build, same_phase, Statement.PHASE_DIFFERS, observed)
 
     def replay_data(self, accounting: Accounting, seed: np.random.SeedSequence) -> Retold:
         """Return the data with all clients changed, and with some of them, on which each taped run is replayed."""
@@ -200,16 +196,7 @@ class LinearFamily(LearnerFamily):
         """Play pairs in which one client has the upper bounds, and others instead, whenever it reports."""
         self._stopped = accounting.refused or evidence.does_not_run
         pairs = self._pairs(accounting)
-        kind = accounting.learner
-        played = PlayedPairs(
-            self.make,
-            pairs,
-            self.claim,
-            conduct,
-            draws_from_gate=is_of_library(kind),
-            sees_draws=shows_draws(kind),
-        )
-        moved = played.add(evidence, seed) if pairs.records else False
+        moved = self.play_pairs(pairs, evidence, accounting, conduct, seed) if pairs.records else False
         if self._stopped or self.claim.view == View.ACTIONS.value:
             return
         if self.claim.view not in RELEASED_VIEWS or moved is None:
@@ -231,7 +218,7 @@ class LinearFamily(LearnerFamily):
 
         try:
             gate = Coupled(0, 1, 1)
-            for _ in self._played(self.make(gate), gate, self._drawn(_NOBODY), worlds=watched):
+            for _ in self._played(self.build(gate), gate, self._drawn(_NOBODY), worlds=watched):
                 pass
         except (Exception, SystemExit):  # accounting has said so
             pass

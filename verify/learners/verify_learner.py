@@ -72,7 +72,7 @@ def _prove(
     conduct.progress(0.0, "accounting runs")
     plays = family.plays(data_seed, accounting_seed)
     accounting = enforced_accounting(
-        family.make, plays, family.claim, rounds=family.rounds, seed=accounting_seed
+        family.build, plays, family.claim, rounds=family.rounds, seed=accounting_seed
     )
     add_accounting(evidence, accounting, family.claim)
     add_overspending(evidence, accounting, family.claim)
