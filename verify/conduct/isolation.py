@@ -162,9 +162,7 @@ def in_own_process(
     return Statement.KILLED.finding(grace=GRACE, seconds=seconds)
 
 
-def found_apart(
-    name: str, find: Callable[[Progress], Any], progress: Progress, seconds: float = math.inf
-) -> Any:
+def found_apart(name: str, find: Callable[[Progress], Any], progress: Progress) -> Any:
     """Return the JSON data that are found of a user's code in a process of its own; see `in_own_process`.
 
     Raises
@@ -175,7 +173,7 @@ def found_apart(
     data = in_own_process(
         lambda reports: find(reports.progress),
         progress,
-        seconds,
+        math.inf,
         errors=(SubjectError, ValueError, OSError),
     )
     if isinstance(data, Finding):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 from dataclasses import replace
 
-import pytest
 from rich.console import Console
 
 from verify.document.elements import (
@@ -48,17 +47,15 @@ DOCUMENT = Document(
 )
 
 
-def printed(unfolded: bool) -> list[str]:
+def printed() -> list[str]:
     file = io.StringIO()
     document = replace(DOCUMENT, made="made by X")
-    print_document(document, Console(file=file, width=40, color_system=None), unfolded=unfolded)
+    print_document(document, Console(file=file, width=40, color_system=None))
     return file.getvalue().splitlines()
 
 
-@pytest.mark.parametrize("unfolded", [False, True])
-def test_everything_but_the_background_is_shown_as_it_is(unfolded: bool) -> None:
-    folded = ["  For specialists:", "  a detail"] if unfolded else []
-    assert printed(unfolded) == [
+def test_everything_but_the_background_and_details_is_shown_as_it_is() -> None:
+    assert printed() == [
         "SEEN  [it]",
         "What it means, which takes more than a",
         "line.",
@@ -71,7 +68,6 @@ def test_everything_but_the_background_is_shown_as_it_is(unfolded: bool) -> None
         "  [red]cell  [/x]",
         f"  {LINE}",
         "  ├█┤",
-        *folded,
         "",
         "made by X",
     ]

@@ -69,12 +69,11 @@ def everywhere(text: str) -> Verification:
 def test_nothing_in_a_report_acts_on_the_terminal(colours: str | None) -> None:
     text = io.StringIO()
     console = Console(file=text, width=80, color_system=colours, force_terminal=colours is not None)
-    print_document(verification_document(everywhere(BAD)), console, unfolded=True)
+    print_document(verification_document(everywhere(BAD)), console)
     plain = io.StringIO()
     print_document(
         verification_document(everywhere("bad")),
         Console(file=plain, width=80, color_system=colours, force_terminal=colours is not None),
-        unfolded=True,
     )
     ours = {char for char in plain.getvalue() if not char.isprintable()}
     assert {char for char in text.getvalue() if not char.isprintable()} <= ours

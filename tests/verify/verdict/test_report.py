@@ -15,6 +15,7 @@ from rich.text import Text
 from accountant.provenance import Provenance
 from algorithms.claim import Claim
 from mechanisms import Neighbouring
+from verify.document.markdown_text import markdown
 from verify.document.terminal_text import print_document
 from verify.findings.finding import Finding, FindingKind, LowerBound, UpperBound, Witness
 from verify.findings.sentences import exact, remark
@@ -97,9 +98,9 @@ CASES = {
 
 def shown(result: Verification, **options: Any) -> str:
     settings: dict[str, Any] = {"width": 80, "color_system": None, **options}
-    file, verbose = settings.pop("file", io.StringIO()), settings.pop("verbose", False)
+    file = settings.pop("file", io.StringIO())
     console = Console(file=file, **settings)
-    print_document(verification_document(result), console, unfolded=verbose)
+    print_document(verification_document(result), console)
     return str(file.getvalue())
 
 
@@ -225,7 +226,7 @@ def test_floor_and_coupled_loss_are_shown_when_known() -> None:
     text = shown(found)
     assert str(FLOOR) in text
     assert "The curve is flat." not in text  # for specialists
-    assert "The curve is flat." in shown(found, verbose=True)
+    assert "The curve is flat." in markdown([verification_document(found)], "")
     assert "Largest privacy loss in coupled runs, all messages included: 1" in text
 
 
