@@ -65,29 +65,16 @@ def regret_command(
     test: str,
     problem: str | None,
     settings: dict[str, str],
-    epsilon: float | None,
-    delta: float | None,
-    horizon: int | None,
-    runs: int | None,
-    significance: float,
-    seed: int,
     workers: int | str,
     cache: Path | None,
     outputs: tuple[Path, ...],
     as_json: bool,
+    **numbers: Any,
 ) -> int:
     """Test a learner's regret, show the result, and return the exit code."""
     blocks = None if cache is None else BlockStore(cache)
-    options: dict[str, Any] = {
-        "epsilon": epsilon,
-        "delta": delta,
-        "horizon": horizon,
-        "runs": runs,
-        "error": significance,
-        "seed": seed,
-        "workers": make_executor(workers),
-        "store": blocks,
-    }
+    options = {**numbers, "workers": make_executor(workers), "store": blocks}
+    options["error"] = options.pop("significance")
     check_outputs(outputs, *([".json", ".html", ".md", ".png"] if test == "bound" else [".json"]))
     with stored_runs(blocks):
         if test == "bound":
