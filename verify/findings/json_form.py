@@ -94,7 +94,7 @@ def reader_of(kind: type[_Written]) -> Callable[[JsonObject], _Written]:
 
 
 def _taken(read: JsonObject, key: str, kind: Any) -> Any:
-    """Take a value of a type: of `_TAKEN`, an `Enum` of texts, a data class, or a literal, option or tuple of such."""
+    """Take a value of a type: of `_TAKEN`, a literal, an `Enum` of texts; a data class, one or none, or several."""
     origin, arguments = get_origin(kind), get_args(kind)
     if kind in _TAKEN:
         return _TAKEN[kind](read, key)
