@@ -95,7 +95,7 @@ class Answer:
         found = self.evidence
         return {
             "subject": self.subject,
-            "claim": {**dataclasses.asdict(self.claim), "unit": str(self.claim.unit)},
+            "claim": claim_data(self.claim),
             "seed": self.seed,
             "kind": self.kind,
             "mechanism": self.mechanism,
@@ -132,7 +132,7 @@ class Answer:
 
     @classmethod
     def _read(cls, read: JsonObject) -> Answer:
-        claim = read.object("claim", _read_claim)
+        claim = read.object("claim", read_stated_claim)
         answer = cls(
             subject=read.text("subject"),
             claim=claim,
@@ -175,22 +175,6 @@ class Answer:
             raise AnswerError(str(error)) from None
 
 
-def _read_claim(read: JsonObject, relation: str = "neighbours") -> Claim:
-    """Return a claim that was written by its fields, its relation under a name of its own."""
-    return Claim(
-        model=read.text("model"),  # type: ignore[arg-type]
-        epsilon=read.real_number("epsilon"),
-        delta=read.real_number("delta"),
-        unit=checked_unit(read.text("unit")),
-        neighbours=Neighbouring.from_name(read.text(relation)),
-        view=read.text("view"),
-        source=read.text("source"),
-        differ=read.text("differ"),
-        composition=read.text("composition"),
-        comment=read.text("comment"),
-    )
-
-
 def claim_data(claim: Claim) -> dict[str, Any]:
     """Return a claim as results state it in JSON: with the words of its neighbours beside the relation."""
     return {
@@ -210,7 +194,18 @@ def claim_data(claim: Claim) -> dict[str, Any]:
 
 def read_stated_claim(read: JsonObject) -> Claim:
     """Read the claim that `claim_data` wrote; `ValueError` if a value is wrong or the words are not the relation's."""
-    claim = _read_claim(read, relation="relation")
+    claim = Claim(
+        model=read.text("model"),  # type: ignore[arg-type]
+        epsilon=read.real_number("epsilon"),
+        delta=read.real_number("delta"),
+        unit=checked_unit(read.text("unit")),
+        neighbours=Neighbouring.from_name(read.text("relation")),
+        view=read.text("view"),
+        source=read.text("source"),
+        differ=read.text("differ"),
+        composition=read.text("composition"),
+        comment=read.text("comment"),
+    )
     read.one_of("neighbours", [claim.neighbour_words])
     return claim
 
