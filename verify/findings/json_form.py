@@ -1,4 +1,7 @@
-"""Values as JSON data and back: of a data class its fields, and beside them what follows from them."""
+"""Values as JSON data and back: of a data class its fields, and beside them what follows from them.
+
+A data class names the properties that its JSON states, too, in `DERIVED`: what is read must have the same.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +18,6 @@ from accountant.files.json_object import JsonError, JsonObject
 from accountant.provenance import Provenance
 
 _Written = TypeVar("_Written")
-
-_DERIVED = "DERIVED"
-"""The name under which a data class keeps the names of its properties that its JSON states."""
 
 _TAKEN: Mapping[Any, Callable[[JsonObject, str], Any]] = {
     str: JsonObject.text,
@@ -70,7 +70,7 @@ def json_able(value: Any) -> Any:
 
 def _object_of(value: Any) -> dict[str, Any]:
     data: dict[str, Any] = {}
-    for name in (*(one.name for one in fields(value)), *getattr(value, _DERIVED, ())):
+    for name in (*(one.name for one in fields(value)), *getattr(value, "DERIVED", ())):
         part = getattr(value, name)
         data |= part.json() if isinstance(part, Provenance) else {name: json_able(part)}
     return data
@@ -83,7 +83,7 @@ def reader_of(kind: type[_Written]) -> Callable[[JsonObject], _Written]:
 
     def read(data: JsonObject) -> _Written:
         found = kind(**{name: _taken(data, name, hints[name]) for name in names})
-        for name in getattr(kind, _DERIVED, ()):
+        for name in getattr(kind, "DERIVED", ()):
             stated, follows = data.pop(name), json_able(getattr(found, name))
             if type(stated) is not type(follows) or stated != follows:
                 rule = f"must follow from its numbers, which make it {repr(follows)[:60]}"
