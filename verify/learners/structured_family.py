@@ -185,8 +185,7 @@ class StructuredFamily(LearnerFamily):
                 neighbours,
                 data,
                 self.claim,
-                conduct.reproduce,
-                effort.significance,
+                replace(conduct, effort=effort),
                 repeats=repeats,
                 again=lambda neighbour: played_again(self.case, data, neighbour, seed),
             )

@@ -246,7 +246,7 @@ class MeanRun(StructuredRun[Confidence]):
         self.open[rows, arms] += outcomes
         count = self.theorem.count(self.feeds, self.first)
         releases = self.theorem.releases(self.feeds, self.round, self.first)
-        due = count > 0 if self.theorem.counting == "fresh tree" else count != had
+        due = self._released(had, count)
         self._counted(after, count > 0)
         moved = np.abs(after.estimate - before.estimate) > TOLERANCE * (1 + np.abs(before.estimate))
         self.refuse_moves(
@@ -262,6 +262,10 @@ class MeanRun(StructuredRun[Confidence]):
         if self.theorem.exponent is None and self.failure is not None:
             self._note_event(after, count, releases, levelled)
         self._note(after, count, releases, due)
+
+    def _released(self, had: FloatArray, count: FloatArray) -> BoolArray:
+        """Return which arms' estimates are new after a round, from how many values were in them and now are."""
+        return count > 0 if self.theorem.counting == "fresh tree" else count != had
 
     def _counted(self, state: Confidence, here: BoolArray) -> None:
         """Check the counts of values and noises."""
