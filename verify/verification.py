@@ -35,8 +35,8 @@ from verify.findings.subject_error import SubjectError
 from verify.functions.function_subject import FunctionSubject
 from verify.functions.verify_function import verify_function
 from verify.learners.every_family import learner_family
+from verify.learners.learner_on_problem import length_of_runs
 from verify.learners.learner_subject import LearnerSubject, beyond_the_runs
-from verify.learners.linear_subject import length_of_runs
 from verify.learners.verify_learner import verify_learner
 from verify.options import Options, takes
 from verify.sampling.evidence import Evidence

@@ -14,9 +14,9 @@ from verify.findings.subject_error import SubjectError
 from verify.learners.contextual_family import ContextualFamily
 from verify.learners.learner_case import LearnerCase
 from verify.learners.learner_family import LearnerFamily
+from verify.learners.learner_on_problem import build_learner
 from verify.learners.learner_subject import AnyProblem, LearnerSubject, initial_records
 from verify.learners.linear_family import LinearFamily
-from verify.learners.linear_subject import build_learner
 from verify.learners.structured_family import StructuredFamily
 from verify.transcripts.adversary import Adversary
 

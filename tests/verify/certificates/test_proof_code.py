@@ -147,7 +147,7 @@ FINDS_AND_TELLS = (
     "verify/conduct/interrupts.py",
     "verify/conduct/rules.py",
     "verify/learners/learner_subject.py",
-    "verify/learners/linear_subject.py",
+    "verify/learners/learner_on_problem.py",
     "verify/options.py",
     "verify/subjects/reproduction.py",
     "verify/subjects/",

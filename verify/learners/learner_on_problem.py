@@ -8,13 +8,14 @@ from typing import Any
 from algorithms.catalogue.contextual_entries import contextual_builder
 from algorithms.catalogue.linear_entries import linear_builder
 from algorithms.catalogue.structured_entries import learner_builder
-from algorithms.linear.linear_play import BuildPhased, simulate_phases
+from algorithms.linear.contextual_play import simulate_contexts
+from algorithms.linear.linear_play import simulate_phases
 from algorithms.problems import (
     LinearBandit,
     LinearContexts,
     Value,
 )
-from algorithms.simulate import Trace, checkpoint_rounds
+from algorithms.simulate import Trace, checkpoint_rounds, simulate
 from verify.conduct.effort import Effort
 from verify.learners.learner_subject import AnyProblem, LearnerSubject, choose_problem, try_build
 
@@ -103,15 +104,10 @@ def length_of_runs(subject: LearnerSubject, effort: Effort, horizon: int | None)
     return effort, effort.accounting_rounds
 
 
-def simulate_linear(
-    build: BuildPhased,
-    problem: LinearBandit,
-    *,
-    horizon: int,
-    checkpoints: int,
-    **simulation: Any,
+def simulate_learner(
+    build: Any, problem: AnyProblem, *, horizon: int, checkpoints: int, **simulation: Any
 ) -> tuple[Trace, dict[str, Any]]:
-    """Simulate a linear learner; return regret at the checkpoints, and the other results of its runs.
+    """Simulate a learner of any family; return regret at the checkpoints, and of a linear one its other results.
 
     Parameters
     ----------
@@ -120,13 +116,16 @@ def simulate_linear(
     horizon, checkpoints
         Rounds of a run, and the number of them at which regret is returned.
     simulation
-        Runs, seed, workers, store and progress, as `algorithms.linear.linear_play.simulate_phases` takes them.
+        Runs, seed, workers, store and progress, as `algorithms.simulate.simulate` takes them.
 
     Raises
     ------
     ValueError
         If a number is out of range.
     """
+    if not isinstance(problem, LinearBandit):
+        play: Any = simulate_contexts if isinstance(problem, LinearContexts) else simulate
+        return play(build, problem, horizon=horizon, checkpoints=checkpoints, **simulation), {}
     if checkpoints < 1:
         raise ValueError(f"checkpoints={checkpoints!r}: must be at least 1")
     phased = simulate_phases(build, problem, rounds=horizon, **simulation)
