@@ -175,9 +175,18 @@ def test_a_kind_is_read_from_the_entry_that_holds_it(path: Path) -> None:
         charge(again, "ann", other)
 
 
-@pytest.mark.parametrize("kind", ["nfs4", "cifs", "fuse.sshfs", "9p", "ext4", "fuse.fuse-overlayfs"])
+@pytest.mark.parametrize(
+    ("kind", "at"),
+    [
+        *(
+            (kind, "/")
+            for kind in ("nfs4", "cifs", "fuse.sshfs", "ext4", "fuse.fuse-overlayfs", "9p", "virtiofs")
+        ),
+        *((kind, "/mnt") for kind in ("9p", "virtiofs")),
+    ],
+)
 def test_a_file_system_that_other_machines_may_have_mounted_is_refused(
-    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, at: str
 ) -> None:
     """Two machines that write to one file by SQLite's log lose charges in silence."""
     account(path).ledger.close()  # type: ignore[attr-defined]
@@ -185,11 +194,11 @@ def test_a_file_system_that_other_machines_may_have_mounted_is_refused(
     mounts = tmp_path / "mountinfo"
     mounts.write_text(
         "22 27 0:0 / /proc rw,relatime - nfs proc rw\n"
-        f"29 1 {os.major(device)}:{os.minor(device)} / / rw shared:1 - {kind} server:/share rw\n"
+        f"29 1 {os.major(device)}:{os.minor(device)} / {at} rw shared:1 - {kind} server:/share rw\n"
     )
     monkeypatch.setattr("accountant.stores.location._MOUNTS", mounts)
     verify_store(path)  # a copy may be read
-    if kind in ("ext4", "fuse.fuse-overlayfs"):
+    if kind in ("ext4", "fuse.fuse-overlayfs") or (at == "/" and kind in ("9p", "virtiofs")):
         charge(account(path), "bob")
         return
     for make in (path, tmp_path / "new.db"):
