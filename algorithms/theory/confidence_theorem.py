@@ -53,13 +53,12 @@ class ConfidenceTheorem:
         Trees are "fresh", where all estimates are read off after every round, or "as fed", where an arm's is when it
         is fed.
     index
-        "clipped": estimate + radius in [0, 1]; "Chernoff": at most that, and valid by Chernoff's inequality; "mixture":
+        "clipped": estimate + radius in [0, 1]; "mixture":
         at most that, and valid for randomized bits at all counts at once, by a mixture of their likelihoods; "least":
         the least of these so far, with the sum of Laplace noises valid by Chernoff's; "unclipped": infinite before the
-        first value; "sampled": normal around estimate + `shift`, of variance 1 / n; "evidence": ``H(J(u)) + ln n``, the
-        least of which is played, ``H(v) = v + 0.4 w ln(1 + 4 pi v)``, with J(u) the exponent with which Chernoff's
-        inequality rejects a mean of u (for bits ``n kl``) less what data below 0 say against every mean, at the largest
-        estimate; "divergence": the largest q with ``n kl(p, q) <= x``, p the estimate and what its noise exceeds.
+        first value; "sampled": normal around estimate + `shift`, of variance 1 / n; "level-free": `algorithms.estimates.level_free`,
+        at the latest release of any arm; "evidence": ``H(n kl) + ln n``, the least of which is played, ``H(v) = v + 0.2
+        ln(1 + 4 pi v)``, of bits against the largest estimate; "divergence": the largest q with ``n kl(p, q) <= x``, p the estimate and what its noise exceeds.
     lemma
         Which arms of a bad action allow its gap: "B_inf", twice B_inf times the largest radius; "B_1", twice B_1 times
         their sum; "exchange", twice the sum over arms outside the best basis; "item", each item's own distance to the
@@ -77,9 +76,6 @@ class ConfidenceTheorem:
     shift, few, first, growth, falling
         See `index`, `feeds` and `counting`; `first` is rounded up, and the share is ``falling / j`` after j releases as
         long as that is more.
-    exact
-        Whether evidence is of the exact law of a sum of noises (`laplace_exponent`), not Chernoff's; then w is the
-        share of values in the variance, for bits 1/2, else 1.
     index_level
         The x of the index, where that is to bound the means of the best arms only; else it is the radius's. A mixture's
         is without what the mixture costs, which the radius's has.
@@ -99,7 +95,7 @@ class ConfidenceTheorem:
         "tree as fed",
     ]
     index: Literal[
-        "clipped", "Chernoff", "mixture", "least", "unclipped", "sampled", "evidence", "divergence"
+        "clipped", "mixture", "least", "unclipped", "sampled", "level-free", "evidence", "divergence"
     ]
     lemma: Literal["B_inf", "B_1", "exchange", "item", "evidence", "episode", "none"]
     failure: sp.Expr | None
@@ -111,7 +107,6 @@ class ConfidenceTheorem:
     first: sp.Expr = sp.S.One
     growth: float = 1.0
     falling: float = 0.0
-    exact: bool = False
     index_level: sp.Expr | None = None
 
     @property

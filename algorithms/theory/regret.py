@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 from algorithms.theory.bandit_regret import BANDIT_BOUNDS
+from algorithms.theory.batch_regret import BATCH_BOUNDS
 from algorithms.theory.best_arm import BEST_ARM_BOUNDS
 from algorithms.theory.cascade_regret import CASCADE_BOUNDS
 from algorithms.theory.contextual_regret import CONTEXTUAL_BOUNDS
@@ -19,6 +20,7 @@ from algorithms.theory.semi_bandit_regret import SEMI_BANDIT_BOUNDS
 
 BOUNDS: dict[str, RegretBound] = {
     **BANDIT_BOUNDS,
+    **BATCH_BOUNDS,
     **BEST_ARM_BOUNDS,
     **PUBLISHED_BANDIT_BOUNDS,
     **SEMI_BANDIT_BOUNDS,
