@@ -46,8 +46,8 @@ class ConfidenceTheorem:
         Whose outcomes a round takes in: "all" arms played, the `few` "least" counted, or all items of a list that were
         "examined".
     counting
-        How many values are in an estimate after f feeds: "every value", f; "accumulated batches" of sizes 1, 2, 4, ...,
-        all that are full; "last batch" that is; "growing batches", all that are full of `first` values and then the
+        How many values are in an estimate after f feeds: "every value", f; "last batch" of sizes 1, 2, 4, ... that
+        is full; "growing batches", all that are full of `first` values and then the
         share `growth` of those before; "doubling episodes", each as long as all before, the last one that is full; a
         "tree" over the rounds, f, with a noise for each of its nodes in ``[1, t]``.
         Trees are "fresh", where all estimates are read off after every round, or "as fed", where an arm's is when it
@@ -87,7 +87,6 @@ class ConfidenceTheorem:
     feeds: Literal["all", "least", "examined"]
     counting: Literal[
         "every value",
-        "accumulated batches",
         "last batch",
         "growing batches",
         "doubling episodes",
@@ -125,7 +124,7 @@ class ConfidenceTheorem:
             last = np.floor(np.log2(np.maximum(feeds, 1.0)))
             return np.where(feeds > 0, np.maximum(2.0 ** (last - 1.0), 1.0), 0.0)
         full = np.floor(np.log2(feeds + 1.0))  # exact below 2^53: batches end at powers of two
-        return 2.0**full - 1.0 if self.counting == "accumulated batches" else np.floor(2.0 ** (full - 1.0))
+        return np.asarray(np.floor(2.0 ** (full - 1.0)))
 
     def releases(self, feeds: FloatArray, rounds: int, first: int = 1) -> FloatArray:
         """Return how many noises are in an estimate after so many feeds in so many rounds."""
@@ -140,7 +139,7 @@ class ConfidenceTheorem:
         if self.counting == "every value":
             return feeds - 1.0 if self.start == "raw" else feeds.copy()
         full: FloatArray = np.floor(np.log2(feeds + 1.0))
-        return full if self.counting == "accumulated batches" else np.minimum(full, 1.0)
+        return np.minimum(full, 1.0)
 
     def _ends(self, feeds: FloatArray, first: int) -> FloatArray:
         """Return 0 and after how many feeds batches are full, up to the most that there were."""
