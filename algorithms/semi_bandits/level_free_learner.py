@@ -60,9 +60,7 @@ class LevelFreeLearner(HorizonLearner[StructureType]):
     ) -> None:
         super().__init__(structure, gate, horizon)
         self.noise, self.few = noise, few
-        logarithm = math.log(self.horizon)
-        outcomes = noise.scale * logarithm if noise.scale > 0 else math.sqrt(2 * noise.proxy * logarithm)
-        self.first = max(1, math.ceil(outcomes))
+        self.first = max(1, math.ceil(noise.first_size(self.horizon)))
         self.index: FloatArray = np.ones((gate.lanes, structure.arms))
 
     def choose(self, available: BoolArray | None = None) -> IntArray:
