@@ -36,7 +36,7 @@ WITHOUT_BOUND: dict[str, str] = {
     "published/dpts-mat": "Theorem 4 is O(.), and its proof's constant, 288 ln(L^2 (n + e^32)) / Delta^2, is that of "
     "a lemma with a doubled logarithm; dpts-mat has a theorem",
     "published/cascade-ucb-hybrid": "Theorem 2 has constants c_1, c_2 and xi that are never given, and its proof drops "
-    "the sampling term; cascade-ucb-batch has a theorem",
+    "the sampling term; cascade-ucb-batch has a theorem with index=confidence",
     "published/dp-imed": "Theorem 2 is about T to infinity: sum (1 + growth) Delta ln(T) / d_epsilon + o(ln T), and "
     "the last term, which measurements show to be large, has no bound; dp-bandit has a theorem at every T",
     "published/lazy-dp-ts": "Theorem 4 is O(.), without constants; dp-bandit has a theorem",

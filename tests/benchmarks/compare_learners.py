@@ -223,7 +223,6 @@ UNTUNED: dict[str, dict[str, Callable[[], Problem]]] = {
     "cucb-batch on paths": {
         "grid": partial(build_problem, "shortest-path"),
         **{f"grid, means of seed {seed}": partial(larger_grid, seed) for seed in range(5)},
-        "coverage": partial(build_problem, "coverage"),
     },
     "cascade-ucb-batch": {
         "4 of 20 (.2/.05)": partial(lists, 4, *[0.05] * 16, *[0.2] * 4),

@@ -31,7 +31,8 @@ from algorithms.theory.regret_bound import Instance
 
 
 def bound(name, problem, epsilon, horizon):
-    return BOUNDS[name].evaluate(Instance(problem, epsilon, horizon))
+    settings = {"index": "confidence"} if name.startswith("cascade-ucb-batch") else {}
+    return BOUNDS[name].evaluate(Instance(problem, epsilon, horizon, settings=settings))
 
 
 def test_every_registered_learner_has_a_bound_or_a_reason_why_not():
