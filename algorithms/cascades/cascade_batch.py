@@ -25,7 +25,6 @@ from algorithms.anytime_learner import AnytimeLearner
 from algorithms.cascades.click_estimates import ChernoffNoiseBound, ClickEstimates
 from algorithms.claim import ClaimForm, View
 from algorithms.estimates.chernoff import NoiseTail
-from algorithms.estimates.level_free import neglect
 from algorithms.estimates.shuffled_counts import ShuffledCounts
 from algorithms.lanes import gather
 from algorithms.learner import ClickConfidence, Family, check_delta, check_epsilon
@@ -33,7 +32,6 @@ from algorithms.problems import RankedLists
 from algorithms.unit import ONE_REPORT
 from mechanisms import Gaussian, Laplace, Mechanism, OneHot
 from mechanisms.arrays import FloatArray, IntArray
-
 
 ListIndex = Literal["level-free", "confidence"]
 """Which index items have: of least regret, without a regret theorem; or of a confidence level, with one."""
@@ -51,8 +49,9 @@ class _PhaseLearner(AnytimeLearner[RankedLists]):
     displayed first.
 
     *Level-free*: ``x = ln+(tau / n)``, tau the rounds so far when something was released last, of all items of a run
-    together. A list with an item that was never displayed is kept for ``b ln(T) / 2`` rounds (``sigma sqrt(2 ln T) / 2``
-    with Gaussian noise), fewer of which say nothing, and others for half the displays so far of its least displayed item.
+    together. A list with an item that was never displayed is kept for ``b ln(T) / 2`` rounds (``sigma sqrt(2 ln T) /
+    2`` with Gaussian noise), fewer of which say nothing, and others for half the displays so far of its least displayed
+    item.
 
     *Confidence*: ``x = ln(3 L M T^2)``, where ``M = L (2 + log2 T)`` bounds the number of phases, as a list is kept for
     ``max(1, min n_e)`` rounds.
@@ -142,8 +141,8 @@ class _PhaseLearner(AnytimeLearner[RankedLists]):
             if self.level_free:
                 self.estimates.count(self.list, clicks, rounds=self.length, lanes=lanes)
                 clock = np.asarray(self.rounds.observed + rounds, dtype=np.float64)[:, np.newaxis]
-                exponent = neglect(clock, np.maximum(self.estimates.displays, 1.0), share=0.0)
-                self.estimates.renew(exponent, ends)
+                share = clock / np.maximum(self.estimates.displays, 1.0)
+                self.estimates.renew(np.log(np.maximum(share, 1.0)), ends)
             else:
                 self.estimates.add(self.list, clicks, rounds=self.length, lanes=lanes)
 

@@ -6,11 +6,11 @@ and
 
 ``H(v) = v + c w ln(1 + 4 pi v)``.
 
-``ln(tau / n)`` is small for what is played all the time, and grows for what is not: as of indices by divergence (Honda &
-Takemura 2015), but an oracle takes it. Sums that are near normal have ``P(I > x)`` near ``e^-x / (2 sqrt(pi x))``, which
-is ``e^-H`` with c = 1/2; c = 0 is Chernoff's inequality as it stands. What regret proofs need of a computed U
-(`algorithms.theory.batch_regret`) holds of any value from U to the additive bound at the exponent ``H^-1(ln+(tau / n))``,
-where no steps are too few.
+``ln(tau / n)`` is small for what is played all the time, and grows for what is not: as of indices by divergence (Honda
+& Takemura 2015), but an oracle takes it. Sums that are near normal have ``P(I > x)`` near ``e^-x / (2 sqrt(pi x))``,
+which is ``e^-H`` with c = 1/2; c = 0 is Chernoff's inequality as it stands. What regret proofs need of a computed U
+(`algorithms.theory.level_free_regret`) holds of any value from U to the additive bound at the exponent ``H^-1(ln+(tau /
+n))``, where no steps are too few.
 """
 
 from __future__ import annotations
@@ -44,20 +44,6 @@ def unsharpened(level: FloatArray, share: float = UNCOUNTED) -> FloatArray:
     return v
 
 
-def neglect(rounds: FloatArray, n: FloatArray, share: float = UNCOUNTED) -> FloatArray:
-    """Return ``H^-1(ln+(tau / n))``, the exponent of an index of n values after so many rounds."""
-    return unsharpened(np.log(np.maximum(rounds / n, 1.0)), share)
-
-
-def additive_upper(
-    n: FloatArray, m: FloatArray, total: FloatArray, *, noise: NoiseTail, exponent: float | FloatArray
-) -> FloatArray:
-    """Return ``(y + sqrt(2 x (n / 4 + s m)) + b x) / n``, from the sub-gamma tail of n values and m noises."""
-    return np.asarray(
-        (total + np.sqrt(2 * exponent * (0.25 * n + noise.proxy * m)) + noise.scale * exponent) / n
-    )
-
-
 def level_free_upper(
     n: FloatArray,
     m: FloatArray,
@@ -86,6 +72,8 @@ def level_free_upper(
     >>> level_free_upper(n, m, y, tau, noise=NoiseTail(proxy=8.0, scale=2.0)).round(6).tolist()
     [0.309826]
     """
-    exponent = neglect(rounds, n, share)
-    start = np.clip(additive_upper(n, m, total, noise=noise, exponent=exponent), 0.0, 1.0)
-    return chernoff_upper(start, n, m, total, n, noise=noise, exponent=exponent)
+    exponent = unsharpened(np.log(np.maximum(rounds / n, 1.0)), share)
+    width = np.sqrt(2 * exponent * (0.25 * n + noise.proxy * m)) + noise.scale * exponent
+    return chernoff_upper(
+        np.clip((total + width) / n, 0.0, 1.0), n, m, total, n, noise=noise, exponent=exponent
+    )

@@ -30,7 +30,7 @@ from algorithms.learner import Confidence, Family, check_delta, check_epsilon
 from algorithms.message_learner import MessageLearner, Question
 from algorithms.problems import Arms
 from algorithms.problems.availability import least_among
-from algorithms.semi_bandits.level_free_learner import HeldBatches, LevelFreeLearner
+from algorithms.semi_bandits.cucb_batch import HeldBatches, LevelFreeLearner
 from algorithms.unit import ONE_REPORT
 from mechanisms import Gaussian, Interval, Laplace, RandomRounding
 from mechanisms.arrays import BoolArray, FloatArray, IntArray
@@ -43,7 +43,7 @@ class DPBandit(HeldBatches[Arms]):
     """K arms under central pure differential privacy: exactly epsilon for every round.
 
     ``Lap(1 / epsilon)`` on every batch, whose first has ``f = ln(T) / epsilon`` values
-    (`algorithms.theory.batch_regret` has the regret theorem).
+    (`algorithms.theory.level_free_regret` has the regret theorem).
 
     Parameters
     ----------

@@ -53,12 +53,13 @@ class ConfidenceTheorem:
         Trees are "fresh", where all estimates are read off after every round, or "as fed", where an arm's is when it
         is fed.
     index
-        "clipped": estimate + radius in [0, 1]; "mixture":
-        at most that, and valid for randomized bits at all counts at once, by a mixture of their likelihoods; "least":
-        the least of these so far, with the sum of Laplace noises valid by Chernoff's; "unclipped": infinite before the
-        first value; "sampled": normal around estimate + `shift`, of variance 1 / n; "level-free": `algorithms.estimates.level_free`,
-        at the latest release of any arm; "evidence": ``H(n kl) + ln n``, the least of which is played, ``H(v) = v + 0.2
-        ln(1 + 4 pi v)``, of bits against the largest estimate; "divergence": the largest q with ``n kl(p, q) <= x``, p the estimate and what its noise exceeds.
+        "clipped": estimate + radius in [0, 1]; "mixture": at most that, and valid for randomized bits at all counts at
+        once, by a mixture of their likelihoods; "least": the least of these so far, with the sum of Laplace noises
+        valid by Chernoff's; "unclipped": infinite before the first value; "sampled": normal around estimate + `shift`,
+        of variance 1 / n; "level-free": `algorithms.estimates.level_free`, at the latest release of any arm;
+        "evidence": ``H(n kl) + ln n``, the least of which is played, ``H(v) = v + 0.2 ln(1 + 4 pi v)``, of bits against
+        the largest estimate; "divergence": the largest q with ``n kl(p, q) <= x``, p the estimate and what its noise
+        exceeds.
     lemma
         Which arms of a bad action allow its gap: "B_inf", twice B_inf times the largest radius; "B_1", twice B_1 times
         their sum; "exchange", twice the sum over arms outside the best basis; "item", each item's own distance to the

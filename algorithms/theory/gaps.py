@@ -160,7 +160,9 @@ def exchange_gaps(problem: Problem) -> Gaps:
         if others.size and np.isfinite(others.min()):
             members.append(float(others.min()))
     optimal = tuple(
-        Gap(float(row[row > 0].min()), float(row.max()), int((row > 0).sum())) for row in gap if (row > 0).any()
+        Gap(float(row[row > 0].min()), float(row.max()), int((row > 0).sum()))
+        for row in gap
+        if (row > 0).any()
     )
     largest = problem.optimum - float(problem.expected_reward(worst[np.newaxis])[0])
     return Gaps(tuple(suboptimal), optimal, tuple(members), largest)

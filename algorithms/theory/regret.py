@@ -7,11 +7,10 @@
 
 from __future__ import annotations
 
-from algorithms.theory.bandit_regret import BANDIT_BOUNDS
-from algorithms.theory.batch_regret import BATCH_BOUNDS
 from algorithms.theory.best_arm import BEST_ARM_BOUNDS
 from algorithms.theory.cascade_regret import CASCADE_BOUNDS
 from algorithms.theory.contextual_regret import CONTEXTUAL_BOUNDS
+from algorithms.theory.level_free_regret import LEVEL_FREE_BOUNDS
 from algorithms.theory.linear_regret import LINEAR_BOUNDS
 from algorithms.theory.matroid_regret import MATROID_BOUNDS
 from algorithms.theory.published_bandit_regret import PUBLISHED_BANDIT_BOUNDS
@@ -19,8 +18,7 @@ from algorithms.theory.regret_bound import RegretBound
 from algorithms.theory.semi_bandit_regret import SEMI_BANDIT_BOUNDS
 
 BOUNDS: dict[str, RegretBound] = {
-    **BANDIT_BOUNDS,
-    **BATCH_BOUNDS,
+    **LEVEL_FREE_BOUNDS,
     **BEST_ARM_BOUNDS,
     **PUBLISHED_BANDIT_BOUNDS,
     **SEMI_BANDIT_BOUNDS,

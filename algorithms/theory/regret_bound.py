@@ -197,12 +197,12 @@ class RegretBound:
     constant, per_arm, per_optimal, per_member
         SymPy expressions. Free symbols: T, T_0 (T; of a learner that is not told, its first epoch's horizon), T_q (T;
         of one that is not told, 100,000), epsilon, delta, K (size of a super arm), L (number of arms), B_inf and B_1,
-        R_max (the largest regret of a round), Delta_0 (the least gap of all), Delta_1 (the largest of an arm), p_0 (a cascade's least examination
-        probability), w_1 (the largest mean of all), mu (1/sigma of the Gaussian mechanism that is
-        (epsilon, delta)-differentially private at distance 1), W (what radii allow, which runs tell); in `per_arm`
-        Delta and Delta_max (an arm's least and largest gap), rho (their ratio) and k (how many optimal arms are
-        better); in `per_optimal` Delta and Delta_max, in `per_member` Delta (see `Gaps`). Linear bandits have symbols of their own
-        (`algorithms.theory.linear_regret`).
+        R_max (the largest regret of a round), Delta_0 (the least gap of all), Delta_1 (the largest of an arm), p_0 (a
+        cascade's least examination probability), w_1 (the largest mean of all), mu (1/sigma of the Gaussian mechanism
+        that is (epsilon, delta)-differentially private at distance 1), W (what radii allow, which runs tell); in
+        `per_arm` Delta and Delta_max (an arm's least and largest gap), rho (their ratio) and k (how many optimal arms
+        are better); in `per_optimal` Delta and Delta_max, in `per_member` Delta (see `Gaps`). Linear bandits have
+        symbols of their own (`algorithms.theory.linear_regret`).
     source
         The paper and theorem.
     family

@@ -26,7 +26,6 @@ from algorithms.theory.regret_bound import (
     delta,
     epsilon,
     mu,
-    sigma,
     spread,
     v,
 )

@@ -33,8 +33,8 @@ import inspect
 import itertools
 import json
 import math
-import statistics
 import os
+import statistics
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
@@ -187,7 +187,7 @@ SETTINGS: dict[str, Callable[[], Playable]] = {
 
 def sets(size: int, *means: float) -> Problem:
     """Return top-K sets of Bernoulli arms."""
-    return SemiBandit(TopK(len(means), size), means)
+    return SemiBandit(TopK(len(means), size), np.asarray(means))
 
 
 def lists(size: int, *means: float) -> Problem:
@@ -449,7 +449,8 @@ def untuned(given: argparse.Namespace) -> None:
     for learner, problems in UNTUNED.items():
         if not any(learner.startswith(word) for word in given.learners):
             continue
-        print(f"\n{learner}, T = {given.horizons[0]:,}\n\n| problem | ε | before | regret | ratio |\n|---|---|---|---|---|")
+        print(f"\n{learner}, T = {given.horizons[0]:,}\n\n| problem | ε | before | regret | ratio |")
+        print("|---|---|---|---|---|")
         kept, ratios = given.untuned / f"{learner}.json", []
         earlier = given.before and given.before / f"{learner}.json"
         before = json.loads(earlier.read_text()) if earlier and earlier.exists() else {}
@@ -459,17 +460,23 @@ def untuned(given: argparse.Namespace) -> None:
             if cell not in found:
                 problem, entry = build(), ENTRIES[learner.split()[0]]
                 made = entry.build(problem, epsilon=epsilon, delta=DELTA, horizon=given.horizons[0])
-                trace = simulate(made, problem, horizon=given.horizons[0], runs=given.runs, seed=given.seed, checkpoints=1)
+                trace = simulate(
+                    made, problem, horizon=given.horizons[0], runs=given.runs, seed=given.seed, checkpoints=1
+                )
                 lost = trace.regret[-1]
                 found[cell] = [lost.mean(), lost.std(ddof=1) / math.sqrt(given.runs), lost.max()]
                 kept.write_text(json.dumps(found))
-            words = ["{:,.0f} ± {:,.2g} ({:,.0f})".format(*each[cell]) if cell in each else "" for each in (before, found)]
+            words = [
+                "{:,.0f} ± {:,.2g} ({:,.0f})".format(*each[cell]) if cell in each else ""
+                for each in (before, found)
+            ]
             if cell in before:
                 ratios.append(before[cell][0] / max(found[cell][0], 1e-9))
                 words.append(f"{ratios[-1]:.2f}")
             print(f"| {cell} | {' | '.join(words)} |", flush=True)
         if ratios:
-            print(f"\nbefore / regret: {statistics.median(ratios):.2f} in the median, least {min(ratios):.2f}, most {max(ratios):.2f}")
+            middle, least, most = statistics.median(ratios), min(ratios), max(ratios)
+            print(f"\nbefore / regret: {middle:.2f} in the median, least {least:.2f}, most {most:.2f}")
 
 
 def main() -> None:
@@ -487,9 +494,13 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--store", type=Path, help="a folder of what was simulated already")
     parser.add_argument("--movielens", type=Path, help="the folder of the unpacked ml-1m archive")
-    parser.add_argument("--untuned", type=Path, metavar="FOLDER", help="play untuned problems, and keep what is lost")
+    parser.add_argument(
+        "--untuned", type=Path, metavar="FOLDER", help="play untuned problems, and keep what is lost"
+    )
     parser.add_argument("--before", type=Path, metavar="FOLDER", help="such a folder of an earlier version")
-    parser.add_argument("--learners", nargs="+", default=[""], help="those of --untuned that begin with these words")
+    parser.add_argument(
+        "--learners", nargs="+", default=[""], help="those of --untuned that begin with these words"
+    )
     given = parser.parse_args()
     if given.untuned:
         untuned(given)

@@ -1,14 +1,14 @@
 """Checks of the assumptions of the regret proof of randomized bits by empirical divergence, on a running learner.
 
-Its indices are the evidence against an arm, ``H(n kl(mean, largest mean)) + ln n`` of bits, ``H(v) = v + 0.2 ln(1 + 4 pi
-v)``, and the arm of least index is played (`algorithms.theory.bandit_regret`). Bookkeeping, noise and estimates are
-checked as for learners on means; further
+Its indices are the evidence against an arm, ``H(n kl(mean, largest mean)) + ln n`` of bits, ``H(v) = v + 0.2 ln(1 + 4
+pi v)``, and the arm of least index is played (`algorithms.theory.level_free_regret`). Bookkeeping, noise and estimates
+are checked as for learners on means; further
 
 - *radius*: the divergence is computed again;
-- *estimates*: at its true mean p, ``P(n kl > x) <= e^-x`` on either side, and no estimate is above its radius of level x
-  more often;
-- *gap lemma*: the arm played has ``n kl <= ln T``, so for every z with ``u >= p* - z`` and ``o <= n (p + z)`` its gap is at
-  most its radius of level ln T and 2 z.
+- *estimates*: at its true mean p, ``P(n kl > x) <= e^-x`` on either side, and no estimate is above its radius of level
+  x more often;
+- *gap lemma*: the arm played has ``n kl <= ln T``, so for every z with ``u >= p* - z`` and ``o <= n (p + z)`` its gap
+  is at most its radius of level ln T and 2 z.
 
 There is no good event, and no statement of a single lane's regret: the proof adds up the costs of rare events.
 """

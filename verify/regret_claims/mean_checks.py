@@ -111,7 +111,9 @@ class MeanRun(StructuredRun[Confidence]):
             further=(ProofCheck("samples", self.samples.p, level, self.in_runs(self.samples.description)),)
             if sampled
             else (),
-            lemmas=_GAP if self.expected else {"none": (), "evidence": _GAP, "episode": _GAP}.get(theorem.lemma, (*_GAP, "path")),
+            lemmas=_GAP
+            if self.expected
+            else {"none": (), "evidence": _GAP, "episode": _GAP}.get(theorem.lemma, (*_GAP, "path")),
             radius="all indices were 1: radii are too large to be seen" if self.clipped else "",
         )
 
@@ -332,9 +334,8 @@ class MeanRun(StructuredRun[Confidence]):
             )
         self.refuse_moves("radius", "index", ~due & (after.index != before.index), before.index, after.index)
         count, estimate, index = after.count[due], after.estimate[due], after.index[due]
-        exponent = self.exponent if self.index_exponent is None else self.index_exponent
-        if self.expected:
-            exponent = _neglect(self.round / count)
+        level = self.exponent if self.index_exponent is None else self.index_exponent
+        exponent = _neglect(self.round / count) if self.expected else np.full(count.shape, level)
         mixture = self.theorem.index == "mixture"
         radius = self.radius(count, after.releases[due], self.exponent if mixture else exponent)
         expected = estimate + radius
@@ -349,9 +350,8 @@ class MeanRun(StructuredRun[Confidence]):
         if lower:
             lowered = off < -slack
             releases = after.releases[due][lowered]
-            least = np.broadcast_to(exponent, count.shape)[lowered]
             wrong[lowered] = self._invalid(
-                count[lowered], releases, estimate[lowered], index[lowered], least
+                count[lowered], releases, estimate[lowered], index[lowered], exponent[lowered]
             )
         numbers = scatter_masked(np.stack([radius, expected], axis=1), due)
         self.refuse_arm(
@@ -464,7 +464,7 @@ class MeanRun(StructuredRun[Confidence]):
         if self.theorem.lemma == "exchange":
             played = (action[:, :, np.newaxis] == self.best).any(axis=1)
             return np.asarray(np.where(played, 0.0, off).sum(axis=1))
-        return np.asarray(self.problem.structure.smoothness_linf * off.max(axis=1))  # type: ignore[union-attr]
+        return np.asarray(self.problem.structure.smoothness_linf * off.max(axis=1))
 
 
 def _neglect(share: FloatArray) -> FloatArray:

@@ -122,6 +122,8 @@ class _Adversary:
         margin = 0.0 if theorem.noise == "bit" else 25 * run.scale * float(np.sqrt(noises[0]))
         if arm == 0:
             return np.array([[float(total + 1 <= mean + reach - margin)]])
-        if theorem.index == "mixture":  # where the index of the best arm is valid, is less than its radius below
+        if (
+            theorem.index == "mixture"
+        ):  # where the index of the best arm is valid, is less than its radius below
             reach /= 2
         return np.array([[float(total + due - inside - 1 < mean - reach + margin)]])

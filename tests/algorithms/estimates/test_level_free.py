@@ -8,9 +8,7 @@ from hypothesis import strategies as st
 from algorithms.estimates.chernoff import NoiseTail, chernoff_exponent
 from algorithms.estimates.level_free import (
     UNCOUNTED,
-    additive_upper,
     level_free_upper,
-    neglect,
     sharpened,
     unsharpened,
 )
@@ -60,10 +58,11 @@ def test_it_is_the_largest_mean_that_is_not_rejected(n, j, mean, tau, noise):
     """Above it every mean is rejected; it is below the additive bound, and grows with the rounds."""
     arrays = [np.array([float(each)]) for each in (n, j, mean * n)]
     clock = np.array([float(tau)])
-    exponent = neglect(clock, arrays[0])
+    exponent = unsharpened(np.log(np.maximum(clock / n, 1.0)))
     found = level_free_upper(*arrays, clock, noise=noise)
     assert 0 <= found[0] <= 1
-    assert found[0] <= np.clip(additive_upper(*arrays, noise=noise, exponent=exponent), 0, 1)[0]
+    width = np.sqrt(2 * exponent * (n / 4 + noise.proxy * j)) + noise.scale * exponent
+    assert found[0] <= np.clip((arrays[2] + width) / n, 0, 1)[0] + 1e-12
     above = np.minimum(found + 1e-3, 1.0)
     if found[0] < 1 - 1e-3:
         assert chernoff_exponent(above, *arrays, noise=noise)[0] >= exponent[0] * (1 - 1e-6)

@@ -43,7 +43,9 @@ EPSILON, HORIZON = 20.0, 400
 def level(tau, n):
     """Return x with ``x + 0.4 ln(1 + 4 pi x) = ln+(tau / n)``."""
     most = math.log(max(tau / n, 1))
-    return brentq(lambda x: x + 0.4 * math.log1p(4 * math.pi * x) - most, 0, most, xtol=1e-14) if most else 0.0
+    return (
+        brentq(lambda x: x + 0.4 * math.log1p(4 * math.pi * x) - most, 0, most, xtol=1e-14) if most else 0.0
+    )
 
 
 def literal_index(b, x, n, j, y, gaussian):

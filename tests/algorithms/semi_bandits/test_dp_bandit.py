@@ -7,12 +7,20 @@ import numpy as np
 import pytest
 
 from accountant import Accountant, Budget, BudgetExceeded, Coupled, GaussianComposition, Simulation
-from algorithms import CUCBBatch, CUCBBatchGaussian, CUCBLDPBit, DPBandit, DPBanditGaussian, DPBanditLDP, simulate
+from algorithms import (
+    CUCBBatch,
+    CUCBBatchGaussian,
+    CUCBLDPBit,
+    DPBandit,
+    DPBanditGaussian,
+    DPBanditLDP,
+    simulate,
+)
 from algorithms.catalogue.structured_entries import learners
 from algorithms.estimates.doubling_batches import released_counts
 from algorithms.play import play_records
 from algorithms.problems import Arms, ProblemError, SemiBandit, TopK
-from algorithms.theory.bandit_regret import bit_plays
+from algorithms.theory.level_free_regret import bit_plays
 from algorithms.theory.regret import BOUNDS
 from algorithms.theory.regret_bound import Instance
 

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import integrate
+from scipy.optimize import brentq
 
 from accountant import Simulation
 from algorithms import DPBandit
@@ -14,7 +15,7 @@ from algorithms.estimates.doubling_batches import released_counts
 from algorithms.estimates.level_free import sharpened
 from algorithms.play import play_fresh
 from algorithms.problems import Arms, SemiBandit, TopK, build_problem
-from algorithms.theory.batch_regret import Releases, batch_plays, charged, mass, rounds_behind
+from algorithms.theory.level_free_regret import Releases
 from algorithms.theory.regret import BOUNDS
 from algorithms.theory.regret_bound import Instance
 from mechanisms import LaneStreams
@@ -70,31 +71,35 @@ def test_theorem_3_by_hand():
     found = np.inf
     for theta in np.linspace(0.05, 0.6, 12):
         own = sum(
-            steep * charged(1e5, first, x, noise, gap / steep, gaps.largest_regret / steep, theta)
+            steep * releases.charged(x, noise, gap / steep, gaps.largest_regret / steep, theta)
             for gap in gaps.members
         )
-        law = (1e5, first, 2.0 * b * b, float(b))
-        one = steep * rounds_behind(*law, gaps.least_gap / steep, gaps.largest_regret / steep, theta)
+        one = steep * releases.behind(gaps.least_gap / steep, gaps.largest_regret / steep, theta)
         z = np.geomspace(theta * gaps.least_gap / (2 * size), 1, 201)
         summed = 2 / theta * float(np.diff(z) @ releases.rounds_below(z)[:-1])
         found = min(found, gaps.largest_regret + own + size * min(one, summed))
     assert BOUNDS["cucb-batch"].bound_for(instance).evaluate(instance) == pytest.approx(found, rel=1e-9)
 
 
-def test_mass_by_numerical_integration():
-    for share in (0.0, 0.2, 0.4):
-        for v in (0.3, 2.0, 11.0):
-            slope = integrate.quad(
-                lambda at, c=share: (
-                    (1 + 4 * math.pi * c / (1 + 4 * math.pi * at))
-                    * math.exp(float(sharpened(np.array(at), c)) - at)
-                ),
-                0,
-                v,
-            )[0]
-            assert mass(np.array([v]), share)[0] - mass(np.zeros(1), share)[0] == pytest.approx(
-                slope, rel=1e-9
-            )
+@pytest.mark.parametrize("share", [0.0, 0.2, 0.4])
+def test_rounds_below_by_numerical_integration(share):
+    """The mass of Lemma 2: int H' e^(H - v) dv for each count, and C_j by its definition."""
+    releases, z, found = Releases(10**4, 9.0, 2.0, 1.0, share), 0.3, 0.0
+    for j, (n, later) in enumerate(zip(releases.counts, releases.later, strict=True), 1):
+        variance, most = n / 4 + 2 * j, math.log(10**4 / n)
+        h = n * z / variance
+        tail = (n * z) ** 2 / (variance * (1 + h + math.sqrt(1 + 2 * h)))
+        top = brentq(lambda v, level=most: float(sharpened(np.array(v), share)) - level, 0, 20)
+        slope = integrate.quad(
+            lambda v: (
+                (1 + 4 * math.pi * share / (1 + 4 * math.pi * v))
+                * math.exp(float(sharpened(np.array(v), share)) - v)
+            ),
+            0,
+            top,
+        )[0]
+        found += (later + 1) * (1 + slope) * math.exp(-tail)
+    assert releases.rounds_below(np.array([z]))[0] == pytest.approx(found, rel=1e-6)
 
 
 @settings(max_examples=50)
@@ -137,12 +142,12 @@ def test_rounds_below_are_as_rare_as_lemma_2_says():
 
 def test_what_the_theorem_says_of_plays():
     """Larger gaps never raise it, nor does less noise, but for where batches end; and it is T at most."""
-    assert batch_plays(10**4, math.log(10**4), 2.0, 1.0, 1e-3, 0.5) == 10**4
-    assert batch_plays(1, 0.0, 2.0, 1.0, 0.5, 0.5) <= 1
-    assert batch_plays(100, 1000.0, 2.0, 1.0, 0.5, 0.5) == 100
-    by_gap = [batch_plays(10**6, math.log(10**6), 2.0, 1.0, gap, 0.1) for gap in (0.2, 0.4, 0.8)]
+    assert Releases(10**4, math.log(10**4), 2.0, 1.0).plays(1e-3, 0.5) == 10**4
+    assert Releases(1, 0.0, 2.0, 1.0).plays(0.5, 0.5) <= 1
+    assert Releases(100, 1000.0, 2.0, 1.0).plays(0.5, 0.5) == 100
+    by_gap = [Releases(10**6, math.log(10**6), 2.0, 1.0).plays(gap, 0.1) for gap in (0.2, 0.4, 0.8)]
     assert by_gap == sorted(by_gap, reverse=True)
-    by_noise = [batch_plays(10**6, b * math.log(10**6), 2 * b * b, b, 0.8, 0.1) for b in (0.01, 0.1, 1.0)]
+    by_noise = [Releases(10**6, b * math.log(10**6), 2 * b * b, b).plays(0.8, 0.1) for b in (0.01, 0.1, 1.0)]
     assert by_noise[0] < 1.03 * by_noise[1] < by_noise[2]
 
 
