@@ -47,6 +47,8 @@ class LevelFreeLearner(HorizonLearner[StructureType]):
         The law of the noise on a batch's sum.
     few
         How many arms a round feeds, at most.
+    first
+        The size of an arm's first batch, if not that of the noise.
     """
 
     family: ClassVar[Family] = "semi-bandit"
@@ -62,11 +64,18 @@ class LevelFreeLearner(HorizonLearner[StructureType]):
     """What is released of each arm; to be made by the class."""
 
     def __init__(
-        self, structure: StructureType, gate: Gate, noise: NoiseTail, horizon: int | None, few: int = 1
+        self,
+        structure: StructureType,
+        gate: Gate,
+        noise: NoiseTail,
+        horizon: int | None,
+        *,
+        few: int = 1,
+        first: int | None = None,
     ) -> None:
         super().__init__(structure, gate, horizon)
         self.noise, self.few = noise, few
-        self.first = max(1, math.ceil(noise.first_size(self.horizon)))
+        self.first = max(1, math.ceil(noise.first_size(self.horizon))) if first is None else first
         self.index: FloatArray = np.ones((gate.lanes, structure.arms))
 
     def choose(self, available: BoolArray | None = None) -> IntArray:
@@ -110,9 +119,12 @@ class HeldBatches(LevelFreeLearner[StructureType]):
         gate: Gate,
         mechanism: Laplace | Gaussian,
         horizon: int | None,
+        *,
         few: int = 1,
+        first: int | None = None,
     ) -> None:
-        super().__init__(structure, gate, NoiseTail.from_mechanism(mechanism), horizon, few)
+        tail = NoiseTail.from_mechanism(mechanism)
+        super().__init__(structure, gate, tail, horizon, few=few, first=first)
         self.mechanism = mechanism
         self.batches = GrowingBatches(
             gate,
@@ -135,7 +147,7 @@ def _laplace(epsilon: float, few: int) -> Laplace:
 
 
 class CUCBBatchAll(HeldBatches[SuperArms]):
-    """All arms played are fed, with ``Lap(K / epsilon)`` on every batch: `CUCBBatch` with q = K.
+    """All arms played are fed, with ``Lap(K / epsilon)`` on every batch: `CUCBBatch` with q = K, and first batches of one.
 
     A record feeds at most K batches, each with an outcome in [0, 1]: exactly epsilon.
 
@@ -160,7 +172,7 @@ class CUCBBatchAll(HeldBatches[SuperArms]):
 
     def __init__(self, structure: SuperArms, gate: Gate, *, epsilon: float, horizon: int | None) -> None:
         few = self.size_of(structure)
-        super().__init__(structure, gate, _laplace(epsilon, few), horizon, few)
+        super().__init__(structure, gate, _laplace(epsilon, few), horizon, few=few, first=1)
 
 
 class CUCBBatchGaussian(HeldBatches[SuperArms]):
@@ -194,13 +206,13 @@ class CUCBBatchGaussian(HeldBatches[SuperArms]):
         )
         # A hair more: the ledger rounds the cost of each of the K releases up.
         mechanism = Gaussian(sigma=together.sigma * (1 + 1e-10), sensitivity=outcomes, delta=delta)
-        super().__init__(structure, gate, mechanism, horizon, structure.size)
+        super().__init__(structure, gate, mechanism, horizon, few=structure.size)
 
 
 class CUCBBatchLeast(HeldBatches[SuperArms]):
     """Only the arm played of fewest released outcomes is fed, with ``Lap(1 / epsilon)`` on every batch.
 
-    `CUCBBatch` with q = 1. Which arm is fed follows from public counts; a record feeds one batch: exactly epsilon.
+    `CUCBBatch` with q = 1, and first batches of one outcome. Which arm is fed follows from public counts; a record feeds one batch: exactly epsilon.
 
     Parameters
     ----------
@@ -216,7 +228,7 @@ class CUCBBatchLeast(HeldBatches[SuperArms]):
     )
 
     def __init__(self, structure: SuperArms, gate: Gate, *, epsilon: float, horizon: int | None) -> None:
-        super().__init__(structure, gate, _laplace(epsilon, few=1), horizon)
+        super().__init__(structure, gate, _laplace(epsilon, few=1), horizon, first=1)
 
 
 class CUCBBatch(HeldBatches[SuperArms]):
@@ -248,4 +260,4 @@ class CUCBBatch(HeldBatches[SuperArms]):
         rounds = UNKNOWN_HORIZON if horizon is None else check_horizon(horizon)
         share = 0.25 if exchanged else rounds**0.4 / 36.0
         few = min(size, math.ceil(share * check_epsilon(epsilon)))
-        super().__init__(structure, gate, _laplace(epsilon, few), horizon, few)
+        super().__init__(structure, gate, _laplace(epsilon, few), horizon, few=few)

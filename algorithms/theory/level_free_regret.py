@@ -215,7 +215,7 @@ class Releases:
     def fed(self, nu: FloatArray) -> FloatArray:
         """Return how often an arm is fed while it has at most nu released values, at most; one more, and T at most."""
         following = np.concatenate(([0.0], self.later))[np.searchsorted(self.counts, nu, side="right")]
-        return np.minimum(np.maximum(self.size, following) + 1, self.horizon)
+        return np.asarray(np.minimum(np.maximum(self.size, following) + 1, self.horizon))
 
     def plays(self, gap: float, theta: float) -> float:
         """Return ``P_i`` of Theorem 1, at most T."""
@@ -312,6 +312,8 @@ class _Form:
     noise: _Noise
     few: sp.Expr
     deviation: sp.Expr
+    short: bool = False
+    """True if a first batch has one outcome."""
 
     @property
     def laplace(self) -> bool:
@@ -322,6 +324,8 @@ class _Form:
     def first(self) -> sp.Expr:
         """The size of a first batch, to be rounded up."""
         logarithm = sp.log(T0)
+        if self.short:
+            return sp.S.One
         return b * logarithm if self.laplace else sigma * sp.sqrt(2 * logarithm)
 
     @property
@@ -442,8 +446,8 @@ def _super_arms(form: _Form, elsewhere: _Form) -> RegretBound:
 
 _few = sp.Min(K, sp.ceiling(epsilon / 4))
 _few_elsewhere = sp.Min(K, sp.ceiling(epsilon * Tq ** sp.Rational(2, 5) / 36))
-_all = _Form("Laplace", K, K / epsilon)
-_least = _Form("Laplace", sp.S.One, 1 / epsilon)
+_all = _Form("Laplace", K, K / epsilon, short=True)
+_least = _Form("Laplace", sp.S.One, 1 / epsilon, short=True)
 _normal = _Form("Gaussian", K, sp.sqrt(K) / mu)
 
 LEVEL_FREE_BOUNDS: dict[str, RegretBound] = {

@@ -90,6 +90,7 @@ def test_it_plays_as_the_pseudocode(name, learner, recorded_run):
         assert mechanism.scale == pytest.approx(b, rel=1e-15)
     logarithm = math.log(HORIZON)
     first = math.ceil(b * math.sqrt(2 * logarithm) if gaussian else b * logarithm)
+    first = 1 if learner in (CUCBBatchAll, CUCBBatchLeast) else first
     few = size if gaussian else few
 
     def batch_size(n, j):
