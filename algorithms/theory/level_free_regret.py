@@ -69,6 +69,11 @@ which is fed, has ``n <= nu(gap / B)``, and is charged. Else ``B max d > theta g
 theta gap``: with ``a_t = theta gap / (2 K B_1) >= a``, ``B_1 sum (d_k - a_t)+ >= theta gap / 2``, and ``E sum_t (d_k -
 a)+ = int_a W(z) dz``. QED
 
+As T grows f does, so that W(z) vanishes for every z, and theta and z may. With the exponents' own divergences in place
+of C_j one of K arms is played ``(1 + max(0.1, 1.5 / k)) ln(T) / d_eps`` times in the limit, k its batches by then,
+where no epsilon-private learner of Bernoulli rewards plays it less than ``ln(T) / d_eps`` times (Azize, Wu, Honda,
+Orabona, Ito & Basu 2025).
+
 No index depends on T, and nothing in the proofs on f: a learner that is not told T, whose first batches are those of
 another horizon, has the theorems with its f at every T.
 

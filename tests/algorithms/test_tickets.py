@@ -190,7 +190,9 @@ def test_late_feedback_costs_its_record_no_more() -> None:
 
 def test_a_phase_waits_for_its_clicks_and_needs_no_more() -> None:
     gate = accountant()
-    learner = CascadeUCBBatch(RankedLists(items=4, positions=2), gate, epsilon=1.0, horizon=100)
+    learner = CascadeUCBBatch(
+        RankedLists(items=4, positions=2), gate, epsilon=1.0, horizon=100, index="confidence"
+    )
     first, second = learner.issue(), learner.issue()
     assert (first.action == second.action).all()  # a phase of one round; meanwhile its list stays
     send(learner, "ann", [1.0, 0.0], second)
