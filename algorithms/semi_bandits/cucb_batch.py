@@ -147,7 +147,8 @@ def _laplace(epsilon: float, few: int) -> Laplace:
 
 
 class CUCBBatchAll(HeldBatches[SuperArms]):
-    """All arms played are fed, with ``Lap(K / epsilon)`` on every batch: `CUCBBatch` with q = K, and first batches of one.
+    """All arms played are fed, with ``Lap(K / epsilon)`` on every batch: `CUCBBatch` with q = K, first batches of
+    one.
 
     A record feeds at most K batches, each with an outcome in [0, 1]: exactly epsilon.
 
@@ -212,7 +213,8 @@ class CUCBBatchGaussian(HeldBatches[SuperArms]):
 class CUCBBatchLeast(HeldBatches[SuperArms]):
     """Only the arm played of fewest released outcomes is fed, with ``Lap(1 / epsilon)`` on every batch.
 
-    `CUCBBatch` with q = 1, and first batches of one outcome. Which arm is fed follows from public counts; a record feeds one batch: exactly epsilon.
+    `CUCBBatch` with q = 1, and first batches of one outcome. Which arm is fed follows from public counts; a record
+    feeds one batch: exactly epsilon.
 
     Parameters
     ----------

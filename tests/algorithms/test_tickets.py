@@ -33,6 +33,7 @@ from algorithms import (
     TicketRefused,
 )
 from algorithms.catalogue.structured_entries import learner_builder, learners
+from algorithms.estimates.doubling_batches import released_counts
 from algorithms.play import start_warm
 from algorithms.problems import RankedLists, TopK, build_problem
 
@@ -358,7 +359,8 @@ class Interleavings(RuleBasedStateMachine):
         assert {t.name: tuple(t.action[0].tolist()) for t in learner.tickets.values()} == self.open
         learned = learner.confidence()
         for arm, values in self.credited.items():
-            count = len(values) if self.build is messages else 2 ** int(math.log2(len(values) + 1)) - 1
+            full = [0, *released_counts(len(values), 1, CUCBBatchAll.growth, CUCBBatchAll.falling)]
+            count = len(values) if self.build is messages else full[-1]
             assert learned.count[0, arm] == count
             if count:
                 assert learned.estimate[0, arm] == pytest.approx(np.mean(values[:count]), abs=1e-4)
