@@ -75,7 +75,8 @@ where no epsilon-private learner of Bernoulli rewards plays it less than ``ln(T)
 Orabona, Ito & Basu 2025).
 
 No index depends on T, and nothing in the proofs on f: a learner that is not told T, whose first batches are those of
-another horizon, has the theorems with its f at every T.
+another horizon, has the theorems with its f at every T. Feedback that comes late, on at most W rounds at a time, adds W
+to t in Lemma 1, and so to each of the ``n_(j+1) + 1`` in W(z).
 
 **Bits.** An arm with o ones among n bits has the index ``H(n kl(o / n, u)) + ln n``, u the largest mean of an arm's
 bits, ``H(v) = v + c ln(1 + 4 pi v)`` with c = 0.2; the arm of least index is played, after f messages of each (Honda &
