@@ -158,8 +158,8 @@ def _mass(v: FloatArray, share: float) -> FloatArray:
 
 
 @dataclass(frozen=True)
-class Releases:
-    """The counts of an arm after its releases in T rounds, and what Lemma 2 says of them.
+class ReleaseCounts:
+    """The counts of an arm after its releases in T rounds, and the sums of the theorems over them.
 
     Attributes
     ----------
@@ -218,7 +218,7 @@ class Releases:
         each = (self.later + 1) * (1 + _mass(self.levels, self.share) - _mass(np.zeros(1), self.share))
         return np.asarray(np.minimum(np.exp(-self.exponent(distance)) @ each, self.horizon))
 
-    def fed(self, nu: FloatArray) -> FloatArray:
+    def feed_count(self, nu: FloatArray) -> FloatArray:
         """Return how often an arm is fed while it has at most nu released values, at most; one more, and T at most."""
         following = np.concatenate(([0.0], self.later))[np.searchsorted(self.counts, nu, side="right")]
         return np.asarray(np.minimum(np.maximum(self.size, following) + 1, self.horizon))
@@ -242,16 +242,16 @@ class Releases:
         z = _edges(least, 1.0)
         return _summed(z, self.rounds_below(z))
 
-    def charged(self, level: float, noise: float, low: float, high: float, theta: float) -> float:
+    def charge(self, level: float, noise: float, low: float, high: float, theta: float) -> float:
         """Return S of gaps from low to high, level x and noise F."""
         u = _edges(low, high)
-        fed = self.fed(2 * level / ((1 - theta) * u) ** 2 + 4 * noise / ((1 - theta) * u))
+        fed = self.feed_count(2 * level / ((1 - theta) * u) ** 2 + 4 * noise / ((1 - theta) * u))
         return low * float(fed[0]) + _summed(u, fed)
 
 
 @functools.lru_cache(maxsize=256)
-def _releases(horizon: float, first: float, proxy: float, scale: float) -> Releases:
-    return Releases(horizon, first, proxy, scale)
+def _releases(horizon: float, first: float, proxy: float, scale: float) -> ReleaseCounts:
+    return ReleaseCounts(horizon, first, proxy, scale)
 
 
 def _edges(low: float, high: float) -> FloatArray:
@@ -289,7 +289,7 @@ _BitPlays = implemented_function("BitPlays", bit_plays)
 _Plays = implemented_function("Plays", lambda *law: _releases(*law[:4]).plays(*law[4:]))
 _Behind = implemented_function("Behind", lambda *law: _releases(*law[:4]).behind(*law[4:]))
 _Shortfall = implemented_function("Shortfall", lambda *law: _releases(*law[:4]).shortfall(*law[4:]))
-_Charged = implemented_function("Charged", lambda *law: _releases(*law[:4]).charged(*law[4:]))
+_Charged = implemented_function("Charged", lambda *law: _releases(*law[:4]).charge(*law[4:]))
 _Releases = implemented_function(
     "Releases", lambda horizon, first: float(max(1, _releases(horizon, first, 0.0, 0.0).counts.size))
 )
@@ -350,7 +350,7 @@ class _Form:
             (F, noise),
         )
 
-    def charged(self, low: sp.Expr, high: sp.Expr) -> sp.Expr:
+    def charge(self, low: sp.Expr, high: sp.Expr) -> sp.Expr:
         """Return S."""
         return _Charged(*self.law, x, F, low, high, theta)
 
@@ -434,8 +434,8 @@ def _super_arms(form: _Form, elsewhere: _Form) -> RegretBound:
         source="Theorem 2: bijective exchange",
         regime="sets of K arms and matroids; every epsilon > 0 and T >= 1",
         applies=_exchanged,
-        constant=R_max + L * unfed / form.few * form.charged(Delta_0, Delta_1),
-        per_arm=form.charged(Delta, Delta_max),
+        constant=R_max + L * unfed / form.few * form.charge(Delta_0, Delta_1),
+        per_arm=form.charge(Delta, Delta_max),
         per_optimal=form.behind(Delta, Delta_max),
         elsewhere=_bound(
             elsewhere,
@@ -445,7 +445,7 @@ def _super_arms(form: _Form, elsewhere: _Form) -> RegretBound:
             applies=_not_exchanged,
             lemma="B_inf",
             constant=R_max + K * sp.Min(by_arm, by_sum),
-            per_member=B * elsewhere.charged(Delta / B, R_max / B),
+            per_member=B * elsewhere.charge(Delta / B, R_max / B),
         ),
     )
 

@@ -24,7 +24,7 @@ from algorithms.learner import needs_horizon
 from algorithms.problems import Arms, Cascade, Problem, SemiBandit, TopK, UniformMatroid, build_problem
 from algorithms.restarting_learner import RestartingLearner
 from algorithms.simulate import simulate
-from algorithms.theory.level_free_regret import Releases
+from algorithms.theory.level_free_regret import ReleaseCounts
 from algorithms.theory.regret import BOUNDS
 from algorithms.theory.regret_bound import Instance
 from mechanisms import LaneStreams
@@ -398,7 +398,7 @@ def test_the_bound_says_that_it_is_of_an_epoch() -> None:
 
 def test_the_bound_of_one_arm_at_a_time_holds_at_every_horizon() -> None:
     here = BOUNDS["dp-bandit"].evaluate(Instance(ONE, 0.5, 10**5, DELTA, {"anytime": "yes"}))
-    releases, each = Releases(10**5, 2 * math.log(2048), 8.0, 2.0), []
+    releases, each = ReleaseCounts(10**5, 2 * math.log(2048), 8.0, 2.0), []
     for theta in np.linspace(0.05, 0.9, 35):
         plays = [releases.plays(gap, theta) for gap in (0.7, 0.4, 0.5)]
         behind = releases.behind(0.4, 0.7, theta)

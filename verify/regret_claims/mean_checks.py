@@ -112,19 +112,19 @@ class MeanRun(StructuredRun[Confidence]):
             if sampled
             else (),
             lemmas=_GAP
-            if self.expected
+            if self.in_expectation
             else {"none": (), "evidence": _GAP, "episode": _GAP}.get(theorem.lemma, (*_GAP, "path")),
             radius="all indices were 1: radii are too large to be seen" if self.clipped else "",
         )
 
     @property
-    def expected(self) -> bool:
-        """True if the theorem adds up what rare events cost: then it says nothing of the regret of a lane."""
+    def in_expectation(self) -> bool:
+        """True if the bound adds up the costs of rare events: then a single lane may exceed it."""
         return self.theorem.index == "level-free"
 
     def check_end(self) -> None:
-        """Check the regret of lanes on the good event, where the theorem says something of it."""
-        if not self.expected:
+        """Check the regret of lanes on the good event, unless the bound is one in expectation."""
+        if not self.in_expectation:
             super().check_end()
 
     def _set_levels(self) -> None:
@@ -186,7 +186,7 @@ class MeanRun(StructuredRun[Confidence]):
             gaps, allowed = self.least - lookup(self.problem.means, action), 2 * gather(radius, action)
         else:
             gaps, allowed = gap[:, np.newaxis], self._allowance(radius, action)[:, np.newaxis]
-        if self.expected:
+        if self.in_expectation:
             allowed = allowed + self._shortfall(shown, action)[:, np.newaxis]
         over = (gaps > 1e-12) & (gaps > allowed * (1 + TOLERANCE))
         self.refuse(
@@ -325,7 +325,7 @@ class MeanRun(StructuredRun[Confidence]):
 
     def _check_index(self, before: Confidence, after: Confidence, due: BoolArray) -> None:
         """Check the indices of what was released against the theorem's, and that no other has moved."""
-        if self.expected:
+        if self.in_expectation:
             due = (after.count > 0) & due.any(axis=1, keepdims=True)
             self.refuse_arm(
                 "radius",
@@ -335,7 +335,7 @@ class MeanRun(StructuredRun[Confidence]):
         self.refuse_moves("radius", "index", ~due & (after.index != before.index), before.index, after.index)
         count, estimate, index = after.count[due], after.estimate[due], after.index[due]
         level = self.exponent if self.index_exponent is None else self.index_exponent
-        exponent = _neglect(self.round / count) if self.expected else np.full(count.shape, level)
+        exponent = _neglect(self.round / count) if self.in_expectation else np.full(count.shape, level)
         mixture = self.theorem.index == "mixture"
         radius = self.radius(count, after.releases[due], self.exponent if mixture else exponent)
         expected = estimate + radius
@@ -430,7 +430,7 @@ class MeanRun(StructuredRun[Confidence]):
         off = after.estimate - means
         radius = self.radius(count, releases, self.exponent) * (1 + TOLERANCE)
         below = after.index < means - TOLERANCE if self.theorem.index == "mixture" else off < -radius
-        if self.expected:  # what indices below means cost is in the bound
+        if self.in_expectation:  # what indices below means cost is in the bound
             below &= False
         if self.index_exponent is not None:  # and of the best arms only
             below &= np.isin(np.arange(means.size), self.best)

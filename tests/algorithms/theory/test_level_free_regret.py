@@ -15,7 +15,7 @@ from algorithms.estimates.doubling_batches import released_counts
 from algorithms.estimates.level_free import sharpened
 from algorithms.play import play_fresh
 from algorithms.problems import Arms, SemiBandit, TopK, build_problem
-from algorithms.theory.level_free_regret import Releases
+from algorithms.theory.level_free_regret import ReleaseCounts
 from algorithms.theory.regret import BOUNDS
 from algorithms.theory.regret_bound import Instance
 from mechanisms import LaneStreams
@@ -37,7 +37,7 @@ def test_theorem_1_to_the_digits(means, horizon, plain, sharp):
     bound = BOUNDS["dp-bandit"].evaluate(Instance(SemiBandit(Arms(len(means)), means), 1.0, horizon))
     assert bound == pytest.approx(sharp, abs=0.1)
     gaps = [max(means) - mean for mean in means if mean < max(means)]
-    releases = Releases(horizon, math.log(horizon), 2.0, 1.0, share=0.0)
+    releases = ReleaseCounts(horizon, math.log(horizon), 2.0, 1.0, share=0.0)
     u = np.geomspace(min(gaps), max(gaps), 201) if min(gaps) < max(gaps) else np.array(gaps[:1])
     found = np.inf
     for theta in GRID:
@@ -65,13 +65,13 @@ def test_theorem_3_by_hand():
     gaps, size, steep = instance.gaps, problem.structure.size, problem.structure.smoothness_linf
     few = min(size, math.ceil(10**2 / 36))
     b, first = few, few * math.log(10**5)
-    releases = Releases(10**5, first, 2 * b * b, b)
+    releases = ReleaseCounts(10**5, first, 2 * b * b, b)
     x = math.log(problem.structure.arms * releases.counts.size * 10**5)
     noise = b * (2 * math.sqrt(releases.counts.size * x) + x)
     found = np.inf
     for theta in np.linspace(0.05, 0.6, 12):
         own = sum(
-            steep * releases.charged(x, noise, gap / steep, gaps.largest_regret / steep, theta)
+            steep * releases.charge(x, noise, gap / steep, gaps.largest_regret / steep, theta)
             for gap in gaps.members
         )
         one = steep * releases.behind(gaps.least_gap / steep, gaps.largest_regret / steep, theta)
@@ -84,7 +84,7 @@ def test_theorem_3_by_hand():
 @pytest.mark.parametrize("share", [0.0, 0.2, 0.4])
 def test_rounds_below_by_numerical_integration(share):
     """The mass of Lemma 2: int H' e^(H - v) dv for each count, and C_j by its definition."""
-    releases, z, found = Releases(10**4, 9.0, 2.0, 1.0, share), 0.3, 0.0
+    releases, z, found = ReleaseCounts(10**4, 9.0, 2.0, 1.0, share), 0.3, 0.0
     for j, (n, later) in enumerate(zip(releases.counts, releases.later, strict=True), 1):
         variance, most = n / 4 + 2 * j, math.log(10**4 / n)
         h = n * z / variance
@@ -135,19 +135,21 @@ def test_rounds_below_are_as_rare_as_lemma_2_says():
     z = np.array([0.05, 0.1, 0.2])
     for _ in play_fresh(learner, problem, gate, LaneStreams(1, 128, key=(2,)), horizon):
         below += (learner.index[:, :1] < 0.75 - z).mean(axis=0)
-    bound = Releases(horizon, math.log(horizon), 2.0, 1.0).rounds_below(z)
+    bound = ReleaseCounts(horizon, math.log(horizon), 2.0, 1.0).rounds_below(z)
     assert (below < bound).all()
     assert below[0] > 1  # it happens
 
 
 def test_what_the_theorem_says_of_plays():
     """Larger gaps never raise it, nor does less noise, but for where batches end; and it is T at most."""
-    assert Releases(10**4, math.log(10**4), 2.0, 1.0).plays(1e-3, 0.5) == 10**4
-    assert Releases(1, 0.0, 2.0, 1.0).plays(0.5, 0.5) <= 1
-    assert Releases(100, 1000.0, 2.0, 1.0).plays(0.5, 0.5) == 100
-    by_gap = [Releases(10**6, math.log(10**6), 2.0, 1.0).plays(gap, 0.1) for gap in (0.2, 0.4, 0.8)]
+    assert ReleaseCounts(10**4, math.log(10**4), 2.0, 1.0).plays(1e-3, 0.5) == 10**4
+    assert ReleaseCounts(1, 0.0, 2.0, 1.0).plays(0.5, 0.5) <= 1
+    assert ReleaseCounts(100, 1000.0, 2.0, 1.0).plays(0.5, 0.5) == 100
+    by_gap = [ReleaseCounts(10**6, math.log(10**6), 2.0, 1.0).plays(gap, 0.1) for gap in (0.2, 0.4, 0.8)]
     assert by_gap == sorted(by_gap, reverse=True)
-    by_noise = [Releases(10**6, b * math.log(10**6), 2 * b * b, b).plays(0.8, 0.1) for b in (0.01, 0.1, 1.0)]
+    by_noise = [
+        ReleaseCounts(10**6, b * math.log(10**6), 2 * b * b, b).plays(0.8, 0.1) for b in (0.01, 0.1, 1.0)
+    ]
     assert by_noise[0] < 1.03 * by_noise[1] < by_noise[2]
 
 
