@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from algorithms import CUCBBatchLeast, CUCBLDPBit, DPBandit
+from algorithms import CUCBBatch, CUCBBatchLeast, CUCBLDPBit, DPBandit
 from algorithms.problems import ProblemError, SettingError
 from algorithms.theory.regret import BOUNDS
 from verify.commands.command_group import cli
@@ -28,7 +28,7 @@ from verify.regret_claims.scaling import fit_scaling
 )
 def test_exponents_of_a_central_learner(variable, values, epsilon, least, most):
     report = fit_scaling(
-        CUCBBatchLeast, variable, values, bound=BOUNDS["cucb-batch-least"].evaluate, epsilon=epsilon, runs=64
+        CUCBBatch, variable, values, bound=BOUNDS["cucb-batch"].evaluate, epsilon=epsilon, runs=64
     )
     low, high = report.interval
     assert least <= low <= report.exponent <= high <= most
