@@ -14,8 +14,8 @@ ROOT = Path(__file__).parent.parent
 CEILINGS = {
     "mechanisms": {"code lines": 10_405, "public functions and classes": 332, "files": 88, "floors": 18},
     "accountant": {"code lines": 13_996, "public functions and classes": 480, "files": 138, "floors": 9},
-    "algorithms": {"code lines": 12_472, "public functions and classes": 403, "files": 156, "floors": 9},
-    "verify": {"code lines": 28_860, "public functions and classes": 798, "files": 313, "floors": 15},
+    "algorithms": {"code lines": 12_490, "public functions and classes": 403, "files": 156, "floors": 9},
+    "verify": {"code lines": 28_766, "public functions and classes": 798, "files": 313, "floors": 9},
 }
 
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)

@@ -9,9 +9,9 @@ from typing import Any
 from mechanisms import Domain
 from mechanisms.parameters import DPWitnessError
 from mechanisms.printed_numbers import as_given
-from verify.findings import Finding, FindingKind
+from verify.findings.finding import Finding, FindingKind
+from verify.findings.printable import printable
 from verify.neighbouring.adjacency import Adjacency
-from verify.printable import printable
 from verify.verdict.result import Verification
 from verify.verification import verify
 

@@ -24,7 +24,7 @@ import numpy.typing as npt
 from accountant.files.data_files import DataFileError, from_json
 from accountant.files.whole_file import whole_file
 from algorithms.blocks.identity import environment
-from mechanisms.parameters import DPWitnessError
+from mechanisms.parameters import DPWitnessError, ParameterError
 
 Arrays = Mapping[str, npt.NDArray[Any]]
 """What a block gives: numbers by name."""
@@ -60,7 +60,7 @@ class BlockStore:
     def __post_init__(self) -> None:
         object.__setattr__(self, "folder", Path(self.folder))
         if self.folder.exists() and not self.folder.is_dir():
-            raise ValueError(f"store={str(self.folder)!r}: must be a folder")
+            raise ParameterError(f"store={str(self.folder)!r}: must be a folder")
 
     def stored_blocks(self, identity: str) -> StoredBlocks:
         """Return the blocks of one piece of work."""

@@ -22,7 +22,7 @@ from accountant.files.whole_file import whole_file
 from algorithms.claim import Claim
 from mechanisms.parameters import DPWitnessError
 from verify.betting.anytime_result import AnytimeResult, Opening
-from verify.verdict.json_form import json_able
+from verify.findings.json_form import json_able
 
 _FORMAT = "dpwitness wealth, version 2"
 

@@ -13,9 +13,9 @@ from mechanisms.printed_numbers import as_given, at_least
 from verify.conduct.other_processes import PROCESSES, Again
 from verify.conduct.spawn_keys import SpawnKey
 from verify.events.event import Event
-from verify.findings import Finding, LowerBound, Witness
-from verify.sampling.worlds import NeighbouringWorlds
-from verify.sentences import Sentence, exact
+from verify.events.worlds import NeighbouringWorlds
+from verify.findings.finding import Finding, LowerBound, Witness
+from verify.findings.sentences import Sentence, exact
 
 _BLOCK = 64  # draws are asked for in multiples of it
 _FEWER = 128  # times fewer draws than were counted are made in another process
