@@ -185,7 +185,7 @@ class CascadeUCBBatch(_CentralPhases):
         The number of rounds T; None if it is not known: then a level-free index has the first phases of T = 2048, and
         one of a confidence level an epoch's (`algorithms.epochs`).
     index
-        "level-free", or "confidence", which has a regret theorem, and 1.5 to 34 times the regret.
+        "level-free", or "confidence", which has a regret theorem, and in simulation 1.7 to 20 times the regret.
     """
 
     claim: ClassVar[ClaimForm] = ClaimForm(
