@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import bisect
+import collections
 import decimal
 import functools
 import itertools
@@ -18,12 +19,11 @@ from math import isqrt
 from typing import Any, NamedTuple
 
 FORMAT = "dpwitness proof, version 1"
-UNITS = ("one report", "one person")
-RELATIONS = ("replace one", "add or remove one", "zero out")
+UNITS, RELATIONS = ("one report", "one person"), ("replace one", "add or remove one", "zero out")
 CURRENCIES = {"basic": ["epsilon", "delta"], "zcdp": ["rho"], "gdp": ["mu_squared"], "plan": []}
 LONGEST, READING, WORKING = 4 * 10**6, 10**6, 60 * 10**6  # bytes of a file; microseconds or so of formulas, and of all
-NOTE = """not proved: costs called "stated"; what was only tested (section "tested", not looked at); that the code releases
-  this and nothing else, keeps values in stated domains, names records as the unit says, and draws such noise exactly"""
+NOTE = """not proved: costs called "stated"; what was only tested (section "tested", not looked at); that the code
+  releases nothing else, keeps values in their domains, names records as the unit says, and draws such noise exactly"""
 PLACE, WORK = ["the file"], [0]  # what is being looked at, and the work that was done
 
 
@@ -52,8 +52,7 @@ def load(raw: bytes) -> Any:
         return dict(items)
 
     need(len(raw) <= LONGEST, "too long")
-    none: Callable[[str], None] = lambda text: None  # noqa: E731, what is None is no number anywhere below
-    return json.loads(raw.decode("utf-8"), object_pairs_hook=pairs, parse_float=none, parse_constant=none)
+    return json.loads(raw.decode(), object_pairs_hook=pairs, parse_float=lambda x: None, parse_constant=lambda x: None)
 
 
 def keys(data: Any, *names: str) -> list[Any]:
@@ -64,9 +63,8 @@ def keys(data: Any, *names: str) -> list[Any]:
 
 def word(data: Any, key: str, known: Collection[str]) -> str:
     """Return one of the known words."""
-    value = data.get(key) if type(data) is dict else None
-    need(type(value) is str and value in known, f"{key}: must be one of {', '.join(known)}")
-    return str(value)
+    need(type(data) is dict and type(data.get(key)) is str and data[key] in known, f"{key}: one of {', '.join(known)}")
+    return str(data[key])
 
 
 def matrix_of(data: Any) -> list[list[F]]:
@@ -100,10 +98,7 @@ def times(p: Polynomial, q: Polynomial) -> Polynomial:
     """Return p q."""
     product: Polynomial = {}
     for (m, c), (n, d) in itertools.product(p.items(), q.items()):
-        powers = dict(m)
-        for x, power in n:
-            powers[x] = powers.get(x, 0) + power
-        key = tuple(sorted(powers.items()))
+        key = tuple(sorted((collections.Counter(dict(m)) + collections.Counter(dict(n))).items()))
         product[key] = tame(product.get(key, F(0)) + c * d)
     return {m: c for m, c in product.items() if c}
 
@@ -158,7 +153,6 @@ def exact(x: Number | None) -> F:
 
 def number(x: Any, least: int | None = None, depth: int = 0) -> Number:
     """Return a whole number, "7/3", a symbol, or the formula ["+" | "-" | "*" | "/", x, y]."""
-    value: Number
     if type(x) is list:
         need(len(x) == 3 and x[0] in ("+", "-", "*", "/") and depth < 50, "a formula must be [operation, x, y]")
         a, b = number(x[1], None, depth + 1), number(x[2], None, depth + 1)
@@ -175,15 +169,13 @@ def number(x: Any, least: int | None = None, depth: int = 0) -> Number:
 
 def above(x: Any) -> Number:
     """Return a number above 0."""
-    value = number(x)
-    need(positive(ratio(value).n, strictly=True), "a number is not shown to be above 0")
+    need(positive(ratio(value := number(x)).n, strictly=True), "a number is not shown to be above 0")
     return value
 
 
 def whole(x: Any, least: int | None = 0) -> Number:
     """Return a whole number: of symbols, a polynomial in whole ones with whole coefficients."""
-    value = number(x, least)
-    n, d = ratio(value).n, ratio(value).d
+    n, d = ratio(value := number(x, least)).n, ratio(value).d
     whole_terms = all(c.denominator == 1 and all(SYMBOLS[x][1] for x, _ in m) for m, c in n.items())
     need(whole_terms and d == {(): F(1)}, "a number is not whole")
     return value
@@ -213,17 +205,16 @@ def total(numbers: Iterable[Number]) -> Number:
 
 def show(x: Any) -> str:
     """Return a number, rounded up to 12 digits, or a formula that was read, in words."""
-    if type(x) is list or x in SYMBOLS:
-        return str(x) if type(x) is str else f"({show(x[1])} {x[0]} {show(x[2])})"
-    digits = decimal.Context(prec=12, rounding=decimal.ROUND_CEILING)
-    return str(digits.divide(decimal.Decimal(F(x).numerator), decimal.Decimal(F(x).denominator)))
+    if type(x) is list:
+        return f"({show(x[1])} {x[0]} {show(x[2])})"
+    quotient = decimal.Context(prec=12, rounding=decimal.ROUND_CEILING).divide
+    return x if x in SYMBOLS else str(quotient(decimal.Decimal(F(x).numerator), decimal.Decimal(F(x).denominator)))
 
 
 # --- 3. Derivations: where one record's value lies, and so how far it moves [L7] --------------------------------------
 
-NORMED = ("one-hot", "ball-1", "ball-2")  # of the same radius each lies in the next
-BOUNDED = ("box", "whole", *NORMED)
-NUMBERS = ("reals", *BOUNDED)
+NUMBERS = ("reals", "box", "whole", "one-hot", "ball-1", "ball-2")
+BOUNDED, NORMED = NUMBERS[1:], NUMBERS[3:]  # of the same radius each of the normed ones lies in the next
 
 
 class Domain(NamedTuple):
@@ -277,10 +268,8 @@ def holds(outer: Domain, inner: Domain) -> bool:
 
 
 def affine(d: Domain, factor: Any, shift: Any) -> Domain:
-    """Derive factor x + shift: a ball stays one without a shift, whole numbers stay whole."""
+    """Derive factor x + shift: whole numbers stay whole if both are."""
     f, s, (a, b) = exact(number(factor)), number(shift), d.ends()
-    if d.kind in ("ball-1", "ball-2") and s == 0:
-        return d._replace(high=d.high * abs(f))
     stays = d.kind in ("whole", "one-hot") and f.denominator == 1 and isinstance(s, F) and s.denominator == 1
     return Domain("whole" if stays else "box", (a if f >= 0 else b) * f + s, (b if f >= 0 else a) * f + s, d.size)
 
@@ -298,9 +287,8 @@ def clip(d: Domain, low: Any, high: Any) -> Domain:
 
 def choose(d: Domain, index: Any) -> Domain:
     """Derive the coordinates at an index; -1 is padding and gives 0. Distinct ones keep one-hot vectors and balls."""
-    need(type(index) is list and all(type(i) is int and -1 <= i < exact(d.size) for i in index), "index: no places")
+    need(type(index) is list and index != [] and all(type(i) is int and -1 <= i < exact(d.size) for i in index), "index")
     size, (a, b), n = exact(d.size), d.ends(), F(len(index))
-    need(n > 0, "index: must not be empty")
     real = [i for i in index if i >= 0]
     if len(set(real)) == len(real) and d.kind in NORMED:
         return Domain(d.kind, d.low if len(real) == size else F(0), d.high, n)
@@ -331,9 +319,8 @@ def table(d: Domain, entries: Any) -> Domain:
     """Derive the entry, a number or a row of numbers, of a category."""
     rows = matrix_of(entries)
     need(d.size <= F(len(rows)), "entries: fewer than categories")
-    values = [x for row in rows for x in row]
-    kind = "whole" if all(x.denominator == 1 for x in values) else "box"
-    return Domain(kind, min(values), max(values), F(len(rows[0])))
+    kind = "whole" if all(x.denominator == 1 for row in rows for x in row) else "box"
+    return Domain(kind, min(map(min, rows)), max(map(max, rows)), F(len(rows[0])))
 
 
 STEPS: dict[str, tuple[Collection[str], list[str], Callable[..., Domain]]] = {  # what it takes, parameters, rule
@@ -387,10 +374,9 @@ def movement(d: Domain, replaced: bool, terms: Number) -> Movement:
 
 # --- 4. Elementary functions: whole numbers in units of 2^-W, with proved errors [L4] ---------------------------------
 
-W, GUARD = 200, 200  # bits after the point, and guard bits of the normal tail: e^(16^2 / 2) < 2^185
-ONE = 1 << W
-ROOT = int("64727405565750990708785209038785062143184902966237966795831232767540352999073658655830259042"
-           "29236988706899255975474638975")  # of 2 pi, in units of 2^-(W + GUARD), rounded down
+W, GUARD, ONE = 200, 200, 1 << 200  # bits after the point; guard bits of the normal tail, as e^(16^2 / 2) < 2^185
+# The root of 2 pi in units of 2^-(W + GUARD), rounded down:
+ROOT = 0x281b263fec4e0b2cd8754a830ddf75c34a1dd91899110f3dda214c994c0bf25e30a148b0ceb74ca44942bc37d9fe39b98307f
 
 
 def up(x: F) -> int:
@@ -605,13 +591,11 @@ def response_law(m: Movement, size: Any, epsilon: Any) -> Law:
     return Law((partial(response, above(epsilon), whole(size)),), above(epsilon))
 
 
-def discrete_law(kind: str, m: Movement, scale: Any) -> Law:
+def discrete_law(kind: str, m: Movement, parameter: Number, pure: Any = None, rho: Any = None) -> Law:
     """Return the law of noise on whole numbers."""
     need(m.domain.kind in ("whole", "one-hot"), "takes whole numbers")
-    x = whole(scale, 1) if kind == "binomial" else above(scale)
-    pure, rho = (m.l1 / x, None) if kind == "discrete laplace" else (None, m.l2_squared / x / F(2))
     copies = m.domain.size if m.domain.kind == "whole" else m.l1
-    return Law((partial(discrete, kind, x, m.linf),), pure, None, rho if kind == "discrete gaussian" else None, copies)
+    return Law((partial(discrete, kind, parameter, m.linf),), pure, None, rho, copies)
 
 
 def sampled_law(poisson: bool, m: Movement, rate: Any, of: Any) -> Law:
@@ -653,12 +637,12 @@ MECHANISMS: dict[str, tuple[list[str], Callable[..., Law]]] = {  # its parameter
     "laplace": (["scale"], laplace_law),
     "gaussian": (["variance"], lambda m, v: gaussian_law(m.l2_squared / above(v))),
     "randomized response": (["size", "epsilon"], response_law),
-    "discrete laplace": (["scale"], partial(discrete_law, "discrete laplace")),
-    "discrete gaussian": (["variance"], partial(discrete_law, "discrete gaussian")),
-    "binomial": (["trials"], partial(discrete_law, "binomial")),
+    "discrete laplace": (["scale"], lambda m, b: discrete_law("discrete laplace", m, above(b), m.l1 / above(b))),
+    "discrete gaussian": (["variance"], lambda m, v: discrete_law(
+        "discrete gaussian", m, above(v), None, m.l2_squared / above(v) / F(2))),
+    "binomial": (["trials"], lambda m, n: discrete_law("binomial", m, whole(n, 1))),
     "exponential mechanism": (["scale"], lambda m, b: range_law(m.spread / above(b))),
     "noisy max": (["scale"], lambda m, b: pure_law(m.spread / above(b))),
-    "permute and flip": (["scale"], lambda m, b: pure_law(m.spread / above(b))),
     "sparse vector": (["threshold_scale", "query_scale", "positives"],
                       lambda m, a, b, n: pure_law(m.linf / above(a) + whole(n, 1) * m.spread / above(b))),
     "poisson sample": (["rate", "of"], partial(sampled_law, True)),
@@ -666,7 +650,6 @@ MECHANISMS: dict[str, tuple[list[str], Callable[..., Law]]] = {  # its parameter
     "tree counter": (["levels", "of"], counter_law),
     "square root counter": (["horizon", "participations", "separation", "of"], counter_law),
     "banded counter": (["horizon", "participations", "separation", "bandwidth", "of"], counter_law),
-    "stated pure": (["epsilon"], lambda m, e: pure_law(number(e, 0))),
     "stated approximate": (["epsilon", "delta"], lambda m, e, d: pure_law(number(e, 0), number(d, 0))),
     "stated bounded range": (["epsilon"], lambda m, e: range_law(number(e, 0))),
     "stated zcdp": (["rho"], lambda m, rho: Law(rho=number(rho, 0))),
@@ -692,15 +675,16 @@ def rho_of(a: Law) -> Number | None:
 
 # --- 7. Measures: masses in units of 10^-digits at losses (first + i) 2^-k [L1, L2, L5] -------------------------------
 
+DIGITS, CUT = [36], [1]  # and the mass that may be moved at once: how tight bounds are, not whether they hold
+
+
 class Measure(NamedTuple):
-    """A measure on a lattice of losses, and its mass at infinity; cut: the mass that may be moved at once."""
+    """A measure on a lattice of losses, and its mass at infinity."""
 
     k: int
     first: int
     masses: list[int]
     infinite: int
-    digits: int
-    cut: int
 
 
 @functools.cache
@@ -710,9 +694,9 @@ def fine(k: int, j: int) -> tuple[int, int]:
     return ONE * ONE // (exp_hi(d) - ONE), ONE * ONE // (exp_lo(d) - ONE) + 1
 
 
-def measure(curve: Curve, k: int, digits: int, cut: int) -> Measure:
+def measure(curve: Curve, k: int) -> Measure:
     """Return chords through a curve at whole multiples of 2^-k, fewer of them where little happens."""
-    unit, y = 10**digits, dict[int, int]()
+    unit, y = 10 ** DIGITS[0], dict[int, int]()
 
     def excess_at(i: int) -> int:  # notes the curve, returns how far it is above (1 - t)^+
         least = max(0, ONE - exp_lo(i * ONE >> k))
@@ -723,10 +707,11 @@ def measure(curve: Curve, k: int, digits: int, cut: int) -> Measure:
     most = excess_at(0)
     for way in (1, -1):
         i, excess = 0, most
-        while excess * unit > cut * ONE and abs(i) < 400 << k:
+        while excess * unit > CUT[0] * ONE and abs(i) < 400 << k:
             i += way << min(k, max(0, (most // excess).bit_length() - 1) // 4)
             excess = excess_at(i)
     places = sorted(y)
+    need(places[-1] - places[0] < 4 * 10**6, "too many places: choose a lower resolution")
     masses, before = [0] * (places[-1] - places[0] + 1), unit - y[places[0]] << W
     for i, j in itertools.pairwise(places):
         low, high = fine(k, j - i)
@@ -734,26 +719,23 @@ def measure(curve: Curve, k: int, digits: int, cut: int) -> Measure:
         masses[i - places[0]] = max(0, -(low * (y[i] - y[j]) - before >> W))
         before = (high + ONE) * (y[i] - y[j])
     masses[-1] = -(-before >> W)
-    return shorter(Measure(k, places[0], masses, y[places[-1]], digits, cut))
+    return shorter(Measure(k, places[0], masses, y[places[-1]]))
 
 
 def coarser(a: Measure) -> Measure:
     """Return it on half the lattice: odd places are split, by chords again."""
-    start, below = a.first >> 1, fine(a.k, 1)[0]
-    masses = [0] * ((a.first + len(a.masses)) // 2 - start + 2)
-    below = ONE * below // (ONE + 2 * below)  # 1 / (e^h + 1), from below
-    for i, mass in enumerate(a.masses, a.first):
-        left = mass * below >> W if i & 1 else mass
-        masses[i // 2 - start] += left
-        masses[i // 2 - start + 1] += mass - left
-    return a._replace(k=a.k - 1, first=start, masses=masses)
+    below = ONE * fine(a.k, 1)[0] // (ONE + 2 * fine(a.k, 1)[0])  # 1 / (e^h + 1), from below
+    p = [0] * (2 + a.first % 2) + a.masses + [0] * 3
+    odd, left = p[1::2], [mass * below >> W for mass in p[1::2]]
+    masses = [here + down + up - less for here, down, up, less in zip(p[2::2], left[1:], odd, left, strict=False)]
+    return a._replace(k=a.k - 1, first=a.first >> 1, masses=masses)
 
 
 def shorter(a: Measure) -> Measure:
     """Return it with small masses at its ends moved up: to the first place that is kept, or to infinity."""
     n, low, high = len(a.masses), [*itertools.accumulate(a.masses)], [0, *itertools.accumulate(reversed(a.masses))]
-    beyond = min(bisect.bisect_right(high, a.cut) - 1, n - 1)
-    start = min(bisect.bisect_right(low, a.cut * 1000), n - beyond - 1)
+    beyond = min(bisect.bisect_right(high, CUT[0]) - 1, n - 1)
+    start = min(bisect.bisect_right(low, CUT[0] * 1000), n - beyond - 1)
     masses = [low[start], *a.masses[start + 1:n - beyond]]
     a = a._replace(first=a.first + start, masses=masses, infinite=a.infinite + high[beyond])
     while len(a.masses) > 60000:
@@ -765,7 +747,7 @@ def convolve(a: Measure, b: Measure) -> Measure:
     """Return the law of the sum of the losses: one product of long decimal numbers, checked modulo a prime."""
     while a.k != b.k:
         a, b = (coarser(a), b) if a.k > b.k else (a, coarser(b))
-    n, width, unit, prime = len(a.masses) + len(b.masses) - 1, 2 * a.digits + 3, 10**a.digits, 2**61 - 1
+    n, width, unit, prime = len(a.masses) + len(b.masses) - 1, 2 * DIGITS[0] + 3, 10 ** DIGITS[0], 2**61 - 1
     spend(n * width // 12, WORKING)
     long = decimal.Context(width * (n + 2), None, decimal.MIN_EMIN, decimal.MAX_EMAX, traps=[decimal.Inexact])
     one = decimal.Decimal("".join(f"{m:0{width}d}" for m in reversed(a.masses)))
@@ -777,7 +759,7 @@ def convolve(a: Measure, b: Measure) -> Measure:
                          for z in (a.masses, b.masses, raw))
     need(left * right % prime == both, "a product")
     infinite = -(-(a.infinite * (sum(b.masses) + b.infinite) + b.infinite * sum(a.masses)) // unit)
-    return shorter(Measure(a.k, a.first + b.first, [-(-m // unit) for m in raw], infinite, a.digits, a.cut))
+    return shorter(Measure(a.k, a.first + b.first, [-(-m // unit) for m in raw], infinite))
 
 
 
@@ -789,7 +771,7 @@ def delta_of(a: Measure, epsilon: F) -> F:
     for mass in a.masses[start - a.first:]:
         result += (mass * max(0, ONE - below) >> W) + 1
         below = below * ratio >> W
-    return F(result, 10**a.digits)
+    return F(result, 10 ** DIGITS[0])
 
 
 # --- 8. Composition [T1, T2, T3] --------------------------------------------------------------------------------------
@@ -830,13 +812,13 @@ def delta(parts: Parts, epsilon: Number, aim: Number, resolution: int) -> Number
 
 def composed(parts: Parts, side: int, aim: F, resolution: int) -> Measure:
     """Return the measure of so many of each release, all Gaussians as one."""
-    digits = 22 + len(str(aim.denominator // max(1, aim.numerator)))
-    cut = max(1, int(aim * 10 ** (digits - 12)))
+    DIGITS[0] = 22 + len(str(aim.denominator // max(1, aim.numerator)))
+    CUT[0] = max(1, int(aim * 10 ** (DIGITS[0] - 12)))
     mu_squared = exact(total(a.mu_squared * n for a, n in parts if a.mu_squared is not None))
     curves = [(a.curves[side % len(a.curves)], count(a.copies * n)) for a, n in parts if a.mu_squared is None]
     found = list[Measure]()
     for curve, n in curves + [(partial(gaussian, mu_squared), 1)] * (mu_squared > 0):
-        powers = [measure(curve, resolution + n.bit_length() // 2, digits, cut)]
+        powers = [measure(curve, resolution + n.bit_length() // 2)]
         while n >> len(powers):
             powers.append(convolve(powers[-1], powers[-1]))
         found.append(functools.reduce(convolve, [power for i, power in enumerate(powers) if n >> i & 1]))
@@ -857,12 +839,11 @@ def within(currency: list[str], limits: list[Number], parts: Parts, *resolutions
 
 # --- 9. The check -----------------------------------------------------------------------------------------------------
 
-def release(data: Any, place: str, replaced: bool, currency: list[str]) -> tuple[Law, list[Number], str]:
-    """Read a form of release; return its law, what it is charged, and what is said of it."""
+def release(data: Any, place: str, replaced: bool, currency: list[str]) -> tuple[Law, list[Number]]:
+    """Read a form of release; return its law and what it is charged."""
     PLACE[0] = place
     source, steps, terms, mechanism, charged = keys(data, "domain", "steps", "terms", "mechanism", "charged")
     d = domain(source)
-    need(type(steps) is list, "steps: must be a list")
     for i, row in enumerate(steps, 1):
         PLACE[0] = f"{place}, step {i}"
         takes, names, rule = STEPS[word(row, "op", STEPS)]
@@ -871,8 +852,7 @@ def release(data: Any, place: str, replaced: bool, currency: list[str]) -> tuple
         image, d = rule(d, *parameters), domain(into)
         need(holds(d, image), "the stated domain does not hold the image of the one before")
     PLACE[0] = place
-    made = law(mechanism, movement(d, replaced, whole(terms, 1)))
-    return made, [number(x, 0) for x in keys(charged, *currency)], f"{mechanism['kind']} on {d.kind}"
+    return law(mechanism, movement(d, replaced, whole(terms, 1))), [number(x, 0) for x in keys(charged, *currency)]
 
 
 def check(data: Any) -> str:
@@ -891,27 +871,26 @@ def check(data: Any) -> str:
     need(type(releases) is type(records) is dict and len(records) > 0, "releases, records: must be objects, not empty")
     forms = {key: release(row, f"release {i}", relation == "replace one", currency)
              for i, (key, row) in enumerate(releases.items(), 1)}
-    compositions = list[Parts]()
+    compositions = dict[str, Parts]()  # equal ones once
     for i, row in enumerate(records.values(), 1):
         PLACE[0] = f"kind of record {i}"
         need(type(row) is dict and len(row) > 0 and set(row) <= set(forms), "must be in releases that are described")
-        compositions.append([(forms[key][0], whole(n, 1)) for key, n in row.items()])
+        compositions[json.dumps(row, sort_keys=True)] = [(forms[key][0], whole(n, 1)) for key, n in row.items()]
         for j, limit in enumerate(budget if currency else []):
             need(total(forms[key][1][j] * number(n) for key, n in row.items()) <= limit, "pays more than the budget")
     need(set().union(*records.values()) == set(forms), "a release that is described is of no kind of record")
-    for i, (made, charged, _) in enumerate(forms.values(), 1):
+    for i, (made, charged) in enumerate(forms.values(), 1):
         PLACE[0] = f"release {i}"
         need(not currency or within(currency, charged, [(made, F(1))], 8, 12), "costs more than it is charged")
     PLACE[0] = "claim"
     budgets: dict[str, Callable[..., Law]] = {"basic": pure_law, "zcdp": lambda rho: Law(rho=rho), "gdp": gaussian_law}
-    for each in [[(budgets[name](*budget), F(1))]] if currency else compositions:
+    for each in [[(budgets[name](*budget), F(1))]] if currency else compositions.values():
         shown = within(claimed, limits, list(each), 12 if currency else count(budget[0], 4, 16))
         need(shown, "is not shown by what is released")
-    called = {key: f"release {i}" for i, key in enumerate(forms, 1)}
     said = ", ".join(f"{key} = {show(claim[key])}" for key in claimed)
+    called = {key: f"release {i} ({row['mechanism']['kind']})" for i, (key, row) in enumerate(releases.items(), 1)}
     lines = [f"{name} theorem" + "".join(f", {key} = {show(theorem[key])} is enforced" for key in currency)]
     lines += [f"whatever {key} from {show(row['least'])} on" for key, row in symbols.items()]
-    lines += [f"{called[key]}: {words}" for key, (_, _, words) in forms.items()]
     for i, row in enumerate(records.values(), 1):
         lines.append(f"kind of record {i}: " + ", ".join(f"{called[key]} {show(n)} times" for key, n in row.items()))
     return "\n  ".join([f"{said}; {relation}; {unit}", *lines, NOTE])
