@@ -158,13 +158,13 @@ def number(x: Any, least: int | None = None, depth: int = 0) -> Number:
         need(len(x) == 3 and x[0] in ("+", "-", "*", "/") and depth < 50, "a formula must be [operation, x, y]")
         a, b = number(x[1], None, depth + 1), number(x[2], None, depth + 1)
         need(x[0] != "/" or isinstance(b, Ratio) or b > 0, "a divisor is not above 0")
-        value = a + b if x[0] == "+" else a - b if x[0] == "-" else a * b if x[0] == "*" else a / b
+        value = tame(a + b if x[0] == "+" else a - b if x[0] == "-" else a * b if x[0] == "*" else a / b)
     elif type(x) is str and x in SYMBOLS:
         value = Ratio({((x, 1),): F(1)}, {(): F(1)}) + SYMBOLS[x][0]
     else:
         need(type(x) is int or (type(x) is str and NUMBER.fullmatch(x) is not None), "must be a number")
-        value = F(x)
-    need(least is None or F(least) <= tame(value), f"a number is not shown to be at least {least}")
+        value = tame(F(x))
+    need(least is None or F(least) <= value, f"a number is not shown to be at least {least}")
     return value
 
 
@@ -377,7 +377,7 @@ def movement(d: Domain, replaced: bool, terms: Number) -> Movement:
 
 W, GUARD, ONE = 200, 200, 1 << 200  # bits after the point; guard bits of the normal tail, as e^(16^2 / 2) < 2^185
 # The root of 2 pi in units of 2^-(W + GUARD), rounded down:
-ROOT = 0x281b263fec4e0b2cd8754a830ddf75c34a1dd91899110f3dda214c994c0bf25e30a148b0ceb74ca44942bc37d9fe39b98307f
+ROOT = 0x281b263fec4e0b2caf9483f5ce459dc5f19f3ea6416000b50dc2f412ddeeb948b5068337b65698726847d560b8818fb98307f
 
 
 def up(x: F) -> int:
