@@ -108,7 +108,6 @@ T1 basic: F = d + (1 - d) h of two answers with e; (e, d)-DP is below it, produc
 from __future__ import annotations
 
 import bisect
-import collections
 import decimal
 import functools
 import itertools
@@ -203,18 +202,19 @@ def product(p: Polynomial, q: Polynomial) -> Polynomial:
     """Return p q."""
     product: Polynomial = {}
     for (m, c), (n, d) in itertools.product(p.items(), q.items()):
-        key = tuple(sorted((collections.Counter(dict(m)) + collections.Counter(dict(n))).items()))
+        need(len(m) + len(n) < 100, "a formula is of too high a degree")
+        key = tuple(sorted(m + n))
         product[key] = tame(product.get(key, F(0)) + c * d)
     return {m: c for m, c in product.items() if c}
 
 
 def is_positive(p: Polynomial, strictly: bool = False) -> bool:
     """Return True only if p >= 0 (or > 0: some term has only symbols with x' > 0) for all values."""
-    return all(c > 0 for c in p.values()) and (not strictly or any(not any(SYMBOLS[x][1] for x, _ in m) for m in p))
+    return all(c > 0 for c in p.values()) and (not strictly or any(not any(SYMBOLS[x][1] for x in m) for m in p))
 
 
 class Ratio:
-    """A quotient n / d of polynomials {((symbol, power), ...): coefficient} in the x', d > 0 for all values."""
+    """A quotient n / d of polynomials {(symbol, symbol, ...): coefficient} in the x', d > 0 for all values."""
 
     def __init__(self, n: Polynomial, d: Polynomial) -> None:
         self.n, self.d = n, d
@@ -241,7 +241,7 @@ class Ratio:
 
 
 Number = F | Ratio
-Polynomial = dict[tuple[tuple[str, int], ...], F]
+Polynomial = dict[tuple[str, ...], F]
 
 
 def ratio(x: Number) -> Ratio:
@@ -264,7 +264,7 @@ def read_number(x: Any, least: int | None = None, depth: int = 0) -> Number:
         need(x[0] != "/" or isinstance(b, Ratio) or b > 0, "a divisor is not above 0")
         value: Number = tame(a + b if x[0] == "+" else a - b if x[0] == "-" else a * b if x[0] == "*" else a / b)
     elif type(x) is str and x in SYMBOLS:
-        value = Ratio({((x, 1),): F(1)}, {(): F(1)}) + SYMBOLS[x][0]
+        value = Ratio({(x,): F(1)}, {(): F(1)}) + SYMBOLS[x][0]
     else:
         need(type(x) is int or (type(x) is str and NUMBER.fullmatch(x) is not None), "must be a number")
         value = tame(F(x))
@@ -281,7 +281,7 @@ def positive(x: Any) -> Number:
 def integer(x: Any, least: int | None = None) -> Number:
     """Return a whole number: of symbols, a polynomial in whole ones with whole coefficients."""
     n, d = ratio(value := read_number(x, least)).n, ratio(value).d
-    whole_terms = all(c.denominator == 1 and all(SYMBOLS[x][1] for x, _ in m) for m, c in n.items())
+    whole_terms = all(c.denominator == 1 and all(SYMBOLS[x][1] for x in m) for m, c in n.items())
     need(whole_terms and d == {(): F(1)}, "a number is not whole")
     return value
 
@@ -491,9 +491,8 @@ def up(x: F) -> int:
 
 def root_up(x: F) -> F:
     """Return the square root, or something above it where it is no fraction."""
-    square = x.numerator * x.denominator
-    root, wide = F(isqrt(square), x.denominator), F(isqrt(square << 2 * W) + 1, x.denominator << W)
-    return root if root * root == x else wide
+    root = F(isqrt(x.numerator * x.denominator), x.denominator)
+    return root if root * root == x else F(isqrt(x.numerator * x.denominator << 2 * W) + 1, x.denominator << W)
 
 
 def exp(x: int, w: int = W) -> int:
