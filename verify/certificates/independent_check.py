@@ -635,7 +635,7 @@ def discrete(kind: str, parameter: Number, shift: Number, loss: int) -> int:
 @functools.cache
 def noise_table(kind: str, parameter: F) -> tuple[list[int], list[int], int, list[int]]:
     """Return bounds on P(Z >= z), z = first, first + 1, ..., the last for all beyond; first; bounds on the weights."""
-    n, first, beyond = 1, 0, 0
+    first = beyond = 0
     if kind == "binomial":
         n = count(parameter, 1, 20000)
         spend(n * n // 100)
@@ -723,7 +723,7 @@ def counter_law(m: Shift, *numbers: Any) -> Law:
     kind = word(of, "kind", ("gaussian", "laplace", "discrete laplace")[:1 if len(shape) > 1 else 3])
     levels = column_norm_squared(*(count(integer(x)) for x in shape)) if len(shape) > 1 else integer(shape[0], 1)
     made = law(of, m._replace(l1=m.l1 and m.l1 * levels, l2_squared=m.l2_squared * levels))
-    return made if kind == "gaussian" else pure_law(made.pure or F(0))
+    return made if made.pure is None else pure_law(made.pure)
 
 
 def column_norm_squared(steps: int, participations: int, separation: int, band: int = 10**6) -> F:

@@ -221,7 +221,7 @@ def is_number(x):
 
 
 def is_true(data):
-    """Return whether a certificate's claim is true of its last domains by formulas that are not the checker's; or None."""
+    """Return whether a certificate's claim is true of its last domains, by formulas of this file; or None."""
     claim, parts = data["claim"], []
     for row in data["releases"].values():
         last = [row["domain"], *(step["into"] for step in row["steps"])][-1]
@@ -563,7 +563,7 @@ HARMLESS = (
     "spend", "LIMITS", "LONGEST", "def show", "decimal.Context", "DIGITS", "CUT", "W, GUARD", "range(6)", "693147",
     "i += way", "excess", "60000", "4 * 10**6", "sort(", "bit_length", "falls_no_more", "need(2 * off", "code",
     "x in SYMBOLS else str", "F(1000)", "1000 <<", "10**8", "8, 12)", "12 if currency", "PLACE",
-    "too high a degree", "x > 100 * ONE", "[0] * 3",
+    "too high a degree", "x > 100 * ONE", "[0] * 3", "initial=1)]", "range(width",
 )  # fmt: skip
 """Parts of lines that only decide how tight, how fast or how far a check is; the mutants there are not faults."""
 
