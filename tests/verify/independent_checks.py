@@ -620,6 +620,8 @@ def tight(c):
     assert c.clip(box, -1, "1/2") == d("box", F(0), F(1, 2), F(3))
     assert c.clip(whole, 0, 2) == whole
     assert c.affine(whole, -2, 1) == d("whole", F(-1), F(1), F(3))
+    assert c.affine(box, "1/2", 1) == d("box", F(1), F(3, 2), F(3))
+    assert c.affine(box, "-1/2", 1) == d("box", F(1, 2), F(1), F(3))
     assert refuses(c, c.category_of_bits, d("whole", F(0), F(1), F(21)))
     assert refuses(c, c.category_of_bits, d("whole", F(0), F(2), F(3)))
     assert refuses(c, c.choose, box, [3])

@@ -720,7 +720,7 @@ def sampled_law(poisson: bool, m: Shift, rate: Any, of: Any) -> Law:
 def counter_law(m: Shift, *numbers: Any) -> Law:
     """Return the law of all outputs of a counter of running sums [L11]."""
     *shape, of = numbers
-    kind = word(of, "kind", ("gaussian", "laplace", "discrete laplace")[:1 if len(shape) > 1 else 3])
+    word(of, "kind", ("gaussian", "laplace", "discrete laplace")[:1 if len(shape) > 1 else 3])
     levels = column_norm_squared(*(count(integer(x)) for x in shape)) if len(shape) > 1 else integer(shape[0], 1)
     made = law(of, m._replace(l1=m.l1 and m.l1 * levels, l2_squared=m.l2_squared * levels))
     return made if made.pure is None else pure_law(made.pure)
