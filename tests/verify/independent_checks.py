@@ -659,6 +659,17 @@ def refusals(c):
         ({"kind": "tree counter", "levels": 2, "of": sample}, joined_), ([], box), ({"kind": ["laplace"]}, box),
     ):  # fmt: skip
         assert refuses(c, c.law, data, m), data
+    for kind, names_of, m in (
+        ("sparse vector", ("threshold_scale", "query_scale", "positives"), box),
+        ("randomized response", ("size", "epsilon"), names), ("binomial", ("trials", "ones"), whole),
+        *((kind, ("scale",), whole) for kind in ("laplace", "discrete laplace", "exponential mechanism", "noisy max")),
+        *((kind, ("variance",), whole) for kind in ("gaussian", "discrete gaussian")),
+    ):  # fmt: skip
+        good = {"kind": kind, **dict.fromkeys(names_of, 2)}
+        assert not refuses(c, c.law, good, m), kind
+        for name in names_of:
+            assert refuses(c, c.law, {**good, name: 0}, m), (kind, name)
+            assert refuses(c, c.law, {**good, name: -1}, m), (kind, name)
     for kind, low, high, size in (("box", 1, 0, 1), ("one-hot", 0, 2, 1), ("one-hot", -1, 1, 1), ("ball-1", -1, 1, 1),
                                   ("reals", 0, 1, 1), ("categories", 0, 1, 2), ("whole", 0, "1/2", 1), ("box", 0, 1, 0),
                                   ("box", 0, 1, "3/2"), ("moments", 0, "1/2", 2), ("cube", 0, 1, 1)):  # fmt: skip

@@ -382,7 +382,7 @@ def test_compositions_agree_with_the_librarys_certified_interval(part, tmp_path)
                     return True
             return False
 
-        assert follows(high, 8, 10, 12, 13), tables
+        assert follows(high, 8, 10, 12, 14, 16), tables
         assert low <= Fraction(1, 10**6) or not follows(low - Fraction(1, 10**7), 10), tables
 
 
