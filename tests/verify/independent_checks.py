@@ -590,6 +590,8 @@ def tight(c):
     # Moments of 2 features, the weight 1: unit vectors (1, 0) with 1 and (1/2, root 3 / 2) with -1 are root 4.5 apart.
     m = c.shift_of(c.read_domain({"kind": "moments", "low": 0, "high": 1, "size": 2}), True, F(1))
     assert F(9, 2) <= m.l2_squared <= F(9, 2) + F(1, 10**5)
+    trace = 1 + F(4 * 2, 2**24)
+    assert m.l2_squared == 2 * trace**2 + 2 * trace + F(1, 2)
     assert m.l1 is None
     assert m.linf == 2
     chain = [d("one-hot", F(1), F(1), F(3)), d("one-hot", F(0), F(1), F(3)), d("ball-1", F(0), F(1), F(3)),
