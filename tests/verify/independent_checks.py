@@ -285,6 +285,10 @@ def compositions(c):
                for (a, x), (b, y) in itertools.product(zip(p, z, strict=True), repeat=2))  # fmt: skip
     got = number_of(c.delta([(response, F(2)), (laplace, F(1))], F(1, 2), F(1, 1000), 7))
     assert true + mp.mpf(2) / 1000 <= got <= true + mp.mpf(2) / 1000 + mp.mpf("1e-3")
+    # A Gaussian beside another law.
+    mixed = number_of(c.delta([(response, F(1)), (gaussian, F(1))], F(1, 2), F(1, 1000), 7))
+    true = sum(a * gaussian_curve(mp.mpf(1) / 2, t * mp.exp(-x)) for a, x in zip(p, z, strict=True))
+    assert true + mp.mpf(1) / 1000 <= mixed <= true + mp.mpf(1) / 1000 + mp.mpf("1e-3")
     # Both orders of a sampled release.
     sampled = c.law({"kind": "poisson sample", "rate": "1/2", "of": {"kind": "gaussian", "variance": "1/4"}},
                     movement_of(c, 1, replaced=False))  # fmt: skip
