@@ -15,7 +15,7 @@ CEILINGS = {
     "mechanisms": {"code lines": 10_405, "public functions and classes": 332, "files": 88, "floors": 18},
     "accountant": {"code lines": 14_285, "public functions and classes": 484, "files": 138, "floors": 9},
     "algorithms": {"code lines": 12_490, "public functions and classes": 403, "files": 156, "floors": 9},
-    "verify": {"code lines": 28_766, "public functions and classes": 798, "files": 313, "floors": 9},
+    "verify": {"code lines": 29_370, "public functions and classes": 880, "files": 314, "floors": 9},
 }
 
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
@@ -125,6 +125,11 @@ def test_a_package_is_below_its_ceilings(package):
         if count > CEILINGS[package][figure]
     ]
     assert not over, "make it smaller, or raise the ceiling in a commit that says what users get for it"
+
+
+def test_the_checker_of_proofs_can_be_read_in_an_hour():
+    source = (ROOT / "verify/certificates/independent_check.py").read_text(encoding="utf-8")
+    assert code_lines(source, ast.parse(source)) <= 600
 
 
 @pytest.mark.parametrize(
