@@ -9,6 +9,7 @@ from accountant.filters.composition_theorem import Composition
 from accountant.filters.units import Units, Vector
 from accountant.gates.lineage import RecordId
 from accountant.ledger.entry import Entry
+from accountant.ledger.event_log import EventLog
 from accountant.ledger.events import (
     Charge,
     Charged,
@@ -58,7 +59,7 @@ class Ledger(State):
         self._clock = ProcessClock()
         self.begun = self._clock.now()
         self.folded = False
-        self.events: list[LedgerEvent] = []
+        self.events = EventLog(composition)
         self.write_ahead: Callable[[LedgerEvent | Assumption], None] | None = None
         self._last = 0
         if rules:
@@ -166,7 +167,7 @@ class Ledger(State):
         """Return how often there was each kind of charge."""
         # By what is alike by identity (the entries keep it alive): words are made once for each kind.
         found: dict[tuple[int, int, Place, str], Tally] = {}
-        for entry in self.entries:
+        for entry in (entry for charged in self.charged() for entry in charged.entries):
             kind = id(entry.mechanism), id(entry.charge), entry.where, entry.note
             _, releases, records = found.get(kind, (entry, 0, 0))
             found[kind] = Tally(entry, releases + 1, records + len(entry.records))

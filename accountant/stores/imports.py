@@ -161,11 +161,12 @@ def _former(saved: dict[str, Any]) -> _Found:
     charges: dict[tuple[str | None, ...], Any] = {}
     entries = []
     for row in saved["ledger"]["entries"]:
-        mechanism = None if row["mechanism"] is None else mechanisms[row["mechanism"]]
         if not all(type(record) in (int, str) for record in row["records"]):
             raise ValueError(f"records = {row['records']!r}: must be whole numbers or texts")
         records = tuple(map(own_name, row["records"]))
-        entry = entry_from_terms(row, mechanism, records, terms.composition, charges)
+        entry = entry_from_terms({**row, "mechanism": None}, records, terms.composition, charges)
+        if row["mechanism"] is not None:
+            entry = entry._replace(mechanism=mechanisms[row["mechanism"]])
         check_charge(entry, terms.composition)
         entries.append(entry)
     assumptions = [

@@ -46,7 +46,7 @@ from typing import Any, NamedTuple
 from accountant.filters.composition_theorem import BasicComposition, Composition
 from accountant.filters.units import Limit, Units, Vector
 from accountant.gates.lineage import RecordId
-from accountant.ledger.entry import Entry, entry_from_terms
+from accountant.ledger.entry import Entry, amount_from_terms, amount_terms, entry_from_terms
 from accountant.ledger.events import (
     Answered,
     Charged,
@@ -60,11 +60,10 @@ from accountant.ledger.events import (
 from accountant.ledger.ledger_state import Account, State, apply, decide, repeated_command
 from accountant.ledger.store import ANY, CannotPay, Settled, Tally
 from accountant.place import Place
-from accountant.recorded import RecordedMechanism, recall
+from accountant.recorded import RecordedMechanism
 from accountant.rules.clock import ClockAhead
 from accountant.rules.rule import Rule, checked_rules
 from accountant.rules.scope import Scope
-from accountant.stores.amounts import read, written
 from accountant.stores.chain import FORMAT, START, bound_together, chained, said
 from accountant.stores.charges import check_charge
 from accountant.stores.payments import Payments
@@ -279,7 +278,7 @@ class ReplayedEntries(State):
             self.feed_left(row)
         paid = [each for part in parts for each in part.get("paid", ())]
         for i, (purpose, tenant, values, numbers) in enumerate(paid, start=-len(paid)):
-            charge = read(values, self.terms.composition)
+            charge = amount_from_terms(values, self.terms.composition)
             self.kinds[i] = Entry(
                 _FOLDED, None, charge, (), Place("folded", fold["after"]), "folded: see the ledger's fold"
             )
@@ -320,7 +319,7 @@ class ReplayedEntries(State):
         for scope, of in totals.items():
             for number in self.commitments:
                 if number in of:
-                    amount = written(self.units.amount(of[number]))
+                    amount = amount_terms(self.units.amount(of[number]))
                     found.setdefault((scope.purpose, scope.tenant, *amount), []).append(number)
         return [[*key[:2], key[2:], numbers] for key, numbers in found.items()]
 
@@ -451,8 +450,7 @@ class ReplayedEntries(State):
         self.names = body.get("names")
 
     def _kind(self, position: int, body: dict[str, Any]) -> None:
-        mechanism = None if body["mechanism"] is None else recall(body["mechanism"])
-        entry = entry_from_terms(body, mechanism, (), self.terms.composition, self._charges)
+        entry = entry_from_terms(body, (), self.terms.composition, self._charges)
         try:
             if not check_charge(entry, self.terms.composition):
                 self.trusted.append(position)

@@ -34,7 +34,6 @@ from accountant.rules.limits import Limits
 from accountant.rules.reach import check_reach
 from accountant.rules.rule import Rule, checked_rules
 from accountant.rules.scope import Scope
-from accountant.stores.amounts import Texts
 from accountant.stores.anchor import Anchor, Mark
 from accountant.stores.chain import label
 from accountant.stores.database import Database
@@ -92,7 +91,6 @@ class SQLStore:
         self.instance = opened.instance
         self._anchor = anchor
         self._units = Units(terms.composition)
-        self._texts = Texts(self._units)
         self._witness = RunningClock()
         self._kinds: dict[tuple[Any, ...], int] = {}
         self._limits: dict[int, Limits] = {}
@@ -158,7 +156,7 @@ class SQLStore:
     def _work(self, session: Session) -> Work:
         return Work(
             session,
-            self._texts,
+            self._units,
             self._kinds,
             self._seen,
             self._limits,
@@ -396,7 +394,7 @@ class SQLStore:
             if found is None:
                 check_accounts(session)
                 return self.terms.composition.zero_spend
-        return self._units.amount(self._texts.of(account_row(self.name, found)[3]))
+        return self._units.amount(self._units.parse_vector(account_row(self.name, found)[3]))
 
     def _check_names(self, session: Session) -> None:
         """Refuse to look up names if the key may have changed: everybody would seem to have spent nothing."""
@@ -417,7 +415,7 @@ class SQLStore:
         found: list[tuple[RecordId, Any]] = []
         with self.database.reading() as session:
             totals = (text for (text,) in session.rows("SELECT DISTINCT spent FROM account"))
-            amounts = ((self._units.amount(self._texts.of(text)), text) for text in totals)
+            amounts = ((self._units.amount(self._units.parse_vector(text)), text) for text in totals)
             for spent, text in heapq.nlargest(count, amounts, key=lambda each: order(each[0])):
                 sql = f"{ACCOUNT_ROW} WHERE spent = ? ORDER BY number LIMIT {count - len(found):d}"
                 for row in session.rows(sql, text):

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from accountant.filters.units import Units
 from accountant.gates.lineage import RecordId
 from accountant.ledger.entry import Entry, entry_from_terms, entry_terms
 from accountant.ledger.events import (
@@ -26,14 +27,12 @@ from accountant.ledger.events import (
 from accountant.ledger.ledger_state import Account, Request, State, apply, decide
 from accountant.ledger.store import ANY, Receipt
 from accountant.place import Place, calling_place
-from accountant.recorded import describe, recall
 from accountant.refusals import GateClosed
 from accountant.rules import clock
 from accountant.rules.clock import RunningClock
 from accountant.rules.limits import Limits
 from accountant.rules.rule import Rule
 from accountant.rules.scope import Scope
-from accountant.stores.amounts import Texts
 from accountant.stores.anchor import Mark
 from accountant.stores.chain import canonical, chained, commitment, label, row_digest
 from accountant.stores.file_lock import this_process
@@ -81,14 +80,14 @@ class Work(State):
     def __init__(
         self,
         session: Session,
-        texts: Texts,
+        units: Units,
         kinds: Kinds,
         opened: Mark,
         known_limits: dict[int, Limits],
         label: Callable[[RecordId], str],
         witness: RunningClock,
     ) -> None:
-        super().__init__(texts.units)
+        super().__init__(units)
         self.label = label  # of a record
         self._known_limits = known_limits
         self._database = session.database
@@ -96,7 +95,6 @@ class Work(State):
         self._opened = opened  # which store, the epoch, and the last entry that this process has seen
         self._witness = witness
         self.session = session
-        self._texts = texts
         row, self._place = self._database.row_in_place(session, _HEAD)
         self._row = store_row(self._database.name, row[:-2])
         position, digest = row[-2:]
@@ -236,7 +234,7 @@ class Work(State):
             row = self.row_numbered(record) if isinstance(record, int) else self.row(record)
             limits = None if self._recounted else self.limits
             counted = () if limits is None or row.counted is None else limits.parse_row(row.counted)
-            spent = self._texts.of(row.spent) if row.spent else self.units.zero
+            spent = self.units.parse_vector(row.spent) if row.spent else self.units.zero
             found = self.accounts[record] = Account(spent, 0, counted)
         return found
 
@@ -333,9 +331,7 @@ class Work(State):
 
     def kind_at(self, position: int) -> Entry:
         """Return a kind of entry, of no records."""
-        terms = self.body(position)["kind"]
-        mechanism = None if terms["mechanism"] is None else recall(terms["mechanism"])
-        return entry_from_terms(terms, mechanism, (), self.units.composition, {})
+        return entry_from_terms(self.body(position)["kind"], (), self.units.composition, {})
 
     def _one(self, sql: str, parameter: object) -> Any:
         return self.session.row(sql, parameter)
@@ -484,7 +480,7 @@ class Work(State):
         key = (entry.mechanism, entry.sensitivity, entry.charge, entry.where, entry.note)
         position = self._kinds.get(key) or self.new_kinds.get(key)
         if position is None:
-            body = {"kind": self.described(entry)}
+            body = {"kind": entry_terms(entry)}
             digest = chained(b"", canonical(body)).hex()
             found = self._one("SELECT position FROM kind WHERE digest = ?", digest)
             if found is None:
@@ -497,12 +493,6 @@ class Work(State):
             self.new_kinds[key] = position
         self._seen[alike] = entry, position
         return position
-
-    @staticmethod
-    def described(entry: Entry) -> dict[str, Any]:
-        """Return a kind of entry as JSON-able data."""
-        mechanism = None if entry.mechanism is None else json.loads(describe(entry.mechanism))
-        return {"mechanism": mechanism, **entry_terms(entry)}
 
     def assume(self, assumption: Assumption) -> None:
         """Keep the unchecked assumptions of releases."""
