@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import zlib
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from accountant.filters.composition_theorem import Composition
@@ -78,36 +78,38 @@ class EventLog:
         count = len(self._events)
         if len(self._positions) > count:
             del self._positions[count:], self._times[count:], self._payers[count:]
+        payers: Any
         if type(event) is Charged and not event.reserved and event.request is None and not event.drift:
-            number = self._number(event)
-            payers: Any = tuple([entry.records for entry in event.entries])
-            if len(payers) == 1 and len(payers[0]) == 1:
-                payers = self._named(payers[0][0])
-            position, at = event.position, _NEVER if event.at is None else event.at
+            position, entries, _, _, scope, at, _ = event
+            if len(entries) == 1 and len(entries[0].records) == 1:
+                mechanism, moved, charge, (payers,), where, note = entries[0]
+                number = self._numbers.get((id(scope), id(mechanism), id(moved), id(charge), where, note))
+                payers = self._names.setdefault(payers, payers)
+                if len(self._names) >= _NAMES:
+                    self._names.clear()
+            else:
+                payers, number = tuple([entry.records for entry in entries]), None
+            if number is None:
+                number = self._number(scope, entries)
         else:
             self._others.append(event)
-            number, payers, position, at = ~(len(self._others) - 1), None, 0, _NEVER
+            number, payers, position, at = ~(len(self._others) - 1), None, 0, None
         self._positions.append(position)
-        self._times.append(at)
+        self._times.append(_NEVER if at is None else at)
         self._payers.append(payers)
         self._events.append(number)
 
-    def _named(self, record: RecordId) -> RecordId:
-        if len(self._names) >= _NAMES:
-            self._names.clear()
-        return self._names.setdefault(record, record)
-
     # --- kinds -----------------------------------------------------------------------------------
 
-    def _number(self, event: Charged) -> int:
+    def _number(self, scope: Scope, entries: Sequence[Entry]) -> int:
         """Return the number of a charge's kind; of the same objects it is the same, as long as they are kept."""
-        key: tuple[Any, ...] = (id(event.scope),)
-        for entry in event.entries:
+        key: tuple[Any, ...] = (id(scope),)
+        for entry in entries:
             key += id(entry.mechanism), id(entry.sensitivity), id(entry.charge), entry.where, entry.note
         number = self._numbers.get(key)
         if number is None:
             number = self._made
-            self._kinds[number] = event.scope, [entry.of(()) for entry in event.entries]
+            self._kinds[number] = scope, [entry.of(()) for entry in entries]
             self._made += 1
             self._numbers[key] = number
             if len(self._numbers) > _RECENT + _BLOCK:

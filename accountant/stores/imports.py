@@ -17,7 +17,6 @@ from accountant.recorded import recall
 from accountant.rules.reach import check_reach
 from accountant.rules.rule import Rule, checked_rules
 from accountant.rules.scope import Scope
-from accountant.stores.charges import check_charge
 from accountant.stores.export import checked_content, is_export, parsed, verified_content
 from accountant.stores.names import NameKey, Names, name_key, own_name
 from accountant.stores.opening import (
@@ -27,6 +26,7 @@ from accountant.stores.opening import (
     refuse_existing,
     stored_entries,
 )
+from accountant.stores.replayed_entries import check_charge
 from accountant.stores.sql_store import SQLStore, import_charges_in, put_rules_in
 from accountant.stores.store_refusals import InUse, LedgerDamaged, OutcomeUnknown
 from accountant.stores.work import Work

@@ -41,9 +41,11 @@ import json
 import operator
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any, NamedTuple
 
-from accountant.filters.composition_theorem import BasicComposition, Composition
+from accountant.budget import asked_and_left
+from accountant.filters.composition_theorem import BasicComposition, Composition, UnsupportedCharge
 from accountant.filters.units import Limit, Units, Vector
 from accountant.gates.lineage import RecordId
 from accountant.ledger.entry import Entry, amount_from_terms, amount_terms, entry_from_terms
@@ -65,7 +67,6 @@ from accountant.rules.clock import ClockAhead
 from accountant.rules.rule import Rule, checked_rules
 from accountant.rules.scope import Scope
 from accountant.stores.chain import FORMAT, START, bound_together, chained, said
-from accountant.stores.charges import check_charge
 from accountant.stores.payments import Payments
 from accountant.stores.store_refusals import LedgerDamaged
 from accountant.stores.waiting import Waiting
@@ -78,7 +79,35 @@ EntryRow = tuple[int, str, bytes]
 History = Callable[[], Iterable[EntryRow]]
 """Reads entries from the first on: those that a fold left, and all that stand behind it."""
 
+_ROUNDING = 1e-9
+"""By so much, relative, a charge may be below the one computed now: another version of SciPy rounds otherwise."""
 _FOLDED = RecordedMechanism(json.dumps({"recorded": "entries that were folded"}))
+
+
+def check_charge(entry: Entry, composition: Composition) -> bool:
+    """Recompute a charge from its mechanism; return whether that can be done, or it is taken on trust.
+
+    Raises
+    ------
+    LedgerDamaged
+        If it is less than the mechanism's, or the mechanism is not calibrated for the sensitivity.
+    """
+    if entry.mechanism is None:
+        least = composition.infinite_spend
+    elif isinstance(entry.mechanism, RecordedMechanism) or entry.sensitivity is None:
+        return False
+    else:
+        if not entry.mechanism.sensitivity.covers(entry.sensitivity):
+            raise LedgerDamaged("its sensitivity is more than its mechanism is calibrated for")
+        try:
+            least = composition.charge(entry.mechanism, entry.sensitivity)
+        except UnsupportedCharge:
+            return False
+    for stored, computed in zip(entry.charge.values, least.values, strict=True):
+        if stored is not None and (computed is None or stored < computed * (1 - Fraction(_ROUNDING))):
+            charged, needed = asked_and_left(entry.charge, least)
+            raise LedgerDamaged(f"charges {charged}, less than the {needed} of its mechanism")
+    return True
 
 
 def rules_of(rules: Iterable[Mapping[str, Any]], composition: Composition) -> tuple[Rule, ...]:

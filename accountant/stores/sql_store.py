@@ -37,6 +37,7 @@ from accountant.rules.scope import Scope
 from accountant.stores.anchor import Anchor, Mark
 from accountant.stores.chain import label
 from accountant.stores.database import Database
+from accountant.stores.entry_bodies import numbered_rules, rules_body
 from accountant.stores.folded import begun, last_fold
 from accountant.stores.group_commit import GroupCommit
 from accountant.stores.names import PLAIN, Names, named
@@ -604,21 +605,8 @@ def put_rules_in(work: Work, rules: Sequence[Rule], by: str, reason: str, at: in
     members = {work.label(each) for rule in rules for group in rule.groups for each in group}
     work.load(members)
     opened = [work.open_account(name) for name in sorted(members) if work.row(name).number is None]
-    numbered = [
-        replace(
-            rule,
-            groups=tuple(tuple(work.number_of(work.label(each)) for each in group) for group in rule.groups),
-        )
-        for rule in rules
-    ]
-    body = {
-        "rules": [rule.to_dict() for rule in numbered],
-        "by": by,
-        "reason": reason,
-        "opened": opened,
-        "at": max(at, replay.clock),
-        **({"drift": drift} if drift else {}),
-    }
+    numbered = numbered_rules(rules, lambda each: work.number_of(work.label(each)))
+    body = rules_body(numbered, opened, by, reason, max(at, replay.clock), drift)
     before = [number for number, account in replay.accounts.items() if account.counted]
     work.put_rules(numbered, body)
     replay.feed_all(work.rows(replay.position))

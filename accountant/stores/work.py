@@ -12,7 +12,7 @@ from typing import Any
 
 from accountant.filters.units import Units
 from accountant.gates.lineage import RecordId
-from accountant.ledger.entry import Entry, entry_from_terms, entry_terms
+from accountant.ledger.entry import Entry, entry_from_terms
 from accountant.ledger.events import (
     Answered,
     Charged,
@@ -35,7 +35,15 @@ from accountant.rules.rule import Rule
 from accountant.rules.scope import Scope
 from accountant.stores.anchor import Mark
 from accountant.stores.chain import canonical, chained, commitment, label, row_digest
-from accountant.stores.file_lock import this_process
+from accountant.stores.entry_bodies import (
+    assumption_body,
+    charge_body,
+    clock_body,
+    closed_body,
+    kind_body,
+    outcome_body,
+    saved_body,
+)
 from accountant.stores.location import same_location
 from accountant.stores.replayed_entries import rules_of
 from accountant.stores.session import Session
@@ -367,36 +375,21 @@ class Work(State):
             if opened:
                 entries = tuple([entry.of(tuple(map(self.number_of, entry.records))) for entry in entries])
             paid = [(kind, entry.records) for kind, entry in zip(kinds, entries, strict=True)]
-            body: dict[str, Any] = {"paid": paid}
-            if opened:
-                body["opened"] = opened
-            if event.scope != ANY:
-                body["for"] = [event.scope.purpose, event.scope.tenant]
-            if event.reserved:
-                body["holder"] = this_process()
-            if event.request is not None:
-                body["request"] = event.request
-            if source is not None:
-                body["source"] = source
-            position = self.append(_at(body, event.at, event.drift))
+            position = self.append(charge_body(event, event.at, paid, opened, source))
             self._count(paid, 1)
             apply(self, event._replace(position=position, entries=entries))
             return position
         if isinstance(event, Settlement):
-            state = "returned" if event.returned else "drawn"
             if event.returned:
                 self._count(self.body(event.position)["paid"], -1)
-            position = self.append(_at({state: event.position}, event.at, event.drift))
+            position = self.append(outcome_body(event, event.position))
         elif isinstance(event, ClockConfirmed):
-            position = self.append({"clock": event._asdict()})
+            position = self.append(clock_body(event))
         else:
             assert isinstance(event, DrawnAgain | Answered)
             request = self.request(event.request)
             assert request is not None
-            if isinstance(event, Answered):
-                position = self.append({"answered": [request.position, event.digest]})
-            else:
-                position = self.append(_at({"drawn again": request.position}, event.at, event.drift))
+            position = self.append(outcome_body(event, request.position))
         apply(self, event)
         return position
 
@@ -440,15 +433,16 @@ class Work(State):
     def saved(self, saved: Sequence[Any], at: int | None, drift: int) -> None:
         """Add the entry of a run that is saved."""
         self.clock, self.drift = max(self.clock, self.later(at)), drift
-        self.append(_at({"saved": saved}, self.later(at), drift))
+        self.append(saved_body(saved, self.later(at), drift))
 
     def put_rules(self, rules: Sequence[Rule], body: dict[str, Any]) -> None:
         """Put rules in force, with groups that have accounts by numbers; their counts of accounts follow by `put`."""
-        self._rules = self.append({"rules": body})
+        self._rules = self.append(body)
         self._recounted = True
         for record, account in self.accounts.items():
             self.accounts[record] = account._replace(counted=())
-        apply(self, Ruled(tuple(rules), body["by"], body["reason"], body["at"], body.get("drift", 0)))
+        said = body["rules"]
+        apply(self, Ruled(tuple(rules), said["by"], said["reason"], said["at"], said.get("drift", 0)))
 
     def open_account(self, name: str) -> list[Any]:
         """Open the account of a new record; return its content in the entry that does it."""
@@ -480,7 +474,7 @@ class Work(State):
         key = (entry.mechanism, entry.sensitivity, entry.charge, entry.where, entry.note)
         position = self._kinds.get(key) or self.new_kinds.get(key)
         if position is None:
-            body = {"kind": entry_terms(entry)}
+            body = kind_body(entry)
             digest = chained(b"", canonical(body)).hex()
             found = self._one("SELECT position FROM kind WHERE digest = ?", digest)
             if found is None:
@@ -496,7 +490,7 @@ class Work(State):
 
     def assume(self, assumption: Assumption) -> None:
         """Keep the unchecked assumptions of releases."""
-        self.append({"assumed": [assumption.kind.value, assumption.message, assumption.where]})
+        self.append(assumption_body(assumption))
 
     def save_run(self, count: int, holder: str, state: bytes) -> None:
         """Put a run's state in the place of the last one."""
@@ -529,7 +523,7 @@ class Work(State):
         """Let nothing more be charged; the first reason stays."""
         if self._closed is None:
             self._closed = canonical([why, *where])
-            self.append({"closed": [why, *where]})
+            self.append(closed_body(why, where))
 
     def adopt(self, location: dict[str, Any], reason: str, missing: int, epoch: int) -> None:
         """Let this copy go on: other users of the store, or of a copy with the same anchor, spend no more."""
@@ -660,13 +654,6 @@ class Work(State):
 
     def _run(self, sql: str, rows: Sequence[tuple[Any, ...]]) -> None:
         self.session.run(sql, rows)
-
-
-def _at(body: dict[str, Any], at: int | None, drift: int) -> dict[str, Any]:
-    body["at"] = at
-    if drift:
-        body["drift"] = drift
-    return body
 
 
 def mass_of(digest: bytes) -> int:
