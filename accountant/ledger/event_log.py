@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import zlib
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 from accountant.filters.composition_theorem import Composition
@@ -23,8 +23,8 @@ _NAMES = 65_536
 _NEVER = -(2**63)
 """The time of an event that has none."""
 
-_Kind = tuple[Scope, list[Entry]]
-"""What charges have in common: what for, and entries without records."""
+_Kind = tuple[Scope, Entry]
+"""What charges have in common: what for, and an entry without records."""
 
 
 class EventLog:
@@ -44,7 +44,7 @@ class EventLog:
         # One item an event. An interruption (Ctrl-C) may leave more in the first three, which the next event removes.
         self._positions = array("q")
         self._times = array("q")
-        self._payers: list[Any] = []  # a record, or the records of each entry
+        self._payers: list[Any] = []  # a record; or the kinds of a charge, with the records of each
         self._events = array("q")  # the kind of a charge by its number; ~number of another event
         self._others: list[LedgerEvent] = []
         self._kinds: dict[int, _Kind] = {}  # those that are not packed
@@ -67,10 +67,11 @@ class EventLog:
             if number < 0:
                 yield self._others[~number]
                 continue
-            scope, kinds = self._kind(number, unpacked)
             payers, at = self._payers[i], self._times[i]
-            paid = payers if type(payers) is tuple else ((payers,),)
-            entries = tuple([kind.of(records) for kind, records in zip(kinds, paid, strict=True)])
+            paid = payers if type(payers) is tuple else ((number, (payers,)),)
+            kinds = [(self._kind(each, unpacked), records) for each, records in paid]
+            entries = tuple([entry.of(records) for (_, entry), records in kinds])
+            scope = kinds[0][0][0]
             yield Charged(self._positions[i], entries, scope=scope, at=None if at == _NEVER else at)
 
     def append(self, event: LedgerEvent) -> None:
@@ -79,21 +80,27 @@ class EventLog:
         if len(self._positions) > count:
             del self._positions[count:], self._times[count:], self._payers[count:]
         payers: Any
-        if type(event) is Charged and not event.reserved and event.request is None and not event.drift:
-            position, entries, _, _, scope, at, _ = event
+        at: int | None
+        if (
+            not isinstance(event, Charged)
+            or event.reserved
+            or event.request is not None
+            or event.drift
+            or not event.entries
+        ):
+            self._others.append(event)
+            number, payers, position, at = -len(self._others), None, 0, None
+        else:
+            position, entries, at, scope = event.position, event.entries, event.at, event.scope
             if len(entries) == 1 and len(entries[0].records) == 1:
-                mechanism, moved, charge, (payers,), where, note = entries[0]
-                number = self._numbers.get((id(scope), id(mechanism), id(moved), id(charge), where, note))
+                (payers,) = entries[0].records
                 payers = self._names.setdefault(payers, payers)
                 if len(self._names) >= _NAMES:
                     self._names.clear()
+                number = self._number(scope, entries[0])
             else:
-                payers, number = tuple([entry.records for entry in entries]), None
-            if number is None:
-                number = self._number(scope, entries)
-        else:
-            self._others.append(event)
-            number, payers, position, at = ~(len(self._others) - 1), None, 0, None
+                payers = tuple([(self._number(scope, entry), entry.records) for entry in entries])
+                number = payers[0][0]
         self._positions.append(position)
         self._times.append(_NEVER if at is None else at)
         self._payers.append(payers)
@@ -101,15 +108,15 @@ class EventLog:
 
     # --- kinds -----------------------------------------------------------------------------------
 
-    def _number(self, scope: Scope, entries: Sequence[Entry]) -> int:
-        """Return the number of a charge's kind; of the same objects it is the same, as long as they are kept."""
-        key: tuple[Any, ...] = (id(scope),)
-        for entry in entries:
-            key += id(entry.mechanism), id(entry.sensitivity), id(entry.charge), entry.where, entry.note
+    def _number(self, scope: Scope, entry: Entry) -> int:
+        """Return the number of an entry's kind; as long as the same objects are kept, it is the same."""
+        mechanism, moved, charge, _, where, note = entry
+        norms = moved and (moved.l1, moved.l2, moved.linf)
+        key = id(mechanism), id(charge), norms, where, note, scope.purpose, scope.tenant
         number = self._numbers.get(key)
         if number is None:
             number = self._made
-            self._kinds[number] = scope, [entry.of(()) for entry in entries]
+            self._kinds[number] = scope, entry.of(())
             self._made += 1
             self._numbers[key] = number
             if len(self._numbers) > _RECENT + _BLOCK:
@@ -129,17 +136,16 @@ class EventLog:
 
     def _written(self, kind: _Kind) -> Any:
         """Return a kind as JSON-able data; None if that is not all of it."""
-        scope, entries = kind
-        terms = scope.purpose, scope.tenant, [entry_terms(entry) for entry in entries]
+        scope, entry = kind
+        written = scope.purpose, scope.tenant, entry_terms(entry)
         try:
-            return terms if self._read(terms, {}) == kind else None
+            return written if self._read(written, {}) == kind else None
         except Exception:  # a user's mechanism may raise anything
             return None
 
     def _read(self, written: Any, charges: dict[tuple[str | None, ...], Any]) -> _Kind:
         purpose, tenant, terms = written
-        kinds = [entry_from_terms(each, (), self._composition, charges) for each in terms]
-        return Scope(purpose, tenant), kinds
+        return Scope(purpose, tenant), entry_from_terms(terms, (), self._composition, charges)
 
     def _kind(self, number: int, unpacked: dict[int, dict[int, _Kind]]) -> _Kind:
         """Return a kind; `unpacked` keeps as many blocks as charges of one time may have theirs in."""

@@ -92,9 +92,9 @@ def numbered_rules(rules: Sequence[Rule], number_of: Callable[[RecordId], int]) 
 def rules_body(
     rules: Sequence[Rule], opened: Sequence[Sequence[Any]], by: str, reason: str, at: int, drift: int
 ) -> Body:
-    """Return numbered rules that are in force from here on."""
-    said = {"rules": [rule.to_dict() for rule in rules], "by": by, "reason": reason, "opened": opened}
-    return {"rules": {**said, "at": at, **({"drift": drift} if drift else {})}}
+    """Return what an entry says of numbered rules that are in force from here on."""
+    body = {"rules": [rule.to_dict() for rule in rules], "by": by, "reason": reason, "opened": opened}
+    return _at(body, at, drift)
 
 
 def saved_body(saved: Sequence[Any], at: int, drift: int) -> Body:

@@ -112,9 +112,7 @@ class _EntriesInMemory:
         self._accounts: dict[RecordId, int] = {}  # numbers, in order from 1
         self._salts = bytearray()
         self._opened: list[tuple[int, str]] = []
-        self._kinds: dict[tuple[Any, ...], int] = {}  # by ids of what the last ones keep alive
-        self._described: dict[bytes, int] = {}
-        self._alive: list[Entry] = []
+        self._kinds: dict[tuple[Any, ...], tuple[int, Entry]] = {}  # by ids of what the entry keeps alive
         self._charges: dict[int, int] = {}  # where reservations stand
         self._requests: dict[str, int] = {}
 
@@ -132,15 +130,11 @@ class _EntriesInMemory:
         if closed is not None:
             self._append(closed_body(*closed))
         yield "".join(self._lines)
-        accounts = (
-            f'[{number}, "{self._salt(number).hex()}", {label(name)}]'
-            for name, number in self._accounts.items()
-        )
-        yield '],\n"accounts": ['
-        yield next(accounts, "")
-        for account in accounts:
-            yield f", {account}"
-        yield "]}\n"
+        comma = '],\n"accounts": ['
+        for name, number in self._accounts.items():
+            yield f'{comma}[{number}, "{self._salt(number).hex()}", {label(name)}]'
+            comma = ", "
+        yield "]}\n" if self._accounts else f"{comma}]}}\n"
 
     def _append(self, body: dict[str, Any]) -> int:
         text = canonical(body)
@@ -156,27 +150,23 @@ class _EntriesInMemory:
             self._at = max(self._at, self._now if event.at is None else event.at)
         if isinstance(event, Charged):
             paid = [(self._kind(entry), tuple(map(self._number, entry.records))) for entry in event.entries]
-            position = self._append(charge_body(event, self._at, paid, self._newly_opened()))
+            opened, self._opened = self._opened, []
+            position = self._append(charge_body(event, self._at, paid, opened))
             if event.reserved:
                 self._charges[event.position] = position
             if event.request is not None:
                 self._requests[event.request] = position
         elif isinstance(event, Settlement):
             self._append(outcome_body(event._replace(at=self._at), self._charges[event.position]))
-        elif isinstance(event, DrawnAgain):
-            self._append(outcome_body(event._replace(at=self._at), self._requests[event.request]))
-        elif isinstance(event, Answered):
+        elif isinstance(event, DrawnAgain | Answered):
             self._append(outcome_body(event, self._requests[event.request]))
         elif isinstance(event, Ruled):
             rules = numbered_rules(event.rules, self._number)
-            opened = self._newly_opened()
-            self._append(rules_body(rules, opened, event.by, event.reason, self._at, event.drift))
+            opened, self._opened = self._opened, []
+            body = rules_body(rules, opened, event.by, event.reason, self._at, event.drift)
+            self._append({"rules": body})
         else:
             self._append(clock_body(event))
-
-    def _newly_opened(self) -> list[tuple[int, str]]:
-        opened, self._opened = self._opened, []
-        return opened
 
     def _salt(self, number: int) -> bytes:
         return bytes(self._salts[16 * number - 16 : 16 * number])
@@ -192,21 +182,13 @@ class _EntriesInMemory:
         return number
 
     def _kind(self, entry: Entry) -> int:
-        """Return the position of a kind of entry."""
+        """Return the position of a kind of entry; of other objects that are equal it may be another."""
         key = id(entry.mechanism), id(entry.sensitivity), id(entry.charge), entry.where, entry.note
-        position = self._kinds.get(key)
-        if position is None:
-            body = kind_body(entry)
-            digest = hashlib.sha256(canonical(body).encode("ascii")).digest()
-            position = self._described.get(digest)
-            if position is None:
-                position = self._described[digest] = self._append(body)
+        if key not in self._kinds:
             if len(self._kinds) >= _KEPT:
                 self._kinds.clear()
-                self._alive.clear()
-            self._alive.append(entry)
-            self._kinds[key] = position
-        return position
+            self._kinds[key] = self._append(kind_body(entry)), entry
+        return self._kinds[key][0]
 
 
 def _entries(session: Session, last: int | None = None) -> Iterator[str]:

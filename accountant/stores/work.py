@@ -437,12 +437,11 @@ class Work(State):
 
     def put_rules(self, rules: Sequence[Rule], body: dict[str, Any]) -> None:
         """Put rules in force, with groups that have accounts by numbers; their counts of accounts follow by `put`."""
-        self._rules = self.append(body)
+        self._rules = self.append({"rules": body})
         self._recounted = True
         for record, account in self.accounts.items():
             self.accounts[record] = account._replace(counted=())
-        said = body["rules"]
-        apply(self, Ruled(tuple(rules), said["by"], said["reason"], said["at"], said.get("drift", 0)))
+        apply(self, Ruled(tuple(rules), body["by"], body["reason"], body["at"], body.get("drift", 0)))
 
     def open_account(self, name: str) -> list[Any]:
         """Open the account of a new record; return its content in the entry that does it."""
