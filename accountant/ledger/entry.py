@@ -55,26 +55,21 @@ def entries_to_dict(entries: Sequence[Entry]) -> dict[str, Any]:
     A mechanism that cannot be written down (a user's, an OpenDP measurement) is recorded by its ``repr``;
     its charges are as exact as any.
     """
-    descriptions: dict[str, int] = {}
-    index: dict[Mechanism, int] = {}
+    numbers: dict[str, int] = {}
     rows = []
     for entry in entries:
-        if entry.mechanism is not None and entry.mechanism not in index:
-            index[entry.mechanism] = descriptions.setdefault(describe(entry.mechanism), len(descriptions))
-        number = None if entry.mechanism is None else index[entry.mechanism]
-        rows.append({"mechanism": number, **_terms(entry), "records": list(entry.records)})
-    return {"mechanisms": list(map(json.loads, descriptions)), "entries": rows}
+        terms = {**entry_terms(entry), "records": list(entry.records)}
+        if entry.mechanism is not None:
+            terms["mechanism"] = numbers.setdefault(json.dumps(terms["mechanism"]), len(numbers))
+        rows.append(terms)
+    return {"mechanisms": list(map(json.loads, numbers)), "entries": rows}
 
 
 def entry_terms(entry: Entry) -> dict[str, Any]:
     """Return an entry without its records, as JSON-able data, exact to the last bit."""
-    mechanism = None if entry.mechanism is None else json.loads(describe(entry.mechanism))
-    return {"mechanism": mechanism, **_terms(entry)}
-
-
-def _terms(entry: Entry) -> dict[str, Any]:
     moved = entry.sensitivity
     return {
+        "mechanism": None if entry.mechanism is None else json.loads(describe(entry.mechanism)),
         "sensitivity": None if moved is None else [moved.l1, moved.l2, moved.linf],
         "charge": amount_terms(entry.charge),
         "where": [entry.where.file, entry.where.line],

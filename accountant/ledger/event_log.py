@@ -37,6 +37,11 @@ class EventLog:
     ----------
     composition
         The theorem of the charges.
+
+    Attributes
+    ----------
+    others
+        The events that are kept as they are, in order: all but charges, and reservations and charges of requests.
     """
 
     def __init__(self, composition: Composition) -> None:
@@ -46,7 +51,7 @@ class EventLog:
         self._times = array("q")
         self._payers: list[Any] = []  # a record; or the kinds of a charge, with the records of each
         self._events = array("q")  # the kind of a charge by its number; ~number of another event
-        self._others: list[LedgerEvent] = []
+        self.others: list[LedgerEvent] = []
         self._kinds: dict[int, _Kind] = {}  # those that are not packed
         self._made = 0
         self._numbers: dict[tuple[Any, ...], int] = {}  # by ids of what the kind keeps alive
@@ -65,7 +70,7 @@ class EventLog:
         for i in range(first, len(self._events)):
             number = self._events[i]
             if number < 0:
-                yield self._others[~number]
+                yield self.others[~number]
                 continue
             payers, at = self._payers[i], self._times[i]
             paid = payers if type(payers) is tuple else ((number, (payers,)),)
@@ -88,8 +93,8 @@ class EventLog:
             or event.drift
             or not event.entries
         ):
-            self._others.append(event)
-            number, payers, position, at = -len(self._others), None, 0, None
+            self.others.append(event)
+            number, payers, position, at = -len(self.others), None, 0, None
         else:
             position, entries, at, scope = event.position, event.entries, event.at, event.scope
             if len(entries) == 1 and len(entries[0].records) == 1:

@@ -147,7 +147,8 @@ class Ledger(State):
 
     def charged(self) -> Iterator[Charged]:
         """Yield the charges that were made together, without reservations that were given back."""
-        returned = {each.position for each in self.events if isinstance(each, Settlement) and each.returned}
+        others = self.events.others
+        returned = {each.position for each in others if isinstance(each, Settlement) and each.returned}
         for event in self.events:  # alone: interrupted (Ctrl-C), what else is kept may be a step behind
             if isinstance(event, Charged) and event.position not in returned:
                 yield event
