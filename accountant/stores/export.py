@@ -92,6 +92,9 @@ def export_ledger(
                 "the run's entries were folded, and this process has only sums of them: save and close the run, and "
                 "export the ledger in its folder by `dpwitness ledger show -o`"
             )
+        Terms.from_dict(
+            terms.to_dict()
+        )  # a plan of mechanisms that cannot be rebuilt could not be opened again
         parts = _EntriesInMemory(ledger, terms).parts(assumptions, closed)
     with whole_file(path) as file:
         for part in parts:

@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from accountant import BasicComposition, Cost, Entry, Ledger, Place, RenyiComposition
-from accountant.ledger import event_log
-from accountant.ledger.event_log import EventLog
+from accountant.ledger import ledger as ledger_in_memory
 from accountant.ledger.events import Answered, Charged, DrawnAgain, Settlement
+from accountant.ledger.ledger import EventLog
 from accountant.rules.scope import Scope
 from mechanisms import Laplace, Sensitivity
 
@@ -80,7 +80,7 @@ def identical(one: Any, other: Any) -> bool:
 
 def small(patch: pytest.MonkeyPatch) -> None:
     for name, size in (("_RECENT", 4), ("_BLOCK", 2), ("_NAMES", 2)):
-        patch.setattr(event_log, name, size)
+        patch.setattr(ledger_in_memory, name, size)
 
 
 @given(st.lists(charges | others, max_size=60), st.integers(0, 60))
@@ -117,7 +117,7 @@ def test_an_interruption_at_any_line_leaves_a_whole_log() -> None:
 
             def stop(frame: Any, event: str, _: Any, last: int = line) -> Any:
                 nonlocal seen
-                if frame.f_code.co_filename == event_log.__file__ and event == "line":
+                if frame.f_code.co_filename == ledger_in_memory.__file__ and event == "line":
                     seen += 1
                     if seen == last:
                         raise KeyboardInterrupt
@@ -165,7 +165,7 @@ def test_a_charge_of_any_scale_stays_small(theorem: Any, scales: str) -> None:
     same = kind(1e5)
     with pytest.MonkeyPatch.context() as patch:
         for name, kept in (("_RECENT", 64), ("_BLOCK", 32), ("_NAMES", 64)):
-            patch.setattr(event_log, name, kept)
+            patch.setattr(ledger_in_memory, name, kept)
         patch.setattr("accountant.filters.units._KEPT", 64)
         tracemalloc.start()
         try:
