@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from typing import Any
 
-from accountant.gates.lineage import RecordId
-from accountant.ledger.entry import Entry, entry_terms
-from accountant.ledger.events import Answered, Charged, ClockConfirmed, DrawnAgain, Settlement
+from accountant.ledger.events import Answered, Charged, DrawnAgain, Settlement
 from accountant.ledger.store import ANY
-from accountant.place import Place
-from accountant.rules.rule import Rule
 from accountant.stores.chain import FORMAT
 from accountant.stores.file_lock import this_process
 from accountant.written_terms import Terms
-from mechanisms import Assumption
 
 Body = dict[str, Any]
 
@@ -26,11 +20,6 @@ def begin_body(instance: str, terms: Terms, location: Any, at: int, names: str |
     if names is not None:
         begin["names"] = names
     return {"begin": begin, "at": at}
-
-
-def kind_body(entry: Entry) -> Body:
-    """Return a kind of entry: mechanism, sensitivity, charge, place and note."""
-    return {"kind": entry_terms(entry)}
 
 
 def charge_body(
@@ -55,7 +44,7 @@ def charge_body(
     source
         The digest of the ledger that it was imported from, if it was.
     """
-    body = _at({"paid": paid}, at, event.drift)
+    body = dated({"paid": paid}, at, event.drift)
     if opened:
         body["opened"] = opened
     if event.scope != ANY:
@@ -74,45 +63,11 @@ def outcome_body(event: Settlement | DrawnAgain | Answered, position: int) -> Bo
     if isinstance(event, Answered):
         return {"answered": [position, event.digest]}
     what = "drawn again" if isinstance(event, DrawnAgain) else "returned" if event.returned else "drawn"
-    return _at({what: position}, event.at, event.drift)
+    return dated({what: position}, event.at, event.drift)
 
 
-def clock_body(event: ClockConfirmed) -> Body:
-    """Return the statement that a clock is right."""
-    return {"clock": event._asdict()}
-
-
-def numbered_rules(rules: Sequence[Rule], number_of: Callable[[RecordId], int]) -> list[Rule]:
-    """Return rules with the numbers of accounts in the place of their names in groups."""
-    return [
-        replace(rule, groups=tuple(tuple(map(number_of, group)) for group in rule.groups)) for rule in rules
-    ]
-
-
-def rules_body(
-    rules: Sequence[Rule], opened: Sequence[Sequence[Any]], by: str, reason: str, at: int, drift: int
-) -> Body:
-    """Return what an entry says of numbered rules that are in force from here on."""
-    body = {"rules": [rule.to_dict() for rule in rules], "by": by, "reason": reason, "opened": opened}
-    return _at(body, at, drift)
-
-
-def saved_body(saved: Sequence[Any], at: int, drift: int) -> Body:
-    """Return that a run was saved."""
-    return _at({"saved": saved}, at, drift)
-
-
-def assumption_body(assumption: Assumption) -> Body:
-    """Return something that nobody checked."""
-    return {"assumed": [assumption.kind.value, assumption.message, assumption.where]}
-
-
-def closed_body(why: str, where: Place) -> Body:
-    """Return that the gate was shut."""
-    return {"closed": [why, *where]}
-
-
-def _at(body: Body, at: int | None, drift: int) -> Body:
+def dated(body: Body, at: int | None, drift: int) -> Body:
+    """Add a time to what an entry says, and by how much the clock may have run ahead unseen by then."""
     body["at"] = at
     if drift:
         body["drift"] = drift

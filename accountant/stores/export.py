@@ -18,7 +18,7 @@ from typing import Any
 from accountant.files.data_files import DataFileError, from_json
 from accountant.files.whole_file import whole_file
 from accountant.gates.lineage import RecordId
-from accountant.ledger.entry import Entry
+from accountant.ledger.entry import Entry, entry_terms
 from accountant.ledger.events import (
     Answered,
     Charged,
@@ -33,17 +33,7 @@ from accountant.ledger.store import Store
 from accountant.place import Place
 from accountant.rules.clock import wall
 from accountant.stores.chain import FORMAT, START, canonical, chained, commitment, label
-from accountant.stores.entry_bodies import (
-    assumption_body,
-    begin_body,
-    charge_body,
-    clock_body,
-    closed_body,
-    kind_body,
-    numbered_rules,
-    outcome_body,
-    rules_body,
-)
+from accountant.stores.entry_bodies import begin_body, charge_body, dated, outcome_body
 from accountant.stores.folded import Beginning, fold_of, last_fold
 from accountant.stores.names import Names, named
 from accountant.stores.opening import existing
@@ -129,9 +119,9 @@ class _EntriesInMemory:
                 yield "".join(self._lines)
                 self._lines.clear()
         for assumption in assumptions:
-            self._append(assumption_body(assumption))
+            self._append({"assumed": [assumption.kind.value, assumption.message, assumption.where]})
         if closed is not None:
-            self._append(closed_body(*closed))
+            self._append({"closed": [closed[0], *closed[1]]})
         yield "".join(self._lines)
         comma = '],\n"accounts": ['
         for name, number in self._accounts.items():
@@ -164,12 +154,12 @@ class _EntriesInMemory:
         elif isinstance(event, DrawnAgain | Answered):
             self._append(outcome_body(event, self._requests[event.request]))
         elif isinstance(event, Ruled):
-            rules = numbered_rules(event.rules, self._number)
+            rules = [rule.with_members(self._number).to_dict() for rule in event.rules]
             opened, self._opened = self._opened, []
-            body = rules_body(rules, opened, event.by, event.reason, self._at, event.drift)
-            self._append({"rules": body})
+            body = {"rules": rules, "by": event.by, "reason": event.reason, "opened": opened}
+            self._append({"rules": dated(body, self._at, event.drift)})
         else:
-            self._append(clock_body(event))
+            self._append({"clock": event._asdict()})
 
     def _salt(self, number: int) -> bytes:
         return bytes(self._salts[16 * number - 16 : 16 * number])
@@ -190,7 +180,7 @@ class _EntriesInMemory:
         if key not in self._kinds:
             if len(self._kinds) >= _KEPT:
                 self._kinds.clear()
-            self._kinds[key] = self._append(kind_body(entry)), entry
+            self._kinds[key] = self._append({"kind": entry_terms(entry)}), entry
         return self._kinds[key][0]
 
 

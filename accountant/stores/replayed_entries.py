@@ -40,7 +40,6 @@ import heapq
 import json
 import operator
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -113,14 +112,6 @@ def check_charge(entry: Entry, composition: Composition) -> bool:
 def rules_of(rules: Iterable[Mapping[str, Any]], composition: Composition) -> tuple[Rule, ...]:
     """Return rules as an entry has them: members of groups are numbers of accounts."""
     return checked_rules([Rule.from_dict(rule) for rule in rules], composition)
-
-
-def named(rules: Iterable[Rule], names: Mapping[int, RecordId]) -> tuple[Rule, ...]:
-    """Return rules with the names of accounts in the place of their numbers in groups."""
-    return tuple(
-        replace(rule, groups=tuple(tuple(names[number] for number in group) for group in rule.groups))  # type: ignore[index]
-        for rule in rules
-    )
 
 
 def _time(body: Mapping[str, Any]) -> tuple[int, int]:
@@ -625,14 +616,15 @@ class ReplayedEntries(State):
 
         def rules() -> Iterator[tuple[int, LedgerEvent]]:
             for position, body in self.rule_changes:
-                found = named(map(Rule.from_dict, body["rules"]), names)
-                yield position, Ruled(found, body["by"], body["reason"], body["at"])
+                found = [Rule.from_dict(rule).with_members(names.__getitem__) for rule in body["rules"]]
+                yield position, Ruled(tuple(found), body["by"], body["reason"], body["at"])
 
         return heapq.merge(charges, self._later, rules(), key=operator.itemgetter(0))
 
     def named_rules(self, names: Mapping[int, RecordId]) -> tuple[Rule, ...]:
         """Return the rules in force, with the names of the members of groups."""
-        return named(() if self.limits is None else self.limits.rules, names)
+        rules = () if self.limits is None else self.limits.rules
+        return tuple([rule.with_members(names.__getitem__) for rule in rules])
 
     @property
     def shut(self) -> tuple[str, Place] | None:

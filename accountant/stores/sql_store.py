@@ -7,7 +7,6 @@ import itertools
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import cmp_to_key, partial
 from typing import Any
 
@@ -37,7 +36,7 @@ from accountant.rules.scope import Scope
 from accountant.stores.anchor import Anchor, Mark
 from accountant.stores.chain import label
 from accountant.stores.database import Database
-from accountant.stores.entry_bodies import numbered_rules, rules_body
+from accountant.stores.entry_bodies import dated
 from accountant.stores.folded import begun, last_fold
 from accountant.stores.group_commit import GroupCommit
 from accountant.stores.names import PLAIN, Names, named
@@ -254,14 +253,7 @@ class SQLStore:
             return ()
         work.load_numbers(number for rule in limits.rules for group in rule.groups for number in group)
         return tuple(
-            replace(
-                rule,
-                groups=tuple(
-                    tuple(named(work.row_numbered(number).name) for number in group)  # type: ignore[arg-type]
-                    for group in rule.groups
-                ),
-            )
-            for rule in limits.rules
+            [rule.with_members(lambda number: named(work.row_numbered(number).name)) for rule in limits.rules]
         )
 
     def change_rules(
@@ -605,8 +597,9 @@ def put_rules_in(work: Work, rules: Sequence[Rule], by: str, reason: str, at: in
     members = {work.label(each) for rule in rules for group in rule.groups for each in group}
     work.load(members)
     opened = [work.open_account(name) for name in sorted(members) if work.row(name).number is None]
-    numbered = numbered_rules(rules, lambda each: work.number_of(work.label(each)))
-    body = rules_body(numbered, opened, by, reason, max(at, replay.clock), drift)
+    numbered = [rule.with_members(lambda each: work.number_of(work.label(each))) for rule in rules]
+    body = {"rules": [rule.to_dict() for rule in numbered], "by": by, "reason": reason, "opened": opened}
+    dated(body, max(at, replay.clock), drift)
     before = [number for number, account in replay.accounts.items() if account.counted]
     work.put_rules(numbered, body)
     replay.feed_all(work.rows(replay.position))

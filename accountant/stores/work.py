@@ -12,7 +12,7 @@ from typing import Any
 
 from accountant.filters.units import Units
 from accountant.gates.lineage import RecordId
-from accountant.ledger.entry import Entry, entry_from_terms
+from accountant.ledger.entry import Entry, entry_from_terms, entry_terms
 from accountant.ledger.events import (
     Answered,
     Charged,
@@ -35,15 +35,7 @@ from accountant.rules.rule import Rule
 from accountant.rules.scope import Scope
 from accountant.stores.anchor import Mark
 from accountant.stores.chain import canonical, chained, commitment, label, row_digest
-from accountant.stores.entry_bodies import (
-    assumption_body,
-    charge_body,
-    clock_body,
-    closed_body,
-    kind_body,
-    outcome_body,
-    saved_body,
-)
+from accountant.stores.entry_bodies import charge_body, dated, outcome_body
 from accountant.stores.location import same_location
 from accountant.stores.replayed_entries import rules_of
 from accountant.stores.session import Session
@@ -384,7 +376,7 @@ class Work(State):
                 self._count(self.body(event.position)["paid"], -1)
             position = self.append(outcome_body(event, event.position))
         elif isinstance(event, ClockConfirmed):
-            position = self.append(clock_body(event))
+            position = self.append({"clock": event._asdict()})
         else:
             assert isinstance(event, DrawnAgain | Answered)
             request = self.request(event.request)
@@ -433,7 +425,7 @@ class Work(State):
     def saved(self, saved: Sequence[Any], at: int | None, drift: int) -> None:
         """Add the entry of a run that is saved."""
         self.clock, self.drift = max(self.clock, self.later(at)), drift
-        self.append(saved_body(saved, self.later(at), drift))
+        self.append(dated({"saved": saved}, self.later(at), drift))
 
     def put_rules(self, rules: Sequence[Rule], body: dict[str, Any]) -> None:
         """Put rules in force, with groups that have accounts by numbers; their counts of accounts follow by `put`."""
@@ -473,7 +465,7 @@ class Work(State):
         key = (entry.mechanism, entry.sensitivity, entry.charge, entry.where, entry.note)
         position = self._kinds.get(key) or self.new_kinds.get(key)
         if position is None:
-            body = kind_body(entry)
+            body = {"kind": entry_terms(entry)}
             digest = chained(b"", canonical(body)).hex()
             found = self._one("SELECT position FROM kind WHERE digest = ?", digest)
             if found is None:
@@ -489,7 +481,7 @@ class Work(State):
 
     def assume(self, assumption: Assumption) -> None:
         """Keep the unchecked assumptions of releases."""
-        self.append(assumption_body(assumption))
+        self.append({"assumed": [assumption.kind.value, assumption.message, assumption.where]})
 
     def save_run(self, count: int, holder: str, state: bytes) -> None:
         """Put a run's state in the place of the last one."""
@@ -522,7 +514,7 @@ class Work(State):
         """Let nothing more be charged; the first reason stays."""
         if self._closed is None:
             self._closed = canonical([why, *where])
-            self.append(closed_body(why, where))
+            self.append({"closed": [why, *where]})
 
     def adopt(self, location: dict[str, Any], reason: str, missing: int, epoch: int) -> None:
         """Let this copy go on: other users of the store, or of a copy with the same anchor, spend no more."""
