@@ -81,9 +81,9 @@ class EventLog:
         return len(self._events)
 
     def __iter__(self) -> Iterator[LedgerEvent]:
-        return self.since(0)
+        return self.tail(0)
 
-    def since(self, first: int) -> Iterator[LedgerEvent]:
+    def tail(self, first: int) -> Iterator[LedgerEvent]:
         """Yield the events from one on, which is counted from 0."""
         unpacked: dict[int, dict[int, _Kind]] = {}
         for i in range(first, len(self._events)):

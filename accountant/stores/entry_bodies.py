@@ -44,7 +44,7 @@ def charge_body(
     source
         The digest of the ledger that it was imported from, if it was.
     """
-    body = dated({"paid": paid}, at, event.drift)
+    body = add_time({"paid": paid}, at, event.drift)
     if opened:
         body["opened"] = opened
     if event.scope != ANY:
@@ -59,15 +59,15 @@ def charge_body(
 
 
 def outcome_body(event: Settlement | DrawnAgain | Answered, position: int) -> Body:
-    """Return what became of the charge at a position."""
+    """Return the outcome of the charge at a position."""
     if isinstance(event, Answered):
         return {"answered": [position, event.digest]}
     what = "drawn again" if isinstance(event, DrawnAgain) else "returned" if event.returned else "drawn"
-    return dated({what: position}, event.at, event.drift)
+    return add_time({what: position}, event.at, event.drift)
 
 
-def dated(body: Body, at: int | None, drift: int) -> Body:
-    """Add a time to what an entry says, and by how much the clock may have run ahead unseen by then."""
+def add_time(body: Body, at: int | None, drift: int) -> Body:
+    """Add a time to an entry, and the drift by which the clock may have run ahead unseen by then."""
     body["at"] = at
     if drift:
         body["drift"] = drift

@@ -33,7 +33,7 @@ from accountant.ledger.store import Store
 from accountant.place import Place
 from accountant.rules.clock import wall
 from accountant.stores.chain import FORMAT, START, canonical, chained, commitment, label
-from accountant.stores.entry_bodies import begin_body, charge_body, dated, outcome_body
+from accountant.stores.entry_bodies import add_time, begin_body, charge_body, outcome_body
 from accountant.stores.folded import Beginning, fold_of, last_fold
 from accountant.stores.names import Names, named
 from accountant.stores.opening import existing
@@ -157,7 +157,7 @@ class _EntriesInMemory:
             rules = [rule.with_members(self._number).to_dict() for rule in event.rules]
             opened, self._opened = self._opened, []
             body = {"rules": rules, "by": event.by, "reason": event.reason, "opened": opened}
-            self._append({"rules": dated(body, self._at, event.drift)})
+            self._append({"rules": add_time(body, self._at, event.drift)})
         else:
             self._append({"clock": event._asdict()})
 

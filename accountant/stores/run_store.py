@@ -262,7 +262,7 @@ class RunStore:
         """Return the additions since the last save."""
         known = self._known
         return News(
-            list(ledger.events.since(known.events)),
+            list(ledger.events.tail(known.events)),
             assumptions[known.assumptions :],
             notes,
             ledger.now(),

@@ -36,7 +36,7 @@ from accountant.rules.scope import Scope
 from accountant.stores.anchor import Anchor, Mark
 from accountant.stores.chain import label
 from accountant.stores.database import Database
-from accountant.stores.entry_bodies import dated
+from accountant.stores.entry_bodies import add_time
 from accountant.stores.folded import begun, last_fold
 from accountant.stores.group_commit import GroupCommit
 from accountant.stores.names import PLAIN, Names, named
@@ -599,7 +599,7 @@ def put_rules_in(work: Work, rules: Sequence[Rule], by: str, reason: str, at: in
     opened = [work.open_account(name) for name in sorted(members) if work.row(name).number is None]
     numbered = [rule.with_members(lambda each: work.number_of(work.label(each))) for rule in rules]
     body = {"rules": [rule.to_dict() for rule in numbered], "by": by, "reason": reason, "opened": opened}
-    dated(body, max(at, replay.clock), drift)
+    add_time(body, max(at, replay.clock), drift)
     before = [number for number, account in replay.accounts.items() if account.counted]
     work.put_rules(numbered, body)
     replay.feed_all(work.rows(replay.position))

@@ -35,7 +35,7 @@ from accountant.rules.rule import Rule
 from accountant.rules.scope import Scope
 from accountant.stores.anchor import Mark
 from accountant.stores.chain import canonical, chained, commitment, label, row_digest
-from accountant.stores.entry_bodies import charge_body, dated, outcome_body
+from accountant.stores.entry_bodies import add_time, charge_body, outcome_body
 from accountant.stores.location import same_location
 from accountant.stores.replayed_entries import rules_of
 from accountant.stores.session import Session
@@ -425,7 +425,7 @@ class Work(State):
     def saved(self, saved: Sequence[Any], at: int | None, drift: int) -> None:
         """Add the entry of a run that is saved."""
         self.clock, self.drift = max(self.clock, self.later(at)), drift
-        self.append(dated({"saved": saved}, self.later(at), drift))
+        self.append(add_time({"saved": saved}, self.later(at), drift))
 
     def put_rules(self, rules: Sequence[Rule], body: dict[str, Any]) -> None:
         """Put rules in force, with groups that have accounts by numbers; their counts of accounts follow by `put`."""

@@ -96,7 +96,7 @@ def test_what_was_added_is_read(events: Sequence[Any], first: int) -> None:
             log.append(each)
         assert len(log) == len(events)
         assert identical(tuple(log), tuple(events))
-        assert identical(tuple(log.since(first)), tuple(events[first:]))
+        assert identical(tuple(log.tail(first)), tuple(events[first:]))
 
 
 def test_an_interruption_at_any_line_leaves_a_whole_log() -> None:
