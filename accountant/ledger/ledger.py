@@ -46,7 +46,7 @@ _Kind = tuple[Scope, Entry]
 """What charges have in common: what for, and an entry without records."""
 
 
-class EventLog:
+class EventColumns:
     """Events in order; only added to.
 
     A charge of one record takes 32 bytes. Of kinds of charges that are no longer recent, such as those of mechanisms
@@ -56,11 +56,6 @@ class EventLog:
     ----------
     composition
         The theorem of the charges.
-
-    Attributes
-    ----------
-    others
-        The events that are kept as they are, in order: all but charges, and reservations and charges of requests.
     """
 
     def __init__(self, composition: Composition) -> None:
@@ -70,7 +65,7 @@ class EventLog:
         self._times = array("q")
         self._payers: list[Any] = []  # a record; or the kinds of a charge, with the records of each
         self._events = array("q")  # the kind of a charge by its number; ~number of another event
-        self.others: list[LedgerEvent] = []
+        self._others: list[LedgerEvent] = []
         self._kinds: dict[int, _Kind] = {}  # those that are not packed
         self._made = 0
         self._numbers: dict[tuple[Any, ...], int] = {}  # by ids of what the kind keeps alive
@@ -89,7 +84,7 @@ class EventLog:
         for i in range(first, len(self._events)):
             number = self._events[i]
             if number < 0:
-                yield self.others[~number]
+                yield self._others[~number]
                 continue
             payers, at = self._payers[i], self._times[i]
             paid = payers if type(payers) is tuple else ((number, (payers,)),)
@@ -97,6 +92,10 @@ class EventLog:
             entries = tuple([entry.of(records) for (_, entry), records in kinds])
             scope = kinds[0][0][0]
             yield Charged(self._positions[i], entries, scope=scope, at=None if at == _NEVER else at)
+
+    def other_events(self) -> list[LedgerEvent]:
+        """List what is kept as it is: all but charges, and reservations and charges of requests."""
+        return [self._others[~number] for number in self._events if number < 0]
 
     def append(self, event: LedgerEvent) -> None:
         """Add an event behind all others."""
@@ -112,16 +111,17 @@ class EventLog:
             or event.drift
             or not event.entries
         ):
-            self.others.append(event)
-            number, payers, position, at = -len(self.others), None, 0, None
+            self._others.append(event)
+            number, payers, position, at = -len(self._others), None, 0, None
         else:
-            position, entries, at, scope = event.position, event.entries, event.at, event.scope
-            if len(entries) == 1 and len(entries[0].records) == 1:
-                (payers,) = entries[0].records
+            position, entries, _, _, scope, at, *_ = event
+            entry = entries[0]
+            if len(entries) == 1 and len(entry.records) == 1:
+                (payers,) = entry.records
                 payers = self._names.setdefault(payers, payers)
                 if len(self._names) >= _NAMES:
                     self._names.clear()
-                number = self._number(scope, entries[0])
+                number = self._number(scope, entry)
             else:
                 payers = tuple([(self._number(scope, entry), entry.records) for entry in entries])
                 number = payers[0][0]
@@ -213,7 +213,7 @@ class Ledger(State):
         self._clock = ProcessClock()
         self.begun = self._clock.now()
         self.folded = False
-        self.events = EventLog(composition)
+        self.events = EventColumns(composition)
         self.write_ahead: Callable[[LedgerEvent | Assumption], None] | None = None
         self._last = 0
         if rules:
@@ -301,7 +301,7 @@ class Ledger(State):
 
     def charged(self) -> Iterator[Charged]:
         """Yield the charges that were made together, without reservations that were given back."""
-        others = self.events.others
+        others = self.events.other_events()
         returned = {each.position for each in others if isinstance(each, Settlement) and each.returned}
         for event in self.events:  # alone: interrupted (Ctrl-C), what else is kept may be a step behind
             if isinstance(event, Charged) and event.position not in returned:

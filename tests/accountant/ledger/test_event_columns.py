@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from accountant import BasicComposition, Cost, Entry, Ledger, Place, RenyiComposition
 from accountant.ledger import ledger as ledger_in_memory
 from accountant.ledger.events import Answered, Charged, DrawnAgain, Settlement
-from accountant.ledger.ledger import EventLog
+from accountant.ledger.ledger import EventColumns
 from accountant.rules.scope import Scope
 from mechanisms import Laplace, Sensitivity
 
@@ -87,7 +87,7 @@ def small(patch: pytest.MonkeyPatch) -> None:
 def test_what_was_added_is_read(events: Sequence[Any], first: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         small(patch)
-        log = EventLog(THEOREM)
+        log = EventColumns(THEOREM)
         events = [
             each._replace(position=i + 1) if isinstance(each, Charged) else each
             for i, each in enumerate(events)
@@ -113,7 +113,7 @@ def test_an_interruption_at_any_line_leaves_a_whole_log() -> None:
         small(patch)
         line = 1
         while True:
-            log, seen = EventLog(THEOREM), 0
+            log, seen = EventColumns(THEOREM), 0
 
             def stop(frame: Any, event: str, _: Any, last: int = line) -> Any:
                 nonlocal seen
