@@ -94,7 +94,7 @@ class EventColumns:
             yield Charged(self._positions[i], entries, scope=scope, at=None if at == _NEVER else at)
 
     def other_events(self) -> list[LedgerEvent]:
-        """List what is kept as it is: all but charges, and reservations and charges of requests."""
+        """List the events that are no charges, and the reservations and charges of requests."""
         return [self._others[~number] for number in self._events if number < 0]
 
     def append(self, event: LedgerEvent) -> None:

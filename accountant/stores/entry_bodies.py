@@ -11,10 +11,10 @@ from accountant.stores.chain import FORMAT
 from accountant.stores.file_lock import this_process
 from accountant.written_terms import Terms
 
-Body = dict[str, Any]
+_Body = dict[str, Any]
 
 
-def begin_body(instance: str, terms: Terms, location: Any, at: int, names: str | None = None) -> Body:
+def begin_body(instance: str, terms: Terms, location: Any, at: int, names: str | None = None) -> _Body:
     """Return the first entry of a ledger."""
     begin = {"format": FORMAT, "instance": instance, "terms": terms.to_dict(), "location": location}
     if names is not None:
@@ -28,7 +28,7 @@ def charge_body(
     paid: Sequence[tuple[int, Sequence[Any]]],
     opened: Sequence[Sequence[Any]],
     source: str | None = None,
-) -> Body:
+) -> _Body:
     """Return a charge.
 
     Parameters
@@ -58,7 +58,7 @@ def charge_body(
     return body
 
 
-def outcome_body(event: Settlement | DrawnAgain | Answered, position: int) -> Body:
+def outcome_body(event: Settlement | DrawnAgain | Answered, position: int) -> _Body:
     """Return the outcome of the charge at a position."""
     if isinstance(event, Answered):
         return {"answered": [position, event.digest]}
@@ -66,7 +66,7 @@ def outcome_body(event: Settlement | DrawnAgain | Answered, position: int) -> Bo
     return add_time({what: position}, event.at, event.drift)
 
 
-def add_time(body: Body, at: int | None, drift: int) -> Body:
+def add_time(body: _Body, at: int | None, drift: int) -> _Body:
     """Add a time to an entry, and the drift by which the clock may have run ahead unseen by then."""
     body["at"] = at
     if drift:
