@@ -12,10 +12,10 @@ import pytest
 ROOT = Path(__file__).parent.parent
 
 CEILINGS = {
-    "mechanisms": {"code lines": 10_374, "public functions and classes": 331, "files": 88, "floors": 18},
-    "accountant": {"code lines": 14_144, "public functions and classes": 480, "files": 137, "floors": 9},
-    "algorithms": {"code lines": 12_492, "public functions and classes": 403, "files": 156, "floors": 9},
-    "verify": {"code lines": 28_850, "public functions and classes": 798, "files": 313, "floors": 15},
+    "mechanisms": {"code lines": 10_405, "public functions and classes": 332, "files": 88, "floors": 18},
+    "accountant": {"code lines": 14_431, "public functions and classes": 484, "files": 137, "floors": 9},
+    "algorithms": {"code lines": 12_490, "public functions and classes": 403, "files": 156, "floors": 9},
+    "verify": {"code lines": 28_766, "public functions and classes": 798, "files": 313, "floors": 9},
 }
 
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)

@@ -16,6 +16,7 @@ from typing import Any, Protocol
 from accountant.budget import Budget, Cost
 from mechanisms import ApproximateProfile, Mechanism, Sensitivity
 from mechanisms.losses.enclosure import Bound, Enclosure
+from mechanisms.parameters import DPWitnessError
 
 
 class Composition(Protocol):
@@ -115,7 +116,7 @@ def is_within(values: Sequence[Fraction | None], box: NumberLimits) -> bool:
     )
 
 
-class UnsupportedCharge(ValueError):
+class UnsupportedCharge(DPWitnessError, ValueError):
     """A composition theorem has no cost for a mechanism."""
 
 

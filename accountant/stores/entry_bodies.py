@@ -51,6 +51,8 @@ def charge_body(
         body["for"] = [event.scope.purpose, event.scope.tenant]
     if event.reserved:
         body["holder"] = this_process()
+    if event.until is not None:
+        body["until"] = event.until
     if event.request is not None:
         body["request"] = event.request
     if source is not None:

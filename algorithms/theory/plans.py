@@ -34,6 +34,7 @@ from accountant.plans.symbolic import (
 from algorithms.estimates.shuffled_counts import ShuffledCounts
 from algorithms.theory.linear_plans import LINEAR_PLANNED, linear_proof
 from mechanisms import Mechanism
+from mechanisms.parameters import ParameterError
 
 if TYPE_CHECKING:
     import sympy as sp
@@ -337,7 +338,7 @@ def symbolic_plan(name: str) -> SymbolicPlan:
         If no plan is known: the learner claims no privacy, or does not exist.
     """
     if name not in _PLANS:
-        raise ValueError(f"name={name!r}: no plan is known; there are plans for {', '.join(PLANNED)}")
+        raise ParameterError(f"name={name!r}: no plan is known; there are plans for {', '.join(PLANNED)}")
     return _PLANS[name]()
 
 

@@ -13,13 +13,13 @@ from accountant.files.json_object import FromJson, JsonError, JsonObject
 from accountant.provenance import Provenance
 from algorithms.claim import Claim
 from verify.document.html_page import fragment
-from verify.findings import UpperBound
+from verify.findings.finding import UpperBound
+from verify.findings.json_form import json_able
+from verify.findings.sentences import Sentence, read_sentence
 from verify.options import Options, each_option
-from verify.reproduction import rerun_command
-from verify.sentences import Sentence, read_sentence
+from verify.subjects.reproduction import rerun_command
 from verify.subjects.resolve import is_registered, names_file
 from verify.verdict.answer import SubjectKind, claim_data, read_stated_claim, read_upper
-from verify.verdict.json_form import json_able
 from verify.verdict.verdict import claim_words
 
 if TYPE_CHECKING:

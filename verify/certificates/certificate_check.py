@@ -19,12 +19,12 @@ from verify.certificates.certificate import Certificate, certificate_differences
 from verify.certificates.certification import certificate_of
 from verify.certificates.proof_code import code_here, is_of_proof_code
 from verify.conduct.exit_codes import BAD, GOOD, OPEN
-from verify.sentences import Sentence, exact, remark
-from verify.subject_error import SubjectError
+from verify.findings.json_form import json_able
+from verify.findings.sentences import Sentence, exact, remark
+from verify.findings.subject_error import SubjectError
 from verify.subjects.resolve import file_of, is_registered, names_file
 from verify.subjects.subject_identity import class_without_source
 from verify.verdict.answer import SubjectKind
-from verify.verdict.json_form import json_able
 from verify.verification import run_verification
 from verify.verify_mechanism import rebuilt
 

@@ -11,7 +11,7 @@ from algorithms.code_fingerprint import fingerprint
 from verify.certificates.certificate import Accounted, Certificate, Proof
 from verify.certificates.proof_code import is_of_proof_code
 from verify.document.elements import Bullets, Code, Document, Facts, Paragraph, Section, TextTable, Words
-from verify.sentences import exact, remark
+from verify.findings.sentences import exact, remark
 from verify.verdict.common_sections import (
     ADVERSARY,
     arithmetic_words,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from accountant.files.json_object import JsonObject
 from accountant.provenance import Provenance, file_digest
+from mechanisms.parameters import DPWitnessError
 from verify.certificates.certificate import (
     Certificate,
     PlanProof,
@@ -21,7 +22,7 @@ from verify.verdict.result import Verification
 from verify.verification import run_verification
 
 
-class NotCertified(ValueError):
+class NotCertified(DPWitnessError, ValueError):
     """The claim was not certified, so that there is no certificate.
 
     Attributes

@@ -29,15 +29,18 @@ _PROVED_BY = {
     SubjectKind.LEARNER: (
         "verify.learners.verify_learner",
         "verify.learners.structured_family",
-        "verify.linear.linear_family",
-        "verify.linear.contextual_family",
+        "verify.learners.linear_family",
+        "verify.learners.contextual_family",
         "accountant.plans.symbolic",
         "algorithms.problems.cascade",
         "algorithms.problems.semi_bandit",
     ),
 }
 _DECIDED_BY = ("verify.verdict.verdict",)
-_ASKED_BY = ("verify.verification", "verify.inquiry")
+_ASKED_BY = {
+    SubjectKind.MECHANISM: ("verify.verification",),
+    SubjectKind.LEARNER: ("verify.verification", "verify.learners.every_family"),
+}
 _OF_USED = "module "
 """How the names of digests begin that are of modules which a user's own learner consists of, or uses."""
 
@@ -66,7 +69,7 @@ def proof_code(
         own |= set(_modules_of(rebuilt(mechanism)))
     begun = {*_PROVED_BY[kind], *_DECIDED_BY, *(name for name in own if _is_ours(name))}
     found = known_digests(frozenset(begun), frozenset(LIBRARY))
-    asked = {name: digest for name in _ASKED_BY if (digest := module_digest(name)) is not None}
+    asked = {name: digest for name in _ASKED_BY[kind] if (digest := module_digest(name)) is not None}
     return {_path(name): digest for name, digest in sorted({**found, **asked}.items())}
 
 

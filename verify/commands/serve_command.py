@@ -16,7 +16,7 @@ from verify.commands.begun_run import run_loader
 from verify.commands.service_file import key_file, read_service_file
 from verify.commands.shown_results import show
 from verify.document.terminal_text import plain_table
-from verify.printable import printable
+from verify.findings.printable import printable
 
 if TYPE_CHECKING:
     from accountant.service.part import ServicePart
@@ -53,7 +53,7 @@ def serve_command(*, config: Path) -> None:
         certificate=None if certificate is None else Path(certificate),
         certificate_key=None if key is None else Path(key),
         plain=file.tls.get("behind_proxy", False),
-        limits=ServiceLimits(**{names[name]: value for name, value in file.limits.items()}),
+        limits=ServiceLimits(**{names.get(name, name): value for name, value in file.limits.items()}),
         ready=lambda address: click.echo(f"serving {what} on {address}"),
     )
 

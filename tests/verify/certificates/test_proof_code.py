@@ -147,9 +147,9 @@ FINDS_AND_TELLS = (
     "verify/conduct/interrupts.py",
     "verify/conduct/rules.py",
     "verify/learners/learner_subject.py",
-    "verify/linear/linear_subject.py",
+    "verify/learners/learner_on_problem.py",
     "verify/options.py",
-    "verify/reproduction.py",
+    "verify/subjects/reproduction.py",
     "verify/subjects/",
     "verify/verdict/answer.py",
 )
