@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from accountant.budget import Budget
-from accountant.filters.composition_theorem import Composition, repeat_charge
+from accountant.filters.composition_theorem import Composition
 from accountant.gates.assuming import Assuming, declared_stability
 from accountant.gates.closing import Closing, Tenure
 from accountant.gates.gate import Mask
@@ -481,8 +481,7 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
             asked += [(entry, times) for entry in self._entries(own, given, None, place, leaves=False)]
         with self._charging:
             entries = [
-                entry._replace(charge=repeat_charge(self.composition, entry.charge, times))
-                for entry, times in asked
+                entry._replace(charge=self._units.repeated(entry.charge, times)) for entry, times in asked
             ]
             self._check_budget(entries, place)
 
@@ -580,9 +579,7 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
         charge = self._charge(own, moved, place)
 
         def fits(count: int) -> bool:
-            entry = Entry(
-                own, moved, repeat_charge(self.composition, charge, count), (payer,), place, self._noise.name
-            )
+            entry = Entry(own, moved, self._units.repeated(charge, count), (payer,), place, self._noise.name)
             return self._first_refused([entry], place) is None
 
         return most_that_fit(fits)

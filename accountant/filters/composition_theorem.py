@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any, Protocol
 
-from accountant.budget import Amount, Budget, Cost
+from accountant.budget import Budget, Cost
 from mechanisms import ApproximateProfile, Mechanism, Sensitivity
 from mechanisms.losses.enclosure import Bound, Enclosure
 from mechanisms.parameters import DPWitnessError
@@ -114,11 +114,6 @@ def is_within(values: Sequence[Fraction | None], box: NumberLimits) -> bool:
     return all(
         most is None or (value is not None and value <= most) for value, most in zip(values, box, strict=True)
     )
-
-
-def repeat_charge(composition: Composition, charge: Amount, times: int) -> Any:
-    """Return the sum of so many charges of one size."""
-    return composition.amount(tuple(None if value is None else times * value for value in charge.values))
 
 
 class UnsupportedCharge(DPWitnessError, ValueError):

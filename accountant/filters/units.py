@@ -38,6 +38,7 @@ Vector = tuple[int, ...]
 
 _KEPT = 4_096
 """So many prices are kept: mechanisms without end would fill the memory."""
+_KEPT_TEXTS = 65_536
 
 
 def minus(total: Vector, price: Vector) -> Vector:
@@ -72,6 +73,7 @@ class Units:
         # By ids of what stands beside them, which keeps it alive.
         self._prices: dict[int, tuple[Amount, Vector]] = {}
         self._sums: dict[int, tuple[Vector, Vector, Vector]] = {}
+        self._parsed: dict[str, Vector] = {}
 
     def price(self, charge: Amount) -> Vector:
         """Return a charge in units, each number rounded up; of the same charge the same object."""
@@ -89,15 +91,9 @@ class Units:
         self._prices[id(charge)] = charge, price
         return price
 
-    def rounded(self, charge: Amount) -> Any:
-        """Return a charge as it is priced: the same, or one that is more by less than a unit."""
-        price = self.price(charge)
-        if all(
-            value is None or value * one == units
-            for value, one, units in zip(charge.values, self.denominators, price, strict=True)
-        ):
-            return charge
-        return self.amount(price)
+    def repeated(self, charge: Amount, times: int) -> Any:
+        """Return the sum of so many charges of one size, each rounded up."""
+        return self.amount(tuple([times * units for units in self.price(charge)]))
 
     def plus(self, total: Vector, price: Vector) -> Vector:
         """Return a sum; records that have paid the same, in the same order, share it."""
@@ -130,9 +126,14 @@ class Units:
         return " ".join(map(_text, total, self.denominators))
 
     def parse_vector(self, text: str) -> Vector:
-        """Return the units that `format_vector` wrote."""
-        numbers = zip(text.split(" "), self.denominators, strict=True)
-        return tuple([_read(number, one) for number, one in numbers])
+        """Return the units that `format_vector` wrote; of the same text the same object."""
+        known = self._parsed.get(text)
+        if known is None:
+            if len(self._parsed) >= _KEPT_TEXTS:
+                self._parsed.clear()
+            numbers = zip(text.split(" "), self.denominators, strict=True)
+            known = self._parsed[text] = tuple([_read(number, one) for number, one in numbers])
+        return known
 
 
 def _text(units: int, one: int) -> str:

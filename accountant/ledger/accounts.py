@@ -118,7 +118,7 @@ class Accounts:
                     place,
                 )
             try:
-                charge = self._units.rounded(self.composition.charge(mechanism, sensitivity))
+                charge = self.composition.charge(mechanism, sensitivity)
             except UnsupportedCharge as error:
                 raise TheoremMissing(self._for_relation(f"{self.composition.name}: {error}"), place) from None
             if len(self._charges) >= _KEPT:  # mechanisms without end would fill the memory

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -11,7 +11,7 @@ from accountant.budget import Amount, Cost
 from accountant.filters.composition_theorem import Composition
 from accountant.gates.lineage import RecordId
 from accountant.place import Place
-from accountant.recorded import describe
+from accountant.recorded import describe, recall
 from mechanisms import Mechanism, Sensitivity
 
 
@@ -55,31 +55,30 @@ def entries_to_dict(entries: Sequence[Entry]) -> dict[str, Any]:
     A mechanism that cannot be written down (a user's, an OpenDP measurement) is recorded by its ``repr``;
     its charges are as exact as any.
     """
-    descriptions: dict[str, int] = {}
-    index: dict[Mechanism, int] = {}
+    numbers: dict[str, int] = {}
     rows = []
     for entry in entries:
-        if entry.mechanism is not None and entry.mechanism not in index:
-            index[entry.mechanism] = descriptions.setdefault(describe(entry.mechanism), len(descriptions))
-        number = None if entry.mechanism is None else index[entry.mechanism]
-        rows.append({"mechanism": number, **entry_terms(entry), "records": list(entry.records)})
-    return {"mechanisms": list(map(json.loads, descriptions)), "entries": rows}
+        terms = {**entry_terms(entry), "records": list(entry.records)}
+        if entry.mechanism is not None:
+            terms["mechanism"] = numbers.setdefault(json.dumps(terms["mechanism"]), len(numbers))
+        rows.append(terms)
+    return {"mechanisms": list(map(json.loads, numbers)), "entries": rows}
 
 
 def entry_terms(entry: Entry) -> dict[str, Any]:
-    """Return an entry without its mechanism and records, as JSON-able data, exact to the last bit."""
+    """Return an entry without its records, as JSON-able data, exact to the last bit."""
     moved = entry.sensitivity
     return {
+        "mechanism": None if entry.mechanism is None else json.loads(describe(entry.mechanism)),
         "sensitivity": None if moved is None else [moved.l1, moved.l2, moved.linf],
-        "charge": [None if value is None else str(value) for value in entry.charge.values],
+        "charge": amount_terms(entry.charge),
         "where": [entry.where.file, entry.where.line],
         "note": entry.note,
     }
 
 
 def entry_from_terms(
-    terms: dict[str, Any],
-    mechanism: Mechanism | None,
+    terms: Mapping[str, Any],
     records: tuple[RecordId, ...],
     composition: Composition,
     charges: dict[tuple[str | None, ...], Amount],
@@ -88,12 +87,22 @@ def entry_from_terms(
     written = tuple(terms["charge"])
     charge = charges.get(written)
     if charge is None:
-        values = tuple(None if value is None else Fraction(value) for value in written)
-        charge = charges[written] = composition.amount(values)
+        charge = charges[written] = amount_from_terms(written, composition)
     file, line = terms["where"]
-    moved = terms["sensitivity"]
+    mechanism, moved = terms["mechanism"], terms["sensitivity"]
     sensitivity = None if moved is None else Sensitivity(*moved)
-    return Entry(mechanism, sensitivity, charge, records, Place(file, line), terms["note"])
+    known = None if mechanism is None else recall(mechanism)
+    return Entry(known, sensitivity, charge, records, Place(file, line), terms["note"])
+
+
+def amount_terms(amount: Amount) -> list[str | None]:
+    """Return an amount as JSON-able data, exact."""
+    return [None if value is None else str(value) for value in amount.values]
+
+
+def amount_from_terms(values: Sequence[str | None], composition: Composition) -> Any:
+    """Return the amount that `amount_terms` described."""
+    return composition.amount(tuple([None if value is None else Fraction(value) for value in values]))
 
 
 def declassification(

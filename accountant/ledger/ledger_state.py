@@ -319,7 +319,7 @@ def _repeated(state: State, command: Charge, earlier: Request, now: Now | None) 
         return Receipt(position, True, answer, until=charged.until)
     if became == "reserved":
         return Receipt(position, True, answer, (_settlement(state, position, False, now),))
-    if answer is None and is_stale(state, earlier, now):
+    if answer is None and _is_stale(state, earlier, now):
         refused = _no_room(state, charged.entries, charged.scope, now, windows_only=True)
         if refused is not None:
             raise refused
@@ -329,7 +329,7 @@ def _repeated(state: State, command: Charge, earlier: Request, now: Now | None) 
     return Receipt(position, True, answer)
 
 
-def is_stale(state: State, request: Request, now: Now | None) -> bool:
+def _is_stale(state: State, request: Request, now: Now | None) -> bool:
     """True if a request was charged on an earlier day than it is drawn, and a rule counts days."""
     limits = state.limits
     if limits is None or not limits.windows or now is None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -127,6 +127,10 @@ class Rule:
         whose = "its group's" if self.groups else "its"
         days = "" if self.days is None else f" in any {self.days} day{'s' if self.days > 1 else ''}"
         return f"{whose} {kind}{f' for {scope}' if scope else ''}{days}"
+
+    def with_members(self, name_of: Callable[[Any], RecordId]) -> Rule:
+        """Return the same rule with other names of the members of its groups."""
+        return replace(self, groups=tuple(tuple(map(name_of, group)) for group in self.groups))
 
     def to_dict(self) -> dict[str, Any]:
         """Return JSON-able data, exact to the last bit."""

@@ -10,8 +10,8 @@ import numpy as np
 
 from accountant.accountant import Accountant
 from accountant.budget import Amount
-from accountant.filters.composition_theorem import repeat_charge
 from accountant.filters.share import share_spent
+from accountant.filters.units import Units
 from accountant.gates.lineage import RecordId
 from accountant.gates.messages import some_value
 from accountant.gates.private import Private
@@ -223,6 +223,7 @@ class Desk:
         """Return a record's spent and remaining amounts, and the number of each release it can still pay for."""
         (standing,) = self._asking(client, lambda: self.store.standings((record,)))
         terms, composition = self.store.terms, self.store.terms.composition
+        units = Units(composition)
         # Which rules for purposes and tenants count depends on who asks.
         held = [(standing.spent, terms.budget)] + [
             (spent, rule.budget)
@@ -232,7 +233,7 @@ class Desk:
 
         def more(charge: Amount) -> float:
             def fits(count: int) -> bool:
-                asked = repeat_charge(composition, charge, count)
+                asked = units.repeated(charge, count)
                 return all(composition.fits(spent + asked, budget) for spent, budget in held)
 
             return most_that_fit(fits)

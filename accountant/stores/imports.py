@@ -17,7 +17,6 @@ from accountant.recorded import recall
 from accountant.rules.reach import check_reach
 from accountant.rules.rule import Rule, checked_rules
 from accountant.rules.scope import Scope
-from accountant.stores.charges import check_charge
 from accountant.stores.export import checked_content, is_export, parsed, verified_content
 from accountant.stores.names import NameKey, Names, name_key, own_name
 from accountant.stores.opening import (
@@ -27,6 +26,7 @@ from accountant.stores.opening import (
     refuse_existing,
     stored_entries,
 )
+from accountant.stores.replayed_entries import check_charge
 from accountant.stores.sql_store import SQLStore, import_charges_in, put_rules_in
 from accountant.stores.store_refusals import InUse, LedgerDamaged, OutcomeUnknown
 from accountant.stores.work import Work
@@ -161,11 +161,12 @@ def _former(saved: dict[str, Any]) -> _Found:
     charges: dict[tuple[str | None, ...], Any] = {}
     entries = []
     for row in saved["ledger"]["entries"]:
-        mechanism = None if row["mechanism"] is None else mechanisms[row["mechanism"]]
         if not all(type(record) in (int, str) for record in row["records"]):
             raise ValueError(f"records = {row['records']!r}: must be whole numbers or texts")
         records = tuple(map(own_name, row["records"]))
-        entry = entry_from_terms(row, mechanism, records, terms.composition, charges)
+        entry = entry_from_terms({**row, "mechanism": None}, records, terms.composition, charges)
+        if row["mechanism"] is not None:
+            entry = entry._replace(mechanism=mechanisms[row["mechanism"]])
         check_charge(entry, terms.composition)
         entries.append(entry)
     assumptions = [

@@ -15,8 +15,9 @@ from accountant.ledger.entry import Entry
 from accountant.ledger.store import Standing
 from accountant.rules.rule import Rule
 from accountant.stores.anchor import Anchor, Mark
-from accountant.stores.chain import FORMAT, START, canonical, chained, row_digest
+from accountant.stores.chain import START, canonical, chained, row_digest
 from accountant.stores.database import Database
+from accountant.stores.entry_bodies import begin_body
 from accountant.stores.location import RUN_STORE, left_log, same_location
 from accountant.stores.names import NameKey, Names, name_key, own_name
 from accountant.stores.replayed_entries import ReplayedEntries
@@ -529,19 +530,11 @@ def made(database: Database) -> bool:
     return True
 
 
-def in_memory(terms: Terms, begun: int) -> SQLStore:
-    """Return a store in memory that began some time ago."""
-    database = Database.at("sqlite://")
-    _make(database, terms, at=begun)
-    return SQLStore(database, terms, verify_database(database).head)
-
-
 def _make(
     database: Database,
     terms: Terms,
     *,
     holder: str | None = None,
-    at: int | None = None,
     names: str | None = None,
     fill: tuple[Names, Callable[[Work], None]] | None = None,
 ) -> bool:
@@ -561,10 +554,7 @@ def _make(
             first = [(0, holder, b"")]
             session.run("INSERT INTO run (id, saves, holder, state) VALUES (1, ?, ?, ?)", first)
         place, instance = database.place(session), uuid.uuid4().hex
-        begin = {"format": FORMAT, "instance": instance, "terms": terms.to_dict(), "location": place}
-        if names is not None:
-            begin["names"] = names
-        text = canonical({"begin": begin, "at": database.now(session) if at is None else at})
+        text = canonical(begin_body(instance, terms, place, database.now(session), names))
         values = instance, 0, json.dumps(place)
         session.run(
             "INSERT INTO store (id, version, instance, epoch, location, rules, clock, drift, digest) "

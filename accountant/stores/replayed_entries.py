@@ -43,13 +43,14 @@ import heapq
 import json
 import operator
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from fractions import Fraction
 from typing import Any, NamedTuple
 
-from accountant.filters.composition_theorem import BasicComposition, Composition
+from accountant.budget import asked_and_left
+from accountant.filters.composition_theorem import BasicComposition, Composition, UnsupportedCharge
 from accountant.filters.units import Limit, Units, Vector
 from accountant.gates.lineage import RecordId
-from accountant.ledger.entry import Entry, entry_from_terms
+from accountant.ledger.entry import Entry, amount_from_terms, amount_terms, entry_from_terms
 from accountant.ledger.events import (
     Answered,
     Charged,
@@ -63,13 +64,11 @@ from accountant.ledger.events import (
 from accountant.ledger.ledger_state import Account, State, apply, decide, repeated_command
 from accountant.ledger.store import ANY, CannotPay, Settled, Tally
 from accountant.place import Place
-from accountant.recorded import RecordedMechanism, recall
+from accountant.recorded import RecordedMechanism
 from accountant.rules.clock import ClockAhead
 from accountant.rules.rule import Rule, checked_rules
 from accountant.rules.scope import Scope
-from accountant.stores.amounts import read, written
 from accountant.stores.chain import FORMAT, START, bound_together, chained, said
-from accountant.stores.charges import check_charge
 from accountant.stores.payments import Payments
 from accountant.stores.store_refusals import LedgerDamaged
 from accountant.stores.waiting import Waiting
@@ -82,20 +81,40 @@ EntryRow = tuple[int, str, bytes]
 History = Callable[[], Iterable[EntryRow]]
 """Reads entries from the first on: those that a fold left, and all that stand behind it."""
 
+_ROUNDING = 1e-9
+"""By so much, relative, a charge may be below the one computed now: another version of SciPy rounds otherwise."""
 _FOLDED = RecordedMechanism(json.dumps({"recorded": "entries that were folded"}))
+
+
+def check_charge(entry: Entry, composition: Composition) -> bool:
+    """Recompute a charge from its mechanism; return whether that can be done, or it is taken on trust.
+
+    Raises
+    ------
+    LedgerDamaged
+        If it is less than the mechanism's, or the mechanism is not calibrated for the sensitivity.
+    """
+    if entry.mechanism is None:
+        least = composition.infinite_spend
+    elif isinstance(entry.mechanism, RecordedMechanism) or entry.sensitivity is None:
+        return False
+    else:
+        if not entry.mechanism.sensitivity.covers(entry.sensitivity):
+            raise LedgerDamaged("its sensitivity is more than its mechanism is calibrated for")
+        try:
+            least = composition.charge(entry.mechanism, entry.sensitivity)
+        except UnsupportedCharge:
+            return False
+    for stored, computed in zip(entry.charge.values, least.values, strict=True):
+        if stored is not None and (computed is None or stored < computed * (1 - Fraction(_ROUNDING))):
+            charged, needed = asked_and_left(entry.charge, least)
+            raise LedgerDamaged(f"charges {charged}, less than the {needed} of its mechanism")
+    return True
 
 
 def rules_of(rules: Iterable[Mapping[str, Any]], composition: Composition) -> tuple[Rule, ...]:
     """Return rules as an entry has them: members of groups are numbers of accounts."""
     return checked_rules([Rule.from_dict(rule) for rule in rules], composition)
-
-
-def named(rules: Iterable[Rule], names: Mapping[int, RecordId]) -> tuple[Rule, ...]:
-    """Return rules with the names of accounts in the place of their numbers in groups."""
-    return tuple(
-        replace(rule, groups=tuple(tuple(names[number] for number in group) for group in rule.groups))  # type: ignore[index]
-        for rule in rules
-    )
 
 
 def _time(body: Mapping[str, Any]) -> tuple[int, int]:
@@ -286,7 +305,7 @@ class ReplayedEntries(State):
             self.feed_left(row)
         paid = [each for part in parts for each in part.get("paid", ())]
         for i, (purpose, tenant, values, numbers) in enumerate(paid, start=-len(paid)):
-            charge = read(values, self.terms.composition)
+            charge = amount_from_terms(values, self.terms.composition)
             self.kinds[i] = Entry(
                 _FOLDED, None, charge, (), Place("folded", fold["after"]), "folded: see the ledger's fold"
             )
@@ -327,7 +346,7 @@ class ReplayedEntries(State):
         for scope, of in totals.items():
             for number in self.commitments:
                 if number in of:
-                    amount = written(self.units.amount(of[number]))
+                    amount = amount_terms(self.units.amount(of[number]))
                     found.setdefault((scope.purpose, scope.tenant, *amount), []).append(number)
         return [[*key[:2], key[2:], numbers] for key, numbers in found.items()]
 
@@ -464,8 +483,7 @@ class ReplayedEntries(State):
         self.names = body.get("names")
 
     def _kind(self, position: int, body: dict[str, Any]) -> None:
-        mechanism = None if body["mechanism"] is None else recall(body["mechanism"])
-        entry = entry_from_terms(body, mechanism, (), self.terms.composition, self._charges)
+        entry = entry_from_terms(body, (), self.terms.composition, self._charges)
         try:
             if not check_charge(entry, self.terms.composition):
                 self.trusted.append(position)
@@ -616,14 +634,15 @@ class ReplayedEntries(State):
 
         def rules() -> Iterator[tuple[int, LedgerEvent]]:
             for position, body in self.rule_changes:
-                found = named(map(Rule.from_dict, body["rules"]), names)
-                yield position, Ruled(found, body["by"], body["reason"], body["at"])
+                found = [Rule.from_dict(rule).with_members(names.__getitem__) for rule in body["rules"]]
+                yield position, Ruled(tuple(found), body["by"], body["reason"], body["at"])
 
         return heapq.merge(charges, self._later, rules(), key=operator.itemgetter(0))
 
     def named_rules(self, names: Mapping[int, RecordId]) -> tuple[Rule, ...]:
         """Return the rules in force, with the names of the members of groups."""
-        return named(() if self.limits is None else self.limits.rules, names)
+        rules = () if self.limits is None else self.limits.rules
+        return tuple([rule.with_members(names.__getitem__) for rule in rules])
 
     @property
     def shut(self) -> tuple[str, Place] | None:

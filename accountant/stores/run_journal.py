@@ -24,7 +24,6 @@ from accountant.filters.composition_theorem import Composition
 from accountant.ledger.entry import Entry, entry_from_terms, entry_terms
 from accountant.ledger.events import Answered, Charged, DrawnAgain, LedgerEvent, Settlement
 from accountant.ledger.ledger import Ledger
-from accountant.recorded import describe, recall
 from accountant.rules.scope import Scope
 from accountant.stores.database import Database
 from accountant.stores.location import CHARGES
@@ -209,13 +208,7 @@ class RunJournal:
             if "paid" in body:
                 held, request, purpose, tenant, *deadline = body["with"]
                 entries = tuple(
-                    entry_from_terms(
-                        kind,
-                        None if kind["mechanism"] is None else recall(kind["mechanism"]),
-                        tuple(records),
-                        composition,
-                        charges,
-                    )
+                    entry_from_terms(kind, tuple(records), composition, charges)
                     for kind, records in body["paid"]
                 )
                 position = ledger.next_position()
@@ -306,8 +299,7 @@ class RunJournal:
             return known[1]
         if len(self._kinds) >= _KNOWN:
             self._kinds.clear()
-        mechanism = None if entry.mechanism is None else json.loads(describe(entry.mechanism))
-        text = json.dumps({"mechanism": mechanism, **entry_terms(entry)})
+        text = json.dumps(entry_terms(entry))
         self._kinds[key] = entry, text  # the entry keeps what the ids are of
         return text
 

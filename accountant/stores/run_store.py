@@ -262,7 +262,11 @@ class RunStore:
         """Return the additions since the last save."""
         known = self._known
         return News(
-            ledger.events[known.events :], assumptions[known.assumptions :], notes, ledger.now(), ledger.drift
+            list(ledger.events.tail(known.events)),
+            assumptions[known.assumptions :],
+            notes,
+            ledger.now(),
+            ledger.drift,
         )
 
     def kept_as(self, name: str) -> bytes | None:

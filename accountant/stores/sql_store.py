@@ -7,7 +7,6 @@ import itertools
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cmp_to_key, partial
 from typing import Any, NamedTuple
@@ -35,10 +34,10 @@ from accountant.rules.limits import Limits
 from accountant.rules.reach import check_reach
 from accountant.rules.rule import Rule, checked_rules
 from accountant.rules.scope import Scope
-from accountant.stores.amounts import Texts
 from accountant.stores.anchor import Anchor, Mark
 from accountant.stores.chain import label
 from accountant.stores.database import Database
+from accountant.stores.entry_bodies import add_time
 from accountant.stores.folded import begun, last_fold
 from accountant.stores.group_commit import GroupCommit
 from accountant.stores.names import PLAIN, Names, named
@@ -93,7 +92,6 @@ class SQLStore:
         self.instance = opened.instance
         self._anchor = anchor
         self._units = Units(terms.composition)
-        self._texts = Texts(self._units)
         self._witness = RunningClock()
         self._kinds: dict[tuple[Any, ...], int] = {}
         self._limits: dict[int, Limits] = {}
@@ -159,7 +157,7 @@ class SQLStore:
     def _work(self, session: Session) -> Work:
         return Work(
             session,
-            self._texts,
+            self._units,
             self._kinds,
             self._seen,
             self._limits,
@@ -264,14 +262,7 @@ class SQLStore:
             return ()
         work.load_numbers(number for rule in limits.rules for group in rule.groups for number in group)
         return tuple(
-            replace(
-                rule,
-                groups=tuple(
-                    tuple(named(work.row_numbered(number).name) for number in group)  # type: ignore[arg-type]
-                    for group in rule.groups
-                ),
-            )
-            for rule in limits.rules
+            [rule.with_members(lambda number: named(work.row_numbered(number).name)) for rule in limits.rules]
         )
 
     def change_rules(
@@ -421,7 +412,7 @@ class SQLStore:
         found: list[tuple[RecordId, Any]] = []
         with self.database.reading() as session:
             totals = (text for (text,) in session.rows("SELECT DISTINCT spent FROM account"))
-            amounts = ((self._units.amount(self._texts.of(text)), text) for text in totals)
+            amounts = ((self._units.amount(self._units.parse_vector(text)), text) for text in totals)
             for spent, text in heapq.nlargest(count, amounts, key=lambda each: order(each[0])):
                 sql = f"{ACCOUNT_ROW} WHERE spent = ? ORDER BY number LIMIT {count - len(found):d}"
                 for row in session.rows(sql, text):
@@ -621,21 +612,9 @@ def put_rules_in(work: Work, rules: Sequence[Rule], by: str, reason: str, at: in
     members = {work.label(each) for rule in rules for group in rule.groups for each in group}
     work.load(members)
     opened = [work.open_account(name) for name in sorted(members) if work.row(name).number is None]
-    numbered = [
-        replace(
-            rule,
-            groups=tuple(tuple(work.number_of(work.label(each)) for each in group) for group in rule.groups),
-        )
-        for rule in rules
-    ]
-    body = {
-        "rules": [rule.to_dict() for rule in numbered],
-        "by": by,
-        "reason": reason,
-        "opened": opened,
-        "at": max(at, replay.clock),
-        **({"drift": drift} if drift else {}),
-    }
+    numbered = [rule.with_members(lambda each: work.number_of(work.label(each))) for rule in rules]
+    body = {"rules": [rule.to_dict() for rule in numbered], "by": by, "reason": reason, "opened": opened}
+    add_time(body, max(at, replay.clock), drift)
     before = [number for number, account in replay.accounts.items() if account.counted]
     work.put_rules(numbered, body)
     replay.feed_all(work.rows(replay.position))

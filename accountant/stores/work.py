@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from accountant.filters.units import Units
 from accountant.gates.lineage import RecordId
 from accountant.ledger.entry import Entry, entry_from_terms, entry_terms
 from accountant.ledger.events import (
@@ -27,16 +28,14 @@ from accountant.ledger.events import (
 from accountant.ledger.ledger_state import Account, Request, State, apply, decide, expire
 from accountant.ledger.store import ANY, Receipt
 from accountant.place import Place, calling_place
-from accountant.recorded import describe, recall
 from accountant.refusals import GateClosed
 from accountant.rules.clock import RunningClock
 from accountant.rules.limits import Limits
 from accountant.rules.rule import Rule
 from accountant.rules.scope import Scope
-from accountant.stores.amounts import Texts
 from accountant.stores.anchor import Mark
 from accountant.stores.chain import canonical, chained, commitment, label, row_digest
-from accountant.stores.file_lock import this_process
+from accountant.stores.entry_bodies import add_time, charge_body, outcome_body
 from accountant.stores.location import same_location
 from accountant.stores.replayed_entries import rules_of
 from accountant.stores.schema import OPEN_WITH_DEADLINE
@@ -82,14 +81,14 @@ class Work(State):
     def __init__(
         self,
         session: Session,
-        texts: Texts,
+        units: Units,
         kinds: Kinds,
         opened: Mark,
         known_limits: dict[int, Limits],
         label: Callable[[RecordId], str],
         witness: RunningClock,
     ) -> None:
-        super().__init__(texts.units)
+        super().__init__(units)
         self.label = label  # of a record
         self._known_limits = known_limits
         self._database = session.database
@@ -97,7 +96,6 @@ class Work(State):
         self._opened = opened  # which store, the epoch, and the last entry that this process has seen
         self._witness = witness
         self.session = session
-        self._texts = texts
         row, self._place, self.time = self._database.row_in_place(session, _HEAD)
         self._row = store_row(self._database.name, row[:-3])
         self._deadline, position, digest = row[-3:]  # of a reservation that is open, the earliest one
@@ -236,7 +234,7 @@ class Work(State):
             row = self.row_numbered(record) if isinstance(record, int) else self.row(record)
             limits = None if self._recounted else self.limits
             counted = () if limits is None or row.counted is None else limits.parse_row(row.counted)
-            spent = self._texts.of(row.spent) if row.spent else self.units.zero
+            spent = self.units.parse_vector(row.spent) if row.spent else self.units.zero
             found = self.accounts[record] = Account(spent, 0, counted)
         return found
 
@@ -342,9 +340,7 @@ class Work(State):
 
     def kind_at(self, position: int) -> Entry:
         """Return a kind of entry, of no records."""
-        terms = self.body(position)["kind"]
-        mechanism = None if terms["mechanism"] is None else recall(terms["mechanism"])
-        return entry_from_terms(terms, mechanism, (), self.units.composition, {})
+        return entry_from_terms(self.body(position)["kind"], (), self.units.composition, {})
 
     def _one(self, sql: str, parameter: object) -> Any:
         return self.session.row(sql, parameter)
@@ -381,38 +377,21 @@ class Work(State):
             if opened:
                 entries = tuple([entry.of(tuple(map(self.number_of, entry.records))) for entry in entries])
             paid = [(kind, entry.records) for kind, entry in zip(kinds, entries, strict=True)]
-            body: dict[str, Any] = {"paid": paid}
-            if opened:
-                body["opened"] = opened
-            if event.scope != ANY:
-                body["for"] = [event.scope.purpose, event.scope.tenant]
-            if event.reserved:
-                body["holder"] = this_process()
-            if event.until is not None:
-                body["until"] = event.until
-            if event.request is not None:
-                body["request"] = event.request
-            if source is not None:
-                body["source"] = source
-            position = self.append(_at(body, event.at, event.drift))
+            position = self.append(charge_body(event, event.at, paid, opened, source))
             self._count(paid, 1)
             apply(self, event._replace(position=position, entries=entries))
             return position
         if isinstance(event, Settlement):
-            state = "returned" if event.returned else "drawn"
             if event.returned:
                 self._count(self.body(event.position)["paid"], -1)
-            position = self.append(_at({state: event.position}, event.at, event.drift))
+            position = self.append(outcome_body(event, event.position))
         elif isinstance(event, ClockConfirmed):
             position = self.append({"clock": event._asdict()})
         else:
             assert isinstance(event, DrawnAgain | Answered)
             request = self.request(event.request)
             assert request is not None
-            if isinstance(event, Answered):
-                position = self.append({"answered": [request.position, event.digest]})
-            else:
-                position = self.append(_at({"drawn again": request.position}, event.at, event.drift))
+            position = self.append(outcome_body(event, request.position))
         apply(self, event)
         return position
 
@@ -454,7 +433,7 @@ class Work(State):
     def saved(self, saved: Sequence[Any], at: int | None, drift: int) -> None:
         """Add the entry of a run that is saved."""
         self.clock, self.drift = max(self.clock, self.later(at)), drift
-        self.append(_at({"saved": saved}, self.later(at), drift))
+        self.append(add_time({"saved": saved}, self.later(at), drift))
 
     def put_rules(self, rules: Sequence[Rule], body: dict[str, Any]) -> None:
         """Put rules in force, with groups that have accounts by numbers; their counts of accounts follow by `put`."""
@@ -494,7 +473,7 @@ class Work(State):
         key = (entry.mechanism, entry.sensitivity, entry.charge, entry.where, entry.note)
         position = self._kinds.get(key) or self.new_kinds.get(key)
         if position is None:
-            body = {"kind": self.described(entry)}
+            body = {"kind": entry_terms(entry)}
             digest = chained(b"", canonical(body)).hex()
             found = self._one("SELECT position FROM kind WHERE digest = ?", digest)
             if found is None:
@@ -507,12 +486,6 @@ class Work(State):
             self.new_kinds[key] = position
         self._seen[alike] = entry, position
         return position
-
-    @staticmethod
-    def described(entry: Entry) -> dict[str, Any]:
-        """Return a kind of entry as JSON-able data."""
-        mechanism = None if entry.mechanism is None else json.loads(describe(entry.mechanism))
-        return {"mechanism": mechanism, **entry_terms(entry)}
 
     def assume(self, assumption: Assumption) -> None:
         """Keep the unchecked assumptions of releases."""
@@ -684,13 +657,6 @@ class Work(State):
 
     def _run(self, sql: str, rows: Sequence[tuple[Any, ...]]) -> None:
         self.session.run(sql, rows)
-
-
-def _at(body: dict[str, Any], at: int | None, drift: int) -> dict[str, Any]:
-    body["at"] = at
-    if drift:
-        body["drift"] = drift
-    return body
 
 
 def mass_of(digest: bytes) -> int:

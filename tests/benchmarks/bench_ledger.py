@@ -1,4 +1,4 @@
-"""What a charge costs, in memory, in stores and with its peers, and how stores grow.
+"""What a charge costs, in memory, in stores and with its peers, and how ledgers grow.
 
 ``python tests/benchmarks/bench_ledger.py [--folder FOLDER] [--ram FOLDER] [--entries 1000000] [--tumult PYTHON]``
 
@@ -11,6 +11,7 @@ percentiles are by the clock, "CPU" is of all processes that charge.
 from __future__ import annotations
 
 import argparse
+import math
 import multiprocessing
 import os
 import resource
@@ -19,7 +20,7 @@ import tempfile
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import date
 from fractions import Fraction
 from functools import partial
@@ -30,10 +31,24 @@ import numpy as np
 import opendp.prelude as dp
 from bare_rows import insert_row, open_bare_table
 
-from accountant import Accountant, Budget, Cost, Entry, Place
+from accountant import (
+    Accountant,
+    BasicComposition,
+    Budget,
+    Composition,
+    Cost,
+    Entry,
+    Ledger,
+    Place,
+    RenyiComposition,
+    Trust,
+)
+from accountant.filters.units import Limit
 from accountant.ledger.events import Charge
+from accountant.stores.export import export_ledger
 from accountant.stores.opening import open_store, verify_store
 from accountant.stores.sql_store import NamedCharge, SQLStore
+from accountant.written_terms import Terms
 from mechanisms import Interval, Laplace
 
 UNIT = Interval(0, 1)
@@ -183,6 +198,78 @@ def tumult_in_memory(python: str) -> None:
     print(f"{'Tumult Core in memory':44} {1e6 / float(wall):8.0f}/s  CPU {float(cpu):6.0f} us")
 
 
+# --- in memory -----------------------------------------------------------------------------------
+
+
+THEOREMS = (BasicComposition(), RenyiComposition())
+
+
+def kinds(theorem: Composition, scales: int) -> list[tuple[Laplace, Any]]:
+    """Return mechanisms of so many scales, with their charges."""
+    noises = [Laplace(scale=1e5 + i * 0.37) for i in range(scales)]
+    return [(noise, theorem.charge(noise, UNIT.sensitivity)) for noise in noises]
+
+
+def entries_of(
+    priced: Sequence[tuple[Laplace, Any]], charges: range, records: int
+) -> Iterator[Sequence[Entry]]:
+    """Yield charges, of the records and kinds in turn."""
+    for i in charges:
+        noise, cost = priced[i % len(priced)]
+        yield [Entry(noise, UNIT.sensitivity, cost, (f"user-{i % records}",), Place("f.py", 3), "opendp")]
+
+
+def charge_all(ledger: Ledger, charges: Iterable[Sequence[Entry]]) -> None:
+    """Charge all of them."""
+    fits = Limit(ledger.units, Budget(100.0, 1e-6))
+    for entries in charges:
+        ledger.charge(entries, fits)
+
+
+def look_in_memory(theorem: Composition, own: bool, charges: int, records: int, results: Any) -> None:
+    """Put into `results`: bytes a charge; CPU seconds and MiB of an export; bytes of the file for each charge."""
+    ledger, priced = Ledger(theorem), kinds(theorem, 1)
+    for begin in range(-10_000, charges, 1_000):
+        if begin == 0:  # caches are full
+            before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        if own:
+            noises = [Laplace(scale=1e6 + i / 7) for i in range(begin, begin + 1_000)]
+            priced = [(noise, theorem.charge(noise, UNIT.sensitivity)) for noise in noises]
+        charge_all(ledger, entries_of(priced, range(begin, begin + 1_000), records))
+    kept = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024 / charges
+    terms = Terms(Budget(100.0, 1e-6), theorem, Trust.CENTRAL, strict=False)
+    with tempfile.NamedTemporaryFile(dir="/dev/shm" if os.path.isdir("/dev/shm") else None) as file:
+        took = timed(lambda: export_ledger(ledger, terms, (), None, file.name))
+        results.put((kept, *took, os.path.getsize(file.name) / charges))
+
+
+def in_memory(charges: int) -> None:
+    """Print what ledgers in memory keep and take, and a charge's CPU at 100 scales beside that at one."""
+    print(f"\n{charges} charges in memory: {'':21} bytes each  export s  export MiB  bytes in the file")
+    for theorem in THEOREMS:
+        for name, own, records in (
+            ("64 records", False, 64),
+            ("a new record each", False, charges),
+            ("64 records, a scale of its own each", True, 64),
+        ):
+            results = multiprocessing.get_context("spawn").SimpleQueue()
+            elsewhere(look_in_memory, theorem, own, charges, records, results)
+            kept, seconds, grown, written = results.get()
+            words = f"{theorem.name}, {name}"
+            print(f"{words:55} {kept:6.0f} {seconds:9.1f} {grown:11.0f} {written:18.0f}", flush=True)
+    for theorem in THEOREMS:
+        few, many = kinds(theorem, 1), kinds(theorem, 100)
+        best = [math.inf, math.inf]
+        for _ in range(15):
+            for i, priced in enumerate((few, many)):
+                ledger, charged = Ledger(theorem), list(entries_of(priced, range(6_000), 64))
+                cpu = time.process_time()
+                charge_all(ledger, charged)
+                best[i] = min(best[i], (time.process_time() - cpu) / 6_000 * 1e6)
+        one, hundred = best
+        print(f"{theorem.name}: a charge at 1 scale {one:.2f} us, at 100 {hundred:.2f}: {hundred / one:.2f}")
+
+
 # --- growth --------------------------------------------------------------------------------------
 
 
@@ -296,6 +383,7 @@ def main() -> None:
             sqlite_stores("RAM disk", Path(name), asked.charges)
     for charges in (100, 1_000):
         opendp_in_memory(charges)
+    in_memory(asked.entries)
     if asked.tumult:
         tumult_in_memory(asked.tumult)
     with tempfile.TemporaryDirectory(dir=ram or asked.folder) as name:

@@ -1,0 +1,76 @@
+"""What entries say, as JSON-able data; `replayed_entries` lists and reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from accountant.ledger.events import Answered, Charged, DrawnAgain, Settlement
+from accountant.ledger.store import ANY
+from accountant.stores.chain import FORMAT
+from accountant.stores.file_lock import this_process
+from accountant.written_terms import Terms
+
+_Body = dict[str, Any]
+
+
+def begin_body(instance: str, terms: Terms, location: Any, at: int, names: str | None = None) -> _Body:
+    """Return the first entry of a ledger."""
+    begin = {"format": FORMAT, "instance": instance, "terms": terms.to_dict(), "location": location}
+    if names is not None:
+        begin["names"] = names
+    return {"begin": begin, "at": at}
+
+
+def charge_body(
+    event: Charged,
+    at: int | None,
+    paid: Sequence[tuple[int, Sequence[Any]]],
+    opened: Sequence[Sequence[Any]],
+    source: str | None = None,
+) -> _Body:
+    """Return a charge.
+
+    Parameters
+    ----------
+    event
+        The charge.
+    at
+        When, here.
+    paid
+        Kinds of entries, by position, each with the accounts that paid it.
+    opened
+        New accounts, each with what it is committed to.
+    source
+        The digest of the ledger that it was imported from, if it was.
+    """
+    body = add_time({"paid": paid}, at, event.drift)
+    if opened:
+        body["opened"] = opened
+    if event.scope != ANY:
+        body["for"] = [event.scope.purpose, event.scope.tenant]
+    if event.reserved:
+        body["holder"] = this_process()
+    if event.until is not None:
+        body["until"] = event.until
+    if event.request is not None:
+        body["request"] = event.request
+    if source is not None:
+        body["source"] = source
+    return body
+
+
+def outcome_body(event: Settlement | DrawnAgain | Answered, position: int) -> _Body:
+    """Return the outcome of the charge at a position."""
+    if isinstance(event, Answered):
+        return {"answered": [position, event.digest]}
+    what = "drawn again" if isinstance(event, DrawnAgain) else "returned" if event.returned else "drawn"
+    return add_time({what: position}, event.at, event.drift)
+
+
+def add_time(body: _Body, at: int | None, drift: int) -> _Body:
+    """Add a time to an entry, and the drift by which the clock may have run ahead unseen by then."""
+    body["at"] = at
+    if drift:
+        body["drift"] = drift
+    return body
