@@ -661,7 +661,7 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
             movements = self._movements(private, None, place)
             self._check_holders(movements, place)
             self._check_shuffler(None, private, None, place)
-            records = [record for _, group in movements for record in group]
+            records = [record for movement in movements for record in movement.records]
             entries = [declassification(records, place, reason, self.composition.infinite_spend)]
             values = _leaving(private)
             self._assume_for(())
@@ -784,7 +784,7 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
                 )
             rounding = origin.rounding(where)
             entries = []
-            for sensitivity, records in movements:
+            for sensitivity, records, way in movements:
                 if rounding:
                     sensitivity = with_rounding(sensitivity, rounding, mechanism.sensitivity, place)
                 known = own.charges.get(id(sensitivity))
@@ -793,7 +793,7 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
                     if len(own.charges) < _MOST_CHARGES:
                         own.charges[id(sensitivity)] = known
                 entries.append(
-                    Entry(mechanism, sensitivity, known[1], tuple(records), place, self._noise.name)
+                    Entry(mechanism, sensitivity, known[1], tuple(records), place, self._noise.name, way)
                 )
         except (SensitivityExceeded, TrustViolation) as refusal:
             if self._refused is None:
@@ -809,7 +809,7 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
 
     def _check_holders(self, movements: list[Movement], place: Place) -> None:
         if self.trust is Trust.LOCAL:
-            check_holders(sum(len(records) for _, records in movements), place)
+            check_holders(sum(len(movement.records) for movement in movements), place)
 
     def _check_shuffler(
         self, mechanism: Mechanism | None, private: Private | PrivateSums, where: Mask | None, place: Place

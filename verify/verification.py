@@ -47,7 +47,7 @@ from verify.verdict.answer import Answer, AnswerError, SubjectKind
 from verify.verdict.evidence import Evidence
 from verify.verdict.result import Verification
 from verify.verdict.verdict import decide
-from verify.verify_mechanism import MechanismSubject, rebuilt, upper_bound
+from verify.verify_mechanism import MechanismSubject, mechanism_proof, rebuilt, upper_bound
 
 _INPUT_ERRORS = (
     SubjectError,
@@ -151,6 +151,7 @@ def _proved_here(answer: Answer) -> Answer:
         evidence.assumptions = [*evidence.assumptions, Assumption(AssumptionKind.FOREIGN_CLASS, told)]
     else:
         evidence.upper = upper_bound(mechanism, answer.claim.delta)
+        evidence.details = {**evidence.details, "proof": mechanism_proof(mechanism, answer.claim)}
     return replace(answer, evidence=evidence)
 
 

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from accountant import Place, compose
+from accountant.proofs.proof_document import DerivedReleases, NoProof, forms_of_mechanism, planned_theorem
 from algorithms.claim import Claim, ClaimForm, View
 from algorithms.unit import ONE_REPORT
 from mechanisms import (
@@ -72,6 +73,7 @@ def verify_mechanism(
         if not evidence.assumptions:
             # What it kept of its parameters as they were is not asked; nor do functions get many draws at once.
             mechanism = rebuilt(mechanism.to_dict())
+            evidence.details["proof"] = mechanism_proof(mechanism, claim)
         evidence.upper = upper_bound(mechanism, claim.delta)
         profile = _declared(mechanism)
         with stopped_by_hand(evidence):
@@ -123,6 +125,22 @@ def upper_bound(mechanism: Mechanism, delta: float) -> UpperBound:
     profile = _declared(mechanism)
     method = EXACT_COMPOSITION if isinstance(profile, ComposedProfile) else PROFILE
     return UpperBound(profile.epsilon(delta), delta, method)
+
+
+def mechanism_proof(mechanism: Mechanism, claim: Claim) -> dict[str, Any] | str:
+    """Return what a mechanism of this library releases, with the claim that it is to prove, as data; else why not."""
+    releases = DerivedReleases()
+    try:
+        releases.add_planned("one report", forms_of_mechanism(mechanism))
+        return releases.document(
+            {"epsilon": claim.epsilon, "delta": claim.delta},
+            planned_theorem(),
+            claim.neighbours,
+            str(ONE_REPORT),
+            {},
+        )
+    except NoProof as error:
+        return str(error)
 
 
 def _exact_lowers(mechanism: Mechanism, claim: Claim, reproduce: str) -> Iterator[tuple[LowerBound, Witness]]:

@@ -36,9 +36,11 @@ from accountant import (
 )
 from accountant.budget import Amount
 from accountant.compositions import composition_named
+from accountant.proofs.proof_document import DerivedReleases, NoProof, enforced_theorem
 from accountant.recorded import describe
 from algorithms.claim import Claim
 from algorithms.play import ActionError, place_of_act
+from algorithms.unit import OnePerson
 from mechanisms import Assumption, AssumptionKind, DomainError, Mechanism
 from mechanisms.printed_numbers import as_given, at_most
 from verify.conduct.kept_outside import changed_state, class_state
@@ -185,6 +187,8 @@ class Accounting:
     enforced
         True if accountants with the claim as their budget refused nothing, and it covers every record of runs without
         limit, too.
+    derived
+        What was released of each kind of record, and how it came about.
     """
 
     pricings: list[Pricing]
@@ -201,6 +205,7 @@ class Accounting:
     taped: list[TapedRun] = field(default_factory=list)
     exceeded: BudgetExceeded | None = None
     enforced: bool = False
+    derived: DerivedReleases = field(default_factory=DerivedReleases)
 
     @property
     def own_pricing(self) -> Pricing:
@@ -357,6 +362,7 @@ def run_accounting(
             else:
                 result.mechanisms.setdefault(entry.mechanism, entry.where)
         result.price(accountant.ledger.entries, budget)
+        result.derived.add_run(accountant.ledger.entries, terms.composition)
         if outside is not None and (names := changed_state(outside, class_state(learner))):
             add_once(result.findings, Statement.KEPT_OUTSIDE.finding(act, what=", ".join(names)))
     result.assumptions += named
@@ -452,6 +458,8 @@ def add_accounting(evidence: Evidence, accounting: Accounting, claim: Claim) -> 
     else:
         method = f"{pricing.theorem.name}, {accounting.enforcement_description}"
         evidence.upper = UpperBound(cost.epsilon_up, cost.delta_up, method, every_run=accounting.enforced)
+    if accounting.enforced:
+        evidence.details["proof"] = _proof(accounting, claim)
     evidence.profile = ledger_profile(accounting.alike, accounting.enforcement_description)
     evidence.details["accounting"] = {
         "releases": accounting.releases,
@@ -464,6 +472,21 @@ def add_accounting(evidence: Evidence, accounting: Accounting, claim: Claim) -> 
             for payer in pricing.payers
         ],
     }
+
+
+def _proof(accounting: Accounting, claim: Claim) -> dict[str, Any] | str:
+    """Return the proof of the claim by what the accountants enforced, as data; else why there is none."""
+    try:
+        theorem = enforced_theorem(accounting.own_pricing.theorem, Budget(claim.epsilon, claim.delta))
+        return accounting.derived.document(
+            {"epsilon": claim.epsilon, "delta": claim.delta},
+            theorem,
+            claim.neighbours,
+            "one person" if isinstance(claim.unit, OnePerson) else "one report",
+            {"runs": accounting.runs, "rounds": accounting.rounds, "releases": accounting.releases},
+        )
+    except NoProof as error:
+        return str(error)
 
 
 def _paid(entries: Iterable[Entry]) -> list[dict[str, Any]]:
