@@ -1,0 +1,1010 @@
+"""Check a proof of differential privacy: whether a claim follows from the data of a file, by exact rules alone."""
+
+# fmt: off
+from __future__ import annotations
+
+import bisect
+import decimal
+import functools
+import itertools
+import json
+import re
+import secrets
+import sys
+from collections.abc import Callable, Collection, Iterable
+from fractions import Fraction as F
+from math import isqrt
+from typing import Any, NamedTuple, TypeVar
+
+FORMAT = "dpwitness proof, version 1"
+UNITS = ("one report", "one person")
+RELATIONS = ("replace one", "add or remove one", "zero out")
+CURRENCIES = {"basic": ["epsilon", "delta"], "zcdp": ["rho"], "gdp": ["mu_squared"], "plan": []}
+LONGEST, READING, WORKING = 4 * 10**6, 10**6, 60 * 10**6  # bytes of a file; microseconds or so of formulas, and of all
+NOTE = """only stated, not derived: costs of releases called 'stated'
+  only tested, not looked at: what stands in the section 'tested'
+  not known: whether the code releases this and nothing else, takes every value from the stated domain, names records
+  as the unit says and draws its noise as the mechanism says; arithmetic is taken to be exact"""
+PLACE, WORK = ["the file"], [0]  # what is being looked at, and the work that was done
+
+
+class Wrong(Exception):
+    """The claim does not follow, or the file is not well formed."""
+
+
+def need(truth: bool, why: str) -> None:
+    """Go on only if something is true."""
+    if not truth:
+        raise Wrong(why)
+
+
+def spend(work: int, most: int = READING) -> None:
+    """Count work, so that every file comes to an end."""
+    WORK[0] += work
+    need(WORK[0] <= most, "takes too long to check")
+
+
+# --- 1. Reading: no floats, no key twice, no unknown keys, nothing huge -----------------------------------------------
+
+def load(raw: bytes) -> Any:
+    """Return the data of a file."""
+    def pairs(items: list[tuple[str, Any]]) -> dict[str, Any]:
+        need(len(dict(items)) == len(items), "a key occurs twice")
+        return dict(items)
+
+    need(len(raw) <= LONGEST, "too long")
+    none: Callable[[str], None] = lambda text: None  # noqa: E731, what is None is no number anywhere below
+    return json.loads(raw.decode("utf-8"), object_pairs_hook=pairs, parse_float=none, parse_constant=none)
+
+
+def keys(data: Any, *names: str) -> list[Any]:
+    """Return the values of an object that has exactly these keys."""
+    need(type(data) is dict and set(data) == set(names), f"must be an object with the keys {', '.join(names)} alone")
+    return [data[name] for name in names]
+
+
+def word(data: Any, key: str, known: Collection[str]) -> str:
+    """Return one of the known words."""
+    value = data.get(key) if type(data) is dict else None
+    need(type(value) is str and value in known, f"{key}: must be one of {', '.join(known)}")
+    return str(value)
+
+
+def items_of(data: Any) -> list[Any]:
+    """Return a list that is not empty."""
+    need(type(data) is list and len(data) > 0, "must be a list that is not empty")
+    return list(data)
+
+
+# --- 2. Numbers: fractions, or quotients of polynomials in declared symbols [L8] --------------------------------------
+
+NUMBER, NAME = re.compile(r"-?[0-9]{1,400}(/[1-9][0-9]{0,399})?"), re.compile("[A-Za-z][A-Za-z0-9]{0,11}")
+T = TypeVar("T", bound="F | Ratio")
+SYMBOLS: dict[str, tuple[Number, bool]] = {}  # name: (least, whole). A symbol is least + x', x' >= 0, or > 0 if real
+
+
+def tame(x: T) -> T:
+    """Return a number that has not grown too long."""
+    bits = 0 if isinstance(x, Ratio) else x.numerator.bit_length() + x.denominator.bit_length()
+    spend(4 + (bits * bits >> 17))
+    need(bits < 2**14, "a number has grown too long")
+    return x
+
+
+def plus(p: Polynomial, q: Polynomial) -> Polynomial:
+    """Return p + q."""
+    return {m: c for m in {**p, **q} if (c := tame(p.get(m, F(0)) + q.get(m, F(0))))}
+
+
+def times(p: Polynomial, q: Polynomial) -> Polynomial:
+    """Return p q."""
+    product: Polynomial = {}
+    for (m, c), (n, d) in itertools.product(p.items(), q.items()):
+        powers = dict(m)
+        for x, power in n:
+            powers[x] = powers.get(x, 0) + power
+        key = tuple(sorted(powers.items()))
+        product[key] = tame(product.get(key, F(0)) + c * d)
+    return {m: c for m, c in product.items() if c}
+
+
+def positive(p: Polynomial, strictly: bool = False) -> bool:
+    """Return True only if p >= 0 (or > 0: some term has only symbols with x' > 0) for all values."""
+    return all(c > 0 for c in p.values()) and (not strictly or any(not any(SYMBOLS[x][1] for x, _ in m) for m in p))
+
+
+class Ratio:
+    """A quotient n / d of polynomials {((symbol, power), ...): coefficient} in the x', d > 0 for all values."""
+
+    def __init__(self, n: Polynomial, d: Polynomial) -> None:
+        self.n, self.d = n, d
+
+    def __add__(self, other: Number) -> Ratio:
+        o = ratio(other)
+        return Ratio(plus(times(self.n, o.d), times(o.n, self.d)), times(self.d, o.d))
+
+    def __mul__(self, other: Number) -> Ratio:
+        o = ratio(other)
+        return Ratio(times(self.n, o.n), times(self.d, o.d))
+
+    def __truediv__(self, other: Number) -> Ratio:
+        o = ratio(other)
+        need(positive(o.n, strictly=True), "a divisor is not shown to be above 0")
+        return Ratio(times(self.n, o.d), times(self.d, o.n))
+
+    def __le__(self, other: Number) -> bool:  # True: shown for all values; False says nothing
+        return positive((other - self).n)
+
+    def __ge__(self, other: Number) -> bool: return positive((self - other).n)
+    def __sub__(self, other: Number) -> Ratio: return self + -other
+    def __neg__(self) -> Ratio: return self * F(-1)
+    def __rsub__(self, other: F) -> Ratio: return -self + other
+    def __rtruediv__(self, other: F) -> Ratio: return ratio(other) / self
+    __radd__, __rmul__ = __add__, __mul__
+
+
+Number = F | Ratio
+Polynomial = dict[tuple[tuple[str, int], ...], F]
+
+
+def ratio(x: Number) -> Ratio:
+    """Return a number as a quotient."""
+    return x if isinstance(x, Ratio) else Ratio({(): x} if x else {}, {(): F(1)})
+
+
+def exact(x: Number) -> F:
+    """Return a number that no symbol is part of."""
+    if isinstance(x, Ratio):
+        raise Wrong("no rule takes symbols here")
+    return x
+
+
+def number(x: Any, least: int | None = None, depth: int = 0) -> Number:
+    """Return a whole number, "7/3", a symbol, or the formula ["+" | "-" | "*" | "/", x, y]."""
+    value: Number
+    if type(x) is list:
+        need(len(x) == 3 and x[0] in ("+", "-", "*", "/") and depth < 50, "a formula must be [operation, x, y]")
+        a, b = number(x[1], None, depth + 1), number(x[2], None, depth + 1)
+        need(x[0] != "/" or isinstance(b, Ratio) or b > 0, "a divisor is not above 0")
+        value = a + b if x[0] == "+" else a - b if x[0] == "-" else a * b if x[0] == "*" else a / b
+    elif type(x) is str and x in SYMBOLS:
+        value = Ratio({((x, 1),): F(1)}, {(): F(1)}) + SYMBOLS[x][0]
+    else:
+        written = type(x) is int or (type(x) is str and NUMBER.fullmatch(x) is not None)
+        need(written, "a number must be whole, a fraction in quotes, a symbol or a formula")
+        value = F(x)
+    need(least is None or F(least) <= tame(value), f"a number is not shown to be at least {least}")
+    return value
+
+
+def above(x: Any) -> Number:
+    """Return a number above 0."""
+    value = number(x)
+    need(positive(ratio(value).n, strictly=True), "a number is not shown to be above 0")
+    return value
+
+
+def whole(x: Any, least: int | None = 0) -> Number:
+    """Return a whole number: of symbols, a polynomial in whole ones with whole coefficients."""
+    value = number(x, least)
+    n, d = ratio(value).n, ratio(value).d
+    parts = all(c.denominator == 1 and all(SYMBOLS[x][1] for x, _ in m) for m, c in n.items())
+    need(parts and d == {(): F(1)}, "a number is not whole")
+    return value
+
+
+def count(x: Number, least: int = 1, most: int = 10**6) -> int:
+    """Return a whole number that is no formula of symbols, nor out of range."""
+    need(least <= exact(x) <= most, f"a number is not from {least} to {most}")
+    return int(exact(x))
+
+
+def declare(symbols: Any) -> None:
+    """Read what the symbols stand for; the least value of one may use those before."""
+    SYMBOLS.clear()
+    need(type(symbols) is dict and len(symbols) <= 20, "must be an object of at most 20 symbols")
+    for name, row in symbols.items():
+        least, kind = keys(row, "least", "whole")
+        need(NAME.fullmatch(name) is not None and type(kind) is bool, "must have a plain name; 'whole': true or false")
+        SYMBOLS[name] = whole(least, None) if kind else number(least, 0), kind
+
+
+def total(numbers: Iterable[Number]) -> Number:
+    """Return a sum."""
+    zero: Number = F(0)
+    return functools.reduce(lambda value, x: tame(value + x), numbers, zero)
+
+
+def larger(a: Number, b: Number) -> Number:
+    """Return the larger of two numbers."""
+    need(a <= b or b <= a, "two numbers are in no order that is shown for all values")
+    return b if a <= b else a
+
+
+def show(x: Any) -> str:
+    """Return a number, rounded up to 12 digits, or a formula that was read, in words."""
+    if type(x) is list or x in SYMBOLS:
+        return str(x) if type(x) is str else f"({show(x[1])} {x[0]} {show(x[2])})"
+    digits = decimal.Context(prec=12, rounding=decimal.ROUND_CEILING)
+    return str(digits.divide(decimal.Decimal(F(x).numerator), decimal.Decimal(F(x).denominator)))
+
+
+# --- 3. Derivations: where one record's value lies, and so how far it moves [L7] --------------------------------------
+
+NORMED = ("one-hot", "ball-1", "ball-2")  # of the same radius each lies in the next
+BOUNDED = ("box", "whole", *NORMED)
+NUMBERS = ("reals", *BOUNDED)
+
+
+class Domain(NamedTuple):
+    """A set of values. "box": each coordinate in [low, high]; "whole": and whole; "reals": any numbers; "one-hot": one
+    coordinate is 1 and the others 0, or (low = 0) all are 0; "ball-1", "ball-2": of norm at most high; "categories":
+    the names 0 .. size - 1; "moments": of `size` features and one outcome in a linear regression, high the weight.
+    """
+
+    kind: str
+    low: Number
+    high: Number
+    size: Number
+
+    def ends(self) -> tuple[Number, Number]:
+        """Return bounds on every coordinate."""
+        about_0 = self.kind in ("ball-1", "ball-2", "moments")
+        return -self.high if about_0 else F(0) if self.kind == "one-hot" else self.low, self.high
+
+
+def domain(data: Any) -> Domain:
+    """Read a domain."""
+    kind = word(data, "kind", (*NUMBERS, "categories", "moments"))
+    read = whole if kind == "whole" else number
+    _, low, high, size = keys(data, "kind", "low", "high", "size")
+    d = Domain(kind, read(low, None), read(high, None), whole(size, 1))
+    need(d.low <= d.high, "low is not shown to be at most high")
+    need(kind in ("box", "whole") or d.low == 0 or (kind == "one-hot" and d.low == 1), "low must be 0")
+    most = {"reals": 0, "categories": 0, "one-hot": 1}.get(kind, d.high)
+    need(d.high == most and (kind != "moments" or 1 <= exact(d.high) ** 2 <= 2), "high is out of range")
+    return d
+
+
+def categories(size: Number) -> Domain:
+    """Return so many names."""
+    return Domain("categories", F(0), F(0), size)
+
+
+def holds(outer: Domain, inner: Domain) -> bool:
+    """Return whether a stated domain holds a derived one."""
+    if outer.kind == "categories":
+        named = inner.kind == "whole" and inner.size == 1 and F(0) <= inner.low and inner.high + F(1) <= outer.size
+        return named or (inner.kind == "categories" and inner.size <= outer.size)
+    if inner.kind not in NUMBERS or not (inner.size <= outer.size and outer.size <= inner.size):
+        return False
+    if outer.kind in NORMED:
+        within = inner.kind in NORMED and NORMED.index(inner.kind) <= NORMED.index(outer.kind)
+        return within and inner.high <= outer.high and (outer.kind != "one-hot" or outer.low <= inner.low)
+    (a, b), (c, e), fits = outer.ends(), inner.ends(), inner.kind in ("whole", "one-hot")
+    within = outer.kind in ("box", "whole") and inner.kind != "reals" and a <= c and e <= b
+    return outer.kind == "reals" or (within and (outer.kind == "box" or fits))
+
+
+def affine(d: Domain, factor: Any, shift: Any) -> Domain:
+    """Derive factor x + shift: a ball stays one without a shift, whole numbers stay whole."""
+    f, s, (a, b) = exact(number(factor)), number(shift), d.ends()
+    if d.kind in ("ball-1", "ball-2") and s == 0:
+        return d._replace(high=d.high * abs(f))
+    stays = d.kind in ("whole", "one-hot") and f.denominator == 1 and isinstance(s, F) and s.denominator == 1
+    return Domain("whole" if stays else "box", (a if f >= 0 else b) * f + s, (b if f >= 0 else a) * f + s, d.size)
+
+
+def clip(d: Domain, low: Any, high: Any) -> Domain:
+    """Derive each coordinate, or the end of [low, high] that it lies beyond."""
+    a, b = number(low), number(high)
+    c, e = (a, b) if d.kind == "reals" else d.ends()
+    need(a <= b, "low is not shown to be at most high")
+    if isinstance(a, Ratio) or isinstance(b, Ratio) or isinstance(c, Ratio) or isinstance(e, Ratio):
+        return Domain("box", a, b, d.size)
+    stays = d.kind in ("whole", "one-hot") and a.denominator == b.denominator == 1
+    return Domain("whole" if stays else "box", min(max(a, c), b), min(max(a, e), b), d.size)
+
+
+def choose(d: Domain, index: Any) -> Domain:
+    """Derive the coordinates at an index; -1 is padding and gives 0. Distinct ones keep one-hot vectors and balls."""
+    size, (a, b) = exact(d.size), d.ends()
+    need(all(type(i) is int and -1 <= i < size for i in items_of(index)), "index: must be one row of places")
+    real, n = [i for i in index if i >= 0], F(len(index))
+    if len(set(real)) == len(real) and d.kind in NORMED:
+        return Domain(d.kind, d.low if len(real) == size else F(0), d.high, n)
+    if len(real) < len(index):
+        a, b = -larger(-a, F(0)), larger(b, F(0))
+    return Domain("whole" if d.kind in ("whole", "one-hot") else "box", a, b, n)
+
+
+def linear(d: Domain, matrix: Any) -> Domain:
+    """Derive matrix @ x: the box around the images of corners, of one-hot vectors, or of a ball (Hoelder)."""
+    rows = [[exact(number(x)) for x in items_of(row)] for row in items_of(matrix)]
+    need(all(len(row) == d.size for row in rows), "matrix: rows must be as long as the vectors")
+    a, b = (exact(end) for end in d.ends())
+    if d.kind == "one-hot":
+        lows = highs = [x for row in rows for x in row] + [F(0)] * (d.low == 0)
+    elif d.kind in ("ball-1", "ball-2"):
+        norms = [max(map(abs, r)) if d.kind == "ball-1" else root_up(exact(total(x * x for x in r))) for r in rows]
+        lows, highs = [x * a for x in norms], [x * b for x in norms]
+    else:
+        lows = [exact(total(min(x * a, x * b) for x in row)) for row in rows]
+        highs = [exact(total(max(x * a, x * b) for x in row)) for row in rows]
+    return Domain("box", min(lows), max(highs), F(len(rows)))
+
+
+def category_of_bits(d: Domain) -> Domain:
+    """Derive the number that bits stand for."""
+    need(F(0) <= d.low and d.high <= F(1) and d.size <= F(20), "takes at most 20 bits")
+    return categories(F(2 ** int(exact(d.size))))
+
+
+def table(d: Domain, rows: Any) -> Domain:
+    """Derive the entry, a number or a row of numbers, of a category."""
+    read = [[exact(number(x)) for x in items_of(row if type(row) is list else [row])] for row in items_of(rows)]
+    need(d.size <= F(len(read)) and len({len(row) for row in read}) == 1, "entries: one for each, equally long")
+    values = [x for row in read for x in row]
+    kind = "whole" if all(x.denominator == 1 for x in values) else "box"
+    return Domain(kind, min(values), max(values), F(len(read[0])))
+
+
+STEPS: dict[str, tuple[Collection[str], list[str], Callable[..., Domain]]] = {  # what it takes, parameters, rule
+    "affine": (BOUNDED, ["factor", "shift"], affine),
+    "clip": (NUMBERS, ["low", "high"], clip),
+    "choose": (BOUNDED, ["index"], choose),
+    "linear": (BOUNDED, ["matrix"], linear),
+    "round": (NUMBERS, ["low", "high"], lambda d, a, b: Domain("whole", whole(a, None), whole(b, None), d.size)),
+    "above": (NUMBERS, [], lambda d: categories(F(2)) if d.size == 1 else Domain("whole", F(0), F(1), d.size)),
+    "first above": (NUMBERS, [], lambda d: categories(d.size + F(1))),
+    "category of one-hot": (["one-hot"], [], lambda d: categories(d.size + F(1) - d.low)),
+    "category of bits": (["whole", "one-hot"], [], category_of_bits),
+    "one-hot": (["categories"], [], lambda d: Domain("one-hot", F(1), F(1), d.size)),
+    "table": (["categories"], ["entries"], table),
+}
+
+
+class Movement(NamedTuple):
+    """How far one record moves a sum, at most; None: not known."""
+
+    l1: Number | None
+    l2_squared: Number
+    linf: Number
+    spread: Number  # the difference of the changes of any two coordinates
+    coordinates: Number | None  # that change
+
+
+def movement(d: Domain, replaced: bool, terms: Number) -> Movement:
+    """Derive it from where one record's value lies, if another replaces it (else: nothing does)."""
+    need(d.kind in (*BOUNDED, "moments"), "such values are not summed")
+    (a, b), twice = d.ends(), F(2 if replaced else 1)
+    l1: Number | None = None
+    coordinates: Number | None = None
+    linf: Number = twice * d.high
+    l2_squared = linf * linf
+    if d.kind == "one-hot":
+        l1 = l2_squared = coordinates = F(1) if d.size == 1 else twice
+        linf = F(1)
+    elif d.kind in ("ball-1", "ball-2"):
+        square = l2_squared * (d.size if d.kind == "ball-2" else F(1))
+        l1 = linf if d.kind == "ball-1" else None if isinstance(square, Ratio) else root_up(square)
+    elif d.kind == "moments":  # whoever the neighbour is: the set is convex and holds 0
+        trace, weight = (d.size + F(2)) * d.size / F(2**24) + F(1), d.high * d.high
+        l2_squared, linf = F(2) * trace * (trace + weight) + weight * weight / F(2), F(2) * d.high
+    else:
+        linf, coordinates = b - a if replaced else larger(b, -a), d.size
+        l1, l2_squared = d.size * linf, d.size * linf * linf
+    coordinates = coordinates * terms if d.kind == "one-hot" and coordinates else coordinates
+    return Movement(l1 and l1 * terms, l2_squared * terms * terms, linf * terms, twice * (b - a) * terms, coordinates)
+
+
+# --- 4. Elementary functions: whole numbers in units of 2^-W, with proved errors [L4] ---------------------------------
+
+W, GUARD = 200, 200  # bits after the point, and guard bits of the normal tail: e^(16^2 / 2) < 2^185
+ONE = 1 << W
+ROOT = int("64727405565750990708785209038785062143184902966237966795831232767540352999073658655830259042"
+           "29236988706899255975474638975")  # of 2 pi, in units of 2^-(W + GUARD), rounded down
+
+
+def up(x: F) -> int:
+    """Return a fraction in units, rounded up; -up(-x) rounds down."""
+    return -((-x.numerator << W) // x.denominator)
+
+
+def root_up(x: F) -> F:
+    """Return the square root, or something above it where it is no fraction."""
+    square = x.numerator * x.denominator
+    exactly = isqrt(square) ** 2 == square
+    return F(isqrt(square), x.denominator) if exactly else F(isqrt(square << 2 * W) + 1, x.denominator << W)
+
+
+def exp(x: int, w: int = W) -> int:
+    """Return e^x, off by at most 2 max(1, e^x) units."""
+    if x < -1000 << w:
+        return 0
+    need(x >> w < 20000, "a number is too large")
+    m = max(0, abs(x).bit_length() - w + 8)
+    s, n, y = w + m + 72, 0, x << 72
+    term = result = 1 << s
+    while term not in (0, -1):
+        n += 1
+        term = (term * y >> s) // n
+        result += term
+    for _ in range(m):
+        result = result * result >> s
+    return result >> (m + 72)
+
+
+def exp_lo(x: int) -> int:
+    """Return a number below e^x."""
+    return max(0, (e := exp(x)) - 4 - 4 * (e >> W))
+
+
+def exp_hi(x: int) -> int:
+    """Return a number above e^x."""
+    return (e := exp(x)) + 4 + 4 * (e >> W)
+
+
+def log(v: int) -> tuple[int, int]:
+    """Return numbers below and above ln v: whatever Newton's steps find, exp then checks."""
+    x = (v.bit_length() - 1 - W) * 693147 * ONE // 10**6
+    for _ in range(8):
+        e = exp(x)
+        x += 2 * (v - e) * ONE // (v + e)
+    e = exp(x)
+    off = abs(e - v) + 4 + 4 * (e >> W)
+    need(2 * off < min(e, v), "a logarithm")
+    off = off * ONE // (min(e, v) - off) + 2
+    return x - off, x + off
+
+
+def tail(x: int) -> tuple[int, int]:
+    """Return bounds on P(N > x) of a standard normal N."""
+    if x < 0:
+        low, high = tail(-x)
+        return ONE - high, ONE - low
+    if x > 16 * ONE:
+        return 0, 1 if x > 100 * ONE else exp_hi(-(x * x >> W + 1)) // 40 + 1
+    s, n = W + GUARD, 1
+    term = series = x << GUARD
+    square = term * term >> s
+    while term:
+        n += 2
+        term = (term * square >> s) // n
+        series += term
+    value = ((1 << s - 1) - series * exp(-(square >> 1), s) // ROOT) >> GUARD
+    return max(0, value - 2), value + 3
+
+
+# --- 5. Curves: upper bounds on h at t = e^loss, loss and bound in units [L3] -----------------------------------------
+
+Curve = Callable[[int], int]
+
+
+def at(curve: Curve, t: int) -> int:
+    """Return a bound at any number of at least t."""
+    return curve(log(t)[0]) if t > ONE >> 60 else ONE
+
+
+def exchanged(curve: Curve, loss: int) -> int:
+    """Return a bound on the curve of the same two laws in the other order: 1 - t + t h(1/t)."""
+    return ONE - exp_lo(loss) + (exp_hi(loss) * max(0, curve(-loss)) >> W) + 1
+
+
+def gaussian(mu_squared: Number) -> Curve:
+    """Return the curve of N(mu, 1) and N(0, 1)."""
+    mu = isqrt(up(exact(mu_squared)) << W) + 1
+
+    def curve(loss: int) -> int:
+        a = loss * ONE // mu - (mu >> 1)
+        return tail(a)[1] + 3 - (exp_lo(loss) * max(0, tail(a + mu)[0] - 3) >> W)
+    return curve
+
+
+def laplace(largest: Number) -> Curve:
+    """Return the curve of Laplace noise, by the largest loss."""
+    most = up(exact(largest))
+    return lambda loss: 0 if loss >= most else ONE - exp_lo(min((loss - most) // 2, loss))
+
+
+def response(epsilon: Number, size: Number) -> Curve:
+    """Return the curve of randomized response; with two answers it is above that of all that is (epsilon, 0)-DP."""
+    e, others = up(exact(epsilon)), (int(exact(size)) - 1) * ONE
+    most, least = exp_hi(e), exp_lo(e) + others
+
+    def curve(loss: int) -> int:
+        one = max(0, most - exp_lo(loss)) * ONE // least + 1  # one answer; else all answers but one
+        rest = ONE - exp_lo(loss) + max(0, exp_hi(loss + e) - ONE) * ONE // least + 1
+        return 0 if loss >= e else max(one, rest) if loss < 0 else one
+    return curve
+
+
+def bounded_range(width: Number) -> Curve:
+    """Return the curve above those of all pairs whose losses lie in some interval of this width [L9]."""
+    e = up(exact(width))
+    half, below = exp_hi(e // 2 + 1), max(1, exp_lo(e) - ONE)
+    return lambda loss: max(0, ONE - exp_lo(loss)) if abs(loss) >= e else \
+        max(0, half - exp_lo(loss // 2)) ** 2 // below + 1
+
+
+def joined(curve: Curve, rate: F) -> Curve:
+    """Return the curve if a record is in the sample with some probability, and its absence is compared [L10]."""
+    n, d = rate.numerator, rate.denominator
+
+    def sampled(loss: int) -> int:
+        v = (exp_lo(loss) * d - (d - n) * ONE) // n
+        return n * at(curve, v) // d + 1 if v > 0 else ONE - exp_lo(loss)
+    return sampled
+
+
+def replaced_in_sample(curve: Curve, twice: Curve, rate: F, lift: int, normal: bool) -> Curve:
+    """Return the curve of a Poisson sample, one record replaced; lift and normal only decide a split [L10]."""
+    n, d = rate.numerator, rate.denominator
+
+    def sampled(loss: int) -> int:
+        w = exp_lo(loss)
+        other = max(0, (w - ONE) * (d - n) // n)
+        c = other * lift >> W
+        rest = min(ONE, w * ONE // ((c + isqrt(c * c + 4 * w * ONE)) ** 2 // (4 * ONE) if normal else c + w))
+        parts = rest * at(twice, w * ONE // max(1, rest)) + (ONE - rest) * at(curve, other * ONE // max(1, ONE - rest))
+        return n * (parts + ONE) // (d * ONE) + 1
+    return symmetric(sampled)
+
+
+def symmetric(curve: Curve) -> Curve:
+    """Return the curve of two laws that may be exchanged, from that at t >= 1."""
+    return lambda loss: curve(loss) if loss >= 0 else exchanged(curve, loss)
+
+
+def discrete(kind: str, parameter: F, shift: F) -> Curve:
+    """Return the curve of whole noise with symmetric log-concave weights, moved by x: T(m - x) - t T(m) at best."""
+    x, (low, high, first, weights) = int(shift), noise_table(kind, parameter)
+
+    def curve(loss: int) -> int:
+        t, farthest, end = exp_lo(loss), up(shift / parameter), len(low) - 1
+        if x == 0 or (kind == "discrete laplace" and abs(loss) >= farthest):
+            return max(0, ONE - t + 1)
+        if kind == "discrete laplace":  # the first m with (2 m - x) / scale >= loss
+            m = -((-parameter * loss / ONE - x) // 2)
+        elif kind == "discrete gaussian":  # the first m with (2 m x - x^2) / (2 variance) >= loss
+            m = -((-parameter * loss / ONE / x - F(x, 2)) // 1)
+        else:  # the first m with weight(m - x) / weight(m) >= t
+            m = bisect.bisect_left(range(end), True, key=lambda c: c >= x and weights[c - x] << W >= t * weights[c])
+        return high[min(max(m - x - first, 0), end)] - (t * low[min(max(m - first, 0), end)] >> W) + 2
+    return curve
+
+
+@functools.cache
+def noise_table(kind: str, parameter: F) -> tuple[list[int], list[int], int, list[int]]:
+    """Return bounds on P(Z >= z), z = first, first + 1, ..., the last for all beyond; first; bounds on the weights."""
+    n, beyond, first = 1, 0, 0
+    if kind == "binomial":
+        n, lows = int(parameter), [1]
+        spend(n * n // 100, WORKING)
+        for z in range(n):
+            lows.append(lows[-1] * (n - z) // (z + 1))
+        highs = lows
+    else:
+        power, rate = (1, 1 / parameter) if kind == "discrete laplace" else (2, 1 / (2 * parameter))
+        while n**power * rate < 150:
+            n += 1 + n // 64
+        spend(200 * n, WORKING)
+        lows = [exp_lo(-up(z**power * rate)) for z in range(n + 1)]
+        highs = [exp_hi(1 - up(z**power * rate)) for z in range(n + 1)]
+        beyond = highs[n] * ONE // (ONE - exp_hi(1 - up(rate))) + 1  # there weights fall at least geometrically
+        first, lows, highs = -n, [*lows[:0:-1], *lows], [*highs[:0:-1], *highs]
+    least, most = sum(lows), sum(highs) + 2 * beyond
+    sums = (itertools.accumulate(reversed(lows), initial=0), itertools.accumulate(reversed(highs), initial=beyond))
+    low, high = [a * ONE // most for a in sums[0]], [a * ONE // least + 1 for a in sums[1]]
+    return low[::-1], high[::-1], first, lows
+
+
+# --- 6. Mechanisms: what one record pays in one release ---------------------------------------------------------------
+
+class Law(NamedTuple):
+    """What is above a release: its curve (one for both orders of the neighbours, or two), and its costs if known."""
+
+    curves: tuple[Callable[[], Curve], ...] = ()
+    pure: Number | None = None
+    mu_squared: Number | None = None
+    rho: Number | None = None
+    copies: Number = F(1)  # independent ones of this curve
+    lost: Number = F(0)  # delta that is paid on top
+
+
+class Released(NamedTuple):
+    """What a mechanism takes: the sum of so many terms of each record's value, and the neighbours."""
+
+    domain: Domain
+    replaced: bool
+    terms: Number
+
+    def moved(self) -> Movement:
+        """Return how far one record moves it."""
+        return movement(*self)
+
+    def l1(self) -> Number:
+        """Return how far in L1."""
+        if (l1 := self.moved().l1) is None:
+            raise Wrong("no L1 movement is known")
+        return l1
+
+
+def pure_law(epsilon: Number, lost: Number = F(0)) -> Law:
+    """Return the law above all that is (epsilon, lost)-DP."""
+    return Law((lambda: response(epsilon, F(2)),), epsilon, lost=lost)
+
+
+def range_law(width: Number) -> Law:
+    """Return the law above all pairs whose losses lie in some interval of this width."""
+    return Law((lambda: bounded_range(width),), width, rho=width * width / F(8))
+
+
+def gaussian_law(mu_squared: Number) -> Law:
+    """Return the law of Gaussian noise."""
+    return Law((lambda: gaussian(mu_squared),), mu_squared=mu_squared, rho=mu_squared / F(2))
+
+
+def laplace_law(largest: Number) -> Law:
+    """Return the law of Laplace noise."""
+    return Law((lambda: laplace(largest),), largest)
+
+
+def response_law(r: Released, size: Any, epsilon: Any) -> Law:
+    """Return the law of randomized response."""
+    need(r.domain.kind == "categories" and r.domain.size <= whole(size, 2), "takes categories, as many as answers")
+    need(r.replaced and r.terms == 1, "takes one category, which is replaced")
+    return Law((lambda: response(above(epsilon), whole(size)),), above(epsilon))
+
+
+def discrete_law(kind: str, r: Released, scale: Any) -> Law:
+    """Return the law of noise on whole numbers."""
+    m, x = r.moved(), whole(scale, 1) if kind == "binomial" else above(scale)
+    need(r.domain.kind in ("whole", "one-hot") and (kind != "binomial" or count(x) <= 20000), "takes whole numbers")
+    pure, rho = (r.l1() / x if kind == "discrete laplace" else None), m.l2_squared / x / F(2)
+    rho_known = rho if kind == "discrete gaussian" else None
+    return Law((lambda: discrete(kind, exact(x), exact(m.linf)),), pure, None, rho_known, m.coordinates or F(1))
+
+
+def sampled_law(poisson: bool, r: Released, rate: Any, of: Any) -> Law:
+    """Return the law of a mechanism on a sample, of each record by itself or of a fixed size [L10]."""
+    q, base = exact(above(rate)), law(of, r._replace(replaced=not poisson))
+    need(q <= 1 and (poisson or r.replaced), "rate: at most 1; of a sample of fixed size records are only replaced")
+    need(not of["kind"].endswith(("sample", "counter")), "no rule for a sample of a sample or of a counter")
+    need(len(base.curves) == 1 and base.copies == 1 and base.lost == 0, "no curve is known to sample from")
+    curve, pure, rho = base.curves[0], base.pure, base.rho
+    if poisson and r.replaced:
+        need(of["kind"] in ("gaussian", "laplace"), "replaced in a Poisson sample: Gaussian or Laplace noise")
+        lift, twice = exp_hi(up(min(exact(pure or rho or F(0)), F(1000)))), law(of, r)
+        return Law((lambda: replaced_in_sample(curve(), twice.curves[0](), q, lift, pure is None),))
+    largest = pure and F(log(ONE + up(q * F(exp_hi(up(exact(pure))) - ONE, ONE)))[1], ONE)
+    if not poisson:
+        return Law((lambda: symmetric(joined(curve(), q)),), largest)
+    return Law((lambda: joined(curve(), q), lambda: lambda loss: exchanged(joined(curve(), q), loss)), largest)
+
+
+def counter_law(r: Released, *shape: Any) -> Law:
+    """Return the law of all outputs of a counter of running sums [L11]."""
+    *numbers, of = shape
+    kind = word(of, "kind", ("gaussian", "laplace", "discrete laplace")[:1 if len(numbers) > 1 else 3])
+    scale, = (above(x) for x in keys(of, "kind", *MECHANISMS[kind][0])[1:])
+    need(kind != "discrete laplace" or r.domain.kind in ("whole", "one-hot"), "takes whole numbers")
+    if len(numbers) > 1:
+        return gaussian_law(column_norm_squared(*(count(whole(x)) for x in numbers)) * r.moved().l2_squared / scale)
+    cost = (r.moved().l2_squared if kind == "gaussian" else r.l1()) * whole(numbers[0], 1) / scale
+    return gaussian_law(cost) if kind == "gaussian" else pure_law(cost)
+
+
+def column_norm_squared(steps: int, participations: int, separation: int, band: int = 10**6) -> F:
+    """Return the squared length of the sum of columns 0, b, 2 b, ... of the (banded) square root of sums."""
+    spend(2 * steps)
+    r, sums, ends = [ONE], list[int](), participations * separation
+    for j in range(1, steps):
+        r.append(-(-r[-1] * (2 * j - 1) // (2 * j)) if j < band else 0)
+    for j in range(steps):
+        sums.append(r[j] + (sums[j - separation] if j >= separation else 0) - (r[j - ends] if j >= ends else 0))
+    return F(sum(x * x for x in sums), ONE * ONE)
+
+
+MECHANISMS: dict[str, tuple[list[str], Callable[..., Law]]] = {  # its parameters, the rule
+    "laplace": (["scale"], lambda r, b: laplace_law(r.l1() / above(b))),
+    "gaussian": (["variance"], lambda r, v: gaussian_law(r.moved().l2_squared / above(v))),
+    "randomized response": (["size", "epsilon"], response_law),
+    **{kind: ([name], functools.partial(discrete_law, kind)) for kind, name in (
+        ("discrete laplace", "scale"), ("discrete gaussian", "variance"), ("binomial", "trials"))},
+    "exponential mechanism": (["scale"], lambda r, b: range_law(r.moved().spread / above(b))),
+    "noisy max": (["scale"], lambda r, b: pure_law(r.moved().spread / above(b))),
+    "permute and flip": (["scale"], lambda r, b: pure_law(r.moved().spread / above(b))),
+    "sparse vector": (["threshold_scale", "query_scale", "positives"], lambda r, a, b, n: pure_law(
+        r.moved().linf / above(a) + whole(n, 1) * r.moved().spread / above(b))),
+    "poisson sample": (["rate", "of"], functools.partial(sampled_law, True)),
+    "fixed size sample": (["rate", "of"], functools.partial(sampled_law, False)),
+    "tree counter": (["levels", "of"], counter_law),
+    "square root counter": (["horizon", "participations", "separation", "of"], counter_law),
+    "banded counter": (["horizon", "participations", "separation", "bandwidth", "of"], counter_law),
+    "stated pure": (["epsilon"], lambda r, e: pure_law(number(e, 0))),
+    "stated approximate": (["epsilon", "delta"], lambda r, e, d: pure_law(number(e, 0), number(d, 0))),
+    "stated bounded range": (["epsilon"], lambda r, e: range_law(number(e, 0))),
+    "stated zcdp": (["rho"], lambda r, rho: Law(rho=number(rho, 0))),
+    "stated gaussian": (["mu_squared"], lambda r, m: gaussian_law(number(m, 0))),
+}
+
+
+def law(data: Any, r: Released) -> Law:
+    """Return the law of a mechanism."""
+    names, rule = MECHANISMS[word(data, "kind", MECHANISMS)]
+    return rule(r, *keys(data, "kind", *names)[1:])
+
+
+def rho_of(a: Law) -> Number | None:
+    """Return what a release costs in zCDP: of a pure one epsilon tanh(epsilon / 2), of symbols epsilon^2 / 2 [L9]."""
+    if a.pure is None or a.rho is not None or a.lost != 0:
+        return a.rho
+    e = exp_hi(up(min(exact(a.pure), F(1000)))) if isinstance(a.pure, F) else 0
+    return a.pure * F(e - ONE, e + ONE) if isinstance(a.pure, F) and a.pure <= 1000 else a.pure * a.pure / F(2)
+
+
+# --- 7. Measures: masses in units of 10^-digits at losses (first + i) 2^-k [L1, L2, L5] -------------------------------
+
+MOST = 60000  # places
+
+
+class Measure(NamedTuple):
+    """A measure on a lattice of losses, and its mass at infinity; cut: the mass that may be moved at once."""
+
+    k: int
+    first: int
+    masses: list[int]
+    infinite: int
+    digits: int
+    cut: int
+
+
+@functools.cache
+def fine(k: int, j: int) -> tuple[int, int]:
+    """Return bounds on 1 / (e^d - 1), d = j 2^-k."""
+    d = j * ONE >> k
+    return ONE * ONE // (exp_hi(d) - ONE), ONE * ONE // (exp_lo(d) - ONE) + 1
+
+
+def measure(curve: Curve, k: int, digits: int, cut: int) -> Measure:
+    """Return chords through a curve at whole multiples of 2^-k, fewer of them where little happens."""
+    unit, y = 10**digits, dict[int, int]()
+
+    def excess_at(i: int) -> int:  # notes the curve, returns how far it is above (1 - t)^+
+        spend(300, WORKING)
+        least = max(0, ONE - exp_lo(i * ONE >> k))
+        value = min(ONE, max(curve(i * ONE >> k), least))
+        y[i] = -(-value * unit >> W)
+        return value - least
+
+    most = excess_at(0)
+    for way in (1, -1):
+        i, excess = 0, most
+        while excess * unit > cut * ONE and abs(i) < 400 << k:
+            i += way << min(k, max(0, (most // excess).bit_length() - 1) // 4)
+            excess = excess_at(i)
+    places = sorted(y)
+    masses, before = [0] * (places[-1] - places[0] + 1), unit - y[places[0]] << W
+    for i, j in itertools.pairwise(places):
+        low, high = fine(k, j - i)
+        y[j] = min(y[j], y[i])
+        masses[i - places[0]] = max(0, -(low * (y[i] - y[j]) - before >> W))
+        before = (high + ONE) * (y[i] - y[j])
+    masses[-1] = -(-before >> W)
+    return shorter(Measure(k, places[0], masses, y[places[-1]], digits, cut))
+
+
+def coarser(a: Measure) -> Measure:
+    """Return it on half the lattice: odd places are split, by chords again."""
+    start, below = a.first >> 1, fine(a.k, 1)[0]
+    masses = [0] * ((a.first + len(a.masses)) // 2 - start + 2)
+    below = ONE * below // (ONE + 2 * below)  # 1 / (e^h + 1), from below
+    for i, mass in enumerate(a.masses, a.first):
+        left = mass * below >> W if i & 1 else mass
+        masses[i // 2 - start] += left
+        masses[i // 2 - start + 1] += mass - left
+    return a._replace(k=a.k - 1, first=start, masses=masses)
+
+
+def shorter(a: Measure) -> Measure:
+    """Return it with small masses at its ends moved up: to the first place that is kept, or to infinity."""
+    p, start, last, spent, low = a.masses, 0, len(a.masses), 0, 0
+    while last > 1 and spent + p[last - 1] <= a.cut:
+        last -= 1
+        spent += p[last]
+    while start < last - 1 and low + p[start] <= a.cut * 1000:
+        low += p[start]
+        start += 1
+    a = a._replace(first=a.first + start, masses=[p[start] + low, *p[start + 1:last]], infinite=a.infinite + spent)
+    while len(a.masses) > MOST:
+        a = coarser(a)
+    return a
+
+
+def convolve(a: Measure, b: Measure) -> Measure:
+    """Return the law of the sum of the losses: one product of long decimal numbers, checked modulo a prime."""
+    while a.k != b.k:
+        a, b = (coarser(a), b) if a.k > b.k else (a, coarser(b))
+    n, width, unit, prime = len(a.masses) + len(b.masses) - 1, 2 * a.digits + 3, 10**a.digits, 2**61 - 1
+    spend(n * width // 12, WORKING)
+    need(max(sum(a.masses) + a.infinite, sum(b.masses) + b.infinite) < 3 * unit, "masses")
+    long = decimal.Context(width * (n + 2), None, decimal.MIN_EMIN, decimal.MAX_EMAX, traps=[decimal.Inexact])
+    one, two = (decimal.Decimal("".join(f"{m:0{width}d}" for m in reversed(z.masses))) for z in (a, b))
+    text = str(long.multiply(one, two)).zfill(width * n)
+    raw = [int(text[len(text) - (m + 1) * width:len(text) - m * width]) for m in range(n)]
+    point = secrets.randbelow(prime)  # a wrong product would pass with probability < n / 2^61
+    left, right, both = (functools.reduce(lambda value, c: (value * point + c) % prime, reversed(z), 0)
+                         for z in (a.masses, b.masses, raw))
+    need(left * right % prime == both, "a product")
+    infinite = -(-(a.infinite * (sum(b.masses) + b.infinite) + b.infinite * sum(a.masses)) // unit)
+    return shorter(Measure(a.k, a.first + b.first, [-(-m // unit) for m in raw], infinite, a.digits, a.cut))
+
+
+
+def delta_of(a: Measure, epsilon: F) -> F:
+    """Return an upper bound on delta at epsilon."""
+    e = -up(-epsilon)
+    start = max(a.first, (e << a.k) // ONE)
+    result, below, ratio = a.infinite, exp_lo(e - (start * ONE >> a.k)), exp_lo(-(ONE >> a.k))
+    for mass in a.masses[start - a.first:]:
+        result += (mass * max(0, ONE - below) >> W) + 1
+        below = below * ratio >> W
+    return F(result, 10**a.digits)
+
+
+# --- 8. Composition [T1, T2, T3] --------------------------------------------------------------------------------------
+
+Parts = list[tuple[Law, Number]]
+
+
+def concentrated_delta(rho: F, epsilon: F) -> F:
+    """Return exp((a - 1)(a rho - epsilon)) (1 - 1/a)^a / (a - 1) at about the best a > 1."""
+    def falls_no_more(x: int) -> bool:  # the derivative of the logarithm, which increases in x = a - 1
+        return up((2 * F(x, ONE) + 1) * rho - epsilon) + log(x)[0] - log(x + ONE)[0] > 0
+
+    spend(100000, WORKING)
+    a = 1 + F(bisect.bisect_left(range(ONE >> 40, ONE << 20, ONE >> 40), True, key=falls_no_more) + 1, 1 << 40)
+    power = up(a * F(log(up((a - 1) / a))[1], ONE)) + up((a - 1) * (a * rho - epsilon))
+    return F(exp_hi(power), ONE) / (a - 1)
+
+
+def total_of(parts: Parts, cost: Callable[[Law], Number | None]) -> Number | None:
+    """Return what so many of each release cost in a currency, if that is known of all."""
+    costs = [(cost(a), n) for a, n in parts]
+    return total(c * n for c, n in costs if c is not None) if all(c is not None for c, _ in costs) else None
+
+
+def delta(parts: Parts, epsilon: Number, aim: Number, resolution: int = 13) -> Number:
+    """Return an upper bound on the delta of a composition; aim and resolution only decide how tight it is."""
+    lost = total(a.lost * n for a, n in parts)
+    pure, mu_squared = (total_of(parts, cost) for cost in (lambda a: a.pure, lambda a: a.mu_squared))
+    if pure is not None and pure <= epsilon:
+        return lost
+    e = exact(epsilon)
+    if mu_squared is not None:
+        parts = [(gaussian_law(mu_squared), F(1))]
+    (a, n), *more = parts
+    if a.curves and n == a.copies == 1 and not more:  # one release: its curve itself
+        spend(1000, WORKING)
+        return lost + F(max(0, *(curve()(-up(-e)) for curve in a.curves)), ONE)
+    if not all(a.curves for a, _ in parts):
+        rho = total_of(parts, rho_of)
+        need(rho is not None, "no curve is known of a release")
+        return lost + concentrated_delta(exact(rho or F(0)), e)
+    sides = max(len(a.curves) for a, _ in parts)
+    return lost + max(delta_of(composed(parts, side, exact(aim), resolution), e) for side in range(sides))
+
+
+def composed(parts: Parts, side: int, aim: F, resolution: int) -> Measure:
+    """Return the measure of so many of each release, all Gaussians as one."""
+    digits = 22 + len(str(aim.denominator // max(1, aim.numerator)))
+    cut = max(1, int(aim * 10 ** (digits - 12)))
+    mu_squared = exact(total(a.mu_squared * n for a, n in parts if a.mu_squared is not None))
+    curves = [(a.curves[side % len(a.curves)](), count(a.copies * n)) for a, n in parts if a.mu_squared is None]
+    found = list[Measure]()
+    for curve, n in curves + [(gaussian(mu_squared), 1)] * (mu_squared > 0):
+        power = measure(curve, resolution + n.bit_length() // 2, digits, cut)
+        powers = [power := convolve(power, power) if i else power for i in range(n.bit_length())]
+        found.append(functools.reduce(convolve, [p for i, p in enumerate(powers) if n >> i & 1]))
+    while len(found) > 1:  # the shortest first
+        found.sort(key=lambda a: -len(a.masses))
+        found.append(convolve(found.pop(), found.pop()))
+    return found[0]
+
+
+def within(currency: list[str], limits: list[Number], parts: Parts, resolution: int = 13) -> bool:
+    """Return whether a composition is shown to cost at most so much."""
+    if currency == ["epsilon", "delta"]:
+        return delta(parts, limits[0], limits[1], resolution) <= limits[1]
+    need(currency in (["mu_squared"], ["rho"]), "must be epsilon and delta, or mu_squared, or rho")
+    paid = total_of(parts, rho_of if currency == ["rho"] else lambda a: a.mu_squared)
+    return paid is not None and paid <= limits[0]
+
+
+# --- 9. The check -----------------------------------------------------------------------------------------------------
+
+def release(data: Any, place: str, replaced: bool, currency: list[str]) -> tuple[Law, list[Number], str]:
+    """Read a form of release; return its law, what it is charged, and what is said of it."""
+    PLACE[0] = place
+    source, steps, terms, mechanism, charged = keys(data, "domain", "steps", "terms", "mechanism", "charged")
+    d = domain(source)
+    need(type(steps) is list, "steps: must be a list")
+    for i, row in enumerate(steps, 1):
+        PLACE[0] = f"{place}, step {i}"
+        takes, names, rule = STEPS[word(row, "op", STEPS)]
+        _, into, *parameters = keys(row, "op", "into", *names)
+        need(d.kind in takes, "takes other values")
+        image, d = rule(d, *parameters), domain(into)
+        need(holds(d, image), "the stated domain does not hold the image of the one before")
+    PLACE[0] = f"{place}, mechanism"
+    made = law(mechanism, Released(d, replaced, whole(terms, 1)))
+    PLACE[0] = f"{place}, charged"
+    return made, [number(x, 0) for x in keys(charged, *currency)], f"{mechanism['kind']}"
+
+
+def check(data: Any) -> str:
+    """Return what follows; raise an exception if the claim does not."""
+    PLACE[0], WORK[0] = "the file", 0
+    need(type(data) is dict and data.get("format") == FORMAT, f"is no {FORMAT}")
+    names = ("format", "claim", "symbols", "releases", "records", "theorem", "tested")
+    _, claim, symbols, releases, records, theorem, _ = keys(data, *names)
+    PLACE[0] = "symbols"
+    declare(symbols)
+    PLACE[0] = "theorem"
+    name = word(theorem, "name", CURRENCIES)
+    currency = CURRENCIES[name]
+    budget = [number(x, 0) for x in keys(theorem, "name", *(currency or ["resolution"]))[1:]]
+    PLACE[0] = "claim"
+    relation, unit = word(claim, "relation", RELATIONS), word(claim, "unit", UNITS)
+    claimed = sorted({*claim} - {"relation", "unit"}, reverse=True)
+    limits = [number(claim[key], 0) for key in claimed]
+    PLACE[0] = "releases, records"
+    need(type(releases) is dict and type(records) is dict and len(records) > 0, "must be objects that are not empty")
+    forms = {key: release(row, f"release {i}", relation == "replace one", currency)
+             for i, (key, row) in enumerate(releases.items(), 1)}
+    kinds = list[dict[str, Number]]()
+    for i, row in enumerate(records.values(), 1):
+        PLACE[0] = f"kind of record {i}"
+        need(type(row) is dict and len(row) > 0 and set(row) <= set(forms), "must be in releases that are described")
+        kinds.append({key: whole(n, 1) for key, n in row.items()})
+        for j, _ in enumerate(currency):
+            paid = total(forms[key][1][j] * n for key, n in kinds[-1].items())
+            need(paid <= budget[j], "pays more than the enforced budget")
+    need(set().union(*kinds) == set(forms), "a release that is described is of no kind of record")
+    for i, (cost, charged, _) in enumerate(forms.values(), 1):
+        PLACE[0] = f"release {i}"
+        need(not currency or within(currency, charged, [(cost, F(1))]), "costs more than it is charged")
+    PLACE[0] = "claim"
+    budgets: dict[str, Callable[..., Law]] = {"basic": pure_law, "zcdp": lambda rho: Law(rho=rho), "gdp": gaussian_law}
+    compositions: list[Parts] = [[(forms[key][0], n) for key, n in kind.items()] for kind in kinds]
+    enforced: list[Parts] = [[(budgets[name](*budget), F(1))]] if currency else []
+    for parts in enforced or compositions:
+        shown = within(claimed, limits, parts, 13 if currency else count(budget[0], 4, 16))
+        need(shown, "is not shown by what is released")
+    called = {key: f"release {i}" for i, key in enumerate(forms, 1)}
+    lines = [f"{name} theorem" + "".join(f", {key} = {show(theorem[key])} is enforced" for key in currency)]
+    lines += [f"whatever {key} from {show(row['least'])} on" for key, row in symbols.items()]
+    lines += [f"{called[key]}: {words}" for key, (_, _, words) in forms.items()]
+    for i, row in enumerate(records.values(), 1):
+        lines.append(f"kind of record {i}: " + ", ".join(f"{called[key]} {show(n)} times" for key, n in row.items()))
+    said = ", ".join(f"{key} = {show(claim[key])}" for key in claimed)
+    return "\n  ".join([f"{said}; {relation}; {unit}", *lines, NOTE])
+
+
+def main(paths: list[str]) -> int:
+    """Check files; return 0 if all claims follow, 1 if one does not, 2 if a file cannot be read or there is none."""
+    code = 0 if paths else 2
+    for path in paths:
+        PLACE[0] = "the file"
+        try:
+            with open(path, "rb") as file:
+                print(f"{path!a}: FOLLOWS: {check(load(file.read(LONGEST + 1)))}")
+        except Exception as error:  # whatever goes wrong, nothing is accepted
+            code = max(code, 2 if PLACE[0] == "the file" else 1)
+            print(f"{path!a}: DOES NOT FOLLOW: {PLACE[0]}: {error if type(error) is Wrong else type(error).__name__}")
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
