@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import bisect
+import collections
 import decimal
 import functools
 import itertools
@@ -13,18 +14,16 @@ import secrets
 import sys
 from collections.abc import Callable, Collection, Iterable
 from fractions import Fraction as F
+from functools import partial
 from math import isqrt
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 FORMAT = "dpwitness proof, version 1"
-UNITS = ("one report", "one person")
-RELATIONS = ("replace one", "add or remove one", "zero out")
+UNITS, RELATIONS = ("one report", "one person"), ("replace one", "add or remove one", "zero out")
 CURRENCIES = {"basic": ["epsilon", "delta"], "zcdp": ["rho"], "gdp": ["mu_squared"], "plan": []}
 LONGEST, READING, WORKING = 4 * 10**6, 10**6, 60 * 10**6  # bytes of a file; microseconds or so of formulas, and of all
-NOTE = """only stated, not derived: costs of releases called 'stated'
-  only tested, not looked at: what stands in the section 'tested'
-  not known: whether the code releases this and nothing else, takes every value from the stated domain, names records
-  as the unit says and draws its noise as the mechanism says; arithmetic is taken to be exact"""
+NOTE = """not proved: costs called "stated"; what was only tested (section "tested", not looked at); that the code
+  releases nothing else, keeps values in their domains, names records as the unit says, and draws such noise exactly"""
 PLACE, WORK = ["the file"], [0]  # what is being looked at, and the work that was done
 
 
@@ -53,8 +52,7 @@ def load(raw: bytes) -> Any:
         return dict(items)
 
     need(len(raw) <= LONGEST, "too long")
-    none: Callable[[str], None] = lambda text: None  # noqa: E731, what is None is no number anywhere below
-    return json.loads(raw.decode("utf-8"), object_pairs_hook=pairs, parse_float=none, parse_constant=none)
+    return json.loads(raw.decode(), object_pairs_hook=pairs, parse_float=lambda x: None, parse_constant=lambda x: None)
 
 
 def keys(data: Any, *names: str) -> list[Any]:
@@ -65,27 +63,27 @@ def keys(data: Any, *names: str) -> list[Any]:
 
 def word(data: Any, key: str, known: Collection[str]) -> str:
     """Return one of the known words."""
-    value = data.get(key) if type(data) is dict else None
-    need(type(value) is str and value in known, f"{key}: must be one of {', '.join(known)}")
-    return str(value)
+    need(type(data) is dict and type(data.get(key)) is str and data[key] in known, f"{key}: one of {', '.join(known)}")
+    return str(data[key])
 
 
-def items_of(data: Any) -> list[Any]:
-    """Return a list that is not empty."""
+def matrix_of(data: Any) -> list[list[F]]:
+    """Return rows of equally many numbers; a number may stand for a row of one."""
     need(type(data) is list and len(data) > 0, "must be a list that is not empty")
-    return list(data)
+    rows = [[exact(number(x)) for x in (row if type(row) is list else [row])] for row in data]
+    need(len(rows[0]) > 0 and len({len(row) for row in rows}) == 1, "rows: must be equally long, and not empty")
+    return rows
 
 
 # --- 2. Numbers: fractions, or quotients of polynomials in declared symbols [L8] --------------------------------------
 
 NUMBER, NAME = re.compile(r"-?[0-9]{1,400}(/[1-9][0-9]{0,399})?"), re.compile("[A-Za-z][A-Za-z0-9]{0,11}")
-T = TypeVar("T", bound="F | Ratio")
 SYMBOLS: dict[str, tuple[Number, bool]] = {}  # name: (least, whole). A symbol is least + x', x' >= 0, or > 0 if real
 
 
-def tame(x: T) -> T:
+def tame(x: Any) -> Any:
     """Return a number that has not grown too long."""
-    bits = 0 if isinstance(x, Ratio) else x.numerator.bit_length() + x.denominator.bit_length()
+    bits = x.numerator.bit_length() + x.denominator.bit_length() if isinstance(x, F) else 0
     spend(4 + (bits * bits >> 17))
     need(bits < 2**14, "a number has grown too long")
     return x
@@ -100,10 +98,7 @@ def times(p: Polynomial, q: Polynomial) -> Polynomial:
     """Return p q."""
     product: Polynomial = {}
     for (m, c), (n, d) in itertools.product(p.items(), q.items()):
-        powers = dict(m)
-        for x, power in n:
-            powers[x] = powers.get(x, 0) + power
-        key = tuple(sorted(powers.items()))
+        key = tuple(sorted((collections.Counter(dict(m)) + collections.Counter(dict(n))).items()))
         product[key] = tame(product.get(key, F(0)) + c * d)
     return {m: c for m, c in product.items() if c}
 
@@ -119,18 +114,15 @@ class Ratio:
     def __init__(self, n: Polynomial, d: Polynomial) -> None:
         self.n, self.d = n, d
 
-    def __add__(self, other: Number) -> Ratio:
-        o = ratio(other)
-        return Ratio(plus(times(self.n, o.d), times(o.n, self.d)), times(self.d, o.d))
+    def __add__(self, x: Number) -> Ratio:
+        return Ratio(plus(times(self.n, ratio(x).d), times(ratio(x).n, self.d)), times(self.d, ratio(x).d))
 
-    def __mul__(self, other: Number) -> Ratio:
-        o = ratio(other)
-        return Ratio(times(self.n, o.n), times(self.d, o.d))
+    def __mul__(self, x: Number) -> Ratio:
+        return Ratio(times(self.n, ratio(x).n), times(self.d, ratio(x).d))
 
-    def __truediv__(self, other: Number) -> Ratio:
-        o = ratio(other)
-        need(positive(o.n, strictly=True), "a divisor is not shown to be above 0")
-        return Ratio(times(self.n, o.d), times(self.d, o.n))
+    def __truediv__(self, x: Number) -> Ratio:
+        need(positive(ratio(x).n, strictly=True), "a divisor is not shown to be above 0")
+        return Ratio(times(self.n, ratio(x).d), times(self.d, ratio(x).n))
 
     def __le__(self, other: Number) -> bool:  # True: shown for all values; False says nothing
         return positive((other - self).n)
@@ -152,16 +144,15 @@ def ratio(x: Number) -> Ratio:
     return x if isinstance(x, Ratio) else Ratio({(): x} if x else {}, {(): F(1)})
 
 
-def exact(x: Number) -> F:
-    """Return a number that no symbol is part of."""
-    if isinstance(x, Ratio):
-        raise Wrong("no rule takes symbols here")
+def exact(x: Number | None) -> F:
+    """Return a number that is known, and that no symbol is part of."""
+    if not isinstance(x, F):
+        raise Wrong("for this a number is needed, that is known and no formula of symbols")
     return x
 
 
 def number(x: Any, least: int | None = None, depth: int = 0) -> Number:
     """Return a whole number, "7/3", a symbol, or the formula ["+" | "-" | "*" | "/", x, y]."""
-    value: Number
     if type(x) is list:
         need(len(x) == 3 and x[0] in ("+", "-", "*", "/") and depth < 50, "a formula must be [operation, x, y]")
         a, b = number(x[1], None, depth + 1), number(x[2], None, depth + 1)
@@ -170,8 +161,7 @@ def number(x: Any, least: int | None = None, depth: int = 0) -> Number:
     elif type(x) is str and x in SYMBOLS:
         value = Ratio({((x, 1),): F(1)}, {(): F(1)}) + SYMBOLS[x][0]
     else:
-        written = type(x) is int or (type(x) is str and NUMBER.fullmatch(x) is not None)
-        need(written, "a number must be whole, a fraction in quotes, a symbol or a formula")
+        need(type(x) is int or (type(x) is str and NUMBER.fullmatch(x) is not None), "must be a number")
         value = F(x)
     need(least is None or F(least) <= tame(value), f"a number is not shown to be at least {least}")
     return value
@@ -179,17 +169,15 @@ def number(x: Any, least: int | None = None, depth: int = 0) -> Number:
 
 def above(x: Any) -> Number:
     """Return a number above 0."""
-    value = number(x)
-    need(positive(ratio(value).n, strictly=True), "a number is not shown to be above 0")
+    need(positive(ratio(value := number(x)).n, strictly=True), "a number is not shown to be above 0")
     return value
 
 
 def whole(x: Any, least: int | None = 0) -> Number:
     """Return a whole number: of symbols, a polynomial in whole ones with whole coefficients."""
-    value = number(x, least)
-    n, d = ratio(value).n, ratio(value).d
-    parts = all(c.denominator == 1 and all(SYMBOLS[x][1] for x, _ in m) for m, c in n.items())
-    need(parts and d == {(): F(1)}, "a number is not whole")
+    n, d = ratio(value := number(x, least)).n, ratio(value).d
+    whole_terms = all(c.denominator == 1 and all(SYMBOLS[x][1] for x, _ in m) for m, c in n.items())
+    need(whole_terms and d == {(): F(1)}, "a number is not whole")
     return value
 
 
@@ -211,29 +199,22 @@ def declare(symbols: Any) -> None:
 
 def total(numbers: Iterable[Number]) -> Number:
     """Return a sum."""
-    zero: Number = F(0)
-    return functools.reduce(lambda value, x: tame(value + x), numbers, zero)
+    return functools.reduce(lambda value, x: tame(value + x), numbers, F(0))
 
-
-def larger(a: Number, b: Number) -> Number:
-    """Return the larger of two numbers."""
-    need(a <= b or b <= a, "two numbers are in no order that is shown for all values")
-    return b if a <= b else a
 
 
 def show(x: Any) -> str:
     """Return a number, rounded up to 12 digits, or a formula that was read, in words."""
-    if type(x) is list or x in SYMBOLS:
-        return str(x) if type(x) is str else f"({show(x[1])} {x[0]} {show(x[2])})"
-    digits = decimal.Context(prec=12, rounding=decimal.ROUND_CEILING)
-    return str(digits.divide(decimal.Decimal(F(x).numerator), decimal.Decimal(F(x).denominator)))
+    if type(x) is list:
+        return f"({show(x[1])} {x[0]} {show(x[2])})"
+    quotient = decimal.Context(prec=12, rounding=decimal.ROUND_CEILING).divide
+    return x if x in SYMBOLS else str(quotient(decimal.Decimal(F(x).numerator), decimal.Decimal(F(x).denominator)))
 
 
 # --- 3. Derivations: where one record's value lies, and so how far it moves [L7] --------------------------------------
 
-NORMED = ("one-hot", "ball-1", "ball-2")  # of the same radius each lies in the next
-BOUNDED = ("box", "whole", *NORMED)
-NUMBERS = ("reals", *BOUNDED)
+NUMBERS = ("reals", "box", "whole", "one-hot", "ball-1", "ball-2")
+BOUNDED, NORMED = NUMBERS[1:], NUMBERS[3:]  # of the same radius each of the normed ones lies in the next
 
 
 class Domain(NamedTuple):
@@ -276,7 +257,7 @@ def holds(outer: Domain, inner: Domain) -> bool:
     if outer.kind == "categories":
         named = inner.kind == "whole" and inner.size == 1 and F(0) <= inner.low and inner.high + F(1) <= outer.size
         return named or (inner.kind == "categories" and inner.size <= outer.size)
-    if inner.kind not in NUMBERS or not (inner.size <= outer.size and outer.size <= inner.size):
+    if inner.kind not in NUMBERS or not inner.size <= outer.size <= inner.size:
         return False
     if outer.kind in NORMED:
         within = inner.kind in NORMED and NORMED.index(inner.kind) <= NORMED.index(outer.kind)
@@ -287,10 +268,8 @@ def holds(outer: Domain, inner: Domain) -> bool:
 
 
 def affine(d: Domain, factor: Any, shift: Any) -> Domain:
-    """Derive factor x + shift: a ball stays one without a shift, whole numbers stay whole."""
+    """Derive factor x + shift: whole numbers stay whole if both are."""
     f, s, (a, b) = exact(number(factor)), number(shift), d.ends()
-    if d.kind in ("ball-1", "ball-2") and s == 0:
-        return d._replace(high=d.high * abs(f))
     stays = d.kind in ("whole", "one-hot") and f.denominator == 1 and isinstance(s, F) and s.denominator == 1
     return Domain("whole" if stays else "box", (a if f >= 0 else b) * f + s, (b if f >= 0 else a) * f + s, d.size)
 
@@ -308,29 +287,25 @@ def clip(d: Domain, low: Any, high: Any) -> Domain:
 
 def choose(d: Domain, index: Any) -> Domain:
     """Derive the coordinates at an index; -1 is padding and gives 0. Distinct ones keep one-hot vectors and balls."""
-    size, (a, b) = exact(d.size), d.ends()
-    need(all(type(i) is int and -1 <= i < size for i in items_of(index)), "index: must be one row of places")
-    real, n = [i for i in index if i >= 0], F(len(index))
+    need(type(index) is list and index != [] and all(type(i) is int and -1 <= i < exact(d.size) for i in index), "index")
+    size, (a, b), n = exact(d.size), d.ends(), F(len(index))
+    real = [i for i in index if i >= 0]
     if len(set(real)) == len(real) and d.kind in NORMED:
         return Domain(d.kind, d.low if len(real) == size else F(0), d.high, n)
-    if len(real) < len(index):
-        a, b = -larger(-a, F(0)), larger(b, F(0))
+    a, b = (min(exact(a), F(0)), max(exact(b), F(0))) if len(real) < n else (a, b)
     return Domain("whole" if d.kind in ("whole", "one-hot") else "box", a, b, n)
 
 
 def linear(d: Domain, matrix: Any) -> Domain:
     """Derive matrix @ x: the box around the images of corners, of one-hot vectors, or of a ball (Hoelder)."""
-    rows = [[exact(number(x)) for x in items_of(row)] for row in items_of(matrix)]
-    need(all(len(row) == d.size for row in rows), "matrix: rows must be as long as the vectors")
-    a, b = (exact(end) for end in d.ends())
+    rows, (a, b) = matrix_of(matrix), map(exact, d.ends())
+    need(len(rows[0]) == d.size, "matrix: rows must be as long as the vectors")
+    lows, highs = ([exact(total(side(x * a, x * b) for x in row)) for row in rows] for side in (min, max))
     if d.kind == "one-hot":
         lows = highs = [x for row in rows for x in row] + [F(0)] * (d.low == 0)
     elif d.kind in ("ball-1", "ball-2"):
         norms = [max(map(abs, r)) if d.kind == "ball-1" else root_up(exact(total(x * x for x in r))) for r in rows]
         lows, highs = [x * a for x in norms], [x * b for x in norms]
-    else:
-        lows = [exact(total(min(x * a, x * b) for x in row)) for row in rows]
-        highs = [exact(total(max(x * a, x * b) for x in row)) for row in rows]
     return Domain("box", min(lows), max(highs), F(len(rows)))
 
 
@@ -340,13 +315,12 @@ def category_of_bits(d: Domain) -> Domain:
     return categories(F(2 ** int(exact(d.size))))
 
 
-def table(d: Domain, rows: Any) -> Domain:
+def table(d: Domain, entries: Any) -> Domain:
     """Derive the entry, a number or a row of numbers, of a category."""
-    read = [[exact(number(x)) for x in items_of(row if type(row) is list else [row])] for row in items_of(rows)]
-    need(d.size <= F(len(read)) and len({len(row) for row in read}) == 1, "entries: one for each, equally long")
-    values = [x for row in read for x in row]
-    kind = "whole" if all(x.denominator == 1 for x in values) else "box"
-    return Domain(kind, min(values), max(values), F(len(read[0])))
+    rows = matrix_of(entries)
+    need(d.size <= F(len(rows)), "entries: fewer than categories")
+    kind = "whole" if all(x.denominator == 1 for row in rows for x in row) else "box"
+    return Domain(kind, min(map(min, rows)), max(map(max, rows)), F(len(rows[0])))
 
 
 STEPS: dict[str, tuple[Collection[str], list[str], Callable[..., Domain]]] = {  # what it takes, parameters, rule
@@ -365,45 +339,44 @@ STEPS: dict[str, tuple[Collection[str], list[str], Callable[..., Domain]]] = {  
 
 
 class Movement(NamedTuple):
-    """How far one record moves a sum, at most; None: not known."""
+    """How far one record moves a sum of so many terms of its value, at most, if another replaces it (else: nothing)."""
 
-    l1: Number | None
+    domain: Domain
+    replaced: bool
+    terms: Number
+    l1: Any  # None: not known
     l2_squared: Number
     linf: Number
     spread: Number  # the difference of the changes of any two coordinates
-    coordinates: Number | None  # that change
 
 
 def movement(d: Domain, replaced: bool, terms: Number) -> Movement:
-    """Derive it from where one record's value lies, if another replaces it (else: nothing does)."""
-    need(d.kind in (*BOUNDED, "moments"), "such values are not summed")
+    """Derive it from where the value lies."""
     (a, b), twice = d.ends(), F(2 if replaced else 1)
-    l1: Number | None = None
-    coordinates: Number | None = None
+    l1: Any = None
     linf: Number = twice * d.high
     l2_squared = linf * linf
     if d.kind == "one-hot":
-        l1 = l2_squared = coordinates = F(1) if d.size == 1 else twice
-        linf = F(1)
+        linf, l2_squared = F(1), F(1) if d.size == 1 else twice
+        l1 = l2_squared
     elif d.kind in ("ball-1", "ball-2"):
-        square = l2_squared * (d.size if d.kind == "ball-2" else F(1))
+        square = l2_squared * d.size
         l1 = linf if d.kind == "ball-1" else None if isinstance(square, Ratio) else root_up(square)
     elif d.kind == "moments":  # whoever the neighbour is: the set is convex and holds 0
         trace, weight = (d.size + F(2)) * d.size / F(2**24) + F(1), d.high * d.high
         l2_squared, linf = F(2) * trace * (trace + weight) + weight * weight / F(2), F(2) * d.high
     else:
-        linf, coordinates = b - a if replaced else larger(b, -a), d.size
+        linf = b - a if replaced else b if F(0) <= a else max(exact(b), -exact(a))
         l1, l2_squared = d.size * linf, d.size * linf * linf
-    coordinates = coordinates * terms if d.kind == "one-hot" and coordinates else coordinates
-    return Movement(l1 and l1 * terms, l2_squared * terms * terms, linf * terms, twice * (b - a) * terms, coordinates)
+    l1 = None if l1 is None else l1 * terms
+    return Movement(d, replaced, terms, l1, l2_squared * terms * terms, linf * terms, twice * (b - a) * terms)
 
 
 # --- 4. Elementary functions: whole numbers in units of 2^-W, with proved errors [L4] ---------------------------------
 
-W, GUARD = 200, 200  # bits after the point, and guard bits of the normal tail: e^(16^2 / 2) < 2^185
-ONE = 1 << W
-ROOT = int("64727405565750990708785209038785062143184902966237966795831232767540352999073658655830259042"
-           "29236988706899255975474638975")  # of 2 pi, in units of 2^-(W + GUARD), rounded down
+W, GUARD, ONE = 200, 200, 1 << 200  # bits after the point; guard bits of the normal tail, as e^(16^2 / 2) < 2^185
+# The root of 2 pi in units of 2^-(W + GUARD), rounded down:
+ROOT = 0x281b263fec4e0b2cd8754a830ddf75c34a1dd91899110f3dda214c994c0bf25e30a148b0ceb74ca44942bc37d9fe39b98307f
 
 
 def up(x: F) -> int:
@@ -414,14 +387,15 @@ def up(x: F) -> int:
 def root_up(x: F) -> F:
     """Return the square root, or something above it where it is no fraction."""
     square = x.numerator * x.denominator
-    exactly = isqrt(square) ** 2 == square
-    return F(isqrt(square), x.denominator) if exactly else F(isqrt(square << 2 * W) + 1, x.denominator << W)
+    root, wide = F(isqrt(square), x.denominator), F(isqrt(square << 2 * W) + 1, x.denominator << W)
+    return root if root * root == x else wide
 
 
 def exp(x: int, w: int = W) -> int:
     """Return e^x, off by at most 2 max(1, e^x) units."""
     if x < -1000 << w:
         return 0
+    spend(40, WORKING)
     need(x >> w < 20000, "a number is too large")
     m = max(0, abs(x).bit_length() - w + 8)
     s, n, y = w + m + 72, 0, x << 72
@@ -448,21 +422,18 @@ def exp_hi(x: int) -> int:
 def log(v: int) -> tuple[int, int]:
     """Return numbers below and above ln v: whatever Newton's steps find, exp then checks."""
     x = (v.bit_length() - 1 - W) * 693147 * ONE // 10**6
-    for _ in range(8):
-        e = exp(x)
-        x += 2 * (v - e) * ONE // (v + e)
-    e = exp(x)
-    off = abs(e - v) + 4 + 4 * (e >> W)
+    for _ in range(6):
+        x += 2 * (v - (e := exp(x))) * ONE // (v + e)
+    off = abs((e := exp(x)) - v) + 4 + 4 * (e >> W)
     need(2 * off < min(e, v), "a logarithm")
     off = off * ONE // (min(e, v) - off) + 2
     return x - off, x + off
 
 
-def tail(x: int) -> tuple[int, int]:
-    """Return bounds on P(N > x) of a standard normal N."""
+def tail(x: int) -> tuple[int, ...]:
+    """Return a lower and an upper bound on P(N > x) of a standard normal N."""
     if x < 0:
-        low, high = tail(-x)
-        return ONE - high, ONE - low
+        return tuple(ONE - bound for bound in reversed(tail(-x)))
     if x > 16 * ONE:
         return 0, 1 if x > 100 * ONE else exp_hi(-(x * x >> W + 1)) // 40 + 1
     s, n = W + GUARD, 1
@@ -487,115 +458,95 @@ def at(curve: Curve, t: int) -> int:
 
 
 def exchanged(curve: Curve, loss: int) -> int:
-    """Return a bound on the curve of the same two laws in the other order: 1 - t + t h(1/t)."""
+    """Bound the curve of the same two laws in the other order: 1 - t + t h(1/t)."""
     return ONE - exp_lo(loss) + (exp_hi(loss) * max(0, curve(-loss)) >> W) + 1
 
 
-def gaussian(mu_squared: Number) -> Curve:
-    """Return the curve of N(mu, 1) and N(0, 1)."""
+def symmetric(curve: Curve, loss: int) -> int:
+    """Bound the curve of two laws that may be exchanged, from that at t >= 1."""
+    return curve(loss) if loss >= 0 else exchanged(curve, loss)
+
+
+def gaussian(mu_squared: Number, loss: int) -> int:
+    """Bound the curve of N(mu, 1) and N(0, 1)."""
     mu = isqrt(up(exact(mu_squared)) << W) + 1
-
-    def curve(loss: int) -> int:
-        a = loss * ONE // mu - (mu >> 1)
-        return tail(a)[1] + 3 - (exp_lo(loss) * max(0, tail(a + mu)[0] - 3) >> W)
-    return curve
+    a = loss * ONE // mu - (mu >> 1)
+    return tail(a)[1] + 3 - (exp_lo(loss) * max(0, tail(a + mu)[0] - 3) >> W)
 
 
-def laplace(largest: Number) -> Curve:
-    """Return the curve of Laplace noise, by the largest loss."""
+def laplace(largest: Number, loss: int) -> int:
+    """Bound the curve of Laplace noise, by the largest loss."""
     most = up(exact(largest))
-    return lambda loss: 0 if loss >= most else ONE - exp_lo(min((loss - most) // 2, loss))
+    return 0 if loss >= most else ONE - exp_lo(min((loss - most) // 2, loss))
 
 
-def response(epsilon: Number, size: Number) -> Curve:
-    """Return the curve of randomized response; with two answers it is above that of all that is (epsilon, 0)-DP."""
-    e, others = up(exact(epsilon)), (int(exact(size)) - 1) * ONE
-    most, least = exp_hi(e), exp_lo(e) + others
-
-    def curve(loss: int) -> int:
-        one = max(0, most - exp_lo(loss)) * ONE // least + 1  # one answer; else all answers but one
-        rest = ONE - exp_lo(loss) + max(0, exp_hi(loss + e) - ONE) * ONE // least + 1
-        return 0 if loss >= e else max(one, rest) if loss < 0 else one
-    return curve
+def response(epsilon: Number, size: Number, loss: int) -> int:
+    """Bound the curve of randomized response; with two answers it is above that of all that is (epsilon, 0)-DP."""
+    e, t = up(exact(epsilon)), exp_lo(loss)
+    least = exp_lo(e) + int(exact(size) - 1) * ONE
+    one = max(0, exp_hi(e) - t) * ONE // least + 1 if loss < e else 0  # one answer; else all answers but one
+    return one if loss >= 0 else max(one, ONE - t + max(0, exp_hi(loss + e) - ONE) * ONE // least + 1)
 
 
-def bounded_range(width: Number) -> Curve:
-    """Return the curve above those of all pairs whose losses lie in some interval of this width [L9]."""
+def bounded_range(width: Number, loss: int) -> int:
+    """Bound the curves of all pairs whose losses lie in some interval of this width [L9]."""
     e = up(exact(width))
-    half, below = exp_hi(e // 2 + 1), max(1, exp_lo(e) - ONE)
-    return lambda loss: max(0, ONE - exp_lo(loss)) if abs(loss) >= e else \
-        max(0, half - exp_lo(loss // 2)) ** 2 // below + 1
+    if abs(loss) >= e:
+        return max(0, ONE - exp_lo(loss))
+    return max(0, exp_hi(e // 2 + 1) - exp_lo(loss // 2)) ** 2 // max(1, exp_lo(e) - ONE) + 1
 
 
-def joined(curve: Curve, rate: F) -> Curve:
-    """Return the curve if a record is in the sample with some probability, and its absence is compared [L10]."""
-    n, d = rate.numerator, rate.denominator
-
-    def sampled(loss: int) -> int:
-        v = (exp_lo(loss) * d - (d - n) * ONE) // n
-        return n * at(curve, v) // d + 1 if v > 0 else ONE - exp_lo(loss)
-    return sampled
+def joined(curve: Curve, rate: F, loss: int) -> int:
+    """Bound the curve if a record is in the sample with some probability, and its absence is compared [L10]."""
+    v = (exp_lo(loss) * rate.denominator - (rate.denominator - rate.numerator) * ONE) // rate.numerator
+    return rate.numerator * at(curve, v) // rate.denominator + 1 if v > 0 else ONE - exp_lo(loss)
 
 
-def replaced_in_sample(curve: Curve, twice: Curve, rate: F, lift: int, normal: bool) -> Curve:
-    """Return the curve of a Poisson sample, one record replaced; lift and normal only decide a split [L10]."""
-    n, d = rate.numerator, rate.denominator
-
-    def sampled(loss: int) -> int:
-        w = exp_lo(loss)
-        other = max(0, (w - ONE) * (d - n) // n)
-        c = other * lift >> W
-        rest = min(ONE, w * ONE // ((c + isqrt(c * c + 4 * w * ONE)) ** 2 // (4 * ONE) if normal else c + w))
-        parts = rest * at(twice, w * ONE // max(1, rest)) + (ONE - rest) * at(curve, other * ONE // max(1, ONE - rest))
-        return n * (parts + ONE) // (d * ONE) + 1
-    return symmetric(sampled)
+def replaced_in_sample(curve: Curve, twice: Curve, rate: F, lift: int, normal: bool, loss: int) -> int:
+    """Bound the curve of a Poisson sample, one record replaced, at t >= 1; lift and normal: how to split [L10]."""
+    w = exp_lo(loss)
+    other = max(0, (w - ONE) * (rate.denominator - rate.numerator) // rate.numerator)
+    c = other * lift >> W
+    rest = min(ONE, w * ONE // ((c + isqrt(c * c + 4 * w * ONE)) ** 2 // (4 * ONE) if normal else c + w))
+    parts = rest * at(twice, w * ONE // max(1, rest)) + (ONE - rest) * at(curve, other * ONE // max(1, ONE - rest))
+    return rate.numerator * (parts + ONE) // (rate.denominator * ONE) + 1
 
 
-def symmetric(curve: Curve) -> Curve:
-    """Return the curve of two laws that may be exchanged, from that at t >= 1."""
-    return lambda loss: curve(loss) if loss >= 0 else exchanged(curve, loss)
-
-
-def discrete(kind: str, parameter: F, shift: F) -> Curve:
-    """Return the curve of whole noise with symmetric log-concave weights, moved by x: T(m - x) - t T(m) at best."""
-    x, (low, high, first, weights) = int(shift), noise_table(kind, parameter)
-
-    def curve(loss: int) -> int:
-        t, farthest, end = exp_lo(loss), up(shift / parameter), len(low) - 1
-        if x == 0 or (kind == "discrete laplace" and abs(loss) >= farthest):
-            return max(0, ONE - t + 1)
-        if kind == "discrete laplace":  # the first m with (2 m - x) / scale >= loss
-            m = -((-parameter * loss / ONE - x) // 2)
-        elif kind == "discrete gaussian":  # the first m with (2 m x - x^2) / (2 variance) >= loss
-            m = -((-parameter * loss / ONE / x - F(x, 2)) // 1)
-        else:  # the first m with weight(m - x) / weight(m) >= t
-            m = bisect.bisect_left(range(end), True, key=lambda c: c >= x and weights[c - x] << W >= t * weights[c])
-        return high[min(max(m - x - first, 0), end)] - (t * low[min(max(m - first, 0), end)] >> W) + 2
-    return curve
+def discrete(kind: str, parameter: Number, shift: Number, loss: int) -> int:
+    """Bound the curve of whole noise with symmetric log-concave weights, moved by x: T(m - x) - t T(m) at best."""
+    scale, x = exact(parameter), int(exact(shift))
+    low, high, first, weights = noise_table(kind, scale)
+    t, farthest, end = exp_lo(loss), up(x / scale), len(low) - 1
+    if x == 0 or (kind == "discrete laplace" and abs(loss) >= farthest):
+        return max(0, ONE - t + 1)
+    if kind == "discrete laplace":  # the first m with (2 m - x) / scale >= loss
+        m = -((-scale * loss / ONE - x) // 2)
+    elif kind == "discrete gaussian":  # the first m with (2 m x - x^2) / (2 variance) >= loss
+        m = -((-scale * loss / ONE / x - F(x, 2)) // 1)
+    else:  # the first m with weight(m - x) / weight(m) >= t
+        m = bisect.bisect_left(range(end), True, key=lambda c: c >= x and weights[c - x] << W >= t * weights[c])
+    return high[min(max(m - x - first, 0), end)] - (t * low[min(max(m - first, 0), end)] >> W) + 2
 
 
 @functools.cache
 def noise_table(kind: str, parameter: F) -> tuple[list[int], list[int], int, list[int]]:
     """Return bounds on P(Z >= z), z = first, first + 1, ..., the last for all beyond; first; bounds on the weights."""
-    n, beyond, first = 1, 0, 0
+    n, first, beyond = 1, 0, 0
     if kind == "binomial":
-        n, lows = int(parameter), [1]
+        n = count(parameter, 1, 20000)
         spend(n * n // 100, WORKING)
-        for z in range(n):
-            lows.append(lows[-1] * (n - z) // (z + 1))
-        highs = lows
+        lows = highs = [*itertools.accumulate(range(n), lambda weight, z: weight * (n - z) // (z + 1), initial=1)]
     else:
         power, rate = (1, 1 / parameter) if kind == "discrete laplace" else (2, 1 / (2 * parameter))
-        while n**power * rate < 150:
-            n += 1 + n // 64
-        spend(200 * n, WORKING)
+        n = min(10**8, int(150 / rate)) + 2 if power == 1 else isqrt(min(10**16, int(150 / rate))) + 2
+        spend(100 * n, WORKING)
         lows = [exp_lo(-up(z**power * rate)) for z in range(n + 1)]
         highs = [exp_hi(1 - up(z**power * rate)) for z in range(n + 1)]
         beyond = highs[n] * ONE // (ONE - exp_hi(1 - up(rate))) + 1  # there weights fall at least geometrically
         first, lows, highs = -n, [*lows[:0:-1], *lows], [*highs[:0:-1], *highs]
     least, most = sum(lows), sum(highs) + 2 * beyond
-    sums = (itertools.accumulate(reversed(lows), initial=0), itertools.accumulate(reversed(highs), initial=beyond))
-    low, high = [a * ONE // most for a in sums[0]], [a * ONE // least + 1 for a in sums[1]]
+    low = [a * ONE // most for a in itertools.accumulate(reversed(lows), initial=0)]
+    high = [a * ONE // least + 1 for a in itertools.accumulate(reversed(highs), initial=beyond)]
     return low[::-1], high[::-1], first, lows
 
 
@@ -604,7 +555,7 @@ def noise_table(kind: str, parameter: F) -> tuple[list[int], list[int], int, lis
 class Law(NamedTuple):
     """What is above a release: its curve (one for both orders of the neighbours, or two), and its costs if known."""
 
-    curves: tuple[Callable[[], Curve], ...] = ()
+    curves: tuple[Curve, ...] = ()
     pure: Number | None = None
     mu_squared: Number | None = None
     rho: Number | None = None
@@ -612,128 +563,106 @@ class Law(NamedTuple):
     lost: Number = F(0)  # delta that is paid on top
 
 
-class Released(NamedTuple):
-    """What a mechanism takes: the sum of so many terms of each record's value, and the neighbours."""
-
-    domain: Domain
-    replaced: bool
-    terms: Number
-
-    def moved(self) -> Movement:
-        """Return how far one record moves it."""
-        return movement(*self)
-
-    def l1(self) -> Number:
-        """Return how far in L1."""
-        if (l1 := self.moved().l1) is None:
-            raise Wrong("no L1 movement is known")
-        return l1
-
-
 def pure_law(epsilon: Number, lost: Number = F(0)) -> Law:
     """Return the law above all that is (epsilon, lost)-DP."""
-    return Law((lambda: response(epsilon, F(2)),), epsilon, lost=lost)
+    return Law((partial(response, epsilon, F(2)),), epsilon, lost=lost)
 
 
 def range_law(width: Number) -> Law:
     """Return the law above all pairs whose losses lie in some interval of this width."""
-    return Law((lambda: bounded_range(width),), width, rho=width * width / F(8))
+    return Law((partial(bounded_range, width),), width, rho=width * width / F(8))
 
 
 def gaussian_law(mu_squared: Number) -> Law:
     """Return the law of Gaussian noise."""
-    return Law((lambda: gaussian(mu_squared),), mu_squared=mu_squared, rho=mu_squared / F(2))
+    return Law((partial(gaussian, mu_squared),), mu_squared=mu_squared, rho=mu_squared / F(2))
 
 
-def laplace_law(largest: Number) -> Law:
+def laplace_law(m: Movement, scale: Any) -> Law:
     """Return the law of Laplace noise."""
-    return Law((lambda: laplace(largest),), largest)
+    need(m.l1 is not None, "no L1 movement is known")
+    return Law((partial(laplace, m.l1 / above(scale)),), m.l1 / above(scale))
 
 
-def response_law(r: Released, size: Any, epsilon: Any) -> Law:
+def response_law(m: Movement, size: Any, epsilon: Any) -> Law:
     """Return the law of randomized response."""
-    need(r.domain.kind == "categories" and r.domain.size <= whole(size, 2), "takes categories, as many as answers")
-    need(r.replaced and r.terms == 1, "takes one category, which is replaced")
-    return Law((lambda: response(above(epsilon), whole(size)),), above(epsilon))
+    fits = m.domain.kind == "categories" and m.domain.size <= whole(size, 2) and m.replaced and m.terms == 1
+    need(fits, "takes one category, which is replaced, of at most as many as answers")
+    return Law((partial(response, above(epsilon), whole(size)),), above(epsilon))
 
 
-def discrete_law(kind: str, r: Released, scale: Any) -> Law:
+def discrete_law(kind: str, m: Movement, parameter: Number, pure: Any = None, rho: Any = None) -> Law:
     """Return the law of noise on whole numbers."""
-    m, x = r.moved(), whole(scale, 1) if kind == "binomial" else above(scale)
-    need(r.domain.kind in ("whole", "one-hot") and (kind != "binomial" or count(x) <= 20000), "takes whole numbers")
-    pure, rho = (r.l1() / x if kind == "discrete laplace" else None), m.l2_squared / x / F(2)
-    rho_known = rho if kind == "discrete gaussian" else None
-    return Law((lambda: discrete(kind, exact(x), exact(m.linf)),), pure, None, rho_known, m.coordinates or F(1))
+    need(m.domain.kind in ("whole", "one-hot"), "takes whole numbers")
+    copies = m.domain.size if m.domain.kind == "whole" else m.l1
+    return Law((partial(discrete, kind, parameter, m.linf),), pure, None, rho, copies)
 
 
-def sampled_law(poisson: bool, r: Released, rate: Any, of: Any) -> Law:
+def sampled_law(poisson: bool, m: Movement, rate: Any, of: Any) -> Law:
     """Return the law of a mechanism on a sample, of each record by itself or of a fixed size [L10]."""
-    q, base = exact(above(rate)), law(of, r._replace(replaced=not poisson))
-    need(q <= 1 and (poisson or r.replaced), "rate: at most 1; of a sample of fixed size records are only replaced")
-    need(not of["kind"].endswith(("sample", "counter")), "no rule for a sample of a sample or of a counter")
-    need(len(base.curves) == 1 and base.copies == 1 and base.lost == 0, "no curve is known to sample from")
+    q, base = exact(above(rate)), law(of, movement(m.domain, not poisson, m.terms))
+    need(q <= 1 and (poisson or m.replaced), "rate: at most 1; of a sample of fixed size records are only replaced")
+    single = len(base.curves) == base.copies == 1 and base.lost == 0 and not of["kind"].endswith(("sample", "counter"))
+    need(single, "no rule is known for a sample of this")
     curve, pure, rho = base.curves[0], base.pure, base.rho
-    if poisson and r.replaced:
+    if poisson and m.replaced:
         need(of["kind"] in ("gaussian", "laplace"), "replaced in a Poisson sample: Gaussian or Laplace noise")
-        lift, twice = exp_hi(up(min(exact(pure or rho or F(0)), F(1000)))), law(of, r)
-        return Law((lambda: replaced_in_sample(curve(), twice.curves[0](), q, lift, pure is None),))
+        lift, twice = exp_hi(up(min(exact(pure or rho or F(0)), F(1000)))), law(of, m).curves[0]
+        return Law((partial(symmetric, partial(replaced_in_sample, curve, twice, q, lift, pure is None)),))
     largest = pure and F(log(ONE + up(q * F(exp_hi(up(exact(pure))) - ONE, ONE)))[1], ONE)
-    if not poisson:
-        return Law((lambda: symmetric(joined(curve(), q)),), largest)
-    return Law((lambda: joined(curve(), q), lambda: lambda loss: exchanged(joined(curve(), q), loss)), largest)
+    removed = partial(joined, curve, q)
+    return Law((removed, partial(exchanged, removed)) if poisson else (partial(symmetric, removed),), largest)
 
 
-def counter_law(r: Released, *shape: Any) -> Law:
+def counter_law(m: Movement, *numbers: Any) -> Law:
     """Return the law of all outputs of a counter of running sums [L11]."""
-    *numbers, of = shape
-    kind = word(of, "kind", ("gaussian", "laplace", "discrete laplace")[:1 if len(numbers) > 1 else 3])
-    scale, = (above(x) for x in keys(of, "kind", *MECHANISMS[kind][0])[1:])
-    need(kind != "discrete laplace" or r.domain.kind in ("whole", "one-hot"), "takes whole numbers")
-    if len(numbers) > 1:
-        return gaussian_law(column_norm_squared(*(count(whole(x)) for x in numbers)) * r.moved().l2_squared / scale)
-    cost = (r.moved().l2_squared if kind == "gaussian" else r.l1()) * whole(numbers[0], 1) / scale
-    return gaussian_law(cost) if kind == "gaussian" else pure_law(cost)
+    *shape, of = numbers
+    kind = word(of, "kind", ("gaussian", "laplace", "discrete laplace")[:1 if len(shape) > 1 else 3])
+    levels = column_norm_squared(*(count(whole(x)) for x in shape)) if len(shape) > 1 else whole(shape[0], 1)
+    made = law(of, m._replace(l1=m.l1 and m.l1 * levels, l2_squared=m.l2_squared * levels))
+    return made if kind == "gaussian" else pure_law(made.pure or F(0))
 
 
 def column_norm_squared(steps: int, participations: int, separation: int, band: int = 10**6) -> F:
     """Return the squared length of the sum of columns 0, b, 2 b, ... of the (banded) square root of sums."""
     spend(2 * steps)
-    r, sums, ends = [ONE], list[int](), participations * separation
-    for j in range(1, steps):
-        r.append(-(-r[-1] * (2 * j - 1) // (2 * j)) if j < band else 0)
+    end, sums, r = participations * separation, list[int](), [ONE]
     for j in range(steps):
-        sums.append(r[j] + (sums[j - separation] if j >= separation else 0) - (r[j - ends] if j >= ends else 0))
+        sums.append(r[j] + (sums[j - separation] if j >= separation else 0) - (r[j - end] if j >= end else 0))
+        r.append(-(-r[j] * (2 * j + 1) // (2 * j + 2)) if j + 1 < band else 0)
     return F(sum(x * x for x in sums), ONE * ONE)
 
 
 MECHANISMS: dict[str, tuple[list[str], Callable[..., Law]]] = {  # its parameters, the rule
-    "laplace": (["scale"], lambda r, b: laplace_law(r.l1() / above(b))),
-    "gaussian": (["variance"], lambda r, v: gaussian_law(r.moved().l2_squared / above(v))),
+    "laplace": (["scale"], laplace_law),
+    "gaussian": (["variance"], lambda m, v: gaussian_law(m.l2_squared / above(v))),
     "randomized response": (["size", "epsilon"], response_law),
-    **{kind: ([name], functools.partial(discrete_law, kind)) for kind, name in (
-        ("discrete laplace", "scale"), ("discrete gaussian", "variance"), ("binomial", "trials"))},
-    "exponential mechanism": (["scale"], lambda r, b: range_law(r.moved().spread / above(b))),
-    "noisy max": (["scale"], lambda r, b: pure_law(r.moved().spread / above(b))),
-    "permute and flip": (["scale"], lambda r, b: pure_law(r.moved().spread / above(b))),
-    "sparse vector": (["threshold_scale", "query_scale", "positives"], lambda r, a, b, n: pure_law(
-        r.moved().linf / above(a) + whole(n, 1) * r.moved().spread / above(b))),
-    "poisson sample": (["rate", "of"], functools.partial(sampled_law, True)),
-    "fixed size sample": (["rate", "of"], functools.partial(sampled_law, False)),
+    "discrete laplace": (["scale"], lambda m, b: discrete_law("discrete laplace", m, above(b), m.l1 / above(b))),
+    "discrete gaussian": (["variance"], lambda m, v: discrete_law(
+        "discrete gaussian", m, above(v), None, m.l2_squared / above(v) / F(2))),
+    "binomial": (["trials"], lambda m, n: discrete_law("binomial", m, whole(n, 1))),
+    "exponential mechanism": (["scale"], lambda m, b: range_law(m.spread / above(b))),
+    "noisy max": (["scale"], lambda m, b: pure_law(m.spread / above(b))),
+    "sparse vector": (["threshold_scale", "query_scale", "positives"],
+                      lambda m, a, b, n: pure_law(m.linf / above(a) + whole(n, 1) * m.spread / above(b))),
+    "poisson sample": (["rate", "of"], partial(sampled_law, True)),
+    "fixed size sample": (["rate", "of"], partial(sampled_law, False)),
     "tree counter": (["levels", "of"], counter_law),
     "square root counter": (["horizon", "participations", "separation", "of"], counter_law),
     "banded counter": (["horizon", "participations", "separation", "bandwidth", "of"], counter_law),
-    "stated pure": (["epsilon"], lambda r, e: pure_law(number(e, 0))),
-    "stated approximate": (["epsilon", "delta"], lambda r, e, d: pure_law(number(e, 0), number(d, 0))),
-    "stated bounded range": (["epsilon"], lambda r, e: range_law(number(e, 0))),
-    "stated zcdp": (["rho"], lambda r, rho: Law(rho=number(rho, 0))),
-    "stated gaussian": (["mu_squared"], lambda r, m: gaussian_law(number(m, 0))),
+    "stated approximate": (["epsilon", "delta"], lambda m, e, d: pure_law(number(e, 0), number(d, 0))),
+    "stated bounded range": (["epsilon"], lambda m, e: range_law(number(e, 0))),
+    "stated zcdp": (["rho"], lambda m, rho: Law(rho=number(rho, 0))),
+    "stated gaussian": (["mu_squared"], lambda m, mu_squared: gaussian_law(number(mu_squared, 0))),
 }
 
 
-def law(data: Any, r: Released) -> Law:
-    """Return the law of a mechanism."""
-    names, rule = MECHANISMS[word(data, "kind", MECHANISMS)]
-    return rule(r, *keys(data, "kind", *names)[1:])
+def law(data: Any, m: Movement) -> Law:
+    """Return the law of a mechanism on a value that a record moves so far."""
+    kind = word(data, "kind", MECHANISMS)
+    fits = (m.domain.kind == "categories") == (kind == "randomized response") and m.domain.kind != "reals"
+    need(fits or kind.startswith("stated") or kind.endswith("sample"), "takes other values")
+    return MECHANISMS[kind][1](m, *keys(data, "kind", *MECHANISMS[kind][0])[1:])
 
 
 def rho_of(a: Law) -> Number | None:
@@ -746,18 +675,16 @@ def rho_of(a: Law) -> Number | None:
 
 # --- 7. Measures: masses in units of 10^-digits at losses (first + i) 2^-k [L1, L2, L5] -------------------------------
 
-MOST = 60000  # places
+DIGITS, CUT = [36], [1]  # and the mass that may be moved at once: how tight bounds are, not whether they hold
 
 
 class Measure(NamedTuple):
-    """A measure on a lattice of losses, and its mass at infinity; cut: the mass that may be moved at once."""
+    """A measure on a lattice of losses, and its mass at infinity."""
 
     k: int
     first: int
     masses: list[int]
     infinite: int
-    digits: int
-    cut: int
 
 
 @functools.cache
@@ -767,12 +694,11 @@ def fine(k: int, j: int) -> tuple[int, int]:
     return ONE * ONE // (exp_hi(d) - ONE), ONE * ONE // (exp_lo(d) - ONE) + 1
 
 
-def measure(curve: Curve, k: int, digits: int, cut: int) -> Measure:
+def measure(curve: Curve, k: int) -> Measure:
     """Return chords through a curve at whole multiples of 2^-k, fewer of them where little happens."""
-    unit, y = 10**digits, dict[int, int]()
+    unit, y = 10 ** DIGITS[0], dict[int, int]()
 
     def excess_at(i: int) -> int:  # notes the curve, returns how far it is above (1 - t)^+
-        spend(300, WORKING)
         least = max(0, ONE - exp_lo(i * ONE >> k))
         value = min(ONE, max(curve(i * ONE >> k), least))
         y[i] = -(-value * unit >> W)
@@ -781,10 +707,11 @@ def measure(curve: Curve, k: int, digits: int, cut: int) -> Measure:
     most = excess_at(0)
     for way in (1, -1):
         i, excess = 0, most
-        while excess * unit > cut * ONE and abs(i) < 400 << k:
+        while excess * unit > CUT[0] * ONE and abs(i) < 400 << k:
             i += way << min(k, max(0, (most // excess).bit_length() - 1) // 4)
             excess = excess_at(i)
     places = sorted(y)
+    need(places[-1] - places[0] < 4 * 10**6, "too many places: choose a lower resolution")
     masses, before = [0] * (places[-1] - places[0] + 1), unit - y[places[0]] << W
     for i, j in itertools.pairwise(places):
         low, high = fine(k, j - i)
@@ -792,32 +719,26 @@ def measure(curve: Curve, k: int, digits: int, cut: int) -> Measure:
         masses[i - places[0]] = max(0, -(low * (y[i] - y[j]) - before >> W))
         before = (high + ONE) * (y[i] - y[j])
     masses[-1] = -(-before >> W)
-    return shorter(Measure(k, places[0], masses, y[places[-1]], digits, cut))
+    return shorter(Measure(k, places[0], masses, y[places[-1]]))
 
 
 def coarser(a: Measure) -> Measure:
     """Return it on half the lattice: odd places are split, by chords again."""
-    start, below = a.first >> 1, fine(a.k, 1)[0]
-    masses = [0] * ((a.first + len(a.masses)) // 2 - start + 2)
-    below = ONE * below // (ONE + 2 * below)  # 1 / (e^h + 1), from below
-    for i, mass in enumerate(a.masses, a.first):
-        left = mass * below >> W if i & 1 else mass
-        masses[i // 2 - start] += left
-        masses[i // 2 - start + 1] += mass - left
-    return a._replace(k=a.k - 1, first=start, masses=masses)
+    below = ONE * fine(a.k, 1)[0] // (ONE + 2 * fine(a.k, 1)[0])  # 1 / (e^h + 1), from below
+    p = [0] * (2 + a.first % 2) + a.masses + [0] * 3
+    odd, left = p[1::2], [mass * below >> W for mass in p[1::2]]
+    masses = [here + down + up - less for here, down, up, less in zip(p[2::2], left[1:], odd, left, strict=False)]
+    return a._replace(k=a.k - 1, first=a.first >> 1, masses=masses)
 
 
 def shorter(a: Measure) -> Measure:
     """Return it with small masses at its ends moved up: to the first place that is kept, or to infinity."""
-    p, start, last, spent, low = a.masses, 0, len(a.masses), 0, 0
-    while last > 1 and spent + p[last - 1] <= a.cut:
-        last -= 1
-        spent += p[last]
-    while start < last - 1 and low + p[start] <= a.cut * 1000:
-        low += p[start]
-        start += 1
-    a = a._replace(first=a.first + start, masses=[p[start] + low, *p[start + 1:last]], infinite=a.infinite + spent)
-    while len(a.masses) > MOST:
+    n, low, high = len(a.masses), [*itertools.accumulate(a.masses)], [0, *itertools.accumulate(reversed(a.masses))]
+    beyond = min(bisect.bisect_right(high, CUT[0]) - 1, n - 1)
+    start = min(bisect.bisect_right(low, CUT[0] * 1000), n - beyond - 1)
+    masses = [low[start], *a.masses[start + 1:n - beyond]]
+    a = a._replace(first=a.first + start, masses=masses, infinite=a.infinite + high[beyond])
+    while len(a.masses) > 60000:
         a = coarser(a)
     return a
 
@@ -826,19 +747,19 @@ def convolve(a: Measure, b: Measure) -> Measure:
     """Return the law of the sum of the losses: one product of long decimal numbers, checked modulo a prime."""
     while a.k != b.k:
         a, b = (coarser(a), b) if a.k > b.k else (a, coarser(b))
-    n, width, unit, prime = len(a.masses) + len(b.masses) - 1, 2 * a.digits + 3, 10**a.digits, 2**61 - 1
+    n, width, unit, prime = len(a.masses) + len(b.masses) - 1, 2 * DIGITS[0] + 3, 10 ** DIGITS[0], 2**61 - 1
     spend(n * width // 12, WORKING)
-    need(max(sum(a.masses) + a.infinite, sum(b.masses) + b.infinite) < 3 * unit, "masses")
     long = decimal.Context(width * (n + 2), None, decimal.MIN_EMIN, decimal.MAX_EMAX, traps=[decimal.Inexact])
-    one, two = (decimal.Decimal("".join(f"{m:0{width}d}" for m in reversed(z.masses))) for z in (a, b))
+    one = decimal.Decimal("".join(f"{m:0{width}d}" for m in reversed(a.masses)))
+    two = one if b is a else decimal.Decimal("".join(f"{m:0{width}d}" for m in reversed(b.masses)))
     text = str(long.multiply(one, two)).zfill(width * n)
-    raw = [int(text[len(text) - (m + 1) * width:len(text) - m * width]) for m in range(n)]
+    raw = [int(text[i:i + width]) for i in range(width * (n - 1), -1, -width)]
     point = secrets.randbelow(prime)  # a wrong product would pass with probability < n / 2^61
     left, right, both = (functools.reduce(lambda value, c: (value * point + c) % prime, reversed(z), 0)
                          for z in (a.masses, b.masses, raw))
     need(left * right % prime == both, "a product")
     infinite = -(-(a.infinite * (sum(b.masses) + b.infinite) + b.infinite * sum(a.masses)) // unit)
-    return shorter(Measure(a.k, a.first + b.first, [-(-m // unit) for m in raw], infinite, a.digits, a.cut))
+    return shorter(Measure(a.k, a.first + b.first, [-(-m // unit) for m in raw], infinite))
 
 
 
@@ -850,7 +771,7 @@ def delta_of(a: Measure, epsilon: F) -> F:
     for mass in a.masses[start - a.first:]:
         result += (mass * max(0, ONE - below) >> W) + 1
         below = below * ratio >> W
-    return F(result, 10**a.digits)
+    return F(result, 10 ** DIGITS[0])
 
 
 # --- 8. Composition [T1, T2, T3] --------------------------------------------------------------------------------------
@@ -863,7 +784,6 @@ def concentrated_delta(rho: F, epsilon: F) -> F:
     def falls_no_more(x: int) -> bool:  # the derivative of the logarithm, which increases in x = a - 1
         return up((2 * F(x, ONE) + 1) * rho - epsilon) + log(x)[0] - log(x + ONE)[0] > 0
 
-    spend(100000, WORKING)
     a = 1 + F(bisect.bisect_left(range(ONE >> 40, ONE << 20, ONE >> 40), True, key=falls_no_more) + 1, 1 << 40)
     power = up(a * F(log(up((a - 1) / a))[1], ONE)) + up((a - 1) * (a * rho - epsilon))
     return F(exp_hi(power), ONE) / (a - 1)
@@ -875,48 +795,43 @@ def total_of(parts: Parts, cost: Callable[[Law], Number | None]) -> Number | Non
     return total(c * n for c, n in costs if c is not None) if all(c is not None for c, _ in costs) else None
 
 
-def delta(parts: Parts, epsilon: Number, aim: Number, resolution: int = 13) -> Number:
+def delta(parts: Parts, epsilon: Number, aim: Number, resolution: int) -> Number:
     """Return an upper bound on the delta of a composition; aim and resolution only decide how tight it is."""
-    lost = total(a.lost * n for a, n in parts)
-    pure, mu_squared = (total_of(parts, cost) for cost in (lambda a: a.pure, lambda a: a.mu_squared))
+    lost, pure = total(a.lost * n for a, n in parts), total_of(parts, lambda a: a.pure)
     if pure is not None and pure <= epsilon:
         return lost
-    e = exact(epsilon)
-    if mu_squared is not None:
-        parts = [(gaussian_law(mu_squared), F(1))]
-    (a, n), *more = parts
-    if a.curves and n == a.copies == 1 and not more:  # one release: its curve itself
-        spend(1000, WORKING)
-        return lost + F(max(0, *(curve()(-up(-e)) for curve in a.curves)), ONE)
+    e, mu_squared = exact(epsilon), total_of(parts, lambda a: a.mu_squared)
+    parts = parts if mu_squared is None else [(gaussian_law(mu_squared), F(1))]
     if not all(a.curves for a, _ in parts):
-        rho = total_of(parts, rho_of)
-        need(rho is not None, "no curve is known of a release")
-        return lost + concentrated_delta(exact(rho or F(0)), e)
+        return lost + concentrated_delta(exact(total_of(parts, rho_of)), e)
+    if len(parts) == parts[0][1] == parts[0][0].copies == 1:  # its curve itself
+        return lost + F(max(0, *(curve(-up(-e)) for curve in parts[0][0].curves)), ONE)
     sides = max(len(a.curves) for a, _ in parts)
     return lost + max(delta_of(composed(parts, side, exact(aim), resolution), e) for side in range(sides))
 
 
 def composed(parts: Parts, side: int, aim: F, resolution: int) -> Measure:
     """Return the measure of so many of each release, all Gaussians as one."""
-    digits = 22 + len(str(aim.denominator // max(1, aim.numerator)))
-    cut = max(1, int(aim * 10 ** (digits - 12)))
+    DIGITS[0] = 22 + len(str(aim.denominator // max(1, aim.numerator)))
+    CUT[0] = max(1, int(aim * 10 ** (DIGITS[0] - 12)))
     mu_squared = exact(total(a.mu_squared * n for a, n in parts if a.mu_squared is not None))
-    curves = [(a.curves[side % len(a.curves)](), count(a.copies * n)) for a, n in parts if a.mu_squared is None]
+    curves = [(a.curves[side % len(a.curves)], count(a.copies * n)) for a, n in parts if a.mu_squared is None]
     found = list[Measure]()
-    for curve, n in curves + [(gaussian(mu_squared), 1)] * (mu_squared > 0):
-        power = measure(curve, resolution + n.bit_length() // 2, digits, cut)
-        powers = [power := convolve(power, power) if i else power for i in range(n.bit_length())]
-        found.append(functools.reduce(convolve, [p for i, p in enumerate(powers) if n >> i & 1]))
+    for curve, n in curves + [(partial(gaussian, mu_squared), 1)] * (mu_squared > 0):
+        powers = [measure(curve, resolution + n.bit_length() // 2)]
+        while n >> len(powers):
+            powers.append(convolve(powers[-1], powers[-1]))
+        found.append(functools.reduce(convolve, [power for i, power in enumerate(powers) if n >> i & 1]))
     while len(found) > 1:  # the shortest first
         found.sort(key=lambda a: -len(a.masses))
         found.append(convolve(found.pop(), found.pop()))
     return found[0]
 
 
-def within(currency: list[str], limits: list[Number], parts: Parts, resolution: int = 13) -> bool:
+def within(currency: list[str], limits: list[Number], parts: Parts, *resolutions: int) -> bool:
     """Return whether a composition is shown to cost at most so much."""
     if currency == ["epsilon", "delta"]:
-        return delta(parts, limits[0], limits[1], resolution) <= limits[1]
+        return any(delta(parts, limits[0], limits[1], resolution) <= limits[1] for resolution in resolutions)
     need(currency in (["mu_squared"], ["rho"]), "must be epsilon and delta, or mu_squared, or rho")
     paid = total_of(parts, rho_of if currency == ["rho"] else lambda a: a.mu_squared)
     return paid is not None and paid <= limits[0]
@@ -924,12 +839,11 @@ def within(currency: list[str], limits: list[Number], parts: Parts, resolution: 
 
 # --- 9. The check -----------------------------------------------------------------------------------------------------
 
-def release(data: Any, place: str, replaced: bool, currency: list[str]) -> tuple[Law, list[Number], str]:
-    """Read a form of release; return its law, what it is charged, and what is said of it."""
+def release(data: Any, place: str, replaced: bool, currency: list[str]) -> tuple[Law, list[Number]]:
+    """Read a form of release; return its law and what it is charged."""
     PLACE[0] = place
     source, steps, terms, mechanism, charged = keys(data, "domain", "steps", "terms", "mechanism", "charged")
     d = domain(source)
-    need(type(steps) is list, "steps: must be a list")
     for i, row in enumerate(steps, 1):
         PLACE[0] = f"{place}, step {i}"
         takes, names, rule = STEPS[word(row, "op", STEPS)]
@@ -937,58 +851,48 @@ def release(data: Any, place: str, replaced: bool, currency: list[str]) -> tuple
         need(d.kind in takes, "takes other values")
         image, d = rule(d, *parameters), domain(into)
         need(holds(d, image), "the stated domain does not hold the image of the one before")
-    PLACE[0] = f"{place}, mechanism"
-    made = law(mechanism, Released(d, replaced, whole(terms, 1)))
-    PLACE[0] = f"{place}, charged"
-    return made, [number(x, 0) for x in keys(charged, *currency)], f"{mechanism['kind']}"
+    PLACE[0] = place
+    return law(mechanism, movement(d, replaced, whole(terms, 1))), [number(x, 0) for x in keys(charged, *currency)]
 
 
 def check(data: Any) -> str:
     """Return what follows; raise an exception if the claim does not."""
     PLACE[0], WORK[0] = "the file", 0
     need(type(data) is dict and data.get("format") == FORMAT, f"is no {FORMAT}")
-    names = ("format", "claim", "symbols", "releases", "records", "theorem", "tested")
-    _, claim, symbols, releases, records, theorem, _ = keys(data, *names)
-    PLACE[0] = "symbols"
+    parts = ("format", "claim", "symbols", "releases", "records", "theorem", "tested")
+    _, claim, symbols, releases, records, theorem, _ = keys(data, *parts)
+    PLACE[0] = "symbols, theorem, claim"
     declare(symbols)
-    PLACE[0] = "theorem"
-    name = word(theorem, "name", CURRENCIES)
-    currency = CURRENCIES[name]
-    budget = [number(x, 0) for x in keys(theorem, "name", *(currency or ["resolution"]))[1:]]
-    PLACE[0] = "claim"
-    relation, unit = word(claim, "relation", RELATIONS), word(claim, "unit", UNITS)
+    name, relation = word(theorem, "name", CURRENCIES), word(claim, "relation", RELATIONS)
+    unit, currency = word(claim, "unit", UNITS), CURRENCIES[name]
     claimed = sorted({*claim} - {"relation", "unit"}, reverse=True)
+    budget = [number(x, 0) for x in keys(theorem, "name", *(currency or ["resolution"]))[1:]]
     limits = [number(claim[key], 0) for key in claimed]
-    PLACE[0] = "releases, records"
-    need(type(releases) is dict and type(records) is dict and len(records) > 0, "must be objects that are not empty")
+    need(type(releases) is type(records) is dict and len(records) > 0, "releases, records: must be objects, not empty")
     forms = {key: release(row, f"release {i}", relation == "replace one", currency)
              for i, (key, row) in enumerate(releases.items(), 1)}
-    kinds = list[dict[str, Number]]()
+    compositions = dict[str, Parts]()  # equal ones once
     for i, row in enumerate(records.values(), 1):
         PLACE[0] = f"kind of record {i}"
         need(type(row) is dict and len(row) > 0 and set(row) <= set(forms), "must be in releases that are described")
-        kinds.append({key: whole(n, 1) for key, n in row.items()})
-        for j, _ in enumerate(currency):
-            paid = total(forms[key][1][j] * n for key, n in kinds[-1].items())
-            need(paid <= budget[j], "pays more than the enforced budget")
-    need(set().union(*kinds) == set(forms), "a release that is described is of no kind of record")
-    for i, (cost, charged, _) in enumerate(forms.values(), 1):
+        compositions[json.dumps(row, sort_keys=True)] = [(forms[key][0], whole(n, 1)) for key, n in row.items()]
+        for j, limit in enumerate(budget if currency else []):
+            need(total(forms[key][1][j] * number(n) for key, n in row.items()) <= limit, "pays more than the budget")
+    need(set().union(*records.values()) == set(forms), "a release that is described is of no kind of record")
+    for i, (made, charged) in enumerate(forms.values(), 1):
         PLACE[0] = f"release {i}"
-        need(not currency or within(currency, charged, [(cost, F(1))]), "costs more than it is charged")
+        need(not currency or within(currency, charged, [(made, F(1))], 8, 12), "costs more than it is charged")
     PLACE[0] = "claim"
     budgets: dict[str, Callable[..., Law]] = {"basic": pure_law, "zcdp": lambda rho: Law(rho=rho), "gdp": gaussian_law}
-    compositions: list[Parts] = [[(forms[key][0], n) for key, n in kind.items()] for kind in kinds]
-    enforced: list[Parts] = [[(budgets[name](*budget), F(1))]] if currency else []
-    for parts in enforced or compositions:
-        shown = within(claimed, limits, parts, 13 if currency else count(budget[0], 4, 16))
+    for each in [[(budgets[name](*budget), F(1))]] if currency else compositions.values():
+        shown = within(claimed, limits, list(each), 12 if currency else count(budget[0], 4, 16))
         need(shown, "is not shown by what is released")
-    called = {key: f"release {i}" for i, key in enumerate(forms, 1)}
+    said = ", ".join(f"{key} = {show(claim[key])}" for key in claimed)
+    called = {key: f"release {i} ({row['mechanism']['kind']})" for i, (key, row) in enumerate(releases.items(), 1)}
     lines = [f"{name} theorem" + "".join(f", {key} = {show(theorem[key])} is enforced" for key in currency)]
     lines += [f"whatever {key} from {show(row['least'])} on" for key, row in symbols.items()]
-    lines += [f"{called[key]}: {words}" for key, (_, _, words) in forms.items()]
     for i, row in enumerate(records.values(), 1):
         lines.append(f"kind of record {i}: " + ", ".join(f"{called[key]} {show(n)} times" for key, n in row.items()))
-    said = ", ".join(f"{key} = {show(claim[key])}" for key in claimed)
     return "\n  ".join([f"{said}; {relation}; {unit}", *lines, NOTE])
 
 
