@@ -132,6 +132,11 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
         A file that holds a key, or ``"env:VARIABLE"``: the store holds no names of records, but their HMAC-SHA256 under
         it. A store is made so, or not; without its key, or with another, nothing is spent.
 
+    Attributes
+    ----------
+    awaited
+        The forms of release, without records, for which values were admitted to wait in sums, each with how often.
+
     Raises
     ------
     ValueError
@@ -192,6 +197,7 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
         self._random = generator
         self._owned: dict[int, GateMechanism] = {}  # by the identity of the mechanism that was given
         self._reserving = threading.Lock()
+        self.awaited: set[tuple[Entry, int]] = set()
         self._tenure = Tenure()
         self.strict = terms.strict
         if opened is not None:
@@ -479,6 +485,8 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
             asked += self._asked_of_waiting(own.mechanism, given._provenance, times, sums, place)
             asked += [(entry, times) for entry in self._entries(own, given, None, place, leaves=False)]
         with self._charging:
+            if len(self.awaited) < _MOST_OWNED:
+                self.awaited.update((entry._replace(records=()), times) for entry, times in asked)
             entries = [
                 entry._replace(charge=repeat_charge(self.composition, entry.charge, times))
                 for entry, times in asked

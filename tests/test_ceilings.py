@@ -12,10 +12,10 @@ import pytest
 ROOT = Path(__file__).parent.parent
 
 CEILINGS = {
-    "mechanisms": {"code lines": 10_374, "public functions and classes": 331, "files": 88, "floors": 18},
-    "accountant": {"code lines": 13_996, "public functions and classes": 480, "files": 138, "floors": 9},
+    "mechanisms": {"code lines": 10_385, "public functions and classes": 331, "files": 88, "floors": 18},
+    "accountant": {"code lines": 14_590, "public functions and classes": 498, "files": 143, "floors": 9},
     "algorithms": {"code lines": 12_492, "public functions and classes": 403, "files": 156, "floors": 9},
-    "verify": {"code lines": 29_450, "public functions and classes": 876, "files": 314, "floors": 15},
+    "verify": {"code lines": 29_450, "public functions and classes": 876, "files": 315, "floors": 15},
 }
 
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)

@@ -35,8 +35,10 @@ from verify.inquiry import Inquiry
 from verify.learners.learner_subject import LearnerSubject, beyond_the_runs, learner_effort
 from verify.linear.linear_subject import is_linear, linear_rounds
 from verify.options import Options, takes
+from verify.proof_checker import why_unproved
 from verify.reproduction import reproduction
 from verify.sampling.tester import SingleLook
+from verify.sentences import remark
 from verify.subject_error import SubjectError
 from verify.subjects.named_adversary import named_adversary
 from verify.subjects.own_problem import loaded_problem
@@ -46,7 +48,7 @@ from verify.transcripts.adversary import Adversary, AdversaryError
 from verify.verdict.answer import Answer, AnswerError, SubjectKind
 from verify.verdict.evidence import Evidence
 from verify.verdict.result import Verification
-from verify.verdict.verdict import decide
+from verify.verdict.verdict import Decision, decide
 from verify.verify_mechanism import MechanismSubject, mechanism_proof, rebuilt, upper_bound
 
 _INPUT_ERRORS = (
@@ -347,6 +349,8 @@ def _conclude(answer: Answer, subject: object) -> Verification:
         contradictions=evidence.contradictions,
         assumptions=evidence.assumptions,
     )
+    if decision.verdict == "certified" and (why := why_unproved(evidence.details.get("proof"), claim)):
+        decision = Decision("unproven", (remark("No proof that the checker accepts: {why}", why=why),))
     if decision.verdict == "certified" and answer.kind is SubjectKind.LEARNER:
         registered = registered_name(subject)
         decision = replace(decision, reasons=(*decision.reasons, *beyond_the_runs(registered, answer.rounds)))

@@ -47,6 +47,7 @@ from verify.conduct.progress import no_progress
 from verify.events.view_sample import Column, ViewSample
 from verify.farthest_records import farthest_records
 from verify.findings import Finding, LowerBound, Statement, UpperBound, Witness
+from verify.proof_checker import claim_as_data
 from verify.sampling.second_test import hold_tests, second_unless
 from verify.sampling.tester import Candidates, SingleLook, Tester
 from verify.sampling.worlds import NeighbouringWorlds
@@ -128,17 +129,11 @@ def upper_bound(mechanism: Mechanism, delta: float) -> UpperBound:
 
 
 def mechanism_proof(mechanism: Mechanism, claim: Claim) -> dict[str, Any] | str:
-    """Return what a mechanism of this library releases, with the claim that it is to prove, as data; else why not."""
+    """Return the proof of a claim about a mechanism of this library as data, else the reason why there is none."""
     releases = DerivedReleases()
     try:
         releases.add_planned("one report", forms_of_mechanism(mechanism))
-        return releases.document(
-            {"epsilon": claim.epsilon, "delta": claim.delta},
-            planned_theorem(),
-            claim.neighbours,
-            str(ONE_REPORT),
-            {},
-        )
+        return releases.document(claim_as_data(claim), planned_theorem(), {})
     except NoProof as error:
         return str(error)
 

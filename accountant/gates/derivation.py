@@ -98,7 +98,7 @@ class Derivation:
         return self._hash
 
     @property
-    def last(self) -> StatedDomain:
+    def last_domain(self) -> StatedDomain:
         """The domain of each term."""
         return self.steps[-1].into if self.steps else self.domain
 
@@ -111,7 +111,7 @@ class Derivation:
         """
         names: dict[int, int] = {}
         index = tuple(sorted(names.setdefault(i, len(names)) for i in coordinates))
-        kind, low, high, size = self.last
+        kind, low, high, size = self.last_domain
         length = {"categories": 1, "moments": size * (size + 3) // 2}.get(kind, size)
         if index == tuple(range(length)):
             return self
@@ -120,21 +120,21 @@ class Derivation:
         if len(names) == len(index) and kind not in ("box", "whole"):
             into = StatedDomain(kind, Fraction(0), high, len(index))
         else:
-            low, high = _ends(self.last)
+            low, high = _ends(self.last_domain)
             into = StatedDomain("whole" if kind in ("whole", "one-hot") else "box", low, high, len(index))
         return self._then("choose", into, index=index)
 
     @functools.lru_cache(maxsize=1024)  # noqa: B019
     def scale(self, factors: tuple[float, ...]) -> Derivation | None:
         """Follow the product with a public factor, one for each coordinate."""
-        if len(set(factors)) != 1 or self.last.kind in _NO_COORDINATES:
+        if len(set(factors)) != 1 or self.last_domain.kind in _NO_COORDINATES:
             return None
         factor = Fraction(factors[0])
-        kind, _, high, size = self.last
+        kind, _, high, size = self.last_domain
         if kind.startswith("ball") and factor:
             into = StatedDomain(kind, Fraction(0), high * abs(factor), size)
         else:
-            low, high = sorted(end * factor for end in _ends(self.last))
+            low, high = sorted(end * factor for end in _ends(self.last_domain))
             whole = kind in ("whole", "one-hot") and factor.denominator == 1
             into = StatedDomain("whole" if whole else "box", low, high, size)
         return self._then("affine", into, factor=factor, shift=Fraction(0))
@@ -142,10 +142,12 @@ class Derivation:
     @functools.lru_cache(maxsize=1024)  # noqa: B019
     def sum_coordinates(self) -> Derivation | None:
         """Follow the sum over the coordinates."""
-        kind, low, _, size = self.last
+        kind, low, _, size = self.last_domain
         if kind in _NO_COORDINATES or kind.startswith("ball"):
             return None
-        low, high = (low, Fraction(1)) if kind == "one-hot" else tuple(size * end for end in _ends(self.last))
+        low, high = (
+            (low, Fraction(1)) if kind == "one-hot" else tuple(size * end for end in _ends(self.last_domain))
+        )
         into = StatedDomain("box", low, high, 1)
         return self._then("linear", into, matrix=((Fraction(1),) * size,))
 
@@ -160,7 +162,7 @@ class Derivation:
         way: Derivation | None = self
         for part in parts_of(transformation):
             before, domain = domain, part.output_domain(domain)
-            into, step = stated(domain), _step(part, before)
+            into, step = exact_domain(domain), _step(part, before)
             if way is None or self.terms != 1:
                 return None
             if type(part) is Choose:
@@ -170,7 +172,7 @@ class Derivation:
             elif into is None or step is None:
                 return None
             else:
-                way = entered(domain) if into.kind == "reals" else way._then(step[0], into, **step[1])
+                way = Derivation(into) if into.kind == "reals" else way._then(step[0], into, **step[1])
         return way
 
     def _then(self, op: str, into: StatedDomain, **parameters: Any) -> Derivation:
@@ -184,13 +186,13 @@ def _ends(domain: StatedDomain) -> tuple[Fraction, Fraction]:
 
 
 @functools.lru_cache(maxsize=1024)
-def entered(domain: Any) -> Derivation | None:
+def entry_derivation(domain: Any) -> Derivation | None:
     """Return the derivation of a value that enters through a domain, or is checked to lie in it."""
-    found = stated(domain)
+    found = exact_domain(domain)
     return None if found is None else Derivation(found)
 
 
-def stated(domain: Domain) -> StatedDomain | None:
+def exact_domain(domain: Domain) -> StatedDomain | None:
     """Return a domain in exact numbers; None if it is none of this library's."""
     kind: Any = type(domain)
     given: Any = domain

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from accountant.gates.derivation import Derivation, entered
+from accountant.gates.derivation import Derivation, entry_derivation
 from mechanisms import Domain, Sensitivity, Transformation
 from mechanisms.float_bounds import NOTHING, FloatBounds, bounds_of, is_bounded
 from mechanisms.rounding import add_up, multiply_up
@@ -54,7 +54,10 @@ class Lineage(Protocol):
         """Follow the sum over the last axis."""
 
     def map_to_domain(self, domain: Domain, by: tuple[Transformation, Any] | None = None) -> Lineage:
-        """Follow a function with values in `domain`; `by` is what it is and of values in which domain, if known."""
+        """Follow a function with values in `domain`.
+
+        `by` is the function, if it is a transformation of this library, and the domain of the values that it takes.
+        """
 
     def stretch_by(self, stability: float, size: int, offset: float, units: int) -> Lineage:
         """Follow a map to `size` coordinates that stretches L1 distances at most by `stability`.
@@ -186,7 +189,7 @@ def _influence_of(domain: Any) -> Influence:
         widths,
         whole.l1 if whole.l1 < independent.l1 else math.inf,
         whole.l2 if whole.l2 < independent.l2 else math.inf,
-        entered(domain),
+        entry_derivation(domain),
     )
 
 
@@ -196,7 +199,7 @@ def _mapped(before: Influence, by: Transformation, taken: Any, domain: Any) -> I
 
     Of what was computed from several values nothing is known but that it is a vector of real numbers.
     """
-    way = before.derivation if is_bounded(taken) else entered(taken)
+    way = before.derivation if is_bounded(taken) else entry_derivation(taken)
     return replace(_influence_of(domain), derivation=None if way is None else way.map(by, taken))
 
 

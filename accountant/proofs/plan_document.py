@@ -18,7 +18,7 @@ from accountant.plans.symbolic import (
     SymbolicStep,
 )
 from accountant.plans.values import IntegerRange
-from accountant.proofs.proof_document import FORMAT, NoProof, domain_data, number
+from accountant.proofs.proof_document import FORMAT, NoProof, domain_data, exact_number
 from mechanisms import Neighbouring
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ class _Formulas:
         if node in self._names:
             return self._names[node]
         if node.is_Rational:
-            return number(Fraction(int(node.p), int(node.q)))
+            return exact_number(Fraction(int(node.p), int(node.q)))
         if node.is_Add:
             return self._folded("+", list(map(self.data, node.args)))
         if node.is_Mul:

@@ -13,11 +13,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from accountant.accountant import Accountant
 from accountant.budget import Amount, Budget
 from accountant.filters.composition_theorem import BasicComposition, Composition
 from accountant.filters.gaussian_composition import GaussianComposition
 from accountant.filters.zero_concentrated import ZeroConcentratedComposition
-from accountant.gates.derivation import Derivation, StatedDomain, Step, entered
+from accountant.gates.derivation import Derivation, StatedDomain, Step, exact_domain
 from accountant.gates.lineage import RecordId
 from accountant.ledger.entry import Entry
 from mechanisms import (
@@ -28,7 +29,6 @@ from mechanisms import (
     Gaussian,
     Laplace,
     Mechanism,
-    Neighbouring,
     PostProcessed,
     RandomizedResponse,
     Repeated,
@@ -40,10 +40,10 @@ FORMAT = "dpwitness proof, version 1"
 
 
 class NoProof(ValueError):
-    """There are no data that prove a claim; the message says what has no rule."""
+    """A claim has no proof of this format; the message names the part without a rule."""
 
 
-def number(value: Fraction | float | int) -> int | str:
+def exact_number(value: Fraction | float | int) -> int | str:
     """Return a number as the format has it."""
     exact = Fraction(value)
     return int(exact) if exact.denominator == 1 and abs(exact) < 10**79 else str(exact)
@@ -53,21 +53,21 @@ def _plain(value: Any) -> Any:
     """Return a parameter of a step as the format has it."""
     if isinstance(value, tuple):
         return list(map(_plain, value))
-    return number(value)
+    return exact_number(value)
 
 
 def domain_data(domain: StatedDomain) -> dict[str, Any]:
     """Return a domain as data."""
     return {
         "kind": domain.kind,
-        "low": number(domain.low),
-        "high": number(domain.high),
+        "low": exact_number(domain.low),
+        "high": exact_number(domain.high),
         "size": domain.size,
     }
 
 
 def noise_data(mechanism: Mechanism) -> dict[str, Any]:
-    """Return what a mechanism draws as data.
+    """Return a mechanism, without its sensitivity, as data.
 
     Raises
     ------
@@ -75,15 +75,15 @@ def noise_data(mechanism: Mechanism) -> dict[str, Any]:
         If there is no rule for it.
     """
     if type(mechanism) is Laplace:
-        return {"kind": "laplace", "scale": number(mechanism.scale)}
+        return {"kind": "laplace", "scale": exact_number(mechanism.scale)}
     if type(mechanism) is Gaussian:
-        return {"kind": "gaussian", "variance": number(Fraction(mechanism.sigma) ** 2)}
+        return {"kind": "gaussian", "variance": exact_number(Fraction(mechanism.sigma) ** 2)}
     if type(mechanism) is DiscreteLaplace:
-        return {"kind": "discrete laplace", "scale": number(mechanism.scale)}
+        return {"kind": "discrete laplace", "scale": exact_number(mechanism.scale)}
     if type(mechanism) is DiscreteGaussian:
-        return {"kind": "discrete gaussian", "variance": number(Fraction(mechanism.sigma) ** 2)}
+        return {"kind": "discrete gaussian", "variance": exact_number(Fraction(mechanism.sigma) ** 2)}
     if type(mechanism) is RandomizedResponse:
-        epsilon = number(mechanism.epsilon)
+        epsilon = exact_number(mechanism.epsilon)
         return {"kind": "randomized response", "size": mechanism.size, "epsilon": epsilon}
     if type(mechanism) is Binomial and mechanism.probability == 0.5:
         return {"kind": "binomial", "trials": mechanism.trials}
@@ -92,7 +92,7 @@ def noise_data(mechanism: Mechanism) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Form:
-    """A form of release: what one record gives to it, through which mechanism, and what is charged for that.
+    """A form of release: one record's part of the value, the mechanism, and the charge.
 
     Attributes
     ----------
@@ -129,7 +129,7 @@ class Form:
             "steps": list(map(_step_data, way.steps)),
             "terms": way.terms,
             "mechanism": noise_data(mechanism),
-            "charged": {name: number(value) for name, value in self.charged},
+            "charged": {name: exact_number(value) for name, value in self.charged},
         }
 
 
@@ -160,11 +160,11 @@ def enforced_theorem(theorem: Composition, budget: Budget) -> dict[str, Any]:
     limits = theorem.boxes(budget)[0]  # type: ignore[attr-defined]
     if None in limits:
         raise NoProof(f"{theorem.name}: nothing is enforced without a finite budget")
-    return {"name": name, **{each: number(most) for each, most in zip(currency, limits, strict=False)}}
+    return {"name": name, **{each: exact_number(most) for each, most in zip(currency, limits, strict=False)}}
 
 
 def planned_theorem(resolution: int = 10) -> dict[str, Any]:
-    """Return the theorem of releases that are fixed in advance; the resolution says how tightly it is checked."""
+    """Return the theorem of releases that are fixed in advance, and how finely it is to be checked."""
     return {"name": "plan", "resolution": resolution}
 
 
@@ -175,8 +175,15 @@ class DerivedReleases:
         self._records: dict[frozenset[tuple[Form, int]], str] = {}
         self._underived: list[str] = []
 
-    def add_run(self, entries: Iterable[Entry], theorem: Composition) -> None:
-        """Add what an accountant charged under a theorem."""
+    def add_run(self, accountant: Accountant) -> None:
+        """Add the charged releases of an accountant; if there are none, those that its records were admitted to."""
+        entries = accountant.ledger.entries
+        if not entries:
+            waiting = enumerate(sorted(accountant.awaited, key=repr))
+            entries = [entry.of((i,)) for i, (entry, times) in waiting for _ in range(times)]
+        self._add(entries, accountant.composition)
+
+    def _add(self, entries: Iterable[Entry], theorem: Composition) -> None:
         currency = _CURRENCIES.get(type(theorem), ("", ()))[1]
         taken: dict[RecordId, Counter[Form]] = {}
         charges: dict[tuple[Mechanism, Sensitivity], Amount] = {}
@@ -199,19 +206,14 @@ class DerivedReleases:
             self._records.setdefault(frozenset(forms.items()), f"like record {record}")
 
     def add_planned(self, name: str, forms: Iterable[tuple[Form, int]]) -> None:
-        """Add a kind of record with what it takes part in, and how often."""
+        """Add a kind of record with the releases that it takes part in, and how often."""
         counts: Counter[Form] = Counter()
         for form, count in forms:
             counts[form] += count
         self._records.setdefault(frozenset(counts.items()), name)
 
     def document(
-        self,
-        claim: Mapping[str, float | Fraction],
-        theorem: Mapping[str, Any],
-        relation: Neighbouring,
-        unit: str,
-        tested: Mapping[str, Any],
+        self, claim: Mapping[str, Any], theorem: Mapping[str, Any], tested: Mapping[str, Any]
     ) -> dict[str, Any]:
         """Return the proof of a claim as data.
 
@@ -222,6 +224,8 @@ class DerivedReleases:
         """
         if self._underived:
             raise NoProof(self._underived[0])
+        if not self._records:
+            raise NoProof("nothing was released in the runs: no release is known that a proof could be about")
         names: dict[Form, str] = {}
         records: dict[str, dict[str, int]] = {}
         for forms, name in self._records.items():
@@ -230,11 +234,7 @@ class DerivedReleases:
             }
         return {
             "format": FORMAT,
-            "claim": {
-                "relation": relation.value,
-                "unit": unit,
-                **{name: number(value) for name, value in claim.items()},
-            },
+            "claim": dict(claim),
             "symbols": {},
             "releases": {name: form.data() for form, name in names.items()},
             "records": records,
@@ -244,7 +244,7 @@ class DerivedReleases:
 
 
 def forms_of_mechanism(mechanism: Mechanism) -> Iterator[tuple[Form, int]]:
-    """Yield what a mechanism releases of a value that moves as far as the mechanism is calibrated for.
+    """Yield the releases of a mechanism, of a value that moves as far as it is calibrated for, and how often.
 
     Raises
     ------
@@ -269,8 +269,8 @@ def forms_of_mechanism(mechanism: Mechanism) -> Iterator[tuple[Form, int]]:
 def _through(mechanism: Transformed) -> Derivation:
     """Return the derivation of what a mechanism's transformation makes of any value that it takes."""
     takes = mechanism.takes
-    start = None if takes is None else entered(takes)
-    way = None if start is None or takes is None else start.map(mechanism.transformation, takes)
+    start = None if takes is None else exact_domain(takes)
+    way = None if start is None or takes is None else Derivation(start).map(mechanism.transformation, takes)
     if way is None:
         raise NoProof(f"{mechanism!r}: there is no rule for what is done before the noise is added")
     return way

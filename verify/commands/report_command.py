@@ -12,9 +12,9 @@ from accountant.audit import Audit, AuditQuestion
 from accountant.audit.audit_result import FORMAT as AUDIT
 from accountant.files.data_files import from_json
 from accountant.files.json_object import JsonError, load_text_file
+from accountant.proofs.proof_document import FORMAT as CERTIFICATE
 from accountant.provenance import file_digest
 from verify.audit_document import audit_document
-from verify.certificates.certificate import FORMAT as CERTIFICATE
 from verify.certificates.certificate import Certificate
 from verify.certificates.certificate_document import certificate_document
 from verify.commands.audit_command import DEFAULT_DELTA, audit_file

@@ -40,7 +40,6 @@ from accountant.proofs.proof_document import DerivedReleases, NoProof, enforced_
 from accountant.recorded import describe
 from algorithms.claim import Claim
 from algorithms.play import ActionError, place_of_act
-from algorithms.unit import OnePerson
 from mechanisms import Assumption, AssumptionKind, DomainError, Mechanism
 from mechanisms.printed_numbers import as_given, at_most
 from verify.conduct.kept_outside import changed_state, class_state
@@ -50,6 +49,7 @@ from verify.learners.internals import private_attribute_uses
 from verify.learners.ledger_profile import MovedMechanism, larger, largest_counts, ledger_profile
 from verify.learners.payers import Pricing, within
 from verify.learners.public_state import PublicState, is_due, public_state
+from verify.proof_checker import claim_as_data
 from verify.sentences import exact
 from verify.subject_error import failing_place
 from verify.verdict.evidence import Evidence
@@ -362,7 +362,7 @@ def run_accounting(
             else:
                 result.mechanisms.setdefault(entry.mechanism, entry.where)
         result.price(accountant.ledger.entries, budget)
-        result.derived.add_run(accountant.ledger.entries, terms.composition)
+        result.derived.add_run(accountant)
         if outside is not None and (names := changed_state(outside, class_state(learner))):
             add_once(result.findings, Statement.KEPT_OUTSIDE.finding(act, what=", ".join(names)))
     result.assumptions += named
@@ -478,13 +478,8 @@ def _proof(accounting: Accounting, claim: Claim) -> dict[str, Any] | str:
     """Return the proof of the claim by what the accountants enforced, as data; else why there is none."""
     try:
         theorem = enforced_theorem(accounting.own_pricing.theorem, Budget(claim.epsilon, claim.delta))
-        return accounting.derived.document(
-            {"epsilon": claim.epsilon, "delta": claim.delta},
-            theorem,
-            claim.neighbours,
-            "one person" if isinstance(claim.unit, OnePerson) else "one report",
-            {"runs": accounting.runs, "rounds": accounting.rounds, "releases": accounting.releases},
-        )
+        flows = {"runs": accounting.runs, "rounds": accounting.rounds, "releases": accounting.releases}
+        return accounting.derived.document(claim_as_data(claim), theorem, flows)
     except NoProof as error:
         return str(error)
 

@@ -40,7 +40,13 @@ def functions(c, tries=60):
         x = int(rng.uniform(-60, 60) * c.ONE) + rng.randrange(1 << 100)
         e = mp.exp(x * unit)
         assert abs(c.exp(x) - e / unit) <= 2 * max(1, e)
-        assert e - 9 * unit * max(1, e) <= c.exp_lo(x) * unit <= e <= c.exp_hi(x) * unit <= e + 9 * unit * max(1, e)
+        assert (
+            e - 9 * unit * max(1, e)
+            <= c.exp_lo(x) * unit
+            <= e
+            <= c.exp_hi(x) * unit
+            <= e + 9 * unit * max(1, e)
+        )
         x = int(rng.uniform(-20, 20) * c.ONE) + rng.randrange(1 << 100)
         low, high = c.tail(x)
         true = upper_tail(x * unit)
@@ -106,7 +112,7 @@ def weights(kind, parameter):
         return {z: mp.binomial(n, z) / mp.mpf(2) ** n for z in range(n + 1)}
     p = mp.mpf(parameter.numerator) / parameter.denominator
     power, scale = (1, p) if kind == "discrete laplace" else (2, 2 * p)
-    raw = {z: mp.exp(-mp.mpf(abs(z)) ** power / scale) for z in range(-500, 501)}
+    raw = {z: mp.exp(-(mp.mpf(abs(z)) ** power) / scale) for z in range(-500, 501)}
     total = sum(raw.values())
     return {z: w / total for z, w in raw.items() if w > mp.mpf(2) ** -450}
 
@@ -190,7 +196,9 @@ def curves(c, tries=6):
         for i in range(tries):
             loss = int(rng.uniform(-3, 3) * c.ONE) if i % 3 else rng.randrange(-8, 9) * c.ONE // 6
             got, exact = max(curve(loss), 0) * unit, max(true(mp.exp(loss * unit)), 0)
-            assert exact - mp.mpf(2) ** -230 <= got <= exact + (mp.mpf("1e-3") if loose else mp.mpf(2) ** -90), data
+            assert (
+                exact - mp.mpf(2) ** -230 <= got <= exact + (mp.mpf("1e-3") if loose else mp.mpf(2) ** -90)
+            ), data
 
 
 # --- measures ---------------------------------------------------------------------------------------
@@ -233,7 +241,7 @@ def products(c):
         a, b = (c.Measure(8, rng.randrange(-20, 20), [rng.randrange(10**28 // 40) for _ in range(rng.randrange(1, 30))],
                           rng.randrange(10**27)) for _ in "ab")  # fmt: skip
         joint = c.convolve(a, b if rng.random() < 0.7 else a)
-        b = b if joint.first > -10**6 and len(joint.masses) <= len(a.masses) + len(b.masses) else a
+        b = b if joint.first > -(10**6) and len(joint.masses) <= len(a.masses) + len(b.masses) else a
         for other in (a, b):
             got = c.convolve(a, other)
             for t in (mp.mpf(0), mp.exp(-1), mp.mpf(1), mp.exp(0.3)):
@@ -252,7 +260,10 @@ def products(c):
 def compositions(c):
     """Some cells of the table, and what is exact."""
     m, whole_numbers = movement_of(c, 1), movement_of(c, 1, "whole")
-    laplace, gaussian = c.law({"kind": "laplace", "scale": 20}, m), c.law({"kind": "gaussian", "variance": 4}, m)
+    laplace, gaussian = (
+        c.law({"kind": "laplace", "scale": 20}, m),
+        c.law({"kind": "gaussian", "variance": 4}, m),
+    )
     for law, n, epsilon, delta, low in (
         (laplace, 100, "2.1933", "1/1000000", "2.1932"),
         (c.law({"kind": "discrete laplace", "scale": 2}, whole_numbers), 10, "3.8", None, None),
@@ -279,7 +290,9 @@ def compositions(c):
     singles = [F(curve(-c.up(-F(1, 2))), c.ONE) for curve in sampled.curves]
     assert c.delta([(sampled, F(1))], F(1, 2), F(1, 10), 9) == max(singles) > min(singles)
     both = c.delta([(sampled, F(2))], F(1, 4), F(1, 10**6), 8)
-    assert both == max(c.delta_of(c.composed([(sampled, F(2))], side, F(1, 10**6), 8), F(1, 4)) for side in (0, 1))
+    assert both == max(
+        c.delta_of(c.composed([(sampled, F(2))], side, F(1, 10**6), 8), F(1, 4)) for side in (0, 1)
+    )
     # Several coordinates are several releases; and the deltas of golden values.
     binomial = c.law({"kind": "binomial", "trials": 144}, movement_of(c, 3, "whole"))
     assert binomial.copies == 3
@@ -287,7 +300,11 @@ def compositions(c):
     assert abs(F(c.gaussian(F(1), c.ONE), c.ONE) - F("0.12693673750664394")) < F("1e-17")
     assert c.concentrated_delta(F(1, 2), F(5)) < F("3.719162246e-6")  # at order 5
     best = min(mp.exp((a - 1) * (a / 2 - 5)) * (1 - 1 / a) ** a / (a - 1) for a in mp.linspace(2, 9, 7001))
-    assert best * (1 - mp.mpf("1e-6")) <= number_of(c.concentrated_delta(F(1, 2), F(5))) <= best * (1 + mp.mpf("1e-9"))
+    assert (
+        best * (1 - mp.mpf("1e-6"))
+        <= number_of(c.concentrated_delta(F(1, 2), F(5)))
+        <= best * (1 + mp.mpf("1e-9"))
+    )
 
 
 def costs(c):
@@ -306,13 +323,17 @@ def costs(c):
         made, a = c.range_law(F(width)), rng.uniform(0, width)
         p = (mp.exp(width) - mp.exp(a)) / (mp.exp(width) - 1)
         order = rng.uniform(1.01, 20)
-        divergence = mp.log(p * mp.exp((order - 1) * a) + (1 - p) * mp.exp((order - 1) * (a - width))) / (order - 1)
+        divergence = mp.log(p * mp.exp((order - 1) * a) + (1 - p) * mp.exp((order - 1) * (a - width))) / (
+            order - 1
+        )
         assert divergence <= order * number_of(c.rho_of(made)) + mp.mpf(10) ** -30
         assert made.pure == F(width)
     assert c.gaussian_law(F(3)).rho == F(3, 2)
     m = movement_of(c, 2, "whole", high=2)
     assert c.law({"kind": "discrete gaussian", "variance": 4}, m).rho == F(8, 8)
-    sampled = c.law({"kind": "fixed size sample", "rate": "1/4", "of": {"kind": "laplace", "scale": 1}}, movement_of(c, 1))
+    sampled = c.law(
+        {"kind": "fixed size sample", "rate": "1/4", "of": {"kind": "laplace", "scale": 1}}, movement_of(c, 1)
+    )
     assert 0 <= number_of(sampled.pure) - mp.log(mp.mpf(3) / 4 + mp.e / 4) < mp.mpf(2) ** -180
 
 
@@ -332,7 +353,10 @@ def selections(c):
         there = [s + x for s, x in zip(scores, pick(), strict=True)]
         here = [s + x for s, x in zip(scores, pick(), strict=True)] if replaced else scores
         here, there = (here, there) if rng.random() < 0.5 else (there, here)
-        p, q = ([math.exp(s / scale) / sum(math.exp(x / scale) for x in row) for s in row] for row in (here, there))
+        p, q = (
+            [math.exp(s / scale) / sum(math.exp(x / scale) for x in row) for s in row]
+            for row in (here, there)
+        )
         losses = [math.log(a / b) for a, b in zip(p, q, strict=True)]
         assert max(losses) - min(losses) <= made.pure + 1e-9
         assert made.rho == made.pure**2 / 8
@@ -351,7 +375,10 @@ def selections(c):
     run = lambda values: sum(  # noqa: E731
         math.exp(-abs(z)) * math.prod(1 - laplace_above((z - v) / 2) for v in values[:-1])
         * laplace_above((z - values[-1]) / 2) for z in (i / 20 for i in range(-400, 401)))  # fmt: skip
-    ratios = [abs(math.log(run([0.0, 0.0, 0.0]) / run(list(moved)))) for moved in itertools.product((-1, 0, 1), repeat=3)]
+    ratios = [
+        abs(math.log(run([0.0, 0.0, 0.0]) / run(list(moved))))
+        for moved in itertools.product((-1, 0, 1), repeat=3)
+    ]
     assert 0.3 * pure < max(ratios) <= pure
     assert c.law({"kind": "sparse vector", "threshold_scale": 2, "query_scale": 1, "positives": 3},
                  movement_of(c, 1, high=2, replaced=False)).pure == 1 + 6  # fmt: skip
@@ -374,7 +401,14 @@ exponential_difference = laplace_above
 def counters(c):
     """Columns of the square root of sums, added up for every participation; trees by counts."""
     column = [F(math.comb(2 * j, j), 4**j) for j in range(12)]
-    for steps, k, b, band in ((7, 1, 1, 99), (7, 3, 2, 99), (9, 2, 3, 3), (8, 3, 1, 4), (1, 1, 1, 1), (5, 4, 3, 2)):
+    for steps, k, b, band in (
+        (7, 1, 1, 99),
+        (7, 3, 2, 99),
+        (9, 2, 3, 3),
+        (8, 3, 1, 4),
+        (1, 1, 1, 1),
+        (5, 4, 3, 2),
+    ):
         r = [x if j < band else F(0) for j, x in enumerate(column)]
         found = F(0)
         for places in itertools.combinations(range(steps), k):
@@ -415,7 +449,11 @@ def points(rng, d):
         return found + [skew] * (n > 1 and kind == "ball-2")
     low, high = (F(-50), F(50)) if kind == "reals" else (low, high)
     corners = [list(x) for x in itertools.product((low, high), repeat=n)] if n <= 3 else []
-    draw = (lambda: low + (high - low) * F(rng.randrange(5), 4)) if kind != "whole" else (lambda: F(rng.randint(int(low), int(high))))
+    draw = (
+        (lambda: low + (high - low) * F(rng.randrange(5), 4))
+        if kind != "whole"
+        else (lambda: F(rng.randint(int(low), int(high))))
+    )
     return corners + [[draw() for _ in range(n)] for _ in range(5)]
 
 
@@ -430,7 +468,9 @@ def inside(d, x):
         return sum(map(abs, x)) <= d.high
     if d.kind == "ball-2":
         return sum(v * v for v in x) <= d.high**2
-    return d.kind == "reals" or all(d.low <= v <= d.high and (d.kind == "box" or v.denominator == 1) for v in x)
+    return d.kind == "reals" or all(
+        d.low <= v <= d.high and (d.kind == "box" or v.denominator == 1) for v in x
+    )
 
 
 def some_step(rng, c, d):
@@ -468,7 +508,9 @@ def some_step(rng, c, d):
         return {"op": op, "low": a, "high": b}, lambda x: [min(max(F((v + u) // 1), F(a)), F(b)) for v in x]
     wide = rng.randrange(1, 3)
     whole = rng.random() < 0.5
-    rows = [[F(rng.randrange(3)) if whole else some() for _ in range(wide)] for _ in range(n + rng.randrange(2))]
+    rows = [
+        [F(rng.randrange(3)) if whole else some() for _ in range(wide)] for _ in range(n + rng.randrange(2))
+    ]
     written = [[fraction(v) for v in row] for row in rows] if wide > 1 else [fraction(row[0]) for row in rows]
     return {"op": op, "entries": written}, lambda x: rows[int(x[0])]
 
@@ -664,7 +706,13 @@ def symbols(c, tries=900):
             continue
     assert shown > tries / 6
     assert wholes > tries / 50
-    for f, g in (("K", "L"), (0, "n"), (1, "K"), ("eps", ["*", "K", "eps"]), (["/", "eps", "L"], ["/", "eps", "K"])):
+    for f, g in (
+        ("K", "L"),
+        (0, "n"),
+        (1, "K"),
+        ("eps", ["*", "K", "eps"]),
+        (["/", "eps", "L"], ["/", "eps", "K"]),
+    ):
         assert c.number(f) <= c.number(g)
     for f in ("K", "eps", ["/", "eps", "K"]):
         assert not refuses(c, c.above, f)
@@ -723,7 +771,13 @@ def box(size=1, low=0, high=1, kind="box"):
 
 
 def release(mechanism, charged=None, domain=None, steps=(), terms=1):
-    return {"domain": domain or box(), "steps": list(steps), "terms": terms, "mechanism": mechanism, "charged": charged or {}}
+    return {
+        "domain": domain or box(),
+        "steps": list(steps),
+        "terms": terms,
+        "mechanism": mechanism,
+        "charged": charged or {},
+    }
 
 
 def proof(claim, theorem, releases, records=None, symbols=None, relation="replace one", unit="one report"):
@@ -820,11 +874,17 @@ def worsened(data):
         for key in ("scale", "variance", "trials"):
             if key in row["mechanism"]:
                 worse = copy()
-                worse["releases"][form]["mechanism"][key] = 100 if key == "trials" else ["*", "9/10", row["mechanism"][key]]
+                worse["releases"][form]["mechanism"][key] = (
+                    100 if key == "trials" else ["*", "9/10", row["mechanism"][key]]
+                )
                 yield worse
         for change in ({"terms": 2}, {"charged": {key: ["*", "9/10", x] for key, x in row["charged"].items()} or {"epsilon": 1}},
                        {"charged": {**row["charged"], "more": 0}}):  # fmt: skip
-            if change.get("terms") and row["mechanism"]["kind"] == "randomized response" and row["terms"] == 2:
+            if (
+                change.get("terms")
+                and row["mechanism"]["kind"] == "randomized response"
+                and row["terms"] == 2
+            ):
                 continue
             worse = copy()
             worse["releases"][form].update(change)
