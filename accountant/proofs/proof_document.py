@@ -119,11 +119,9 @@ class Form:
         mechanism, way = self.mechanism, self.derivation
         while isinstance(mechanism, PostProcessed):
             mechanism = mechanism.mechanism
-        if isinstance(mechanism, Binomial) and mechanism.ones > 1:
-            scaled = way.scale((float(mechanism.ones),))
-            if scaled is None:
-                raise NoProof(f"{mechanism!r}: of values that are no numbers")
-            way = scaled
+        ones = (
+            mechanism.ones if isinstance(mechanism, Binomial) else 1
+        )  # a value times g is a sum of g equal terms
         return {
             "domain": domain_data(way.domain),
             "steps": list(map(_step_data, way.steps)),
@@ -226,17 +224,22 @@ class DerivedReleases:
             raise NoProof(self._underived[0])
         if not self._records:
             raise NoProof("nothing was released in the runs: no release is known that a proof could be about")
-        names: dict[Form, str] = {}
+        found = {form: form.data() for forms in self._records for form, _ in forms}
+        releases: list[dict[str, Any]] = []
         records: dict[str, dict[str, int]] = {}
         for forms, name in self._records.items():
-            records[name if name not in records else f"{name} ({len(records) + 1})"] = {
-                names.setdefault(form, f"release {len(names) + 1}"): count for form, count in forms
-            }
+            taken: Counter[str] = Counter()
+            for form, count in forms:
+                if found[form] not in releases:
+                    releases.append(found[form])
+                taken[f"release {releases.index(found[form]) + 1}"] += count
+            if taken not in records.values():
+                records[name if name not in records else f"{name} ({len(records) + 1})"] = dict(taken)
         return {
             "format": FORMAT,
             "claim": dict(claim),
             "symbols": {},
-            "releases": {name: form.data() for form, name in names.items()},
+            "releases": {f"release {i}": release for i, release in enumerate(releases, 1)},
             "records": records,
             "theorem": dict(theorem),
             "tested": dict(tested),

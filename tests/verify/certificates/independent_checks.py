@@ -1,4 +1,4 @@
-"""What holds of the independent checker, each rule against its definition: functions that take the checker, or a mutant of it."""
+"""Checks of the independent checker, each rule against its definition: functions that take it, or a mutant of it."""
 
 import functools
 import itertools
@@ -35,7 +35,7 @@ def upper_tail(x):
 
 def functions(c, tries=60):
     rng, unit = random.Random(1), mp.mpf(2) ** -c.W
-    assert c.ROOT == int(mp.floor(mp.sqrt(2 * mp.pi) * mp.mpf(2) ** (c.W + c.GUARD)))
+    assert int(mp.floor(mp.sqrt(2 * mp.pi) * mp.mpf(2) ** (c.W + c.GUARD))) == c.ROOT
     for _ in range(tries):
         x = int(rng.uniform(-60, 60) * c.ONE) + rng.randrange(1 << 100)
         e = mp.exp(x * unit)
@@ -142,7 +142,7 @@ def number_of(x):
 
 
 def movement_of(c, size, kind="box", low=0, high=1, replaced=True, terms=1):
-    return c.movement(c.Domain(kind, F(low), F(high), F(size)), replaced, F(terms))
+    return c.shift_of(c.StatedDomain(kind, F(low), F(high), F(size)), replaced, F(terms))
 
 
 def laws(c):
@@ -527,7 +527,7 @@ def some_domain(rng, c):
         low, high = rng.randrange(2), 1
     elif kind in ("categories", "reals"):
         low = high = 0
-    return c.domain({"kind": kind, "low": low, "high": high, "size": n})
+    return c.read_domain({"kind": kind, "low": low, "high": high, "size": n})
 
 
 def derivations(c, tries=500):
@@ -559,7 +559,7 @@ def derivations(c, tries=500):
         if d.kind in ("categories", "reals"):
             continue
         for replaced, terms in itertools.product((True, False), (1, 2)):
-            m = c.movement(d, replaced, F(terms))
+            m = c.shift_of(d, replaced, F(terms))
             pairs = itertools.product(values[:10], values[:10] if replaced else [[F(0)] * len(values[0])])
             for x, y in pairs:
                 moved = [terms * (u - v) for u, v in zip(x, y, strict=True)]
@@ -575,7 +575,7 @@ def derivations(c, tries=500):
 
 def tight(c):
     """Movements that are attained, and domains that hold others or do not."""
-    d = c.Domain
+    d = c.StatedDomain
     for domain, replaced, l1, square, linf in (
         (d("box", F(-1), F(2), F(3)), True, 9, 27, 3), (d("box", F(-1), F(2), F(3)), False, 6, 12, 2),
         (d("one-hot", F(0), F(1), F(3)), True, 2, 2, 1), (d("one-hot", F(0), F(1), F(3)), False, 1, 1, 1),
@@ -583,11 +583,11 @@ def tight(c):
         (d("ball-2", F(0), F(3), F(4)), True, 12, 36, 6), (d("ball-2", F(0), F(3), F(4)), False, 6, 9, 3),
         (d("whole", F(2), F(5), F(2)), False, 10, 50, 5),
     ):  # fmt: skip
-        m, twice = c.movement(domain, replaced, F(1)), c.movement(domain, replaced, F(2))
+        m, twice = c.shift_of(domain, replaced, F(1)), c.shift_of(domain, replaced, F(2))
         assert (m.l1, m.l2_squared, m.linf) == (l1, square, linf), domain
         assert (twice.l1, twice.l2_squared, twice.linf) == (2 * l1, 4 * square, 2 * linf)
     # Moments of 2 features, the weight 1: unit vectors (1, 0) with 1 and (1/2, root 3 / 2) with -1 are root 4.5 apart.
-    m = c.movement(c.domain({"kind": "moments", "low": 0, "high": 1, "size": 2}), True, F(1))
+    m = c.shift_of(c.read_domain({"kind": "moments", "low": 0, "high": 1, "size": 2}), True, F(1))
     assert F(9, 2) <= m.l2_squared <= F(9, 2) + F(1, 10**5)
     assert m.l1 is None
     assert 2 <= m.linf
@@ -652,7 +652,7 @@ def refusals(c):
     for kind, low, high, size in (("box", 1, 0, 1), ("one-hot", 0, 2, 1), ("one-hot", -1, 1, 1), ("ball-1", -1, 1, 1),
                                   ("reals", 0, 1, 1), ("categories", 0, 1, 2), ("whole", 0, "1/2", 1), ("box", 0, 1, 0),
                                   ("box", 0, 1, "3/2"), ("moments", 0, "1/2", 2), ("cube", 0, 1, 1)):  # fmt: skip
-        assert refuses(c, c.domain, {"kind": kind, "low": low, "high": high, "size": size}), kind
+        assert refuses(c, c.read_domain, {"kind": kind, "low": low, "high": high, "size": size}), kind
 
 
 # --- symbols ----------------------------------------------------------------------------------------
@@ -691,15 +691,15 @@ def symbols(c, tries=900):
                    "eps": F(rng.choice((1, 1000)), rng.choice((1, 1000)))}
                   for k in map(F, (1, 1, 2, 9))]  # fmt: skip
         try:
-            ok = c.number(f) <= c.number(g)
+            ok = c.read_number(f) <= c.read_number(g)
             for point in sample if ok else ():
                 assert at_point(f, point) <= at_point(g, point), (f, g, point)
             shown += ok
-            c.whole(f, None)
+            c.integer(f, None)
             wholes += 1
             for point in sample:
                 assert at_point(f, point).denominator == 1, (f, point)
-            assert c.above(f) is not None
+            assert c.positive(f) is not None
             for point in sample:
                 assert at_point(f, point) > 0, (f, point)
         except c.Wrong:
@@ -713,15 +713,15 @@ def symbols(c, tries=900):
         ("eps", ["*", "K", "eps"]),
         (["/", "eps", "L"], ["/", "eps", "K"]),
     ):
-        assert c.number(f) <= c.number(g)
+        assert c.read_number(f) <= c.read_number(g)
     for f in ("K", "eps", ["/", "eps", "K"]):
-        assert not refuses(c, c.above, f)
-    assert refuses(c, c.above, "n")
-    assert refuses(c, c.number, ["/", 1, "n"])
-    assert refuses(c, c.number, ["/", 1, ["-", "L", "K"]])
-    assert refuses(c, c.whole, "eps")
-    assert refuses(c, c.whole, ["/", "K", 2])
-    assert refuses(c, c.exact, c.number("K"))
+        assert not refuses(c, c.positive, f)
+    assert refuses(c, c.positive, "n")
+    assert refuses(c, c.read_number, ["/", 1, "n"])
+    assert refuses(c, c.read_number, ["/", 1, ["-", "L", "K"]])
+    assert refuses(c, c.integer, "eps")
+    assert refuses(c, c.integer, ["/", "K", 2])
+    assert refuses(c, c.exact, c.read_number("K"))
     for wrong in ([], {"K": 1}, {"K": {"least": 1}}, {"a b": {"least": 1, "whole": True}}, {"K": {"least": "1/2", "whole": True}},
                   {"K": {"least": 1, "whole": 1}}, {"x": {"least": -1, "whole": False}},
                   {f"x{i}": {"least": 0, "whole": True} for i in range(21)}):  # fmt: skip
@@ -738,14 +738,14 @@ def reading(c):
     assert c.load(b'{"a": [1.5, NaN, -Infinity, 1e5, -3]}') == {"a": [None, None, None, None, -3]}
     for x in ("1/0", "0x1", " 1", "1_0", "\uff11", "1.5", "--1", "1/-2", "1\n", "", "NaN", "K", "1" * 401, True, None, 1.5, [], {},
               ["/", 1, 0], ["^", 2, 3], ["+", 1], [["+"], 1, 2], 10**5000, ["/", 1, -2]):  # fmt: skip
-        assert refuses(c, c.number, x), x
+        assert refuses(c, c.read_number, x), x
     deep = 1
     for _ in range(60):
         deep = ["+", deep, 1]
-    assert refuses(c, c.number, deep)
-    assert c.number(["-", ["*", "7/3", 3], ["/", 1, 2]]) == F(13, 2)
-    assert refuses(c, c.number, -1, 0)
-    assert refuses(c, c.whole, "1/2")
+    assert refuses(c, c.read_number, deep)
+    assert c.read_number(["-", ["*", "7/3", 3], ["/", 1, 2]]) == F(13, 2)
+    assert refuses(c, c.read_number, -1, 0)
+    assert refuses(c, c.integer, "1/2")
     assert refuses(c, c.keys, {"a": 1, "b": 2}, "a")
     assert refuses(c, c.keys, {}, "a")
     assert refuses(c, c.keys, [], "a")
