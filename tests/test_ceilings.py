@@ -127,6 +127,11 @@ def test_a_package_is_below_its_ceilings(package):
     assert not over, "make it smaller, or raise the ceiling in a commit that says what users get for it"
 
 
+def test_the_checker_of_proofs_can_be_read_in_an_hour():
+    source = (ROOT / "verify/certificates/independent_check.py").read_text(encoding="utf-8")
+    assert code_lines(source, ast.parse(source)) <= 600
+
+
 @pytest.mark.parametrize(
     ("arrows", "length"),
     [

@@ -40,7 +40,7 @@ from mechanisms.transformations import (
 from mechanisms.transformations.transformation import parts_of
 
 
-class StatedDomain(NamedTuple):
+class ExactDomain(NamedTuple):
     """A domain in exact numbers.
 
     Attributes
@@ -65,7 +65,7 @@ class Step(NamedTuple):
 
     op: str
     parameters: tuple[tuple[str, Any], ...]
-    into: StatedDomain
+    into: ExactDomain
 
 
 _NO_COORDINATES = ("categories", "moments", "reals")
@@ -86,7 +86,7 @@ class Derivation:
         How many such terms of the record are added up.
     """
 
-    domain: StatedDomain
+    domain: ExactDomain
     steps: tuple[Step, ...] = ()
     terms: int = 1
 
@@ -98,7 +98,7 @@ class Derivation:
         return self._hash
 
     @property
-    def last_domain(self) -> StatedDomain:
+    def last_domain(self) -> ExactDomain:
         """The domain of each term."""
         return self.steps[-1].into if self.steps else self.domain
 
@@ -118,10 +118,10 @@ class Derivation:
         if kind in _NO_COORDINATES or not 0 < len(names) <= size:
             return None
         if len(names) == len(index) and kind not in ("box", "whole"):
-            into = StatedDomain(kind, Fraction(0), high, len(index))
+            into = ExactDomain(kind, Fraction(0), high, len(index))
         else:
             low, high = _ends(self.last_domain)
-            into = StatedDomain("whole" if kind in ("whole", "one-hot") else "box", low, high, len(index))
+            into = ExactDomain("whole" if kind in ("whole", "one-hot") else "box", low, high, len(index))
         return self._then("choose", into, index=index)
 
     @functools.lru_cache(maxsize=1024)  # noqa: B019
@@ -132,11 +132,11 @@ class Derivation:
         factor = Fraction(factors[0])
         kind, _, high, size = self.last_domain
         if kind.startswith("ball") and factor:
-            into = StatedDomain(kind, Fraction(0), high * abs(factor), size)
+            into = ExactDomain(kind, Fraction(0), high * abs(factor), size)
         else:
             low, high = sorted(end * factor for end in _ends(self.last_domain))
             whole = kind in ("whole", "one-hot") and factor.denominator == 1
-            into = StatedDomain("whole" if whole else "box", low, high, size)
+            into = ExactDomain("whole" if whole else "box", low, high, size)
         return self._then("affine", into, factor=factor, shift=Fraction(0))
 
     @functools.lru_cache(maxsize=1024)  # noqa: B019
@@ -148,7 +148,7 @@ class Derivation:
         low, high = (
             (low, Fraction(1)) if kind == "one-hot" else tuple(size * end for end in _ends(self.last_domain))
         )
-        into = StatedDomain("box", low, high, 1)
+        into = ExactDomain("box", low, high, 1)
         return self._then("linear", into, matrix=((Fraction(1),) * size,))
 
     def add(self, other: Derivation | None) -> Derivation | None:
@@ -175,11 +175,11 @@ class Derivation:
                 way = Derivation(into) if into.kind == "reals" else way._then(step[0], into, **step[1])
         return way
 
-    def _then(self, op: str, into: StatedDomain, **parameters: Any) -> Derivation:
+    def _then(self, op: str, into: ExactDomain, **parameters: Any) -> Derivation:
         return replace(self, steps=(*self.steps, Step(op, tuple(parameters.items()), into)))
 
 
-def _ends(domain: StatedDomain) -> tuple[Fraction, Fraction]:
+def _ends(domain: ExactDomain) -> tuple[Fraction, Fraction]:
     if domain.kind == "one-hot":
         return Fraction(0), Fraction(1)
     return (-domain.high if domain.kind.startswith("ball") else domain.low), domain.high
@@ -192,28 +192,28 @@ def entry_derivation(domain: Any) -> Derivation | None:
     return None if found is None else Derivation(found)
 
 
-def exact_domain(domain: Domain) -> StatedDomain | None:
+def exact_domain(domain: Domain) -> ExactDomain | None:
     """Return a domain in exact numbers; None if it is none of this library's."""
     kind: Any = type(domain)
     given: Any = domain
     if kind is Categories:
-        return StatedDomain("categories", Fraction(0), Fraction(0), given.size)
+        return ExactDomain("categories", Fraction(0), Fraction(0), given.size)
     if kind is OneHot:
-        return StatedDomain("one-hot", Fraction(0 if given.allow_none else 1), Fraction(1), given.size)
+        return ExactDomain("one-hot", Fraction(0 if given.allow_none else 1), Fraction(1), given.size)
     if kind is Integers:
-        return StatedDomain("whole", Fraction(given.lower), Fraction(given.upper), given.size)
+        return ExactDomain("whole", Fraction(given.lower), Fraction(given.upper), given.size)
     if kind is RegressionMoments:
-        return StatedDomain("moments", Fraction(0), Fraction(given.weight), given.features)
+        return ExactDomain("moments", Fraction(0), Fraction(given.weight), given.features)
     if kind is Ball:
         radius = Fraction(given.radius)
         if given.order == math.inf:
-            return StatedDomain("box", -radius, radius, given.size)
-        return StatedDomain(f"ball-{given.order}", Fraction(0), radius, given.size)
+            return ExactDomain("box", -radius, radius, given.size)
+        return ExactDomain(f"ball-{given.order}", Fraction(0), radius, given.size)
     if kind in (Interval, Box):
         size = given.size if kind is Box else 1
         if math.isinf(given.lower) or math.isinf(given.upper):
-            return StatedDomain("reals", Fraction(0), Fraction(0), size)
-        return StatedDomain("box", Fraction(given.lower), Fraction(given.upper), size)
+            return ExactDomain("reals", Fraction(0), Fraction(0), size)
+        return ExactDomain("box", Fraction(given.lower), Fraction(given.upper), size)
     return None
 
 

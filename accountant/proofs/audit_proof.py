@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from accountant.audit.releases import Release, Releases, WrittenRelease
-from accountant.gates.derivation import StatedDomain
+from accountant.gates.derivation import ExactDomain
 from accountant.proofs.proof_document import FORMAT, NoProof, domain_data, exact_number, planned_theorem
 from mechanisms.neighbouring import Neighbouring
 from mechanisms.sampling import Sampling
@@ -80,25 +80,25 @@ def _release(release: Release) -> dict[str, Any]:
     }
 
 
-_Rule = Callable[[WrittenRelease], tuple[StatedDomain, dict[str, Any]]]
+_Rule = Callable[[WrittenRelease], tuple[ExactDomain, dict[str, Any]]]
 
 
 def _is_replaced(written: WrittenRelease) -> bool:
     return written.relation is Neighbouring.REPLACE_ONE
 
 
-def _ball(order: int, distance: float, written: WrittenRelease) -> StatedDomain:
+def _ball(order: int, distance: float, written: WrittenRelease) -> ExactDomain:
     """Return a ball in which a record moves by at most a distance: its diameter, or from its centre."""
     radius = Fraction(distance) / (2 if _is_replaced(written) else 1)
-    return StatedDomain(f"ball-{order}", Fraction(0), radius, 1)
+    return ExactDomain(f"ball-{order}", Fraction(0), radius, 1)
 
 
-def _laplace(written: WrittenRelease) -> tuple[StatedDomain, dict[str, Any]]:
+def _laplace(written: WrittenRelease) -> tuple[ExactDomain, dict[str, Any]]:
     scale = exact_number(written.parameters["scale"])
     return _ball(1, written.moved.l1, written), {"kind": "laplace", "scale": scale}
 
 
-def _gaussian(written: WrittenRelease) -> tuple[StatedDomain, dict[str, Any]]:
+def _gaussian(written: WrittenRelease) -> tuple[ExactDomain, dict[str, Any]]:
     return _ball(2, written.moved.l2, written), _normal(written)
 
 
@@ -106,39 +106,39 @@ def _normal(written: WrittenRelease, kind: str = "gaussian") -> dict[str, Any]:
     return {"kind": kind, "variance": exact_number(Fraction(written.parameters["sigma"]) ** 2)}
 
 
-def _whole(written: WrittenRelease, times: int = 1) -> StatedDomain:
+def _whole(written: WrittenRelease, times: int = 1) -> ExactDomain:
     """Return whole numbers: from 0 if they are replaced, about 0 if a record is added, removed or zeroed out."""
     moved = written.moved
     step, coordinates = Fraction(moved.linf), Fraction(moved.l1) / Fraction(moved.linf)
     if step.denominator != 1 or coordinates.denominator != 1:
         raise NoProof(f"{written.kind}: there is no rule for coordinates that move by different distances")
     low = Fraction(0) if _is_replaced(written) else -step * times
-    return StatedDomain("whole", low, step * times, int(coordinates))
+    return ExactDomain("whole", low, step * times, int(coordinates))
 
 
-def _discrete_laplace(written: WrittenRelease) -> tuple[StatedDomain, dict[str, Any]]:
+def _discrete_laplace(written: WrittenRelease) -> tuple[ExactDomain, dict[str, Any]]:
     return _whole(written), {"kind": "discrete laplace", "scale": exact_number(written.parameters["scale"])}
 
 
-def _discrete_gaussian(written: WrittenRelease) -> tuple[StatedDomain, dict[str, Any]]:
+def _discrete_gaussian(written: WrittenRelease) -> tuple[ExactDomain, dict[str, Any]]:
     return _whole(written), _normal(written, "discrete gaussian")
 
 
-def _binomial(written: WrittenRelease) -> tuple[StatedDomain, dict[str, Any]]:
+def _binomial(written: WrittenRelease) -> tuple[ExactDomain, dict[str, Any]]:
     given = written.parameters
     if given.get("probability", 0.5) != 0.5:
         raise NoProof("binomial: there is no rule for another probability than 1/2")
     return _whole(written, given.get("ones", 1)), {"kind": "binomial", "trials": given["trials"]}
 
 
-def _response(written: WrittenRelease) -> tuple[StatedDomain, dict[str, Any]]:
+def _response(written: WrittenRelease) -> tuple[ExactDomain, dict[str, Any]]:
     size, epsilon = written.parameters["size"], exact_number(written.parameters["epsilon"])
     answer = {"kind": "randomized response", "size": size, "epsilon": epsilon}
-    return StatedDomain("categories", Fraction(0), Fraction(0), size), answer
+    return ExactDomain("categories", Fraction(0), Fraction(0), size), answer
 
 
 def _scores(*names: str) -> _Rule:
-    def rule(written: WrittenRelease) -> tuple[StatedDomain, dict[str, Any]]:
+    def rule(written: WrittenRelease) -> tuple[ExactDomain, dict[str, Any]]:
         given, distance = {"positives": 1, **written.parameters}, Fraction(written.moved.linf)
         monotone = given.get("monotone", False)
         if monotone and _is_replaced(written):
@@ -146,7 +146,7 @@ def _scores(*names: str) -> _Rule:
                 f"{written.kind}: no rule says that scores move in one direction if a record is replaced"
             )
         low = Fraction(0) if monotone or _is_replaced(written) else -distance
-        return StatedDomain("box", low, distance, 1), {
+        return ExactDomain("box", low, distance, 1), {
             "kind": written.kind.replace("-", " "),
             **{name: exact_number(given[name]) for name in names},
         }
@@ -155,7 +155,7 @@ def _scores(*names: str) -> _Rule:
 
 
 def _counter(*names: str) -> _Rule:
-    def rule(written: WrittenRelease) -> tuple[StatedDomain, dict[str, Any]]:
+    def rule(written: WrittenRelease) -> tuple[ExactDomain, dict[str, Any]]:
         given: Mapping[str, Any] = {"participations": 1, "separation": 1, **written.parameters}
         kind = written.kind.replace("-", " ")
         return _ball(2, written.moved.l2, written), {
@@ -168,10 +168,10 @@ def _counter(*names: str) -> _Rule:
 
 
 def _notion(kind: str, *names: str) -> _Rule:
-    def rule(written: WrittenRelease) -> tuple[StatedDomain, dict[str, Any]]:
+    def rule(written: WrittenRelease) -> tuple[ExactDomain, dict[str, Any]]:
         given = {"delta": 0, **written.parameters}
         stated = {name: exact_number(given[name]) for name in names}
-        return StatedDomain("box", Fraction(0), Fraction(1), 1), {"kind": f"stated {kind}", **stated}
+        return ExactDomain("box", Fraction(0), Fraction(1), 1), {"kind": f"stated {kind}", **stated}
 
     return rule
 

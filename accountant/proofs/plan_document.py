@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from accountant.gates.derivation import StatedDomain
+from accountant.gates.derivation import ExactDomain
 from accountant.plans.formulas import ConditionUnproved, PlanStatement
 from accountant.plans.symbolic import (
     SymbolicGaussian,
@@ -24,7 +24,7 @@ from mechanisms import Neighbouring
 if TYPE_CHECKING:
     import sympy as sp
 
-_UNIT_INTERVAL = domain_data(StatedDomain("box", Fraction(0), Fraction(1), 1))
+_UNIT_INTERVAL = domain_data(ExactDomain("box", Fraction(0), Fraction(1), 1))
 
 
 def plan_document(plan: SymbolicPlan, claim: sp.Expr, unit: str, tested: Mapping[str, Any]) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from accountant.budget import Amount, Budget
 from accountant.filters.composition_theorem import BasicComposition, Composition
 from accountant.filters.gaussian_composition import GaussianComposition
 from accountant.filters.zero_concentrated import ZeroConcentratedComposition
-from accountant.gates.derivation import Derivation, StatedDomain, Step, exact_domain
+from accountant.gates.derivation import Derivation, ExactDomain, Step, exact_domain
 from accountant.gates.lineage import RecordId
 from accountant.ledger.entry import Entry
 from mechanisms import (
@@ -56,7 +56,7 @@ def _plain(value: Any) -> Any:
     return exact_number(value)
 
 
-def domain_data(domain: StatedDomain) -> dict[str, Any]:
+def domain_data(domain: ExactDomain) -> dict[str, Any]:
     """Return a domain as data."""
     return {
         "kind": domain.kind,
@@ -279,19 +279,19 @@ def _through(mechanism: Transformed) -> Derivation:
     return way
 
 
-def _moved_domain(mechanism: Mechanism) -> StatedDomain:
+def _moved_domain(mechanism: Mechanism) -> ExactDomain:
     """Return a domain whose values are apart as far as a mechanism is calibrated for."""
     if isinstance(mechanism, RandomizedResponse):
-        return StatedDomain("categories", Fraction(0), Fraction(0), mechanism.size)
+        return ExactDomain("categories", Fraction(0), Fraction(0), mechanism.size)
     l1, l2, linf = (Fraction(x) for x in _finite(mechanism))
     if isinstance(mechanism, Laplace):
-        return StatedDomain("ball-1", Fraction(0), l1 / 2, 1)
+        return ExactDomain("ball-1", Fraction(0), l1 / 2, 1)
     if isinstance(mechanism, Gaussian):
-        return StatedDomain("ball-2", Fraction(0), l2 / 2, 1)
+        return ExactDomain("ball-2", Fraction(0), l2 / 2, 1)
     coordinates = max(1, math.floor(l1 / linf)) if linf else 1
     if coordinates * linf != l1 or linf.denominator != 1:
         raise NoProof(f"{mechanism!r}: there is no rule for coordinates that move by different distances")
-    return StatedDomain("whole", Fraction(0), linf, coordinates)
+    return ExactDomain("whole", Fraction(0), linf, coordinates)
 
 
 def _finite(mechanism: Mechanism) -> tuple[float, float, float]:

@@ -1,10 +1,113 @@
-"""Check a proof of differential privacy: whether a claim follows from the data of a file, by exact rules alone."""
+"""Check a proof of differential privacy: whether a claim follows from the data of a file, by rules in this file.
+
+    python -I independent_check.py FILE...        (exit code 0: all claims follow, 1: one does not, 2: no such file)
+
+It needs Python 3.11 or later and nothing else, computes with whole numbers and fractions (no float anywhere), and
+counts its work, so that it ends on every file (a minute or two at worst). What it prints of a file are numbers, words
+of the closed vocabularies below and names of symbols; names of releases and records are given as their places in the
+file.
+
+THE FORMAT, version 1: JSON in UTF-8, at most 4 MB; each object has exactly the keys listed here, none of them twice.
+
+{"format": "dpwitness proof, version 1",
+ "claim": {"relation": R, "unit": U, and "epsilon": x, "delta": x or "mu_squared": x or "rho": x},
+ "symbols": {"K": {"least": x, "whole": true | false}, ...},
+ "releases": {"name": {"domain": D, "steps": [S, ...], "terms": n, "mechanism": M, "charged": C}, ...},
+ "records": {"name": {"name of a release": n, ...}, ...},
+ "theorem": {"name": "basic", "epsilon": x, "delta": x} | {"name": "zcdp", "rho": x} | {"name": "gdp", "mu_squared": x}
+            | {"name": "plan", "resolution": 4 .. 16},
+ "tested": anything, which is not looked at}
+
+numbers    x is a whole number, "a/b" (whole numbers, b > 0), a symbol, or a formula ["+" | "-" | "*" | "/", x, x]; n
+           is a whole one, of symbols a polynomial in whole symbols. Floats, exponents, NaN, true and 1/0 are no
+           numbers.
+symbols    are whatever is at least `least` (whole ones) or above it (real ones); `least` may use symbols before.
+relation   "replace one", "add or remove one", "zero out" (replaced by a record that contributes nothing).
+unit       "one report", or "one person": then `records` lists all that one person's reports may be part of.
+releases   each form of release that a record can be part of. A domain {"kind", "low", "high", "size"} says where one
+           record's value lies: see `StatedDomain`. A step {"op", parameters, "into": D} maps it; "into" must hold
+           the image, and only the last domain counts. Then so many `terms` of one record are in the sum that is
+           released. `charged` is what an accountant takes for it, in the currency of the theorem (of a plan: {}).
+steps      affine (factor, shift), clip (low, high), choose (index), linear (matrix), round (low, high: to whole
+           numbers between), above, first above (any public threshold; the size if no coordinate is), one-hot,
+           category of one-hot, category of bits, table (entries): see `STEPS`.
+records    for EVERY kind of record, how many releases of each form it is part of at most.
+theorem    what was enforced: that no record pays more than this budget ("basic", "zcdp", "gdp": by what is charged),
+           or that no record is part of more than a kind of record lists ("plan"; the resolution decides how tight it
+           is).
+mechanism  {"kind", parameters}: see `MECHANISMS`. "poisson sample" and "fixed size sample" (rate, of) take the domain
+           of one record; "tree counter" (levels: the nodes that hold one record, of), "square root counter" and
+           "banded counter" (horizon, participations, separation, bandwidth, of) release all running sums; "noisy max"
+           has Laplace or exponential noise (permute and flip). Kinds "stated ..." are taken as they stand.
+
+REFUSED, as no rule is known: theorems "advanced" and "renyi"; binomial noise of another probability than 1/2;
+propose-test-release; counters with buffers, Toeplitz counters with other than Gaussian noise; a Poisson sample with
+a record replaced, of other than Gaussian and Laplace noise; samples of noise on several whole numbers, of counters
+and of samples; randomized response of sums, or of records that are added; Laplace noise on moments; groups of
+records; stated curves.
+
+PROOFS. For laws P, Q let h(t) = sup_E P(E) - t Q(E) = E_P (1 - t/r)^+, r = dP/dQ; delta(epsilon) is h at t =
+e^epsilon, of both orders of the neighbours. For a measure m on (0, inf] let h_m(t) = int (1 - t/u)^+ dm(u). m is
+above m' if h_m >= h_m'.
+
+L1 h of a product is int h_m(t/v) dm'(v) (Tonelli), so products of measures that are above are above. Raising masses
+   and moving them to larger u is above, as (1 - t/u)^+ increases in u.
+L2 Nodes t_0 < ... < t_n, y_i >= h(t_i), y_0 >= ... >= y_n, y_{-1} = 1, t_{-1} = 0, slopes s_i = (y_i - y_{i-1}) /
+   (t_i - t_{i-1}), s_{n+1} = 0. Masses t_i max(0, s_{i+1} - s_i) at t_i and y_n at inf are above every h that is
+   convex, decreasing and h(0) <= 1: at t_j they give >= y_n - sum_{i>j} s_i (t_i - t_{i-1}) = y_j, between nodes they
+   are linear, h is convex. Any nodes will do. `coarser` is this for (1 - t/u)^+ of an odd place between two even
+   ones.
+L3 Laplace noise moved by a vector: v -> int min(f(y - v), t f(y)) dy is log-concave (Prekopa), so h is largest where
+   the L1 movement is in one coordinate: 1 - e^((L - l)/2). Gaussian: Q'(L/mu - mu/2) - e^L Q'(L/mu + mu/2), Q' the
+   upper tail. Responses: the sets {x}, all but {x'}, all. Whole noise with symmetric log-concave weights w, T(m) =
+   P(Z >= m): w(m - x) / w(m) increases in m, so h = T(m - x) - t T(m) at the first m where it is >= t, found exactly;
+   it increases in |x|, and coordinates are independent. rho = mu^2 / 2 of Gaussian noise; of discrete Gaussian noise,
+   too: sum e^(-(z-c)^2 / 2 s^2) over whole z is largest at whole c (Poisson summation).
+L4 Bounds of exp, log and the tail: beside the code. `exp`: fewer than 60 terms are off by 2 guard units each,
+   squaring m times doubles m times. `log`: if |e^l - v| <= off then |ln v - l| <= off / (min(e^l, v) - off). `tail`:
+   1/2 - phi(x) sum x^(2n+1) / (2n+1)!!, floors cost at most 2 N e^(x^2/2) guard units in N < 2^13 terms, times phi;
+   above 16, e^(-x^2/2) / 40.
+L5 Everything is rounded so that curves and masses only grow; products of masses are checked modulo a prime at a
+   random point.
+L7 One record moves a sum by the difference of two values of its domain (replaced), or by one value (added, removed,
+   zeroed): corners of boxes, 2 unit vectors, diameters of balls; moments: mechanisms/regression_moments.py, or Cauchy
+   and Schwarz. Each step's image holds the images of all points: corners, or Hoelder's inequality.
+L8 Substitute x = least + x'. A polynomial without negative coefficients is >= 0; it is > 0 if a term has only x' > 0.
+   All divisors are > 0 so, hence a <= b if the numerator of b - a is >= 0.
+L9 Losses in an interval of length w: E_P f(1/r), f convex, E_P 1/r = 1, is largest on both ends a and a - w, and then
+   over a at e^(2a) = t e^w: h = (e^(w/2) - t^(1/2))^2 / (e^w - 1). K(s) = ln E_P r^s has K(-1) = K(0) = 0 and K'' <=
+   w^2 / 4, so the Renyi divergence K(a-1) / (a-1) is at most a w^2 / 8. A pure one (two answers): K(s) / (s (s+1)) =
+   e^2 (g(u) - g(v)) / (u - v), u = (s + 1/2)^2 e^2, v = e^2 / 4, g(x) = ln cosh x^(1/2) concave: at most e^2 g'(v) =
+   e tanh(e/2).
+   Scores whose changes differ by at most w: weights e^(score/b) change by factors in an interval of length w/b, and
+   are normed.
+   Noisy max: given the others' noise, y wins if its own is >= some z; at the neighbour >= z + w suffices, which
+   Laplace and exponential noise of scale b meet with a probability not smaller than by e^(-w/b). Sparse vector, c
+   positives: move the threshold's noise by the change (linf / a), then each positive's by w (w/b), the negatives
+   hold.
+L10 A sample: given the others in it, the outputs are R without the record, U or V with one or the other; h is jointly
+   convex. (1-q) R + q U against R: q h((t-1+q)/q), or 1 - t below 1 - q; the other order: 1 - t + t h(1/t). Of fixed
+   size, R has another record in its place: the same at t >= 1, as int (qU - (t-1)(1-q) R - tq V)^+ = q int (U - t'
+   T)^+, T a mixture of R and V, t' = 1 + (t-1)/q. Poisson, replaced: q U = q s U + q (1-s) U, so for any s q s
+   h_UR((t-1)(1-q)/(qs)) + q (1-s) h_UV(t/(1-s)).
+L11 A counter releases A x + L z, A = L R lower triangular: a function of R x + z, moved by the record's columns of R.
+   Increments may depend on earlier outputs: L z is also L' z' with L' lower triangular and a shift no longer, of z'
+   not yet seen; Laplace densities change by at most e^(L1/b) under z -> z - shift, which leaves earlier outputs and
+   volumes as they are. Columns of the square root of A, c_j = binom(2j, j) / 4^j, are >= 0 and fall, so k of them, b
+   apart, are longest at 0, b, 2b, ...
+T0 Adaptive composition: states b with potentials F(b, t) = h of a measure m_b, F >= (1 - t)^+, such that a charge c
+   that is allowed in b and leads to b' has E_P F(b', t/r) <= F(b, t). Then runs from b have h <= F(b, .), whatever is
+   chosen by all before: by induction on the releases left, given the first outcome. It suffices that (measure of c) x
+   m_b' is below m_b.
+T1 basic: F = d + (1 - d) h of two answers with e; (e, d)-DP is below it, products add e and d. T2 gdp: N(0,1),
+   N(b^(1/2), 1); zcdp: F = C t^(1-a) e^(a(a-1)b), C = (1-1/a)^a / (a-1), the least that is >= (1-t)^+, for any a > 1.
+   T3 plan: F = h of the product of all that is left; to leave one out is allowed, as it is above the mass 1 at 1.
+"""
 
 # fmt: off
 from __future__ import annotations
 
 import bisect
-import collections
 import decimal
 import functools
 import itertools
@@ -69,9 +172,9 @@ def word(data: Any, key: str, known: Collection[str]) -> str:
 
 
 def matrix_of(data: Any) -> list[list[F]]:
-    """Return rows of equally many numbers; a number may stand for a row of one."""
+    """Return rows of equally many numbers; a number is a row of one."""
     need(type(data) is list and len(data) > 0, "must be a list that is not empty")
-    rows = [[exact(number(x)) for x in (row if type(row) is list else [row])] for row in data]
+    rows = [[exact(read_number(x)) for x in (row if type(row) is list else [row])] for row in data]
     need(len(rows[0]) > 0 and len({len(row) for row in rows}) == 1, "rows: must be equally long, and not empty")
     return rows
 
@@ -90,45 +193,46 @@ def tame(x: Any) -> Any:
     return x
 
 
-def plus(p: Polynomial, q: Polynomial) -> Polynomial:
+def sum_of(p: Polynomial, q: Polynomial) -> Polynomial:
     """Return p + q."""
     return {m: c for m in {**p, **q} if (c := tame(p.get(m, F(0)) + q.get(m, F(0))))}
 
 
-def times(p: Polynomial, q: Polynomial) -> Polynomial:
+def product(p: Polynomial, q: Polynomial) -> Polynomial:
     """Return p q."""
     product: Polynomial = {}
     for (m, c), (n, d) in itertools.product(p.items(), q.items()):
-        key = tuple(sorted((collections.Counter(dict(m)) + collections.Counter(dict(n))).items()))
+        need(len(m) + len(n) < 100, "a formula is of too high a degree")
+        key = tuple(sorted(m + n))
         product[key] = tame(product.get(key, F(0)) + c * d)
     return {m: c for m, c in product.items() if c}
 
 
-def positive(p: Polynomial, strictly: bool = False) -> bool:
+def is_positive(p: Polynomial, strictly: bool = False) -> bool:
     """Return True only if p >= 0 (or > 0: some term has only symbols with x' > 0) for all values."""
-    return all(c > 0 for c in p.values()) and (not strictly or any(not any(SYMBOLS[x][1] for x, _ in m) for m in p))
+    return all(c > 0 for c in p.values()) and (not strictly or any(not any(SYMBOLS[x][1] for x in m) for m in p))
 
 
 class Ratio:
-    """A quotient n / d of polynomials {((symbol, power), ...): coefficient} in the x', d > 0 for all values."""
+    """A quotient n / d of polynomials {(symbol, symbol, ...): coefficient} in the x', d > 0 for all values."""
 
     def __init__(self, n: Polynomial, d: Polynomial) -> None:
         self.n, self.d = n, d
 
     def __add__(self, x: Number) -> Ratio:
-        return Ratio(plus(times(self.n, ratio(x).d), times(ratio(x).n, self.d)), times(self.d, ratio(x).d))
+        return Ratio(sum_of(product(self.n, ratio(x).d), product(ratio(x).n, self.d)), product(self.d, ratio(x).d))
 
     def __mul__(self, x: Number) -> Ratio:
-        return Ratio(times(self.n, ratio(x).n), times(self.d, ratio(x).d))
+        return Ratio(product(self.n, ratio(x).n), product(self.d, ratio(x).d))
 
     def __truediv__(self, x: Number) -> Ratio:
-        need(positive(ratio(x).n, strictly=True), "a divisor is not shown to be above 0")
-        return Ratio(times(self.n, ratio(x).d), times(self.d, ratio(x).n))
+        need(is_positive(ratio(x).n, strictly=True), "a divisor is not shown to be above 0")
+        return Ratio(product(self.n, ratio(x).d), product(self.d, ratio(x).n))
 
     def __le__(self, other: Number) -> bool:  # True: shown for all values; False says nothing
-        return positive((other - self).n)
+        return is_positive((other - self).n)
 
-    def __ge__(self, other: Number) -> bool: return positive((self - other).n)
+    def __ge__(self, other: Number) -> bool: return is_positive((self - other).n)
     def __sub__(self, other: Number) -> Ratio: return self + -other
     def __neg__(self) -> Ratio: return self * F(-1)
     def __rsub__(self, other: F) -> Ratio: return -self + other
@@ -137,7 +241,7 @@ class Ratio:
 
 
 Number = F | Ratio
-Polynomial = dict[tuple[tuple[str, int], ...], F]
+Polynomial = dict[tuple[str, ...], F]
 
 
 def ratio(x: Number) -> Ratio:
@@ -152,15 +256,15 @@ def exact(x: Number | None) -> F:
     return x
 
 
-def number(x: Any, least: int | None = None, depth: int = 0) -> Number:
+def read_number(x: Any, least: int | None = None, depth: int = 0) -> Number:
     """Return a whole number, "7/3", a symbol, or the formula ["+" | "-" | "*" | "/", x, y]."""
     if type(x) is list:
         need(len(x) == 3 and x[0] in ("+", "-", "*", "/") and depth < 50, "a formula must be [operation, x, y]")
-        a, b = number(x[1], None, depth + 1), number(x[2], None, depth + 1)
+        a, b = read_number(x[1], None, depth + 1), read_number(x[2], None, depth + 1)
         need(x[0] != "/" or isinstance(b, Ratio) or b > 0, "a divisor is not above 0")
-        value = tame(a + b if x[0] == "+" else a - b if x[0] == "-" else a * b if x[0] == "*" else a / b)
+        value: Number = tame(a + b if x[0] == "+" else a - b if x[0] == "-" else a * b if x[0] == "*" else a / b)
     elif type(x) is str and x in SYMBOLS:
-        value = Ratio({((x, 1),): F(1)}, {(): F(1)}) + SYMBOLS[x][0]
+        value = Ratio({(x,): F(1)}, {(): F(1)}) + SYMBOLS[x][0]
     else:
         need(type(x) is int or (type(x) is str and NUMBER.fullmatch(x) is not None), "must be a number")
         value = tame(F(x))
@@ -168,16 +272,16 @@ def number(x: Any, least: int | None = None, depth: int = 0) -> Number:
     return value
 
 
-def above(x: Any) -> Number:
+def positive(x: Any) -> Number:
     """Return a number above 0."""
-    need(positive(ratio(value := number(x)).n, strictly=True), "a number is not shown to be above 0")
+    need(is_positive(ratio(value := read_number(x)).n, strictly=True), "a number is not shown to be above 0")
     return value
 
 
-def whole(x: Any, least: int | None = 0) -> Number:
+def integer(x: Any, least: int | None = None) -> Number:
     """Return a whole number: of symbols, a polynomial in whole ones with whole coefficients."""
-    n, d = ratio(value := number(x, least)).n, ratio(value).d
-    whole_terms = all(c.denominator == 1 and all(SYMBOLS[x][1] for x, _ in m) for m, c in n.items())
+    n, d = ratio(value := read_number(x, least)).n, ratio(value).d
+    whole_terms = all(c.denominator == 1 and all(SYMBOLS[x][1] for x in m) for m, c in n.items())
     need(whole_terms and d == {(): F(1)}, "a number is not whole")
     return value
 
@@ -189,13 +293,13 @@ def count(x: Number, least: int = 1, most: int = 10**6) -> int:
 
 
 def declare(symbols: Any) -> None:
-    """Read what the symbols stand for; the least value of one may use those before."""
+    """Read the ranges of symbols; the least value of one may use those before."""
     SYMBOLS.clear()
     need(type(symbols) is dict and len(symbols) <= 20, "must be an object of at most 20 symbols")
     for name, row in symbols.items():
         least, kind = keys(row, "least", "whole")
         need(NAME.fullmatch(name) is not None and type(kind) is bool, "must have a plain name; 'whole': true or false")
-        SYMBOLS[name] = whole(least, None) if kind else number(least, 0), kind
+        SYMBOLS[name] = integer(least) if kind else read_number(least, 0), kind
 
 
 def total(numbers: Iterable[Number]) -> Number:
@@ -218,7 +322,7 @@ NUMBERS = ("reals", "box", "whole", "one-hot", "ball-1", "ball-2")
 BOUNDED, NORMED = NUMBERS[1:], NUMBERS[3:]  # of the same radius each of the normed ones lies in the next
 
 
-class Domain(NamedTuple):
+class StatedDomain(NamedTuple):
     """A set of values. "box": each coordinate in [low, high]; "whole": and whole; "reals": any numbers; "one-hot": one
     coordinate is 1 and the others 0, or (low = 0) all are 0; "ball-1", "ball-2": of norm at most high; "categories":
     the names 0 .. size - 1; "moments": of `size` features and one outcome in a linear regression, high the weight.
@@ -235,12 +339,12 @@ class Domain(NamedTuple):
         return -self.high if about_0 else F(0) if self.kind == "one-hot" else self.low, self.high
 
 
-def domain(data: Any) -> Domain:
+def read_domain(data: Any) -> StatedDomain:
     """Read a domain."""
     kind = word(data, "kind", (*NUMBERS, "categories", "moments"))
-    read = whole if kind == "whole" else number
+    read = integer if kind == "whole" else read_number
     _, low, high, size = keys(data, "kind", "low", "high", "size")
-    d = Domain(kind, read(low, None), read(high, None), whole(size, 1))
+    d = StatedDomain(kind, read(low), read(high), integer(size, 1))
     need(d.low <= d.high, "low is not shown to be at most high")
     need(kind in ("box", "whole") or d.low == 0 or (kind == "one-hot" and d.low == 1), "low must be 0")
     most = {"reals": 0, "categories": 0, "one-hot": 1}.get(kind, d.high)
@@ -248,12 +352,12 @@ def domain(data: Any) -> Domain:
     return d
 
 
-def categories(size: Number) -> Domain:
+def categories(size: Number) -> StatedDomain:
     """Return so many names."""
-    return Domain("categories", F(0), F(0), size)
+    return StatedDomain("categories", F(0), F(0), size)
 
 
-def holds(outer: Domain, inner: Domain) -> bool:
+def holds(outer: StatedDomain, inner: StatedDomain) -> bool:
     """Return whether a stated domain holds a derived one."""
     if outer.kind == "categories":
         named = inner.kind == "whole" and inner.size == 1 and F(0) <= inner.low and inner.high + F(1) <= outer.size
@@ -268,36 +372,36 @@ def holds(outer: Domain, inner: Domain) -> bool:
     return outer.kind == "reals" or (within and (outer.kind == "box" or fits))
 
 
-def affine(d: Domain, factor: Any, shift: Any) -> Domain:
+def affine(d: StatedDomain, factor: Any, shift: Any) -> StatedDomain:
     """Derive factor x + shift: whole numbers stay whole if both are."""
-    f, s, (a, b) = exact(number(factor)), number(shift), d.ends()
+    f, s, (a, b) = exact(read_number(factor)), read_number(shift), d.ends()
     stays = d.kind in ("whole", "one-hot") and f.denominator == 1 and isinstance(s, F) and s.denominator == 1
-    return Domain("whole" if stays else "box", (a if f >= 0 else b) * f + s, (b if f >= 0 else a) * f + s, d.size)
+    return StatedDomain("whole" if stays else "box", (a if f >= 0 else b) * f + s, (b if f >= 0 else a) * f + s, d.size)
 
 
-def clip(d: Domain, low: Any, high: Any) -> Domain:
+def clip(d: StatedDomain, low: Any, high: Any) -> StatedDomain:
     """Derive each coordinate, or the end of [low, high] that it lies beyond."""
-    a, b = number(low), number(high)
+    a, b = read_number(low), read_number(high)
     c, e = (a, b) if d.kind == "reals" else d.ends()
     need(a <= b, "low is not shown to be at most high")
     if isinstance(a, Ratio) or isinstance(b, Ratio) or isinstance(c, Ratio) or isinstance(e, Ratio):
-        return Domain("box", a, b, d.size)
+        return StatedDomain("box", a, b, d.size)
     stays = d.kind in ("whole", "one-hot") and a.denominator == b.denominator == 1
-    return Domain("whole" if stays else "box", min(max(a, c), b), min(max(a, e), b), d.size)
+    return StatedDomain("whole" if stays else "box", min(max(a, c), b), min(max(a, e), b), d.size)
 
 
-def choose(d: Domain, index: Any) -> Domain:
+def choose(d: StatedDomain, index: Any) -> StatedDomain:
     """Derive the coordinates at an index; -1 is padding and gives 0. Distinct ones keep one-hot vectors and balls."""
     need(type(index) is list and index != [] and all(type(i) is int and -1 <= i < exact(d.size) for i in index), "row")
     size, (a, b), n = exact(d.size), d.ends(), F(len(index))
     real = [i for i in index if i >= 0]
     if len(set(real)) == len(real) and d.kind in NORMED:
-        return Domain(d.kind, d.low if len(real) == size else F(0), d.high, n)
+        return StatedDomain(d.kind, d.low if len(real) == size else F(0), d.high, n)
     a, b = (min(exact(a), F(0)), max(exact(b), F(0))) if len(real) < n else (a, b)
-    return Domain("whole" if d.kind in ("whole", "one-hot") else "box", a, b, n)
+    return StatedDomain("whole" if d.kind in ("whole", "one-hot") else "box", a, b, n)
 
 
-def linear(d: Domain, matrix: Any) -> Domain:
+def linear(d: StatedDomain, matrix: Any) -> StatedDomain:
     """Derive matrix @ x: the box around the images of corners, of one-hot vectors, or of a ball (Hoelder)."""
     rows, (a, b) = matrix_of(matrix), map(exact, d.ends())
     need(len(rows[0]) == d.size, "matrix: rows must be as long as the vectors")
@@ -307,42 +411,42 @@ def linear(d: Domain, matrix: Any) -> Domain:
     elif d.kind in ("ball-1", "ball-2"):
         norms = [max(map(abs, r)) if d.kind == "ball-1" else root_up(exact(total(x * x for x in r))) for r in rows]
         lows, highs = [x * a for x in norms], [x * b for x in norms]
-    return Domain("box", min(lows), max(highs), F(len(rows)))
+    return StatedDomain("box", min(lows), max(highs), F(len(rows)))
 
 
-def category_of_bits(d: Domain) -> Domain:
-    """Derive the number that bits stand for."""
+def category_of_bits(d: StatedDomain) -> StatedDomain:
+    """Derive the number with these bits."""
     need(F(0) <= d.low and d.high <= F(1) and d.size <= F(20), "takes at most 20 bits")
     return categories(F(2 ** int(exact(d.size))))
 
 
-def table(d: Domain, entries: Any) -> Domain:
+def table(d: StatedDomain, entries: Any) -> StatedDomain:
     """Derive the entry, a number or a row of numbers, of a category."""
     rows = matrix_of(entries)
     need(d.size <= F(len(rows)), "entries: fewer than categories")
     kind = "whole" if all(x.denominator == 1 for row in rows for x in row) else "box"
-    return Domain(kind, min(map(min, rows)), max(map(max, rows)), F(len(rows[0])))
+    return StatedDomain(kind, min(map(min, rows)), max(map(max, rows)), F(len(rows[0])))
 
 
-STEPS: dict[str, tuple[Collection[str], list[str], Callable[..., Domain]]] = {  # what it takes, parameters, rule
+STEPS: dict[str, tuple[Collection[str], list[str], Callable[..., StatedDomain]]] = {  # what it takes, parameters, rule
     "affine": (BOUNDED, ["factor", "shift"], affine),
     "clip": (NUMBERS, ["low", "high"], clip),
     "choose": (BOUNDED, ["index"], choose),
     "linear": (BOUNDED, ["matrix"], linear),
-    "round": (NUMBERS, ["low", "high"], lambda d, a, b: Domain("whole", whole(a, None), whole(b, None), d.size)),
-    "above": (NUMBERS, [], lambda d: categories(F(2)) if d.size == 1 else Domain("whole", F(0), F(1), d.size)),
+    "round": (NUMBERS, ["low", "high"], lambda d, a, b: StatedDomain("whole", integer(a), integer(b), d.size)),
+    "above": (NUMBERS, [], lambda d: categories(F(2)) if d.size == 1 else StatedDomain("whole", F(0), F(1), d.size)),
     "first above": (NUMBERS, [], lambda d: categories(d.size + F(1))),
     "category of one-hot": (["one-hot"], [], lambda d: categories(d.size + F(1) - d.low)),
     "category of bits": (["whole", "one-hot"], [], category_of_bits),
-    "one-hot": (["categories"], [], lambda d: Domain("one-hot", F(1), F(1), d.size)),
+    "one-hot": (["categories"], [], lambda d: StatedDomain("one-hot", F(1), F(1), d.size)),
     "table": (["categories"], ["entries"], table),
 }
 
 
-class Movement(NamedTuple):
-    """How far one record moves a sum of so many terms of its value, at most, if another replaces it (else: nothing)."""
+class Shift(NamedTuple):
+    """Distances by which one record moves a sum of some terms of its value, if another replaces it (else: nothing)."""
 
-    domain: Domain
+    domain: StatedDomain
     replaced: bool
     terms: Number
     l1: Any  # None: not known
@@ -351,7 +455,7 @@ class Movement(NamedTuple):
     spread: Number  # the difference of the changes of any two coordinates
 
 
-def movement(d: Domain, replaced: bool, terms: Number) -> Movement:
+def shift_of(d: StatedDomain, replaced: bool, terms: Number) -> Shift:
     """Derive it from where the value lies."""
     (a, b), twice = d.ends(), F(2 if replaced else 1)
     l1: Any = None
@@ -370,7 +474,7 @@ def movement(d: Domain, replaced: bool, terms: Number) -> Movement:
         linf = b - a if replaced else b if F(0) <= a else max(exact(b), -exact(a))
         l1, l2_squared = d.size * linf, d.size * linf * linf
     l1 = None if l1 is None else l1 * terms
-    return Movement(d, replaced, terms, l1, l2_squared * terms * terms, linf * terms, twice * (b - a) * terms)
+    return Shift(d, replaced, terms, l1, l2_squared * terms * terms, linf * terms, twice * (b - a) * terms)
 
 
 # --- 4. Elementary functions: whole numbers in units of 2^-W, with proved errors [L4] ---------------------------------
@@ -387,9 +491,8 @@ def up(x: F) -> int:
 
 def root_up(x: F) -> F:
     """Return the square root, or something above it where it is no fraction."""
-    square = x.numerator * x.denominator
-    root, wide = F(isqrt(square), x.denominator), F(isqrt(square << 2 * W) + 1, x.denominator << W)
-    return root if root * root == x else wide
+    root = F(isqrt(x.numerator * x.denominator), x.denominator)
+    return root if root * root == x else F(isqrt(x.numerator * x.denominator << 2 * W) + 1, x.denominator << W)
 
 
 def exp(x: int, w: int = W) -> int:
@@ -421,7 +524,7 @@ def exp_hi(x: int) -> int:
 
 
 def log(v: int) -> tuple[int, int]:
-    """Return numbers below and above ln v: whatever Newton's steps find, exp then checks."""
+    """Return numbers below and above ln v: exp checks the result of Newton's steps."""
     x = (v.bit_length() - 1 - W) * 693147 * ONE // 10**6
     for _ in range(6):
         x += 2 * (v - (e := exp(x))) * ONE // (v + e)
@@ -450,20 +553,20 @@ def tail(x: int) -> tuple[int, ...]:
 
 # --- 5. Curves: upper bounds on h at t = e^loss, loss and bound in units [L3] -----------------------------------------
 
-Curve = Callable[[int], int]
+LossCurve = Callable[[int], int]
 
 
-def at(curve: Curve, t: int) -> int:
+def bound(curve: LossCurve, t: int) -> int:
     """Return a bound at any number of at least t."""
     return curve(log(t)[0]) if t > ONE >> 60 else ONE
 
 
-def exchanged(curve: Curve, loss: int) -> int:
+def exchanged(curve: LossCurve, loss: int) -> int:
     """Bound the curve of the same two laws in the other order: 1 - t + t h(1/t)."""
     return ONE - exp_lo(loss) + (exp_hi(loss) * max(0, curve(-loss)) >> W) + 1
 
 
-def symmetric(curve: Curve, loss: int) -> int:
+def symmetric(curve: LossCurve, loss: int) -> int:
     """Bound the curve of two laws that may be exchanged, from that at t >= 1."""
     return curve(loss) if loss >= 0 else exchanged(curve, loss)
 
@@ -490,26 +593,26 @@ def response(epsilon: Number, size: Number, loss: int) -> int:
 
 
 def bounded_range(width: Number, loss: int) -> int:
-    """Bound the curves of all pairs whose losses lie in some interval of this width [L9]."""
+    """Bound the curves of all pairs with losses in some interval of this width [L9]."""
     e = up(exact(width))
     if abs(loss) >= e:
         return max(0, ONE - exp_lo(loss))
     return max(0, exp_hi(e // 2 + 1) - exp_lo(loss // 2)) ** 2 // max(1, exp_lo(e) - ONE) + 1
 
 
-def joined(curve: Curve, rate: F, loss: int) -> int:
+def joined(curve: LossCurve, rate: F, loss: int) -> int:
     """Bound the curve if a record is in the sample with some probability, and its absence is compared [L10]."""
     v = (exp_lo(loss) * rate.denominator - (rate.denominator - rate.numerator) * ONE) // rate.numerator
-    return rate.numerator * at(curve, v) // rate.denominator + 1 if v > 0 else ONE - exp_lo(loss)
+    return rate.numerator * bound(curve, v) // rate.denominator + 1 if v > 0 else ONE - exp_lo(loss)
 
 
-def replaced_in_sample(curve: Curve, twice: Curve, rate: F, lift: int, normal: bool, loss: int) -> int:
+def replaced_in_sample(curve: LossCurve, twice: LossCurve, rate: F, lift: int, normal: bool, loss: int) -> int:
     """Bound the curve of a Poisson sample, one record replaced, at t >= 1; lift and normal: how to split [L10]."""
     w = exp_lo(loss)
-    other = max(0, (w - ONE) * (rate.denominator - rate.numerator) // rate.numerator)
-    c = other * lift >> W
+    less = max(0, (w - ONE) * (rate.denominator - rate.numerator) // rate.numerator)
+    c = less * lift >> W
     rest = min(ONE, w * ONE // ((c + isqrt(c * c + 4 * w * ONE)) ** 2 // (4 * ONE) if normal else c + w))
-    parts = rest * at(twice, w * ONE // max(1, rest)) + (ONE - rest) * at(curve, other * ONE // max(1, ONE - rest))
+    parts = rest * bound(twice, w * ONE // max(1, rest)) + (ONE - rest) * bound(curve, less * ONE // max(1, ONE - rest))
     return rate.numerator * (parts + ONE) // (rate.denominator * ONE) + 1
 
 
@@ -554,9 +657,9 @@ def noise_table(kind: str, parameter: F) -> tuple[list[int], list[int], int, lis
 # --- 6. Mechanisms: what one record pays in one release ---------------------------------------------------------------
 
 class Law(NamedTuple):
-    """What is above a release: its curve (one for both orders of the neighbours, or two), and its costs if known."""
+    """Bounds on a release: its curve (one for both orders of the neighbours, or two), and its costs if known."""
 
-    curves: tuple[Curve, ...] = ()
+    curves: tuple[LossCurve, ...] = ()
     pure: Number | None = None
     mu_squared: Number | None = None
     rho: Number | None = None
@@ -570,7 +673,7 @@ def pure_law(epsilon: Number, lost: Number = F(0)) -> Law:
 
 
 def range_law(width: Number) -> Law:
-    """Return the law above all pairs whose losses lie in some interval of this width."""
+    """Return the law above all pairs with losses in some interval of this width."""
     return Law((partial(bounded_range, width),), width, rho=width * width / F(8))
 
 
@@ -579,29 +682,29 @@ def gaussian_law(mu_squared: Number) -> Law:
     return Law((partial(gaussian, mu_squared),), mu_squared=mu_squared, rho=mu_squared / F(2))
 
 
-def laplace_law(m: Movement, scale: Any) -> Law:
+def laplace_law(m: Shift, scale: Any) -> Law:
     """Return the law of Laplace noise."""
     need(m.l1 is not None, "no L1 movement is known")
-    return Law((partial(laplace, m.l1 / above(scale)),), m.l1 / above(scale))
+    return Law((partial(laplace, m.l1 / positive(scale)),), m.l1 / positive(scale))
 
 
-def response_law(m: Movement, size: Any, epsilon: Any) -> Law:
+def response_law(m: Shift, size: Any, epsilon: Any) -> Law:
     """Return the law of randomized response."""
-    fits = m.domain.kind == "categories" and m.domain.size <= whole(size, 2) and m.replaced and m.terms == 1
+    fits = m.domain.kind == "categories" and m.domain.size <= integer(size, 2) and m.replaced and m.terms == 1
     need(fits, "takes one category, which is replaced, of at most as many as answers")
-    return Law((partial(response, above(epsilon), whole(size)),), above(epsilon))
+    return Law((partial(response, positive(epsilon), integer(size)),), positive(epsilon))
 
 
-def discrete_law(kind: str, m: Movement, parameter: Number, pure: Any = None, rho: Any = None) -> Law:
+def discrete_law(kind: str, m: Shift, parameter: Number, pure: Any = None, rho: Any = None) -> Law:
     """Return the law of noise on whole numbers."""
     need(m.domain.kind in ("whole", "one-hot"), "takes whole numbers")
     copies = m.domain.size if m.domain.kind == "whole" else m.l1
     return Law((partial(discrete, kind, parameter, m.linf),), pure, None, rho, copies)
 
 
-def sampled_law(poisson: bool, m: Movement, rate: Any, of: Any) -> Law:
+def sampled_law(poisson: bool, m: Shift, rate: Any, of: Any) -> Law:
     """Return the law of a mechanism on a sample, of each record by itself or of a fixed size [L10]."""
-    q, base = exact(above(rate)), law(of, movement(m.domain, not poisson, m.terms))
+    q, base = exact(positive(rate)), law(of, shift_of(m.domain, not poisson, m.terms))
     need(q <= 1 and (poisson or m.replaced), "rate: at most 1; of a sample of fixed size records are only replaced")
     single = len(base.curves) == base.copies == 1 and base.lost == 0 and not of["kind"].endswith(("sample", "counter"))
     need(single, "no rule is known for a sample of this")
@@ -615,11 +718,11 @@ def sampled_law(poisson: bool, m: Movement, rate: Any, of: Any) -> Law:
     return Law((removed, partial(exchanged, removed)) if poisson else (partial(symmetric, removed),), largest)
 
 
-def counter_law(m: Movement, *numbers: Any) -> Law:
+def counter_law(m: Shift, *numbers: Any) -> Law:
     """Return the law of all outputs of a counter of running sums [L11]."""
     *shape, of = numbers
     kind = word(of, "kind", ("gaussian", "laplace", "discrete laplace")[:1 if len(shape) > 1 else 3])
-    levels = column_norm_squared(*(count(whole(x)) for x in shape)) if len(shape) > 1 else whole(shape[0], 1)
+    levels = column_norm_squared(*(count(integer(x)) for x in shape)) if len(shape) > 1 else integer(shape[0], 1)
     made = law(of, m._replace(l1=m.l1 and m.l1 * levels, l2_squared=m.l2_squared * levels))
     return made if kind == "gaussian" else pure_law(made.pure or F(0))
 
@@ -636,29 +739,29 @@ def column_norm_squared(steps: int, participations: int, separation: int, band: 
 
 MECHANISMS: dict[str, tuple[list[str], Callable[..., Law]]] = {  # its parameters, the rule
     "laplace": (["scale"], laplace_law),
-    "gaussian": (["variance"], lambda m, v: gaussian_law(m.l2_squared / above(v))),
+    "gaussian": (["variance"], lambda m, v: gaussian_law(m.l2_squared / positive(v))),
     "randomized response": (["size", "epsilon"], response_law),
-    "discrete laplace": (["scale"], lambda m, b: discrete_law("discrete laplace", m, above(b), m.l1 / above(b))),
+    "discrete laplace": (["scale"], lambda m, b: discrete_law("discrete laplace", m, positive(b), m.l1 / positive(b))),
     "discrete gaussian": (["variance"], lambda m, v: discrete_law(
-        "discrete gaussian", m, above(v), None, m.l2_squared / above(v) / F(2))),
-    "binomial": (["trials"], lambda m, n: discrete_law("binomial", m, whole(n, 1))),
-    "exponential mechanism": (["scale"], lambda m, b: range_law(m.spread / above(b))),
-    "noisy max": (["scale"], lambda m, b: pure_law(m.spread / above(b))),
+        "discrete gaussian", m, positive(v), None, m.l2_squared / positive(v) / F(2))),
+    "binomial": (["trials"], lambda m, n: discrete_law("binomial", m, integer(n, 1))),
+    "exponential mechanism": (["scale"], lambda m, b: range_law(m.spread / positive(b))),
+    "noisy max": (["scale"], lambda m, b: pure_law(m.spread / positive(b))),
     "sparse vector": (["threshold_scale", "query_scale", "positives"],
-                      lambda m, a, b, n: pure_law(m.linf / above(a) + whole(n, 1) * m.spread / above(b))),
+                      lambda m, a, b, n: pure_law(m.linf / positive(a) + integer(n, 1) * m.spread / positive(b))),
     "poisson sample": (["rate", "of"], partial(sampled_law, True)),
     "fixed size sample": (["rate", "of"], partial(sampled_law, False)),
     "tree counter": (["levels", "of"], counter_law),
     "square root counter": (["horizon", "participations", "separation", "of"], counter_law),
     "banded counter": (["horizon", "participations", "separation", "bandwidth", "of"], counter_law),
-    "stated approximate": (["epsilon", "delta"], lambda m, e, d: pure_law(number(e, 0), number(d, 0))),
-    "stated bounded range": (["epsilon"], lambda m, e: range_law(number(e, 0))),
-    "stated zcdp": (["rho"], lambda m, rho: Law(rho=number(rho, 0))),
-    "stated gaussian": (["mu_squared"], lambda m, mu_squared: gaussian_law(number(mu_squared, 0))),
+    "stated approximate": (["epsilon", "delta"], lambda m, e, d: pure_law(read_number(e, 0), read_number(d, 0))),
+    "stated bounded range": (["epsilon"], lambda m, e: range_law(read_number(e, 0))),
+    "stated zcdp": (["rho"], lambda m, rho: Law(rho=read_number(rho, 0))),
+    "stated gaussian": (["mu_squared"], lambda m, mu_squared: gaussian_law(read_number(mu_squared, 0))),
 }
 
 
-def law(data: Any, m: Movement) -> Law:
+def law(data: Any, m: Shift) -> Law:
     """Return the law of a mechanism on a value that a record moves so far."""
     kind = word(data, "kind", MECHANISMS)
     fits = (m.domain.kind == "categories") == (kind == "randomized response") and m.domain.kind != "reals"
@@ -667,7 +770,7 @@ def law(data: Any, m: Movement) -> Law:
 
 
 def rho_of(a: Law) -> Number | None:
-    """Return what a release costs in zCDP: of a pure one epsilon tanh(epsilon / 2), of symbols epsilon^2 / 2 [L9]."""
+    """Return the cost of a release in zCDP: of a pure one epsilon tanh(epsilon / 2), of symbols epsilon^2 / 2 [L9]."""
     if a.pure is None or a.rho is not None or a.lost != 0:
         return a.rho
     e = exp_hi(up(min(exact(a.pure), F(1000)))) if isinstance(a.pure, F) else 0
@@ -695,7 +798,7 @@ def fine(k: int, j: int) -> tuple[int, int]:
     return ONE * ONE // (exp_hi(d) - ONE), ONE * ONE // (exp_lo(d) - ONE) + 1
 
 
-def measure(curve: Curve, k: int) -> Measure:
+def measure(curve: LossCurve, k: int) -> Measure:
     """Return chords through a curve at whole multiples of 2^-k, fewer of them where little happens."""
     unit, y = 10 ** DIGITS[0], dict[int, int]()
 
@@ -791,7 +894,7 @@ def concentrated_delta(rho: F, epsilon: F) -> F:
 
 
 def total_of(parts: Parts, cost: Callable[[Law], Number | None]) -> Number | None:
-    """Return what so many of each release cost in a currency, if that is known of all."""
+    """Return the cost of some of each release in a currency, if that is known of all."""
     costs = [(cost(a), n) for a, n in parts]
     return total(c * n for c, n in costs if c is not None) if all(c is not None for c, _ in costs) else None
 
@@ -840,24 +943,24 @@ def within(currency: list[str], limits: list[Number], parts: Parts, *resolutions
 
 # --- 9. The check -----------------------------------------------------------------------------------------------------
 
-def release(data: Any, place: str, replaced: bool, currency: list[str]) -> tuple[Law, list[Number]]:
-    """Read a form of release; return its law and what it is charged."""
+def read_release(data: Any, place: str, replaced: bool, currency: list[str]) -> tuple[Law, list[Number]]:
+    """Read a form of release; return its law and its charges."""
     PLACE[0] = place
-    source, steps, terms, mechanism, charged = keys(data, "domain", "steps", "terms", "mechanism", "charged")
-    d = domain(source)
+    source, steps, terms, noise, charged = keys(data, "domain", "steps", "terms", "mechanism", "charged")
+    d = read_domain(source)
     for i, row in enumerate(steps, 1):
         PLACE[0] = f"{place}, step {i}"
         takes, names, rule = STEPS[word(row, "op", STEPS)]
         _, into, *parameters = keys(row, "op", "into", *names)
         need(d.kind in takes, "takes other values")
-        image, d = rule(d, *parameters), domain(into)
+        image, d = rule(d, *parameters), read_domain(into)
         need(holds(d, image), "the stated domain does not hold the image of the one before")
     PLACE[0] = place
-    return law(mechanism, movement(d, replaced, whole(terms, 1))), [number(x, 0) for x in keys(charged, *currency)]
+    return law(noise, shift_of(d, replaced, integer(terms, 1))), [read_number(x, 0) for x in keys(charged, *currency)]
 
 
 def check(data: Any) -> str:
-    """Return what follows; raise an exception if the claim does not."""
+    """Return the claim in words, with its proof's table; raise an exception if it does not follow."""
     PLACE[0], WORK[:] = "the file", [0, 0]
     need(type(data) is dict and data.get("format") == FORMAT, f"is no {FORMAT}")
     parts = ("format", "claim", "symbols", "releases", "records", "theorem", "tested")
@@ -867,18 +970,18 @@ def check(data: Any) -> str:
     name, relation = word(theorem, "name", CURRENCIES), word(claim, "relation", RELATIONS)
     unit, currency = word(claim, "unit", UNITS), CURRENCIES[name]
     claimed = sorted({*claim} - {"relation", "unit"}, reverse=True)
-    budget = [number(x, 0) for x in keys(theorem, "name", *(currency or ["resolution"]))[1:]]
-    limits = [number(claim[key], 0) for key in claimed]
+    budget = [read_number(x, 0) for x in keys(theorem, "name", *(currency or ["resolution"]))[1:]]
+    limits = [read_number(claim[key], 0) for key in claimed]
     need(type(releases) is type(records) is dict and len(records) > 0, "releases, records: must be objects, not empty")
-    forms = {key: release(row, f"release {i}", relation == "replace one", currency)
+    forms = {key: read_release(row, f"release {i}", relation == "replace one", currency)
              for i, (key, row) in enumerate(releases.items(), 1)}
     compositions = dict[str, Parts]()  # equal ones once
     for i, row in enumerate(records.values(), 1):
         PLACE[0] = f"kind of record {i}"
         need(type(row) is dict and len(row) > 0 and set(row) <= set(forms), "must be in releases that are described")
-        compositions[json.dumps(row, sort_keys=True)] = [(forms[key][0], whole(n, 1)) for key, n in row.items()]
+        compositions[json.dumps(row, sort_keys=True)] = [(forms[key][0], integer(n, 1)) for key, n in row.items()]
         for j, limit in enumerate(budget if currency else []):
-            need(total(forms[key][1][j] * number(n) for key, n in row.items()) <= limit, "pays more than the budget")
+            need(total(forms[key][1][j] * read_number(n) for key, n in row.items()) <= limit, "pays more than allowed")
     need(set().union(*records.values()) == set(forms), "a release that is described is of no kind of record")
     for i, (made, charged) in enumerate(forms.values(), 1):
         PLACE[0] = f"release {i}"

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from accountant import Accountant, Budget
-from accountant.gates.derivation import Derivation, StatedDomain, exact_domain
+from accountant.gates.derivation import Derivation, ExactDomain, exact_domain
 from mechanisms import Ball, Box, Interval, OneHot, Sensitivity
 from mechanisms.transformations import (
     Affine,
@@ -36,8 +36,8 @@ def test_a_value_knows_its_domain_and_each_map() -> None:
     value = gate.private([0.2, 0.4, 0.6], Box(0, 1, 3), "ann").map(Clip(0.25, 0.5) >> Affine(2.0, -1.0))
     moved, way = derived(value)
     assert [step.op for step in way.steps] == ["clip", "affine"]
-    assert way.domain == StatedDomain("box", Fraction(0), Fraction(1), 3)
-    assert way.last_domain == StatedDomain("box", Fraction(-1, 2), Fraction(0), 3)
+    assert way.domain == ExactDomain("box", Fraction(0), Fraction(1), 3)
+    assert way.last_domain == ExactDomain("box", Fraction(-1, 2), Fraction(0), 3)
     assert moved.l1 == 1.5
 
 
@@ -61,7 +61,7 @@ def test_sums_derive_what_is_released_of_each_record() -> None:
     sums.clear(np.ones((1, 4), dtype=bool))
     sums.add(gate.private([0.1], Box(0, 1, 1), "ann"), at=np.array([[3]]))
     ((_, _, again),) = sums._provenance.movements(None)
-    assert again == Derivation(StatedDomain("box", Fraction(0), Fraction(1), 1))
+    assert again == Derivation(ExactDomain("box", Fraction(0), Fraction(1), 1))
 
 
 def test_what_has_no_rule_has_no_derivation() -> None:
@@ -101,4 +101,4 @@ def test_an_infinite_domain_is_any_real_number() -> None:
     start = exact_domain(Interval(-np.inf, 1.0))
     assert start is not None
     assert start.kind == "reals"
-    assert exact_domain(Ball(1.0, 3, order=2)) == StatedDomain("ball-2", Fraction(0), Fraction(1), 3)
+    assert exact_domain(Ball(1.0, 3, order=2)) == ExactDomain("ball-2", Fraction(0), Fraction(1), 3)

@@ -1,0 +1,486 @@
+"""Tests of the checker of proofs: rules against definitions, the file alone, hostile files, mutants of the file."""
+
+import ast
+import copy
+import json
+import random
+import re
+import subprocess
+import sys
+import time
+import types
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from independent_checks import CHECKS, fails, honest, proof, release
+
+from accountant.audit import AuditQuestion, audit, read_releases
+from verify.certificates import independent_check as checker
+
+FILE = Path(checker.__file__)
+ROOT = FILE.parent.parent.parent
+
+
+@pytest.fixture(autouse=True)
+def _fresh():
+    checker.declare({})
+    checker.WORK[:] = [0, 0]
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+def test_each_rule_agrees_with_its_definition(check):
+    check(checker)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "tries"),
+    [("functions", 1500), ("symbols", 12_000), ("derivations", 12_000), ("curves", 60)],
+)
+def test_each_rule_agrees_at_many_points(name, tries):
+    {check.__name__: check for check in CHECKS}[name](checker, tries)
+
+
+# --- the file ---------------------------------------------------------------------------------------
+
+
+def test_the_file_imports_the_standard_library_alone_and_computes_with_no_float():
+    tree = ast.parse(FILE.read_text(encoding="utf-8"))
+    nodes = list(ast.walk(tree))
+    modules = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    modules |= {node.module for node in nodes if isinstance(node, ast.ImportFrom)}
+    assert {module.partition(".")[0] for module in modules} <= sys.stdlib_module_names
+    assert not any(isinstance(node, ast.Constant) and isinstance(node.value, float) for node in nodes)
+    names = {node.id for node in nodes if isinstance(node, ast.Name)}
+    assert not names & {"float", "eval", "exec", "open_code", "round", "pow", "sum_of_floats"}
+
+
+def test_nothing_of_the_product_imports_the_file():
+    for package in ("mechanisms", "accountant", "algorithms", "verify"):
+        for file in (ROOT / package).rglob("*.py"):
+            for line in file.read_text(encoding="utf-8").splitlines():
+                assert not re.match(r"\s*(from|import)\b.*\bindependent_check\b", line), file
+
+
+def run(*paths):
+    return subprocess.run(
+        [sys.executable, "-I", str(FILE), *map(str, paths)], capture_output=True, text=True, check=False
+    )
+
+
+def test_the_script_says_what_follows_what_was_tested_and_what_it_does_not_know(tmp_path):
+    good, bad, none = tmp_path / "good.json", tmp_path / "b\x1b[31md.json", tmp_path / "none.json"
+    data = honest()["two kinds"]
+    good.write_text(json.dumps(data))
+    data["theorem"]["epsilon"] = "149/100"
+    data["tested"] = {"\x1b[2J": "\ud800"}
+    bad.write_text(json.dumps(data))
+    said = run(good)
+    assert (said.returncode, said.stderr) == (0, "")
+    lines = said.stdout.splitlines()
+    assert lines[0].endswith("good.json': FOLLOWS: epsilon = 1.5, delta = 0; replace one; one report")
+    assert [line.strip() for line in lines[1:4]] == [
+        "basic theorem, epsilon = 1.5 is enforced, delta = 0 is enforced",
+        "kind of record 1: release 1 (laplace) 1 times, release 2 (laplace) 1 times",
+        "kind of record 2: release 1 (laplace) 3 times",
+    ]
+    assert "only tested" in said.stdout
+    assert "not proved" in said.stdout
+    said = run(good, bad)
+    assert (said.returncode, said.stderr) == (1, "")
+    line = said.stdout.splitlines()[-1]
+    assert line.endswith("DOES NOT FOLLOW: kind of record 1: pays more than allowed")
+    assert "\x1b" not in said.stdout
+    assert run(good, none).returncode == 2
+    assert run().returncode == 2
+
+
+HOSTILE = {
+    "nothing": b"",
+    "no JSON": b"{",
+    "garbage behind": json.dumps(honest()["laplace"]).encode() + b"{}",
+    "a byte order mark": b"\xef\xbb\xbf" + json.dumps(honest()["laplace"]).encode(),
+    "UTF-16": json.dumps(honest()["laplace"]).encode("utf-16"),
+    "UTF-32": json.dumps(honest()["laplace"]).encode("utf-32"),
+    "a lone surrogate": b'{"format": "\xed\xa0\x80"}',
+    "100,000 brackets": b"[" * 100_000,
+    "100,000 objects": b'{"a":' * 100_000,
+    "5,000 digits": b"9" * 5_000,
+    "a key twice": json.dumps(honest()["laplace"]).encode()[:-1] + b', "tested": {}}',
+    "too long": b" " * 5_000_000,
+    "a list": b"[]",
+    "null": b"null",
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_what_is_no_proof_is_refused_in_one_line_within_a_second(name, tmp_path, capsys):
+    path = tmp_path / "file.json"
+    path.write_bytes(HOSTILE[name])
+    start = time.process_time()
+    assert checker.main([str(path)]) == 2
+    assert time.process_time() - start < 1
+    said = capsys.readouterr().out
+    assert said.count("\n") == 1
+    assert "DOES NOT FOLLOW: the file: " in said
+
+
+def replaced(data, path, value):
+    worse = copy.deepcopy(data)
+    at = worse
+    for key in path[:-1]:
+        at = at[key]
+    at[path[-1]] = value
+    return worse
+
+
+def places(data, path=()):
+    """Yield the paths of all values."""
+    inside = data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ()
+    for key, value in inside:
+        yield (*path, key)
+        yield from places(value, (*path, key))
+
+
+NO_VALUES = (
+    None,
+    True,
+    1.5,
+    "NaN",
+    "1/0",
+    "１",
+    [],
+    {},
+    "",
+    float("nan"),
+    "1e3",
+    [1],
+    {"a": 1},
+    "0x1",
+)
+
+
+def test_500_malformed_certificates_are_refused_in_one_line(tmp_path, capsys):
+    rng, path = random.Random(9), tmp_path / "file.json"
+    sound = {"tested", "steps"}  # what is tested is not looked at, and no steps are steps
+    mutants = [
+        (name, where, value)
+        for name, data in honest().items()
+        for where in places(data)
+        if not sound & {*where[:1], *where[-1:]}
+        for value in NO_VALUES
+        if json.dumps(replaced(data, where, value)) != json.dumps(data)
+    ]
+    for name, where, value in rng.sample(mutants, 500):
+        worse = replaced(honest()[name], where, value)
+        path.write_text(json.dumps(worse))
+        start = time.process_time()
+        assert checker.main([str(path)]) > 0, (name, where, value)
+        assert time.process_time() - start < 1
+        said = capsys.readouterr().out
+        assert said.count("\n") == 1, (name, where, value)
+        assert "DOES NOT FOLLOW" in said
+
+
+def test_each_file_comes_to_an_end():
+    long = ["+", "x", "y"]
+    for _ in range(40):
+        long = ["*", long, ["+", "x", "y"]]
+    symbolic = replaced(honest()["symbols"], ("claim", "epsilon"), long)
+    symbolic["symbols"] |= {name: {"least": 1, "whole": True} for name in ("x", "y")}
+    primes = [str(Fraction(1, 10**390 + i)) for i in range(200)]
+    sums = copy.deepcopy(honest()["laplace"])
+    sums["releases"]["batch"]["steps"].append({"op": "linear", "matrix": [primes], "into": {}})
+    wide = replaced(
+        honest()["rho"],
+        ("claim",),
+        {"relation": "replace one", "unit": "one report", "epsilon": 1, "delta": 0},
+    )
+    wide["releases"]["g"]["mechanism"]["variance"] = "1" + "0" * 300
+    wide["theorem"], wide["releases"]["g"]["charged"] = {"name": "plan", "resolution": 16}, {}
+    for data in (symbolic, sums, wide):
+        start = time.process_time()
+        assert fails(checker.check, data)
+        assert time.process_time() - start < 3
+
+
+@pytest.mark.slow
+def test_a_check_that_would_take_hours_is_refused_after_a_minute():
+    huge = proof(
+        {"epsilon": 1, "delta": "1/100"},
+        {"name": "plan", "resolution": 16},
+        {
+            "g": release({"kind": "gaussian", "variance": "1/1000000"}),
+            "l": release({"kind": "laplace", "scale": 1}),
+        },
+        {"each": {"g": 1, "l": 1_000_000}},
+    )
+    start = time.process_time()
+    with pytest.raises(checker.Wrong, match="takes too long"):
+        checker.check(huge)
+    assert time.process_time() - start < 120
+
+
+# --- the library ------------------------------------------------------------------------------------
+
+
+def some_composition(rng):
+    """Return release tables of a file and the same as releases of a proof, with counts."""
+    kinds = (
+        lambda x: ({"mechanism": "laplace", "scale": x}, {"kind": "laplace", "scale": text(x)}),
+        lambda x: ({"mechanism": "gaussian", "sigma": x}, {"kind": "gaussian", "variance": text(Fraction(x) ** 2)}),
+        lambda x: ({"mechanism": "discrete-laplace", "scale": x}, {"kind": "discrete laplace", "scale": text(x)}),
+        lambda x: ({"mechanism": "discrete-gaussian", "sigma": x},
+                   {"kind": "discrete gaussian", "variance": text(Fraction(x) ** 2)}),
+        lambda x: ({"mechanism": "randomized-response", "size": 3, "epsilon": 1 / x},
+                   {"kind": "randomized response", "size": 3, "epsilon": text(1 / x)}),
+    )  # fmt: skip
+    tables, releases, records = [], {}, {}
+    for i, kind in enumerate(rng.sample(kinds, rng.choice((1, 1, 2, 3)))):
+        x, n = rng.choice((1.0, 2.5, 6.0, 15.0)) * rng.choice((1.0, 1.25)), rng.choice((1, 2, 7, 30, 100))
+        n = min(n, max(1, int(12 * x)))
+        table, mechanism = kind(x)
+        whole = mechanism["kind"].startswith("discrete")
+        domain = {"kind": "whole" if whole else "box", "low": 0, "high": 1, "size": 1}
+        if "size" in mechanism:
+            domain = {"kind": "categories", "low": 0, "high": 0, "size": 3}
+        tables.append(table | {"count": n})
+        releases[f"r{i}"], records[f"r{i}"] = release(mechanism, domain=domain), n
+    return tables, releases, records
+
+
+def text(x):
+    return str(Fraction(x))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", range(20))
+def test_compositions_agree_with_the_librarys_certified_interval(part, tmp_path):
+    rng, path = random.Random(100 + part), tmp_path / "releases.toml"
+    for _ in range(50):
+        tables, releases, records = some_composition(rng)
+        delta = Fraction(1, 10 ** rng.choice((3, 5, 6, 9)))
+        lines = [
+            "[[release]]\n" + "".join(f"{key} = {json.dumps(x)}\n" for key, x in row.items())
+            for row in tables
+        ]
+        path.write_text("\n".join(lines))
+        answer = audit(read_releases(path), AuditQuestion(delta=float(delta))).answer
+        low, high = Fraction(answer.lower), Fraction(answer.upper) + Fraction(1, 10**4)
+
+        def follows(epsilon, *resolutions, delta=delta, releases=releases, records=records):
+            claim = {"epsilon": text(epsilon), "delta": text(delta)}
+            for resolution in resolutions:
+                theorem = {"name": "plan", "resolution": resolution}
+                if not fails(checker.check, proof(claim, theorem, releases, {"each": records})):
+                    return True
+            return False
+
+        assert follows(high, 8, 10, 12, 13), tables
+        assert low <= Fraction(1, 10**6) or not follows(low - Fraction(1, 10**7), 10), tables
+
+
+TABLE = [  # forms with counts, delta, resolution, the exact epsilon, how far above it the checker may be, seconds
+    ([("laplace", 1, 10), ("gaussian", 1, 10)], "1/100000", 10, "24.48514439", "3e-5", 6),
+    ([("laplace", 20, 1000)], "1/1000000", 10, "8.20444034", "3e-5", 6),
+    ([("response", (5, "1/20"), 1000)], "1/1000000", 10, "4.92589805", "3e-5", 6),
+    ([("laplace", 20, 200), ("gaussian", 20, 200), ("response", (4, "1/10"), 100)],
+     "1/1000000", 10, "6.15852187", "3e-5", 6),
+    ([("discrete laplace", 20, 1000)], "1/1000000", 10, "8.28357335", "3e-5", 6),
+    ([("discrete gaussian", 20, 1000)], "1/1000000", 10, "8.30622607", "3e-5", 8),
+    ([("sampled", (1, "1/100"), 1000)], "1/100000", 9, "1.82823667", "1e-5", 12),
+    ([("sampled", ("4/5", "1/50"), 500)], "1/100000", 9, "4.66801175", "1e-5", 12),
+    ([("sampled", (1, "1/100"), 10_000)], "1/100000", 9, "6.18771239", "4e-5", 20),
+    ([("laplace", 1, 20), ("response", (3, "1/2"), 20)], "1/1000000000000", 12, "29.34199045", "1e-5", 6),
+    ([("laplace", 300, 100_000)], "1/1000000", 9, "5.18563278", "5e-5", 8),
+]  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("forms", "delta", "resolution", "exact", "above", "seconds"), TABLE)
+def test_long_compositions_are_checked_near_the_exact_epsilon(
+    forms, delta, resolution, exact, above, seconds
+):
+    releases, records, relation = {}, {}, "replace one"
+    for i, (kind, parameter, n) in enumerate(forms):
+        domain = {"kind": "whole" if "discrete" in kind else "box", "low": 0, "high": 1, "size": 1}
+        if kind == "response":
+            size, epsilon = parameter
+            mechanism = {"kind": "randomized response", "size": size, "epsilon": epsilon}
+            domain = {"kind": "categories", "low": 0, "high": 0, "size": size}
+        elif kind == "sampled":
+            of = {"kind": "gaussian", "variance": text(Fraction(parameter[0]) ** 2)}
+            mechanism, relation = (
+                {"kind": "poisson sample", "rate": parameter[1], "of": of},
+                "add or remove one",
+            )
+        else:
+            mechanism = {
+                "kind": kind,
+                ("variance" if "gauss" in kind else "scale"): parameter ** (2 if "gauss" in kind else 1),
+            }
+        releases[f"r{i}"], records[f"r{i}"] = release(mechanism, domain=domain), n
+    theorem = {"name": "plan", "resolution": resolution}
+    claim = {"epsilon": text(Fraction(exact) + Fraction(above)), "delta": delta}
+    start = time.process_time()
+    assert "FOLLOWS" not in checker.check(
+        proof(claim, theorem, releases, {"each": records}, relation=relation)
+    )
+    assert time.process_time() - start < 3 * seconds  # a machine that does other things, too
+    claim["epsilon"] = text(Fraction(exact) - Fraction(1, 10**7))
+    assert fails(checker.check, proof(claim, theorem, releases, {"each": records}, relation=relation))
+
+
+# --- mutants of the file ----------------------------------------------------------------------------
+
+PLANTED = {
+    "a mass may be negative": ("max(0, -(low * (y[i] - y[j]) - before >> W))", "-(low * (y[i] - y[j]) - before >> W)"),
+    "the sides of 1 / (e^d - 1)": ("low, high = fine(k, j - i)", "high, low = fine(k, j - i)"),
+    "a first mass without 1 - y_0": ("unit - y[places[0]] << W", "0"),
+    "no cross terms at infinity": ("a.infinite * (sum(b.masses) + b.infinite) + b.infinite * sum(a.masses)",
+                                   "a.infinite * b.infinite"),
+    "one order of a sample": ("Law((removed, partial(exchanged, removed)) if poisson", "Law((removed,) if poisson"),
+    "a divisor of any sign": ("need(is_positive(ratio(x).n, strictly=True)", "need(True"),
+    "one-hot vectors move by 1": ("F(1), F(1) if d.size == 1 else twice", "F(1), F(1)"),
+    "a row with equal places keeps its ball": ("if len(set(real)) == len(real) and d.kind in NORMED",
+                                               "if d.kind in NORMED"),
+    "terms are not squared": ("l2_squared * terms * terms", "l2_squared * terms"),
+    "charges are not compared": ("need(not currency or within(currency, charged, [(made, F(1))], 8, 12)", "need(True"),
+    "a threshold one too far": ("m = -((-scale * loss / ONE - x) // 2)", "m = -((-scale * loss / ONE - x) // 2) + 1"),
+    "weights of halves exchanged": ("zip(p[2::2], left[1:], odd, left, strict=False)",
+                                    "zip(p[2::2], odd[1:], odd, odd, strict=False)"),
+    "ends in the wrong order": ("(a if f >= 0 else b) * f + s, (b if f >= 0 else a) * f + s", "a * f + s, b * f + s"),
+    "the budget is not compared": ("for key, n in row.items()) <= limit,", "for key, n in row.items()) is not None,"),
+    "a wrong digit of the root of 2 pi": ("ROOT = 0x", "ROOT = 1 + 0x"),
+    "the split of a sample": ("(ONE - rest) * bound(curve", "0 * bound(curve"),
+}  # fmt: skip
+
+
+def mutant(source):
+    module = types.ModuleType("mutant")
+    exec(compile(source, "mutant", "exec"), module.__dict__)
+    return module
+
+
+def is_caught(source):
+    try:
+        module = mutant(source)
+        for check in CHECKS:
+            module.WORK[:] = [0, 0]
+            check(module)
+    except Exception:
+        return True
+    return False
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fault", PLANTED)
+def test_planted_faults_are_caught(fault):
+    source = FILE.read_text(encoding="utf-8")
+    old, new = PLANTED[fault]
+    assert source.count(old) == 1
+    assert is_caught(source.replace(old, new))
+
+
+OPERATORS = {ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.FloorDiv, ast.FloorDiv: ast.Mult, ast.LShift: ast.RShift,
+             ast.RShift: ast.LShift}  # fmt: skip
+COMPARISONS = {ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
+               ast.In: ast.NotIn, ast.NotIn: ast.In}  # fmt: skip
+NAMES = {"min": "max", "max": "min", "exp_lo": "exp_hi", "exp_hi": "exp_lo", "low": "high", "high": "low", "all": "any",
+         "any": "all", "lows": "highs", "highs": "lows", "positive": "read_number"}  # fmt: skip
+
+
+class Mutation(ast.NodeTransformer):
+    """Change of an operator, a comparison, a number, a name or a condition, at the n-th place where one can be."""
+
+    def __init__(self, place=None):
+        self.place, self.seen, self.line = place, 0, None
+
+    def here(self, node):
+        self.seen += 1
+        if self.place == self.seen - 1:
+            self.line = node.lineno
+            return True
+        return False
+
+    def visit_Raise(self, node):
+        return node
+
+    def visit_JoinedStr(self, node):
+        return node
+
+    def visit_AnnAssign(self, node):
+        node.value = node.value and self.visit(node.value)
+        return node
+
+    def visit_FunctionDef(self, node):
+        node.body = [self.visit(child) for child in node.body]
+        return node
+
+    def visit_BinOp(self, node):
+        self.generic_visit(node)
+        if type(node.op) in OPERATORS and self.here(node):
+            node.op = OPERATORS[type(node.op)]()
+        return node
+
+    def visit_Compare(self, node):
+        self.generic_visit(node)
+        if type(node.ops[0]) in COMPARISONS and self.here(node):
+            node.ops[0] = COMPARISONS[type(node.ops[0])]()
+        return node
+
+    def visit_BoolOp(self, node):
+        self.generic_visit(node)
+        if self.here(node):
+            node.op = ast.Or() if isinstance(node.op, ast.And) else ast.And()
+        return node
+
+    def visit_Name(self, node):
+        if node.id in NAMES and isinstance(node.ctx, ast.Load) and self.here(node):
+            node.id = NAMES[node.id]
+        return node
+
+    def visit_Constant(self, node):
+        if type(node.value) is int and self.here(node):
+            node.value += 1
+        return node
+
+    def visit_Expr(self, node):
+        call = isinstance(node.value, ast.Call) and isinstance(node.value.func, ast.Name)
+        if call and node.value.func.id == "need" and self.here(node):
+            return ast.copy_location(ast.Pass(), node)
+        return self.generic_visit(node)
+
+
+HARMLESS = (
+    "spend", "LIMITS", "LONGEST", "def show", "decimal.Context", "DIGITS", "CUT", "W, GUARD", "range(6)", "693147",
+    "i += way", "excess", "60000", "4 * 10**6", "sort(", "bit_length", "falls_no_more", "need(2 * off", "code",
+    "x in SYMBOLS else str", "F(1000)", "1000 <<", "10**8", "8, 12)", "12 if currency",
+)  # fmt: skip
+"""Parts of lines that only decide how tight, how fast or how far a check is; the mutants there are not faults."""
+
+
+def random_mutants(count, seed):
+    """Yield mutants of the file, each with its line and the change."""
+    source = FILE.read_text(encoding="utf-8")
+    lines, counter = source.splitlines(), Mutation()
+    counter.visit(ast.parse(source))
+    found, order = 0, list(range(counter.seen))
+    random.Random(seed).shuffle(order)
+    for place in order:
+        mutation = Mutation(place)
+        tree = ast.fix_missing_locations(mutation.visit(ast.parse(source)))
+        if any(word in lines[mutation.line - 1] for word in HARMLESS):
+            continue
+        yield ast.unparse(tree), f"{mutation.line}: {lines[mutation.line - 1].strip()}"
+        found += 1
+        if found == count:
+            return
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", range(4))
+def test_random_mutants_of_the_file_are_caught(part):
+    survivors = [line for source, line in random_mutants(50, seed=part) if not is_caught(source)]
+    assert len(survivors) <= 2, "\n".join(survivors)
