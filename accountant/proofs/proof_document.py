@@ -119,9 +119,11 @@ class Form:
         mechanism, way = self.mechanism, self.derivation
         while isinstance(mechanism, PostProcessed):
             mechanism = mechanism.mechanism
-        ones = (
-            mechanism.ones if isinstance(mechanism, Binomial) else 1
-        )  # a value times g is a sum of g equal terms
+        if isinstance(mechanism, Binomial) and mechanism.ones > 1:
+            scaled = way.scale((float(mechanism.ones),))
+            if scaled is None:
+                raise NoProof(f"{mechanism!r}: of values that are no numbers")
+            way = scaled
         return {
             "domain": domain_data(way.domain),
             "steps": list(map(_step_data, way.steps)),
