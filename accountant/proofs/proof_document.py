@@ -172,7 +172,7 @@ class DerivedReleases:
     """The forms of release in which each kind of record takes part, and in how many of each."""
 
     def __init__(self) -> None:
-        self._records: dict[frozenset[tuple[Form, int]], str] = {}
+        self._records: dict[frozenset[tuple[Form, int]], tuple[str, Mapping[Form, int]]] = {}
         self._underived: list[str] = []
 
     def add_run(self, accountant: Accountant) -> None:
@@ -203,14 +203,14 @@ class DerivedReleases:
             for record in entry.records:
                 taken.setdefault(record, Counter())[form] += 1
         for record, forms in taken.items():
-            self._records.setdefault(frozenset(forms.items()), f"like record {record}")
+            self._records.setdefault(frozenset(forms.items()), (f"like record {record}", forms))
 
     def add_planned(self, name: str, forms: Iterable[tuple[Form, int]]) -> None:
         """Add a kind of record with the releases that it takes part in, and how often."""
         counts: Counter[Form] = Counter()
         for form, count in forms:
             counts[form] += count
-        self._records.setdefault(frozenset(counts.items()), name)
+        self._records.setdefault(frozenset(counts.items()), (name, counts))
 
     def document(
         self, claim: Mapping[str, Any], theorem: Mapping[str, Any], tested: Mapping[str, Any]
@@ -226,12 +226,12 @@ class DerivedReleases:
             raise NoProof(self._underived[0])
         if not self._records:
             raise NoProof("nothing was released in the runs: no release is known that a proof could be about")
-        found = {form: form.data() for forms in self._records for form, _ in forms}
+        found = {form: form.data() for _, forms in self._records.values() for form in forms}
         releases: list[dict[str, Any]] = []
         records: dict[str, dict[str, int]] = {}
-        for forms, name in self._records.items():
+        for name, forms in self._records.values():
             taken: Counter[str] = Counter()
-            for form, count in forms:
+            for form, count in forms.items():
                 if found[form] not in releases:
                     releases.append(found[form])
                 taken[f"release {releases.index(found[form]) + 1}"] += count

@@ -160,7 +160,7 @@ def test_filters_are_enforced_as_they_are_written(theorem: Any, checker: Any) ->
         gate.release(noise, gate.private([0.5, 0.5], Box(0, 1, 2), "ann"))
     releases = DerivedReleases()
     releases.add_run(gate)
-    claim = {**CLAIM, "epsilon": exact_number(1.0001), "delta": exact_number(1e-5)}
+    claim = {**CLAIM, "epsilon": exact_number(1.0), "delta": exact_number(1e-5)}
     assert follows(checker, releases.document(claim, enforced_theorem(theorem, budget), {}))
     with pytest.raises(NoProof, match="proofs do not have this theorem"):
         enforced_theorem(RenyiComposition(), budget)
