@@ -1,6 +1,7 @@
 """Checks of the independent checker, each rule against its definition: functions that take it, or a mutant of it."""
 
 import functools
+import hashlib
 import itertools
 import json
 import math
@@ -59,6 +60,8 @@ def functions(c, tries=60):
         assert c.root_up(x * x) == x
         assert x <= c.root_up(x) ** 2 <= x * (1 + F(1, 2**180)) or c.root_up(x) ** 2 == x
         assert F(c.up(x) - 1, c.ONE) < x <= F(c.up(x), c.ONE)
+    for x in (16 * c.ONE + 1, 20 * c.ONE, 101 * c.ONE):
+        assert 0 == c.tail(x)[0] * unit <= upper_tail(x * unit) <= c.tail(x)[1] * unit
     assert c.exp(-(1001 << c.W)) == 0
     assert refuses(c, c.exp, 20001 << c.W)
 
@@ -174,12 +177,12 @@ def laws(c):
         ({"kind": "poisson sample", "rate": q, "of": gaussian}, opposed, lambda t: replaced_gaussian(mu, x, t)),
         ({"kind": "poisson sample", "rate": "1/2", "of": laplace}, opposed,
          lambda t: replaced_laplace(e, mp.mpf(1) / 2, t)),
-        *(({"kind": kind, name: parameter}, counts._replace(linf=F(shift), l1=F(shift)),
-           lambda t, kind=kind, parameter=parameter, shift=shift: moved_noise(kind, F(parameter), shift, t))
-          for kind, name, parameter, shift in (
-              ("discrete laplace", "scale", 3, 1), ("discrete laplace", "scale", 2, 5),
-              ("discrete gaussian", "variance", 7, 1), ("discrete gaussian", "variance", 20, 3),
-              ("binomial", "trials", 60, 1), ("binomial", "trials", 61, 2))),
+        *(({"kind": kind, name: parameter, **ones}, counts._replace(linf=F(far) / ones.get("ones", 1), l1=F(far)),
+           lambda t, kind=kind, parameter=parameter, far=far: moved_noise(kind, F(parameter), far, t))
+          for kind, name, parameter, far, ones in (
+              ("discrete laplace", "scale", 3, 1, {}), ("discrete laplace", "scale", 2, 5, {}),
+              ("discrete gaussian", "variance", 7, 1, {}), ("discrete gaussian", "variance", 20, 3, {}),
+              ("binomial", "trials", 60, 1, {"ones": 1}), ("binomial", "trials", 61, 2, {"ones": 2}))),
     ):  # fmt: skip
         made = c.law(data, m)
         trues = true if isinstance(true, tuple) else (true,)
@@ -286,7 +289,7 @@ def compositions(c):
         c.delta_of(c.composed([(sampled, F(2))], side, F(1, 10**6), 5), F(1, 4)) for side in (0, 1)
     )
     # Several coordinates are several releases; and the deltas of golden values.
-    binomial = c.law({"kind": "binomial", "trials": 144}, movement_of(c, 3, "whole"))
+    binomial = c.law({"kind": "binomial", "trials": 144, "ones": 1}, movement_of(c, 3, "whole"))
     assert binomial.copies == 3
     assert abs(F(c.discrete("binomial", F(144), F(1), c.ONE // 2), c.ONE) - F("9.559514274e-5")) < F("1e-14")
     assert abs(F(c.gaussian(F(1), c.ONE), c.ONE) - F("0.12693673750664394")) < F("1e-17")
@@ -624,7 +627,7 @@ def refusals(c):
     sample = {"kind": "poisson sample", "rate": "1/2", "of": gaussian}
     response = {"kind": "randomized response", "size": 2, "epsilon": 1}
     for data, m in (
-        ({"kind": "discrete laplace", "scale": 1}, box), ({"kind": "binomial", "trials": 9}, box),
+        ({"kind": "discrete laplace", "scale": 1}, box), ({"kind": "binomial", "trials": 9, "ones": 1}, box),
         ({"kind": "discrete gaussian", "variance": 1}, box), ({"kind": "laplace", "scale": 1}, ball),
         (gaussian, names), (gaussian, reals), (response, box), (response, names._replace(replaced=False)),
         (response, names._replace(terms=F(2))), (response, names._replace(domain=c.categories(F(3)))),
@@ -829,7 +832,7 @@ def honest():
             {"g": release({"kind": "gaussian", "variance": 9})}, {"each": {"g": 9}}),
         "shuffled": proof(
             {"epsilon": "1/2", "delta": "1/10000"}, basic("1/2", "1/10000"),
-            {"s": release({"kind": "binomial", "trials": 144}, {"epsilon": "1/2", "delta": "1/10000"},
+            {"s": release({"kind": "binomial", "trials": 144, "ones": 1}, {"epsilon": "1/2", "delta": "1/10000"},
                           box(kind="whole"))},
             relation="replace one"),
         "sampled": proof(
@@ -930,6 +933,31 @@ def worsened(data):
         yield worse
 
 
+def recorded(c):
+    """The bounds, to the last unit, are those that were recorded: whoever changes one on purpose records it anew."""
+    c.DIGITS[0], c.CUT[0] = 29, 10**11
+    losses = [n * c.ONE // 7 for n in (-90, -30, -7, -1, 0, 1, 3, 7, 20, 90)]
+    bounds = [function(x) for function in (c.exp, c.exp_lo, c.exp_hi, c.tail) for x in losses]
+    bounds += [c.log(x + 13 * c.ONE) for x in losses] + [c.root_up(F(2)), c.tail(17 * c.ONE), c.fine(5, 3)]
+    made = []
+    for _, curve, _ in laws(c):
+        bounds += [curve(x) for x in losses]
+        made.append(c.measure(curve, 3))
+    product = c.convolve(c.convolve(made[0], made[3]), c.coarser(made[1]))
+    bounds += [list(a) for a in (*made, product)] + [c.delta_of(product, F(1, 3))]
+    bounds += [
+        c.rho_of(c.pure_law(F(1, 3))),
+        c.concentrated_delta(F(1, 9), F(3)),
+        c.column_norm_squared(9, 2, 3),
+    ]
+    bounds += [c.law({"kind": "fixed size sample", "rate": "1/4", "of": {"kind": "laplace", "scale": 1}},
+                     movement_of(c, 1)).pure]  # fmt: skip
+    assert hashlib.sha256(repr(bounds).encode()).hexdigest()[:16] == RECORDED
+
+
+RECORDED = "109bea58537d095f"
+
+
 CHECKS = (
     reading,
     symbols,
@@ -944,4 +972,5 @@ CHECKS = (
     products,
     domination,
     compositions,
+    recorded,
 )

@@ -38,7 +38,8 @@ theorem    what was enforced: that no record pays more than this budget ("basic"
 mechanism  {"kind", parameters}: see `MECHANISMS`. "poisson sample" and "fixed size sample" (rate, of) take the domain
            of one record; "tree counter" (levels: the nodes that hold one record, of), "square root counter" and
            "banded counter" (horizon, participations, separation, bandwidth, of) release all running sums; "noisy max"
-           has Laplace or exponential noise (permute and flip). Kinds "stated ..." are taken as they stand.
+           has Laplace or exponential noise (permute and flip); "binomial" (trials, ones) multiplies values by ones
+           before it adds the noise. Kinds "stated ..." are taken as they stand.
 
 REFUSED, as no rule is known: theorems "advanced" and "renyi"; binomial noise of another probability than 1/2;
 propose-test-release; counters with buffers, Toeplitz counters with other than Gaussian noise; a Poisson sample with
@@ -690,8 +691,7 @@ def laplace_law(m: Shift, scale: Any) -> Law:
 
 def response_law(m: Shift, size: Any, epsilon: Any) -> Law:
     """Return the law of randomized response."""
-    fits = m.domain.kind == "categories" and m.domain.size <= integer(size, 2) and m.replaced and m.terms == 1
-    need(fits, "takes one category, which is replaced, of at most as many as answers")
+    need(m.domain.size <= integer(size, 2) and m.replaced and m.terms == 1, "takes one of so many categories, replaced")
     return Law((partial(response, positive(epsilon), integer(size)),), positive(epsilon))
 
 
@@ -744,7 +744,8 @@ MECHANISMS: dict[str, tuple[list[str], Callable[..., Law]]] = {  # its parameter
     "discrete laplace": (["scale"], lambda m, b: discrete_law("discrete laplace", m, positive(b), m.l1 / positive(b))),
     "discrete gaussian": (["variance"], lambda m, v: discrete_law(
         "discrete gaussian", m, positive(v), None, m.l2_squared / positive(v) / F(2))),
-    "binomial": (["trials"], lambda m, n: discrete_law("binomial", m, integer(n, 1))),
+    "binomial": (["trials", "ones"], lambda m, n, ones: discrete_law(
+        "binomial", m._replace(linf=m.linf * integer(ones, 1)), integer(n, 1))),
     "exponential mechanism": (["scale"], lambda m, b: range_law(m.spread / positive(b))),
     "noisy max": (["scale"], lambda m, b: pure_law(m.spread / positive(b))),
     "sparse vector": (["threshold_scale", "query_scale", "positives"],

@@ -363,10 +363,10 @@ def mutant(source):
     return module
 
 
-def is_caught(source):
+def is_caught(source, checks=(*CHECKS[-1:], *CHECKS)):
     try:
         module = mutant(source)
-        for check in CHECKS:
+        for check in checks:
             module.WORK[:] = [0, 0]
             check(module)
     except Exception:
@@ -380,7 +380,8 @@ def test_planted_faults_are_caught(fault):
     source = FILE.read_text(encoding="utf-8")
     old, new = PLANTED[fault]
     assert source.count(old) == 1
-    assert is_caught(source.replace(old, new))
+    by_definitions = CHECKS[:-1]  # without the recorded bounds, which any change changes
+    assert is_caught(source.replace(old, new), by_definitions)
 
 
 OPERATORS = {ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.FloorDiv, ast.FloorDiv: ast.Mult, ast.LShift: ast.RShift,
