@@ -106,14 +106,14 @@ def _normal(written: WrittenRelease, kind: str = "gaussian") -> dict[str, Any]:
     return {"kind": kind, "variance": exact_number(Fraction(written.parameters["sigma"]) ** 2)}
 
 
-def _whole(written: WrittenRelease, times: int = 1) -> ExactDomain:
+def _whole(written: WrittenRelease) -> ExactDomain:
     """Return whole numbers: from 0 if they are replaced, about 0 if a record is added, removed or zeroed out."""
     moved = written.moved
     step, coordinates = Fraction(moved.linf), Fraction(moved.l1) / Fraction(moved.linf)
     if step.denominator != 1 or coordinates.denominator != 1:
         raise NoProof(f"{written.kind}: there is no rule for coordinates that move by different distances")
-    low = Fraction(0) if _is_replaced(written) else -step * times
-    return ExactDomain("whole", low, step * times, int(coordinates))
+    low = Fraction(0) if _is_replaced(written) else -step
+    return ExactDomain("whole", low, step, int(coordinates))
 
 
 def _discrete_laplace(written: WrittenRelease) -> tuple[ExactDomain, dict[str, Any]]:
@@ -128,7 +128,8 @@ def _binomial(written: WrittenRelease) -> tuple[ExactDomain, dict[str, Any]]:
     given = written.parameters
     if given.get("probability", 0.5) != 0.5:
         raise NoProof("binomial: there is no rule for another probability than 1/2")
-    return _whole(written, given.get("ones", 1)), {"kind": "binomial", "trials": given["trials"]}
+    ones = given.get("ones", 1)
+    return _whole(written), {"kind": "binomial", "trials": given["trials"], "ones": ones}
 
 
 def _response(written: WrittenRelease) -> tuple[ExactDomain, dict[str, Any]]:

@@ -86,7 +86,7 @@ def noise_data(mechanism: Mechanism) -> dict[str, Any]:
         epsilon = exact_number(mechanism.epsilon)
         return {"kind": "randomized response", "size": mechanism.size, "epsilon": epsilon}
     if type(mechanism) is Binomial and mechanism.probability == 0.5:
-        return {"kind": "binomial", "trials": mechanism.trials}
+        return {"kind": "binomial", "trials": mechanism.trials, "ones": mechanism.ones}
     raise NoProof(f"{mechanism!r}: proofs have no rule for it")
 
 
@@ -119,11 +119,6 @@ class Form:
         mechanism, way = self.mechanism, self.derivation
         while isinstance(mechanism, PostProcessed):
             mechanism = mechanism.mechanism
-        if isinstance(mechanism, Binomial) and mechanism.ones > 1:
-            scaled = way.scale((float(mechanism.ones),))
-            if scaled is None:
-                raise NoProof(f"{mechanism!r}: of values that are no numbers")
-            way = scaled
         return {
             "domain": domain_data(way.domain),
             "steps": list(map(_step_data, way.steps)),
