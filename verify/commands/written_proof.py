@@ -22,8 +22,12 @@ _TRIED = (
     *((9, slack) for slack in (0.0, 1e-6, 1e-5)),
     *((11, slack) for slack in (1e-5, 3e-5)),
     *((9, slack) for slack in (1e-4, 3e-4, 1e-3, 1e-2)),
+    *((7, slack) for slack in (1e-3, 1e-2)),
 )
 """Resolutions of the checker, and by how much relatively a figure is above the tight one, until one is accepted."""
+
+
+_TOO_LONG = "too long to check"
 
 
 def write_proof(file: Path, releases: Releases, result: Audit) -> Sentence:
@@ -35,11 +39,16 @@ def write_proof(file: Path, releases: Releases, result: Audit) -> Sentence:
         If a release has no rule, or no figure near the answer is accepted.
     """
     try:
+        finest = 16
         for resolution, figure in _figures(result):
+            if resolution > finest:
+                continue
             proof = _proof(releases, result, figure, resolution)
             checked = check_proof(proof)
             if checked.follows:
                 break
+            if _TOO_LONG in checked.words:
+                finest = resolution - 1
         else:
             raise SettingError(
                 f"--proof {file}: the checker accepts no figure near the answer: {checked.words}"
