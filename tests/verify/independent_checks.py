@@ -271,6 +271,12 @@ def compositions(c):
     # Gaussians are one: two of mu^2 = 1/4 are as one of 1/2, by the curve itself.
     two = c.delta([(gaussian, F(2))], F(1, 2), F(1, 10**6), 9)
     assert abs(number_of(two) - gaussian_curve(1 / mp.sqrt(2), mp.exp(0.5))) < mp.mpf(2) ** -180
+    # Of one without a curve rho adds up.
+    without = c.law({"kind": "stated zcdp", "rho": "1/8"}, m)
+    rho = F(1, 8) + 3 * c.rho_of(laplace)
+    assert c.delta([(without, F(1)), (laplace, F(3))], F(4), F(1, 10**6), 9) == c.concentrated_delta(
+        rho, F(4)
+    )
     # Different laws, an infinite mass, a lost one: 2 responses and one Laplace, by enumeration.
     response = c.law({"kind": "stated approximate", "epsilon": 1, "delta": "1/1000"}, m)
     p, z = [mp.e / (1 + mp.e), 1 / (1 + mp.e)], [1, -1]
@@ -585,7 +591,7 @@ def tight(c):
     m = c.shift_of(c.read_domain({"kind": "moments", "low": 0, "high": 1, "size": 2}), True, F(1))
     assert F(9, 2) <= m.l2_squared <= F(9, 2) + F(1, 10**5)
     assert m.l1 is None
-    assert m.linf >= 2
+    assert m.linf == 2
     chain = [d("one-hot", F(1), F(1), F(3)), d("one-hot", F(0), F(1), F(3)), d("ball-1", F(0), F(1), F(3)),
              d("ball-2", F(0), F(1), F(3)), d("box", F(-1), F(1), F(3)), d("reals", F(0), F(0), F(3))]  # fmt: skip
     for i, j in itertools.product(range(6), repeat=2):
@@ -608,6 +614,14 @@ def tight(c):
     assert c.choose(chain[0], [2, 0, 1]).low == 1
     assert c.choose(chain[0], [2, 0]).low == 0
     assert c.choose(chain[2], [0, 0]).kind == "box"
+    assert c.category_of_bits(d("whole", F(0), F(1), F(20))) == c.categories(F(2**20))
+    assert c.table(c.categories(F(1)), [5]) == d("whole", F(5), F(5), F(1))
+    assert c.linear(box, [[1, -1, 2], [0, 0, "1/2"]]) == d("box", F(-1), F(3), F(2))
+    assert c.clip(box, -1, "1/2") == d("box", F(0), F(1, 2), F(3))
+    assert c.clip(whole, 0, 2) == whole
+    assert c.affine(whole, -2, 1) == d("whole", F(-1), F(1), F(3))
+    assert c.affine(box, "1/2", 1) == d("box", F(1), F(3, 2), F(3))
+    assert c.affine(box, "-1/2", 1) == d("box", F(1, 2), F(1), F(3))
     assert refuses(c, c.category_of_bits, d("whole", F(0), F(1), F(21)))
     assert refuses(c, c.category_of_bits, d("whole", F(0), F(2), F(3)))
     assert refuses(c, c.choose, box, [3])

@@ -122,12 +122,12 @@ from functools import partial
 from math import isqrt
 from typing import Any, NamedTuple
 
-FORMAT = "dpwitness proof, version 1"
+FORMAT, PARTS = "dpwitness proof, version 1", ["format", "claim", "symbols", "releases", "records", "theorem", "tested"]
 UNITS, RELATIONS = ("one report", "one person"), ("replace one", "add or remove one", "zero out")
 CURRENCIES = {"basic": ["epsilon", "delta"], "zcdp": ["rho"], "gdp": ["mu_squared"], "plan": []}
 LONGEST, LIMITS = 4 * 10**6, (10**6, 60 * 10**6)  # bytes of a file; microseconds or so of formulas, and of curves
-NOTE = """not proved: costs called "stated"; what was only tested (section "tested", not looked at); that the code
-  releases nothing else, keeps values in their domains, names records as the unit says, and draws such noise exactly"""
+NOTE = """not looked at: the section "tested"; not proved: costs of "stated" releases; not known: that the code releases
+  no more, keeps values to these domains, terms, nodes, names records as the unit says and draws such noise, exactly"""
 PLACE, WORK = ["the file"], [0, 0]  # what is being looked at, and the work that was done
 
 
@@ -336,8 +336,7 @@ class StatedDomain(NamedTuple):
 
     def ends(self) -> tuple[Number, Number]:
         """Return bounds on every coordinate."""
-        about_0 = self.kind in ("ball-1", "ball-2", "moments")
-        return -self.high if about_0 else F(0) if self.kind == "one-hot" else self.low, self.high
+        return -self.high if self.kind in (*NORMED[1:], "moments") else self.low * F(self.kind != "one-hot"), self.high
 
 
 def read_domain(data: Any) -> StatedDomain:
@@ -636,7 +635,7 @@ def discrete(kind: str, parameter: Number, shift: Number, loss: int) -> int:
 @functools.cache
 def noise_table(kind: str, parameter: F) -> tuple[list[int], list[int], int, list[int]]:
     """Return bounds on P(Z >= z), z = first, first + 1, ..., the last for all beyond; first; bounds on the weights."""
-    n, first, beyond = 1, 0, 0
+    first = beyond = 0
     if kind == "binomial":
         n = count(parameter, 1, 20000)
         spend(n * n // 100)
@@ -706,8 +705,8 @@ def sampled_law(poisson: bool, m: Shift, rate: Any, of: Any) -> Law:
     """Return the law of a mechanism on a sample, of each record by itself or of a fixed size [L10]."""
     q, base = exact(positive(rate)), law(of, shift_of(m.domain, not poisson, m.terms))
     need(q <= 1 and (poisson or m.replaced), "rate: at most 1; of a sample of fixed size records are only replaced")
-    single = len(base.curves) == base.copies == 1 and base.lost == 0 and not of["kind"].endswith(("sample", "counter"))
-    need(single, "no rule is known for a sample of this")
+    one = len(base.curves) == base.copies == 1 and base.lost == 0 and not re.search("sample|counter|stated", of["kind"])
+    need(one, "no rule is known for a sample of this")
     curve, pure, rho = base.curves[0], base.pure, base.rho
     if poisson and m.replaced:
         need(of["kind"] in ("gaussian", "laplace"), "replaced in a Poisson sample: Gaussian or Laplace noise")
@@ -721,10 +720,10 @@ def sampled_law(poisson: bool, m: Shift, rate: Any, of: Any) -> Law:
 def counter_law(m: Shift, *numbers: Any) -> Law:
     """Return the law of all outputs of a counter of running sums [L11]."""
     *shape, of = numbers
-    kind = word(of, "kind", ("gaussian", "laplace", "discrete laplace")[:1 if len(shape) > 1 else 3])
+    word(of, "kind", ("gaussian", "laplace", "discrete laplace")[:1 if len(shape) > 1 else 3])
     levels = column_norm_squared(*(count(integer(x)) for x in shape)) if len(shape) > 1 else integer(shape[0], 1)
     made = law(of, m._replace(l1=m.l1 and m.l1 * levels, l2_squared=m.l2_squared * levels))
-    return made if kind == "gaussian" else pure_law(made.pure or F(0))
+    return made if made.pure is None else pure_law(made.pure)
 
 
 def column_norm_squared(steps: int, participations: int, separation: int, band: int = 10**6) -> F:
@@ -917,7 +916,7 @@ def delta(parts: Parts, epsilon: Number, aim: Number, resolution: int) -> Number
 
 def composed(parts: Parts, side: int, aim: F, resolution: int) -> Measure:
     """Return the measure of so many of each release, all Gaussians as one."""
-    DIGITS[0] = 22 + len(str(aim.denominator // max(1, aim.numerator)))
+    DIGITS[0] = 22 + min(60, len(str(aim.denominator // max(1, aim.numerator))))
     CUT[0] = max(1, int(aim * 10 ** (DIGITS[0] - 12)))
     mu_squared = exact(total(a.mu_squared * n for a, n in parts if a.mu_squared is not None))
     curves = [(a.curves[side % len(a.curves)], count(a.copies * n)) for a, n in parts if a.mu_squared is None]
@@ -964,8 +963,7 @@ def check(data: Any) -> str:
     """Return the claim in words, with its proof's table; raise an exception if it does not follow."""
     PLACE[0], WORK[:] = "the file", [0, 0]
     need(type(data) is dict and data.get("format") == FORMAT, f"is no {FORMAT}")
-    parts = ("format", "claim", "symbols", "releases", "records", "theorem", "tested")
-    _, claim, symbols, releases, records, theorem, _ = keys(data, *parts)
+    _, claim, symbols, releases, records, theorem, _ = keys(data, *PARTS)
     PLACE[0] = "symbols, theorem, claim"
     declare(symbols)
     name, relation = word(theorem, "name", CURRENCIES), word(claim, "relation", RELATIONS)
@@ -993,9 +991,11 @@ def check(data: Any) -> str:
         shown = within(claimed, limits, list(each), 12 if currency else count(budget[0], 4, 16))
         need(shown, "is not shown by what is released")
     said = ", ".join(f"{key} = {show(claim[key])}" for key in claimed)
-    called = {key: f"release {i} ({row['mechanism']['kind']})" for i, (key, row) in enumerate(releases.items(), 1)}
+    called = {key: f"release {i}" for i, key in enumerate(releases, 1)}
     lines = [f"{name} theorem" + "".join(f", {key} = {show(theorem[key])} is enforced" for key in currency)]
     lines += [f"whatever {key} from {show(row['least'])} on" for key, row in symbols.items()]
+    lines += [f"{called[key]}: {json.dumps(row['mechanism'])} on a sum of {show(row['terms'])} of "
+              f"{json.dumps([{'into': row['domain']}, *row['steps']][-1]['into'])}" for key, row in releases.items()]
     for i, row in enumerate(records.values(), 1):
         lines.append(f"kind of record {i}: " + ", ".join(f"{called[key]} {show(n)} times" for key, n in row.items()))
     return "\n  ".join([f"{said}; {relation}; {unit}", *lines, NOTE])
