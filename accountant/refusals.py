@@ -6,9 +6,10 @@ from datetime import datetime
 
 from accountant.place import Place
 from mechanisms import Assumption, Neighbouring
+from mechanisms.parameters import DPWitnessError
 
 
-class Refusal(ValueError):
+class Refusal(DPWitnessError, ValueError):
     """A gate refused an operation before it sampled or charged anything.
 
     Attributes

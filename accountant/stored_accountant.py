@@ -23,11 +23,12 @@ from accountant.stores.waiting import Notes
 from accountant.written_terms import Terms
 from mechanisms import Assumption, Domain, NoiseSource
 from mechanisms.float_bounds import FloatBounds
+from mechanisms.parameters import DPWitnessError
 
 AnyArray = npt.NDArray[Any]
 
 
-class RandomnessMismatch(ValueError):
+class RandomnessMismatch(DPWitnessError, ValueError):
     """A saved run drew its noise elsewhere than the run that is to go on with it."""
 
 

@@ -14,6 +14,7 @@ from accountant import Budget
 from accountant.compositions import composition_named
 from algorithms.unit import ONE_REPORT, OnePerson, Unit, checked_unit
 from mechanisms import Neighbouring
+from mechanisms.parameters import ParameterError
 
 Model = Literal["central", "local", "shuffle"]
 _MODELS: tuple[str, ...] = get_args(Model)
@@ -97,7 +98,7 @@ class ClaimForm:
         _check_one_of("model", self.model, _MODELS)
         if not isinstance(self.view, View):
             names = [f"View.{view.name}" for view in View]
-            raise ValueError(
+            raise ParameterError(
                 f"view={self.view!r}: must be a View{_near(self.view, names)}; one of {', '.join(names)}"
             )
         _check_seen(self.model, self.view)
@@ -156,11 +157,13 @@ class Claim:
         _check_comment(self.comment)
         for name, value in (("epsilon", self.epsilon), ("delta", self.delta)):
             if isinstance(value, bool) or not isinstance(value, numbers.Real):
-                raise ValueError(f"{name}={value!r}: must be a number")
+                raise ParameterError(f"{name}={value!r}: must be a number")
         if not (self.epsilon > 0 and math.isfinite(self.epsilon)):
-            raise ValueError(f"epsilon={self.epsilon!r}: a claim's epsilon must be a finite number above 0")
+            raise ParameterError(
+                f"epsilon={self.epsilon!r}: a claim's epsilon must be a finite number above 0"
+            )
         if not 0 <= self.delta < 1:
-            raise ValueError(f"delta={self.delta!r}: a claim's delta must be in [0, 1)")
+            raise ParameterError(f"delta={self.delta!r}: a claim's delta must be in [0, 1)")
         if self.composition != "":
             _check_composition(self.composition, Budget(self.epsilon, self.delta))
 
@@ -179,13 +182,13 @@ class Claim:
 def _check_one_of(name: str, value: object, known: Sequence[str]) -> None:
     if type(value) is not str or value not in known:
         listed = ", ".join(map(repr, known))
-        raise ValueError(f"{name}={value!r}: must be one of {listed}{_near(value, known)}")
+        raise ParameterError(f"{name}={value!r}: must be one of {listed}{_near(value, known)}")
 
 
 def _check_seen(model: Model, view: View) -> None:
     if model not in view.models:
         known = " or ".join(map(repr, view.models))
-        raise ValueError(
+        raise ParameterError(
             f"view=View.{view.name}: nobody sees {view.value} in the {model} model; it needs model={known}"
         )
 
@@ -195,22 +198,22 @@ def _check_composition(composition: str, budget: Budget) -> None:
     try:
         theorem.check(budget)
     except ValueError as error:
-        raise ValueError(
+        raise ParameterError(
             f"composition={composition!r}: cannot keep ({budget.epsilon:g}, {budget.delta:g}): {error}"
         ) from None
 
 
 def _check_comment(comment: object) -> None:
     if type(comment) is not str:
-        raise ValueError(f"comment={comment!r}: must be a text")
+        raise ParameterError(f"comment={comment!r}: must be a text")
 
 
 def _check_neighbours(neighbours: object, differ: object) -> None:
     if not isinstance(neighbours, Neighbouring):
         names = [f"Neighbouring.{relation.name}" for relation in Neighbouring]
-        raise ValueError(f"neighbours={neighbours!r}: must be a Neighbouring; one of {', '.join(names)}")
+        raise ParameterError(f"neighbours={neighbours!r}: must be a Neighbouring; one of {', '.join(names)}")
     if type(differ) is not str:
-        raise ValueError(f"differ={differ!r}: must say in words how two neighbouring data sets differ")
+        raise ParameterError(f"differ={differ!r}: must say in words how two neighbouring data sets differ")
 
 
 def _near(value: Any, known: Sequence[str]) -> str:

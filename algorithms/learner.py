@@ -18,7 +18,7 @@ from accountant import Private
 from algorithms.claim import ClaimForm
 from mechanisms import Domain
 from mechanisms.arrays import FloatArray, IntArray
-from mechanisms.parameters import LEAST_DELTA
+from mechanisms.parameters import LEAST_DELTA, ParameterError
 
 DEFAULT_DELTA = 1e-3
 """The delta of simulated learners that need one (the cascading bandits paper's); a claim names its own."""
@@ -169,13 +169,13 @@ def check_rounds(rounds: IntArray | None, committed: IntArray) -> IntArray:
         rounds = np.ones_like(committed)
     rounds = np.asarray(rounds)
     if rounds.shape != committed.shape or rounds.dtype.kind not in "iu":
-        raise ValueError(
+        raise ParameterError(
             f"rounds of shape {rounds.shape} and type {rounds.dtype}: must be whole numbers of "
             f"shape {committed.shape}"
         )
     wrong = np.flatnonzero((rounds < 0) | (rounds > committed))
     if wrong.size:
-        raise ValueError(
+        raise ParameterError(
             f"rounds[{wrong[0]}]={rounds[wrong[0]]}: must be from 0 to the {committed[wrong[0]]} rounds "
             "that the action is committed to (at 0, call act for the next one)"
         )
@@ -202,7 +202,7 @@ def check_epsilon(epsilon: float) -> float:
     except (TypeError, ValueError, OverflowError):
         number = math.nan
     if isinstance(epsilon, bool | str) or not LEAST_EPSILON <= number <= LARGEST_EPSILON:
-        raise ValueError(
+        raise ParameterError(
             f"epsilon={epsilon!r}: must be a finite number above 0, from {LEAST_EPSILON:g} to {LARGEST_EPSILON:g}"
         )
     return number
@@ -236,7 +236,7 @@ def check_horizon(horizon: int | None, needed: str = _NEEDED) -> int:
         Unless it is a whole number of at least 1, and below 2^63: rounds are counted in 64 bits.
     """
     if horizon is None:
-        raise ValueError(f"horizon=None: must be given: {needed}")
+        raise ParameterError(f"horizon=None: must be given: {needed}")
     return check_count("horizon", horizon)
 
 
@@ -249,9 +249,9 @@ def check_count(name: str, number: int) -> int:
         Unless it is a whole number of at least 1, and below 2^63: they are counted in 64 bits.
     """
     if isinstance(number, bool) or not (isinstance(number, int | np.integer) and number >= 1):
-        raise ValueError(f"{name}={number!r}: must be a whole number of at least 1")
+        raise ParameterError(f"{name}={number!r}: must be a whole number of at least 1")
     if int(number) >= 2**63:  # of more than 4300 digits it could not be printed
-        raise ValueError(f"{name}: has {int(number).bit_length()} binary digits: must be below 2^63")
+        raise ParameterError(f"{name}: has {int(number).bit_length()} binary digits: must be below 2^63")
     return int(number)
 
 
@@ -268,9 +268,9 @@ def check_delta(delta: float) -> float:
     except (TypeError, ValueError, OverflowError):
         number = math.nan
     if isinstance(delta, bool | str) or not 0 < number < 1:
-        raise ValueError(f"delta={delta!r}: must be a number above 0 and below 1")
+        raise ParameterError(f"delta={delta!r}: must be a number above 0 and below 1")
     if number < LEAST_DELTA:
-        raise ValueError(
+        raise ParameterError(
             f"delta={delta!r}: must be at least {LEAST_DELTA:g}, as learners' noise is calibrated in floats"
         )
     return number

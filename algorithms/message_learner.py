@@ -16,6 +16,7 @@ from algorithms.structured_learner import HorizonLearner, StructureType
 from algorithms.tickets import Ticket
 from mechanisms import Box, Domain, Mechanism, OneHot, mechanism_from_dict
 from mechanisms.arrays import IntArray
+from mechanisms.parameters import ParameterError
 
 _DOMAINS: Mapping[str, Any] = {"Box": Box, "OneHot": OneHot}
 
@@ -99,7 +100,7 @@ class Question:
             about = np.array(saved["about"], dtype=np.int64)
             return cls(mechanism_from_dict(saved["mechanism"]), _DOMAINS[domain.pop("kind")](**domain), about)
         except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
-            raise ValueError(f"question: is none that to_dict() returns: {error!r}") from None
+            raise ParameterError(f"question: is none that to_dict() returns: {error!r}") from None
 
 
 class MessageLearner(HorizonLearner[StructureType]):
@@ -175,7 +176,9 @@ class MessageLearner(HorizonLearner[StructureType]):
         """
         own = self.waiting.find(ticket)
         if not isinstance(self.gate, Accountant):
-            raise ValueError(f"gate={self.gate!r}: must be an Accountant, to receive what others have drawn")
+            raise ParameterError(
+                f"gate={self.gate!r}: must be an Accountant, to receive what others have drawn"
+            )
         received = self.gate.receive(question.mechanism, message, question.domain, record)
         self.hear(question.about, received)
         self.waiting.close(own)

@@ -16,6 +16,7 @@ from algorithms.problems.own_draws import checked_outcomes
 from algorithms.unit import RecordOf, each_its_own
 from mechanisms import Randomness
 from mechanisms.arrays import FloatArray, IntArray
+from mechanisms.parameters import DPWitnessError
 
 BuildLearner = Callable[[Gate], Learner]
 
@@ -125,7 +126,7 @@ def play_records(
         yield super_arm
 
 
-class ActionError(ValueError):
+class ActionError(DPWitnessError, ValueError):
     """A learner's ``act`` returned something else than super arms.
 
     Attributes

@@ -21,6 +21,7 @@ from algorithms.problems.own_choices import check_choice, is_ours
 from algorithms.tickets import Ticket, TicketedLearner
 from mechanisms import Box, Domain, OneHot
 from mechanisms.arrays import BoolArray, IntArray
+from mechanisms.parameters import DPWitnessError, ParameterError
 
 PLAYS: dict[str, tuple[Family, ...]] = {
     "bandit": ("bandit",),
@@ -56,7 +57,7 @@ def _takes_available(choose: Callable[..., Any]) -> bool:
     return "available" in inspect.signature(choose).parameters
 
 
-class NothingPlayed(ValueError, AttributeError):
+class NothingPlayed(DPWitnessError, ValueError, AttributeError):
     """A learner was shown feedback on an action that it has not chosen yet."""
 
 
@@ -275,7 +276,7 @@ class StructuredLearner(TicketedLearner, abc.ABC, Generic[StructureType]):
         """
         if ticket is not None:
             if rounds is not None:
-                raise ValueError("rounds with a ticket: a ticket is for the feedback of one round")
+                raise ParameterError("rounds with a ticket: a ticket is for the feedback of one round")
             own = self.waiting.find(ticket)
             check_feedback(self.gate, feedback, self.feedback_domain)
             self.learn(own.action, feedback)

@@ -11,16 +11,17 @@ from typing import NoReturn
 import numpy as np
 
 from mechanisms.arrays import IntArray
+from mechanisms.parameters import DPWitnessError
 
 _DIGITS = 19  # of the largest int64, which no ticket's number exceeds; Python refuses to read more than 4,300
 _BITS = 63  # of a ticket's word, which is kept as an int64
 
 
-class TicketRefused(ValueError):
+class TicketRefused(DPWitnessError, ValueError):
     """Feedback came with a ticket that is not open: used, withdrawn, or of another run."""
 
 
-class AmbiguousFeedback(ValueError):
+class AmbiguousFeedback(DPWitnessError, ValueError):
     """Feedback without a ticket cannot be assigned while earlier, different actions wait for theirs."""
 
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from mechanisms.parameters import whole_number
+from mechanisms.parameters import ParameterError, whole_number
 
 RecordOf = Callable[[int], int]
 """The record's name of a round (or of a client, by its number): where one name comes again, its losses add up."""
@@ -137,7 +137,7 @@ def named_unit(words: str) -> Unit:
         If it is none, or no text.
     """
     if not isinstance(words, str):
-        raise ValueError(f"unit={words!r}: must be {VOCABULARY}, in words")
+        raise ParameterError(f"unit={words!r}: must be {VOCABULARY}, in words")
     return checked_unit(words)
 
 
@@ -157,7 +157,7 @@ def checked_unit(unit: object) -> Unit:
     person = re.fullmatch(r"one person(?:, at most ([1-9][0-9]{0,8}) rounds?)?", said)
     if person is not None:
         return OnePerson(None if person[1] is None else int(person[1]))
-    raise ValueError(
+    raise ParameterError(
         f"unit={unit!r}: must be {VOCABULARY} (ONE_REPORT, OnePerson(rounds=N) or OnePerson()); what a record stands "
         "for beyond that is a comment"
     )

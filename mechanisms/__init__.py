@@ -40,7 +40,7 @@ from mechanisms.measurement import OpenDPMeasurement, OpenDPProfile, from_opendp
 from mechanisms.mechanism import BuiltInMechanism, Mechanism, mechanism_from_dict, register
 from mechanisms.neighbouring import MixedNeighbours, Neighbouring
 from mechanisms.noise import NoiseSource, NumpyNoise, OpenDPNoise, noise_source
-from mechanisms.parameters import DensityUnavailable, DomainError, ParameterError
+from mechanisms.parameters import DensityUnavailable, DomainError, DPWitnessError, ParameterError
 from mechanisms.privatizer import CentralGaussian, Communication, LocalGaussian, Privatizer, private_mean
 from mechanisms.profile import PrivacyProfile
 from mechanisms.randomized_response import RandomizedResponse
@@ -98,6 +98,7 @@ __all__ = [
     "Composed",
     "ComposedProfile",
     "ContinualSum",
+    "DPWitnessError",
     "DensityUnavailable",
     "DiscreteGaussian",
     "DiscreteGaussianProfile",

@@ -35,7 +35,6 @@ class AssumptionKind(Enum):
     PATCHED = "patched"
     DECLARED_FUNCTION = "declared-function"
     DECLARED_STABILITY = "declared-stability"
-    ROUNDING = "rounding"
     OPENDP = "opendp"
     CLAIM = "claim"
     INTERNALS = "internals"

@@ -53,7 +53,7 @@ from mechanisms.discrete_laplace import DiscreteLaplace
 from mechanisms.gaussian import Gaussian
 from mechanisms.laplace import Laplace
 from mechanisms.noise import NoiseSource, noise_source
-from mechanisms.parameters import ParameterError, whole_number
+from mechanisms.parameters import DPWitnessError, ParameterError, whole_number
 from mechanisms.profile import PrivacyProfile
 from mechanisms.sensitivity import Sensitivity
 
@@ -61,7 +61,7 @@ NodeNoise = Laplace | Gaussian | DiscreteLaplace
 """The mechanisms that counters draw their noise from."""
 
 
-class HorizonExceeded(ValueError):
+class HorizonExceeded(DPWitnessError, ValueError):
     """A counter was asked for more steps than it is calibrated for."""
 
 

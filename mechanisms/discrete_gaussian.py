@@ -166,7 +166,7 @@ class DiscreteGaussian(BuiltInMechanism):
         object.__setattr__(self, "sigma", positive("sigma", self.sigma))
         if self.delta is not None:
             object.__setattr__(self, "delta", open_unit("delta", self.delta))
-        checked_whole_sensitivity(self.sensitivity)
+        object.__setattr__(self, "sensitivity", checked_whole_sensitivity(self.sensitivity))
 
     @property
     def nominal_delta(self) -> float:

@@ -122,10 +122,10 @@ class DiscreteLaplace(BuiltInMechanism):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "scale", positive("scale", self.scale))
-        checked_whole_sensitivity(self.sensitivity)
+        object.__setattr__(self, "sensitivity", checked_whole_sensitivity(self.sensitivity))
 
     @classmethod
-    def for_epsilon(cls, epsilon: float | Fraction, *, sensitivity: Sensitivity) -> DiscreteLaplace:
+    def for_epsilon(cls, epsilon: float | Fraction, *, sensitivity: Sensitivity | float) -> DiscreteLaplace:
         """Return the mechanism with the least noise that is ε-DP: scale = l1 / ε, rounded up.
 
         Raises
@@ -133,7 +133,8 @@ class DiscreteLaplace(BuiltInMechanism):
         ParameterError
             If epsilon or sensitivity.l1 is not positive and finite.
         """
-        return cls(scale=scale_for_epsilon(epsilon, sensitivity.l1), sensitivity=sensitivity)
+        moved = checked_whole_sensitivity(sensitivity)
+        return cls(scale=scale_for_epsilon(epsilon, moved.l1), sensitivity=moved)
 
     @cached_property
     def _own_profile(self) -> PrivacyProfile:

@@ -193,7 +193,7 @@ class Gaussian(BuiltInMechanism):
     sigma : float
         Standard deviation, positive and finite (not the variance).
     sensitivity : Sensitivity
-        The largest movement the noise is calibrated for; only its l2 matters.
+        The largest movement the noise is calibrated for, a number for one value; only its l2 matters.
     delta : float, optional
         The nominal δ in (0, 1) at which ``epsilon`` and basic composition read the profile. Without it
         there is no finite ``epsilon``.
@@ -214,10 +214,10 @@ class Gaussian(BuiltInMechanism):
         object.__setattr__(self, "sigma", positive("sigma", self.sigma))
         if self.delta is not None:
             object.__setattr__(self, "delta", open_unit("delta", self.delta))
-        checked_sensitivity(self.sensitivity)
+        object.__setattr__(self, "sensitivity", checked_sensitivity(self.sensitivity))
 
     @classmethod
-    def for_epsilon_delta(cls, epsilon: float, delta: float, *, sensitivity: Sensitivity) -> Gaussian:
+    def for_epsilon_delta(cls, epsilon: float, delta: float, *, sensitivity: Sensitivity | float) -> Gaussian:
         """Return the mechanism with the least noise that is (ε, δ)-DP (analytic, Balle & Wang 2018, Alg. 1).
 
         Sigma is what `largest_mu` allows, and a little more: ``.epsilon <= epsilon``, and n releases with noise of
@@ -229,17 +229,18 @@ class Gaussian(BuiltInMechanism):
             If epsilon or sensitivity.l2 is not positive and finite, or delta outside [1e-300, 1).
         """
         loss, target = positive("epsilon", epsilon), open_unit("delta", delta)
-        l2 = positive("sensitivity.l2", sensitivity.l2)
+        moved = checked_sensitivity(sensitivity)
+        l2 = positive("sensitivity.l2", moved.l2)
         if target < LEAST_DELTA:
             raise ParameterError(f"delta = {delta!r}: must be at least {LEAST_DELTA:g}")
         return cls(
             sigma=divide_up(l2, largest_mu(loss, target) * (1.0 - _ROOM)),
-            sensitivity=sensitivity,
+            sensitivity=moved,
             delta=target,
         )
 
     @classmethod
-    def classical(cls, epsilon: float, delta: float, *, sensitivity: Sensitivity) -> Gaussian:
+    def classical(cls, epsilon: float, delta: float, *, sensitivity: Sensitivity | float) -> Gaussian:
         """Return the textbook calibration sigma = l2 √(2 ln(1.25/δ)) / ε (Dwork & Roth 2014, Thm A.1).
 
         The theorem is proved for ε < 1 and fails for large ε; ``epsilon`` and ``profile`` of the result
@@ -251,13 +252,14 @@ class Gaussian(BuiltInMechanism):
             If epsilon or sensitivity.l2 is not positive and finite, or delta outside (0, 1).
         """
         loss, target = positive("epsilon", epsilon), open_unit("delta", delta)
-        l2 = positive("sensitivity.l2", sensitivity.l2)
+        moved = checked_sensitivity(sensitivity)
+        l2 = positive("sensitivity.l2", moved.l2)
         return cls(
-            sigma=l2 * math.sqrt(2.0 * math.log(1.25 / target)) / loss, sensitivity=sensitivity, delta=target
+            sigma=l2 * math.sqrt(2.0 * math.log(1.25 / target)) / loss, sensitivity=moved, delta=target
         )
 
     @classmethod
-    def for_rho(cls, rho: float, *, sensitivity: Sensitivity, delta: float | None = None) -> Gaussian:
+    def for_rho(cls, rho: float, *, sensitivity: Sensitivity | float, delta: float | None = None) -> Gaussian:
         """Return the ρ-zCDP mechanism: sigma = l2 / √(2ρ), rounded up (Bun & Steinke 2016, Prop. 1.6).
 
         So far up that the ρ of its profile, which rounds μ and its square up, is at most ρ, too: that is charged.
@@ -268,7 +270,8 @@ class Gaussian(BuiltInMechanism):
             If rho or sensitivity.l2 is not positive and finite, or sigma would not be, or delta outside (0, 1).
         """
         most = positive("rho", rho)
-        l2 = positive("sensitivity.l2", sensitivity.l2)
+        moved = checked_sensitivity(sensitivity)
+        l2 = positive("sensitivity.l2", moved.l2)
         sigma = square_root_up(Fraction(l2) ** 2 / (2 * Fraction(most)))
         while math.isfinite(sigma) and GaussianProfile(divide_up(l2, sigma)).rho > most:
             sigma = math.nextafter(sigma, math.inf)
@@ -276,7 +279,7 @@ class Gaussian(BuiltInMechanism):
             raise ParameterError(
                 f"rho = {rho!r}: must be larger, as sigma would be beyond floats at sensitivity.l2 = {l2!r}"
             )
-        return cls(sigma=sigma, sensitivity=sensitivity, delta=delta)
+        return cls(sigma=sigma, sensitivity=moved, delta=delta)
 
     @property
     def nominal_delta(self) -> float:

@@ -16,6 +16,7 @@ from mechanisms.arrays import FloatArray
 from mechanisms.bounds import PureProfile
 from mechanisms.continual import Factorization, Stream, checked_steps, node_variance
 from mechanisms.laplace import Laplace
+from mechanisms.mechanism import checked_sensitivity
 from mechanisms.noise import NoiseSource
 from mechanisms.parameters import positive
 from mechanisms.profile import PrivacyProfile
@@ -44,6 +45,7 @@ class Hybrid:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", positive("epsilon", self.epsilon))
+        object.__setattr__(self, "sensitivity", checked_sensitivity(self.sensitivity))
         positive("sensitivity.l1", self.sensitivity.l1)
 
     @property

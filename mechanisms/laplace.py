@@ -141,7 +141,7 @@ class Laplace(BuiltInMechanism):
     scale : float
         Positive and finite.
     sensitivity : Sensitivity
-        The largest movement the noise is calibrated for; ε = sensitivity.l1 / scale.
+        The largest movement the noise is calibrated for, a number for one value; ε = sensitivity.l1 / scale.
 
     Raises
     ------
@@ -161,10 +161,10 @@ class Laplace(BuiltInMechanism):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "scale", positive("scale", self.scale))
-        checked_sensitivity(self.sensitivity)
+        object.__setattr__(self, "sensitivity", checked_sensitivity(self.sensitivity))
 
     @classmethod
-    def for_epsilon(cls, epsilon: float | Fraction, *, sensitivity: Sensitivity) -> Laplace:
+    def for_epsilon(cls, epsilon: float | Fraction, *, sensitivity: Sensitivity | float) -> Laplace:
         """Return the mechanism with the least noise that is ε-DP: scale = l1 / ε, rounded up.
 
         Raises
@@ -172,7 +172,8 @@ class Laplace(BuiltInMechanism):
         ParameterError
             If epsilon or sensitivity.l1 is not positive and finite.
         """
-        return cls(scale=scale_for_epsilon(epsilon, sensitivity.l1), sensitivity=sensitivity)
+        moved = checked_sensitivity(sensitivity)
+        return cls(scale=scale_for_epsilon(epsilon, moved.l1), sensitivity=moved)
 
     @cached_property
     def _own_profile(self) -> PrivacyProfile:

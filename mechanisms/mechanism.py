@@ -5,6 +5,7 @@ from __future__ import annotations
 import abc
 import dataclasses
 import math
+import numbers
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar, runtime_checkable
 
@@ -14,7 +15,7 @@ import numpy.typing as npt
 from mechanisms.arrays import FloatArray
 from mechanisms.neighbouring import Neighbouring
 from mechanisms.noise import NoiseSource
-from mechanisms.parameters import ParameterError
+from mechanisms.parameters import ParameterError, nonnegative
 from mechanisms.profile import PrivacyProfile
 from mechanisms.related_profile import restate
 from mechanisms.sensitivity import Sensitivity
@@ -253,14 +254,28 @@ def _decode(value: Any, functions: Mapping[str, Callable[..., Any]]) -> Any:
 
 
 def checked_sensitivity(value: Any) -> Sensitivity:
-    """Return ``value``; raise `ParameterError` unless it is a `Sensitivity`."""
-    if not isinstance(value, Sensitivity):
-        raise ParameterError(f"sensitivity = {value!r}: must be a Sensitivity(l1, l2, linf)")
-    return value
+    """Return a `Sensitivity` as it is, and a number as that of one value that moves by so much.
+
+    Raises
+    ------
+    ParameterError
+        If ``value`` is neither, or a negative number.
+    """
+    if isinstance(value, Sensitivity):
+        return value
+    is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
+    if not is_number:
+        raise ParameterError(
+            f"sensitivity = {value!r}: must be a number (of one value) or a Sensitivity(l1, l2, linf)"
+        )
+    size = nonnegative("sensitivity", value)
+    if size < value:  # a fraction that was rounded down
+        size = math.nextafter(size, math.inf)
+    return Sensitivity(size, size, size)
 
 
 def checked_whole_sensitivity(value: Any) -> Sensitivity:
-    """Return ``value``; raise `ParameterError` unless whole numbers can move by a `Sensitivity` of this size."""
+    """Return a checked `Sensitivity`; raise `ParameterError` unless whole numbers can move by so much."""
     sensitivity = checked_sensitivity(value)
     if any(0.0 < norm < 1.0 for norm in (sensitivity.l1, sensitivity.l2, sensitivity.linf)):
         raise ParameterError(

@@ -11,15 +11,19 @@ LEAST_DELTA = 1e-300
 """The least delta that noise is calibrated for: near the smallest floats too few digits are left to prove anything."""
 
 
-class ParameterError(ValueError):
+class DPWitnessError(Exception):
+    """Base class of the errors of dpwitness; each is a built-in one, such as `ValueError`, as well."""
+
+
+class ParameterError(DPWitnessError, ValueError):
     """A parameter breaks its rule; the message names the parameter, its value and the rule."""
 
 
-class DomainError(ValueError):
+class DomainError(DPWitnessError, ValueError):
     """A value lies outside the domain it was declared to come from."""
 
 
-class DensityUnavailable(TypeError):
+class DensityUnavailable(DPWitnessError, TypeError):
     """The mechanism's output has no density known to this library."""
 
 

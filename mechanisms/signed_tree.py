@@ -17,6 +17,7 @@ from mechanisms.continual import Factorization, Stream, checked_horizon, checked
 from mechanisms.discrete_laplace import DiscreteLaplace
 from mechanisms.gaussian import Gaussian
 from mechanisms.laplace import Laplace
+from mechanisms.mechanism import checked_sensitivity
 from mechanisms.noise import NoiseSource, noise_source
 from mechanisms.parameters import ParameterError, whole_number
 from mechanisms.profile import PrivacyProfile
@@ -100,7 +101,7 @@ class SignedTree(TreeOfNodes):
         epsilon: float,
         *,
         horizon: int,
-        sensitivity: Sensitivity = UNIT,
+        sensitivity: Sensitivity | float = UNIT,
         branching: int | None = None,
         discrete: bool = False,
     ) -> SignedTree:
@@ -109,12 +110,13 @@ class SignedTree(TreeOfNodes):
         ``discrete`` takes discrete Laplace noise, for streams of whole numbers: exact on a computer.
         """
         k = best_branching(checked_horizon(horizon)) if branching is None else branching
-        moved = in_levels(sensitivity, levels_for(horizon, max(3, k)))
+        increment = checked_sensitivity(sensitivity)
+        moved = in_levels(increment, levels_for(horizon, max(3, k)))
         noise = Laplace.for_epsilon(epsilon, sensitivity=moved)
         return cls(
             horizon=horizon,
             mechanism=DiscreteLaplace(scale=noise.scale, sensitivity=moved) if discrete else noise,
-            sensitivity=sensitivity,
+            sensitivity=increment,
             branching=k,
         )
 
@@ -124,17 +126,18 @@ class SignedTree(TreeOfNodes):
         rho: float,
         *,
         horizon: int,
-        sensitivity: Sensitivity = UNIT,
+        sensitivity: Sensitivity | float = UNIT,
         branching: int | None = None,
         delta: float | None = None,
     ) -> SignedTree:
         """Return the ρ-zCDP counter with Gaussian noise σ = l2 √(h / 2ρ); the best branching by default."""
         k = best_branching(checked_horizon(horizon), 1) if branching is None else branching
-        moved = in_levels(sensitivity, levels_for(horizon, max(3, k)))
+        increment = checked_sensitivity(sensitivity)
+        moved = in_levels(increment, levels_for(horizon, max(3, k)))
         return cls(
             horizon=horizon,
             mechanism=Gaussian.for_rho(rho, sensitivity=moved, delta=delta),
-            sensitivity=sensitivity,
+            sensitivity=increment,
             branching=k,
         )
 

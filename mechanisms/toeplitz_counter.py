@@ -31,6 +31,7 @@ from scipy import fft
 from mechanisms.arrays import FloatArray
 from mechanisms.continual import Factorization, Stream, checked_horizon, checked_steps
 from mechanisms.gaussian import Gaussian
+from mechanisms.mechanism import checked_sensitivity
 from mechanisms.noise import NoiseSource, noise_source
 from mechanisms.parameters import whole_number
 from mechanisms.profile import PrivacyProfile
@@ -78,6 +79,7 @@ class ToeplitzCounter(abc.ABC):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "horizon", checked_horizon(self.horizon))
+        object.__setattr__(self, "sensitivity", checked_sensitivity(self.sensitivity))
         for name in ("participations", "separation"):
             object.__setattr__(self, name, whole_number(name, getattr(self, name), least=1))
 
@@ -87,7 +89,7 @@ class ToeplitzCounter(abc.ABC):
         rho: float,
         *,
         horizon: int,
-        sensitivity: Sensitivity = UNIT,
+        sensitivity: Sensitivity | float = UNIT,
         delta: float | None = None,
         participations: int = 1,
         separation: int = 1,
@@ -100,14 +102,16 @@ class ToeplitzCounter(abc.ABC):
         shape = cls(
             horizon=horizon,
             mechanism=_ANY_NOISE,
-            sensitivity=sensitivity,
+            sensitivity=checked_sensitivity(sensitivity),
             participations=participations,
             separation=separation,
             **own,
         )
         return replace(
             shape,
-            mechanism=Gaussian.for_rho(rho, sensitivity=shape.image_sensitivity(sensitivity), delta=delta),
+            mechanism=Gaussian.for_rho(
+                rho, sensitivity=shape.image_sensitivity(shape.sensitivity), delta=delta
+            ),
         )
 
     @classmethod
@@ -117,7 +121,7 @@ class ToeplitzCounter(abc.ABC):
         delta: float,
         *,
         horizon: int,
-        sensitivity: Sensitivity = UNIT,
+        sensitivity: Sensitivity | float = UNIT,
         participations: int = 1,
         separation: int = 1,
         **own: int,
@@ -126,12 +130,14 @@ class ToeplitzCounter(abc.ABC):
         shape = cls(
             horizon=horizon,
             mechanism=_ANY_NOISE,
-            sensitivity=sensitivity,
+            sensitivity=checked_sensitivity(sensitivity),
             participations=participations,
             separation=separation,
             **own,
         )
-        noise = Gaussian.for_epsilon_delta(epsilon, delta, sensitivity=shape.image_sensitivity(sensitivity))
+        noise = Gaussian.for_epsilon_delta(
+            epsilon, delta, sensitivity=shape.image_sensitivity(shape.sensitivity)
+        )
         return replace(shape, mechanism=noise)
 
     @abc.abstractmethod

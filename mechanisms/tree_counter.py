@@ -25,6 +25,7 @@ from mechanisms.continual import (
 from mechanisms.discrete_laplace import DiscreteLaplace
 from mechanisms.gaussian import Gaussian
 from mechanisms.laplace import Laplace
+from mechanisms.mechanism import checked_sensitivity
 from mechanisms.noise import NoiseSource, noise_source
 from mechanisms.parameters import ParameterError, positive
 from mechanisms.profile import PrivacyProfile
@@ -59,6 +60,7 @@ class TreeOfNodes(abc.ABC):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "horizon", checked_horizon(self.horizon))
+        object.__setattr__(self, "sensitivity", checked_sensitivity(self.sensitivity))
 
     @property
     @abc.abstractmethod
@@ -111,30 +113,34 @@ class BinaryTree(TreeOfNodes):
     """
 
     @classmethod
-    def for_epsilon(cls, epsilon: float, *, horizon: int, sensitivity: Sensitivity = UNIT) -> BinaryTree:
+    def for_epsilon(
+        cls, epsilon: float, *, horizon: int, sensitivity: Sensitivity | float = UNIT
+    ) -> BinaryTree:
         """Return the ε-DP counter with Laplace noise of the exact scale l1 (⌊log₂ T⌋ + 1) / ε."""
-        moved = in_levels(sensitivity, checked_horizon(horizon).bit_length())
+        increment = checked_sensitivity(sensitivity)
+        moved = in_levels(increment, checked_horizon(horizon).bit_length())
         return cls(
             horizon=horizon,
             mechanism=Laplace.for_epsilon(epsilon, sensitivity=moved),
-            sensitivity=sensitivity,
+            sensitivity=increment,
         )
 
     @classmethod
     def for_rho(
-        cls, rho: float, *, horizon: int, sensitivity: Sensitivity = UNIT, delta: float | None = None
+        cls, rho: float, *, horizon: int, sensitivity: Sensitivity | float = UNIT, delta: float | None = None
     ) -> BinaryTree:
         """Return the ρ-zCDP counter with Gaussian noise σ = l2 √((⌊log₂ T⌋ + 1) / 2ρ)."""
-        moved = in_levels(sensitivity, checked_horizon(horizon).bit_length())
+        increment = checked_sensitivity(sensitivity)
+        moved = in_levels(increment, checked_horizon(horizon).bit_length())
         return cls(
             horizon=horizon,
             mechanism=Gaussian.for_rho(rho, sensitivity=moved, delta=delta),
-            sensitivity=sensitivity,
+            sensitivity=increment,
         )
 
     @classmethod
     def as_published(
-        cls, epsilon: float, *, horizon: int, sensitivity: Sensitivity = UNIT, factor: float = 2.0
+        cls, epsilon: float, *, horizon: int, sensitivity: Sensitivity | float = UNIT, factor: float = 2.0
     ) -> BinaryTree:
         """Return the tree of Chen et al. 2020 with node noise Lap(factor · l1 ln T / ε).
 
@@ -149,11 +155,10 @@ class BinaryTree(TreeOfNodes):
         checked_horizon(horizon)
         if horizon == 1:
             raise ParameterError("horizon = 1: the published scale, 2 K ln T / ε, is no noise there")
-        scale = positive("factor", factor) * sensitivity.l1 * math.log(horizon) / positive("epsilon", epsilon)
-        moved = in_levels(sensitivity, horizon.bit_length())
-        return cls(
-            horizon=horizon, mechanism=Laplace(scale=scale, sensitivity=moved), sensitivity=sensitivity
-        )
+        increment = checked_sensitivity(sensitivity)
+        scale = positive("factor", factor) * increment.l1 * math.log(horizon) / positive("epsilon", epsilon)
+        moved = in_levels(increment, horizon.bit_length())
+        return cls(horizon=horizon, mechanism=Laplace(scale=scale, sensitivity=moved), sensitivity=increment)
 
     @property
     def levels(self) -> int:

@@ -12,10 +12,10 @@ import pytest
 ROOT = Path(__file__).parent.parent
 
 CEILINGS = {
-    "mechanisms": {"code lines": 10_385, "public functions and classes": 331, "files": 88, "floors": 18},
+    "mechanisms": {"code lines": 10_415, "public functions and classes": 332, "files": 88, "floors": 18},
     "accountant": {"code lines": 14_590, "public functions and classes": 498, "files": 143, "floors": 9},
-    "algorithms": {"code lines": 12_500, "public functions and classes": 404, "files": 156, "floors": 9},
-    "verify": {"code lines": 29_450, "public functions and classes": 876, "files": 315, "floors": 15},
+    "algorithms": {"code lines": 12_516, "public functions and classes": 404, "files": 156, "floors": 9},
+    "verify": {"code lines": 29_366, "public functions and classes": 876, "files": 315, "floors": 9},
 }
 
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)

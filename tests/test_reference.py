@@ -5,15 +5,17 @@ import importlib
 import inspect
 import itertools
 import re
+import runpy
 from pathlib import Path
 
 import pytest
 
 REFERENCE = Path(__file__).parent.parent / "docs" / "reference"
+WRITTEN = runpy.run_path(str(REFERENCE.parent / "hooks" / "reference.py"))["on_page_markdown"]
 NAMED = {
     (home, name)
     for page in REFERENCE.glob("*.md")
-    for home, name in re.findall(r"^::: ([\w.]+)\.(\w+)$", page.read_text(), flags=re.MULTILINE)
+    for home, name in re.findall(r"^::: ([\w.]+)\.(\w+)$", WRITTEN(page.read_text()), flags=re.MULTILINE)
 }
 HOMES = (
     *(

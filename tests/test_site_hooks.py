@@ -4,6 +4,7 @@ import json
 import re
 import runpy
 from pathlib import Path
+from types import SimpleNamespace
 
 import click
 import pytest
@@ -59,6 +60,15 @@ def test_the_gallery_has_every_specimen_and_a_witness_of_all_that_sampling_refut
 def test_a_witness_of_the_gallery_is_found_again(name):
     found = runpy.run_path(str(DOCS.parent / "tests" / "benchmarks" / "zoo_witnesses.py"))["witness_of"]
     assert found(specimens[name]) == WITNESSES[name]
+
+
+def test_results_of_benchmarks_are_sections_of_the_page_that_names_them():
+    page = (DOCS / "comparison.md").read_text()
+    named = re.findall(r"^<!-- (.+) -->$", page, flags=re.MULTILINE)
+    hook = runpy.run_path(str(DOCS / "hooks" / "outside.py"))["on_page_markdown"]
+    shown = hook(page, config=SimpleNamespace(docs_dir=DOCS))
+    assert named
+    assert all("#" + (DOCS.parent / file).read_text() in shown for file in named)
 
 
 def test_the_page_of_commands_has_every_command():

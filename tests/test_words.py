@@ -7,8 +7,8 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
-WORDS = 29_200
-"""Of all pages together, code blocks included. Wanted: 25,000. Lower it when you shorten a page."""
+WORDS = 25_000
+"""Of all pages together, code blocks included."""
 README_WORDS = 900
 """Of the front page."""
 LONGEST = 45

@@ -1,6 +1,6 @@
 """What tries to break a privacy claim: accounting, coupled runs, replay and black-box tests, one verdict.
 
-The way through: find what the subject is (`subjects`); let its layers say what they know (`learners`, `linear`,
+The way through: find what the subject is (`subjects`); let its layers say what they know (`learners`,
 `bandits`, `functions`, `verify_mechanism`); hand the worlds that may give it away to a tester (`sampling`, `betting`);
 decide and report (`verdict`). The words that are used:
 
@@ -8,7 +8,7 @@ decide and report (`verdict`). The words that are used:
 - *claim*: (ε, δ)-differential privacy in a trust model, for a record, neighbours and a view.
 - *view*: what the adversary sees: an output, a user's message, all releases, the actions.
 - *neighbours*, D and D′: two data sets that differ by one record, as the *adjacency* says.
-- *worlds*: how to draw views on D and on D′, and how to say both (`sampling.worlds`).
+- *worlds*: how to draw views on D and on D′, and how to say both (`events.worlds`).
 - *event*: a set of views. What tells D from D′ is an event that is too likely on one of them.
 - *column*: one number or word of a view; *reading*: a number made of columns; *score*: a fitted one.
 - *transcript*: the actions of a run, round by round; *features* are what is read off it.
@@ -34,7 +34,8 @@ if TYPE_CHECKING:
     from verify.certificates.certificate import Certificate
     from verify.certificates.certificate_check import CertificateCheck
     from verify.certificates.certification import NotCertified, certify
-    from verify.findings import Finding, FindingKind, LowerBound, UpperBound, Witness
+    from verify.findings.finding import Finding, FindingKind, LowerBound, UpperBound, Witness
+    from verify.findings.subject_error import SubjectError
     from verify.functions.claimed import claimed
     from verify.neighbouring.add_or_remove_one import AddOrRemoveOne
     from verify.neighbouring.adjacency import Adjacency, Pair
@@ -43,7 +44,6 @@ if TYPE_CHECKING:
     from verify.neighbouring.within import AnyTwo, Within
     from verify.regret_claims.regret_report import RegretReport
     from verify.regret_claims.verify_regret import regret
-    from verify.subject_error import SubjectError
     from verify.verdict.result import Verification
     from verify.verification import verify
 
@@ -61,8 +61,8 @@ _HOMES = {
     "verify.functions.claimed": ("claimed",),
     "verify.regret_claims.verify_regret": ("regret",),
     "verify.regret_claims.regret_report": ("RegretReport",),
-    "verify.subject_error": ("SubjectError",),
-    "verify.findings": ("Finding", "FindingKind", "LowerBound", "UpperBound", "Witness"),
+    "verify.findings.subject_error": ("SubjectError",),
+    "verify.findings.finding": ("Finding", "FindingKind", "LowerBound", "UpperBound", "Witness"),
     "verify.verdict.result": ("Verification",),
     "verify.verification": ("verify",),
 }

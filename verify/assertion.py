@@ -7,10 +7,11 @@ from dataclasses import replace
 from typing import Any
 
 from mechanisms import Domain
+from mechanisms.parameters import DPWitnessError
 from mechanisms.printed_numbers import as_given
-from verify.findings import Finding, FindingKind
+from verify.findings.finding import Finding, FindingKind
+from verify.findings.printable import printable
 from verify.neighbouring.adjacency import Adjacency
-from verify.printable import printable
 from verify.verdict.result import Verification
 from verify.verification import verify
 
@@ -24,7 +25,7 @@ _REMARKS = frozenset(
 """Kinds of findings that stand in the way of a certificate, but say nothing against the claim."""
 
 
-class DPViolation(AssertionError):
+class DPViolation(DPWitnessError, AssertionError):
     """A privacy claim did not hold up.
 
     Attributes

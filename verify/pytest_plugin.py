@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from verify.printable import printable
+from verify.findings.printable import printable
 
 if TYPE_CHECKING:
     from verify.verdict.result import Verification
@@ -74,7 +74,7 @@ def assert_dp(request: pytest.FixtureRequest) -> Callable[..., Verification]:
 def _record(node: pytest.Item, result: Verification, significance: float) -> None:
     """Hand a result to the summary, through the report: under pytest-xdist that crosses processes."""
     from mechanisms.printed_numbers import at_least, at_most  # imports for an audit, not for all of pytest
-    from verify.sentences import sentence_of
+    from verify.findings.sentences import sentence_of
 
     lower, upper = result.lower, result.upper
     row = {

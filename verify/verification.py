@@ -17,8 +17,9 @@ from algorithms.claim import Claim
 from algorithms.problems import ProblemError, SettingError
 from algorithms.unit import OnePerson, named_unit
 from mechanisms import Assumption, AssumptionKind, ParameterError, assumptions_of
-from mechanisms.assumptions import watch_package
+from mechanisms.assumptions import altered_library, watch_package
 from verify.bandits.calling.plain_bandit import BanditSubject
+from verify.bandits.verify_bandit import verify_bandit
 from verify.betting.bets import Bets
 from verify.betting.wealth_file import WealthError, open_account
 from verify.conduct.conduct import Conduct
@@ -29,28 +30,31 @@ from verify.conduct.other_processes import differs_in_other_processes
 from verify.conduct.process_state import ignore_float_errors
 from verify.conduct.progress import Progress, no_progress
 from verify.conduct.time_limit import TimeLimitReached, time_limit
-from verify.findings import Finding, Statement, UpperBound
+from verify.findings.finding import Finding, Statement, UpperBound
+from verify.findings.sentences import remark
+from verify.findings.subject_error import SubjectError
 from verify.functions.function_subject import FunctionSubject
-from verify.inquiry import Inquiry
-from verify.learners.learner_subject import LearnerSubject, beyond_the_runs, learner_effort
-from verify.linear.linear_subject import is_linear, linear_rounds
+from verify.functions.verify_function import verify_function
+from verify.learners.every_family import learner_family
+from verify.learners.learner_on_problem import length_of_runs
+from verify.learners.learner_subject import LearnerSubject, beyond_the_runs
+from verify.learners.verify_learner import verify_learner
 from verify.options import Options, takes
 from verify.proof_checker import why_unproved
-from verify.reproduction import reproduction
-from verify.sampling.tester import SingleLook
-from verify.sentences import remark
-from verify.subject_error import SubjectError
+from verify.sampling.evidence import Evidence
+from verify.sampling.tester import SingleLook, Tester
 from verify.subjects.named_adversary import named_adversary
 from verify.subjects.own_problem import loaded_problem
+from verify.subjects.reproduction import reproduction
 from verify.subjects.resolve import Subject, file_of, registered_name, resolve
 from verify.subjects.subject_identity import adversary_words, module_digests, modules_of_user, source_digest
 from verify.transcripts.adversary import Adversary, AdversaryError
 from verify.verdict.answer import Answer, AnswerError, SubjectKind
-from verify.verdict.evidence import Evidence
 from verify.verdict.result import Verification
 from verify.verdict.verdict import Decision, decide
-from verify.verify_mechanism import MechanismSubject, mechanism_proof, rebuilt, upper_bound
+from verify.verify_mechanism import MechanismSubject, mechanism_proof, rebuilt, upper_bound, verify_mechanism
 
+_GROUND_SEED = 0
 _INPUT_ERRORS = (
     SubjectError,
     SettingError,
@@ -229,8 +233,9 @@ def _answer(
     # Products here are thin: more threads for linear algebra only wait for each other.
     with threadpool_limits(limits=1, user_api="blas"), count_interrupts() as presses:
         tester = (bets or SingleLook()) if tests else None
-        asked = Inquiry(found, claim, conduct, replace(options, problem=problem), tester, adversary)
-        own_claim, evidence = asked.answer()
+        own_claim, evidence = _collect(
+            found, claim, conduct, tester, replace(options, problem=problem), adversary
+        )
         if evidence.refutes(own_claim) and evidence.again is not None:
             modules = modules_of_user(found)
             if differs_in_other_processes(evidence.again, modules, conduct.seconds - conduct.elapsed_seconds):
@@ -239,6 +244,50 @@ def _answer(
         if bets is not None:
             bets.save(evidence)
     return replace(answer, claim=own_claim, evidence=evidence)
+
+
+def _collect(
+    found: Subject,
+    claim: Claim,
+    conduct: Conduct,
+    tester: Tester | None,
+    options: Options,
+    adversary: Adversary | None,
+) -> tuple[Claim, Evidence]:
+    """Let the layers of a subject's kind say what they find; return it with the claim, as it is about their records.
+
+    Without a tester all tests of the claim's view are left out, and the proof alone is left. The adversary is that of a
+    learner; a plain bandit's is its own already.
+    """
+    # What comes before bets always has the same seed: the runs of a wealth file find the same pairs and go on with the
+    # events on them, and what coupled runs show is one piece of evidence, not one more in every run.
+    ground = replace(conduct, seed=_GROUND_SEED) if tester is not None and tester.anytime else conduct
+    match found:
+        case LearnerSubject():
+            effort, rounds = length_of_runs(found, conduct.effort, options.horizon)
+            family, played = learner_family(
+                found,
+                claim,
+                conduct,
+                rounds=rounds,
+                problem=options.problem,
+                settings=options.settings or {},
+                adversary=adversary,
+            )
+            claim = family.claim
+            evidence = verify_learner(family, replace(ground, effort=effort), tester)
+            evidence.details["problem"] = played
+        case MechanismSubject(mechanism=mechanism):
+            evidence = verify_mechanism(mechanism, claim, conduct, tester)
+        case BanditSubject(bandit=bandit) if tester is not None:
+            evidence = verify_bandit(bandit, claim, ground, tester)
+        case FunctionSubject() if tester is not None:
+            bits = options.floating_point
+            evidence = verify_function(found, claim, conduct, tester, floating_point=bits)
+        case BanditSubject() | FunctionSubject():
+            evidence = Evidence(upper=UpperBound(math.inf, 1.0, "black box"))
+    evidence.assume(*altered_library())  # at last: whatever the subject changed, and whenever
+    return claim, evidence
 
 
 def _found(subject: object, options: Options) -> tuple[Subject, Claim, Adversary | None]:
@@ -309,10 +358,7 @@ def _settings_of_law(
     """Return what the law of a learner's actions depends on besides its code: evidence counts for that alone."""
     if not isinstance(found, LearnerSubject):
         return {}
-    if is_linear(found):
-        rounds = linear_rounds(effort, options.horizon)
-    else:
-        rounds = learner_effort(found, effort, options.horizon).accounting_rounds
+    _, rounds = length_of_runs(found, effort, options.horizon)
     problem, settings = options.problem, options.settings or {}
     named = "its own" if problem is None else problem if isinstance(problem, str) else repr(problem)
     if (file := file_of(problem)) is not None:

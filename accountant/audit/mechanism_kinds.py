@@ -38,7 +38,7 @@ from mechanisms import (
 from mechanisms.binomial_law import MOST_TRIALS
 from mechanisms.mechanism import checked_whole_sensitivity
 from mechanisms.neighbouring import Neighbouring
-from mechanisms.parameters import delta_of_approximate, nonnegative, whole_number
+from mechanisms.parameters import DPWitnessError, delta_of_approximate, nonnegative, whole_number
 from mechanisms.related_profile import restate
 from mechanisms.sensitivity import UNIT
 from mechanisms.toeplitz_counter import ToeplitzCounter
@@ -49,7 +49,7 @@ _LONGEST = 10**7
 """Steps of a counter: its columns are written out."""
 
 
-class TableError(ValueError):
+class TableError(DPWitnessError, ValueError):
     """A table of a release file breaks a rule at a key (None: the table as a whole)."""
 
     def __init__(self, key: str | None, message: str) -> None:

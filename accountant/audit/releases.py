@@ -12,7 +12,7 @@ from accountant.budget import Budget
 from accountant.gates.lineage import RecordId
 from mechanisms import Mechanism, ParameterError, PrivacyProfile, Sensitivity, for_group
 from mechanisms.neighbouring import Neighbouring, common_neighbouring
-from mechanisms.parameters import whole_number
+from mechanisms.parameters import DPWitnessError, whole_number
 from mechanisms.sampling import Sampling
 
 EVERYONE = "every record"
@@ -33,7 +33,7 @@ POWER = {
 """The noise parameters, and how each follows a noise factor."""
 
 
-class ReleaseFileError(ValueError):
+class ReleaseFileError(DPWitnessError, ValueError):
     """A release file breaks a rule; the message names the line and the rule."""
 
 

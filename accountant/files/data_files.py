@@ -9,11 +9,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn
 
+from mechanisms.parameters import DPWitnessError
+
 _DEEPEST = 200
 """Levels of lists and objects; for each, whoever reads on takes a few of the 1,000 calls that Python has room for."""
 
 
-class DataFileError(ValueError):
+class DataFileError(DPWitnessError, ValueError):
     """A text is not valid JSON or TOML, or has content that plain data must not have; the message is one line."""
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Self, TypeVar
 
 from accountant.files.data_files import from_json
+from mechanisms.parameters import DPWitnessError
 
 _LONGEST = 10**6  # characters of one text
 _MOST_ENTRIES = 10**5  # of one list
@@ -16,7 +17,7 @@ _MOST_ENTRIES = 10**5  # of one list
 _Read = TypeVar("_Read")
 
 
-class JsonError(ValueError):
+class JsonError(DPWitnessError, ValueError):
     """JSON data break a rule; the message names the field and the rule."""
 
 
@@ -80,15 +81,15 @@ class JsonObject:
         if type(data) is not dict:
             raise JsonError(f"{what} is no object")
         self._left = dict(data)
-        self._what = what
+        self.what = what
 
     def pop(self, key: str, *types: type) -> Any:
         """Take a value of one of these types exactly; of any if none is named."""
         if key not in self._left:
-            raise JsonError(f"{self._what} has no {key}")
+            raise JsonError(f"{self.what} has no {key}")
         value = self._left.pop(key)
         if types and type(value) not in types:
-            raise JsonError(f"{key} of {self._what} is of type {type(value).__name__}")
+            raise JsonError(f"{key} of {self.what} is of type {type(value).__name__}")
         return value
 
     def pop_remaining(self) -> dict[str, Any]:
@@ -105,7 +106,7 @@ class JsonObject:
     def end(self) -> None:
         """Refuse keys that are left."""
         if self._left:
-            raise JsonError(f"{self._what} has keys that are unknown: {', '.join(sorted(self._left))[:60]}")
+            raise JsonError(f"{self.what} has keys that are unknown: {', '.join(sorted(self._left))[:60]}")
 
     def text(self, key: str) -> str:
         """Take a text."""
@@ -121,7 +122,7 @@ class JsonObject:
         found = self.text(key)
         if found not in known:
             raise JsonError(
-                f"{key} of {self._what} must be one of {', '.join(map(repr, known))}, got {found[:60]!r}"
+                f"{key} of {self.what} must be one of {', '.join(map(repr, known))}, got {found[:60]!r}"
             )
         return found
 
@@ -136,7 +137,7 @@ class JsonObject:
 
     def _counted(self, key: str, found: int) -> int:
         if found < 0:
-            raise JsonError(f"{key} of {self._what} is negative")
+            raise JsonError(f"{key} of {self.what} is negative")
         return found
 
     def real_number(self, key: str) -> float:
@@ -151,18 +152,18 @@ class JsonObject:
         """Take a list of a text and a number."""
         found = self._list(key)
         if len(found) != 2:
-            raise JsonError(f"{key} of {self._what} must be a text and a number")
+            raise JsonError(f"{key} of {self.what} must be a text and a number")
         return checked_text(found[0], key), self._number(key, found[1])
 
     def _number(self, key: str, found: Any) -> float:
         if found == "inf":
             return math.inf
         if type(found) not in (int, float):
-            raise JsonError(f"{key} of {self._what} is no number")
+            raise JsonError(f"{key} of {self.what} is no number")
         try:
             return float(found)
         except OverflowError:
-            raise JsonError(f"{key} of {self._what} is larger than every float") from None
+            raise JsonError(f"{key} of {self.what} is larger than every float") from None
 
     def mapping(self, key: str) -> dict[str, Any]:
         """Take an object as it is."""
@@ -189,7 +190,7 @@ class JsonObject:
     def _list(self, key: str) -> list[Any]:
         found: list[Any] = self.pop(key, list)
         if len(found) > _MOST_ENTRIES:
-            raise JsonError(f"{key} of {self._what} has {len(found):,} entries")
+            raise JsonError(f"{key} of {self.what} has {len(found):,} entries")
         return found
 
 

@@ -16,6 +16,7 @@ from typing import Any, Protocol
 from accountant.budget import Amount, Budget, Cost
 from mechanisms import ApproximateProfile, Mechanism, Sensitivity
 from mechanisms.losses.enclosure import Bound, Enclosure
+from mechanisms.parameters import DPWitnessError
 
 
 class Composition(Protocol):
@@ -120,7 +121,7 @@ def repeat_charge(composition: Composition, charge: Amount, times: int) -> Any:
     return composition.amount(tuple(None if value is None else times * value for value in charge.values))
 
 
-class UnsupportedCharge(ValueError):
+class UnsupportedCharge(DPWitnessError, ValueError):
     """A composition theorem has no cost for a mechanism."""
 
 

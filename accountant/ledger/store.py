@@ -14,6 +14,7 @@ from accountant.place import Place
 from accountant.rules.rule import Rule
 from accountant.rules.scope import Scope
 from mechanisms import Assumption, Neighbouring
+from mechanisms.parameters import DPWitnessError
 
 ANY = Scope()
 """Nobody said what for."""
@@ -51,7 +52,7 @@ class CannotPay(Exception):
         self.again = again
 
 
-class Settled(ValueError):
+class Settled(DPWitnessError, ValueError):
     """A reservation was drawn or given back before, here or in another process.
 
     Attributes
@@ -65,11 +66,11 @@ class Settled(ValueError):
         self.returned = returned
 
 
-class KeyUsed(ValueError):
+class KeyUsed(DPWitnessError, ValueError):
     """A request's key was used for something else before."""
 
 
-class AnswerErased(ValueError):
+class AnswerErased(DPWitnessError, ValueError):
     """A request was answered, and its answer was erased: it is never drawn anew."""
 
 

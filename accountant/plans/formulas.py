@@ -26,6 +26,8 @@ from fractions import Fraction
 from numbers import Rational
 from typing import TYPE_CHECKING, Any
 
+from mechanisms.parameters import DPWitnessError
+
 if TYPE_CHECKING:
     import sympy as sp
 
@@ -38,7 +40,7 @@ class ConditionUnproved(Exception):
     """A requirement of a formula that is not shown to hold on the whole domain, or that is no part of the language."""
 
 
-class UndefinedValue(ArithmeticError):
+class UndefinedValue(DPWitnessError, ArithmeticError):
     """A formula has no real value at a point, or none could be computed."""
 
 

@@ -35,11 +35,12 @@ from mechanisms import (
     Sensitivity,
     Transformed,
 )
+from mechanisms.parameters import DPWitnessError
 
 FORMAT = "dpwitness proof, version 1"
 
 
-class NoProof(ValueError):
+class NoProof(DPWitnessError, ValueError):
     """A claim has no proof of this format; the message names the part without a rule."""
 
 

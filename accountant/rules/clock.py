@@ -6,11 +6,13 @@ import functools
 import time
 from pathlib import Path
 
+from mechanisms.parameters import DPWitnessError
+
 DAY = 86_400_000
 """Milliseconds."""
 
 
-class ClockAhead(ValueError):
+class ClockAhead(DPWitnessError, ValueError):
     """The clock is far ahead of the last charge: an operator has to confirm that so much time has really passed."""
 
 

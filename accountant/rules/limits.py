@@ -18,6 +18,7 @@ from accountant.filters.units import Limit, Units, Vector
 from accountant.rules.clock import DAY, ClockAhead
 from accountant.rules.rule import Rule
 from accountant.rules.scope import Scope
+from mechanisms.parameters import DPWitnessError
 
 _TALLIED = 65_536
 """How many different counts are kept before they are looked at."""
@@ -26,7 +27,7 @@ _FOR_EVER = 0
 """The day under which rules without a window book everything."""
 
 
-class NotPermitted(ValueError):
+class NotPermitted(DPWitnessError, ValueError):
     """No rule permits charges for this purpose or tenant; nothing was charged."""
 
 

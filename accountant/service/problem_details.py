@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from accountant.refusals import Refusal
+from mechanisms.parameters import DPWitnessError
 
 
-class ServiceProblem(Exception):
+class ServiceProblem(DPWitnessError):
     """The reason why a request is not done, in words without private values.
 
     Attributes

@@ -15,12 +15,13 @@ from accountant.stores.replayed_entries import ReplayedEntries
 from accountant.stores.sql_store import SQLStore, check_said
 from accountant.stores.store_verification import compare_tables
 from accountant.stores.work import Work, rows_after
+from mechanisms.parameters import DPWitnessError
 
 _Rows = Iterable[tuple[int, str, bytes]]
 _IN_A_PART = 1_000
 
 
-class NothingToFold(ValueError):
+class NothingToFold(DPWitnessError, ValueError):
     """No entry is so old, but for those that were folded before."""
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from mechanisms.parameters import DPWitnessError
 
-class StoreRefused(ValueError):
+
+class StoreRefused(DPWitnessError, ValueError):
     """A store is not opened, or nothing is charged in it; the message names the remedy."""
 
 
@@ -47,5 +49,5 @@ class LedgerDamaged(StoreRefused):
         self.position = position
 
 
-class OutcomeUnknown(OSError):
+class OutcomeUnknown(DPWitnessError, OSError):
     """A commit failed, so a charge was made or not: nothing was drawn, and it counts as charged."""

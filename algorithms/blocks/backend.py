@@ -8,6 +8,7 @@ import os
 from algorithms.blocks.dask_cluster import DaskCluster
 from algorithms.blocks.executor import Executor
 from algorithms.blocks.processes import Processes
+from mechanisms.parameters import ParameterError
 
 _MOST_WORKERS = 1_000
 
@@ -36,7 +37,7 @@ def make_executor(workers: int | str = 1) -> Executor:
         and 1 <= workers <= _MOST_WORKERS
     ):
         return Processes(int(workers))
-    raise ValueError(
+    raise ParameterError(
         f"workers={workers!r}"[:80]
         + f": must be a whole number from 1 to {_MOST_WORKERS:,}, dask, or dask:ADDRESS"
     )

@@ -24,6 +24,7 @@ import numpy.typing as npt
 from accountant.files.data_files import DataFileError, from_json
 from accountant.files.whole_file import whole_file
 from algorithms.blocks.identity import environment
+from mechanisms.parameters import DPWitnessError, ParameterError
 
 Arrays = Mapping[str, npt.NDArray[Any]]
 """What a block gives: numbers by name."""
@@ -35,7 +36,7 @@ _NAME = re.compile(r"([0-9]+)\.block")
 _LONGEST = 1000  # bytes of the first line
 
 
-class DamagedBlock(ValueError):
+class DamagedBlock(DPWitnessError, ValueError):
     """A stored file does not match its name; the message gives the remedy."""
 
 
@@ -59,7 +60,7 @@ class BlockStore:
     def __post_init__(self) -> None:
         object.__setattr__(self, "folder", Path(self.folder))
         if self.folder.exists() and not self.folder.is_dir():
-            raise ValueError(f"store={str(self.folder)!r}: must be a folder")
+            raise ParameterError(f"store={str(self.folder)!r}: must be a folder")
 
     def stored_blocks(self, identity: str) -> StoredBlocks:
         """Return the blocks of one piece of work."""

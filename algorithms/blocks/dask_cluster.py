@@ -15,13 +15,14 @@ from typing import Any
 from accountant.provenance import IMPORTED_AS
 from algorithms.blocks.executor import Workers, WorkersDied
 from algorithms.blocks.identity import environment
+from mechanisms.parameters import DPWitnessError, ParameterError
 
 _AHEAD = 2  # tasks a thread of a worker that are in hand at once
 _LOOK = 50  # after so many tasks it is asked how many workers there are by now
 _PATIENCE = 30.0  # seconds until somebody answers, and until the first worker is there
 
 
-class ClusterError(ValueError):
+class ClusterError(DPWitnessError, ValueError):
     """A Dask cluster cannot be used; the message gives the reason."""
 
 
@@ -52,7 +53,7 @@ class DaskCluster:
 
     def __post_init__(self) -> None:
         if self.workers < 1:
-            raise ValueError(f"workers={self.workers!r}: must be at least 1")
+            raise ParameterError(f"workers={self.workers!r}: must be at least 1")
         if find_spec("distributed") is None:
             raise ClusterError("workers='dask': needs Dask, pip install 'dpwitness[dask]'")
 

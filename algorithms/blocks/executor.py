@@ -11,8 +11,10 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from mechanisms.parameters import DPWitnessError
 
-class WorkersDied(ChildProcessError):
+
+class WorkersDied(DPWitnessError, ChildProcessError):
     """A task made its worker process die several times; the message names it."""
 
 

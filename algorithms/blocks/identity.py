@@ -22,11 +22,12 @@ import numpy as np
 
 from accountant.provenance import LIBRARY
 from algorithms.code_fingerprint import fingerprint, known_digests
+from mechanisms.parameters import DPWitnessError
 
 _PLAIN = (bool, int, str, bytes, type(None), type(Ellipsis))
 
 
-class NoIdentity(ValueError):
+class NoIdentity(DPWitnessError, ValueError):
     """A value has no identity that survives the process; the message names it."""
 
 

@@ -17,6 +17,7 @@ from multiprocessing import connection
 from typing import Any
 
 from algorithms.blocks.executor import Serial, Workers, WorkersDied
+from mechanisms.parameters import ParameterError
 
 _AHEAD = (
     2  # tasks a worker that are in hand at once: no worker waits for the next, and results do not pile up
@@ -48,7 +49,7 @@ class Processes:
 
     def __post_init__(self) -> None:
         if self.workers < 1:
-            raise ValueError(f"workers={self.workers!r}: must be at least 1")
+            raise ParameterError(f"workers={self.workers!r}: must be at least 1")
 
     @property
     def parallel_tasks(self) -> int:

@@ -24,6 +24,7 @@ from algorithms.problems import (
     problems,
 )
 from algorithms.problems.problem_settings import check_shared
+from mechanisms.parameters import ParameterError
 
 _KEPT = "learner"
 _FORMAT = "dpwitness-learner-1"
@@ -71,7 +72,7 @@ class NamedLearner:
         taken = "delta" in inspect.signature(RUN_LEARNERS[self.learner].make).parameters
         if taken is (self.delta is None):
             rule = "must be given: the learner's claim has one" if taken else "must not be given: it has none"
-            raise ValueError(f"delta={self.delta!r}: {rule} ({self.learner})")
+            raise ParameterError(f"delta={self.delta!r}: {rule} ({self.learner})")
 
     def __call__(self, gate: Gate) -> AnyLearner:
         """Return the learner on a gate."""
@@ -118,7 +119,7 @@ def begin_named_run(where: str | Path, learner: NamedLearner, accountant: Accoun
     run = DurableRun(learner, accountant)
     try:
         if hasattr(run.learner, "observe_initial"):
-            raise ValueError(
+            raise ParameterError(
                 f"learner={learner.learner!r}: starts on the outcomes of all arms at once, which nobody has in "
                 f"production; use {RUN_LEARNERS[learner.learner].certified_form}, or begin the run in Python"
             )
@@ -128,7 +129,7 @@ def begin_named_run(where: str | Path, learner: NamedLearner, accountant: Accoun
                 accountant.check_source(noise)
             except ValueError as error:
                 form = RUN_LEARNERS[learner.learner].certified_form
-                raise ValueError(f"learner={learner.learner!r}: {error}, or use {form}") from None
+                raise ParameterError(f"learner={learner.learner!r}: {error}, or use {form}") from None
         text = json.dumps({"format": _FORMAT, **learner.stored_fields()})
         run.save(where, keep={_KEPT: text.encode()})
     except BaseException:
@@ -176,21 +177,23 @@ def _learner_of(where: str | Path, read_problem: Callable[[str], RunProblem] | N
     at = absolute_location(where)
     kept, name = kept_in(at, _KEPT), location_name(at)
     if kept is None:
-        raise ValueError(
+        raise ParameterError(
             f"{name}: does not say what its learner is: it was begun in Python, not by `dpwitness ledger "
             "create --learner`; give its builder, file.py:function"
         )
     try:
         saved = from_json(kept.decode())
         if saved.pop("format") != _FORMAT:
-            raise ValueError(f"format must be {_FORMAT!r}")
+            raise ParameterError(f"format must be {_FORMAT!r}")
         problem = saved["problem"]
         if not isinstance(problem, str):
             raise TypeError(f"problem={problem!r}: must be a text")
         if ".py:" not in problem:
             return NamedLearner(**saved)
     except (AttributeError, DataFileError, KeyError, TypeError, ValueError) as error:
-        raise ValueError(f"{name}: what it says of its learner cannot be read ({error})") from None
+        raise ParameterError(f"{name}: what it says of its learner cannot be read ({error})") from None
     if read_problem is None:
-        raise ValueError(f"{name}: its problem is a user's own, {problem}: give read_problem, which reads it")
+        raise ParameterError(
+            f"{name}: its problem is a user's own, {problem}: give read_problem, which reads it"
+        )
     return NamedLearner(**saved, own_problem=read_problem(problem))

@@ -17,7 +17,7 @@ from algorithms.problems import LinearBandit, LinearContexts, Matroid, Problem, 
 from algorithms.theory.regret import BOUNDS
 from algorithms.theory.regret_bound import Instance, unit_mu
 from mechanisms import Gaussian, OneHot, Sensitivity
-from mechanisms.parameters import LEAST_DELTA
+from mechanisms.parameters import LEAST_DELTA, ParameterError
 
 LearnerTrust = Literal["central", "local", "shuffle", "none"]
 
@@ -87,7 +87,7 @@ def suggest(
     'cucb-batch'
     """
     if trust not in get_args(LearnerTrust):
-        raise ValueError(f"trust={trust!r}: must be one of {', '.join(get_args(LearnerTrust))}")
+        raise ParameterError(f"trust={trust!r}: must be one of {', '.join(get_args(LearnerTrust))}")
     check_epsilon(epsilon)
     if horizon is not None:
         check_horizon(horizon)
@@ -95,7 +95,7 @@ def suggest(
         if delta != 0:
             check_delta(delta)
     except ValueError:
-        raise ValueError(f"delta={delta!r}: must be 0, or at least {LEAST_DELTA:g} and below 1") from None
+        raise ParameterError(f"delta={delta!r}: must be 0, or at least {LEAST_DELTA:g} and below 1") from None
     entry: CatalogueEntry[Any, Any]
     if isinstance(problem, LinearContexts):
         name, why = _contextual(trust, delta)
@@ -138,14 +138,14 @@ def _check_made(
     try:
         entry.build(problem, epsilon=epsilon, delta=delta, horizon=horizon)(Simulation(0, 1))
     except ValueError as refusal:
-        raise ValueError(f"{name}, which would be suggested, refuses: {refusal}") from refusal
+        raise ParameterError(f"{name}, which would be suggested, refuses: {refusal}") from refusal
 
 
 def _linear(trust: LearnerTrust, delta: float) -> tuple[str, str]:
     if trust == "none":
         return "dpe", "phased elimination without noise"
     if not delta:
-        raise ValueError("delta=0.0: linear learners add Gaussian noise, and need a delta above 0")
+        raise ParameterError("delta=0.0: linear learners add Gaussian noise, and need a delta above 0")
     return (
         f"dp-dpe-{trust}",
         "exact widths, noise for one report of each client; dp-pe-"
@@ -157,9 +157,9 @@ def _contextual(trust: LearnerTrust, delta: float) -> tuple[str, str]:
     if trust == "none":
         return "linucb", "no privacy is asked for"
     if trust != "central":
-        raise ValueError(f"trust={trust!r}: no learner of contexts works without a trusted server")
+        raise ParameterError(f"trust={trust!r}: no learner of contexts works without a trusted server")
     if not delta:
-        raise ValueError("delta=0.0: moments get Gaussian noise, which needs a delta above 0")
+        raise ParameterError("delta=0.0: moments get Gaussian noise, which needs a delta above 0")
     return (
         "dp-linucb",
         "the only learner of private contexts here; joint privacy: a user's own action is for that user alone",
@@ -200,11 +200,11 @@ def _singly(structure: object, learner: str) -> str:
 def _shuffled(family: str, delta: float) -> tuple[str, str]:
     names = {"bandit": "dp-bandit-shuffle", "cascade": "cascade-ucb-batch-shuffle"}
     if family not in names:
-        raise ValueError(
+        raise ParameterError(
             f"trust='shuffle': no learner of {family} problems shuffles messages; a local one's may be shuffled"
         )
     if not delta:
-        raise ValueError("delta=0.0: shuffled bits keep no pure epsilon, and need a delta above 0")
+        raise ParameterError("delta=0.0: shuffled bits keep no pure epsilon, and need a delta above 0")
     return names[family], "shuffled bits have at most a tenth more noise than a trusted server adds (theorem)"
 
 

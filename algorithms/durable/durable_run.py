@@ -47,6 +47,7 @@ from algorithms.durable.state import (
     packages_of,
 )
 from mechanisms import NoiseSource
+from mechanisms.parameters import ParameterError
 
 if TYPE_CHECKING:
     from accountant.stores.run_store import RunStore
@@ -70,7 +71,7 @@ class CodeChanged(StateError):
 
 def _check_build(build: object) -> None:
     if not callable(build):
-        raise ValueError(f"build={build!r}: must be a function that makes the learner on an accountant")
+        raise ParameterError(f"build={build!r}: must be a function that makes the learner on an accountant")
 
 
 class DurableRun(Generic[LearnerType]):
@@ -164,13 +165,13 @@ class DurableRun(Generic[LearnerType]):
     def __init__(self, build: Callable[[Accountant], LearnerType], accountant: Accountant) -> None:
         _check_build(build)
         if not isinstance(accountant, Accountant):
-            raise ValueError(f"accountant={accountant!r}: must be an Accountant, which charges the run")
+            raise ParameterError(f"accountant={accountant!r}: must be an Accountant, which charges the run")
         self.accountant = accountant
         self.lock = threading.RLock()
         before = randomness(accountant)
         self.learner, self._arguments = build_watched(build, accountant)
         if self.learner is None:
-            raise ValueError(f"build={build!r}: returned None; must return the learner")
+            raise ParameterError(f"build={build!r}: returned None; must return the learner")
         # What build drew is drawn again by load; mostly it is nothing.
         self._drawn_from = None if randomness(accountant) == before else before
         self._built, self._code = _digests(self.learner, accountant)
@@ -223,9 +224,9 @@ class DurableRun(Generic[LearnerType]):
         self._leave_unkept()  # a first save may have been interrupted twice
         asked = None if where is None else absolute_location(where)
         if self._where is None and asked is None:
-            raise ValueError("where=None: must be given when a run is saved for the first time")
+            raise ParameterError("where=None: must be given when a run is saved for the first time")
         if self._where is not None and asked is not None and not same_place(self._where, asked):
-            raise ValueError(
+            raise ParameterError(
                 f"where={location_name(asked)!r}: this run is kept in {location_name(self._where)!r}"
             )
         self.accountant.check_open()
@@ -355,7 +356,7 @@ class DurableRun(Generic[LearnerType]):
         """
         _check_build(build)
         if not wait >= 0:
-            raise ValueError(f"wait={wait!r}: must be a number of seconds, at least 0")
+            raise ParameterError(f"wait={wait!r}: must be a number of seconds, at least 0")
         at = absolute_location(where)
         store, kept = reopen(at, adopt=adopt, wait=wait)
         try:
@@ -428,7 +429,7 @@ def _damage_named(path: str) -> Iterator[None]:
     try:
         yield
     except (ArithmeticError, AttributeError, LookupError, TypeError) as error:
-        raise ValueError(f"{path}: damaged run ({type(error).__name__}: {error})") from None
+        raise ParameterError(f"{path}: damaged run ({type(error).__name__}: {error})") from None
 
 
 def _digests(learner: object, accountant: Accountant) -> tuple[dict[str, str], dict[str, str]]:

@@ -18,6 +18,7 @@ from accountant.stores.location import CHARGES, RUN_STORE
 from accountant.stores.store_refusals import InUse
 from accountant.written_terms import Terms
 from algorithms.durable.state import StateArrays
+from mechanisms.parameters import ParameterError
 
 if TYPE_CHECKING:
     from accountant.stores.run_store import RunStore, Saved
@@ -72,7 +73,7 @@ def claim(where: RunLocation, terms: Terms) -> RunStore:
         return RunStore.begin(where, terms)
     path, parent = where, where.parent
     if (path.exists() and not path.is_dir()) or not parent.is_dir():
-        raise ValueError(
+        raise ParameterError(
             f"where={str(path)!r}: must be a folder, or a new name in a folder that exists, or the URL of a database"
         )
     if not path.exists():
@@ -81,7 +82,7 @@ def claim(where: RunLocation, terms: Terms) -> RunStore:
     _refuse_former(path)
     for name in sorted(entry.name for entry in path.iterdir()):
         if name not in _BESIDE:
-            raise ValueError(
+            raise ParameterError(
                 f"where={str(path)!r}: holds {name!r}: must be new, or empty, for a run to begin"
             )
     run = RunStore.begin(path / RUN_STORE, terms)
@@ -108,10 +109,12 @@ def _store_in(path: Path) -> Path:
     if not path.exists():
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
     if not path.is_dir():
-        raise ValueError(f"{path}: must be the folder of a run, or the URL of its database{_SINGLE}")
+        raise ParameterError(f"{path}: must be the folder of a run, or the URL of its database{_SINGLE}")
     _refuse_former(path)
     if not (path / RUN_STORE).exists():
-        raise ValueError(f"{path}: holds no saved run: there is no {RUN_STORE}, so no save has ended here")
+        raise ParameterError(
+            f"{path}: holds no saved run: there is no {RUN_STORE}, so no save has ended here"
+        )
     return path / RUN_STORE
 
 
@@ -166,7 +169,7 @@ _SINGLE = "; a file that an earlier version of dpwitness saved can only be gone 
 
 def _refuse_former(path: Path) -> None:
     if (path / _FORMER).exists():
-        raise ValueError(
+        raise ParameterError(
             f"{path}: holds {_FORMER!r}, a run that an earlier version of dpwitness saved: go on with it by that "
             "version, to its end, and give a new run, with records of its own, a folder of its own: it would not know "
             "what they spent"

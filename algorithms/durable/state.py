@@ -26,6 +26,7 @@ from accountant.provenance import IMPORTED_AS
 from accountant.stored_accountant import private_state, restore_private
 from accountant.stores.waiting import Notes
 from algorithms.code_fingerprint import LIBRARY_OF_LEARNERS
+from mechanisms.parameters import DPWitnessError
 
 StateArrays = dict[str, npt.NDArray[Any]]
 _SHORT = 4096
@@ -37,7 +38,7 @@ _DEEPEST = 100
 _LONGEST = 200  # characters of a place in a message
 
 
-class StateError(ValueError):
+class StateError(DPWitnessError, ValueError):
     """A learner's state cannot be written down, or belongs to another learner."""
 
 

@@ -21,6 +21,7 @@ from algorithms.estimates.chernoff import NoiseTail
 from algorithms.estimates.doubling_batches import GrowingBatches
 from mechanisms import Binomial, Gaussian, Mechanism, Sensitivity, ShuffledMean
 from mechanisms.arrays import FloatArray, IntArray
+from mechanisms.parameters import ParameterError
 
 NOISE = Fraction(11, 10)
 """How far shuffled noise may exceed the central Gaussian's; bits are chosen so that it does not."""
@@ -81,14 +82,14 @@ class ShuffledCounts:
         # Whatever is built on counts is refused here, not at a batch that turns out to take too many bits.
         sigma = _central_sigma(self.epsilon, self.delta, self.moved)
         if sigma > _LARGEST_SIGMA:
-            raise ValueError(
+            raise ParameterError(
                 f"epsilon={self.epsilon!r}, delta={self.delta!r}: must be larger for shuffled counts, whose noise of "
                 f"deviation {sigma:.3g} (at most {_LARGEST_SIGMA:g} is supported) would take {4.0 * sigma**2:.2g} "
                 "random bits a count"
             )
         ShuffledMean.check_claim(self.epsilon, self.delta, size=self.moved)
         if sigma < _LEAST_SIGMA:
-            raise ValueError(
+            raise ParameterError(
                 f"epsilon={self.epsilon!r}, delta={self.delta!r}: must be smaller for shuffled counts, whose noise of "
                 f"deviation {sigma:.3g} (at least {_LEAST_SIGMA:.3g} is supported) would take messages of "
                 f"{0.25 / sigma**2:.2g} bits"

@@ -25,6 +25,7 @@ from algorithms.tickets import Ticket, TicketedLearner
 from mechanisms import Gaussian, RegressionMoments
 from mechanisms.arrays import FloatArray, IntArray
 from mechanisms.domain import as_numbers
+from mechanisms.parameters import ParameterError
 from mechanisms.regression_moments import shortened
 
 
@@ -70,9 +71,9 @@ class LinearUCB:
             or offered.shape[2] != d
             or lanes not in (1, len(offered))
         ):
-            raise ValueError(f"contexts of shape {offered.shape}: must be ({lanes}, actions, {d})")
+            raise ParameterError(f"contexts of shape {offered.shape}: must be ({lanes}, actions, {d})")
         if not np.isfinite(offered).all():
-            raise ValueError("contexts: must be finite numbers")
+            raise ParameterError("contexts: must be finite numbers")
         # Others are as they were: ties are not broken by rounding.
         inside = np.linalg.norm(offered.clip(-2.0, 2.0), axis=2, keepdims=True) <= LONGEST_UNIT
         offered = np.where(inside, offered, shortened(offered))

@@ -55,6 +55,7 @@ from algorithms.linear.phased_elimination import inverse_root, keeps
 from algorithms.unit import ONE_REPORT
 from mechanisms import Box, Communication, Gaussian, Mechanism, Sensitivity, ShuffledMean
 from mechanisms.arrays import FloatArray, IntArray
+from mechanisms.parameters import ParameterError
 
 _REWARD = Sensitivity(2.0, 2.0, 2.0)  # one reward in [-1, 1], in units of B, in one of a phase's sums
 
@@ -126,7 +127,7 @@ class StandardElimination(Elimination[RewardPhase]):
         found = np.flatnonzero(phase.support == action)
         if found.size == 0 or self._received[found[0]] == phase.counts[found[0]]:
             known = "is not played in this phase" if found.size == 0 else "has all its rewards in this phase"
-            raise ValueError(f"action={action!r}: {known}; waited for are {self._missing_of(phase)}")
+            raise ParameterError(f"action={action!r}: {known}; waited for are {self._missing_of(phase)}")
         return int(found[0])
 
     def _missing_of(self, phase: RewardPhase) -> list[int]:

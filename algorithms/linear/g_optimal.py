@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mechanisms.arrays import FloatArray, IntArray
+from mechanisms.parameters import DPWitnessError
 
 _RANK_TOLERANCE = 1e-9  # of a residual, relative to the longest action
 _FIRST_LOOK = 2_000  # actions among which extreme points are sought first
@@ -27,7 +28,7 @@ _EXCHANGE = 1.05  # by how much an exchange makes the volume larger, at least
 _EXCHANGES = 20  # for each dimension, at most
 
 
-class DesignError(ValueError):
+class DesignError(DPWitnessError, ValueError):
     """A set of actions has no design, or none was found that satisfies its guarantee."""
 
 

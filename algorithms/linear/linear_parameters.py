@@ -12,6 +12,7 @@ from accountant import Gate, check_gate
 from algorithms.claim import ClaimForm
 from algorithms.problems.linear import LONGEST_UNIT
 from mechanisms.arrays import FloatArray
+from mechanisms.parameters import ParameterError
 
 _MOST = 1e100
 """Beyond it, and below its inverse, squares would leave the floats after everybody has paid."""
@@ -29,7 +30,7 @@ def checked_gate(gate: Gate, claim: ClaimForm, learner: str) -> Gate:
     """
     check_gate(gate, claim.model, learner)
     if gate.lanes != 1:
-        raise ValueError(
+        raise ParameterError(
             f"gate.lanes={gate.lanes}: designs differ from lane to lane, so there is one lane only"
         )
     return gate
@@ -46,14 +47,16 @@ def checked_actions(actions: npt.ArrayLike) -> FloatArray:
     try:
         array = np.array(actions, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"actions: must be numbers of shape (k, d) ({error})") from None
+        raise ParameterError(f"actions: must be numbers of shape (k, d) ({error})") from None
     if array.ndim != 2 or not array.size:
-        raise ValueError(f"actions of shape {array.shape}: must be of shape (k, d), k vectors of d numbers")
+        raise ParameterError(
+            f"actions of shape {array.shape}: must be of shape (k, d), k vectors of d numbers"
+        )
     lengths = np.linalg.norm(array, axis=1)
     wrong = np.flatnonzero(~(lengths <= LONGEST_UNIT))
     if wrong.size:
         rule = "at most 1" if np.isfinite(array).all() else "at most 1, and every number finite"
-        raise ValueError(f"actions[{wrong[0]}] has length {lengths[wrong[0]]:g}: must be {rule}")
+        raise ParameterError(f"actions[{wrong[0]}] has length {lengths[wrong[0]]:g}: must be {rule}")
     return array
 
 
@@ -61,7 +64,7 @@ def checked_sigma(sigma: Any) -> float:
     """Return sigma as a float; raise `ValueError` unless it is a number from 0 to 1e100."""
     number = _number(sigma)
     if not 0.0 <= number <= _MOST:
-        raise ValueError(f"sigma={sigma!r}: must be a number from 0 to {_MOST:g}")
+        raise ParameterError(f"sigma={sigma!r}: must be a number from 0 to {_MOST:g}")
     return number
 
 
@@ -78,7 +81,7 @@ def checked_norm(norm: Any) -> float:
 def _positive(name: str, value: Any, why: str = "") -> float:
     number = _number(value)
     if not 1.0 / _MOST <= number <= _MOST:
-        raise ValueError(f"{name}={value!r}: must be a number from {1.0 / _MOST:g} to {_MOST:g}{why}")
+        raise ParameterError(f"{name}={value!r}: must be a number from {1.0 / _MOST:g} to {_MOST:g}{why}")
     return number
 
 

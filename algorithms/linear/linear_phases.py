@@ -16,6 +16,7 @@ from algorithms.claim import ClaimForm
 from algorithms.learner import check_count, check_horizon
 from mechanisms import Box, Communication, Gaussian, Mechanism, Sensitivity, ShuffledMean
 from mechanisms.arrays import FloatArray, IntArray
+from mechanisms.parameters import DPWitnessError, ParameterError
 
 SHUFFLED = Fraction(13, 10)
 """How far shuffled noise, calibrated with fair bits, may exceed the central Gaussian's; checked numerically."""
@@ -23,7 +24,7 @@ SHUFFLED = Fraction(13, 10)
 _WHOLE = 1e-9  # 2^(alpha l) computed a little above a whole number is that number
 
 
-class PopulationTooSmall(ValueError):
+class PopulationTooSmall(DPWitnessError, ValueError):
     """The horizon needs more clients than there are, each reporting once."""
 
 
@@ -242,7 +243,7 @@ class Schedule:
     def __post_init__(self) -> None:
         check_horizon(self.horizon)
         if isinstance(self.alpha, bool) or not isinstance(self.alpha, float) or not 0.0 < self.alpha < 1.0:
-            raise ValueError(f"alpha={self.alpha!r}: must be a number in (0, 1)")
+            raise ParameterError(f"alpha={self.alpha!r}: must be a number in (0, 1)")
         if self.fixed_clients is not None:
             check_count("fixed_clients", self.fixed_clients)
 
@@ -286,9 +287,13 @@ def check_reports(gate: Gate, reports: Private, phase: Phase, clients: int, miss
         `Simulation`.
     """
     if clients != 1 and not isinstance(gate, Simulation):
-        raise ValueError(f"clients={clients!r}: only a Simulation takes reports of several clients at once")
+        raise ParameterError(
+            f"clients={clients!r}: only a Simulation takes reports of several clients at once"
+        )
     if not 1 <= clients <= missing:
-        raise ValueError(f"clients={clients!r}: must be from 1 to the {missing} whose reports are missing")
+        raise ParameterError(
+            f"clients={clients!r}: must be from 1 to the {missing} whose reports are missing"
+        )
     check_feedback(gate, reports, phase.domain_of(clients), name="report")
 
 

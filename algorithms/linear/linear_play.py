@@ -21,6 +21,7 @@ from algorithms.simulate import Trace, check_counts
 from algorithms.unit import RecordOf, each_its_own
 from mechanisms import Communication
 from mechanisms.arrays import FloatArray, IntArray
+from mechanisms.parameters import ParameterError
 
 LinearLearner = DistributedLearner | StandardElimination
 BuildPhased = Callable[[Gate], LinearLearner]
@@ -124,7 +125,7 @@ def _report(
 def _phases(learner: LinearLearner, rounds: int | None) -> Iterator[Phase]:
     """Yield what a learner plays, and the first plays of the phase that goes beyond so many rounds."""
     if rounds is None and getattr(learner, "told", 0) is None:
-        raise ValueError("rounds=None: must be given: the learner has no horizon")
+        raise ParameterError("rounds=None: must be given: the learner has no horizon")
     played = 0
     while played != rounds and (phase := learner.act()) is not None:
         played += phase.rounds

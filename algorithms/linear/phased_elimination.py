@@ -24,6 +24,7 @@ from algorithms.linear.linear_phases import (
 )
 from mechanisms import Mechanism, ShuffledMean
 from mechanisms.arrays import FloatArray, IntArray
+from mechanisms.parameters import ParameterError
 
 _TOLERANCE = 1e-8
 """Below this share of the largest singular value, public, a direction is outside the span.
@@ -98,7 +99,7 @@ class PhasedElimination(Elimination[Phase]):
     ) -> None:
         super().__init__(actions, gate, horizon)
         if not isinstance(replacement, bool | np.bool_):
-            raise ValueError(f"replacement={replacement!r}: must be True or False")
+            raise ParameterError(f"replacement={replacement!r}: must be True or False")
         self.sigma = checked_sigma(sigma)
         self.reward_bound = None if reward_bound is None else checked_reward_bound(reward_bound)
         self.population, self.replacement = check_count("population", population), bool(replacement)
@@ -166,11 +167,11 @@ class PhasedElimination(Elimination[Phase]):
             learns from it.
         """
         if phase is not None and not isinstance(phase, Phase):
-            raise ValueError(
+            raise ParameterError(
                 f"phase={phase!r}: must be a phase that act returned, or None for the open one"[:500]
             )
         if phase is not None and self._phase is not None and not self._phase.asks_as(phase):
-            raise ValueError(
+            raise ParameterError(
                 f"phase={phase.number!r}: must play as the open one, {self._phase.number}: the report came too late"
             )
         self.observe_many(report, 1)

@@ -42,6 +42,7 @@ from algorithms.off_policy.logged_bandit import LoggedBandit
 from algorithms.problems import ProblemError
 from algorithms.simulate import check_counts, checkpoint_rounds
 from mechanisms.arrays import FloatArray, IntArray
+from mechanisms.parameters import ParameterError
 
 __all__ = ["Evaluation", "evaluate", "expected_rounds"]
 
@@ -118,9 +119,9 @@ def evaluate(
     """
     check_counts(horizon, runs, checkpoints, seed)
     if delay < 0 or not 0.0 < error < 1.0:
-        raise ValueError(f"delay={delay!r}, error={error!r}: must be at least 0, and above 0 and below 1")
+        raise ParameterError(f"delay={delay!r}, error={error!r}: must be at least 0, and above 0 and below 1")
     if expected_rounds(log, runs) < 1:
-        raise ValueError(
+        raise ParameterError(
             f"runs={runs!r}: {log.events} events and a least propensity of {log.least_propensity:g} are not expected "
             "to give each run a round; ask for fewer runs, or give a log of more events or larger propensities"
         )
@@ -133,7 +134,7 @@ def evaluate(
             progress((run + 1) / runs)
     accepted = np.concatenate([each.accepted for each in done])
     if not accepted.size:
-        raise ValueError(f"seed={seed!r}: no event of the log was accepted; give a longer log")
+        raise ParameterError(f"seed={seed!r}: no event of the log was accepted; give a longer log")
     weights = np.concatenate([each.weights for each in done])
     rewards = np.concatenate([each.rewards for each in done])
     played = np.array([each.accepted.size for each in done])

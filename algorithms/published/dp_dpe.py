@@ -34,6 +34,7 @@ from algorithms.published.exploration import ExploresToTheEnd
 from algorithms.unit import ONE_REPORT
 from mechanisms import Gaussian, ShuffledMean
 from mechanisms.arrays import FloatArray
+from mechanisms.parameters import ParameterError
 
 _PAPER = "distributed linear bandits paper, "
 
@@ -101,7 +102,7 @@ class DPEFixedU(DPE):
 
     def __init__(self, actions: npt.ArrayLike, gate: Gate, **settings: Unpack[PhasedSettings]) -> None:
         if settings.get("fixed_clients") is None:
-            raise ValueError("fixed_clients: must be given, how many clients report in every phase")
+            raise ParameterError("fixed_clients: must be given, how many clients report in every phase")
         super().__init__(actions, gate, **settings)
 
 
@@ -131,7 +132,7 @@ class _Printed(DPE):
     ) -> None:
         self.epsilon, self.delta = check_epsilon(epsilon), check_delta(delta)
         if clipping not in ("yes", "no"):
-            raise ValueError(f"clipping={clipping!r}: must be 'yes' or 'no'")
+            raise ParameterError(f"clipping={clipping!r}: must be 'yes' or 'no'")
         super().__init__(actions, gate, **settings)
         self.clipped = clipping == "yes"
 

@@ -22,6 +22,7 @@ from algorithms.structured_learner import StructuredLearner
 from algorithms.unit import ONE_REPORT
 from mechanisms import Box, Laplace
 from mechanisms.arrays import FloatArray, IntArray
+from mechanisms.parameters import ParameterError
 
 _InitialRecords = Literal["one", "separate"]
 
@@ -40,7 +41,7 @@ class _PrintedMatroidLearner(StructuredLearner[SuperArms]):
         initial_records: _InitialRecords = "one",
     ) -> None:
         if initial_records not in ("one", "separate"):
-            raise ValueError(f"initial_records={initial_records!r}: must be 'one' or 'separate'")
+            raise ParameterError(f"initial_records={initial_records!r}: must be 'one' or 'separate'")
         super().__init__(structure, gate)
         self.initial_records = initial_records
         self.rank = structure.size

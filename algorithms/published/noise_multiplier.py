@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+from mechanisms.parameters import ParameterError
+
 
 def check_noise_multiplier(noise_multiplier: float) -> float:
     """Return a noise multiplier after checking it.
@@ -14,5 +16,5 @@ def check_noise_multiplier(noise_multiplier: float) -> float:
         Unless it is a finite number above 0.
     """
     if isinstance(noise_multiplier, bool) or not 0 < noise_multiplier < math.inf:
-        raise ValueError(f"noise_multiplier={noise_multiplier!r}: must be a finite number above 0")
+        raise ParameterError(f"noise_multiplier={noise_multiplier!r}: must be a finite number above 0")
     return float(noise_multiplier)

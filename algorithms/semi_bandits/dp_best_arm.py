@@ -43,6 +43,7 @@ from algorithms.structured_learner import StructuredLearner
 from algorithms.unit import ONE_REPORT
 from mechanisms import Interval, Laplace
 from mechanisms.arrays import FloatArray, IntArray
+from mechanisms.parameters import ParameterError
 
 _FOREVER = 1 << 62
 
@@ -209,7 +210,7 @@ def _check_share(name: str, value: float, *, above: bool) -> float:
     """Return a number below 1 that is above 0, or at least 0."""
     number = value if isinstance(value, int | float | np.number) and not isinstance(value, bool) else math.nan
     if not ((0 < number < 1) if above else (0 <= number < 1)):
-        raise ValueError(
+        raise ParameterError(
             f"{name}={value!r}: must be a number {'above' if above else 'of at least'} 0 and below 1"
         )
     return float(number)

@@ -44,6 +44,7 @@ from algorithms.structured_learner import StructuredLearner
 from algorithms.tickets import Ticket, TicketRefused
 from mechanisms import DomainError, HorizonExceeded
 from mechanisms.arrays import FloatArray
+from mechanisms.parameters import ParameterError
 
 _ROUNDING = 1e-9
 """By which a vector of length 1 may be longer: it is shortened."""
@@ -477,16 +478,18 @@ def _posed(run: Run, ticket: Ticket, record: RecordId) -> dict[str, Any]:
 
 def _check_served(accountant: Accountant, learner: object, name: str) -> None:
     if not isinstance(learner, StructuredLearner | ContextualLearner):
-        raise ValueError(f"run {name}: {type(learner).__name__} hands out no tickets, so it cannot be served")
+        raise ParameterError(
+            f"run {name}: {type(learner).__name__} hands out no tickets, so it cannot be served"
+        )
     if accountant.trust is Trust.CENTRAL:
         return
     if accountant.trust is Trust.SHUFFLE or not isinstance(learner, MessageLearner):
-        raise ValueError(
+        raise ParameterError(
             f"run {name}: its ledger is of {accountant.trust.value} trust, and of {type(learner).__name__} no single "
             "message can be asked of a device: serve a run of central trust, or of a MessageLearner"
         )
     if accountant.strict:
-        raise ValueError(
+        raise ParameterError(
             f"run {name}: its ledger is strict: what devices draw is on trust, so it would take no message"
         )
 

@@ -45,6 +45,7 @@ from algorithms.semi_bandits.dp_best_arm import DPBestArm, first_batch, phase_ex
 from algorithms.theory.confidence_theorem import EliminationTheorem, j, n, x
 from algorithms.theory.confidence_theorem import phase as phase_number
 from algorithms.theory.regret_bound import Delta, Instance, L, R_max, RegretBound, T, b, epsilon
+from mechanisms.parameters import ParameterError
 
 ERROR = 0.05
 """The error of the registered bound: the learner's default."""
@@ -130,7 +131,7 @@ def expected_rounds(means: Sequence[float], *, epsilon: float, error: float = ER
     scale = 1 / check_epsilon(epsilon)
     ordered = np.sort(np.asarray(means, dtype=np.float64))[::-1]
     if ordered.size == 0:
-        raise ValueError("means: must have at least one arm")
+        raise ParameterError("means: must have at least one arm")
     gaps = ordered[0] - ordered[1:]
     if gaps.size == 0:
         return 0.0
@@ -161,7 +162,7 @@ def most_plays(arms: int, *, epsilon: float, tolerance: float, error: float = ER
     """
     scale = 1 / check_epsilon(epsilon)
     if not 0 < tolerance < 1:
-        raise ValueError(f"tolerance={tolerance!r}: must be above 0 and below 1")
+        raise ParameterError(f"tolerance={tolerance!r}: must be above 0 and below 1")
     if arms == 1:
         return 0.0
     return next(

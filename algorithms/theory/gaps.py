@@ -14,6 +14,7 @@ from algorithms.lanes import lookup
 from algorithms.problems import Matroid, Problem, ProblemError, RankedLists, SuperArms, TopK
 from algorithms.problems.super_arms import check_super_arms
 from mechanisms.arrays import IntArray
+from mechanisms.parameters import DPWitnessError
 
 _GapMethod = Literal["closed form", "enumeration", "oracle"]
 
@@ -23,7 +24,7 @@ _MOST_QUESTIONS = 200_000  # to an oracle
 _ROUNDING = 1e-12  # a super arm that is worse by no more than a sum's rounding is as good
 
 
-class GapsUnavailable(ValueError):
+class GapsUnavailable(DPWitnessError, ValueError):
     """The gaps of this structure have no closed form, and neither enumeration nor its oracle gives them."""
 
 

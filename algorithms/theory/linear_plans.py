@@ -36,6 +36,7 @@ from accountant.plans.symbolic import (
 )
 from mechanisms import Gaussian, Mechanism, Sensitivity, ShuffledMean
 from mechanisms.losses.enclosure import Enclosure
+from mechanisms.parameters import ParameterError
 
 if TYPE_CHECKING:
     import sympy as sp
@@ -72,7 +73,9 @@ def linear_plan(name: str, *, replacement: bool = False) -> SymbolicPlan:
     import sympy
 
     if name not in LINEAR_PLANNED:
-        raise ValueError(f"name={name!r}: no plan is known; there are plans for {', '.join(LINEAR_PLANNED)}")
+        raise ParameterError(
+            f"name={name!r}: no plan is known; there are plans for {', '.join(LINEAR_PLANNED)}"
+        )
     s, m, mu, epsilon = linear_symbols()
     size = s if "-dpe-" in name else 1
     printed, shuffled = name.startswith("published/"), name.endswith("shuffle")

@@ -36,6 +36,7 @@ from algorithms.estimates.shuffled_counts import ShuffledCounts
 from algorithms.theory.linear_plans import LINEAR_PLANNED, linear_plan, linear_proof, linear_symbols
 from algorithms.unit import ONE_REPORT
 from mechanisms import Mechanism
+from mechanisms.parameters import ParameterError
 
 if TYPE_CHECKING:
     import sympy as sp
@@ -339,7 +340,7 @@ def symbolic_plan(name: str) -> SymbolicPlan:
         If no plan is known: the learner claims no privacy, or does not exist.
     """
     if name not in _PLANS:
-        raise ValueError(f"name={name!r}: no plan is known; there are plans for {', '.join(PLANNED)}")
+        raise ParameterError(f"name={name!r}: no plan is known; there are plans for {', '.join(PLANNED)}")
     return _PLANS[name]()
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from mechanisms.neighbouring import MixedNeighbours, Neighbouring
+from mechanisms.parameters import DPWitnessError
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,5 +169,5 @@ def _common(one: Neighbouring | None, other: Neighbouring | None) -> Neighbourin
     return one or other
 
 
-class ContradictingBounds(ArithmeticError):
+class ContradictingBounds(DPWitnessError, ArithmeticError):
     """Two statements about one number do not meet: a bug in one of their proofs."""

@@ -13,7 +13,7 @@ from mechanisms.losses.deadline import OutOfTime, time_is_over
 from mechanisms.losses.product import CountedProfiles
 from mechanisms.losses.risk import checked_rate, true_positive_rate_at_most
 from mechanisms.neighbouring import common_neighbouring
-from mechanisms.parameters import ParameterError, delta_of_approximate, open_unit, positive
+from mechanisms.parameters import DPWitnessError, ParameterError, delta_of_approximate, open_unit, positive
 
 Compositions = Callable[[float], Sequence[CountedProfiles]]
 """From a factor on the noise to the releases of each record (one sequence of (profile, count) each)."""
@@ -26,7 +26,7 @@ _FARTHEST = 2.0**60
 _OUT_OF_REACH = "no factor up to 2^60 on the noise meets the target"
 
 
-class OutOfReach(ValueError):
+class OutOfReach(DPWitnessError, ValueError):
     """No amount of noise meets the target."""
 
 

@@ -11,20 +11,20 @@ from collections.abc import Callable
 
 import numpy as np
 
+from verify.events.count_events import count_events
 from verify.events.event import Event, HalfLine
 from verify.events.features import Draws, features
+from verify.events.predicted_bound import predicted_epsilon
 from verify.events.readings import ColumnValue
 from verify.events.score_fit import logistic, naive_bayes
 from verify.events.scores import AdditiveScore
 from verify.events.summaries import ColumnSummary, SummaryOperation
 from verify.events.tree_fit import boosted_trees
 from verify.events.view_sample import Column, ViewSample
+from verify.events.worlds import NeighbouringWorlds
 from verify.outputs.read_outputs import read_outputs
 from verify.sampling.black_box import black_box_test
-from verify.sampling.count_events import count_events
-from verify.sampling.worlds import NeighbouringWorlds
-from verify.statistics.predicted_bound import predicted_epsilon
-from verify.statistics.stouffer import Stouffer
+from verify.sampling.stouffer import Stouffer
 
 COLUMNS = (Column("output", "the output", "real"),)
 SHARES = np.random.default_rng(0).random(20_000)

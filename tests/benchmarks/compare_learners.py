@@ -1,7 +1,7 @@
 """Regret of every learner by family and trust: certified, published at the same honest epsilon, and not private at all.
 
 Run with ``python tests/benchmarks/compare_learners.py --store FOLDER``: it prints Markdown tables, and the same
-command goes on after any stop. docs/comparison.md has what it printed. With ``--movielens FOLDER`` (the unpacked
+command goes on after any stop. tests/benchmarks/results has what it printed. With ``--movielens FOLDER`` (the unpacked
 ml-1m archive, which its licence forbids to pass on) the setting of the matroid bandits paper's section 5.2 is one of
 them.
 

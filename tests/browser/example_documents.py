@@ -12,7 +12,6 @@ from accountant.provenance import Provenance
 from algorithms.claim import ClaimForm, View
 from mechanisms import Assumption, AssumptionKind, Interval, Laplace
 from verify import certify, claimed, verify
-from verify.audit_document import audit_document
 from verify.certificates.certificate_document import certificate_document
 from verify.commands.audit_command import audit_file
 from verify.document.elements import Document
@@ -22,13 +21,14 @@ from verify.experiments.reproduce import Reproduced
 from verify.experiments.reproduction_document import reproduction_document
 from verify.experiments.simulation_document import simulation_document
 from verify.experiments.simulation_result import SimulationResult
-from verify.findings import Finding, FindingKind, LowerBound, UpperBound, Witness
+from verify.findings.finding import Finding, FindingKind, LowerBound, UpperBound, Witness
+from verify.findings.sentences import confident, exact
 from verify.regret_claims.outcome import Checkpoint
 from verify.regret_claims.proof_run import ProofCheck
 from verify.regret_claims.regret_document import regret_document
 from verify.regret_claims.regret_report import RegretReport, TheoremValue
-from verify.sentences import confident, exact
 from verify.verdict.answer import SubjectKind
+from verify.verdict.audit_document import audit_document
 from verify.verdict.result import Verification
 from verify.verdict.verdict import decide
 from verify.verdict.verification_document import verification_document
@@ -198,7 +198,7 @@ def simulations() -> Document:
         found.append(
             SimulationResult(name, "top-k", "replace one", asked, *curves, 1.0, 1e5, provenance=MADE)
         )
-    return simulation_document(found)
+    return simulation_document(*found)
 
 
 def reproduction(folder: Path) -> Document:

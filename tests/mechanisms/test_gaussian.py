@@ -168,7 +168,7 @@ def test_only_the_l2_movement_counts() -> None:
         (lambda: Gaussian(sigma=math.nan, sensitivity=UNIT), "sigma = nan"),
         (lambda: Gaussian(sigma=math.inf, sensitivity=UNIT), "sigma = inf"),
         (lambda: Gaussian(sigma=np.ones(2), sensitivity=UNIT), "sigma"),  # type: ignore[arg-type]
-        (lambda: Gaussian(sigma=1.0, sensitivity=1.0), "sensitivity = 1.0"),  # type: ignore[arg-type]
+        (lambda: Gaussian(sigma=1.0, sensitivity="1"), "sensitivity = .1."),  # type: ignore[arg-type]
         (lambda: Gaussian(sigma=1.0, sensitivity=UNIT, delta=0.0), "delta = 0.0"),
         (lambda: Gaussian(sigma=1.0, sensitivity=UNIT, delta=1.0), "delta = 1.0"),
         (lambda: Gaussian.for_epsilon_delta(0.0, 0.1, sensitivity=UNIT), "epsilon = 0.0"),

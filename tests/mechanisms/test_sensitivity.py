@@ -5,7 +5,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mechanisms import ParameterError, Sensitivity
+from mechanisms import (
+    BinaryTree,
+    DiscreteGaussian,
+    DiscreteLaplace,
+    Gaussian,
+    Hybrid,
+    Laplace,
+    ParameterError,
+    Sensitivity,
+    SignedTree,
+    SquareRootCounter,
+)
+from mechanisms.rounding import up
 
 sizes = st.floats(0.0, 1e6, allow_subnormal=False)
 
@@ -68,3 +80,30 @@ def test_refusals_name_the_norm(norms: tuple[float, float, float], named: str) -
         Sensitivity(*norms)
     with pytest.raises(ParameterError):
         Sensitivity(1.0, 1.0, 1.0).multiply_by(math.nan)
+
+
+@pytest.mark.parametrize(
+    ("by_number", "by_norms"),
+    [
+        (lambda s: Laplace.for_epsilon(1, sensitivity=s), 2),
+        (lambda s: Laplace(scale=4, sensitivity=s), 2),
+        (lambda s: DiscreteLaplace.for_epsilon(1, sensitivity=s), 3),
+        (lambda s: Gaussian.for_epsilon_delta(1, 1e-6, sensitivity=s), 0.5),
+        (lambda s: Gaussian.for_rho(1, sensitivity=s), Fraction(1, 3)),
+        (lambda s: DiscreteGaussian(sigma=3, sensitivity=s), 1),
+        (lambda s: BinaryTree.for_epsilon(1, horizon=8, sensitivity=s), 2),
+        (lambda s: BinaryTree.as_published(1, horizon=8, sensitivity=s), 2),
+        (lambda s: SignedTree.for_rho(1, horizon=8, sensitivity=s), 2),
+        (lambda s: SquareRootCounter.for_rho(1, horizon=8, sensitivity=s), 2),
+        (lambda s: Hybrid(epsilon=1, sensitivity=s), 2),
+    ],
+)
+def test_a_number_is_the_movement_of_one_value(by_number, by_norms):
+    size = up(Fraction(by_norms))
+    assert by_number(by_norms) == by_number(Sensitivity(size, size, size))
+
+
+@pytest.mark.parametrize("wrong", ["1", True, None, [1.0], math.nan, -1.0])
+def test_neither_a_number_nor_a_sensitivity_is_refused(wrong):
+    with pytest.raises(ParameterError, match="sensitivity = "):
+        Laplace(scale=1, sensitivity=wrong)

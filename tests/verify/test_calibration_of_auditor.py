@@ -15,8 +15,8 @@ import pytest
 from scipy import special
 
 from verify.events.view_sample import Column, ViewSample
+from verify.events.worlds import NeighbouringWorlds
 from verify.sampling.black_box import black_box_test
-from verify.sampling.worlds import NeighbouringWorlds
 
 RUNS = 2_000
 SAMPLES = 64_000

@@ -11,7 +11,7 @@ import pytest
 
 from mechanisms import Laplace
 from verify import SubjectError, Verification, verification, verify
-from verify.findings import UpperBound
+from verify.findings.finding import UpperBound
 from verify.verdict.answer import Answer, SubjectKind
 
 FOLDER = Path(__file__).parent / "subjects"

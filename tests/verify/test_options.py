@@ -14,7 +14,7 @@ from mechanisms import Interval, Laplace
 from verify import assert_dp
 from verify.conduct import rules
 from verify.options import Options, option, takes
-from verify.reproduction import reproduction
+from verify.subjects.reproduction import reproduction
 from verify.subjects.resolve import resolve
 from verify.verification import verify as verified
 

@@ -10,7 +10,7 @@ import pytest
 
 from algorithms.problems import ProblemError, SemiBandit
 from verify import command_line, regret, verify
-from verify.subject_error import SubjectError
+from verify.findings.subject_error import SubjectError
 from verify.subjects.own_problem import own_problem
 
 SHOP = f"{Path(__file__).parent / 'subjects' / 'shop.py'}"

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 from verify import verify
 from verify.commands.command_group import cli
-from verify.subject_error import SubjectError
+from verify.findings.subject_error import SubjectError
 from verify.subjects.python_file import import_file
 
 

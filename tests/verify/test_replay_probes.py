@@ -16,7 +16,7 @@ from algorithms.play import play_records
 from algorithms.problems import build_problem
 from mechanisms import Box, Gaussian, Interval, Laplace
 from verify import Pair, claimed, verify
-from verify.findings import Statement
+from verify.findings.finding import Statement
 from verify.functions.gate_replay import _replay_function
 from verify.learners.accounting_run import AccountedRun, EnforcedTerms, run_accounting
 from verify.learners.replay_run import OtherData, Replays

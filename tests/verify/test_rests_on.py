@@ -24,7 +24,7 @@ from mechanisms import (
     to_opendp,
 )
 from verify import verify
-from verify.subject_error import SubjectError
+from verify.findings.subject_error import SubjectError
 from verify.subjects.resolve import load_object
 
 LEARNERS = Path(__file__).parent / "subjects" / "learners.py"

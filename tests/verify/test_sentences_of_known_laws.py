@@ -27,8 +27,8 @@ from verify.document.elements import (
     Picture,
     TextTable,
 )
-from verify.findings import FindingKind
-from verify.sentences import Basis, Sentence
+from verify.findings.finding import FindingKind
+from verify.findings.sentences import Basis, Sentence
 from verify.verdict.verification_document import verification_document
 
 _STRONG = re.compile(

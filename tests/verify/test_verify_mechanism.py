@@ -26,9 +26,9 @@ from mechanisms import (
 from verify import verify
 from verify.conduct.conduct import Conduct
 from verify.conduct.effort import EFFORTS
-from verify.findings import FindingKind
-from verify.verdict.evidence import Evidence
-from verify.verify_mechanism import add_false_profiles
+from verify.findings.finding import FindingKind
+from verify.sampling.evidence import Evidence
+from verify.sampling.mechanism_worlds import add_false_profiles
 
 QUICK = {"epsilon": 1.0, "delta": 1e-6, "effort": "quick", "samples": 2_048}
 MOVED = Sensitivity(l1=1.0, l2=1.0, linf=1.0)

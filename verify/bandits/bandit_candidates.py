@@ -17,8 +17,8 @@ from verify.bandits.paired_runs import UNITS_OF_ROUND
 from verify.bandits.table_search import RUNS_OF_ANY_PAIR, is_far_beyond, plainest_pair, telling_tables
 from verify.conduct.effort import Effort
 from verify.conduct.spawn_keys import SpawnKey
+from verify.events.worlds import NeighbouringWorlds
 from verify.sampling.tester import Candidates
-from verify.sampling.worlds import NeighbouringWorlds
 from verify.transcripts.adversary import Adversary
 from verify.transcripts.adversary_view import adversary_worlds
 from verify.transcripts.view_pair import ViewPair

@@ -101,7 +101,7 @@ def first_tables(records: BanditRecords, rounds: int, rng: np.random.Generator) 
     for family, (table, words, its) in enumerate(tables):
         for number, record in enumerate(its):
             rows = records.alternatives(table[record])
-            played = _rounds_at_first(record, rounds, records.arms)
+            played = min(rounds, max(32, 8 * records.arms, 4 * record))  # enough to see what the change does
             for k in sorted({(_ALTERNATIVES * number + k) % len(rows) for k in range(_ALTERNATIVES)}):
                 short = table[: played + 1]
                 found.append(NeighbouringTables(short, record, rows[k], records.arms, words, family))
@@ -116,11 +116,6 @@ def _records_to_change(rounds: int, arms: int) -> list[int]:
     grid = [base * 2**k for k in range(rounds.bit_length()) for base in (1, 3)]
     turns = [arms + 1, arms + 2, 2 * arms, 2 * arms + 1]
     return sorted({each for each in (*grid, *turns) if each <= rounds})
-
-
-def _rounds_at_first(record: int, rounds: int, arms: int) -> int:
-    """Return how many rounds of `rounds` are played at first: long enough to see what the change does."""
-    return min(rounds, max(32, 8 * arms, 4 * record))
 
 
 def variants(

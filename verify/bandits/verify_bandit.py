@@ -20,13 +20,13 @@ from verify.bandits.message_search import MessageScan
 from verify.conduct.conduct import Conduct
 from verify.conduct.kept_outside import changed_state, class_state
 from verify.conduct.time_limit import TimeLimitReached, time_limit
-from verify.findings import Finding, FindingKind, Statement, UpperBound
+from verify.findings.finding import Finding, FindingKind, Statement, UpperBound
 from verify.sampling.counted_event import CountedEvent
+from verify.sampling.evidence import Evidence
 from verify.sampling.second_test import hold_tests
+from verify.sampling.stopping import stopped_by_hand, stopped_in_time
 from verify.sampling.tester import Tester
 from verify.transcripts.action_features import with_paths_spelled
-from verify.verdict.evidence import Evidence
-from verify.verdict.stopping import stopped_by_hand, stopped_in_time
 
 _PROBED = 8  # the first runs
 _PROBE_SECONDS = 10.0  # that they may take

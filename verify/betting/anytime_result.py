@@ -12,9 +12,9 @@ import numpy as np
 from mechanisms.printed_numbers import at_most
 from verify.betting.e_process import Payoff
 from verify.events.event import Event
-from verify.findings import Finding, LowerBound, Statement
+from verify.findings.finding import Finding, LowerBound, Statement
+from verify.findings.sentences import Sentence, observed
 from verify.sampling.counted_event import CountedEvent
-from verify.sentences import Sentence, observed
 
 
 @dataclass(frozen=True)

@@ -25,13 +25,14 @@ from dataclasses import dataclass, replace
 
 from mechanisms import BLOCK
 from verify.betting.anytime_result import AnytimeResult, Bet, Opening
-from verify.betting.pair_under_test import FEWEST_OF_PAIR, PairUnderTest
+from verify.betting.pair_under_test import PairUnderTest
 from verify.betting.wealth import SEARCHED, Wealth
 from verify.conduct.effort import FALSE_ALARM
 from verify.conduct.progress import Progress, no_progress
 from verify.conduct.time_limit import TimeLimitReached
+from verify.events.worlds import NeighbouringWorlds
+from verify.sampling.stage_sizes import FEWEST_OF_PAIR
 from verify.sampling.tester import Candidates, CandidateSource
-from verify.sampling.worlds import NeighbouringWorlds
 
 
 @dataclass(frozen=True, slots=True)

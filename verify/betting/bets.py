@@ -10,9 +10,9 @@ from verify.betting.anytime_result import AnytimeResult, Opening
 from verify.betting.anytime_test import anytime_test
 from verify.betting.wealth_file import WealthAccount, WealthError
 from verify.conduct.conduct import Conduct
-from verify.findings import Statement
+from verify.findings.finding import Statement
+from verify.sampling.evidence import Evidence
 from verify.sampling.tester import CandidateSource
-from verify.verdict.evidence import Evidence
 
 
 @dataclass(frozen=True)

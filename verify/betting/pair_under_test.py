@@ -13,12 +13,9 @@ from verify.betting.tracked_event import TrackedEvent, best_event
 from verify.betting.wealth import Wealth
 from verify.conduct.spawn_keys import SpawnKey
 from verify.events.view_sample import Column, ViewSample
+from verify.events.worlds import NeighbouringWorlds
 from verify.sampling.draws import WorldStream
-from verify.sampling.worlds import NeighbouringWorlds
-
-_FIRST_DRAWS = 64  # a side, that every pair gets
-FEWEST_OF_PAIR = 2 * _FIRST_DRAWS
-"""Draws, both worlds together, without which no pair can be bet on."""
+from verify.sampling.stage_sizes import FEWEST_OF_PAIR
 
 _PARTS = 8  # a stretch between two looks has so many parts, each with a stake of its own
 
@@ -143,7 +140,7 @@ class PairUnderTest:
         taken = self._next[0][:rows], self._next[1][:rows]
         self._next = self._next[0][rows:], self._next[1][rows:]
         self._past.append(taken)
-        kept = min(_MEMORY.rows, max(_FIRST_DRAWS, _MEMORY.values // len(self._columns)))
+        kept = min(_MEMORY.rows, max(FEWEST_OF_PAIR // 2, _MEMORY.values // len(self._columns)))
         while sum(len(x) for x, _ in self._past) - len(self._past[0][0]) >= kept:
             self._past.pop(0)
         return taken

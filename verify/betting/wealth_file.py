@@ -20,8 +20,9 @@ from typing import Any
 from accountant.files.data_files import DataFileError, from_json
 from accountant.files.whole_file import whole_file
 from algorithms.claim import Claim
+from mechanisms.parameters import DPWitnessError
 from verify.betting.anytime_result import AnytimeResult, Opening
-from verify.verdict.json_form import json_able
+from verify.findings.json_form import json_able
 
 _FORMAT = "dpwitness wealth, version 2"
 
@@ -29,7 +30,7 @@ _WITHHELD = 0.5  # a run that learns in vain loses half of what earlier ones won
 _LISTS = ("log_wealth", "log_peak")  # of the grid
 
 
-class WealthError(ValueError):
+class WealthError(DPWitnessError, ValueError):
     """A wealth file that does not fit: broken, of another subject, claim or settings, or a seed used twice."""
 
 

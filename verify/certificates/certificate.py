@@ -12,13 +12,13 @@ from accountant.proofs.proof_document import FORMAT
 from accountant.provenance import Provenance
 from algorithms.claim import Claim
 from verify.document.html_page import fragment
+from verify.findings.json_form import json_able
+from verify.findings.sentences import Sentence, read_sentence
 from verify.options import Options, each_option
 from verify.proof_checker import claim_as_data
-from verify.reproduction import rerun_command
-from verify.sentences import Sentence, read_sentence
+from verify.subjects.reproduction import rerun_command
 from verify.subjects.resolve import is_registered, names_file
 from verify.verdict.answer import SubjectKind, claim_data, read_stated_claim
-from verify.verdict.json_form import json_able
 from verify.verdict.verdict import claim_words
 
 if TYPE_CHECKING:

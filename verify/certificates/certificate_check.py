@@ -10,12 +10,12 @@ from typing import Any, Literal
 from mechanisms import ParameterError
 from verify.certificates.certificate import Certificate
 from verify.conduct.exit_codes import BAD, GOOD, OPEN
+from verify.findings.json_form import json_able
+from verify.findings.sentences import Sentence, exact, remark
+from verify.findings.subject_error import SubjectError
 from verify.proof_checker import CheckedProof, check_proof
-from verify.sentences import Sentence, exact, remark
-from verify.subject_error import SubjectError
 from verify.subjects.resolve import is_registered, names_file
 from verify.verdict.answer import SubjectKind
-from verify.verdict.json_form import json_able
 from verify.verification import run_verification
 from verify.verify_mechanism import rebuilt
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from verify.certificates.certificate import Certificate
 from verify.document.elements import Bullets, Code, Document, Facts, Paragraph, Section, TextTable, Words
-from verify.sentences import remark
+from verify.findings.sentences import remark
 from verify.verdict.common_sections import (
     ADVERSARY,
     arithmetic_words,

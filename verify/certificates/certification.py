@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from accountant.provenance import Provenance, file_digest
+from mechanisms.parameters import DPWitnessError
 from verify.certificates.certificate import PROOF_KEYS, Certificate, certifying, said_options
 from verify.options import Options, takes
 from verify.subjects.resolve import file_of
@@ -11,7 +12,7 @@ from verify.verdict.result import Verification
 from verify.verification import run_verification
 
 
-class NotCertified(ValueError):
+class NotCertified(DPWitnessError, ValueError):
     """The claim was not certified, so that there is no certificate.
 
     Attributes

@@ -38,7 +38,7 @@ from verify.commands.shown_results import (
 from verify.commands.written_proof import write_proof
 from verify.conduct.exit_codes import BAD, GOOD, OPEN, worst
 from verify.document.terminal_text import plain_table, print_document
-from verify.printable import printable
+from verify.findings.printable import printable
 
 DEFAULT_DELTA = 1e-6
 SECONDS = 60.0
@@ -74,7 +74,7 @@ def audit_command(
     audited = [audit_file(file, question, budget, neighbors, group_size=group_size) for file in files]
     read, results = zip(*audited, strict=True)
     if len(files) == 1:
-        from verify.audit_document import audit_document  # a document's words are all of verify's
+        from verify.verdict.audit_document import audit_document  # a document's words are all of verify's
 
         result = results[0]
         proved = None if proof is None else write_proof(proof, read[0], result)

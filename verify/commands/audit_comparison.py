@@ -12,8 +12,8 @@ from mechanisms.losses.enclosure import lower_end
 from mechanisms.printed_numbers import at_least, at_most
 from verify.document.elements import Block, Paragraph, TextTable
 from verify.document.terminal_text import print_blocks
-from verify.printable import printable
-from verify.sentences import remark
+from verify.findings.printable import printable
+from verify.findings.sentences import remark
 
 _NAME = 40  # characters
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 import click
 
 from algorithms.problems import SettingError
-from verify.printable import printable
+from verify.findings.printable import printable
 
 if TYPE_CHECKING:
     from algorithms import DurableRun

@@ -19,7 +19,7 @@ from algorithms.problems import SettingError
 from verify.commands.shown_results import show
 from verify.conduct.exit_codes import BAD, GOOD, OPEN
 from verify.conduct.interrupts import count_interrupts
-from verify.printable import printable
+from verify.findings.printable import printable
 
 if TYPE_CHECKING:
     from accountant.stores.store_verification import Verified

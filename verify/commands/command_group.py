@@ -14,7 +14,7 @@ from click.shell_completion import shell_complete
 from verify.commands.command_table import COMMANDS, GROUPS, CommandRun
 from verify.commands.old_names import new_name_sentence
 from verify.conduct.exit_codes import GOOD, INPUT_ERROR, INTERRUPTED, OWN_ERROR
-from verify.printable import print_on_stderr, printable
+from verify.findings.printable import print_on_stderr, printable
 
 
 def _shows_traceback(ctx: click.Context, option: click.Parameter, given: bool) -> None:
@@ -99,7 +99,7 @@ def exit_code() -> int:
         print_on_stderr("interrupted")
         return INTERRUPTED
     except (ValueError, OSError) as error:
-        from verify.subject_error import (
+        from verify.findings.subject_error import (
             describe_input_error,  # these know the learners: --version does without
         )
 
@@ -115,7 +115,7 @@ def exit_code() -> int:
         return INPUT_ERROR
     except Exception as error:
         from verify.conduct.isolation import OwnFault
-        from verify.subject_error import describe_error_with_location
+        from verify.findings.subject_error import describe_error_with_location
 
         said = str(error) if isinstance(error, OwnFault) else describe_error_with_location(error)
         print_on_stderr(f"an error of its own: {said}; --debug shows the traceback")

@@ -18,7 +18,7 @@ from algorithms.problems import SettingError
 from verify.commands.shown_results import check_outputs, show
 from verify.commands.verify_command import composed
 from verify.document.terminal_text import plain_table
-from verify.printable import printable
+from verify.findings.printable import printable
 
 if TYPE_CHECKING:
     from fractions import Fraction

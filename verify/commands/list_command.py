@@ -24,9 +24,9 @@ from mechanisms.printed_numbers import at_most, nearest
 from verify.commands.shown_results import show
 from verify.document.elements import Block, Facts, Paragraph
 from verify.document.terminal_text import print_blocks
-from verify.sentences import remark
+from verify.findings.json_form import json_able
+from verify.findings.sentences import remark
 from verify.subjects.resolve import every_learner, resolve
-from verify.verdict.json_form import json_able
 
 if TYPE_CHECKING:
     from verify.zoo.specimen import Specimen
@@ -190,11 +190,6 @@ def _in_words(value: Any) -> str:
     return nearest(value) if isinstance(value, float) else str(value)
 
 
-def _relation(specimen: Specimen) -> str:
-    """Return the name of the neighbouring relation that a specimen's claim is for."""
-    return resolve(f"zoo/{specimen.name}").form.neighbours.value
-
-
 def _described(entries: Iterable[Any], words: Sequence[str]) -> Iterator[Any]:
     """Yield the entries that have every word in what they are called or in what is said of them.
 
@@ -255,7 +250,7 @@ def _catalogue(words: Sequence[str]) -> dict[str, list[dict[str, Any]]]:
                 "epsilon": specimen.epsilon,
                 "delta": specimen.delta,
                 "true_epsilon": json_able(specimen.true_epsilon),
-                "neighbours": _relation(specimen),
+                "neighbours": resolve(f"zoo/{specimen.name}").form.neighbours.value,
                 "correct": specimen.correct,
                 "floating_point": specimen.floating_point,
                 "hidden": specimen.hidden,

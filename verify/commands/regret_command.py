@@ -30,6 +30,9 @@ from verify.conduct.isolation import found_apart
 from verify.conduct.progress import Progress
 from verify.document.elements import Block, Paragraph, TextTable
 from verify.document.terminal_text import print_blocks, print_document
+from verify.findings.json_form import json_able
+from verify.findings.sentences import confident, observed, remark
+from verify.findings.subject_error import SubjectError
 from verify.learners.learner_subject import LearnerSubject, attribute_errors_to_subject
 from verify.regret_claims.growth import measure_growth
 from verify.regret_claims.local_privacy import audit_local_privacy
@@ -37,10 +40,7 @@ from verify.regret_claims.regret_document import regret_document
 from verify.regret_claims.regret_report import EXIT_CODES, RegretReport
 from verify.regret_claims.scaling import VARIABLES, fit_scaling
 from verify.regret_claims.verify_regret import regret, stated_value
-from verify.sentences import confident, observed, remark
-from verify.subject_error import SubjectError
 from verify.subjects.resolve import every_learner, is_registered, names_file, resolve
-from verify.verdict.json_form import json_able
 
 _TWINS = {
     "bandit": "cucb",
@@ -65,29 +65,16 @@ def regret_command(
     test: str,
     problem: str | None,
     settings: dict[str, str],
-    epsilon: float | None,
-    delta: float | None,
-    horizon: int | None,
-    runs: int | None,
-    significance: float,
-    seed: int,
     workers: int | str,
     cache: Path | None,
     outputs: tuple[Path, ...],
     as_json: bool,
+    **numbers: Any,
 ) -> int:
     """Test a learner's regret, show the result, and return the exit code."""
     blocks = None if cache is None else BlockStore(cache)
-    options: dict[str, Any] = {
-        "epsilon": epsilon,
-        "delta": delta,
-        "horizon": horizon,
-        "runs": runs,
-        "error": significance,
-        "seed": seed,
-        "workers": make_executor(workers),
-        "store": blocks,
-    }
+    options = {**numbers, "workers": make_executor(workers), "store": blocks}
+    options["error"] = options.pop("significance")
     check_outputs(outputs, *([".json", ".html", ".md", ".png"] if test == "bound" else [".json"]))
     with stored_runs(blocks):
         if test == "bound":

@@ -15,14 +15,14 @@ from algorithms.off_policy.replay_evaluation import evaluate, expected_rounds
 from algorithms.problems import ProblemError, known_name, parse_settings
 from mechanisms.printed_numbers import as_given, at_least, at_most, nearest, percent
 from verify.commands.shown_results import check_outputs, json_writer, show, shown_progress, write_outputs
-from verify.commands.simulate_command import is_private, own_parameters
 from verify.conduct.isolation import found_apart
 from verify.conduct.progress import Progress, subprogress
 from verify.document.elements import Block, Facts, Paragraph, TextTable
 from verify.document.terminal_text import print_blocks
+from verify.experiments.lines import is_private, own_parameters
+from verify.findings.sentences import remark
+from verify.findings.subject_error import SubjectError
 from verify.learners.learner_subject import LearnerSubject, attribute_errors_to_subject
-from verify.sentences import remark
-from verify.subject_error import SubjectError
 from verify.subjects.resolve import names_file, resolve
 
 _CONFIDENCE = 0.95  # of each interval for itself

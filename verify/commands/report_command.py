@@ -2,48 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import click
 
-from accountant.audit import Audit, AuditQuestion
-from accountant.audit.audit_result import FORMAT as AUDIT
+from accountant.audit import AuditQuestion
 from accountant.files.data_files import from_json
 from accountant.files.json_object import JsonError, load_text_file
-from accountant.proofs.proof_document import FORMAT as CERTIFICATE
 from accountant.provenance import file_digest
-from verify.audit_document import audit_document
-from verify.certificates.certificate import Certificate
-from verify.certificates.certificate_document import certificate_document
 from verify.commands.audit_command import DEFAULT_DELTA, audit_file
 from verify.commands.shown_results import check_outputs, document_writers, write_outputs, written_by
 from verify.document.elements import Document
 from verify.document.markdown_text import markdown
-from verify.experiments.reproduce import FORMAT as REPRODUCTION
-from verify.experiments.reproduce import Reproduced
-from verify.experiments.reproduction_document import reproduction_document
-from verify.experiments.simulation_document import simulation_document
-from verify.experiments.simulation_result import FORMAT as SIMULATION
-from verify.experiments.simulation_result import SimulationResult
-from verify.regret_claims.regret_document import regret_document
-from verify.regret_claims.regret_report import FORMAT as REGRET
-from verify.regret_claims.regret_report import RegretReport
-from verify.verdict.result import FORMAT as VERIFICATION
-from verify.verdict.result import Verification
-from verify.verdict.verification_document import verification_document
+from verify.verdict.result_kinds import KINDS, document_of, read_result
 
 _LISTS = ("files", "experiments")
 """Keys under which several results of one kind stand in one file."""
-_LOADS: dict[str, Callable[[Any, dict[str, str]], Document]] = {
-    VERIFICATION: lambda data, files: verification_document(Verification.from_json(data), **files),
-    REGRET: lambda data, files: regret_document(RegretReport.from_json(data), **files),
-    AUDIT: lambda data, files: audit_document(Audit.from_json(data), **files),
-    CERTIFICATE: lambda data, files: certificate_document(Certificate.from_json(data), **files),
-    REPRODUCTION: lambda data, files: reproduction_document(Reproduced.from_json(data), **files),
-    SIMULATION: lambda data, files: simulation_document([SimulationResult.from_json(data)], **files),
-}
+_NAMES = frozenset(known.partition(",")[0] for known in KINDS)
 
 
 def report_command(*, files: tuple[Path, ...], outputs: tuple[Path, ...]) -> None:
@@ -62,7 +38,7 @@ def _documents(file: Path) -> list[Document]:
         if found:
             return found
     _, audited = audit_file(file, AuditQuestion(delta=DEFAULT_DELTA))
-    return [audit_document(audited)]
+    return [document_of(audited)]
 
 
 def _results(data: Any, file: Path) -> list[Document]:
@@ -71,15 +47,19 @@ def _results(data: Any, file: Path) -> list[Document]:
         return []
     files = {file.name: file_digest(file)}
     if "simulations" in data:  # together: they are compared
+        from verify.experiments.simulation_result import (
+            SimulationResult,  # a report of others needs no experiments
+        )
+
         every = [SimulationResult.from_json(each) for each in _listed(data, "simulations")]
-        return [simulation_document(every, **files)]
+        return [document_of(*every, **files)]
     for key in _LISTS:
         if key in data and isinstance(data[key], list):
             return [_result(each, files, f"one of {key}") for each in _listed(data, key)]
     if str(data.get("format", "")).partition(",")[0] in _NAMES:
         return [_result(data, files, "")]
     if "verdict" in data or "theorems" in data:
-        raise JsonError(f"has no format; a result of this version has {' or '.join(map(repr, _LOADS))}")
+        raise JsonError(f"has no format; a result of this version has {' or '.join(map(repr, KINDS))}")
     return []
 
 
@@ -92,11 +72,8 @@ def _listed(data: dict[str, Any], key: str) -> list[Any]:
 
 def _result(data: Any, files: dict[str, str], where: str) -> Document:
     known = data.get("format") if isinstance(data, dict) else None
-    if known not in _LOADS:
+    if known not in KINDS:
         of = f" of {where}" if where else ""
-        raise JsonError(f"format{of} must be one of {', '.join(map(repr, _LOADS))}, got {known!r}")
+        raise JsonError(f"format{of} must be one of {', '.join(map(repr, KINDS))}, got {known!r}")
     own = {key: value for key, value in data.items() if not (where and key == "file")}
-    return _LOADS[known](own, files)
-
-
-_NAMES = frozenset(known.partition(",")[0] for known in _LOADS)
+    return document_of(read_result(own), **files)

@@ -16,7 +16,7 @@ from verify.commands.begun_run import run_loader
 from verify.commands.service_file import key_file, read_service_file
 from verify.commands.shown_results import show
 from verify.document.terminal_text import plain_table
-from verify.printable import printable
+from verify.findings.printable import printable
 
 if TYPE_CHECKING:
     from accountant.service.part import ServicePart

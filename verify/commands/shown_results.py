@@ -21,7 +21,7 @@ from accountant.files.sqlite_file import is_sqlite
 from algorithms.blocks import BlockStore
 from algorithms.problems import SettingError
 from verify.conduct.progress import Progress, no_progress
-from verify.printable import print_on_stderr, printable
+from verify.findings.printable import print_on_stderr, printable
 
 if TYPE_CHECKING:
     from verify.document.elements import Document

@@ -39,12 +39,12 @@ from verify.experiments.configuration import Configuration, simulated
 from verify.experiments.csv_files import write_runs
 from verify.experiments.draw import draw_lines
 from verify.experiments.experiment import REGRET, FigureAxis, FigureLine
-from verify.experiments.lines import line_role
+from verify.experiments.lines import is_private, line_role, own_parameters
 from verify.experiments.simulated_runs import SimulatedRuns
 from verify.experiments.simulation_document import simulation_document
 from verify.experiments.simulation_result import SimulationResult
-from verify.printable import printable
-from verify.subject_error import SubjectError
+from verify.findings.printable import printable
+from verify.findings.subject_error import SubjectError
 from verify.subjects.resolve import every_learner
 
 _CHECKPOINTS = 50
@@ -118,7 +118,7 @@ def simulate_command(
         draw_lines(lines, drawn, path, x=FigureAxis("round t", logarithmic=True), y=REGRET, title=title)
 
     if outputs:
-        writers = document_writers(lambda: [simulation_document(results)])
+        writers = document_writers(lambda: [simulation_document(*results)])
         writers |= json_writer(partial(_data, results))
         write_outputs(outputs, {**writers, ".png": draw, ".csv": partial(write_runs, lines, drawn)})
 
@@ -176,16 +176,6 @@ def _lines(
             configuration = replace(common, learner=name, epsilon=epsilon, delta=delta, settings=chosen)
             lines[label] = FigureLine(label, label, role, ((epsilon, configuration),), len(lines))
     return list(lines.values())
-
-
-def own_parameters(learner: str) -> set[str]:
-    """Return the names of a registered learner's own parameters; a user's has none that are known."""
-    return {each.name for each in every_learner[learner].parameters} if learner in every_learner else set()
-
-
-def is_private(learner: str) -> bool:
-    """True if a learner may claim privacy: every one but those registered as baselines."""
-    return learner not in every_learner or line_role(learner) != "baseline"
 
 
 def _refuse_unlike(
@@ -256,7 +246,7 @@ def _data(results: Sequence[SimulationResult]) -> dict[str, Any]:
 
 
 def _render(results: Sequence[SimulationResult], console: Console) -> None:
-    print_document(simulation_document(results), console)
+    print_document(simulation_document(*results), console)
     console.print()
     speed = f", {results[0].lane_rounds_per_second:,.0f} lane-rounds per second" if len(results) == 1 else ""
     console.print(f"{sum(each.seconds for each in results):.2f} s{speed}", highlight=False)

@@ -25,13 +25,16 @@ from verify.commands.shown_results import (
     write_outputs,
 )
 from verify.conduct.interrupts import count_interrupts
+from verify.document.terminal_text import print_document
+from verify.findings.printable import print_on_stderr
+from verify.findings.subject_error import SubjectError
 from verify.functions.function_subject import FunctionSubject
+from verify.neighbouring.adjacency import Adjacency
+from verify.neighbouring.registry import adjacency_from_words
 from verify.options import Options
-from verify.printable import print_on_stderr
-from verify.subjects.named_subject import named_subject
 from verify.subjects.resolve import Named, is_registered, names_file
 from verify.verdict.result import Verification
-from verify.verdict.verification_document import print_verification, verification_document
+from verify.verdict.verification_document import verification_document
 from verify.verification import run_verification
 
 
@@ -53,7 +56,9 @@ def verify_command(
     with count_interrupts():  # until the report is printed
         with shown_progress(asked["subject"] or asked["command"]) as tell:
             result = run_verification(named, replace(options, progress=tell))
-        show(as_json, result.json, partial(print_verification, result))  # before files, which may fail
+        show(
+            as_json, result.json, lambda console: print_document(verification_document(result), console)
+        )  # before files, which may fail
         writers = document_writers(lambda: [verification_document(result)]) | json_writer(result.json)
         write_outputs(outputs, {**writers, ".png": partial(_draw, result)})
         if certificate is not None:
@@ -75,11 +80,53 @@ def asked_verification(
     *, subject: str | None, command: str | None, data: str | None, **given: Any
 ) -> tuple[str | Named | FunctionSubject, Options]:
     """Return the subject of the verification and the options, from the values of the command line."""
-    named, adjacency = named_subject(subject, command, data)
+    named, adjacency = _named_subject(subject, command, data)
     files = [given[name] for name in ("adversary", "problem") if given[name] is not None]
     isolated = not is_registered(named) or any(map(names_file, files))
     theirs = given | composed(given["composition"], given["settings"])
     return named, Options(neighbours=adjacency, isolated=isolated, **theirs)
+
+
+def _named_subject(
+    subject: str | None, command: str | None, data: str | None
+) -> tuple[str | Named | FunctionSubject, Adjacency | None]:
+    """Return the subject of a command line, and the adjacency if one is given; no code of the subject's is imported.
+
+    Parameters
+    ----------
+    subject
+        A name, or None with a command.
+    command
+        A command, or None with a name.
+    data
+        A domain or an adjacency in words. A command needs it.
+
+    Raises
+    ------
+    SubjectError
+        If there is not exactly one of `subject` and `command`, or a command has no neighbours.
+    ParameterError
+        If the words cannot be read.
+    """
+    if (subject is None) == (command is None):
+        raise SubjectError(
+            "name what to verify: a SUBJECT (dpwitness list shows the learners), or a --command, and not both"
+        )
+    if data is None:
+        if subject is not None:
+            return subject, None
+        raise SubjectError(
+            "--command: say which data sets are neighbours, as in --data 'interval(0, 1)' or "
+            "--data 'within(box(-10, 10, 5), linf=1)'"
+        )
+    adjacency = adjacency_from_words(data)
+    if command is None:
+        assert subject is not None
+        return Named(subject, (subject, "--data", data)), adjacency
+    from verify.functions.command_subject import command_subject
+
+    found = command_subject(command, adjacency)
+    return replace(found, arguments=("--command", command, "--data", data)), None
 
 
 def composed(composition: str | None, settings: Mapping[str, str]) -> dict[str, Any]:

@@ -15,8 +15,8 @@ from algorithms.problems import SettingError
 from mechanisms.losses.enclosure import lower_end
 from mechanisms.printed_numbers import as_given, at_most
 from mechanisms.rounding import up
+from verify.findings.sentences import Sentence, exact
 from verify.proof_checker import check_proof
-from verify.sentences import Sentence, exact
 
 _TRIED = (
     *((9, slack) for slack in (0.0, 1e-6, 1e-5)),

@@ -10,6 +10,10 @@ from algorithms.learner import check_horizon
 FALSE_ALARM = 1e-4
 """The largest probability with which a true claim is refuted, all looks of one verification together, by default."""
 
+CONFIRMATIONS = 8
+"""Replays that confirm a difference: a coin of the subject's own, thrown once a run, passes for a leak with probability
+at most 4⁻⁹."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Effort:

@@ -33,9 +33,9 @@ from typing import Any, Protocol
 from accountant.files.data_files import DataFileError, from_json
 from verify.conduct.interrupts import count_interrupts
 from verify.conduct.progress import Progress
-from verify.findings import Finding, Statement
-from verify.printable import printable
-from verify.subject_error import SubjectError, describe_error, describe_input_error, failing_place
+from verify.findings.finding import Finding, Statement
+from verify.findings.printable import printable
+from verify.findings.subject_error import SubjectError, describe_error, describe_input_error, failing_place
 
 GRACE = 15.0
 """Seconds beyond the time limit after which a process that has not stopped itself is killed."""
@@ -162,9 +162,7 @@ def in_own_process(
     return Statement.KILLED.finding(grace=GRACE, seconds=seconds)
 
 
-def found_apart(
-    name: str, find: Callable[[Progress], Any], progress: Progress, seconds: float = math.inf
-) -> Any:
+def found_apart(name: str, find: Callable[[Progress], Any], progress: Progress) -> Any:
     """Return the JSON data that are found of a user's code in a process of its own; see `in_own_process`.
 
     Raises
@@ -175,7 +173,7 @@ def found_apart(
     data = in_own_process(
         lambda reports: find(reports.progress),
         progress,
-        seconds,
+        math.inf,
         errors=(SubjectError, ValueError, OSError),
     )
     if isinstance(data, Finding):

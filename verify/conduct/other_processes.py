@@ -63,7 +63,9 @@ class Again:
     draws: int = 0
 
     @classmethod
-    def counted(cls, inside: Callable[[int], Sequence[np.ndarray[Any, Any]]], few: int, many: int) -> Again:
+    def from_events(
+        cls, inside: Callable[[int], Sequence[np.ndarray[Any, Any]]], few: int, many: int
+    ) -> Again:
         """Return the repetition of draws in which events are counted.
 
         Parameters

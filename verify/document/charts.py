@@ -12,7 +12,7 @@ from html import escape
 from typing import Literal
 
 from mechanisms.printed_numbers import as_given
-from verify.printable import printable
+from verify.findings.printable import printable
 
 _WIDTH, _HEIGHT = 480.0, 300.0
 _LEFT, _RIGHT, _TOP, _BOTTOM = 60.0, 14.0, 12.0, 44.0

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Literal, TypeAlias
 
-from verify.sentences import Sentence
+from verify.findings.sentences import Sentence
 
 Tone = Literal["good", "bad", "open", "plain"]
 
@@ -132,6 +132,8 @@ class Document:
         The first line, for a reader who does not know the field.
     sections
         Everything else.
+    made
+        A last line on a terminal: by what it was made. A page has one of its own.
     """
 
     verdict: str
@@ -139,6 +141,7 @@ class Document:
     name: str
     meaning: Sentence
     sections: tuple[Section, ...] = field(default_factory=tuple)
+    made: str = ""
 
     @property
     def title(self) -> str:

@@ -25,7 +25,7 @@ from verify.document.elements import (
     Words,
     report_title,
 )
-from verify.printable import printable
+from verify.findings.printable import printable
 
 _PHOTO = '<img src="data:image/png;base64,'
 _LONGEST_WORD = 20  # a cell breaks longer ones anywhere, and others never

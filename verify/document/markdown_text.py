@@ -20,7 +20,7 @@ from verify.document.elements import (
     Words,
     report_title,
 )
-from verify.printable import printable
+from verify.findings.printable import printable
 
 _MARKS = re.compile(r"([\\`*_\[\]#|~$]|^[-+=]|(?<=^[0-9])[.)](?=\s)|(?<=^[0-9]{2})[.)](?=\s))")
 

@@ -19,7 +19,6 @@ from verify.document.elements import (
     Block,
     Bullets,
     Code,
-    Details,
     Document,
     Facts,
     Paragraph,
@@ -28,7 +27,7 @@ from verify.document.elements import (
     Tone,
     Words,
 )
-from verify.printable import printable
+from verify.findings.printable import printable
 
 _STYLES: Mapping[Tone, str] = {
     "good": "bold green",
@@ -46,29 +45,17 @@ _SPELLED = str.maketrans(
 )
 
 
-def print_document(document: Document, console: Console, made: str = "", *, unfolded: bool = False) -> None:
-    """Print a document.
-
-    Parameters
-    ----------
-    document
-        What to print.
-    console
-        Where to; its width and encoding are respected.
-    made
-        A last line: by what it was made.
-    unfolded
-        Whether with what only specialists unfold.
-    """
+def print_document(document: Document, console: Console) -> None:
+    """Print a document without its details, as wide and in the characters that the console has."""
     style = _STYLES[document.tone]
     heading = Text.assemble((document.verdict, style), "  ", (_shown(document.name, console), "bold"))
     console.print(_Trimmed(heading), _Trimmed(Text(_shown(document.meaning, console))), sep="")
     for section in document.sections:
         if section.blocks:
             console.print(Text(f"\n{_shown(section.title, console)}", style="bold underline"))
-            print_blocks(section.blocks, console, style, indent=2, unfolded=unfolded)
-    if made:
-        console.print(_Trimmed(Text(f"\n{_shown(made, console)}")))
+            print_blocks(section.blocks, console, style, indent=2)
+    if document.made:
+        console.print(_Trimmed(Text(f"\n{_shown(document.made, console)}")))
 
 
 def print_blocks(
@@ -77,9 +64,8 @@ def print_blocks(
     style: str = "bold",
     *,
     indent: int = 0,
-    unfolded: bool = False,
 ) -> None:
-    """Print parts of a document; `style` is that of the filled parts of pictures, the rest as in `print_document`."""
+    """Print parts of a document; `style` is that of the filled parts of pictures."""
     for block in blocks:
         shown: RenderableType
         match block:
@@ -100,11 +86,7 @@ def print_blocks(
                 words = " " * indent + _shown(line, console)
                 console.print(Text(words, style="bold"), soft_wrap=True)
                 continue
-            case Details(title, inner) if unfolded:
-                console.print(Text(f"{' ' * indent}{_shown(title, console)}:", style="bold"))
-                print_blocks(inner, console, style, indent=indent, unfolded=unfolded)
-                continue
-            case _:
+            case _:  # details and photos, which pages have
                 continue
         console.print(_Trimmed(Padding(shown, (0, 0, 0, indent))))
 

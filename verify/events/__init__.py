@@ -1,4 +1,4 @@
-"""Events of an adversary's view: what can be read, laid out, scored and searched for."""
+"""Events of an adversary's view: what can be read, laid out, scored and searched for; the worlds views come from."""
 
 # A reading or an event is read back by the name of its kind: whoever imports one module knows every kind.
 from verify.events import (

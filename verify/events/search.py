@@ -19,11 +19,11 @@ from scipy import special
 from mechanisms.arrays import FloatArray
 from verify.events.event import Event
 from verify.events.families import EventFamily
+from verify.events.predicted_bound import predicted_epsilon, wilson_bound, wilson_shifted_pair
 from verify.events.readings import Reading
 from verify.events.rounded_columns import OfRounded, RoundedColumns, rounded_columns
 from verify.events.tried_families import all_families, lattice_families, quick_families
 from verify.events.view_sample import WorldSamples
-from verify.statistics.predicted_bound import predicted_epsilon, wilson_bound, wilson_shifted_pair
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,9 +30,14 @@ from verify.bandits.calling.plain_bandit import BanditSubject
 from verify.conduct.progress import Progress, no_progress
 from verify.experiments.plain_runs import simulate_plain_bandit
 from verify.experiments.simulated_runs import SimulatedRuns
+from verify.findings.subject_error import SubjectError
+from verify.learners.learner_on_problem import (
+    build_learner,
+    is_contextual,
+    is_linear,
+    simulate_learner,
+)
 from verify.learners.learner_subject import LearnerSubject, attribute_errors_to_subject, initial_records
-from verify.linear.linear_subject import build_learner, is_contextual, is_linear, simulate_linear
-from verify.subject_error import SubjectError
 from verify.subjects.own_problem import loaded_problem, problem_file
 from verify.subjects.resolve import every_learner, names_file, resolve
 
@@ -146,13 +151,10 @@ def simulated(
         if not (linear or contextual):
             initial_records(build, subject)
         with attribute_errors_to_subject(subject, own_file):
-            if linear:
-                trace, further = simulate_linear(build, played, progress=share, **where, **sizes)
-            elif configuration.recommends:
+            if configuration.recommends and not linear:
                 trace, further = _recommending(build, played, progress=share, **sizes)
             else:
-                play = simulate_contexts if contextual else simulate
-                trace = play(build, played, progress=share, **where, **sizes)
+                trace, further = simulate_learner(build, played, progress=share, **where, **sizes)
         if linear and (most := _most_sent(subject.name, played, configuration)):
             further["most_communication"] = most
     neighbours = subject.form.neighbours.value
@@ -198,7 +200,7 @@ def _instance(problem: object) -> str:
 @functools.cache
 def _code(learner: str) -> str:
     """Return a word for the code of a registered learner, of all problems, and of the simulation."""
-    plays = (simulate, simulate_linear, simulate_contexts)
+    plays = (simulate, simulate_learner, simulate_contexts)
     return identity((every_learner[learner].make, plays, problems, linear_problems, contextual_problems))
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from mechanisms.arrays import FloatArray
 from verify.experiments.experiment import Figure, FigureAxis, FigureLine, Quantity, Results, TableContent
-from verify.printable import printable
+from verify.findings.printable import printable
 
 _DASHES = {"baseline": "-", "published": "--", "certified": "-", "own": "-."}
 _MARKS = {"baseline": "", "published": " (as published)", "certified": " (certified)", "own": ""}

@@ -54,3 +54,13 @@ def line_role(learner: str) -> LineRole:
     if every_learner[learner].as_printed.startswith("makes no privacy claim"):
         return "baseline"
     return "published" if learner.startswith("published/") else "certified"
+
+
+def own_parameters(learner: str) -> set[str]:
+    """Return the names of a registered learner's own parameters; a user's has none that are known."""
+    return {each.name for each in every_learner[learner].parameters} if learner in every_learner else set()
+
+
+def is_private(learner: str) -> bool:
+    """True if a learner may claim privacy: every one but those registered as baselines."""
+    return learner not in every_learner or line_role(learner) != "baseline"

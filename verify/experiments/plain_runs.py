@@ -12,8 +12,8 @@ from accountant.gates.random_streams import RandomStream, stream_generator
 from algorithms.problems import LinearBandit, LinearContexts, Problem, ProblemError, Value, build_problem
 from algorithms.simulate import Trace, checkpoint_rounds
 from verify.bandits.calling.plain_bandit import BanditSubject
+from verify.findings.subject_error import SubjectError
 from verify.learners.learner_subject import AnyProblem
-from verify.subject_error import SubjectError
 
 
 def simulate_plain_bandit(

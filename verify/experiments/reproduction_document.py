@@ -9,7 +9,7 @@ from pathlib import Path
 from verify.document.elements import Block, Code, Document, Facts, Paragraph, Photo, Section, TextTable, Tone
 from verify.experiments.named_experiments import experiments
 from verify.experiments.reproduce import Reproduced
-from verify.sentences import remark
+from verify.findings.sentences import remark
 from verify.verdict.common_sections import assumptions_section, provenance_section, references_section
 
 _PNG = b"\x89PNG\r\n\x1a\n"

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from algorithms.simulate import Trace
 from mechanisms.arrays import FloatArray
-from verify.subject_error import SubjectError
+from verify.findings.subject_error import SubjectError
 
 _WORDS = ("learner", "problem", "neighbours", "instance")
 

@@ -9,14 +9,14 @@ from mechanisms.printed_numbers import as_given, nearest
 from verify.document.charts import Area, Axis, Curve, Style, chart
 from verify.document.elements import Block, Code, Document, Facts, Paragraph, Picture, Section, TextTable
 from verify.experiments.simulation_result import SimulationResult
-from verify.sentences import exact, observed, remark
+from verify.findings.sentences import exact, observed, remark
 from verify.verdict.common_sections import assumptions_section, provenance_section
 
 _STYLES: tuple[Style, ...] = ("proved", "shown", "claim", "aside")
 _ROWS = 12  # of the table of one learner
 
 
-def simulation_document(simulations: Sequence[SimulationResult], **files: str) -> Document:
+def simulation_document(*simulations: SimulationResult, **files: str) -> Document:
     """Return the report of simulations, at least one; `files` are digests of the files they were read from, by name."""
     first = simulations[0]
     names = _labels(simulations)

@@ -30,12 +30,12 @@ import numpy as np
 
 from accountant.files.data_files import DataFileError, from_toml, without_repetition
 from mechanisms.parameters import real
+from verify.findings.subject_error import SubjectError
 from verify.functions.claimed import claim_form
 from verify.functions.function_subject import FunctionSubject
 from verify.neighbouring.adjacency import Adjacency
 from verify.neighbouring.registry import adjacency_from_words
 from verify.outputs.output_readings import Raised
-from verify.subject_error import SubjectError
 
 _TRIES = 16  # single outputs after which a command that failed counts as one that always fails on the data
 _LONGEST_LINE = 120  # characters of what a command printed that a message shows

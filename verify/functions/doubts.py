@@ -15,11 +15,11 @@ import numpy as np
 from algorithms.blocks import Executor
 from mechanisms.arrays import BoolArray, FloatArray
 from verify.conduct.spawn_keys import SpawnKey
-from verify.findings import Finding, Statement
+from verify.events.count_events import count_events
+from verify.findings.finding import Finding, Statement
 from verify.functions.probe_result import Probe
 from verify.functions.repeats import REPEATS_ERROR, repeats_an_event
 from verify.functions.runs import FunctionRuns
-from verify.sampling.count_events import count_events
 from verify.sampling.counted_event import CountedEvent
 from verify.sampling.draws import batch_sizes
 from verify.sampling.independence import DEPENDENCE_ERROR, dependence

@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass
 
 from verify.conduct.spawn_keys import SpawnKey
-from verify.findings import Finding, Statement
+from verify.findings.finding import Finding, Statement
 from verify.functions.draw_budget import DRAWS_OF_ALL_TESTS, DrawBudget
 from verify.functions.runs import FunctionRuns
 from verify.neighbouring.adjacency import Data

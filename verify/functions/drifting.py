@@ -22,7 +22,7 @@ from scipy.stats import mannwhitneyu
 
 from mechanisms.arrays import FloatArray
 from verify.conduct.spawn_keys import SpawnKey
-from verify.findings import Statement
+from verify.findings.finding import Statement
 from verify.functions.probe_result import Probe, describe_data
 from verify.functions.runs import FunctionRuns
 from verify.neighbouring.adjacency import Data, Pair

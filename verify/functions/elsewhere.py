@@ -17,11 +17,11 @@ import numpy as np
 from verify.conduct.isolation import Reports, in_own_process
 from verify.conduct.progress import no_progress
 from verify.conduct.spawn_keys import SpawnKey
+from verify.findings.subject_error import SubjectError
 from verify.functions.runs import FunctionRuns, same_data
 from verify.neighbouring.adjacency import Adjacency, Data, Pair
 from verify.neighbouring.generation import generated_pairs
 from verify.neighbouring.path import first_change, path
-from verify.subject_error import SubjectError
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,8 +3,8 @@
 The function holds raw data and releases through a gate. Given the same released values and the same draws of
 the gate, everything that it does must be the same on both data sets: the number of its calls, their lines,
 mechanisms and shapes, and its output. A difference is reported only if it comes back every time
-(`CONFIRMATIONS`), while the recorded data set agrees with itself every time: a function with a generator of
-its own differs from itself too, and gets a finding that says so and nothing else.
+(`verify.conduct.effort.CONFIRMATIONS`), while the recorded data set agrees with itself every time: a function with a
+generator of its own differs from itself too, and gets a finding that says so and nothing else.
 """
 
 from __future__ import annotations
@@ -21,21 +21,18 @@ from algorithms.claim import Claim
 from mechanisms.arrays import FloatArray
 from mechanisms.printed_numbers import as_given, at_least
 from verify.conduct.conduct import Conduct
-from verify.conduct.effort import FALSE_ALARM
+from verify.conduct.effort import CONFIRMATIONS, FALSE_ALARM
 from verify.conduct.process_state import subjects_own
-from verify.findings import Finding, FindingKind, Statement, add_once
+from verify.findings.finding import Finding, FindingKind, Statement, add_once
+from verify.findings.subject_error import SubjectError, describe_error_with_location
 from verify.functions.function_subject import FunctionSubject
 from verify.functions.probe_result import describe_data
 from verify.neighbouring.adjacency import Data, Pair
 from verify.outputs.read_outputs import read_outputs
 from verify.statistics.sampled_losses import LossBound, loss_lower_bound
-from verify.subject_error import SubjectError, describe_error_with_location
 
 _Run = Callable[[Data, Recorder | Replay], FloatArray]
 """Runs the function on data and a gate; its output as a flat array."""
-
-CONFIRMATIONS = 8
-"""A coin of the function's own, thrown once per run, passes for a leak with probability at most 4⁻⁹."""
 
 _LOSES_ITS_MEANING = frozenset({FindingKind.MORE_CALLS, FindingKind.FEWER_CALLS, FindingKind.SHAPE})
 _REPLAYED = 6  # pairs on which runs are recorded and replayed

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from verify.conduct.spawn_keys import SpawnKey
-from verify.findings import Finding, Statement
+from verify.findings.finding import Finding, Statement
+from verify.findings.subject_error import SubjectError
 from verify.functions.elsewhere import remembers_elsewhere
 from verify.functions.probe_result import SeenOutputs
 from verify.functions.repeats import REPEATS_ERROR, repeated_share
 from verify.functions.runs import FunctionRuns, same_data
 from verify.neighbouring.adjacency import Pair
-from verify.subject_error import SubjectError
 
 _CERTAIN = 1_000  # equal outputs after which a function counts as deterministic
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from verify.betting.pair_under_test import FEWEST_OF_PAIR
 from verify.conduct.conduct import Conduct
 from verify.conduct.progress import subprogress
 from verify.events.view_sample import ViewSample
+from verify.events.worlds import NeighbouringWorlds
 from verify.functions.draw_budget import DrawBudget
 from verify.functions.probe_result import Probe, describe_data
 from verify.functions.runs import FunctionRuns, key_of
@@ -21,9 +21,8 @@ from verify.neighbouring.listed import Listed
 from verify.neighbouring.neighbour_search import MOST_EXAMPLES, SearchResult, search_neighbours
 from verify.neighbouring.pair_score import FinalTest
 from verify.neighbouring.path import first_change, path
-from verify.sampling.stage_sizes import FINALISTS
+from verify.sampling.stage_sizes import FEWEST_OF_PAIR, FINALISTS
 from verify.sampling.tester import Candidates, CandidateSource
-from verify.sampling.worlds import NeighbouringWorlds
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,7 +13,8 @@ import numpy as np
 
 from verify.conduct.spawn_keys import SpawnKey
 from verify.conduct.time_limit import TimeLimitReached, time_limit
-from verify.findings import Finding, FindingKind, Statement
+from verify.findings.finding import Finding, FindingKind, Statement
+from verify.findings.subject_error import SubjectError
 from verify.functions.elsewhere import Elsewhere, look_elsewhere
 from verify.functions.noise_checks import NoiseChecks
 from verify.functions.probe_result import Probe, SeenOutputs, describe_data
@@ -24,7 +25,6 @@ from verify.outputs.output_readings import Readings
 from verify.outputs.shapes import format_shape
 from verify.outputs.wide_outputs import BLOCKS, KEPT, MOST_PLACES
 from verify.outputs.word_columns import AN_ADDRESS
-from verify.subject_error import SubjectError
 
 
 @dataclass(frozen=True, kw_only=True)

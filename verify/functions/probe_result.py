@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from verify.findings import Finding, FindingKind
+from verify.findings.finding import Finding, FindingKind
 from verify.neighbouring.adjacency import Data, Pair
 from verify.outputs.output_layout import OutputLayout
 from verify.outputs.output_readings import Readings

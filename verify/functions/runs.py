@@ -18,13 +18,13 @@ from accountant import Direct
 from mechanisms.arrays import FloatArray
 from verify.conduct.process_state import subjects_own
 from verify.events.view_sample import ViewSample
+from verify.findings.subject_error import SubjectError, describe_error, failing_place
 from verify.functions.function_subject import FunctionSubject
 from verify.neighbouring.adjacency import Data
 from verify.outputs.output_layout import OutputLayout
 from verify.outputs.output_readings import Raised, Readings, UnreadableOutput
 from verify.outputs.read_lanes import read_lanes
 from verify.outputs.read_outputs import read_outputs
-from verify.subject_error import SubjectError, describe_error, failing_place
 
 _LONGEST_MESSAGE = 200  # characters of what an error says that a finding shows
 _EXCERPT = 60  # characters of what a subject prints that a finding shows

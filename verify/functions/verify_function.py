@@ -14,7 +14,9 @@ from mechanisms.printed_numbers import at_least
 from verify.conduct.conduct import Conduct
 from verify.conduct.progress import subprogress
 from verify.conduct.spawn_keys import SpawnKey
-from verify.findings import Finding, FindingKind, Statement, UpperBound
+from verify.events.worlds import NeighbouringWorlds
+from verify.findings.finding import Finding, FindingKind, Statement, UpperBound
+from verify.findings.subject_error import SubjectError
 from verify.functions.doubts import dependence_reason
 from verify.functions.draw_budget import DrawBudget
 from verify.functions.draw_plan import expected_draws, fits_time_limit, plan_draws
@@ -29,12 +31,10 @@ from verify.neighbouring.adjacency import Data, Pair
 from verify.outputs.output_layout import OutputLayout
 from verify.outputs.output_readings import Raised
 from verify.sampling.counted_event import CountedEvent
+from verify.sampling.evidence import Evidence
 from verify.sampling.second_test import hold_tests
+from verify.sampling.stopping import stopped_by_hand, stopped_in_time
 from verify.sampling.tester import SingleLook, Tester
-from verify.sampling.worlds import NeighbouringWorlds
-from verify.subject_error import SubjectError
-from verify.verdict.evidence import Evidence
-from verify.verdict.stopping import stopped_by_hand, stopped_in_time
 
 
 def verify_function(

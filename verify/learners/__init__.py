@@ -1,1 +1,1 @@
-"""Verifying bandits: the ledger, coupled runs and replays, and the transcript that an adversary reads."""
+"""Verifying learners of every family: the ledger, coupled runs and replays, and the actions an adversary reads."""

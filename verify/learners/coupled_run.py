@@ -13,18 +13,19 @@ from accountant import Coupled, Divergence, RawRead
 from algorithms.claim import Claim, View
 from mechanisms.arrays import FloatArray
 from mechanisms.printed_numbers import at_least, at_most
+from verify.conduct.conduct import Conduct
 from verify.conduct.effort import Effort
 from verify.conduct.other_processes import Again
 from verify.conduct.process_state import subjects_own
-from verify.findings import Finding, FindingKind, LowerBound, Statement, Witness, add_once
+from verify.findings.finding import Finding, FindingKind, LowerBound, Statement, Witness, add_once
+from verify.findings.sentences import exact
+from verify.findings.subject_error import failing_place
 from verify.learners.learner_case import LearnerCase
 from verify.learners.pair_gates import Watched
-from verify.sentences import exact
+from verify.sampling.evidence import Evidence
 from verify.statistics.likeliest_event import ratio_event
 from verify.statistics.sampled_losses import ROUNDING, LossBound, loss_lower_bound
-from verify.subject_error import failing_place
 from verify.transcripts.neighbours import Neighbour, record_words
-from verify.verdict.evidence import Evidence
 
 RELEASED_VIEWS = frozenset({View.MESSAGE.value, View.RELEASES.value, View.SHUFFLED.value})
 """Views in which all releases are seen."""
@@ -184,16 +185,16 @@ def add_coupled(
     neighbours: list[Neighbour],
     data: FloatArray,
     claim: Claim,
-    reproduce: str,
-    error: float,
+    conduct: Conduct,
     repeats: bool,
     again: Callable[[Neighbour], Again],
 ) -> None:
-    """Add the privacy loss of all releases as a lower bound, wrong with probability `error`, and the divergences.
+    """Add the privacy loss of all releases as a lower bound, and the divergences.
 
-    `again` plays on D and a neighbour again. A run that does not repeat with its seed draws from elsewhere, and it is
-    not known who sees that.
+    The bound is wrong with the false alarm of the effort, at most. `again` plays on D and a neighbour again. A run that
+    does not repeat with its seed draws from elsewhere, and it is not known who sees that.
     """
+    error = conduct.effort.significance
     of_neighbours = coupled.losses.max(axis=1)
     largest, worst = float(of_neighbours.max()), neighbours[int(of_neighbours.argmax())]
     evidence.details["coupled"] = {
@@ -231,7 +232,7 @@ def add_coupled(
         in_view=in_view,
         decisive=True,
     )
-    witness = _loss_witness(bound, neighbours, data, reproduce)
+    witness = _loss_witness(bound, neighbours, data, conduct.reproduce)
     evidence.offer(lower, witness, again(neighbours[bound.neighbour]))
 
 

@@ -8,9 +8,9 @@ from accountant.gates.trying import Trying
 from mechanisms import AssumptionKind
 from mechanisms.arrays import FloatArray
 from verify.conduct.process_state import subjects_own
-from verify.findings import Statement, add_once
+from verify.findings.finding import Statement, add_once
 from verify.learners.learner_case import LearnerCase
-from verify.verdict.evidence import Evidence
+from verify.sampling.evidence import Evidence
 
 _TRIED_ROUNDS = 50  # each function is called about a dozen times a round
 _SMALLEST = 2.0**-8

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from mechanisms.arrays import FloatArray
 from verify.learners.coupled_run import CoupledRun
+from verify.sampling.evidence import Evidence
 from verify.transcripts.neighbours import Neighbour
-from verify.verdict.evidence import Evidence
 
 
 @dataclass(frozen=True, eq=False)

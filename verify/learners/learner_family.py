@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from accountant import Gate
 from algorithms.claim import Claim
 from verify.conduct.conduct import Conduct
 from verify.conduct.effort import Effort
-from verify.findings import Finding
+from verify.findings.finding import Finding
 from verify.learners.accounting_run import Accounting, Play, TapedRun
+from verify.learners.learner_randomness import is_of_library, shows_draws
+from verify.learners.played_pairs import PlayedNeighbours, PlayedPairs
 from verify.learners.replay_run import OtherData, Replays
 from verify.sampling.counted_event import CountedEvent
+from verify.sampling.evidence import Evidence
 from verify.sampling.tester import CandidateSource, Tester
-from verify.verdict.evidence import Evidence
 
 Retold = list[tuple[TapedRun, Play, Sequence[OtherData]]]
 """Runs, each with its own play and with the other data that it is told again on."""
@@ -28,18 +29,17 @@ class LearnerFamily(abc.ABC):
 
     Attributes
     ----------
+    build
+        Makes the learner on a gate.
     claim
         Its claim.
     rounds
         Of every accounting run.
     """
 
+    build: Callable[[Any], Any]
     claim: Claim
     rounds: int
-
-    @abc.abstractmethod
-    def make(self, gate: Gate) -> Any:
-        """Make the learner on a gate."""
 
     def check(self, effort: Effort) -> None:
         """Raise `ValueError` if an effort is too small for a test of the claim; most have none that is."""
@@ -71,6 +71,26 @@ class LearnerFamily(abc.ABC):
         self, evidence: Evidence, accounting: Accounting, conduct: Conduct, seed: np.random.SeedSequence
     ) -> None:
         """Play it on pairs of data sets, side by side; add the bounds found, and the view that was tested."""
+
+    def play_pairs(
+        self,
+        pairs: PlayedNeighbours,
+        evidence: Evidence,
+        accounting: Accounting,
+        conduct: Conduct,
+        seed: np.random.SeedSequence,
+    ) -> bool | None:
+        """Add the lower bounds from plays of pairs; return True if any release moved, None if it cannot be played."""
+        kind = accounting.learner
+        played = PlayedPairs(
+            self.build,
+            pairs,
+            self.claim,
+            conduct,
+            draws_from_gate=is_of_library(kind),
+            sees_draws=shows_draws(kind),
+        )
+        return played.add(evidence, seed)
 
     @abc.abstractmethod
     def source(

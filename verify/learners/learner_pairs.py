@@ -15,12 +15,12 @@ from mechanisms.arrays import FloatArray
 from verify.conduct.conduct import Conduct
 from verify.conduct.effort import EFFORTS, Effort
 from verify.conduct.spawn_keys import SpawnKey
+from verify.events.worlds import NeighbouringWorlds
 from verify.learners.groundwork import Groundwork
 from verify.learners.learner_case import LearnerCase
 from verify.learners.likelihood import SHARE_OF_ERROR, add_likelihood
 from verify.learners.telling_pairs import find_distinguishing_pairs, is_clear_violation
 from verify.sampling.tester import Candidates, CandidateSource
-from verify.sampling.worlds import NeighbouringWorlds
 from verify.transcripts.adversary_view import learner_worlds
 from verify.transcripts.neighbours import Neighbour, initial_replacements, rounds_of
 from verify.transcripts.view_pair import ViewPair

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from verify.findings import FindingKind
-from verify.verdict.evidence import Evidence
+from verify.findings.finding import FindingKind
+from verify.sampling.evidence import Evidence
 
 
 def is_of_library(learner: type) -> bool:

@@ -18,25 +18,34 @@ from algorithms.problems import (
     LinearBandit,
     LinearContexts,
     Problem,
+    ProblemEntry,
     ProblemError,
     Value,
     build_problem,
+    contextual_problems,
+    known_name,
+    linear_problems,
     parse_settings,
     problems,
 )
 from algorithms.problems.problem_settings import check_shared
 from algorithms.theory.linear_plans import LINEAR_PLANNED
-from verify.conduct.effort import Effort
 from verify.conduct.process_state import subjects_own
+from verify.findings.sentences import Sentence, exact, observed, remark
+from verify.findings.subject_error import SubjectError, describe_error_with_location
 from verify.proof_checker import check_proof
-from verify.sentences import Sentence, exact, observed, remark
-from verify.subject_error import SubjectError, describe_error_with_location
 from verify.transcripts.neighbours import InitialOutcomes
 
 if TYPE_CHECKING:
     from accountant.plans.symbolic import ProofFound
 
 AnyProblem = Problem | LinearBandit | LinearContexts
+
+VECTORS: Mapping[str, tuple[Mapping[str, ProblemEntry[Any]], type[Any]]] = {
+    "linear": (linear_problems, LinearBandit),
+    "contextual": (contextual_problems, LinearContexts),
+}
+"""The problems of learners that play on vectors, by name, and their class, for each family."""
 
 _DEFAULT_PROBLEMS = {
     "bandit": "arms",
@@ -48,7 +57,7 @@ _DEFAULT_PROBLEMS = {
 
 def choose_problem(
     subject: LearnerSubject, problem: AnyProblem | str | None, settings: Mapping[str, Value]
-) -> tuple[Problem, Mapping[str, Value], str]:
+) -> tuple[Any, Mapping[str, Value], str]:
     """Find a learner's problem, and share out the settings between the two.
 
     Returns
@@ -59,27 +68,36 @@ def choose_problem(
     Raises
     ------
     ProblemError
-        If the problem or a setting is unknown, or a setting out of range.
+        If the problem is unknown or of another family, or a setting unknown or out of range.
     """
     own = {parameter.name: parameter for parameter in subject.entry.parameters} if subject.entry else {}
-    learner_settings = {key: value for key, value in settings.items() if key in own}
-    problem_settings = {key: value for key, value in settings.items() if key not in own}
-    checked = parse_settings(learner_settings, own.values())
+    checked = parse_settings({key: value for key, value in settings.items() if key in own}, own.values())
+    rest = {key: value for key, value in settings.items() if key not in own}
+    family = str(getattr(subject.make, "family", ""))
     if problem is not None and not isinstance(problem, str):
-        if problem_settings:
-            raise ProblemError(
-                f"settings {', '.join(problem_settings)}: a problem given as an object takes no settings"
-            )
-        if isinstance(problem, LinearBandit | LinearContexts):
+        name = type(problem).__name__
+        if rest:
+            raise ProblemError(f"settings {', '.join(rest)}: a problem given as an object takes no settings")
+        if family in VECTORS and not isinstance(problem, VECTORS[family][1]):
+            raise ProblemError(f"{subject.name} plays {family} problems, not {name}")
+        if family not in VECTORS and isinstance(problem, LinearBandit | LinearContexts):
             raise ProblemError(f"{subject.name} plays no linear problems")
-        return problem, checked, type(problem).__name__
-    if problem is None and not problem_settings and getattr(subject.make, "own_problem", None) is not None:
+        return problem, checked, name
+    if family in VECTORS:
+        known = VECTORS[family][0]
+        name = problem or next(iter(known))
+        if name not in known and name in {**problems, **linear_problems, **contextual_problems}:
+            raise ProblemError(f"{subject.name} plays {family} problems, not {name}")
+        entry = known[known_name("problem", name, known)]
+        check_shared(rest, {subject.name: own.values(), name: entry.parameters})
+        return entry.build(**rest), checked, name
+    if problem is None and not rest and getattr(subject.make, "own_problem", None) is not None:
         own_problem: Problem = subject.make.own_problem
         return own_problem, checked, type(own_problem.structure).__name__
     name = problem or (subject.entry.default_problem if subject.entry else _default_problem(subject))
     if own and name in problems:
-        check_shared(problem_settings, {subject.name: own.values(), name: problems[name].parameters})
-    return build_problem(name, problem_settings), checked, name
+        check_shared(rest, {subject.name: own.values(), name: problems[name].parameters})
+    return build_problem(name, rest), checked, name
 
 
 def _default_problem(subject: LearnerSubject) -> str:
@@ -108,18 +126,6 @@ def try_build(build: Callable[[Any], Any], subject: LearnerSubject) -> Any:
         raise SubjectError(
             f"{subject.name} could not be built: {describe_error_with_location(error)}"
         ) from error
-
-
-def learner_effort(subject: LearnerSubject, effort: Effort, horizon: int | None) -> Effort:
-    """Return the effort for this horizon; without one, for the learner's own, if it has one.
-
-    Raises
-    ------
-    ValueError
-        If the horizon is not a whole number of at least 1.
-    """
-    own = getattr(subject.make, "own_horizon", None)
-    return effort.for_horizon(own if horizon is None else horizon)
 
 
 def initial_records(build: BuildLearner, subject: LearnerSubject) -> InitialOutcomes:

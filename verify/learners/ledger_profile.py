@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from accountant import Entry, RecordId, compose
 from mechanisms import Mechanism, Sensitivity
-from verify.verdict.evidence import UpperProfile
+from verify.sampling.evidence import UpperProfile
 
 MovedMechanism = tuple[Mechanism, Sensitivity]
 """A mechanism, and how far a record could move what it released."""

@@ -13,11 +13,11 @@ from verify.conduct.conduct import Conduct
 from verify.conduct.effort import Effort
 from verify.conduct.other_processes import PROCESSES, Again
 from verify.conduct.spawn_keys import SpawnKey
-from verify.findings import LowerBound, Witness
+from verify.findings.finding import LowerBound, Witness
 from verify.learners.learner_case import LearnerCase
 from verify.learners.transcript_likelihood import Chosen, RatioBound, bound_ratio, choose_event
+from verify.sampling.evidence import Evidence
 from verify.transcripts.view_pair import ViewPair
-from verify.verdict.evidence import Evidence
 
 SHARE_OF_ERROR = 0.2
 """Share of the error of a verification that likelihood ratios get where they are used; counting has the rest."""
@@ -98,7 +98,8 @@ def add_likelihood(
         return
     chosen, index = max(finalists, key=lambda finalist: finalist[0].predicted)
     pair = pairs[index]
-    trials = _enough(chosen, draws[index])
+    # No more than an event as likely as this one needs.
+    trials = min(draws[index], max(int(_DRAWS.enough_hits / chosen.share) // BLOCK, 16) * BLOCK)
     bound = bound_ratio(
         case,
         pair,
@@ -130,7 +131,7 @@ def add_likelihood(
             for world, data in enumerate(orders)
         ]
 
-    again = Again.counted(inside, _DRAWS.again, max(trials // PROCESSES // BLOCK, 8) * BLOCK)
+    again = Again.from_events(inside, _DRAWS.again, max(trials // PROCESSES // BLOCK, 8) * BLOCK)
     evidence.offer(lower, _witness(chosen, pair, bound, hits, conduct.reproduce), again)
     evidence.details["likelihood"] = {
         "event": chosen.event.to_dict(),
@@ -149,11 +150,6 @@ def _draws(effort: Effort, pair: ViewPair) -> int:
     """Final draws that the effort allows on a pair."""
     work = effort.lane_rounds // _DRAWS.share_of_work // pair.rounds
     return max(min(_DRAWS.most, effort.samples, work) // BLOCK, 16) * BLOCK
-
-
-def _enough(chosen: Chosen, allowed: int) -> int:
-    """Final draws: no more than an event as likely as this one needs."""
-    return min(allowed, max(int(_DRAWS.enough_hits / chosen.share) // BLOCK, 16) * BLOCK)
 
 
 def _witness(chosen: Chosen, pair: ViewPair, bound: RatioBound, hits: int, reproduce: str) -> Witness:

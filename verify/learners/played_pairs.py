@@ -21,14 +21,14 @@ from mechanisms.losses.enclosure import lower_end
 from verify.conduct.conduct import Conduct
 from verify.conduct.other_processes import Again
 from verify.conduct.process_state import subjects_own
-from verify.findings import LowerBound, Witness
+from verify.findings.finding import LowerBound, Witness
 from verify.learners.coupled_run import RELEASED_VIEWS
 from verify.learners.learner_randomness import draws_elsewhere
 from verify.learners.pair_gates import Move, Reflected, SteeredPair, Steering, Watched, gaussian_delta
+from verify.sampling.evidence import Evidence
 from verify.statistics.binomial_bounds import clopper_pearson_lower
 from verify.statistics.likeliest_event import likeliest_event, ratio_event
 from verify.statistics.sampled_losses import loss_lower_bound
-from verify.verdict.evidence import Evidence
 
 PlayPairs = Callable[[Any, Coupled, Sequence[int]], Iterable[object]]
 """Lets a learner play on D, beside it the neighbours of these numbers, one step at a time."""

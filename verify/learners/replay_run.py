@@ -17,13 +17,13 @@ from typing import Any
 from accountant import Accountant, Place, RecordId, Retelling
 from algorithms import play
 from algorithms.linear import contextual_play, linear_play
+from verify.conduct.effort import CONFIRMATIONS
 from verify.conduct.process_state import subjects_own
-from verify.findings import Finding, FindingKind, Statement, add_once
-from verify.functions.gate_replay import CONFIRMATIONS
+from verify.findings.finding import Finding, FindingKind, Statement, add_once
+from verify.findings.subject_error import failing_place
 from verify.learners.accounting_run import Play, TapedRun
 from verify.learners.public_state import first_difference, public_state, state_differences
-from verify.subject_error import failing_place
-from verify.verdict.evidence import Evidence
+from verify.sampling.evidence import Evidence
 
 _ENTRANCES = frozenset({play.__file__, linear_play.__file__, contextual_play.__file__})
 

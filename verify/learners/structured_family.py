@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from accountant import Coupled, Gate, Place
+from accountant import Coupled, Place
 from algorithms.claim import Claim, View
-from algorithms.play import INITIAL_RECORD
+from algorithms.play import INITIAL_RECORD, BuildLearner
 from algorithms.problems import Problem
 from algorithms.unit import OnePerson, RecordOf
 from mechanisms.arrays import FloatArray
 from verify.conduct.conduct import Conduct
-from verify.findings import Statement
+from verify.findings.finding import Statement
 from verify.learners.accounting_run import Accounting, Play, TapedRun
 from verify.learners.coupled_run import RELEASED_VIEWS, CoupledRun, add_coupled, played_again, try_coupled
 from verify.learners.function_trials import add_function_trials
@@ -24,12 +24,13 @@ from verify.learners.groundwork import Groundwork
 from verify.learners.learner_case import LearnerCase
 from verify.learners.learner_family import LearnerFamily, Retold
 from verify.learners.learner_pairs import LearnerPairs
-from verify.learners.learner_randomness import draws_elsewhere, is_of_library, shows_draws
+from verify.learners.learner_randomness import draws_elsewhere, shows_draws
 from verify.learners.likelihood import likelihoods_hold
 from verify.learners.other_records import boundary_values, groups_of_records, growing_records, other_records
-from verify.learners.played_pairs import PlayedNeighbours, PlayedPairs
+from verify.learners.played_pairs import PlayedNeighbours
 from verify.learners.replay_run import OtherData, Replays
 from verify.sampling.counted_event import CountedEvent
+from verify.sampling.evidence import Evidence
 from verify.sampling.tester import CandidateSource, Tester
 from verify.transcripts.action_features import with_paths_spelled
 from verify.transcripts.neighbours import (
@@ -41,7 +42,6 @@ from verify.transcripts.neighbours import (
     spread_records,
 )
 from verify.transcripts.transcript import ActionSpace
-from verify.verdict.evidence import Evidence
 
 _EARLY = 64  # rounds that are replayed on extreme data: a run's first records have few other chances
 _RELEASED_ROUNDS = 512  # of coupled runs, where the view is everything that is released
@@ -79,9 +79,10 @@ class StructuredFamily(LearnerFamily):
     def _drawn(self) -> FloatArray:
         return self._datasets[1]
 
-    def make(self, gate: Gate) -> Any:
-        """Make the learner on a gate."""
-        return self.case.build(gate)
+    @property
+    def build(self) -> BuildLearner:  # type: ignore[override]
+        """The function that makes the learner on a gate."""
+        return self.case.build
 
     def plays(self, law: np.random.SeedSequence, others: np.random.SeedSequence) -> Sequence[Play]:
         """Play growing data, the problem's law, and constant data.
@@ -114,7 +115,7 @@ class StructuredFamily(LearnerFamily):
         feedback = self._problem.feedback
         code = getattr(getattr(feedback, "__func__", feedback), "__code__", None)
         place = Place("", 0) if code is None else Place(code.co_filename, code.co_firstlineno)
-        return Replays(self.make, np.array_equal, Statement.ROUND_DIFFERS, place)
+        return Replays(self.build, np.array_equal, Statement.ROUND_DIFFERS, place)
 
     def replay_data(self, accounting: Accounting, seed: np.random.SeedSequence) -> Retold:
         """Return the data with all records changed, and with some of them, on which each taped run is replayed."""
@@ -184,8 +185,7 @@ class StructuredFamily(LearnerFamily):
                 neighbours,
                 data,
                 self.claim,
-                conduct.reproduce,
-                effort.significance,
+                replace(conduct, effort=effort),
                 repeats=repeats,
                 again=lambda neighbour: played_again(self.case, data, neighbour, seed),
             )
@@ -219,15 +219,9 @@ class StructuredFamily(LearnerFamily):
             )
             for each in neighbours
         ]
-        kind = accounting.learner
-        PlayedPairs(
-            self.make,
-            PlayedNeighbours(words, [each.record for each in neighbours], play),
-            self.claim,
-            conduct,
-            draws_from_gate=is_of_library(kind),
-            sees_draws=shows_draws(kind),
-        ).add(evidence, np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, 0)))
+        pairs = PlayedNeighbours(words, [each.record for each in neighbours], play)
+        own_seed = np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, 0))
+        self.play_pairs(pairs, evidence, accounting, conduct, own_seed)
 
     def _add_view(self, evidence: Evidence, coupled: CoupledRun | None) -> None:
         """Say which view is tested, and if that is not the one claimed."""

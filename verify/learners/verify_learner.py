@@ -10,16 +10,16 @@ from algorithms.claim import Claim
 from verify.conduct.conduct import Conduct
 from verify.conduct.effort import Effort
 from verify.conduct.progress import subprogress
-from verify.findings import Statement
+from verify.findings.finding import Statement
+from verify.findings.subject_error import failing_place
 from verify.learners.accounting_run import Accounting, add_accounting, add_overspending, enforced_accounting
 from verify.learners.coupled_run import RELEASED_VIEWS
 from verify.learners.learner_family import LearnerFamily
+from verify.sampling.evidence import Evidence
+from verify.sampling.mechanism_worlds import add_false_profiles
 from verify.sampling.second_test import hold_tests, second_unless
+from verify.sampling.stopping import stopped_by_hand, stopped_in_time
 from verify.sampling.tester import Tester
-from verify.subject_error import failing_place
-from verify.verdict.evidence import Evidence
-from verify.verdict.stopping import stopped_by_hand, stopped_in_time
-from verify.verify_mechanism import add_false_profiles
 
 
 def verify_learner(family: LearnerFamily, conduct: Conduct, tester: Tester | None) -> Evidence:
@@ -72,7 +72,7 @@ def _prove(
     conduct.progress(0.0, "accounting runs")
     plays = family.plays(data_seed, accounting_seed)
     accounting = enforced_accounting(
-        family.make, plays, family.claim, rounds=family.rounds, seed=accounting_seed
+        family.build, plays, family.claim, rounds=family.rounds, seed=accounting_seed
     )
     add_accounting(evidence, accounting, family.claim)
     add_overspending(evidence, accounting, family.claim)

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mechanisms import Domain, Neighbouring, ParameterError
+from mechanisms.parameters import DPWitnessError
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
@@ -27,7 +28,7 @@ MOST_SEEDS = 48
 """Known pairs that an adjacency lists at most."""
 
 
-class NotNeighbours(ValueError):
+class NotNeighbours(DPWitnessError, ValueError):
     """Two data sets are not neighbours under the declared adjacency."""
 
 

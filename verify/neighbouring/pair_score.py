@@ -16,16 +16,16 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from verify.events.count_events import count_pairs
 from verify.events.features import Draws, features, most_telling
 from verify.events.innovations import innovations
+from verify.events.predicted_bound import promised_epsilon
 from verify.events.readings import ColumnValue
 from verify.events.score_fit import naive_bayes
 from verify.events.scores import AdditiveScore
 from verify.events.search import search_events
 from verify.events.view_sample import WorldSamples
-from verify.sampling.count_events import count_pairs
-from verify.statistics.predicted_bound import promised_epsilon
-from verify.statistics.score_slope import slope
+from verify.neighbouring.score_slope import slope
 
 _ENOUGH = 16_384  # fresh draws of a world from which events are confirmed: the bound is what is wanted
 _MOST_INNOVATIONS = 4  # in a score: a record's own step is one of many, and each table has its noise

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import difflib
+import itertools
 import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -47,19 +48,22 @@ _KNOWN = {known.name: known for known in (*_DOMAINS, *_RELATIONS)}
 
 
 def as_adjacency(data: object) -> Adjacency:
-    """Return an adjacency as it is, and a domain as `AnyTwo` of its points.
+    """Return an adjacency as it is, a domain as `AnyTwo` of its points, and a list as all pairs of its data sets.
 
     Raises
     ------
     ParameterError
-        If `data` is neither.
+        If `data` is none of these.
     """
     if isinstance(data, Adjacency) and not isinstance(data, type):
         return data
     if isinstance(data, Domain) and not isinstance(data, type):
         return AnyTwo(data)
+    if isinstance(data, list) and len(data) > 1:
+        return Listed(itertools.combinations(data, 2))
     raise ParameterError(
-        f"data = {data!r}: must be a domain, such as Interval(0, 1), or an adjacency, such as Within or ReplaceOne"
+        f"data = {data!r}: must be a domain, such as Interval(0, 1), an adjacency, such as Within or ReplaceOne, or a "
+        "list of two or more data sets"
     )
 
 

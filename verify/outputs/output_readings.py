@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mechanisms.arrays import BoolArray, FloatArray
+from mechanisms.parameters import DPWitnessError
 from verify.outputs.word_columns import Words
 
 WholeArray = npt.NDArray[np.int64] | npt.NDArray[np.uint64] | npt.NDArray[np.object_]
@@ -20,7 +21,7 @@ LEAST_INEXACT = 2.0**53
 """Whole numbers of this size and more are not all floats."""
 
 
-class UnreadableOutput(ValueError):
+class UnreadableOutput(DPWitnessError, ValueError):
     """An output is nothing that could be read; the message shows it."""
 
 

@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 
-from algorithms.blocks import BlockStore, Executor
 from algorithms.theory.regret_bound import Instance
 from verify.conduct.progress import Progress, no_progress
 from verify.regret_claims.plain_problem import plain_problem
@@ -78,9 +77,8 @@ def measure_growth(
     runs: int | None = None,
     seed: int = 0,
     error: float = 1e-4,
-    workers: int | Executor = 1,
-    store: BlockStore | None = None,
     progress: Progress = no_progress,
+    **where: Any,
 ) -> GrowthReport:
     """Play a learner at three horizons.
 
@@ -98,10 +96,10 @@ def measure_growth(
         Of all randomness.
     error
         The probability that regret like log T is called faster, at most.
-    workers, store
-        As `algorithms.simulate.simulate` takes them.
     progress
         Called with the share that is done.
+    where
+        Workers and store, as `algorithms.simulate.simulate` takes them.
 
     Raises
     ------
@@ -120,9 +118,7 @@ def measure_growth(
     runs, regrets = _RUNS if runs is None else runs, []
     for number, horizon in enumerate(horizons):
         instance = Instance(problem, epsilon, horizon)
-        trace = simulated_regret(
-            make, instance, runs=runs, seed=3 * seed + number, workers=workers, store=store
-        )
+        trace = simulated_regret(make, instance, runs=runs, seed=3 * seed + number, **where)
         regrets.append(trace.regret[-1])
         progress(horizon / horizons[-1], f"played {horizon:,} rounds")
     least = 3 * horizons[1] * float(_MEANS[1] - _MEANS[0])

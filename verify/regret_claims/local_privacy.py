@@ -10,7 +10,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from algorithms.blocks import BlockStore, Executor
 from algorithms.learner import check_epsilon
 from algorithms.theory.lower_bounds import two_point_bound
 from algorithms.theory.regret_bound import Instance
@@ -61,8 +60,7 @@ def audit_local_privacy(
     runs: int = 2048,
     seed: int = 0,
     error: float = 1e-4,
-    workers: int | Executor = 1,
-    store: BlockStore | None = None,
+    **where: Any,
 ) -> LocalPrivacyAudit:
     """Ask whether a learner's regret is possible for one that is `claim`-locally private.
 
@@ -80,8 +78,8 @@ def audit_local_privacy(
         Of the simulations.
     error
         The probability that a true claim is called impossible, at most.
-    workers, store
-        Where runs are done and kept, as in `algorithms.simulate`; the answer does not depend on them.
+    where
+        Workers and store, as `algorithms.simulate.simulate` takes them; the answer does not depend on them.
 
     Raises
     ------
@@ -103,9 +101,7 @@ def audit_local_privacy(
     limits = []
     for number, sign in enumerate((-1.0, 1.0)):
         instance = Instance(plain_problem(make.family, [0.5, 0.5 + sign * gap]), epsilon, horizon)
-        trace = simulated_regret(
-            make, instance, runs=runs, seed=2 * seed + number, workers=workers, store=store
-        )
+        trace = simulated_regret(make, instance, runs=runs, seed=2 * seed + number, **where)
         limits.append(mean_at_most(trace.regret[-1], horizon * gap, error / 2))
     least = two_point_bound(horizon, gap, claim, limits[0] / gap)
     return LocalPrivacyAudit(claim, gap, horizon, runs, (limits[0], limits[1]), least, error)

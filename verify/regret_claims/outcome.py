@@ -8,7 +8,7 @@ violation is shown by the lower limit, which needs no range; that regret is belo
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -35,6 +35,8 @@ class Checkpoint:
     trivial
         The largest possible regret.
     """
+
+    DERIVED: ClassVar = ("verdict",)
 
     round: int
     mean: float

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from verify.printable import printable
+from verify.findings.printable import printable
 from verify.regret_claims.regret_report import RegretReport
 
 _TITLE = 90  # characters

@@ -10,7 +10,7 @@ from __future__ import annotations
 import abc
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 import sympy as sp
@@ -24,7 +24,7 @@ from algorithms.learner import Learner
 from algorithms.play import checked_action, start_warm
 from algorithms.theory.regret_bound import Instance, RegretBound
 from mechanisms.arrays import BoolArray, FloatArray, IntArray
-from verify.sentences import Basis, Sentence, exact, remark
+from verify.findings.sentences import Basis, Sentence, exact, remark
 
 State = TypeVar("State")
 
@@ -56,6 +56,8 @@ class ProofCheck:
     binding
         Whether the theorem rests on it; not on a lemma as printed that the theorem corrects.
     """
+
+    DERIVED: ClassVar = ("violated",)
 
     name: str
     p: float

@@ -18,7 +18,7 @@ from verify.document.elements import (
     TextTable,
     Tone,
 )
-from verify.sentences import Sentence, confident, exact, remark
+from verify.findings.sentences import Sentence, confident, exact, remark
 from verify.verdict.common_sections import assumptions_section, provenance_section, references_section
 
 if TYPE_CHECKING:

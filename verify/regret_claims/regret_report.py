@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
-from typing import Any, Literal, get_args
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal
 
 from accountant.files.json_object import FromJson, JsonError, JsonObject
 from accountant.provenance import Provenance, made_now
 from mechanisms import Neighbouring
 from mechanisms.printed_numbers import at_least, at_most, nearest
 from verify.document.html_page import fragment
-from verify.regret_claims.outcome import Checkpoint, CheckpointVerdict
+from verify.findings.json_form import json_able, reader_of
+from verify.findings.sentences import Sentence, confident, exact, remark
+from verify.regret_claims.outcome import Checkpoint
 from verify.regret_claims.proof_run import ProofCheck
-from verify.sentences import Sentence, confident, exact, read_sentence, remark
-from verify.verdict.answer import dataclass_reader
-from verify.verdict.json_form import json_able
+from verify.verdict.result_kinds import document_of
 
 FORMAT = "dpwitness regret, version 1"
 _DIGITS = 5  # of numbers in reasons
@@ -95,6 +95,8 @@ class RegretReport(FromJson):
         When and by which code it was made.
     """
 
+    DERIVED: ClassVar = ("verdict", "reasons")
+
     learner: str
     problem: str
     epsilon: float
@@ -109,6 +111,10 @@ class RegretReport(FromJson):
     outcome: tuple[Checkpoint, ...]
     reproduce: str
     provenance: Provenance = field(default_factory=made_now, compare=False)
+
+    def __post_init__(self) -> None:
+        if not self.outcome:
+            raise JsonError("outcome of the report is empty")
 
     @property
     def verdict(self) -> RegretVerdict:
@@ -210,9 +216,7 @@ class RegretReport(FromJson):
 
     def _repr_html_(self) -> str:
         """The report, as notebooks show it."""
-        from verify.regret_claims.regret_document import regret_document  # it is about this file's class
-
-        return fragment(regret_document(self))
+        return fragment(document_of(self))
 
     @classmethod
     def from_json(cls, data: Any) -> RegretReport:
@@ -226,62 +230,15 @@ class RegretReport(FromJson):
         """
         read = JsonObject(data, "the report")
         read.one_of("format", [FORMAT])
-        verdict = read.one_of("verdict", get_args(RegretVerdict))
-        reasons = read.entries("reasons", read_sentence)
-        report = cls(
-            learner=read.text("learner"),
-            problem=read.text("problem"),
-            epsilon=read.real_number("epsilon"),
-            delta=read.real_number("delta"),
-            neighbours=read.one_of("neighbours", [each.value for each in Neighbouring]),
-            horizon=read.integer("horizon"),
-            lanes=read.integer("lanes"),
-            seed=read.integer("seed"),
-            error=read.real_number("error"),
-            theorem=read.object("theorem", dataclass_reader(TheoremValue)),
-            proof=tuple(read.entries("proof", _read_check)),
-            outcome=tuple(read.entries("outcome", _read_checkpoint)),
-            reproduce=read.text("reproduce"),
-            provenance=Provenance.from_fields(read),
-        )
+        JsonObject(data, "the report").one_of("neighbours", [each.value for each in Neighbouring])
+        report = reader_of(cls)(read)
         read.end()
-        if not report.outcome:
-            raise JsonError("outcome of the report is empty")
-        if (verdict, reasons) != (report.verdict, list(report.reasons)):
-            raise JsonError(
-                f"verdict and reasons of the report must follow from its numbers, which make it {report.verdict!r}"
-            )
+        if any(each.round >= 1 << 63 for each in report.outcome):
+            raise JsonError("round of one of outcome must be below 2^63")
         return report
 
     def json(self) -> dict[str, Any]:
         """Return the report as the stable JSON object; infinity is the string ``"inf"``."""
-        own = asdict(self)
-        del own["provenance"]  # its keys stand beside the others, as in a `Verification`
-        data: dict[str, Any] = json_able(
-            {
-                "verdict": self.verdict,
-                **own,
-                **self.provenance.json(),
-                "format": FORMAT,
-                "proof": [{**asdict(each), "violated": each.violated} for each in self.proof],
-                "outcome": [{**asdict(each), "verdict": each.verdict} for each in self.outcome],
-                "reasons": list(self.reasons),
-            }
-        )
-        return data
-
-
-def _read_check(read: JsonObject) -> ProofCheck:
-    check = dataclass_reader(ProofCheck)(read)
-    if read.flag("violated") != check.violated:
-        raise JsonError("violated of one of proof must say whether p is at most level")
-    return check
-
-
-def _read_checkpoint(read: JsonObject) -> Checkpoint:
-    checkpoint = dataclass_reader(Checkpoint)(read)
-    if checkpoint.round >= 1 << 63:
-        raise JsonError("round of one of outcome must be below 2^63")
-    if read.one_of("verdict", get_args(CheckpointVerdict)) != checkpoint.verdict:
-        raise JsonError(f"verdict of one of outcome must follow from its limits: {checkpoint.verdict!r}")
-    return checkpoint
+        own = json_able(self)
+        verdict, reasons = own.pop("verdict"), own.pop("reasons")
+        return {"verdict": verdict, **own, "format": FORMAT, "reasons": reasons}

@@ -14,7 +14,6 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from algorithms.blocks import BlockStore, Executor
 from algorithms.learner import LARGEST_EPSILON, LEAST_EPSILON, Family
 from algorithms.problems import Problem, ProblemError, SettingError
 from algorithms.theory.regret_bound import Instance
@@ -81,9 +80,8 @@ def fit_scaling(
     horizon: int | None = None,
     runs: int = 256,
     seed: int = 0,
-    workers: int | Executor = 1,
-    store: BlockStore | None = None,
     progress: Progress = no_progress,
+    **where: Any,
 ) -> ScalingReport:
     """Play a learner on a grid, and fit an exponent to its regret.
 
@@ -101,10 +99,10 @@ def fit_scaling(
         Rounds; by default the fewest at which the bound speaks in all cells, or all that can be played.
     runs, seed
         In each cell.
-    workers, store
-        As `algorithms.simulate.simulate` takes them.
     progress
         Called with the share that is done.
+    where
+        Workers and store, as `algorithms.simulate.simulate` takes them.
 
     Raises
     ------
@@ -132,9 +130,7 @@ def fit_scaling(
     instances = [Instance(*cell, horizon) for cell in cells]
     regrets = []
     for number, instance in enumerate(instances):
-        trace = simulated_regret(
-            make, instance, runs=runs, seed=len(cells) * seed + number, workers=workers, store=store
-        )
+        trace = simulated_regret(make, instance, runs=runs, seed=len(cells) * seed + number, **where)
         regrets.append(trace.regret[-1])
         progress((number + 1) / len(cells), f"played {variable} = {values[number]:g}")
     means = np.array([each.mean() for each in regrets])

@@ -4,28 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from algorithms.catalogue.contextual_entries import contextual_builder
-from algorithms.catalogue.linear_entries import linear_builder
-from algorithms.catalogue.structured_entries import learner_builder
 from algorithms.learner import check_delta, check_epsilon, check_horizon
-from algorithms.linear.contextual_play import simulate_contexts
-from algorithms.linear.linear_play import simulate_phases
-from algorithms.problems import LinearBandit, LinearContexts, SettingError
-from algorithms.simulate import Trace, checkpoint_rounds, simulate
+from algorithms.problems import SettingError
+from algorithms.simulate import Trace
 from algorithms.theory.regret_bound import Instance
+from verify.learners.learner_on_problem import builder_on, simulate_learner
 
 
 def builder_for(make: type[Any], instance: Instance) -> Any:
     """Return a function that makes a learner of this class on a gate, with the instance's numbers that it takes."""
-    problem: Any = instance.problem
-    builder: Any = learner_builder
-    if isinstance(problem, LinearBandit):
-        builder = linear_builder
-    elif isinstance(problem, LinearContexts):
-        builder = contextual_builder
-    return builder(
+    return builder_on(
         make,
-        problem,
+        instance.problem,
         epsilon=instance.epsilon,
         delta=instance.delta,
         horizon=instance.horizon,
@@ -47,13 +37,10 @@ def simulated_regret(
     simulation
         Runs, seed, workers, store and progress, as `algorithms.simulate.simulate` takes them.
     """
-    build, problem, horizon = builder_for(make, instance), instance.problem, instance.horizon
-    if isinstance(problem, LinearBandit):
-        phased = simulate_phases(build, problem, rounds=horizon, **simulation)
-        return phased.trace(checkpoint_rounds(horizon, checkpoints))
-    if isinstance(problem, LinearContexts):
-        return simulate_contexts(build, problem, horizon=horizon, checkpoints=checkpoints, **simulation)
-    return simulate(build, problem, horizon=horizon, checkpoints=checkpoints, **simulation)
+    build, horizon = builder_for(make, instance), instance.horizon
+    return simulate_learner(build, instance.problem, horizon=horizon, checkpoints=checkpoints, **simulation)[
+        0
+    ]
 
 
 def check_numbers(

@@ -29,8 +29,9 @@ from algorithms.theory.gaps import GapsUnavailable
 from algorithms.theory.regret import BOUNDS, WITHOUT_BOUND
 from algorithms.theory.regret_bound import Instance, RegretBound
 from verify.conduct.progress import Progress, no_progress
+from verify.findings.subject_error import SubjectError, describe_error, failing_place
+from verify.learners.learner_on_problem import build_learner, is_contextual, is_linear
 from verify.learners.learner_subject import AnyProblem, LearnerSubject, attribute_errors_to_subject
-from verify.linear.linear_subject import build_learner, is_contextual, is_linear
 from verify.regret_claims.outcome import allowed_at_most, outcome
 from verify.regret_claims.proof import check_proof
 from verify.regret_claims.proof_run import TOLERANCE, ProofCheck
@@ -43,7 +44,6 @@ from verify.regret_claims.speaking_instances import (
     smallest_horizon,
     with_clients,
 )
-from verify.subject_error import SubjectError, describe_error, failing_place
 from verify.subjects.own_problem import loaded_problem, problem_file
 from verify.subjects.resolve import names_file, resolve
 

@@ -14,10 +14,10 @@ import numpy as np
 from algorithms.theory.regret_bound import Instance, RegretBound
 from mechanisms.arrays import FloatArray, IntArray
 from mechanisms.printed_numbers import as_given
+from verify.findings.sentences import exact
 from verify.regret_claims.mean_checks import BuildExplained, MeanRun
 from verify.regret_claims.plain_problem import plain_instance
 from verify.regret_claims.proof_run import ProofCheck, ProofRun, play_checked
-from verify.sentences import exact
 
 WORST_EPSILON = 1000.0
 """There is next to no noise, which an adversary does not choose."""

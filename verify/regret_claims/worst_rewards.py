@@ -18,11 +18,11 @@ from algorithms.problems import LinearBandit
 from algorithms.theory.regret_bound import Instance, RegretBound
 from mechanisms.arrays import FloatArray, IntArray
 from mechanisms.printed_numbers import percent
+from verify.findings.sentences import exact
 from verify.regret_claims.phase_checks import AskedClients, BuildPhases, PhaseRun, play_phases_checked
 from verify.regret_claims.proof_run import ProofCheck
 from verify.regret_claims.speaking_instances import with_clients
 from verify.regret_claims.worst_data import WORST_EPSILON, worst_found
-from verify.sentences import exact
 
 _GAPS = np.geomspace(0.05, 2.0, 48)  # 8 % apart: one of them nearly attains what a phase's widths allow
 _ROUNDS = 4096

@@ -1,1 +1,1 @@
-"""Black-box tests: seeded draws of both worlds, one final look, or bets while drawing."""
+"""Black-box tests: seeded draws of both worlds, one final look, and the evidence that every layer adds to."""

@@ -8,13 +8,12 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from mechanisms.printed_numbers import nearest
-from verify.findings import Finding, LowerBound, Statement
+from verify.findings.finding import Finding, LowerBound, Statement
+from verify.findings.sentences import Sentence, exact, observed
+from verify.sampling.count_inversion import Inversion
 from verify.sampling.counted_event import CountedEvent
 from verify.sampling.delta_band import DeltaBand
-from verify.sentences import Sentence, exact, observed
-from verify.statistics.chance_of_refutation import CountsOfEvent
-from verify.statistics.count_inversion import Inversion
-from verify.statistics.detection_floor import Detectable, detectable_losses, detection_floor
+from verify.sampling.detection_floor import CountsOfEvent, Detectable, detectable_losses, detection_floor
 
 _MORE = 10  # times the draws, for which it is said what they would buy
 _NEAR = 0.01  # chance with which these would refute, from which on a claim is near

@@ -28,12 +28,12 @@ from algorithms.blocks import Workers
 from mechanisms import BLOCK
 from verify.conduct.progress import Progress
 from verify.conduct.spawn_keys import SpawnKey
+from verify.events.count_events import count_pairs
 from verify.events.event import Event
-from verify.sampling.count_events import count_pairs
+from verify.events.predicted_bound import promised_epsilon
+from verify.events.worlds import NeighbouringWorlds
 from verify.sampling.draws import WorldStream, batch_sizes
 from verify.sampling.event_choice import Searched
-from verify.sampling.worlds import NeighbouringWorlds
-from verify.statistics.predicted_bound import promised_epsilon
 
 Counts = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]  # as `count_pairs` gives them
 

@@ -13,9 +13,9 @@ from mechanisms.printed_numbers import as_given, at_least
 from verify.conduct.other_processes import PROCESSES, Again
 from verify.conduct.spawn_keys import SpawnKey
 from verify.events.event import Event
-from verify.findings import Finding, LowerBound, Witness
-from verify.sampling.worlds import NeighbouringWorlds
-from verify.sentences import Sentence, exact
+from verify.events.worlds import NeighbouringWorlds
+from verify.findings.finding import Finding, LowerBound, Witness
+from verify.findings.sentences import Sentence, exact
 
 _BLOCK = 64  # draws are asked for in multiples of it
 _FEWER = 128  # times fewer draws than were counted are made in another process
@@ -183,7 +183,7 @@ class CountedEvent(ABC):
             ]
 
         blocks = [max(self.trials // share // _BLOCK, 1) for share in (_FEWER, PROCESSES)]
-        return Again.counted(inside, _BLOCK * min(blocks[0], _MOST_BLOCKS), _BLOCK * blocks[1])
+        return Again.from_events(inside, _BLOCK * min(blocks[0], _MOST_BLOCKS), _BLOCK * blocks[1])
 
     def witness(self, reproduce: str) -> Witness:
         """Return the witness for a verdict; `reproduce` is a command that repeats the test."""

@@ -24,7 +24,7 @@ from scipy import special
 from mechanisms.arrays import FloatArray
 from mechanisms.printed_numbers import at_least
 from verify.events.event import Event
-from verify.sentences import Sentence, confident, remark
+from verify.findings.sentences import Sentence, confident, remark
 from verify.statistics.binomial_bounds import clopper_pearson_lower, clopper_pearson_upper
 
 MOST_EVENTS = 32

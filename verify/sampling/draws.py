@@ -19,7 +19,7 @@ import numpy as np
 from mechanisms import BLOCK
 from verify.conduct.spawn_keys import SpawnKey
 from verify.events.view_sample import ViewSample
-from verify.sampling.worlds import NeighbouringWorlds
+from verify.events.worlds import NeighbouringWorlds
 
 FIRST_BATCH = 1 << 13  # rows of the first batch of a stage, before the number of columns is known
 _BATCH = 1 << 18  # values of one batch of draws (2 MB), so that counting stays within the cache

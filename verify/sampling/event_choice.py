@@ -11,13 +11,13 @@ import numpy.typing as npt
 from algorithms.blocks import Workers
 from verify.conduct.progress import Progress
 from verify.conduct.spawn_keys import SpawnKey
+from verify.events.count_events import count_events
 from verify.events.search import ChosenEvent, Found, search_events
 from verify.events.view_sample import ViewSample, WorldSamples
-from verify.sampling.count_events import count_events
+from verify.events.worlds import NeighbouringWorlds
 from verify.sampling.delta_band import MOST_EVENTS
 from verify.sampling.draws import WorldStream
 from verify.sampling.stage_sizes import FINALISTS, StageSizes
-from verify.sampling.worlds import NeighbouringWorlds
 
 _LARGEST_SEARCH = 2 << 20  # values of one world held in memory while an event is chosen (16 MB)
 _LARGEST_LATTICE_SEARCH = 1 << 20  # the same where bits are looked at: there are many readings of each value

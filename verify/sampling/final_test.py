@@ -12,11 +12,11 @@ import numpy.typing as npt
 from algorithms.blocks import Workers
 from mechanisms.arrays import BoolArray, IntArray
 from verify.conduct.spawn_keys import SpawnKey
+from verify.events.count_events import counted_and_marked
 from verify.events.event import Event
-from verify.sampling.count_events import counted_and_marked
+from verify.events.worlds import NeighbouringWorlds
 from verify.sampling.draws import WorldStream, batch_sizes
 from verify.sampling.independence import dependence
-from verify.sampling.worlds import NeighbouringWorlds
 
 STOPPED_EARLY = 0.2
 """Share of every error that is set aside for tests that were stopped before their last batch."""

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from mechanisms import BLOCK
 
+FEWEST_OF_PAIR = 128
+"""Draws, both worlds together, without which no pair can be bet on."""
 FINALISTS = 3  # pairs that go from the scan to the choice of the event
 _FEWEST = 256  # draws a world below which a stage cannot lay out events
 _MOST_OF_FEW = 0.5  # of the draws, that the choice of an event may take where its share would be too few

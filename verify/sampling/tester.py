@@ -14,11 +14,11 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Protocol
 
 from verify.conduct.conduct import Conduct
+from verify.events.worlds import NeighbouringWorlds
 from verify.sampling.black_box import black_box_test
 from verify.sampling.black_box_result import BlackBoxResult
 from verify.sampling.counted_event import CountedEvent
 from verify.sampling.stage_sizes import fewest_samples
-from verify.sampling.worlds import NeighbouringWorlds
 
 
 class CandidateSource(ABC):

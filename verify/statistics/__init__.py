@@ -1,1 +1,1 @@
-"""What counts and sampled losses prove: confidence bounds on ε and δ, bands, bets."""
+"""Confidence bounds on probabilities, means and losses, from counts, bets and samples."""

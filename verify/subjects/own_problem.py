@@ -12,8 +12,8 @@ import numpy as np
 
 from algorithms.problems import LinearBandit, LinearContexts, Problem, ProblemError, SuperArms
 from algorithms.problems.super_arms import check_super_arms
+from verify.findings.subject_error import SubjectError, describe_error_with_location
 from verify.learners.learner_subject import AnyProblem
-from verify.subject_error import SubjectError, describe_error_with_location
 from verify.subjects.resolve import load_object, names_file
 
 _OF_PROBLEM = ("structure", "means", "draw_feedback", "expected_reward")

@@ -17,7 +17,7 @@ from types import CodeType, ModuleType
 
 from accountant.provenance import IMPORTED_AS, LIBRARY
 from verify.conduct.process_state import subjects_own
-from verify.subject_error import SubjectError, describe_error
+from verify.findings.subject_error import SubjectError, describe_error
 
 
 class _FromSource(SourceFileLoader):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -18,12 +19,12 @@ from mechanisms import Domain, Mechanism, Neighbouring
 from mechanisms.neighbouring import conversion_hint
 from verify.bandits.calling.plain_bandit import BanditSubject, PlainBandit
 from verify.conduct.process_state import subjects_own
+from verify.findings.subject_error import SubjectError
 from verify.functions.claimed import Declared, claim_form
 from verify.functions.function_subject import FunctionSubject
 from verify.learners.learner_subject import LearnerSubject
 from verify.neighbouring.adjacency import Adjacency, relation_of
 from verify.neighbouring.registry import as_adjacency
-from verify.subject_error import SubjectError
 from verify.subjects.python_file import import_file
 from verify.verify_mechanism import MechanismSubject
 
@@ -214,8 +215,9 @@ def _takes_randomness(function: Callable[..., Any]) -> bool:
 
 def _specimen(name: str) -> Subject:
     """Return a specimen of the zoo with its own claim."""
-    from verify.zoo import specimens
-
+    specimens: Mapping[str, Any] = import_module(
+        "verify.zoo"
+    ).specimens  # with all of its files, for a name of its own
     specimen = specimens[known_name("specimen", name.removeprefix(_ZOO), specimens)]
     found = _classify(specimen.subject, f"{_ZOO}{specimen.name}")
     assert isinstance(found, LearnerSubject | FunctionSubject | BanditSubject)

@@ -15,10 +15,11 @@ import numpy as np
 import numpy.typing as npt
 
 from mechanisms.arrays import FloatArray
+from mechanisms.parameters import DPWitnessError
 from verify.transcripts.transcript import ActionArray
 
 
-class AdversaryError(ValueError):
+class AdversaryError(DPWitnessError, ValueError):
     """An adversary broke the rules: it challenged twice, or its outcomes have the wrong shape."""
 
 

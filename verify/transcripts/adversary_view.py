@@ -13,7 +13,7 @@ from algorithms.problems import Problem
 from mechanisms import BLOCK
 from verify.conduct.process_state import subjects_own
 from verify.events.view_sample import ViewSample
-from verify.sampling.worlds import NeighbouringWorlds
+from verify.events.worlds import NeighbouringWorlds
 from verify.transcripts.action_features import features_for, first_actions, read_features, without_repeats
 from verify.transcripts.adversary import Adversary, Interaction
 from verify.transcripts.transcript import ActionArray, ActionSpace, Transcript

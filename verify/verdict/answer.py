@@ -8,24 +8,25 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum, unique
-from typing import Any, TypeVar, get_type_hints
+from typing import Any, TypeVar
 
 from accountant.files.json_object import JsonError, JsonObject
 from algorithms.claim import Claim
 from algorithms.unit import checked_unit
-from mechanisms import Assumption, AssumptionKind, Neighbouring
-from verify.findings import Finding, FindingKind, LowerBound, UpperBound, Witness
-from verify.sentences import Sentence, read_sentence
-from verify.verdict.evidence import Evidence
-from verify.verdict.json_form import json_able
+from mechanisms import Assumption, Neighbouring
+from mechanisms.parameters import DPWitnessError
+from verify.findings.finding import Finding, LowerBound, UpperBound, Witness
+from verify.findings.json_form import json_able, reader_of
+from verify.findings.sentences import read_sentence
+from verify.sampling.evidence import Evidence
 
 _Written = TypeVar("_Written")
 
 
-class AnswerError(ValueError):
+class AnswerError(DPWitnessError, ValueError):
     """Data are no answer, or the answer to another inquiry."""
 
 
@@ -94,20 +95,19 @@ class Answer:
         found = self.evidence
         return {
             "subject": self.subject,
-            "claim": {**dataclasses.asdict(self.claim), "unit": str(self.claim.unit)},
+            "claim": claim_data(self.claim),
             "seed": self.seed,
             "kind": self.kind,
             "mechanism": self.mechanism,
             "digest": self.digest,
             "modules": self.modules,
-            "upper": found.upper and dataclasses.asdict(found.upper),
-            "lower": found.lower and dataclasses.asdict(found.lower),
-            "witness": found.witness
-            and {one.name: getattr(found.witness, one.name) for one in dataclasses.fields(Witness)},
-            "findings": list(map(dataclasses.asdict, found.findings)),
+            "upper": found.upper,
+            "lower": found.lower,
+            "witness": found.witness,
+            "findings": found.findings,
             "declassified": found.declassified,
             "contradictions": found.contradictions,
-            "assumptions": list(map(dataclasses.asdict, found.assumptions)),
+            "assumptions": found.assumptions,
             "details": found.details,
         }
 
@@ -132,7 +132,7 @@ class Answer:
 
     @classmethod
     def _read(cls, read: JsonObject) -> Answer:
-        claim = read.object("claim", _read_claim)
+        claim = read.object("claim", read_stated_claim)
         answer = cls(
             subject=read.text("subject"),
             claim=claim,
@@ -175,22 +175,6 @@ class Answer:
             raise AnswerError(str(error)) from None
 
 
-def _read_claim(read: JsonObject, relation: str = "neighbours") -> Claim:
-    """Return a claim that was written by its fields, its relation under a name of its own."""
-    return Claim(
-        model=read.text("model"),  # type: ignore[arg-type]
-        epsilon=read.real_number("epsilon"),
-        delta=read.real_number("delta"),
-        unit=checked_unit(read.text("unit")),
-        neighbours=Neighbouring.from_name(read.text(relation)),
-        view=read.text("view"),
-        source=read.text("source"),
-        differ=read.text("differ"),
-        composition=read.text("composition"),
-        comment=read.text("comment"),
-    )
-
-
 def claim_data(claim: Claim) -> dict[str, Any]:
     """Return a claim as results state it in JSON: with the words of its neighbours beside the relation."""
     return {
@@ -210,35 +194,24 @@ def claim_data(claim: Claim) -> dict[str, Any]:
 
 def read_stated_claim(read: JsonObject) -> Claim:
     """Read the claim that `claim_data` wrote; `ValueError` if a value is wrong or the words are not the relation's."""
-    claim = _read_claim(read, relation="relation")
+    claim = Claim(
+        model=read.text("model"),  # type: ignore[arg-type]
+        epsilon=read.real_number("epsilon"),
+        delta=read.real_number("delta"),
+        unit=checked_unit(read.text("unit")),
+        neighbours=Neighbouring.from_name(read.text("relation")),
+        view=read.text("view"),
+        source=read.text("source"),
+        differ=read.text("differ"),
+        composition=read.text("composition"),
+        comment=read.text("comment"),
+    )
     read.one_of("neighbours", [claim.neighbour_words])
     return claim
 
 
-_TAKEN: Mapping[Any, Callable[[JsonObject, str], Any]] = {
-    str: JsonObject.text,
-    bool: JsonObject.flag,
-    int: JsonObject.integer,
-    float: JsonObject.real_number,
-    int | None: JsonObject.optional_integer,
-    tuple[str, float]: JsonObject.labelled_number,
-    Mapping[str, str]: JsonObject.text_mapping,
-    Mapping[str, Any]: JsonObject.mapping,
-    FindingKind: lambda read, key: FindingKind(read.text(key)),
-    Sentence: lambda read, key: read.object(key, read_sentence),
-    AssumptionKind: lambda read, key: AssumptionKind(read.text(key)),
-}
-"""How a value of a type is taken from a JSON object."""
-
-
-def dataclass_reader(kind: type[_Written]) -> Callable[[JsonObject], _Written]:
-    """Return the function that reads a data class from the JSON object of its fields."""
-    types = get_type_hints(kind)
-    return lambda read: kind(**{name: _TAKEN[its_type](read, name) for name, its_type in types.items()})
-
-
-read_upper = dataclass_reader(UpperBound)
-read_lower = dataclass_reader(LowerBound)
-read_witness = dataclass_reader(Witness)
-read_finding = dataclass_reader(Finding)
-read_assumption = dataclass_reader(Assumption)
+read_upper = reader_of(UpperBound)
+read_lower = reader_of(LowerBound)
+read_witness = reader_of(Witness)
+read_finding = reader_of(Finding)
+read_assumption = reader_of(Assumption)

@@ -12,9 +12,9 @@ from algorithms.unit import OnePerson
 from mechanisms import Neighbouring
 from mechanisms.printed_numbers import as_given, at_most, percent_at_most
 from verify.document.elements import Block, Bullets, Facts, Paragraph, Section
-from verify.sentences import Sentence, exact, remark
+from verify.findings.references import references
+from verify.findings.sentences import Sentence, exact, remark
 from verify.verdict.answer import BLACK_BOXES, SubjectKind
-from verify.verdict.references import references
 from verify.verdict.verdict import Verdict, claim_words
 
 _GIVEN: Mapping[Verdict, str] = {

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from accountant.audit import trade_off
-from verify.printable import printable
+from verify.findings.printable import printable
 from verify.verdict.result import Verification
 
 _TITLE = 100  # characters

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any, get_args
 
 from accountant.files.json_object import FromJson, JsonError, JsonObject, checked_text
@@ -14,9 +14,11 @@ from algorithms.claim import Claim
 from mechanisms import Assumption
 from mechanisms.printed_numbers import at_least, at_most
 from verify.document.html_page import fragment
-from verify.findings import Finding, LowerBound, UpperBound, Witness
-from verify.printable import printable
-from verify.sentences import read_sentence
+from verify.document.terminal_text import print_document
+from verify.findings.finding import Finding, LowerBound, UpperBound, Witness
+from verify.findings.json_form import json_able
+from verify.findings.printable import printable
+from verify.findings.sentences import read_sentence
 from verify.verdict.answer import (
     SubjectKind,
     claim_data,
@@ -27,7 +29,7 @@ from verify.verdict.answer import (
     read_upper,
     read_witness,
 )
-from verify.verdict.json_form import json_able
+from verify.verdict.result_kinds import document_of
 from verify.verdict.verdict import EXIT_CODES, Decision, Verdict, claim_words, decide
 
 FORMAT = "dpwitness verification, version 1"
@@ -103,17 +105,13 @@ class Verification(FromJson):
         """The report that the command line prints, in 80 columns and without colour."""
         from rich.console import Console
 
-        from verify.verdict.verification_document import print_verification  # it imports this file
-
         text = io.StringIO()
-        print_verification(self, Console(file=text, width=80, color_system=None))
+        print_document(document_of(self), Console(file=text, width=80, color_system=None))
         return text.getvalue().rstrip("\n")
 
     def _repr_html_(self) -> str:
         """The report, as notebooks show it."""
-        from verify.verdict.verification_document import verification_document  # it imports this file, too
-
-        return fragment(verification_document(self))
+        return fragment(document_of(self))
 
     def __repr__(self) -> str:
         """One line; `str` gives the report, `json` everything."""
@@ -151,11 +149,11 @@ class Verification(FromJson):
             "claim": claim_data(self.claim),
             "verdict": self.verdict,
             "reasons": self.decision.reasons,
-            "upper": self.upper and asdict(self.upper),
-            "lower": self.lower and asdict(self.lower),
+            "upper": self.upper,
+            "lower": self.lower,
             "witness": best_event if self.verdict == "refuted" else None,
-            "findings": [{**asdict(one), "message": one.message} for one in self.findings],
-            "assumptions": list(map(asdict, self.assumptions)),
+            "findings": self.findings,
+            "assumptions": self.assumptions,
             "seed": self.seed,
             **self.provenance.json(),
             "kind": self.kind,
@@ -191,7 +189,7 @@ class Verification(FromJson):
             upper=read.optional("upper", read_upper),
             lower=read.optional("lower", read_lower),
             witness=read.optional("best_event", read_witness),
-            findings=tuple(read.entries("findings", _read_finding)),
+            findings=tuple(read.entries("findings", read_finding)),
             seed=read.integer("seed"),
             provenance=Provenance.from_fields(read),
             assumptions=tuple(read.entries("assumptions", read_assumption)),
@@ -200,13 +198,6 @@ class Verification(FromJson):
         _check_verdict(result, refuting)
         _check_shown(result.details)
         return result
-
-
-def _read_finding(read: JsonObject) -> Finding:
-    """Read a finding, whose message repeats the text of its sentence for those who read nothing else."""
-    finding = read_finding(read)
-    read.one_of("message", [finding.message])
-    return finding
 
 
 def _check_verdict(result: Verification, refuting: Witness | None) -> None:

@@ -24,8 +24,8 @@ from algorithms.claim import Claim
 from mechanisms import Assumption
 from mechanisms.printed_numbers import as_given, at_most, nearest
 from verify.conduct.exit_codes import BAD, GOOD, OPEN
-from verify.findings import Finding, LowerBound, UpperBound, Witness
-from verify.sentences import Sentence, exact, remark
+from verify.findings.finding import Finding, LowerBound, UpperBound, Witness
+from verify.findings.sentences import Sentence, exact, remark
 
 Verdict = Literal["certified", "refuted", "unproven"]
 

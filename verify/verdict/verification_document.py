@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from typing import Any
-
-from rich.console import Console
+from typing import Any, NamedTuple
 
 from algorithms.claim import Claim
 from mechanisms.printed_numbers import as_given, at_least, at_most, nearest, percent, percent_at_most
@@ -26,9 +24,9 @@ from verify.document.elements import (
     Tone,
     Words,
 )
-from verify.document.terminal_text import print_document
-from verify.findings import Finding, FindingKind, LowerBound, UpperBound, Witness
-from verify.sentences import Sentence, confident, exact, observed, remark, sentence_of
+from verify.findings.finding import Finding, FindingKind, LowerBound, UpperBound, Witness
+from verify.findings.references import BETS, COUNTS, PROFILE
+from verify.findings.sentences import Sentence, confident, exact, observed, remark, sentence_of
 from verify.verdict.answer import BLACK_BOXES, SubjectKind
 from verify.verdict.bounds_picture import draw_bounds
 from verify.verdict.common_sections import (
@@ -46,7 +44,6 @@ from verify.verdict.common_sections import (
     unit_words,
     versions_words,
 )
-from verify.verdict.references import BETS, COUNTS, PROFILE
 from verify.verdict.result import Verification
 from verify.verdict.verdict import Verdict, claim_words
 
@@ -86,13 +83,8 @@ def verification_document(verification: Verification, **files: str) -> Document:
         name=f"{verification.subject}, {claim_words(claim)}",
         meaning=_first_line(verification),
         sections=tuple(section for section in sections if section is not None),
+        made="; ".join(filter(None, (f"seed {verification.seed}", versions_words(verification.provenance)))),
     )
-
-
-def print_verification(verification: Verification, console: Console, *, verbose: bool = False) -> None:
-    """Print a verification; if `verbose`, with the parts for specialists."""
-    made = "; ".join(filter(None, (f"seed {verification.seed}", versions_words(verification.provenance))))
-    print_document(verification_document(verification), console, made, unfolded=verbose)
 
 
 def _first_line(verification: Verification) -> Sentence:
@@ -246,19 +238,19 @@ def _event(verification: Verification) -> Section | None:
         return None
     if verification.verdict != "refuted" and lower.epsilon == 0.0:
         return _no_difference(verification, witness, lower)
+    words = _event_words(witness, verification.claim, lower)
     facts = Facts(
         (
             ("Data D", witness.neighbours["data"]),
             ("Data D′", witness.neighbours["data_prime"]),
             ("Event", witness.event),
-            ("P(event | D)", _probability(witness.probability, witness.hits, witness.trials, lower)),
-            ("P(event | D′)", _other_probability(witness, lower)),
-            ("Likelihood ratio", _ratio(witness, verification.claim, lower)),
+            ("P(event | D)", words.on_data),
+            ("P(event | D′)", words.on_data_prime),
+            ("Likelihood ratio", words.ratio),
         )
     )
     title = "Counterexample" if verification.verdict == "refuted" else "Most distinguishing event"
-    meaning = tuple(_event_meaning(witness, verification.claim, lower))
-    return Section(title, (facts, *((Bullets(meaning),) if meaning else ())))
+    return Section(title, (facts, *((Bullets(words.meaning),) if words.meaning else ())))
 
 
 def _no_difference(verification: Verification, witness: Witness, lower: LowerBound) -> Section | None:
@@ -281,31 +273,132 @@ def _no_difference(verification: Verification, witness: Witness, lower: LowerBou
     return Section("Largest difference", (Paragraph(said),))
 
 
-def _probability(probability: float, hits: int | None, trials: int | None, lower: LowerBound) -> Sentence:
-    """Return a probability with its counts; without counts it is as sure as the bound that it shows."""
-    if trials is not None and hits is not None:
-        return observed(
-            "{share} ({hits:,} of {draws:,} draws)", trials, share=percent(probability), hits=hits
+class _EventWords(NamedTuple):
+    """The probabilities of an event on D and on D′, their ratio beside what the claim allows, and what they mean."""
+
+    on_data: Sentence
+    on_data_prime: Sentence
+    ratio: Sentence
+    meaning: tuple[Sentence, ...] = ()
+
+
+def _event_words(witness: Witness, claim: Claim, lower: LowerBound) -> _EventWords:
+    """Return what is known of an event: from counts what counts say, and more from exact probabilities alone."""
+    factor = f"e^{as_given(claim.epsilon)} = {at_most(largest_factor(claim.epsilon))}"
+    allowed = f"claim: at most {factor}"
+    match witness:
+        case Witness(hits=int(hits), hits_prime=int(hits_prime), trials=int(trials)):
+            return _counted(witness, claim, lower, allowed, (hits, hits_prime, trials))
+        case Witness(hits=int(hits), trials=int(trials)):
+            return _counted_on_data(witness, claim, lower, allowed, (hits, trials))
+        case _ if lower.exact:
+            return _computed(witness, claim, allowed)
+        case _:
+            return _bounded(witness, claim, lower, allowed)
+
+
+def _counted(
+    witness: Witness, claim: Claim, lower: LowerBound, allowed: str, counts: tuple[int, int, int]
+) -> _EventWords:
+    """Return what counts on both data sets say of an event."""
+    p, q, (hits, hits_prime, trials) = witness.probability, witness.probability_prime, counts
+    ratio = f"{_quotient(witness, claim)} (estimated)" if q > 0.0 else "not estimable (0 hits on D′)"
+    if lower.samples and math.isfinite(lower.epsilon):
+        said = confident(
+            "{ratio}; ≥ {least} with {confidence} confidence; {allowed}",
+            lower.confidence,
+            lower.samples,
+            ratio=ratio,
+            least=at_least(largest_factor(lower.epsilon)),
+            allowed=allowed,
         )
-    if lower.exact:
-        return exact("{share} (exact)", share=percent(probability))
-    share = at_least(100.0 * probability, 3)
-    return confident("at least {share} % ({confidence} confidence)", lower.confidence, share=share)
+    else:
+        said = observed(
+            "{ratio}, from {draws:,} draws a side; {allowed}", trials, ratio=ratio, allowed=allowed
+        )
+    if q > 0.0:
+        seen = f"{_OBSERVER} (estimated from {{draws:,}} draws a side)."
+        meaning = [observed(seen, trials, ratio=nearest(p / q, 4), share=_share_right(p, q))]
+    else:
+        all_or_some = "Seen in all {draws:,} draws on D and in none of {draws:,} on D′."
+        meaning = [observed(all_or_some if p == 1.0 else "Not seen in {draws:,} draws on D′.", trials)]
+        if lower.samples:
+            delta, also = witness.details.get("delta_lower"), ""
+            if isinstance(delta, float) and delta > 0.0:
+                also = f"δ ≥ {at_least(delta)} at ε = {as_given(claim.epsilon)}, and "
+            sure = "With {confidence} confidence: {also}{bound}."
+            meaning.append(
+                confident(sure, lower.confidence, lower.samples, also=also, bound=lower.description)
+            )
+    return _EventWords(_share(p, hits, trials), _share(q, hits_prime, trials), said, tuple(meaning))
 
 
-def _other_probability(witness: Witness, lower: LowerBound) -> Sentence:
-    if witness.trials is not None and witness.hits_prime is None:
-        return _from_densities(witness)
-    floats_hold_it = lower.exact and witness.probability_prime > 0.0
-    if witness.trials is None and not floats_hold_it and math.isfinite(_loss(witness)):
-        return _from_densities(witness)
-    return _probability(witness.probability_prime, witness.hits_prime, witness.trials, lower)
+def _counted_on_data(
+    witness: Witness, claim: Claim, lower: LowerBound, allowed: str, counts: tuple[int, int]
+) -> _EventWords:
+    """Return what counts on D say of an event whose probability on D′ follows from the densities."""
+    loss, meaning = _loss(witness), tuple[Sentence, ...]()
+    if math.isinf(loss):
+        ratio, meaning = (
+            exact("infinite (from the densities); {allowed}", allowed=allowed),
+            (exact(_IDENTIFIES),),
+        )
+    elif claim.delta > 0.0:
+        ratio = _least_ratio(claim, lower, allowed)
+    else:
+        ratio = exact(
+            "at least e^{loss} (from the densities); {allowed}", loss=at_least(loss), allowed=allowed
+        )
+    return _EventWords(_share(witness.probability, *counts), _from_densities(loss), ratio, meaning)
 
 
-def _from_densities(witness: Witness) -> Sentence:
-    if math.isinf(_loss(witness)):
+def _computed(witness: Witness, claim: Claim, allowed: str) -> _EventWords:
+    """Return what exact probabilities say of an event; where floats do not hold that on D′, its loss says more."""
+    p, q, loss = witness.probability, witness.probability_prime, _loss(witness)
+    meaning: tuple[Sentence, ...] = ()
+    if q > 0.0:
+        ratio = _quotient(witness, claim)
+        said = f"{_OBSERVER} (exact)."
+        meaning = (exact(said, ratio=nearest(p / q, 4), share=_share_right(p, q)),)
+    elif math.isinf(loss):
+        ratio = "infinite"
+        if p > 0.0:
+            certain = "The event identifies D with certainty: δ = 1 at every ε."
+            meaning = (exact(certain if p == 1.0 else _IDENTIFIES),)
+    else:
+        ratio = f"at least e^{at_least(loss)}"
+    return _EventWords(
+        exact("{share} (exact)", share=percent(p)),
+        _from_densities(loss)
+        if q == 0.0 and math.isfinite(loss)
+        else exact("{share} (exact)", share=percent(q)),
+        exact("{ratio} (exact); {allowed}", ratio=ratio, allowed=allowed),
+        meaning,
+    )
+
+
+def _bounded(witness: Witness, claim: Claim, lower: LowerBound, allowed: str) -> _EventWords:
+    """Return what a bound with a confidence says of its event, where no counts are stated."""
+    on_data, on_data_prime = (
+        confident(
+            "at least {share} % ({confidence} confidence)", lower.confidence, share=at_least(100.0 * each, 3)
+        )
+        for each in (witness.probability, witness.probability_prime)
+    )
+    if math.isfinite(loss := _loss(witness)):
+        on_data_prime = _from_densities(loss)
+    return _EventWords(on_data, on_data_prime, _least_ratio(claim, lower, allowed))
+
+
+def _share(probability: float, hits: int, draws: int) -> Sentence:
+    return observed("{share} ({hits:,} of {draws:,} draws)", draws, share=percent(probability), hits=hits)
+
+
+def _from_densities(loss: float) -> Sentence:
+    """Return the probability on D′ of an event of at least this loss."""
+    if math.isinf(loss):
         return exact("{share} (from the densities)", share=percent(0.0))
-    return exact("at most P(event | D) / e^{loss} (from the densities)", loss=at_least(_loss(witness)))
+    return exact("at most P(event | D) / e^{loss} (from the densities)", loss=at_least(loss))
 
 
 def _loss(witness: Witness) -> float:
@@ -314,46 +407,22 @@ def _loss(witness: Witness) -> float:
     return float(loss) if isinstance(loss, float | int) else math.inf
 
 
-def _ratio(witness: Witness, claim: Claim, lower: LowerBound) -> Sentence:
-    """Return how much likelier the event is on D, as estimated or exactly, and what the claim allows."""
-    allowed = f"claim: at most e^{as_given(claim.epsilon)} = {at_most(largest_factor(claim.epsilon))}"
-    excess = "(P(D) − δ)" if claim.delta > 0.0 else "P(D)"
-    ratio = "not estimable (0 hits on D′)"
-    if witness.probability_prime > 0.0:
-        value = (witness.probability - claim.delta) / witness.probability_prime
-        ratio = f"{excess} / P(D′) = {nearest(value, 4)}{'' if witness.trials is None else ' (estimated)'}"
-    if witness.trials is None:
-        if witness.probability_prime == 0.0:
-            ratio = "infinite" if math.isinf(_loss(witness)) else f"at least e^{at_least(_loss(witness))}"
-        if lower.exact:
-            return exact("{ratio} (exact); {allowed}", ratio=ratio, allowed=allowed)
-        return _least_ratio(lower, excess, allowed)
-    if witness.hits_prime is None:
-        if math.isinf(_loss(witness)):
-            return exact("infinite (from the densities); {allowed}", allowed=allowed)
-        if claim.delta > 0.0:
-            return _least_ratio(lower, excess, allowed)
-        said = "at least e^{loss} (from the densities); {allowed}"
-        return exact(said, loss=at_least(_loss(witness)), allowed=allowed)
-    if not (lower.samples and math.isfinite(lower.epsilon)):
-        said = "{ratio}, from {draws:,} draws a side; {allowed}"
-        return observed(said, witness.trials, ratio=ratio, allowed=allowed)
-    return confident(
-        "{ratio}; ≥ {least} with {confidence} confidence; {allowed}",
-        lower.confidence,
-        lower.samples,
-        ratio=ratio,
-        least=at_least(largest_factor(lower.epsilon)),
-        allowed=allowed,
-    )
+def _excess(claim: Claim) -> str:
+    return "(P(D) − δ)" if claim.delta > 0.0 else "P(D)"
 
 
-def _least_ratio(lower: LowerBound, excess: str, allowed: str) -> Sentence:
+def _quotient(witness: Witness, claim: Claim) -> str:
+    """Return how much likelier the event is on D than on D′, beyond δ."""
+    value = (witness.probability - claim.delta) / witness.probability_prime
+    return f"{_excess(claim)} / P(D′) = {nearest(value, 4)}"
+
+
+def _least_ratio(claim: Claim, lower: LowerBound, allowed: str) -> Sentence:
     """Return what a lower bound with a confidence says of the probabilities of its event."""
     return confident(
         "{excess} / P(D′) at least e^{loss} ({confidence} confidence); {allowed}",
         lower.confidence,
-        excess=excess,
+        excess=_excess(claim),
         loss=at_least(lower.epsilon),
         allowed=allowed,
     )
@@ -362,46 +431,6 @@ def _least_ratio(lower: LowerBound, excess: str, allowed: str) -> Sentence:
 def _share_right(p: float, q: float) -> str:
     """Return how often an observer is right who saw an event of these probabilities, which both are above 0."""
     return percent(min(p / (p + q), math.nextafter(1.0, 0.0)))
-
-
-def _event_meaning(witness: Witness, claim: Claim, lower: LowerBound) -> Iterator[Sentence]:
-    """Yield what seeing the event says: from counts what counts say, and more from exact probabilities alone."""
-    p, q, trials = witness.probability, witness.probability_prime, witness.trials
-    if trials is None:
-        if not lower.exact:
-            return
-        if q == 0.0 < p and math.isinf(_loss(witness)):
-            yield (
-                exact("The event identifies D with certainty: δ = 1 at every ε.")
-                if p == 1.0
-                else exact(_IDENTIFIES)
-            )
-        elif q > 0.0:
-            yield exact(f"{_OBSERVER} (exact).", ratio=nearest(p / q, 4), share=_share_right(p, q))
-        return
-    if witness.hits_prime is None:
-        if math.isinf(_loss(witness)):
-            yield exact(_IDENTIFIES)
-        return
-    if q > 0.0:
-        yield observed(
-            f"{_OBSERVER} (estimated from {{draws:,}} draws a side).",
-            trials,
-            ratio=nearest(p / q, 4),
-            share=_share_right(p, q),
-        )
-        return
-    if p == 1.0:
-        yield observed("Seen in all {draws:,} draws on D and in none of {draws:,} on D′.", trials)
-    else:
-        yield observed("Not seen in {draws:,} draws on D′.", trials)
-    delta = witness.details.get("delta_lower")
-    if lower.samples:
-        also = ""
-        if isinstance(delta, float) and delta > 0.0:
-            also = f"δ ≥ {at_least(delta)} at ε = {as_given(claim.epsilon)}, and "
-        said = "With {confidence} confidence: {also}{bound}."
-        yield confident(said, lower.confidence, lower.samples, also=also, bound=lower.description)
 
 
 def _findings(verification: Verification) -> Section | None:

@@ -20,7 +20,7 @@ from algorithms.linear.linear_phases import PopulationTooSmall
 from algorithms.linear.linear_play import simulate_phases
 from algorithms.problems import linear_problems
 from mechanisms import ParameterError
-from verify.linear.linear_data import same_phase
+from verify.learners.linear_data import same_phase
 
 PROBLEM = linear_problems["linear"].build(dimension=4, actions=30)
 

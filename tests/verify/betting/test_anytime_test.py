@@ -13,8 +13,8 @@ from verify.betting.wealth import LATER, SEARCHED
 from verify.conduct.time_limit import TimeLimitReached
 from verify.events.event import event_from_dict
 from verify.events.view_sample import Column, ViewSample
+from verify.events.worlds import NeighbouringWorlds
 from verify.sampling.tester import Candidates, CandidateSource
-from verify.sampling.worlds import NeighbouringWorlds
 
 EPSILON = 0.1
 

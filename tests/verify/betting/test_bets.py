@@ -8,9 +8,9 @@ from verify.betting.wealth_file import WealthError, open_account
 from verify.conduct.conduct import Conduct
 from verify.conduct.effort import EFFORTS
 from verify.events.view_sample import Column, ViewSample
+from verify.events.worlds import NeighbouringWorlds
+from verify.sampling.evidence import Evidence
 from verify.sampling.tester import Candidates, CandidateSource
-from verify.sampling.worlds import NeighbouringWorlds
-from verify.verdict.evidence import Evidence
 from verify.zoo.bandits import EpisodicUCB
 
 CONDUCT = Conduct(EFFORTS["quick"], 1, "again")

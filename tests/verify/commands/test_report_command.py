@@ -22,11 +22,11 @@ from verify.experiments.configuration import Configuration
 from verify.experiments.experiment import Seen
 from verify.experiments.reproduce import Reproduced
 from verify.experiments.simulation_result import SimulationResult
-from verify.findings import UpperBound
+from verify.findings.finding import UpperBound
+from verify.findings.sentences import exact
 from verify.regret_claims.outcome import Checkpoint
 from verify.regret_claims.regret_document import regret_document
 from verify.regret_claims.regret_report import RegretReport, TheoremValue
-from verify.sentences import exact
 from verify.verdict.answer import SubjectKind
 from verify.verdict.result import Verification
 from verify.verdict.verdict import Decision

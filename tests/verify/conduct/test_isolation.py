@@ -18,8 +18,8 @@ from verify import verify
 from verify.conduct import isolation
 from verify.conduct.isolation import OwnFault, in_own_process
 from verify.conduct.progress import no_progress
-from verify.findings import Finding
-from verify.subject_error import SubjectError
+from verify.findings.finding import Finding
+from verify.findings.subject_error import SubjectError
 
 SUBJECTS = Path(__file__).parents[1] / "subjects" / "misbehaving.py"
 

@@ -21,13 +21,13 @@ def nothing(draws: int) -> list[np.ndarray]:
 def test_a_coin_that_falls_otherwise_in_some_processes_is_seen(tails: int) -> None:
     """The event of `answers`, one in five or 45 of 100 draws, was missed with 64 draws unless the coin fell evenly."""
     heads = PROCESSES - tails
-    assert Again.counted(nothing, 64, DRAWS).differ(counts([0.45] * heads + [0.2] * tails))
+    assert Again.from_events(nothing, 64, DRAWS).differ(counts([0.45] * heads + [0.2] * tails))
 
 
 def test_chance_is_no_coin() -> None:
     """False alarms at the level 1e-6 for each event."""
-    assert not Again.counted(nothing, 64, DRAWS).differ(counts([0.45] * PROCESSES))
+    assert not Again.from_events(nothing, 64, DRAWS).differ(counts([0.45] * PROCESSES))
 
 
 def test_without_a_user_s_module_nothing_is_repeated() -> None:
-    assert not differs_in_other_processes(Again.counted(nothing, 64, DRAWS), [], 10.0)
+    assert not differs_in_other_processes(Again.from_events(nothing, 64, DRAWS), [], 10.0)

@@ -27,7 +27,7 @@ from verify.document.elements import (
 )
 from verify.document.html_page import fragment, render_html
 from verify.document.markdown_text import markdown
-from verify.sentences import remark
+from verify.findings.sentences import remark
 
 HOSTILE = (
     "<script>alert(1)</script>",

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 
-import pytest
 from rich.console import Console
 
 from verify.document.elements import (
@@ -21,7 +21,7 @@ from verify.document.elements import (
     TextTable,
 )
 from verify.document.terminal_text import print_document
-from verify.sentences import remark
+from verify.findings.sentences import remark
 
 LINE = "dpwitness verify " + "long/" * 30
 BLOCKS: tuple[Block, ...] = (
@@ -47,16 +47,15 @@ DOCUMENT = Document(
 )
 
 
-def printed(unfolded: bool) -> list[str]:
+def printed() -> list[str]:
     file = io.StringIO()
-    print_document(DOCUMENT, Console(file=file, width=40, color_system=None), "made by X", unfolded=unfolded)
+    document = replace(DOCUMENT, made="made by X")
+    print_document(document, Console(file=file, width=40, color_system=None))
     return file.getvalue().splitlines()
 
 
-@pytest.mark.parametrize("unfolded", [False, True])
-def test_everything_but_the_background_is_shown_as_it_is(unfolded: bool) -> None:
-    folded = ["  For specialists:", "  a detail"] if unfolded else []
-    assert printed(unfolded) == [
+def test_everything_but_the_background_and_details_is_shown_as_it_is() -> None:
+    assert printed() == [
         "SEEN  [it]",
         "What it means, which takes more than a",
         "line.",
@@ -69,7 +68,6 @@ def test_everything_but_the_background_is_shown_as_it_is(unfolded: bool) -> None
         "  [red]cell  [/x]",
         f"  {LINE}",
         "  ├█┤",
-        *folded,
         "",
         "made by X",
     ]

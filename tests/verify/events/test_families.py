@@ -8,10 +8,10 @@ import pytest
 from mechanisms.arrays import FloatArray
 from verify.events.event import Both, Event, HalfLine, RowTable, ValueInterval
 from verify.events.families import Pairs
+from verify.events.predicted_bound import wilson_shifted_pair
 from verify.events.search import search_events
 from verify.events.tried_families import all_families, lattice_families
 from verify.events.view_sample import Column, ViewSample, WorldSamples
-from verify.statistics.predicted_bound import wilson_shifted_pair
 
 
 def real(count: int) -> tuple[Column, ...]:

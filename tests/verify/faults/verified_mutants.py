@@ -20,9 +20,9 @@ from faults.planted_subject import faults_of, plant
 from mechanisms.arrays import FloatArray
 from verify.conduct.effort import EFFORTS
 from verify.functions.function_subject import FunctionSubject
-from verify.learners.learner_subject import LearnerSubject, learner_effort
-from verify.linear.contextual_data import drawn_users
-from verify.linear.linear_subject import build_learner, is_contextual, is_linear, linear_rounds
+from verify.learners.contextual_data import drawn_users
+from verify.learners.learner_on_problem import build_learner, is_contextual, is_linear, length_of_runs
+from verify.learners.learner_subject import LearnerSubject
 from verify.subjects.resolve import resolve
 from verify.verdict.result import Verification
 from verify.verification import verify
@@ -87,9 +87,7 @@ def exceeds(fault: AnyFault, honest: Verification) -> bool | None:
 
 def rounds_of(subject: LearnerSubject, effort: str, horizon: int | None) -> int:
     """Return the rounds of the longest runs of a verification."""
-    if is_linear(subject):
-        return linear_rounds(EFFORTS[effort], horizon)
-    return learner_effort(subject, EFFORTS[effort], horizon).accounting_rounds
+    return length_of_runs(subject, EFFORTS[effort], horizon)[1]
 
 
 def acts(subject: LearnerSubject, fault: Fault, rounds: int, *, epsilon: float, delta: float) -> bool:

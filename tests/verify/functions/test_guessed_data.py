@@ -8,7 +8,7 @@ import pytest
 from mechanisms import Box, Categories, Integers, Interval, ParameterError
 from verify import ReplaceOne, SubjectError, claimed, verify
 from verify.bandits.calling.plain_bandit import PlainBandit
-from verify.findings import FindingKind
+from verify.findings.finding import FindingKind
 
 FEW = {"effort": "quick", "samples": 20_000}
 KEEP = math.e / (math.e + 3)

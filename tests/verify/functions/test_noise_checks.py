@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from verify.findings import Statement
+from verify.findings.finding import Statement
 from verify.functions.noise_checks import NoiseChecks
 from verify.neighbouring.adjacency import Pair
 

@@ -13,8 +13,8 @@ from verify import verify
 from verify.events.event import HalfLine
 from verify.events.readings import ColumnValue
 from verify.events.view_sample import Column, ViewSample
+from verify.events.worlds import NeighbouringWorlds
 from verify.functions.doubts import _drifts
-from verify.sampling.worlds import NeighbouringWorlds
 
 
 class TwoWorkers:

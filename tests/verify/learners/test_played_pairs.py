@@ -10,7 +10,7 @@ from verify.conduct.conduct import Conduct
 from verify.conduct.effort import EFFORTS
 from verify.learners import played_pairs
 from verify.learners.played_pairs import PlayedNeighbours, PlayedPairs
-from verify.verdict.evidence import Evidence
+from verify.sampling.evidence import Evidence
 
 
 def plays(*, raising: bool) -> PlayedPairs:

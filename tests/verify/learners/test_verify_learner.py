@@ -8,7 +8,7 @@ from accountant import Gate
 from algorithms import CUCBLDP2
 from algorithms.problems import SuperArms
 from verify import verify
-from verify.findings import FindingKind
+from verify.findings.finding import FindingKind
 
 
 class RefusesMany(CUCBLDP2):

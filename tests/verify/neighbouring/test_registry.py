@@ -8,7 +8,7 @@ import pytest
 from mechanisms import Ball, Box, Categories, Interval, OneHot
 from mechanisms.parameters import ParameterError
 from verify import AddOrRemoveOne, AnyTwo, Listed, ReplaceOne, Within
-from verify.neighbouring.registry import adjacency_from_words
+from verify.neighbouring.registry import adjacency_from_words, as_adjacency
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_listed_pairs():
         ("__import__('os').system('true')", "means nothing here"),
         ("interval(0, 1).lower", "means nothing here"),
         ("interval(0, 2**9)", "means nothing here"),
-        ("[1, 2]", "must be a domain"),
+        ("[1]", "two or more data sets"),
         ("7", "must be a domain"),
         ("listed([1, 2])", "pair 1 is 1: must be two data sets"),
         ("listed([])", "must hold at least one pair"),
@@ -67,3 +67,10 @@ def test_listed_pairs():
 def test_what_means_nothing_is_refused(text, words):
     with pytest.raises(ParameterError, match=words):
         adjacency_from_words(text)
+
+
+@pytest.mark.parametrize("data", [[0, 1, 5], "[0, 1, 5]"])
+def test_a_list_is_all_pairs_of_its_data_sets(data):
+    adjacency = adjacency_from_words(data) if isinstance(data, str) else as_adjacency(data)
+    assert isinstance(adjacency, Listed)
+    assert [(int(pair.data), int(pair.other)) for pair in adjacency.seeds()] == [(0, 1), (0, 5), (1, 5)]

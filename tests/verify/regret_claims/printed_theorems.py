@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from algorithms.theory.regret import BOUNDS
+from verify.findings.json_form import json_able
+from verify.findings.sentences import Sentence
 from verify.regret_claims.regret_report import RegretReport, RegretVerdict
 from verify.regret_claims.verify_regret import regret
-from verify.sentences import Sentence
-from verify.verdict.json_form import json_able
 
 
 @dataclass(frozen=True)

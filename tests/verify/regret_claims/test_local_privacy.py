@@ -7,8 +7,8 @@ from algorithms import CUCB, CUCBLDPBit
 from algorithms.linear.dp_dpe import DPE
 from algorithms.problems import ProblemError, SettingError
 from verify.commands.command_group import cli
+from verify.findings.subject_error import SubjectError
 from verify.regret_claims.local_privacy import audit_local_privacy
-from verify.subject_error import SubjectError
 
 
 @pytest.mark.slow

@@ -18,13 +18,13 @@ from verify.conduct.spawn_keys import SpawnKey
 from verify.events.event import event_from_dict
 from verify.events.search import Found, search_events
 from verify.events.view_sample import Column, ViewSample, WorldSamples
+from verify.events.worlds import NeighbouringWorlds
+from verify.findings.sentences import Basis
 from verify.sampling.black_box import black_box_test
 from verify.sampling.black_box_result import BlackBoxResult
 from verify.sampling.draws import WorldStream
-from verify.sampling.worlds import NeighbouringWorlds
-from verify.sentences import Basis
+from verify.sampling.stouffer import Stouffer
 from verify.statistics.binomial_bounds import Union
-from verify.statistics.stouffer import Stouffer
 
 Mechanism = Callable[[float, int, np.random.Generator], npt.NDArray[np.float64]]
 

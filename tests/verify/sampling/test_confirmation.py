@@ -9,12 +9,12 @@ from verify.events.event import HalfLine
 from verify.events.readings import ColumnValue
 from verify.events.search import ChosenEvent, Found
 from verify.events.view_sample import Column, ViewSample
+from verify.events.worlds import NeighbouringWorlds
 from verify.sampling import confirmation
 from verify.sampling.black_box import black_box_test
 from verify.sampling.confirmation import RULE, Confirmation
 from verify.sampling.draws import batch_sizes
 from verify.sampling.event_choice import Searched
-from verify.sampling.worlds import NeighbouringWorlds
 
 SAMPLES, ROWS, SPENT = 8_000_000, 512_000, 2_000_000
 READING = ColumnValue(Column("output", "the output", "real"))

@@ -12,13 +12,13 @@ import pytest
 from algorithms.blocks import Processes
 from mechanisms import BLOCK
 from verify.conduct.spawn_keys import SpawnKey
+from verify.events.count_events import count_events
 from verify.events.event import HalfLine, ReportCount, RowTable, ValueInterval
 from verify.events.readings import ColumnValue
 from verify.events.view_sample import Column, ViewSample
-from verify.sampling.count_events import count_events
+from verify.events.worlds import NeighbouringWorlds
 from verify.sampling.draws import FIRST_BATCH, WorldStream, batch_sizes
 from verify.sampling.final_test import FinalTask, final_counts, share_of_error
-from verify.sampling.worlds import NeighbouringWorlds
 
 COLUMNS = (Column("x", "the output", "real"),)
 

@@ -9,8 +9,8 @@ import pytest
 
 from algorithms.blocks import DaskCluster, Executor, Serial
 from verify.events.view_sample import Column, ViewSample
+from verify.events.worlds import NeighbouringWorlds
 from verify.sampling.black_box import black_box_test
-from verify.sampling.worlds import NeighbouringWorlds
 
 distributed = pytest.importorskip("distributed")
 

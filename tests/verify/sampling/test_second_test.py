@@ -10,11 +10,11 @@ from verify import PlainBandit, verify
 from verify.conduct.conduct import Conduct
 from verify.conduct.effort import EFFORTS
 from verify.events.view_sample import Column, ViewSample
+from verify.events.worlds import NeighbouringWorlds
 from verify.functions.verify_function import verify_function
 from verify.sampling import second_test
 from verify.sampling.second_test import _SHARES, _hold, _in_doubt, _second_seed, hold_tests
 from verify.sampling.tester import Candidates, SingleLook
-from verify.sampling.worlds import NeighbouringWorlds
 from verify.subjects.resolve import resolve
 from verify.zoo.bandits import EpisodicUCB
 

@@ -8,8 +8,8 @@ import pytest
 from verify.conduct.conduct import Conduct
 from verify.conduct.effort import EFFORTS
 from verify.events.view_sample import Column, ViewSample
+from verify.events.worlds import NeighbouringWorlds
 from verify.sampling.tester import Candidates, CandidateSource, SingleLook
-from verify.sampling.worlds import NeighbouringWorlds
 
 CONDUCT = Conduct(EFFORTS["quick"], 1, "again")
 

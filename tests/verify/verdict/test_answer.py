@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from accountant.files.data_files import DataFileError, from_json
 from algorithms.claim import ClaimForm, View
 from mechanisms import Assumption, AssumptionKind
-from verify.findings import Finding, FindingKind, LowerBound, UpperBound, Witness
-from verify.sentences import exact
+from verify.findings.finding import Finding, FindingKind, LowerBound, UpperBound, Witness
+from verify.findings.sentences import exact
+from verify.sampling.evidence import Evidence
 from verify.verdict.answer import Answer, AnswerError, SubjectKind
-from verify.verdict.evidence import Evidence
 from verify.verdict.verdict import decide
 
 CLAIM = ClaimForm("local", View.MESSAGE, "one report", "the docstring").with_parameters(1.0, 1e-5)

@@ -15,16 +15,18 @@ from rich.text import Text
 from accountant.provenance import Provenance
 from algorithms.claim import Claim
 from mechanisms import Neighbouring
-from verify.findings import Finding, FindingKind, LowerBound, UpperBound, Witness
+from verify.document.markdown_text import markdown
+from verify.document.terminal_text import print_document
+from verify.findings.finding import Finding, FindingKind, LowerBound, UpperBound, Witness
+from verify.findings.sentences import exact, remark
 from verify.learners.coupled_run import _loss_witness
-from verify.sentences import exact, remark
 from verify.statistics.sampled_losses import LossBound
 from verify.transcripts.neighbours import Neighbour
 from verify.verdict.answer import SubjectKind
 from verify.verdict.bounds_picture import draw_bounds
 from verify.verdict.result import Verification
 from verify.verdict.verdict import decide
-from verify.verdict.verification_document import print_verification
+from verify.verdict.verification_document import verification_document
 
 CLAIM = Claim(
     model="local",
@@ -96,9 +98,9 @@ CASES = {
 
 def shown(result: Verification, **options: Any) -> str:
     settings: dict[str, Any] = {"width": 80, "color_system": None, **options}
-    file, verbose = settings.pop("file", io.StringIO()), settings.pop("verbose", False)
+    file = settings.pop("file", io.StringIO())
     console = Console(file=file, **settings)
-    print_verification(result, console, verbose=verbose)
+    print_document(verification_document(result), console)
     return str(file.getvalue())
 
 
@@ -224,7 +226,7 @@ def test_floor_and_coupled_loss_are_shown_when_known() -> None:
     text = shown(found)
     assert str(FLOOR) in text
     assert "The curve is flat." not in text  # for specialists
-    assert "The curve is flat." in shown(found, verbose=True)
+    assert "The curve is flat." in markdown([verification_document(found)], "")
     assert "Largest privacy loss in coupled runs, all messages included: 1" in text
 
 
@@ -255,7 +257,7 @@ def test_an_ascii_terminal_gets_ascii() -> None:
     for result in CASES.values():
         raw = io.BytesIO()
         file = io.TextIOWrapper(raw, encoding="ascii")
-        print_verification(result, Console(file=file, width=80))
+        print_document(verification_document(result), Console(file=file, width=80))
         file.flush()
         text = raw.getvalue().decode("ascii")
         assert "epsilon" in text
@@ -294,7 +296,7 @@ def test_the_picture_of_nothing_spent() -> None:
 def test_a_verification_prints_as_its_report_and_shows_itself_in_one_line() -> None:
     result = verification(None, LowerBound(1.8, 0.0, 0.95, "black box", 600_000), witness=COUNTED)
     out = io.StringIO()
-    print_verification(result, Console(file=out, width=80, color_system=None))
+    print_document(verification_document(result), Console(file=out, width=80, color_system=None))
     assert str(result) == out.getvalue().rstrip("\n")
     assert str(result).startswith("UNPROVEN  zoo/x")
     line = (

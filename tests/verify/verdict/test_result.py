@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from accountant.provenance import Provenance
 from algorithms.claim import ClaimForm, View
 from mechanisms import Assumption, AssumptionKind
-from verify.findings import Finding, FindingKind, LowerBound, UpperBound, Witness
-from verify.sentences import exact, remark
+from verify.findings.finding import Finding, FindingKind, LowerBound, UpperBound, Witness
+from verify.findings.sentences import exact, remark
 from verify.verdict.answer import SubjectKind
 from verify.verdict.result import Verification
 from verify.verdict.verdict import Decision

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from algorithms.claim import Claim
 from mechanisms import Neighbouring
-from verify.findings import Finding, FindingKind, LowerBound, UpperBound, Witness
-from verify.sentences import Basis, exact
+from verify.findings.finding import Finding, FindingKind, LowerBound, UpperBound, Witness
+from verify.findings.sentences import Basis, exact
 from verify.verdict.verdict import decide
 
 CLAIM = Claim("local", 1.0, 1e-5, "one report", Neighbouring.REPLACE_ONE, "one user's message")

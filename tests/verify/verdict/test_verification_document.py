@@ -16,8 +16,8 @@ from mechanisms import Assumption, AssumptionKind
 from verify.document.elements import Bullets
 from verify.document.html_page import render_html
 from verify.document.markdown_text import markdown
-from verify.findings import Finding, FindingKind, LowerBound, UpperBound, Witness
-from verify.sentences import Basis, confident, exact
+from verify.findings.finding import Finding, FindingKind, LowerBound, UpperBound, Witness
+from verify.findings.sentences import Basis, confident, exact
 from verify.verdict.answer import SubjectKind
 from verify.verdict.result import Verification
 from verify.verdict.verdict import decide

@@ -14,6 +14,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from mechanisms.parameters import DPWitnessError
+
 Role = Literal[
     "arm", "reward", "round", "arms", "context",
     "number of arms", "number of rounds", "environment", "generator", "random state", "seed",
@@ -40,7 +42,7 @@ _ARM_WORDS = ("arm", "action")
 _ARM_TAILS = ("", "id", "idx", "index", "ix", "number", "i")
 
 
-class BanditError(ValueError):
+class BanditError(DPWitnessError, ValueError):
     """A bandit cannot be called in the given way."""
 
 
@@ -48,7 +50,7 @@ class WrongArm(BanditError):
     """A bandit returned a value that is no arm."""
 
 
-class ArgumentsError(ValueError):
+class ArgumentsError(DPWitnessError, ValueError):
     """A method requires an argument that nothing is known of."""
 
 

@@ -108,7 +108,7 @@ class Maker:
         needed = required(parameters)
         roles: dict[str, Role] = {}
         for each in parameters:
-            drawn = _drawn_role(each.name)
+            drawn = _named(each.name.lower(), _DRAWN)
             if drawn is not None and not roles:
                 roles[each.name] = drawn
         for each in needed:
@@ -164,11 +164,6 @@ class Maker:
                 if len(given) == len(roles):  # there is no environment yet
                     return lambda bandit: getattr(bandit, name)(*given)
         return None
-
-
-def _drawn_role(name: str) -> Role | None:
-    """Return what a parameter of this name is given of what draws, None if nothing is."""
-    return _named(name.lower(), _DRAWN)
 
 
 def known_role(name: str) -> Role | None:

@@ -9,7 +9,7 @@ from mechanisms.parameters import ParameterError
 from verify import PlainBandit, verify
 from verify.bandits.calling.bandit_calls import Arguments, ArgumentsError, BanditError, arguments_of, role_of
 from verify.bandits.calling.bandit_environment import Environment, _GameOver
-from verify.subject_error import SubjectError
+from verify.findings.subject_error import SubjectError
 from verify.transcripts.adversary import AdversaryError, ChallengeOnPlay
 
 pytestmark = pytest.mark.usefixtures("small_searches")

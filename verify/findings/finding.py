@@ -1,0 +1,629 @@
+"""The results of the layers of a verification: findings, bounds on ε, and the evidence of a lower one.
+
+All statements of findings are in `Statement`: a new one is added there, and nowhere else.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from enum import Enum, StrEnum, unique
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from mechanisms.printed_numbers import as_given, at_least, at_most, percent
+from verify.findings.sentences import Basis, Sentence, confident, exact, filled
+
+if TYPE_CHECKING:
+    from accountant.gates.coupled import Divergence
+    from accountant.gates.replay import Difference
+    from algorithms.claim import Claim
+
+
+EXACT, CONFIDENT, OBSERVED, METADATA = Basis
+
+
+@unique
+class FindingKind(StrEnum):
+    """The kind of a finding: a short stable name, which reports and JSON show."""
+
+    ACTION = "action"
+    CHANGES_DATA = "changes-data"
+    CONSTANT = "constant"
+    CRASH = "crash"
+    DECLASSIFIED = "declassified"
+    DEPENDENT_DRAWS = "dependent-draws"
+    DETERMINISTIC = "deterministic"
+    DOMAIN = "domain"
+    DRIFT = "drift"
+    ENDS_PROCESS = "ends-process"
+    ERROR_IN_MAP = "error-in-map"
+    FEWER_CALLS = "fewer-calls"
+    FEWER_DRAWS = "fewer-draws"
+    FLOATING_POINT = "floating-point"
+    FOREIGN_RANDOMNESS = "foreign-randomness"
+    IGNORES_GENERATOR = "ignores-generator"
+    IMPURE_MAP = "impure-map"
+    INTERRUPTED = "interrupted"
+    MASK = "mask"
+    MECHANISM = "mechanism"
+    MESSAGES = "messages"
+    MORE_CALLS = "more-calls"
+    NAN = "nan"
+    NO_LANES = "no-lanes"
+    OVERSPENT = "overspent"
+    PLACE = "place"
+    PRINTS = "prints"
+    RAISES = "raises"
+    RAW_FLOW = "raw-flow"
+    RAW_OUTPUT = "raw-output"
+    RAW_READ = "raw-read"
+    REFUSED = "refused"
+    RELEASES = "releases"
+    REMEMBERS = "remembers"
+    REPEATS = "repeats"
+    REPLACEMENT = "replacement"
+    SENSITIVITY = "sensitivity"
+    SHAPE = "shape"
+    STABILITY = "stability"
+    STATE = "state"
+    TIME_LIMIT = "time-limit"
+    TRUST = "trust"
+    UNREPEATABLE = "unrepeatable"
+    VIEW = "view"
+    WARNS = "warns"
+    WEALTH = "wealth"
+    WIDE = "wide"
+    WRONG_ARM = "wrong-arm"
+
+
+@unique
+class Statement(Enum):
+    """The statement of a finding: its kind, the basis of its words, the words, and whether it prevents a certificate.
+
+    Values are written in braces; an exception with its type. What happened in a run of the subject is exact. Gates
+    and the accountant have words of their own, see `Finding.of_gate`.
+
+    Examples
+    --------
+    >>> Statement.RAISED.finding("mine.py:3", error=KeyError(7)).message
+    'raised KeyError: 7'
+    """
+
+    # A subject that does not run, or not as it must
+    RAISED = FindingKind.CRASH, EXACT, "raised {error}"
+    RAISED_ON_GUESS = (
+        FindingKind.CRASH,
+        EXACT,
+        "raised {error}; the rewards that it was played on, {rewards}, are a guess: PlainBandit(rewards=...) says "
+        "which there are",
+        False,
+    )
+    LEARNER_NOT_REPLAYED = FindingKind.CRASH, EXACT, "replay failed: {error}"
+    LEARNER_NOT_SAMPLED = FindingKind.CRASH, EXACT, "sampling failed: {error}"
+    NO_LANES = FindingKind.NO_LANES, EXACT, "vectorised runs failed: {error}", False
+    VIEW_NOT_TESTED = FindingKind.VIEW, METADATA, "claimed output not tested: {view} ({why})"
+    OUTSIDE_DOMAIN = FindingKind.DOMAIN, EXACT, "feedback outside feedback_domain: {error}"
+    INVALID_ACTION = FindingKind.ACTION, EXACT, "{error}"
+    WRONG_ARM = FindingKind.WRONG_ARM, EXACT, "{error}"
+    ENDS_PROCESS = (
+        FindingKind.ENDS_PROCESS,
+        EXACT,
+        "its process {how} and left no result: must return or raise",
+    )
+
+    # A verification that was stopped
+    STOPPED_EARLY = FindingKind.INTERRUPTED, METADATA, "stopped before all checks finished"
+    STOPPED_BEFORE_TEST = (
+        FindingKind.INTERRUPTED,
+        METADATA,
+        "stopped before the final draws of the black-box test, which gives a bound only at its end",
+        False,
+    )
+    STOPPED_BEFORE_SECOND_TEST = (
+        FindingKind.INTERRUPTED,
+        METADATA,
+        "stopped before the final draws of the second test; the first test's result stands",
+        False,
+    )
+    STOPPED_IN_TEST = (
+        FindingKind.INTERRUPTED,
+        METADATA,
+        "stopped after {draws:,} final draws a side; bounds use these draws, corrected for the early stop",
+        False,
+    )
+    STOPPED_BETS = (
+        FindingKind.INTERRUPTED,
+        METADATA,
+        "stopped after {draws:,} draws a side; the sequential test is valid at any stopping time",
+        False,
+    )
+    FEWER_DRAWS = (
+        FindingKind.FEWER_DRAWS,
+        METADATA,
+        "about {seconds:.2g} s per draw: {draws:,} of {asked:,} draws fit the limit of {limit:g} s, done after about "
+        "{ends} s; {enough:,} s suffice for all{bits}",
+        False,
+    )
+    TOO_DEAR = (
+        FindingKind.FEWER_DRAWS,
+        METADATA,
+        "about {seconds:.2g} s per draw: the minimum of {draws:,} takes about {ends} s; the limit is {limit:g} s, and "
+        "{least:,} s suffice",
+        False,
+    )
+    TIME_LIMIT = (
+        FindingKind.TIME_LIMIT,
+        METADATA,
+        "time limit of {seconds:g} s reached: how far it came depends on the machine",
+    )
+    CALLS_TOO_LONG = FindingKind.TIME_LIMIT, EXACT, "{calls} on {data} exceeded {seconds:.2g} s{others}"
+    RUNS_TOO_LONG = FindingKind.TIME_LIMIT, EXACT, "{runs} runs of {rounds} rounds exceeded {seconds:.2g} s"
+    KILLED = (
+        FindingKind.TIME_LIMIT,
+        EXACT,
+        "killed {grace:g} s after the time limit of {seconds:g} s: did not return from native code",
+    )
+
+    # What a ledger shows
+    DECLASSIFIED = FindingKind.DECLASSIFIED, EXACT, "raw data used without noise: {reason}", False
+    OVERSPENT = (
+        FindingKind.OVERSPENT,
+        EXACT,
+        "record {record} is charged for {times} through {mechanism}, each ε = {epsilon}, δ = {delta}: total ε = "
+        "{paid}, δ = {paid_delta}; claimed ε = {claimed}, δ = {claimed_delta}",
+        False,
+    )
+    REFUSED_UNDER_CLAIM = (
+        FindingKind.OVERSPENT,
+        EXACT,
+        "the accountant refused a release under the claimed budget: {why}",
+    )
+    ERROR_IN_MAP = FindingKind.ERROR_IN_MAP, EXACT, "{error}; whether it fails depends on private data"
+    REPLACEMENT = (
+        FindingKind.REPLACEMENT,
+        EXACT,
+        "clients are sampled with replacement; one may report more than the {times} times of these runs",
+    )
+    FALSE_PROFILE = (
+        FindingKind.MECHANISM,
+        CONFIDENT,
+        "{mechanism} declares ε = {declared}, loses at least {lost} ({confidence} confidence): P({event}) = "
+        "{probability:.4g} on {data}, {probability_prime:.4g} on {data_prime} ({draws:,} draws a side)",
+    )
+
+    RECORD_WAITING = (
+        FindingKind.REFUSED,
+        EXACT,
+        "{message}. The learner sums up several rounds before it releases them, and stops where a person comes back "
+        "before: nothing is proved of runs in which one does",
+    )
+
+    # What replays show
+    ROUND_DIFFERS = (
+        FindingKind.RAW_FLOW,
+        EXACT,
+        "the action of round {number} differs although all released values agree",
+    )
+    OBSERVED_OTHERWISE = (
+        FindingKind.RAW_FLOW,
+        EXACT,
+        "feedback on record {record} differs although its own outcomes and action are the same: it must depend on "
+        "these alone, and not on other records' data",
+    )
+    STATE_DIFFERS = (
+        FindingKind.STATE,
+        EXACT,
+        "state {what} differs after step {number} although all released values agree",
+    )
+    KEPT_OUTSIDE = (
+        FindingKind.STATE,
+        EXACT,
+        "{what} lives outside the learner and changed during a run; it is not verified: keep it in the learner",
+    )
+    PHASE_DIFFERS = (
+        FindingKind.RAW_FLOW,
+        EXACT,
+        "phase {number} differs although all released values agree",
+    )
+    OUTPUT_DIFFERS = (
+        FindingKind.RAW_OUTPUT,
+        EXACT,
+        "the output differs {which} although all released values agree",
+    )
+    IMPURE_MAP = (
+        FindingKind.IMPURE_MAP,
+        EXACT,
+        "the function in map returned different results for one value {after}: it is not pure",
+    )
+    RUNS_DIFFER = (
+        FindingKind.UNREPEATABLE,
+        EXACT,
+        "two runs with the same data and seed differ ({how}): draw from gate.random only",
+    )
+    PROCESSES_DIFFER = (
+        FindingKind.UNREPEATABLE,
+        EXACT,
+        "what it draws or keeps once in a process, as when it is imported, changes what is seen with the same data and "
+        "seed: draw from gate.random only",
+    )
+    GATE_RUNS_DIFFER = (
+        FindingKind.FOREIGN_RANDOMNESS,
+        EXACT,
+        "two runs with the same data and seed differ: draw from gate.random only",
+    )
+    RELEASES_LOSE_MORE = (
+        FindingKind.RELEASES,
+        CONFIDENT,
+        "released values alone: ε ≥ {epsilon} at δ = {delta} ({confidence} confidence), above the claim {claimed}; the "
+        "output may hide some of them",
+        False,
+    )
+
+    # Where a subject's noise comes from
+    OWN_RANDOMNESS = (
+        FindingKind.FOREIGN_RANDOMNESS,
+        EXACT,
+        "two calls with the same data and generator state differ; results are not reproducible",
+        False,
+    )
+    GLOBAL_RANDOMNESS = (
+        FindingKind.FOREIGN_RANDOMNESS,
+        EXACT,
+        "uses the global random state of NumPy or Python (seeded here); use the generator that is passed",
+        False,
+    )
+    OWN_GENERATOR = (
+        FindingKind.UNREPEATABLE,
+        EXACT,
+        "two runs with the same rewards and seed differ: the bandit has its own generator",
+        False,
+    )
+    IGNORES_GENERATOR = (
+        FindingKind.IGNORES_GENERATOR,
+        OBSERVED,
+        "output varies, and the generator that is passed was not used in {draws:,} calls",
+        False,
+    )
+    DETERMINISTIC = (
+        FindingKind.DETERMINISTIC,
+        OBSERVED,
+        "did not vary in {draws:,} calls on the same data, and depends on them",
+        False,
+    )
+    CONSTANT_OUTPUT = (
+        FindingKind.CONSTANT,
+        OBSERVED,
+        "the same output in {draws:,} calls on either of two data sets{more}; nothing to test",
+    )
+    CONSTANT_ACTIONS = (
+        FindingKind.CONSTANT,
+        OBSERVED,
+        "the same actions in rounds 1 to {rounds} in all {draws:,} runs; nothing to test",
+    )
+    MESSAGES_LOOKED_AT = (
+        FindingKind.MESSAGES,
+        OBSERVED,
+        "messages of rounds 1 to {last} tested in {draws:,} runs on rewards drawn by coins, those of the most telling "
+        "rounds and of rounds 1, 2, 4, ... on neighbouring rewards; not tested: leaks of another single round in fewer "
+        "than {share} of its runs, or after particular rewards{beyond}",
+        False,
+    )
+    REMEMBERS_OUTPUT = (
+        FindingKind.REMEMBERS,
+        OBSERVED,
+        "caches its output per data set: drawn at the first call, and the same in {draws:,} more calls; draws are not "
+        "independent, and were not tested",
+    )
+    REMEMBERS_OWN_DRAW = (
+        FindingKind.REMEMBERS,
+        OBSERVED,
+        "caches its output per data set, drawn from its own generator: the same in {draws:,} calls, and another one in "
+        "another process; draws are not independent, and were not tested",
+    )
+    REMEMBERS_RUNS = (
+        FindingKind.REMEMBERS,
+        EXACT,
+        "{what} persists between runs: they are not independent, and were not tested",
+    )
+    REPEATS = (
+        FindingKind.REPEATS,
+        CONFIDENT,
+        "outputs repeat across generators in {share} of the lanes ({confidence} confidence): fixed seed, reset state, "
+        "or large seeds cut off (a command's are below 2^53); draws are not independent, and a bound is not derived",
+    )
+    DRIFT = (
+        FindingKind.DRIFT,
+        CONFIDENT,
+        "output drifts with the number of calls ({confidence} confidence): draws are not independent",
+    )
+    LEFT_OUT = FindingKind.DRIFT, METADATA, "excluded from the test: {columns} (counter or clock)"
+    ADDRESSES = FindingKind.DRIFT, METADATA, "excluded from the test: memory addresses in the output"
+    STEPS = (
+        FindingKind.DRIFT,
+        METADATA,
+        "tested as differences between calls: {columns} (counter); before each draw there is a call on {before}",
+    )
+    DEPENDENT_DRAWS = (
+        FindingKind.DEPENDENT_DRAWS,
+        CONFIDENT,
+        "draws on the same data are dependent ({how}; {confidence} confidence); a bound is not derived",
+    )
+
+    # What outputs hold
+    RAISES = (
+        FindingKind.RAISES,
+        OBSERVED,
+        "raised {error} in {raised} of {draws:,} calls on {data}; exceptions count as output",
+    )
+    WRONG_GUESS = (
+        FindingKind.RAISES,
+        EXACT,
+        "raised {error} on {data}{more}; the data domain is a guess, so that these data sets are left out: "
+        "@claimed(data=...) without guessed=True, or --data, states it",
+        False,
+    )
+    NAN = (
+        FindingKind.NAN,
+        OBSERVED,
+        '{count} of {draws:,} outputs on {data} contain NaN or a masked entry; tested as a separate value, "absent"',
+    )
+    SHAPES = (
+        FindingKind.SHAPE,
+        EXACT,
+        "outputs have several shapes ({shapes}); the shape counts as output",
+        False,
+    )
+    WIDE = (
+        FindingKind.WIDE,
+        METADATA,
+        "{entries:,} entries per output; tested: the {kept} most different, and {blocks} block sums",
+        False,
+    )
+    FLOATING_POINT = (
+        FindingKind.FLOATING_POINT,
+        CONFIDENT,
+        "floating point: ε ≥ {epsilon} ({confidence} confidence, {draws:,} draws a side): {event}, P = "
+        "{probability:.4g} on {data}, {probability_prime:.4g} on {data_prime}; {outcome}",
+    )
+    MAY_BE_ROUNDING = (
+        FindingKind.FLOATING_POINT,
+        EXACT,
+        "{rounding} of the estimated loss {epsilon} may be rounding error; only the rest counts",
+        False,
+    )
+
+    # What a subject does besides
+    WARNS = FindingKind.WARNS, EXACT, "emits warnings (not tested): {warnings}", False
+    PRINTS = FindingKind.PRINTS, EXACT, "prints (not tested): {text!r}", False
+    CHANGES_DATA = FindingKind.CHANGES_DATA, EXACT, "modifies its input; each call gets a copy", False
+    WEALTH_NOT_KEPT = (
+        FindingKind.WEALTH,
+        METADATA,
+        "{file} was changed by another run; this run's e-value is not saved",
+        False,
+    )
+
+    def __init__(self, kind: FindingKind, basis: Basis, words: str, failing: bool = True) -> None:
+        self.kind = kind
+        self.basis = basis
+        self.description = words
+        self.failing = failing
+
+    def finding(self, where: object = "", *, failing: bool | None = None, **values: object) -> Finding:
+        """Return the finding with this statement.
+
+        Parameters
+        ----------
+        where
+            The line of code, "" if none is to blame.
+        failing
+            If it depends on more than the statement.
+        values
+            Of the words.
+        """
+        sentence = filled(self.description, self.basis, values)
+        return Finding(self.kind, str(where), sentence, self.failing if failing is None else failing)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something seen while verifying.
+
+    Attributes
+    ----------
+    kind
+        What it is about.
+    where
+        ``"file.py:12"``, or "" if no line of code is to blame.
+    sentence
+        What was seen, and how surely.
+    failing
+        Whether the finding stands in the way of a certificate; False for remarks.
+    """
+
+    DERIVED: ClassVar = ("message",)  # in JSON, for those who read nothing else
+
+    kind: FindingKind
+    where: str
+    sentence: Sentence
+    failing: bool = True
+
+    @property
+    def message(self) -> str:
+        """The sentence's text."""
+        return self.sentence.text
+
+    def with_words(self, words: str) -> Finding:
+        """Return the finding with more words at the end of its sentence."""
+        return replace(self, sentence=self.sentence.with_words(words))
+
+    @property
+    def reason(self) -> Sentence:
+        """The finding as a reason for a verdict: with its place."""
+        place = f" ({self.where})" if self.where else ""
+        return replace(self.sentence, text=f"{self.message.rstrip('.')}{place}.")
+
+    @classmethod
+    def of_gate(cls, seen: Difference | Divergence) -> Finding:
+        """Return a difference or divergence of a gate of the accountant as a finding: it happened in a run."""
+        return cls(FindingKind(seen.kind), str(seen.where), exact("{message}", message=seen.message))
+
+
+def add_once(findings: list[Finding], finding: Finding) -> None:
+    """Add a finding if there is none of its kind and line yet."""
+    if not any((known.kind, known.where) == (finding.kind, finding.where) for known in findings):
+        findings.append(finding)
+
+
+_SHORT = 14  # characters of a number that somebody chose, at most; a measured one has more
+
+
+@dataclass(frozen=True, slots=True)
+class UpperBound:
+    """No run loses more than (epsilon, delta), by `method`; epsilon may be infinite.
+
+    Attributes
+    ----------
+    epsilon, delta
+        The bound.
+    method
+        What gives it.
+    every_run
+        Whether it holds of all runs: of a mechanism, or because accountants enforce it for every record. Else it is of
+        the runs that were looked at alone, and proves nothing.
+    """
+
+    epsilon: float
+    delta: float
+    method: str
+    every_run: bool = True
+
+    def __post_init__(self) -> None:
+        _check_bound(self.epsilon, self.delta)
+
+    def proves(self, claim: Claim) -> bool:
+        """Return True if a claim follows from it."""
+        return self.every_run and self.epsilon <= claim.epsilon and self.delta <= claim.delta
+
+    @property
+    def description(self) -> str:
+        """Both numbers, rounded up; a short δ is the claim's own, and printed as it was given."""
+        given = as_given(self.delta)
+        delta = given if len(given) <= _SHORT else at_most(self.delta)
+        return f"ε ≤ {at_most(self.epsilon)} at δ = {delta}"
+
+
+@dataclass(frozen=True, slots=True)
+class LowerBound:
+    """No ε below `epsilon` is true at `delta`, as far as `method` can be trusted.
+
+    Attributes
+    ----------
+    epsilon, delta
+        The bound on ε and the δ it is for; epsilon may be infinite.
+    confidence
+        Probability with which the bound holds; 1 if it was computed exactly.
+    method
+        How it was found.
+    samples
+        Draws of the view spent on it; 0 if it was computed exactly.
+    in_view
+        Whether it is about the claim's own view. A bound on more than the adversary sees refutes nothing.
+    decisive
+        Whether a refutation may rest on it: it is exact, or it also exceeds the claim at the strict error
+        level.
+    """
+
+    epsilon: float
+    delta: float
+    confidence: float
+    method: str
+    samples: int
+    in_view: bool = True
+    decisive: bool = False
+
+    def __post_init__(self) -> None:
+        _check_bound(self.epsilon, self.delta)
+        if not 0.0 < self.confidence <= 1.0:
+            raise ValueError(f"confidence must lie in (0, 1], got {self.confidence}")
+
+    @property
+    def exact(self) -> bool:
+        """True if it was computed, without chance."""
+        return self.confidence == 1.0 and not self.samples
+
+    def exceeds(self, limit: Claim | UpperBound) -> bool:
+        """Return True if it contradicts a claim or an upper bound, as far as it can be trusted."""
+        return self.epsilon > limit.epsilon and self.delta >= limit.delta
+
+    @property
+    def description(self) -> str:
+        """Both numbers, ε rounded down; a bound of at least infinity is infinite."""
+        sign = "=" if math.isinf(self.epsilon) else "≥"
+        return f"ε {sign} {at_least(self.epsilon)} at δ = {as_given(self.delta)}"
+
+    def sentence(self, words: str, **values: object) -> Sentence:
+        """Return a sentence that rests on the bound: exact where it is, else with its confidence.
+
+        Parameters
+        ----------
+        words
+            In them ``{bound}`` stands for the numbers of the bound, and ``{how}`` for the method and how sure it is.
+        values
+            What else stands in braces.
+        """
+        values = {"bound": self.description, **values}
+        if self.exact:
+            return exact(words, how=f"{self.method}; exact", **values)
+        how = f"{self.method}; {percent(self.confidence)} confidence"
+        how += f", {self.samples:,} draws" if self.samples else ""
+        return confident(words, self.confidence, self.samples or None, how=how, **values)
+
+
+@dataclass(frozen=True, slots=True)
+class Witness:
+    """Two neighbouring data sets and an event that is too likely on one of them.
+
+    Attributes
+    ----------
+    neighbours
+        ``{"data": ..., "data_prime": ...}``: the two data sets, each in words; data is where the event is
+        likelier.
+    event
+        The event as a clause, or the decision that differs.
+    probability, probability_prime
+        Of the event, on data and on data_prime: estimated from the counts; without counts exact or, where the lower
+        bound has a confidence, at least so much with that confidence on data, and in that ratio on data_prime.
+    reproduce
+        A command that shows the same again.
+    details
+        Anything else, as JSON-able data: the event's exact form, seeds, bounds.
+    hits, hits_prime, trials
+        Counts behind the probabilities: draws in the event on either side, and draws a side. Without
+        `hits_prime`, the probability on data_prime is a bound that follows from the one on data.
+    """
+
+    neighbours: Mapping[str, str]
+    event: str
+    probability: float
+    probability_prime: float
+    reproduce: str
+    details: Mapping[str, Any] = field(default_factory=dict)
+    hits: int | None = None
+    hits_prime: int | None = None
+    trials: int | None = None
+
+    def __post_init__(self) -> None:
+        if not {"data", "data_prime"} <= set(self.neighbours):
+            raise ValueError(f"neighbours must describe data and data_prime, got {sorted(self.neighbours)}")
+        for name, value in (("probability", self.probability), ("probability_prime", self.probability_prime)):
+            if not 0.0 <= value <= 1.0:
+                raise ValueError(f"{name} must lie in [0, 1], got {value}")
+
+
+def _check_bound(epsilon: float, delta: float) -> None:
+    if not epsilon >= 0.0:
+        raise ValueError(f"epsilon must be at least 0, got {epsilon}")
+    if not 0.0 <= delta <= 1.0:
+        raise ValueError(f"delta must lie in [0, 1], got {delta}")

@@ -1,0 +1,109 @@
+"""Values as JSON data and back: of a data class its fields, and beside them what follows from them.
+
+A data class names the properties that its JSON states, too, in `DERIVED`: what is read must have the same.
+"""
+
+from __future__ import annotations
+
+import math
+import types
+from collections.abc import Callable, Mapping
+from dataclasses import fields, is_dataclass
+from enum import Enum
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+
+import numpy as np
+
+from accountant.files.json_object import JsonError, JsonObject
+from accountant.provenance import Provenance
+
+_Written = TypeVar("_Written")
+
+_TAKEN: Mapping[Any, Callable[[JsonObject, str], Any]] = {
+    str: JsonObject.text,
+    bool: JsonObject.flag,
+    int: JsonObject.integer,
+    float: JsonObject.real_number,
+    int | None: JsonObject.optional_integer,
+    float | None: lambda read, key: read.pop(key, int, float, type(None)),
+    tuple[str, float]: JsonObject.labelled_number,
+    tuple[str, ...]: lambda read, key: tuple(read.texts(key)),
+    Mapping[str, str]: JsonObject.text_mapping,
+    Mapping[str, Any]: JsonObject.mapping,
+    Provenance: lambda read, key: Provenance.from_fields(read),  # its keys stand beside the others
+}
+"""How a value of a type is taken from a JSON object."""
+
+
+def json_able(value: Any) -> Any:
+    """Plain JSON data: NumPy numbers and arrays become Python's, members of an `Enum` values, data classes objects.
+
+    Infinity becomes "inf" or "-inf".
+
+    Raises
+    ------
+    ValueError
+        If a number is NaN, or a value has no JSON form.
+    """
+    if is_dataclass(value) and not isinstance(value, type):
+        return _object_of(value)
+    if isinstance(value, Mapping):
+        return {str(key): json_able(entry) for key, entry in value.items()}
+    if isinstance(value, Enum):
+        return json_able(value.value)
+    if isinstance(value, np.ndarray):
+        return json_able(value.tolist())
+    if isinstance(value, (list, tuple)):
+        return [json_able(entry) for entry in value]
+    if value is None or isinstance(value, (str, bool)):
+        return value
+    if isinstance(value, np.bool_):
+        return bool(value)
+    if isinstance(value, (int, np.integer)):
+        return int(value)
+    if isinstance(value, (float, np.floating)):
+        if math.isnan(value):
+            raise ValueError("a result must not hold nan")
+        return float(value) if math.isfinite(value) else ("inf" if value > 0 else "-inf")
+    raise ValueError(f"a result must hold JSON data only, got {type(value).__name__}")
+
+
+def _object_of(value: Any) -> dict[str, Any]:
+    data: dict[str, Any] = {}
+    for name in (*(one.name for one in fields(value)), *getattr(value, "DERIVED", ())):
+        part = getattr(value, name)
+        data |= part.json() if isinstance(part, Provenance) else {name: json_able(part)}
+    return data
+
+
+def reader_of(kind: type[_Written]) -> Callable[[JsonObject], _Written]:
+    """Return the function that reads a data class from the JSON object that `json_able` makes of it."""
+    hints = get_type_hints(kind)
+    names = [one.name for one in fields(kind)]  # type: ignore[arg-type]
+
+    def read(data: JsonObject) -> _Written:
+        found = kind(**{name: _taken(data, name, hints[name]) for name in names})
+        for name in getattr(kind, "DERIVED", ()):
+            stated, follows = data.pop(name), json_able(getattr(found, name))
+            if type(stated) is not type(follows) or stated != follows:
+                rule = f"must follow from its numbers, which make it {repr(follows)[:60]}"
+                raise JsonError(f"{name} of {data.what} {rule}")
+        return found
+
+    return read
+
+
+def _taken(read: JsonObject, key: str, kind: Any) -> Any:
+    """Take a value of a type: of `_TAKEN`, a literal, an `Enum` of texts; a data class, one or none, or several."""
+    origin, arguments = get_origin(kind), get_args(kind)
+    if kind in _TAKEN:
+        return _TAKEN[kind](read, key)
+    if origin is Literal:
+        return read.one_of(key, arguments)
+    if origin in (Union, types.UnionType):
+        return read.optional(key, reader_of(arguments[0]))
+    if origin is tuple:
+        return tuple(read.entries(key, reader_of(arguments[0])))
+    if issubclass(kind, Enum):
+        return kind(read.one_of(key, [each.value for each in kind]))
+    return read.object(key, reader_of(kind))

@@ -1,0 +1,144 @@
+"""Learners of every family on their problems: construction, length of runs, and simulation of linear ones."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from algorithms.catalogue.contextual_entries import contextual_builder
+from algorithms.catalogue.linear_entries import linear_builder
+from algorithms.catalogue.structured_entries import learner_builder
+from algorithms.linear.contextual_play import simulate_contexts
+from algorithms.linear.linear_play import simulate_phases
+from algorithms.problems import (
+    LinearBandit,
+    LinearContexts,
+    Value,
+)
+from algorithms.simulate import Trace, checkpoint_rounds, simulate
+from verify.conduct.effort import Effort
+from verify.learners.learner_subject import AnyProblem, LearnerSubject, choose_problem, try_build
+
+_ROUNDS_PER_EFFORT = 5  # a phased learner's runs cost little: they are so many times longer than others'
+
+
+def is_linear(subject: LearnerSubject) -> bool:
+    """Return True if a learner plays linear bandits."""
+    return _family(subject) == "linear"
+
+
+def is_contextual(subject: LearnerSubject) -> bool:
+    """Return True if a learner has a policy for contexts in place of actions."""
+    return _family(subject) == "contextual"
+
+
+def _family(subject: LearnerSubject) -> str:
+    return str(getattr(subject.make, "family", ""))
+
+
+def build_learner(
+    subject: LearnerSubject,
+    problem: AnyProblem | str | None,
+    settings: Mapping[str, Value],
+    *,
+    epsilon: float,
+    delta: float,
+    horizon: int,
+) -> tuple[Any, Any, str]:
+    """Return a function that makes a learner on a gate, its problem, and the problem's name.
+
+    A learner of vectors is made once, to see that it can be.
+
+    Parameters
+    ----------
+    subject, problem, settings
+        What was asked for; without a problem, the learner's own or the first known one of its family.
+    epsilon, delta, horizon
+        What the learner is built with.
+
+    Raises
+    ------
+    ProblemError
+        If the problem is unknown or of another family, or a setting unknown or out of range.
+    PopulationTooSmall
+        If the horizon of a linear learner needs more clients than the problem has.
+    SubjectError
+        If a user's learner of vectors cannot be built.
+    """
+    played, own, name = choose_problem(subject, problem, settings)
+    build = builder_on(subject.make, played, settings=own, epsilon=epsilon, delta=delta, horizon=horizon)
+    if isinstance(played, LinearBandit | LinearContexts):
+        try_build(build, subject)
+    return build, played, name
+
+
+def builder_on(make: type[Any], problem: AnyProblem, **numbers: Any) -> Any:
+    """Return a function that makes a learner of this class on a gate, for a problem of any family.
+
+    Parameters
+    ----------
+    make, problem
+        The learner's class, and its problem.
+    numbers
+        Epsilon, delta, horizon and settings, as `algorithms.catalogue.structured_entries.learner_builder` takes them.
+    """
+    if isinstance(problem, LinearBandit):
+        return linear_builder(make, problem, **numbers)
+    if isinstance(problem, LinearContexts):
+        return contextual_builder(make, problem, **numbers)
+    return learner_builder(make, problem, **numbers)
+
+
+def length_of_runs(subject: LearnerSubject, effort: Effort, horizon: int | None) -> tuple[Effort, int]:
+    """Return the effort for this horizon, or for the learner's own, and the rounds of every accounting run.
+
+    Raises
+    ------
+    ValueError
+        If the horizon is not a whole number of at least 1.
+    """
+    if is_linear(subject):
+        return effort, _ROUNDS_PER_EFFORT * effort.accounting_rounds if horizon is None else horizon
+    own = getattr(subject.make, "own_horizon", None)
+    effort = effort.for_horizon(own if horizon is None else horizon)
+    return effort, effort.accounting_rounds
+
+
+def simulate_learner(
+    build: Any, problem: AnyProblem, *, horizon: int, checkpoints: int, **simulation: Any
+) -> tuple[Trace, dict[str, Any]]:
+    """Simulate a learner of any family; return regret at the checkpoints, and of a linear one its other results.
+
+    Parameters
+    ----------
+    build, problem
+        Makes the learner on a gate, and its problem.
+    horizon, checkpoints
+        Rounds of a run, and the number of them at which regret is returned.
+    simulation
+        Runs, seed, workers, store and progress, as `algorithms.simulate.simulate` takes them.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of range.
+    """
+    if not isinstance(problem, LinearBandit):
+        play: Any = simulate_contexts if isinstance(problem, LinearContexts) else simulate
+        return play(build, problem, horizon=horizon, checkpoints=checkpoints, **simulation), {}
+    if checkpoints < 1:
+        raise ValueError(f"checkpoints={checkpoints!r}: must be at least 1")
+    phased = simulate_phases(build, problem, rounds=horizon, **simulation)
+    sent = phased.communication
+    further = {
+        "best_kept": float(phased.best_kept.mean()),
+        "communication": {
+            "reals": sum(one.reals for one in sent) / len(sent),
+            "bits": sum(one.bits for one in sent) / len(sent),
+        },
+        "phases": {
+            "rounds": phased.curves[0][0].astype(int).tolist(),
+            "regret": phased.curves[0][1].tolist(),
+        },
+    }
+    return phased.trace(checkpoint_rounds(horizon, checkpoints)), further

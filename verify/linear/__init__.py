@@ -1,1 +1,0 @@
-"""Verifying learners of linear bandits."""

@@ -1,0 +1,349 @@
+"""An audit of written-down releases as a document."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from accountant.audit import Audit, FileMetadata
+from accountant.audit.releases import EnforcedBudget
+from mechanisms import Neighbouring
+from mechanisms.losses.enclosure import Bound, Enclosure, lower_end
+from mechanisms.losses.risk import Risk
+from mechanisms.printed_numbers import as_given, at_least, at_most, nearest, percent_at_most
+from verify.document.elements import (
+    Block,
+    Bullets,
+    Code,
+    Document,
+    Facts,
+    Paragraph,
+    Section,
+    TextTable,
+    Tone,
+    Words,
+)
+from verify.findings.sentences import Sentence, exact, remark
+from verify.verdict.common_sections import (
+    ADVERSARY,
+    assumptions_section,
+    correct_guesses,
+    provenance_section,
+    references_section,
+)
+
+_VERDICTS: dict[bool | None, tuple[str, Tone]] = {
+    True: ("WITHIN BUDGET", "good"),
+    False: ("OVER BUDGET", "bad"),
+    None: ("UNDECIDED", "open"),
+}
+_NO_BUDGET: tuple[str, Tone] = ("AUDITED", "plain")
+
+_INTEGRAL = "composed privacy-loss distributions, by an integral with bounded error"
+_FINITE = "composed privacy-loss distributions, by a finite sum"
+_METHODS = {
+    "contour": _INTEGRAL,
+    "contour with phantom Gaussian": _INTEGRAL,
+    "lattice contour": _FINITE,
+    "near the largest loss": _FINITE,
+    "mass near the largest loss": _FINITE,
+    "series over n equal Laplace": "composed privacy-loss distributions, by a series with bounded rest",
+    "grid": "composed privacy-loss distributions, rounded outward to a grid",
+    "Renyi composition": "sum of Rényi divergences, at the best order",
+    "closed form": "privacy profile",
+    "sum of largest losses": "sum of the largest losses",
+    "infinite loss": "unbounded loss",
+    "nothing": "",
+}
+"""What stands behind the names of methods; theorems explain themselves."""
+_DIGITS = 10
+
+
+def audit_document(audited: Audit, **files: str) -> Document:
+    """Return an audit as a document; `files` are digests of the files it was read from, by name."""
+    verdict, tone = _NO_BUDGET if audited.remaining is None else _VERDICTS[audited.within]
+    sections = [
+        _person(audited),
+        _claim(audited),
+        _about(audited.about),
+        _meaning(audited),
+        _released(audited),
+        _theorems(audited),
+        _risk(audited.risk, audited) if audited.risk is not None else None,
+        _remaining(audited),
+        _assumptions(audited),
+        _certainty(audited),
+        Section("Reproduce", (Code(audited.repeat),)) if audited.repeat else None,
+        provenance_section(audited.provenance, **files),
+        references_section(_theorem_names(audited)),
+    ]
+    return Document(
+        verdict,
+        tone,
+        audited.name or "releases",
+        _first_line(audited),
+        tuple(section for section in sections if section is not None),
+    )
+
+
+def _first_line(audited: Audit) -> Sentence:
+    """Return the total loss, the budget it is compared with, and the relation."""
+    _, other = _symbols(audited)
+    said = f"{_ends(audited)} at {other} = {as_given(audited.question.fixed_value)}"
+    if audited.remaining is not None:
+        said += f"; budget: ε = {as_given(audited.remaining.budget)} at the same δ"
+    if audited.chosen_under is not None:
+        said += (
+            ". This holds if the releases were fixed in advance; the accountant's limit, "
+            f"{_limit(audited.chosen_under)}, holds in any case"
+        )
+    return exact("{said}. Neighbours: {relation}.", said=said, relation=audited.relation)
+
+
+def _symbols(audited: Audit) -> tuple[str, str]:
+    return ("ε", "δ") if audited.question.quantity == "epsilon" else ("δ", "ε")
+
+
+def _ends(audited: Audit) -> str:
+    """Return both ends of the answer; one number where they agree to ten digits."""
+    answer, (symbol, _) = audited.answer, _symbols(audited)
+    lower = _lower_end(answer)
+    if lower is None:
+        return f"{symbol} ≤ {at_most(answer.upper, _DIGITS)}"
+    below_all = symbol == "δ" and lower.value < 1.0 and nearest(answer.upper, _DIGITS) == "1"
+    if nearest(lower.value, _DIGITS) == nearest(answer.upper, _DIGITS) and not below_all:
+        return f"{symbol} = {nearest(answer.upper, _DIGITS)}"
+    return f"{at_least(lower.value, _DIGITS)} ≤ {symbol} ≤ {at_most(answer.upper, _DIGITS)}"
+
+
+class _LowerEnd(NamedTuple):
+    """A proved lower end, and the method that found it."""
+
+    value: float
+    method: str
+
+
+def _lower_end(answer: Enclosure | Bound) -> _LowerEnd | None:
+    """Return the lower end of an answer; None where none, or nothing but 0, is known, and nothing is printed.
+
+    Nothing is below 0: what is at most 0 is 0.
+    """
+    if answer.upper == 0.0:
+        return _LowerEnd(0.0, answer.by)
+    if not isinstance(answer, Enclosure) or answer.lower <= 0.0:
+        return None
+    return _LowerEnd(answer.lower, answer.attained_by)
+
+
+def _written_lower(answer: Enclosure | Bound, digits: int = _DIGITS) -> str:
+    lower = lower_end(answer)
+    return "-" if lower is None else at_least(lower, digits)
+
+
+def _theorem_names(audited: Audit) -> tuple[str, ...]:
+    chosen = () if audited.chosen_under is None else (audited.chosen_under.theorem,)
+    return (*audited.theorems, *chosen)
+
+
+def _person(audited: Audit) -> Section:
+    """Return what the total loss means for a person.
+
+    Of releases that may have been chosen by what earlier ones showed, that is what their accountant enforced; without a
+    limit of its own it is for releases fixed in advance.
+    """
+    question, answer, chosen = audited.question, audited.answer, audited.chosen_under
+    enforced = chosen is not None and not math.isinf(chosen.budget.epsilon)
+    if chosen is not None and enforced:
+        share = correct_guesses(chosen.budget.epsilon, chosen.budget.delta)
+    elif audited.risk is not None:
+        share = audited.risk.accuracy.upper
+    elif question.quantity == "epsilon":
+        share = correct_guesses(answer.upper, question.fixed_value)
+    else:
+        share = correct_guesses(question.fixed_value, answer.upper)
+    said = exact(
+        "{someone} who guesses {guessed}, and is right half of the time without the releases, is right at most {share} "
+        "of the time with them, whatever else they know.",
+        someone="Someone" if chosen is None or enforced else "If the releases were fixed in advance, someone",
+        guessed=_guessed(audited.neighbouring, audited.group_size),
+        share=percent_at_most(min(share, 1.0)),
+    )
+    return Section("For a person", (Paragraph(said),))
+
+
+def _guessed(relation: Neighbouring, size: int) -> str:
+    if relation is Neighbouring.REPLACE_ONE:
+        return f"which of two values {_records(size)} {'has' if size == 1 else 'have'}"
+    return f"whether {_records(size)} {'takes' if size == 1 else 'take'} part"
+
+
+def _records(size: int) -> str:
+    return "one record" if size == 1 else f"{size} records"
+
+
+def _claim(audited: Audit) -> Section:
+    said = remark("No budget given.")
+    if audited.remaining is not None:
+        budget, delta = as_given(audited.remaining.budget), as_given(audited.question.fixed_value)
+        said = remark("Budget: ε = {budget} at δ = {delta}.", budget=budget, delta=delta)
+    return Section("The claim", (), (Paragraph(said),))
+
+
+def _about(about: FileMetadata) -> Section | None:
+    released = "" if about.first is None else f"{about.first} to {about.last}"
+    pairs = (
+        ("title", about.title),
+        ("date", "" if about.date is None else str(about.date)),
+        ("released", released),
+        *(("notes", line) for line in about.notes.splitlines()),
+    )
+    said = tuple(pair for pair in pairs if pair[1])
+    return Section("File metadata", (Facts(said),)) if said else None
+
+
+def _meaning(audited: Audit) -> Section:
+    answer, (symbol, other) = audited.answer, _symbols(audited)
+    lower = _lower_end(answer)
+    pairs: list[tuple[str, Words]] = [
+        ("Upper bound", _bound(at_most(answer.upper, _DIGITS), answer.by)),
+        *([] if lower is None else [("Lower bound", _bound(at_least(lower.value, _DIGITS), lower.method))]),
+        ("Neighbouring relation", f"{audited.neighbouring.description} ({audited.neighbouring})"),
+        ("Unit of privacy", "not declared: what the audited data count as one record"),
+    ]
+    if audited.group_size > 1:
+        pairs.append(
+            ("Group size", f"{audited.group_size} records that change together, with the same releases")
+        )
+    # Of several records that nobody can tell apart by proved ends, this is the one that the upper bound is of.
+    known = audited.groups == 1 or (lower is not None and lower.value >= answer.upper * (1.0 - 1e-6))
+    pairs.append(("Worst-case record" if known else "Largest upper bound", _worst(audited)))
+    said = exact(
+        "Total privacy loss {symbol} of {whom} at {other} = {given}.",
+        symbol=symbol,
+        whom="the worst-case record"
+        if audited.group_size == 1
+        else f"{audited.group_size} records like the worst-case one",
+        other=other,
+        given=as_given(audited.question.fixed_value),
+    )
+    return Section("Privacy loss", (Paragraph(said), Facts(tuple(pairs))))
+
+
+def _bound(number: str, method: str) -> Sentence:
+    """Return a bound with its method, and the method's name in the JSON."""
+    words = _METHODS.get(method)
+    how = method if words is None else f"{words} ({method})" if words else ""
+    return exact("{number}{how}", number=number, how=f": {how}" if how else "")
+
+
+def _worst(audited: Audit) -> Sentence:
+    worst = audited.worst
+    alike = f" (and {worst.records - 1:,} others with the same releases)" if worst.records > 1 else ""
+    groups = f"; records have {audited.groups:,} different sets of releases" if audited.groups > 1 else ""
+    return exact("{name}{alike}{groups}", name=worst.name, alike=alike, groups=groups)
+
+
+def _released(audited: Audit) -> Section:
+    heading: tuple[str, ...] = ("Release", "Mechanism", "Count (worst-case record)")
+    rows: tuple[tuple[str, ...], ...] = tuple(
+        (
+            each.name.removesuffix(f": {each.mechanism}"),
+            each.mechanism or "not stated (privacy profile only)",
+            f"{each.count:,}",
+        )
+        for each in audited.released
+    )
+    if any(each.sensitivity_text for each in audited.released):  # of sampled releases alone
+        heading += ("Sensitivity",)
+        rows = tuple((*row, each.sensitivity_text) for row, each in zip(rows, audited.released, strict=True))
+    said = remark("Noise is in units of the query; sensitivity is 1 unless stated.")
+    return Section("Releases", (Paragraph(said), TextTable(heading, rows)))
+
+
+def _theorems(audited: Audit) -> Section:
+    rows = tuple(
+        (name, _written_lower(found), at_most(found.upper, _DIGITS))
+        for name, found in audited.theorems.items()
+    )
+    said = exact(
+        "The result is the smallest upper bound ({best}); the others are for comparison.",
+        best=audited.best_theorem,
+    )
+    return Section(
+        "Bounds by theorem", (Paragraph(said), TextTable(("Theorem", "Lower bound", "Upper bound"), rows))
+    )
+
+
+def _risk(risk: Risk, audited: Audit) -> Section:
+    found = [
+        ("Membership advantage (TPR − FPR)", risk.advantage),
+        ("Accuracy at prior 1/2", risk.accuracy),
+        *((f"TPR at FPR {as_given(rate)}", reached) for rate, reached in risk.true_positive_rates.items()),
+    ]
+    rows = tuple((name, _written_lower(one, 6), at_most(one.upper)) for name, one in found)
+    said = exact(
+        "Best attack on {whom}, knowing all others ({question}):",
+        whom=_records(audited.group_size),
+        question=_guessed(audited.neighbouring, audited.group_size),
+    )
+    return Section("Attacks", (Paragraph(said), TextTable(("Attack", "At least", "At most"), rows)))
+
+
+def _certainty(audited: Audit) -> Section:
+    ends = "only the upper bound is proved" if _lower_end(audited.answer) is None else "both ends are proved"
+    said = [exact("Deterministic computation with outward rounding; {ends}.", ends=ends)]
+    if audited.chosen_under is not None:
+        limit = _limit(audited.chosen_under)
+        said.append(
+            exact(
+                "If releases were chosen adaptively, quote the limit that the accountant enforced: {limit}.",
+                limit=limit,
+            )
+        )
+    if not audited.complete:
+        said.append(remark("Stopped at a time limit: more time may bring the ends closer together."))
+    return Section("Confidence and limits", tuple(map(Paragraph, said)))
+
+
+def _remaining(audited: Audit) -> Section | None:
+    remaining = audited.remaining
+    if remaining is None:
+        return None
+    rows = tuple(
+        (name, "over a trillion" if math.isinf(more) else f"{more:,.0f}")
+        for name, more in remaining.more.items()
+    )
+    said = exact(
+        "Remaining: ε = {epsilon}, for releases with δ = 0. Further releases that fit if only one kind is repeated:",
+        epsilon=at_least(remaining.epsilon, _DIGITS),
+    )
+    more = "Further (worst-case record)" if audited.complete else "Further, at least (worst-case record)"
+    return Section("Remaining budget", (Paragraph(said), TextTable(("Release", more), rows)))
+
+
+def _assumptions(audited: Audit) -> Section:
+    blocks: list[Block] = [
+        Bullets(
+            (
+                remark(
+                    "The file is complete and correct: mechanisms, noise, sensitivities, counts. Data and code are not "
+                    "examined."
+                ),
+                remark("Mechanisms and noise were fixed in advance; queries may be adaptive."),
+                remark("Noise is real-valued; rounding is not examined."),
+            )
+        )
+    ]
+    if audited.chosen_under is not None:
+        said = "Releases may have been chosen adaptively; the accountant enforced {limit} for each record."
+        blocks.append(Paragraph(exact(said, limit=_limit(audited.chosen_under))))
+    return assumptions_section(blocks, ADVERSARY)
+
+
+def _limit(chosen: EnforcedBudget) -> str:
+    """Return what an accountant kept each record within, and by which theorem."""
+    budget = chosen.budget
+    within = "no limit"
+    if not math.isinf(budget.epsilon):
+        within = f"ε = {as_given(budget.epsilon)}, δ = {as_given(budget.delta)}"
+    return f"{within} ({chosen.theorem})"
