@@ -21,7 +21,8 @@ from verify.proof_checker import check_proof
 _TRIED = (
     *((9, slack) for slack in (0.0, 1e-6, 1e-5)),
     *((11, slack) for slack in (1e-5, 3e-5)),
-    *((9, slack) for slack in (1e-4, 3e-4, 1e-3, 1e-2)),
+    *((resolution, 1e-4) for resolution in (9, 12, 14)),
+    *((9, slack) for slack in (3e-4, 1e-3, 1e-2)),
     *((7, slack) for slack in (1e-3, 1e-2)),
 )
 """Resolutions of the checker, and by how much relatively a figure is above the tight one, until one is accepted."""
