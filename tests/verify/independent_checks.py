@@ -285,6 +285,10 @@ def compositions(c):
                for (a, x), (b, y) in itertools.product(zip(p, z, strict=True), repeat=2))  # fmt: skip
     got = number_of(c.delta([(response, F(2)), (laplace, F(1))], F(1, 2), F(1, 1000), 7))
     assert true + mp.mpf(2) / 1000 <= got <= true + mp.mpf(2) / 1000 + mp.mpf("1e-3")
+    # A Gaussian beside another law.
+    mixed = number_of(c.delta([(response, F(1)), (gaussian, F(1))], F(1, 2), F(1, 1000), 7))
+    true = sum(a * gaussian_curve(mp.mpf(1) / 2, t * mp.exp(-x)) for a, x in zip(p, z, strict=True))
+    assert true + mp.mpf(1) / 1000 <= mixed <= true + mp.mpf(1) / 1000 + mp.mpf("1e-3")
     # Both orders of a sampled release.
     sampled = c.law({"kind": "poisson sample", "rate": "1/2", "of": {"kind": "gaussian", "variance": "1/4"}},
                     movement_of(c, 1, replaced=False))  # fmt: skip
@@ -590,6 +594,8 @@ def tight(c):
     # Moments of 2 features, the weight 1: unit vectors (1, 0) with 1 and (1/2, root 3 / 2) with -1 are root 4.5 apart.
     m = c.shift_of(c.read_domain({"kind": "moments", "low": 0, "high": 1, "size": 2}), True, F(1))
     assert F(9, 2) <= m.l2_squared <= F(9, 2) + F(1, 10**5)
+    trace = 1 + F(4 * 2, 2**24)
+    assert m.l2_squared == 2 * trace**2 + 2 * trace + F(1, 2)
     assert m.l1 is None
     assert m.linf == 2
     chain = [d("one-hot", F(1), F(1), F(3)), d("one-hot", F(0), F(1), F(3)), d("ball-1", F(0), F(1), F(3)),
@@ -659,6 +665,17 @@ def refusals(c):
         ({"kind": "tree counter", "levels": 2, "of": sample}, joined_), ([], box), ({"kind": ["laplace"]}, box),
     ):  # fmt: skip
         assert refuses(c, c.law, data, m), data
+    for kind, names_of, m in (
+        ("sparse vector", ("threshold_scale", "query_scale", "positives"), box),
+        ("randomized response", ("size", "epsilon"), names), ("binomial", ("trials", "ones"), whole),
+        *((kind, ("scale",), whole) for kind in ("laplace", "discrete laplace", "exponential mechanism", "noisy max")),
+        *((kind, ("variance",), whole) for kind in ("gaussian", "discrete gaussian")),
+    ):  # fmt: skip
+        good = {"kind": kind, **dict.fromkeys(names_of, 2)}
+        assert not refuses(c, c.law, good, m), kind
+        for name in names_of:
+            assert refuses(c, c.law, {**good, name: 0}, m), (kind, name)
+            assert refuses(c, c.law, {**good, name: -1}, m), (kind, name)
     for kind, low, high, size in (("box", 1, 0, 1), ("one-hot", 0, 2, 1), ("one-hot", -1, 1, 1), ("ball-1", -1, 1, 1),
                                   ("reals", 0, 1, 1), ("categories", 0, 1, 2), ("whole", 0, "1/2", 1), ("box", 0, 1, 0),
                                   ("box", 0, 1, "3/2"), ("moments", 0, "1/2", 2), ("cube", 0, 1, 1)):  # fmt: skip
