@@ -73,6 +73,7 @@ from mechanisms.assumptions import class_assumptions, examination, examine_value
 from mechanisms.domain import own_copy
 from mechanisms.float_bounds import bounds_of, on_grid
 from mechanisms.losses.inversion import most_that_fit
+from mechanisms.parameters import positive
 
 if TYPE_CHECKING:
     from accountant.gates.private_sums import Awaited
@@ -594,7 +595,9 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
 
         return most_that_fit(fits)
 
-    def reserve(self, quote: Quote, *, request: str | None = None) -> Reservation:
+    def reserve(
+        self, quote: Quote, *, request: str | None = None, seconds: float | None = None
+    ) -> Reservation:
         """Charge a quote, so that it can be released; an error from here on keeps the charge.
 
         Parameters
@@ -605,6 +608,11 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
             A key of the caller's, never used for anything else: of all reservations with this key one is charged, and
             ``release(..., request=key)`` of the same mechanism and records draws it, once for all, also after a crash
             and in other processes on the same store.
+        seconds
+            After so long without a draw the charge is given back, by whoever uses the ledger next, and nothing is drawn
+            for it any more: so that a process that dies keeps nobody's budget. By the ledger's clock; one that is wrong
+            ends a reservation early or late, and that is all. A reservation that a `request` has made keeps its first
+            deadline. None: it stays until it is drawn or given back.
 
         Raises
         ------
@@ -612,19 +620,20 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
             If the quote is another accountant's.
         ValueError
             If the private sums behind the quote have changed since, or the request's key was used for something else or
-            a reservation that was given back.
+            a reservation that was given back, or `seconds` is not positive, or more than 10^9.
         BudgetExceeded
             If a record cannot pay.
         """
         place = calling_place()
         self.check_open()
+        lasts = None if seconds is None else _milliseconds(seconds)
         if quote._accountant is not self:
             raise ForeignValue("this quote belongs to another accountant", place)
         with self._charging:
             self._check_unchanged(quote)
             self._assume_for(quote.assumptions)
-        receipt = self._pay(quote.entries, place, hold=True, request=request)
-        return Reservation(self, quote, receipt.position, request)
+        receipt = self._pay(quote.entries, place, hold=True, request=request, lasts=lasts)
+        return Reservation(self, quote, receipt, request)
 
     def _take_back(self, position: int) -> None:
         with self._bookkeeping():
@@ -862,8 +871,16 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
 
 _MOST_OWNED = 1024
 """So many mechanisms are remembered, so that they are looked at in few steps."""
+_LONGEST = 1e9
+"""Seconds that a reservation with a deadline lasts at most: 31 years."""
 _MOST_CHARGES = 64
 """For so many movements, what is charged is remembered with the mechanism."""
+
+
+def _milliseconds(seconds: float) -> int:
+    if positive("seconds", seconds) > _LONGEST:
+        raise ValueError(f"seconds={seconds!r}: must be at most {_LONGEST:g}; leave it out for no deadline")
+    return math.ceil(1_000 * float(seconds))
 
 
 _ZERO = np.zeros(1)  # adding Python's 0 takes twice as long

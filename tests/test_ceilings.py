@@ -12,10 +12,10 @@ import pytest
 ROOT = Path(__file__).parent.parent
 
 CEILINGS = {
-    "mechanisms": {"code lines": 10_415, "public functions and classes": 332, "files": 88, "floors": 18},
-    "accountant": {"code lines": 14_590, "public functions and classes": 498, "files": 143, "floors": 9},
-    "algorithms": {"code lines": 12_516, "public functions and classes": 404, "files": 156, "floors": 9},
-    "verify": {"code lines": 29_366, "public functions and classes": 876, "files": 315, "floors": 9},
+    "mechanisms": {"code lines": 10_409, "public functions and classes": 332, "files": 88, "floors": 18},
+    "accountant": {"code lines": 14_871, "public functions and classes": 502, "files": 143, "floors": 9},
+    "algorithms": {"code lines": 12_496, "public functions and classes": 404, "files": 156, "floors": 9},
+    "verify": {"code lines": 29_281, "public functions and classes": 873, "files": 315, "floors": 9},
 }
 
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)

@@ -131,7 +131,13 @@ class Accounts:
         return self._charging if isinstance(self._ledger, Ledger) else nullcontext()
 
     def _pay(
-        self, entries: Sequence[Entry], place: Place, *, hold: bool = False, request: str | None = None
+        self,
+        entries: Sequence[Entry],
+        place: Place,
+        *,
+        hold: bool = False,
+        request: str | None = None,
+        lasts: int | None = None,
     ) -> Receipt:
         """Charge all the records, or refuse and charge none.
 
@@ -148,7 +154,7 @@ class Accounts:
         try:
             with self._bookkeeping():
                 return self._ledger.charge(
-                    entries, self._fits, hold=hold, request=request, scope=self._scope()
+                    entries, self._fits, hold=hold, request=request, scope=self._scope(), lasts=lasts
                 )
         except CannotPay as refused:
             raise self._refusal(refused, place, entries) from None

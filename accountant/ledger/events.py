@@ -44,6 +44,8 @@ class Charge(NamedTuple):
         The key of the caller's, if there is one.
     scope
         What for.
+    lasts
+        How long a reservation stays open, in milliseconds; None until it is settled.
     """
 
     entries: Sequence[Entry]
@@ -51,6 +53,7 @@ class Charge(NamedTuple):
     hold: bool = False
     request: str | None = None
     scope: Scope = ANY
+    lasts: int | None = None
 
 
 class Settle(NamedTuple):
@@ -88,9 +91,11 @@ class Charged(NamedTuple):
     scope
         What it was for.
     at
-        When, if a rule looks at the time.
+        When, if a rule looks at the time, or the reservation has a deadline.
     drift
         By how much the clock may have run ahead unseen by then, in milliseconds.
+    until
+        The deadline of a reservation: from then on it is given back, and never drawn.
     """
 
     position: int
@@ -100,6 +105,7 @@ class Charged(NamedTuple):
     scope: Scope = ANY
     at: int | None = None
     drift: int = 0
+    until: int | None = None
 
 
 class Settlement(NamedTuple):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from accountant.filters.composition_theorem import Composition
@@ -20,7 +21,7 @@ from accountant.ledger.events import (
     Settle,
     Settlement,
 )
-from accountant.ledger.ledger_state import State, apply, decide, first_refused
+from accountant.ledger.ledger_state import State, apply, decide, expire, first_refused
 from accountant.ledger.store import ANY, CannotPay, Fits, Receipt, RuleStanding, Standing, Tally
 from accountant.place import Place
 from accountant.record_name import canonical_name
@@ -178,14 +179,26 @@ class Ledger(State):
 
     def spent(self, record: RecordId) -> Any:
         """Return the amount that `record` has spent, in the theorem's currency."""
-        return self.units.amount(self.account(canonical_name(record)).spent)
+        return self.units.amount(self._present().account(canonical_name(record)).spent)
 
     def first_refused(self, entries: Sequence[Entry], fits: Fits, scope: Scope = ANY) -> CannotPay | None:
         """Return the `CannotPay` that `charge` would raise; see `Store`."""
-        return first_refused(self, Charge(entries, self.units.test_of(fits), scope=scope), self._now())
+        return first_refused(
+            self._present(), Charge(entries, self.units.test_of(fits), scope=scope), self._now()
+        )
 
-    def _now(self) -> Now | None:
-        return None if self.limits is None else Now(self._clock.now())
+    def _now(self, command: LedgerCommand | None = None) -> Now | None:
+        dated = isinstance(command, Charge) and command.lasts is not None
+        return Now(self._clock.now()) if dated or self.deadlines or self.limits is not None else None
+
+    def _present(self) -> State:
+        """Return the state now: reservations that have ended are given back, which the next event writes down."""
+        first, now = next(iter(self.deadlines), None), self._now()
+        if first is None or now is None or now.at < first[0]:
+            return self
+        state = self.overlay()
+        expire(state, now, partial(apply, state))
+        return state
 
     def together(self, records: Sequence[RecordId], waiting: Sequence[Collection[RecordId]]) -> set[RecordId]:
         """Return the waiting records that are in a group of these records; see `Store`."""
@@ -194,11 +207,13 @@ class Ledger(State):
 
     def standings(self, records: Sequence[RecordId]) -> list[Standing]:
         """Return the standing of each record; see `Store`."""
-        limits, names = self.limits, list(map(canonical_name, records))
-        now = self._clock.now()
+        limits, state, now = self.limits, self._present(), self._clock.now()
         return [
-            Standing(self.spent(name), () if limits is None else limits.counts(name, self.counted, now))
-            for name in names
+            Standing(
+                self.units.amount(state.account(name).spent),
+                () if limits is None else limits.counts(name, state.counted, now),
+            )
+            for name in map(canonical_name, records)
         ]
 
     def rule_standings(self) -> list[RuleStanding]:
@@ -222,12 +237,16 @@ class Ledger(State):
         hold: bool = False,
         request: str | None = None,
         scope: Scope = ANY,
+        lasts: int | None = None,
     ) -> Receipt:
         """Check every record and charge all, or none; see `Store`."""
-        return self._do(Charge(entries, self.units.test_of(fits), hold, request, scope))
+        return self._do(Charge(entries, self.units.test_of(fits), hold, request, scope, lasts))
 
     def _do(self, command: LedgerCommand) -> Receipt:
-        found = decide(self, command, self._now())
+        now = self._now(command)
+        if self.deadlines:
+            expire(self, now, self.apply)
+        found = decide(self, command, now)
         for event in found.events:
             self.apply(event)
         return found

@@ -8,7 +8,10 @@ written at its end, and whoever verifies entries decides each of them again.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+import heapq
+from collections import ChainMap
+from collections.abc import Callable, MutableMapping, Sequence
+from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from accountant.filters.units import Units, Vector, minus
@@ -28,6 +31,7 @@ from accountant.ledger.events import (
 )
 from accountant.ledger.store import AnswerErased, CannotPay, KeyUsed, Receipt, Settled
 from accountant.recorded import describe
+from accountant.rules.clock import ClockAhead
 from accountant.rules.limits import Limits, Row
 from accountant.rules.scope import Scope
 
@@ -85,6 +89,8 @@ class State:
         By record, or what the storage calls it.
     reservations
         ``"reserved"``, ``"drawn"`` or ``"returned"``, by where they were charged.
+    deadlines
+        Of reservations that have one, the earliest first, each with its position; a heap.
     requests
         By their keys.
     named
@@ -97,8 +103,9 @@ class State:
 
     def __init__(self, units: Units) -> None:
         self.count_in(units)
-        self.accounts: dict[RecordId, Account] = {}
-        self.reservations: dict[int, str] = {}
+        self.accounts: MutableMapping[RecordId, Account] = {}
+        self.reservations: MutableMapping[int, str] = {}
+        self.deadlines: list[tuple[int, int]] = []
         self.requests: dict[str, Request] = {}
         self.named: dict[int, Charged] = {}
         self.limits: Limits | None = None
@@ -109,6 +116,14 @@ class State:
         """Count in the units of a theorem, before anything happens."""
         self.units = units
         self._none = Account(units.zero)
+
+    def overlay(self) -> State:
+        """Return a state that begins as this one, which it leaves as it is."""
+        found = State(self.units)
+        found.accounts, found.reservations = ChainMap({}, self.accounts), ChainMap({}, self.reservations)
+        found.deadlines, found.named, found.requests = list(self.deadlines), self.named, self.requests
+        found.limits, found.clock, found.drift = self.limits, self.clock, self.drift
+        return found
 
     def account(self, record: RecordId) -> Account:
         """Return an account."""
@@ -125,6 +140,15 @@ class State:
     def set_reservation(self, position: int, state: str) -> None:
         """Change a reservation, or make it."""
         self.reservations[position] = state
+
+    def due(self, at: int) -> int | None:
+        """Return an open reservation with a deadline that has passed by then; None if there is none."""
+        while self.deadlines and self.deadlines[0][0] <= at:
+            position = self.deadlines[0][1]
+            if self.reservation(position) == "reserved":
+                return position
+            heapq.heappop(self.deadlines)
+        return None
 
     def request(self, key: str) -> Request | None:
         """Return a request."""
@@ -194,16 +218,11 @@ def decide(state: State, command: LedgerCommand, now: Now | None) -> Receipt:
             raise refused
         at, drift = stamp(state, now)
         entries, position = tuple(command.entries), state.next_position()
-        event = Charged(position, entries, command.hold, command.request, command.scope, at, drift)
-        return Receipt(position, events=(event,))
+        until = None if command.lasts is None or at is None else at + command.lasts
+        event = Charged(position, entries, command.hold, command.request, command.scope, at, drift, until)
+        return Receipt(position, events=(event,), until=until)
     if isinstance(command, Settle):
-        became = state.reservation(command.position)
-        if became != "reserved":
-            raise Settled(
-                f"reservation {command.position} was drawn or given back before, or never made",
-                returned=became == "returned",
-            )
-        return Receipt(command.position, events=(Settlement(*command, *stamp(state, now)),))
+        return Receipt(command.position, events=(_settlement(state, *command, now),))
     request = state.request(command.request)
     if request is None:
         raise KeyUsed(f"request={command.request!r}: nothing was charged by this key")
@@ -212,6 +231,45 @@ def decide(state: State, command: LedgerCommand, now: Now | None) -> Receipt:
         answered = Answered(command.request, digest, command.answer)
         return Receipt(request.position, True, command.answer, (answered,))
     return Receipt(request.position, True, _kept(command.request, request))
+
+
+def _settlement(state: State, position: int, returned: bool, now: Now | None) -> Settlement:
+    """Return the settlement of a reservation, which is drawn before its deadline or never."""
+    became = state.reservation(position)
+    until = state.charge_at(position).until if became in ("reserved", "returned") else None
+    if became != "reserved":
+        words = "was drawn or given back before, or never made" if until is None else _ended(until)
+        raise Settled(f"reservation {position} {words}", returned=became == "returned")
+    at, drift = stamp(state, now)
+    if until is not None and not returned and at is not None and at >= until:
+        raise Settled(f"reservation {position} {_ended(until)}", returned=True)
+    return Settlement(position, returned, at, drift)
+
+
+def _ended(until: int) -> str:
+    last = datetime.fromtimestamp(until / 1_000, UTC)
+    return f"is given back; it was to be drawn before {last:%Y-%m-%d %H:%M:%S} UTC"
+
+
+def expire(state: State, now: Now | None, happen: Callable[[LedgerEvent], object]) -> None:
+    """Give back the reservations with deadlines that have passed, before something else is decided.
+
+    What may have been sampled is drawn in the ledger, and stays charged, whatever the clock says: a wrong one ends
+    reservations early or late, and that is all.
+
+    Parameters
+    ----------
+    state, now
+        As for `decide`; a clock that a rule does not believe ends nothing.
+    happen
+        Lets an event happen.
+    """
+    try:
+        at, drift = stamp(state, now)
+    except ClockAhead:
+        return
+    while at is not None and (position := state.due(at)) is not None:
+        happen(Settlement(position, True, at, drift))
 
 
 def stamp(state: State, now: Now | None) -> tuple[int | None, int]:
@@ -247,8 +305,9 @@ def _repeated(state: State, command: Charge, earlier: Request, now: Now | None) 
             "records, and another release needs a key of its own"
         )
     if became == "returned":
+        words = "was given back" if charged.until is None else _ended(charged.until)
         raise Settled(
-            f"request={key!r}: reservation {position} was given back; another one needs a key of its own",
+            f"request={key!r}: reservation {position} {words}; another one needs a key of its own",
             returned=True,
         )
     if command.hold and became is None:
@@ -257,9 +316,9 @@ def _repeated(state: State, command: Charge, earlier: Request, now: Now | None) 
         )
     answer = _kept(key, earlier)
     if command.hold:
-        return Receipt(position, True, answer)
+        return Receipt(position, True, answer, until=charged.until)
     if became == "reserved":
-        return Receipt(position, True, answer, (Settlement(position, False, *stamp(state, now)),))
+        return Receipt(position, True, answer, (_settlement(state, position, False, now),))
     if answer is None and is_stale(state, earlier, now):
         refused = _no_room(state, charged.entries, charged.scope, now, windows_only=True)
         if refused is not None:
@@ -384,6 +443,8 @@ def _book(state: State, event: Charged) -> None:
     state.happens(event)
     if event.reserved:
         state.set_reservation(event.position, "reserved")
+        if event.until is not None:
+            heapq.heappush(state.deadlines, (event.until, event.position))
     if event.request is not None:
         state.set_request(event.request, Request(event.position, event.at))
 
@@ -427,4 +488,5 @@ def repeated_command(
         assert request is not None
         event = state.charge_at(request.position)
         return Charge(event.entries, holds, False, event.request, event.scope)
-    return Charge(event.entries, holds, event.reserved, event.request, event.scope)
+    lasts = None if event.until is None else event.until - (event.at or 0)
+    return Charge(event.entries, holds, event.reserved, event.request, event.scope, lasts)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from threading import Lock
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol
@@ -13,6 +14,7 @@ from accountant.gates.lineage import RecordId
 from accountant.gates.private import Private
 from accountant.gates.private_sums import PrivateSums
 from accountant.ledger.entry import Entry
+from accountant.ledger.store import Receipt, Settled
 from accountant.place import Place
 from mechanisms import Assumption, Mechanism
 
@@ -79,18 +81,19 @@ class Reservation:
     """A release that is charged and not yet sampled; made by `Accountant.reserve`.
 
     ``release()`` samples, once. ``commit()`` closes it. ``cancel()`` gives the charge back while nothing has
-    been sampled. Whatever else happens, an error included, the charge stays in the ledger; in a store that lasts,
-    ``dpwitness ledger show`` lists those whose holder is gone, and ``dpwitness ledger amend --cancel`` gives them
-    back. As a context manager it commits after a release and cancels if there was none, unless an exception leaves the
-    block.
+    been sampled. Whatever else happens, an error included, the charge stays in the ledger, to its deadline if it has
+    one; in a store that lasts, ``dpwitness ledger show`` lists those whose holder is gone, and ``dpwitness ledger amend
+    --cancel`` gives them back. As a context manager it commits after a release and cancels if there was none, unless an
+    exception leaves the block.
     """
 
     def __init__(
-        self, accountant: _Reserving, quote: Quote, position: int, request: str | None = None
+        self, accountant: _Reserving, quote: Quote, receipt: Receipt, request: str | None = None
     ) -> None:
         self._accountant = accountant
         self._quote = quote
-        self._position = position
+        self._position = receipt.position
+        self._until = receipt.until
         self._request = request
         self._state = "reserved"
 
@@ -98,6 +101,11 @@ class Reservation:
     def position(self) -> int:
         """Its position in the ledger, which is its name on the command line."""
         return self._position
+
+    @property
+    def until(self) -> datetime | None:
+        """Its deadline by the ledger's clock; None without."""
+        return None if self._until is None else datetime.fromtimestamp(self._until / 1_000, UTC)
 
     @property
     def state(self) -> str:
@@ -110,7 +118,8 @@ class Reservation:
         Raises
         ------
         ValueError
-            If it was released before, cancelled or given back, or the private sums have changed since they were priced.
+            If it was released before, cancelled or given back, or its deadline has passed, or the private sums have
+            changed since they were priced.
         """
         self._require("reserved", "released")
         outputs = self._accountant._draw(self._quote, self._position, self._request)
@@ -127,7 +136,7 @@ class Reservation:
         self._require("released", "committed")
 
     def cancel(self) -> None:
-        """Give the charge back.
+        """Give the charge back; nothing is to be done if its deadline has passed.
 
         Raises
         ------
@@ -135,7 +144,11 @@ class Reservation:
             If something was released, or it is closed already.
         """
         self._require("reserved", "cancelled")
-        self._accountant._take_back(self._position)
+        try:
+            self._accountant._take_back(self._position)
+        except Settled as settled:
+            if not settled.returned or self._until is None:
+                raise
 
     def _require(self, state: str, next_state: str) -> None:
         with self._accountant._reserving:

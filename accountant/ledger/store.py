@@ -144,12 +144,15 @@ class Receipt(NamedTuple):
         What that request was answered, if it was; then nothing may be drawn again.
     events
         What has happened for that, in order (`accountant.ledger.events`).
+    until
+        The deadline of a reservation, in milliseconds since 1970; None without.
     """
 
     position: int = 0
     repeated: bool = False
     answer: bytes | None = None
     events: Sequence[Any] = ()
+    until: int | None = None
 
 
 class Store(Protocol):
@@ -182,6 +185,7 @@ class Store(Protocol):
         hold: bool = False,
         request: str | None = None,
         scope: Scope = ANY,
+        lasts: int | None = None,
     ) -> Receipt:
         """Check every record and charge all, or none.
 
@@ -198,6 +202,9 @@ class Store(Protocol):
             reservation, with the key of an open one, is that one, made final.
         scope
             What the charge is for, and who learns what is released.
+        lasts
+            After how many milliseconds a reservation that is not drawn is given back by the ledger itself, at the next
+            charge or settlement of anybody's; None for never.
 
         Raises
         ------
@@ -230,7 +237,7 @@ class Store(Protocol):
         Raises
         ------
         Settled
-            If it was drawn or given back.
+            If it was drawn or given back, or its deadline has passed.
         """
 
     def give_back(self, position: int) -> None:

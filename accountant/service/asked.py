@@ -57,6 +57,8 @@ class Asked:
         Whose values it holds.
     values
         One for each record; None for a reservation, which is made before values are known. Never shown.
+    seconds
+        How long a reservation is to wait for them.
     """
 
     request: str
@@ -64,6 +66,7 @@ class Asked:
     domain: Domain
     records: tuple[RecordId, ...]
     values: tuple[Any, ...] | None
+    seconds: float
 
     def __repr__(self) -> str:
         return f"<asked: request {self.request!r}>"
@@ -113,7 +116,10 @@ def read_release(body: Mapping[str, Any], limits: ServiceLimits, *, values: bool
     Problem
         Naming the parameter and the rule.
     """
-    check_keys(body, "request", "mechanism", "domain", "data")
+    check_keys(body, "request", "mechanism", "domain", "data", optional=() if values else ("seconds",))
+    seconds = body.get("seconds", limits.reservation)
+    if type(seconds) not in (int, float) or not 0.001 <= seconds <= limits.reservation:
+        raise invalid("seconds", f"must be a number from 0.001 to {limits.reservation:g}")
     domain = _domain(body["domain"], limits)
     mechanism = _mechanism(body["mechanism"], limits)
     data = body["data"]
@@ -137,6 +143,7 @@ def read_release(body: Mapping[str, Any], limits: ServiceLimits, *, values: bool
         domain,
         tuple(read_record(each["record"], f"data[{i}].record") for i, each in enumerate(data)),
         tuple(_value(each["value"], f"data[{i}].value") for i, each in enumerate(data)) if values else None,
+        seconds,
     )
 
 

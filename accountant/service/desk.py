@@ -16,7 +16,7 @@ from accountant.gates.lineage import RecordId
 from accountant.gates.messages import some_value
 from accountant.gates.private import Private
 from accountant.gates.private_sums import PrivateSums
-from accountant.ledger.quote import Quote
+from accountant.ledger.quote import Quote, Reservation
 from accountant.ledger.store import AnswerErased, KeyUsed, Settled
 from accountant.ledger.summary import Summary
 from accountant.place import acting_for
@@ -28,7 +28,7 @@ from accountant.service.problem_details import ServiceProblem, invalid, kind_of
 from accountant.service.record_found import RecordFound
 from accountant.service.remembered import Remembered
 from accountant.service.rules_shown import RuleShown, rules_shown
-from accountant.stores.sql_store import SQLStore
+from accountant.stores.sql_store import OpenReservation, SQLStore
 from accountant.stores.store_refusals import LedgerDamaged, StoreRefused
 from mechanisms import Domain, DomainError, Mechanism
 from mechanisms.losses.inversion import most_that_fit
@@ -80,11 +80,16 @@ class Desk:
     def reserve(self, client: str, asked: Asked) -> dict[str, Any]:
         """Charge for a release of values that are not known yet."""
 
-        def reserve() -> int:
+        def reserve() -> Reservation:
             quote = self._priced(asked)
-            return self._accountant.reserve(quote, request=_key(client, asked.request)).position
+            return self._accountant.reserve(quote, request=_key(client, asked.request), seconds=asked.seconds)
 
-        return {"request": asked.request, "reservation": self._asking(client, reserve)}
+        made: Reservation = self._asking(client, reserve)
+        return {
+            "request": asked.request,
+            "reservation": made.position,
+            "until": made.until and made.until.isoformat(),
+        }
 
     def commit(self, client: str, asked: Asked) -> dict[str, Any]:
         """Draw a reserved release; the charge is final from here on."""
@@ -177,7 +182,8 @@ class Desk:
             words = "the answer to this request was erased, and is not drawn anew: another release needs another key"
             raise ServiceProblem(410, "gone", words, "request") from None
         except Settled:
-            raise ServiceProblem(409, "settled", "the reservation was drawn or given back before") from None
+            words = "the reservation was drawn or given back before, or it has ended"
+            raise ServiceProblem(409, "settled", words) from None
         except GateClosed:  # the reason may tell of private data
             raise ServiceProblem(503, "closed", "the ledger is closed: nothing more is charged") from None
         except LedgerDamaged:
@@ -276,9 +282,9 @@ class Desk:
         terms = self.store.terms
         return rules_shown(terms.composition, terms.budget, self.store.rule_standings())
 
-    def reservations(self, client: str = "") -> dict[int, str]:
-        """Return the open reservations, and the process that made each."""
-        found: dict[int, str] = self._asking(client, self.store.reservations)
+    def reservations(self, client: str = "") -> dict[int, OpenReservation]:
+        """Return the open reservations, by position."""
+        found: dict[int, OpenReservation] = self._asking(client, self.store.reservations)
         return found
 
     def check(self) -> None:

@@ -43,7 +43,7 @@ def ledger_part(desk: Desk, limits: ServiceLimits) -> ServicePart:
 
     def reservations(client: str, body: Body) -> Mapping[str, Any]:
         found = desk.reservations(client).items()
-        return {"reservations": [{"reservation": position, "held_by": holder} for position, holder in found]}
+        return {"reservations": [{"reservation": position, **each._asdict()} for position, each in found]}
 
     def shown(client: str) -> list[Element]:
         found, most = desk.summary(client), desk.most_spent(_SHOWN, client)

@@ -11,12 +11,19 @@ from accountant.service.openapi import (
     RECORD,
     REQUEST,
     TEXT,
+    TIME,
     VALUE,
     WHOLE,
     object_of,
     reference,
 )
 
+_RESERVE = object_of(
+    request=REQUEST,
+    mechanism=reference("Mechanism"),
+    domain=reference("Domain"),
+    data={"type": "array", "minItems": 1, "items": object_of(record=RECORD)},
+)
 LEDGER_SCHEMAS: dict[str, Any] = {
     "Mechanism": {
         "type": "object",
@@ -45,12 +52,13 @@ LEDGER_SCHEMAS: dict[str, Any] = {
         domain=reference("Domain"),
         data={"type": "array", "minItems": 1, "items": object_of(record=RECORD, value=VALUE)},
     ),
-    "Reserve": object_of(
-        request=REQUEST,
-        mechanism=reference("Mechanism"),
-        domain=reference("Domain"),
-        data={"type": "array", "minItems": 1, "items": object_of(record=RECORD)},
-    ),
+    "Reserve": {
+        **_RESERVE,
+        "properties": {
+            **_RESERVE["properties"],
+            "seconds": {**NUMBER, "description": "After so long without values it is given back."},
+        },
+    },
     "Cancel": object_of(request=REQUEST),
     "GiveBack": object_of(reservation=WHOLE),
     "Records": object_of(records={"type": "array", "minItems": 1, "items": RECORD}),
@@ -68,7 +76,7 @@ LEDGER_SCHEMAS: dict[str, Any] = {
         }
     ),
     "Released": object_of(request=TEXT, outputs={"type": "array"}),
-    "Reserved": object_of(request=TEXT, reservation=WHOLE),
+    "Reserved": object_of(request=TEXT, reservation=WHOLE, until=TIME),
     "Settled": {
         "type": "object",
         "properties": {"request": TEXT, "reservation": WHOLE, "state": {"const": "returned"}},
@@ -96,6 +104,6 @@ LEDGER_SCHEMAS: dict[str, Any] = {
         assumptions={"type": "array", "items": TEXT},
     ),
     "Reservations": object_of(
-        reservations={"type": "array", "items": object_of(reservation=WHOLE, held_by=TEXT)}
+        reservations={"type": "array", "items": object_of(reservation=WHOLE, held_by=TEXT, until=TIME)}
     ),
 }

@@ -65,6 +65,7 @@ def object_of(**properties: Any) -> dict[str, Any]:
 
 
 TEXT, WHOLE, NUMBER = {"type": "string"}, {"type": "integer"}, {"type": "number"}
+TIME = {"type": ["string", "null"], "format": "date-time"}
 RECORD = {"anyOf": [{"type": "string", "maxLength": 200}, {"type": "integer"}]}
 REQUEST = {
     "type": "string",

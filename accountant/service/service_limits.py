@@ -30,6 +30,8 @@ class ServiceLimits:
         Records of one release, and numbers of all of its records' values together.
     repeated
         How often a `Repeated` mechanism may draw.
+    reservation
+        Seconds that a reservation waits for its values at most, and if it does not say for how long.
     open_tickets
         Actions of a run that wait for their feedback; for one more, the oldest are withdrawn of the key that has most.
     """
@@ -43,6 +45,7 @@ class ServiceLimits:
     records: int = 10_000
     numbers: int = 200_000
     repeated: int = 1_000
+    reservation: float = 86_400.0
     open_tickets: int = 10_000
 
     def __post_init__(self) -> None:

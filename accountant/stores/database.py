@@ -21,13 +21,13 @@ from sqlalchemy.schema import CreateIndex, CreateTable
 
 from accountant.files.sqlite_file import is_sqlite, note_closed, note_opened
 from accountant.rules import clock
-from accountant.stores.file_lock import LONGEST_WAIT, FileLock, Turns, this_process
-from accountant.stores.location import CHARGES, RUN_STORE, location_of
+from accountant.stores.file_lock import HAS_LOCKS, LONGEST_WAIT, FileLock, Turns, this_process
+from accountant.stores.location import CHARGES, RUN_STORE, location_of, shared_file_system
 from accountant.stores.session import Connections, Session, TableRow
 from accountant.stores.session_lock import CLIENT_SETTINGS, WRITING, SessionLock, alive, set_session, writer
 from accountant.stores.store_refusals import InUse, LedgerDamaged, OutcomeUnknown, StoreMoved, StoreRefused
 
-_PRAGMAS = {"journal_mode": "wal", "synchronous": 2, "foreign_keys": 1, "busy_timeout": 60_000}
+_PRAGMAS = {"journal_mode": "wal", "synchronous": 2, "foreign_keys": 1, "busy_timeout": 30_000}
 _DAMAGED = (
     "XX",
     "23",
@@ -45,6 +45,7 @@ _PLACE = (
     f"SELECT system_identifier, {_TIMELINE}, pg_database.oid AS database_oid, 'store'::regclass::oid AS table_oid "
     "FROM pg_control_system(), pg_control_checkpoint(), pg_database WHERE datname = current_database()"
 )
+_NOW = "floor(extract(epoch FROM clock_timestamp()) * 1000)"
 
 _databases: weakref.WeakSet[Database] = weakref.WeakSet()
 _waited_for: list[Database] = []  # by a fork that is being made
@@ -91,9 +92,10 @@ class Database:
         self._in_memory = connect() if self.sqlite and self.path is None else None
         self._process = os.getpid()
         self._transaction = threading.RLock()  # held during one, and by a fork, which must not begin in one
+        self._writer: int | None = None  # the thread in one
         _databases.add(self)
         self._lock: FileLock | SessionLock | None = None
-        self._turns = None if self.path is None else Turns(f"{self.path}.lock")
+        self._turns: Turns | None = None  # of a file, as soon as somebody writes
         self._file = None if self.path is None else _found(self.path)
         self._log: dict[str, int | None] = {}
         self.accounts_checked = -math.inf  # when
@@ -142,6 +144,7 @@ class Database:
     def create(self) -> None:
         """Make the file of a new database, which only its owner can read."""
         if self.path is not None and not self.path.exists():
+            _check_place(self.path)
             self._dispose()  # what was open is of a file that is gone
             os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))
             self._file = _found(self.path)
@@ -295,7 +298,7 @@ class Database:
         with self._alone(wait), self.reading() as session:
             self.check_file()
             if self.sqlite:
-                session.execute("BEGIN IMMEDIATE")  # a deferred one may fail when it first writes
+                self._begin(session, wait)
             else:
                 self._wait_to_write(session, wait)
             try:
@@ -311,6 +314,23 @@ class Database:
                 self._dispose()  # after an error of the disk nothing on this connection can be believed
                 raise OutcomeUnknown(f"{self.name}: {' '.join(str(error).split())}") from error
             self._check_log()  # it may have gone since, and the charge with it
+
+    def _begin(self, session: Session, wait: float | None) -> None:
+        try:
+            if wait is not None:
+                session.execute(f"PRAGMA busy_timeout = {round(1_000 * wait):d}")
+            session.execute("BEGIN IMMEDIATE")  # a deferred one may fail when it first writes
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY:
+                raise
+            holder = _sqlite_writer(f"{self.path}-shm")
+            raise InUse(
+                f"{self.name}: is written to by {holder}, which is no dpwitness: end its transaction there",
+                holder,
+            ) from None
+        finally:
+            if wait is not None:
+                session.execute(f"PRAGMA busy_timeout = {_PRAGMAS['busy_timeout']}")
 
     def _wait_to_write(self, session: Session, wait: float | None) -> None:
         try:
@@ -334,21 +354,37 @@ class Database:
     @contextmanager
     def _alone(self, wait: float | None = None) -> Iterator[None]:
         """Let no other thread write meanwhile, and no other process where a lock is not the database's own."""
-        if self._transaction._is_owned():  # type: ignore[attr-defined]
+        if self._writer == threading.get_ident():
             # Whoever collects garbage in a transaction, say: what is written now is not ended yet.
             raise InUse(f"{self.name}: this thread is writing to it already", this_process())
-        with self._transaction:
-            if self._turns is None:
-                yield
-                return
+        longest = LONGEST_WAIT if wait is None else wait
+        try:
             try:
-                try:
-                    self._turns.take(LONGEST_WAIT if wait is None else wait)
-                    yield
-                finally:
-                    self._turns.give_back()
+                if not self._transaction.acquire(timeout=longest):
+                    raise InUse(
+                        f"{self.name}: another thread of this process has been writing to it for {longest:g} s",
+                        this_process(),
+                    )
+                self._writer = threading.get_ident()
+                if self.path is not None:
+                    if self._turns is None:
+                        _check_place(self.path)
+                        self._turns = Turns(f"{self.path}.lock")
+                    self._turns.take(longest)
+                yield
             finally:
-                self._turns.give_back()  # an interruption may fall on any line, and on that one
+                self._end_turn()
+        finally:
+            self._end_turn()  # an interruption may fall on any line, and on that one
+
+    def _end_turn(self) -> None:
+        """End this thread's turn, as far as it has one."""
+        if self._writer == threading.get_ident():
+            if self._turns is not None:
+                self._turns.give_back()
+            self._writer = None
+        with suppress(RuntimeError):  # it is not this thread's
+            self._transaction.release()
 
     def _check_process(self) -> None:
         if os.getpid() != self._process:
@@ -371,6 +407,10 @@ class Database:
             damaged = (getattr(error, "sqlstate", None) or "").startswith(_DAMAGED)
         return LedgerDamaged(words) if damaged else OSError(words)
 
+    def spelled(self, sql: str) -> str:
+        """Return a statement as the driver takes it."""
+        return sql if self.sqlite else sql.replace("?", "%s")
+
     def sync(self, session: Session) -> None:
         """Make the end of a transaction that changes nothing flush the writes of others before it to the disk."""
         if self.sqlite:  # which writes no row that stays the same
@@ -385,21 +425,19 @@ class Database:
             return location_of(self.path)
         return {} if self.sqlite else _named(session.rows(_PLACE)[0])
 
-    def row_in_place(self, session: Session, sql: str) -> tuple[TableRow, dict[str, Any] | None]:
-        """Return the row that a statement finds, and a server's `place`; None for SQLite: its file is checked before.
+    def row_in_place(self, session: Session, sql: str) -> tuple[TableRow, dict[str, Any] | None, int]:
+        """Return the row that a statement finds, a server's `place` (None for SQLite's, checked before), and `now`.
 
         A server may be replaced by another, or its tables by those of a dump, while connections are made anew.
         """
         if self.sqlite:
-            return session.rows(sql)[0], None
-        found = session.rows(f"SELECT * FROM ({sql}) AS found, ({_PLACE}) AS place")[0]
-        return found[: -len(_PLACED)], _named(found[-len(_PLACED) :])
+            return session.rows(sql)[0], None, clock.wall()
+        found = session.rows(f"SELECT *, {_NOW} FROM ({sql}) AS found, ({_PLACE}) AS place")[0]
+        return found[: -len(_PLACED) - 1], _named(found[-len(_PLACED) - 1 : -1]), int(found[-1])
 
     def now(self, session: Session) -> int:
         """Return milliseconds since 1970, by the clock that all writers of this database share."""
-        if self.sqlite:
-            return clock.wall()
-        return int(session.value("SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)"))
+        return clock.wall() if self.sqlite else int(session.value(f"SELECT {_NOW}"))
 
     def damage(self, session: Session, table: str | None = None) -> str | None:
         """Return SQLite's report of damage to its file or a table, indexes that contradict it included."""
@@ -478,6 +516,23 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=_wait_for_transactions, after_in_parent=_go_on, after_in_child=_go_on)
 
 
+def _check_place(path: Path) -> None:
+    """Refuse to write to a file where a lock may be none."""
+    words = (
+        "use a local disk, or for several machines a PostgreSQL database (store='postgresql+psycopg://...')"
+    )
+    if not HAS_LOCKS:
+        raise StoreRefused(
+            f"{path}: this system (Windows) gives no locks (flock), so nothing would keep other processes out: {words}"
+        )
+    shared = shared_file_system(path.resolve().parent)
+    if shared is not None:
+        raise StoreRefused(
+            f"{path}: lies on a file system ({shared}) that other machines may have mounted: their locks may be none "
+            f"here, and SQLite's log is in the memory of one machine: {words}"
+        )
+
+
 def _named(place: Sequence[Any]) -> dict[str, Any]:
     return {name: int(value) for name, value in zip(_PLACED, place, strict=True)}
 
@@ -522,6 +577,16 @@ def _number(path: str) -> int | None:
     """Return the number of a file; None if it is not there."""
     found = _found(path)
     return None if found is None else found.st_ino
+
+
+def _sqlite_writer(index: str) -> str:
+    """Return who has SQLite's lock for writing, a byte of the index of its log; where Linux tells."""
+    with suppress(OSError):
+        held = f":{os.stat(index).st_ino} 120 120"
+        for line in Path("/proc/locks").read_text(encoding="ascii").splitlines():
+            if line.endswith(held) and " -> " not in line:
+                return f"process {line.split()[4]}"
+    return "another program"
 
 
 def _usable(connection: sqlite3.Connection) -> bool:

@@ -20,6 +20,8 @@ try:
 except ImportError:  # not a POSIX system
     fcntl = None  # type: ignore[assignment]
 
+HAS_LOCKS = fcntl is not None
+"""True if this system gives locks between processes."""
 _held: weakref.WeakSet[_Lock] = weakref.WeakSet()
 
 

@@ -124,7 +124,7 @@ def _fold(
     bound = bound_together(texts).hex()
     said = {"after": last, "hash": digest.hex(), "left": bound, "parts": len(parts), "clock": clock}
     said |= {"drift": drift} if drift else {}
-    work.append({"fold": {**said, "at": work.time(), "by": by, "reason": reason}})
+    work.append({"fold": {**said, "at": work.time, "by": by, "reason": reason}})
     for part in parts:
         work.append({"folded": part})
     settled = [each for each in replay.reservations if each <= last and each not in left]

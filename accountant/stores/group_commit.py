@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import queue
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from typing import Any, Generic, TypeVar
 
-from accountant.stores.store_refusals import OutcomeUnknown
+from accountant.stores.file_lock import LONGEST_WAIT, this_process
+from accountant.stores.store_refusals import InUse, OutcomeUnknown
 
 Task = TypeVar("Task")
+_PAUSE = 0.05
+"""Seconds after which who waits looks for itself: whoever was to wake it may have been interrupted on any line."""
 
 
 class _Job(Generic[Task]):
@@ -17,6 +23,7 @@ class _Job(Generic[Task]):
         self.done = False
         self.result: Any = None
         self.error: BaseException | None = None
+        self.woken: queue.SimpleQueue[None] = queue.SimpleQueue()
 
 
 class GroupCommit(Generic[Task]):
@@ -34,27 +41,58 @@ class GroupCommit(Generic[Task]):
         self._commit = commit
         self._queued: list[_Job[Task]] = []
         self._queueing = threading.Lock()
-        self._committing = threading.Lock()
+        self._committing = threading.RLock()
 
     def do(self, task: Task) -> Any:
         """Return the result of a task once it is durable, or raise its error.
 
         Raises
         ------
+        InUse
+            If another caller has been committing for too long, and has not begun with this one's task.
         OutcomeUnknown
-            If another caller, who committed for this one, was interrupted.
+            If another caller, who committed for this one, was interrupted, or has been doing so for too long.
         """
-        job = _Job(task)
+        job, until = _Job(task), 0.0
         with self._queueing:
             self._queued.append(job)
-        with self._committing:
-            if not job.done:
-                self._commit_all(job)
+        while not self._commit_if_first(job):
+            until = until or time.monotonic() + LONGEST_WAIT
+            with suppress(queue.Empty):
+                job.woken.get(timeout=_PAUSE)
+            if time.monotonic() >= until and not job.done:
+                self._give_up(job)
         if not job.done:  # whoever took it was interrupted before it was begun
             raise OutcomeUnknown("the thread that committed for this one was interrupted")
         if job.error is not None:
             raise job.error
         return job.result
+
+    def _commit_if_first(self, job: _Job[Task]) -> bool:
+        """Commit for all who wait, unless another thread does; return True if this one need not wait any more."""
+        if job.done:
+            return True
+        try:
+            if not self._committing.acquire(blocking=False):
+                return False
+            if not job.done:
+                self._commit_all(job)
+            return True
+        finally:
+            with suppress(RuntimeError):  # it is another thread's
+                self._committing.release()
+                # Who came too late for this transaction waits, and the first of them commits for all: if each waited
+                # for the lock, threads would take it in turns to see that they are done.
+                for first in self._queued[:1]:
+                    first.woken.put(None)
+
+    def _give_up(self, job: _Job[Task]) -> None:
+        words = f"another thread of this process has been committing for {LONGEST_WAIT:g} s"
+        with self._queueing:
+            if job not in self._queued:
+                raise OutcomeUnknown(f"{words}, for this one, too")
+            self._queued.remove(job)
+        raise InUse(words, this_process())
 
     def _commit_all(self, own: _Job[Task]) -> None:
         jobs: list[_Job[Task]] = []
@@ -80,6 +118,7 @@ class GroupCommit(Generic[Task]):
         finally:
             for job in jobs:
                 job.done = True
+                job.woken.put(None)
 
     def _taken(self) -> list[_Job[Task]]:
         with self._queueing:

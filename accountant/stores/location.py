@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import os
+import re
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -49,6 +50,37 @@ def left_log(path: Path, made: Mapping[str, Any]) -> Path | None:
     former = real.with_name(made.get("name", real.name))
     log = former.with_name(f"{former.name}-wal")
     return log if not former.exists() and log.exists() and log.stat().st_size else None
+
+
+_MOUNTS = Path("/proc/self/mountinfo")
+_SHARED = re.compile(
+    "9p|acfs|afs|beegfs|ceph|cifs|coda|gfs2|glusterfs|gpfs|lustre|ncpfs|nfs4?|ocfs2|orangefs|smb3|smbfs|vboxsf|virtiofs|"
+    "vmhgfs|fuse[.](blobfuse2?|ceph|ceph-fuse|davfs|gcsfuse|glusterfs|goofys|juicefs|mfs|rclone|s3fs|sshfs|vmhgfs-fuse)"
+)
+"""File systems that other machines may have mounted, too."""
+_OF_SANDBOXES = ("9p", "virtiofs")
+
+
+def shared_file_system(folder: Path) -> str | None:
+    """Return the kind of a folder's file system if other machines may have it mounted, where Linux knows.
+
+    Their locks may be none here, and SQLite's log is in the memory of one machine. On macOS SQLite itself takes no log
+    on such a file system, and is refused for that. A root of kind 9p or virtiofs is a sandbox's or small virtual
+    machine's, which its host serves to nobody else.
+    """
+    device = folder.stat().st_dev
+    number = f"{os.major(device)}:{os.minor(device)}"
+    try:
+        mounts = [line.split(" - ") for line in _MOUNTS.read_text(errors="replace").splitlines()]
+    except OSError:
+        return None
+    found = (
+        (kind.split()[0], mounted.split()[4]) for mounted, kind in mounts if mounted.split()[2] == number
+    )
+    shared = (
+        kind for kind, at in found if _SHARED.fullmatch(kind) and (at != "/" or kind not in _OF_SANDBOXES)
+    )
+    return next(shared, None)
 
 
 def _born(path: Path) -> str | None:

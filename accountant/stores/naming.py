@@ -65,7 +65,7 @@ def rotate(store: SQLStore, key: NameKey, by: str, reason: str) -> int:
         body = {
             "check": key.check,
             "epoch": work.begin_epoch(),
-            "at": work.time(),
+            "at": work.time,
             "by": by,
             "reason": reason,
         }
@@ -128,7 +128,7 @@ def erase(store: SQLStore, record: RecordId, by: str, reason: str) -> Pseudonym:
             )
         label = erased_label()
         body = {"account": work.relabel(account, label), "by": by, "reason": reason}
-        work.append({"erased": body, "at": work.time()})
+        work.append({"erased": body, "at": work.time})
     store.database.compact()
     shown = named(label)
     assert isinstance(shown, Pseudonym)

@@ -58,7 +58,8 @@ def open_store(
         What its charges are to be held to; None for those that it was made for.
     anchor
         A file outside, best on another disk, that keeps how far the store has come, so that an older copy of it is
-        noticed wherever it lies.
+        noticed wherever it lies. A store that was opened with one is spent from with it only, until `forget_anchor`
+        says that it is lost; others who have it open without have to open it again.
     rules
         Limits beside the budget, if it is made now; else it must have these. None for those that it has.
     names
@@ -72,7 +73,9 @@ def open_store(
     OtherTerms
         If it was made for other terms.
     StoreMoved
-        If it is a copy, or older than its anchor.
+        If it is a copy, or older than its anchor, or somebody has anchored it meanwhile.
+    StoreRefused
+        If it has an anchor, and that is not given, or not there.
     LedgerDamaged
         If what was checked does not fit.
     ValueError
@@ -104,6 +107,7 @@ def open_store(
             _check_terms(database.name, terms, replay.terms)
         naming = Names.of(database.name, replay.names, key)
         _check_location(database, replay.location)
+        _check_anchored(database.name, replay, pinned)
         if pinned is not None and pinned.read() != head:
             with (
                 database.writing() as session
@@ -118,12 +122,16 @@ def open_store(
         raise
     store = SQLStore(database, replay.terms, head, pinned, naming)
     store.assumptions, store.closed = replay.assumptions, replay.shut
-    if rules is not None:
-        try:
+    try:
+        if rules is not None:
             _keep_rules(store, rules)
-        except BaseException:
-            store.close()
-            raise
+        if pinned is not None and not replay.anchored and not database.holding:
+            store.insist_on_anchor(True, "whoever opened it", "it was opened with an anchor")
+    except BaseException as error:
+        store.close()
+        if isinstance(error, StoreMoved) and pinned is not None:  # anchored meanwhile; else it is found again
+            return open_store(where, terms, anchor=anchor, rules=rules, names=names)
+        raise
     return store
 
 
@@ -407,6 +415,7 @@ def adopt(where: str | Path, reason: str, anchor: str | Path | None = None) -> M
             database.hold()
         found = verify_database(database)
         pinned = None if anchor is None else Anchor(Path(anchor).absolute())
+        _check_anchored(database.name, found.replay, pinned)
         before = None if pinned is None else pinned.read()
         missing = 0 if before is None else max(0, before.position - found.head.position)
         _check_log(database, found.replay.location)
@@ -417,6 +426,37 @@ def adopt(where: str | Path, reason: str, anchor: str | Path | None = None) -> M
         return mark
     finally:
         database.close()
+
+
+def forget_anchor(where: str | Path, by: str, reason: str) -> Mark:
+    """Let a store that has lost its anchor be spent from without one: the operator's word, kept in the chain.
+
+    Raises
+    ------
+    LedgerDamaged
+        If an entry or a table does not fit.
+    ValueError
+        If there is no store, or it has no anchor, or a name or reason is missing.
+    """
+    database = existing(where)
+    try:
+        found = verify_database(database)
+        if not found.replay.anchored:
+            raise ValueError(f"{database.name}: has no anchor")
+        store = SQLStore(database, found.replay.terms, found.head, names=Names(found.replay.names))
+        return store.insist_on_anchor(False, by, reason)
+    finally:
+        database.close()
+
+
+def _check_anchored(name: str, replay: ReplayedEntries, pinned: Anchor | None) -> None:
+    if replay.anchored and (pinned is None or pinned.read() is None):
+        missing = "that was not given" if pinned is None else f"there is none at {pinned.path}"
+        raise StoreRefused(
+            f"{name}: is spent from with its anchor only, and {missing}: without it nobody would notice that charges "
+            "are missing. Give it (anchor=..., --anchor); if it is lost, say so with "
+            f"`dpwitness ledger amend {name} --forget-anchor --author ... --reason ...`"
+        )
 
 
 def location(database: Database, within: Session | None = None) -> dict[str, Any]:

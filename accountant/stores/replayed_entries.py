@@ -6,8 +6,9 @@ Entries are, in the order of a store's life:
 ``{"begin": {...}}``                                     instance, terms and location of the store
 ``{"kind": {...}}``                                      a mechanism, sensitivity, charge, place and note
 ``{"paid": [[kind, [account, ...]], ...], "at": ...}``   a release; ``opened`` commits to new accounts, ``holder`` makes
-                                                         it a reservation, ``request`` is its key, ``source`` says that
-                                                         it was imported, ``for`` its purpose and tenant
+                                                         it a reservation, ``until`` is its deadline, ``request`` its
+                                                         key, ``source`` says that it was imported, ``for`` its purpose
+                                                         and tenant
 ``{"drawn": position, "at": ...}``                       a reservation whose noise is drawn
 ``{"answered": [position, digest]}``                     a request that was answered, and the SHA-256 of what
 ``{"drawn again": position, "at": ...}``                 a request that was charged, never answered, and is drawn on a
@@ -18,6 +19,8 @@ Entries are, in the order of a store's life:
 ``{"assumed": [...]}``                                   something that nobody checked
 ``{"closed": [...]}``                                    the gate was shut
 ``{"adopted": {...}, "at": ...}``                        an operator said that this copy goes on
+``{"anchored": {...}, "at": ...}``                       it is spent from with its anchor only from here on, or
+                                                         without one again, in an epoch of its own
 ``{"key": {...}}``                                       names are hashed under one more key from here on, in an
                                                          epoch of its own
 ``{"labelled": [[account, commitment], ...]}``           what accounts are committed to from here on
@@ -156,6 +159,8 @@ class ReplayedEntries(State):
         its kinds have negative numbers.
     folds
         What folds say of themselves, in order.
+    anchored
+        Whether it is spent from with its anchor only.
     names
         What the store says of the key under which it names records; None if it holds names as they are.
     erasures
@@ -173,6 +178,7 @@ class ReplayedEntries(State):
         self.epoch = 0
         self.location: Any = None
         self.closed: list[Any] | None = None
+        self.anchored = False
         self.names: str | None = None
         self.erasures: list[Mapping[str, Any]] = []
         self.adoptions: list[Mapping[str, Any]] = []
@@ -196,6 +202,7 @@ class ReplayedEntries(State):
         self.rules = 0
         self.rule_changes: list[tuple[int, dict[str, Any]]] = []
         self._keys: dict[int, str] = {}
+        self._until: dict[int, int] = {}
         self._drawn_at: dict[int, int] = {}
         self._drawn_again: list[tuple[int, int]] = []
         self._later: list[tuple[int, LedgerEvent]] = []  # what became of charges, and rules
@@ -356,7 +363,8 @@ class ReplayedEntries(State):
                     if number not in self.commitments:
                         raise LedgerDamaged(f"charges account {number}, which was never opened", position)
             scope = Scope(*body["for"]) if "for" in body else ANY
-            charged = Charged(position, entries, "holder" in body, body.get("request"), scope, *_time(body))
+            request, until = body.get("request"), body.get("until")
+            charged = Charged(position, entries, "holder" in body, request, scope, *_time(body), until)
             self._happen(position, charged, imported="source" in body)
         elif "saved" in body:
             self._save(position, *body["saved"])
@@ -401,12 +409,17 @@ class ReplayedEntries(State):
         elif "erased" in body:
             self.erasures.append(body["erased"])
             self._relabel(position, [body["erased"]["account"]])
+        elif "anchored" in body:
+            self._begin_epoch(position, body["anchored"]["epoch"])
+            self.anchored = body["anchored"]["kept"]
         elif "key" in body:
             self._begin_epoch(position, body["key"]["epoch"])
             self.names = body["key"]["check"]
         else:
             self._begin_epoch(position, body["adopted"]["epoch"])
             self.location = body["adopted"]["location"]
+            self.deadlines.clear()
+            self._until.clear()
             self.adoptions.append(body["adopted"])
 
     @property
@@ -509,12 +522,15 @@ class ReplayedEntries(State):
         self._payments.add(charged.position, self._paid_last, charged.scope)
         if charged.request is not None:
             self._keys[charged.position] = charged.request
+        if charged.until is not None:
+            self._until[charged.position] = charged.until
 
     def charge_at(self, position: int) -> Charged:
         """Return the charge of a reservation, or a request."""
         entries, reserved = self._entries(self._payments[position]), position in self.reservations
         request = self._keys.get(position)
-        return Charged(position, entries, reserved, request, self._payments.scope(position))
+        scope, until = self._payments.scope(position), self._until.get(position)
+        return Charged(position, entries, reserved, request, scope, until=until)
 
     def happens(self, event: LedgerEvent) -> None:
         """Keep the outcome of a charge."""
@@ -580,6 +596,7 @@ class ReplayedEntries(State):
 
     def charged(self, names: Mapping[int, RecordId], *, returned: bool = False) -> Iterator[Charged]:
         """Read charges that were made together again, by position; with `returned`, those that were given back, too."""
+        deadlines = {position: until for until, position in self.deadlines}
         for position, paid, scope, at in self._paid():
             if returned or position not in self._gone:
                 entries = tuple(
@@ -587,7 +604,8 @@ class ReplayedEntries(State):
                     for kind, numbers in paid
                 )
                 request = self._keys.get(position)
-                yield Charged(position, entries, position in self.reservations, request, scope, at)
+                reserved, until = position in self.reservations, deadlines.get(position)
+                yield Charged(position, entries, reserved, request, scope, at, until=until)
 
     def events(self, names: Mapping[int, RecordId]) -> Iterator[tuple[int, LedgerEvent]]:
         """Yield the events as a ledger in memory has them, and their positions, by which charges are numbered, too.

@@ -207,7 +207,7 @@ class RunJournal:
         for body in bodies:
             time = body["at"], body.get("drift", 0)
             if "paid" in body:
-                held, request, purpose, tenant = body["with"]
+                held, request, purpose, tenant, *deadline = body["with"]
                 entries = tuple(
                     entry_from_terms(
                         kind,
@@ -220,7 +220,7 @@ class RunJournal:
                 )
                 position = ledger.next_position()
                 scope = Scope(purpose, tenant)
-                ledger.apply(Charged(position, entries, held, request, scope, *time))
+                ledger.apply(Charged(position, entries, held, request, scope, *time, *deadline))
                 self._made[position] = -1 - len(self._made)
                 places[self._made[position]] = position
             elif "settled" in body:
@@ -283,7 +283,8 @@ class RunJournal:
         if isinstance(event, Charged):
             paid = ", ".join(f"[{self._kind(entry)}, {json.dumps(entry.records)}]" for entry in event.entries)
             scope = event.scope
-            more = [event.reserved, event.request, scope.purpose, scope.tenant]
+            deadline = () if event.until is None else (event.until,)
+            more = [event.reserved, event.request, scope.purpose, scope.tenant, *deadline]
             return f'"paid": [{paid}], "with": {json.dumps(more)}'
         if isinstance(event, Settlement):
             place = self._made.get(event.position) or self._reserved[event.position]

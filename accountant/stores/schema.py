@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from sqlalchemy import BigInteger, Column, Index, Integer, LargeBinary, MetaData, Table, Text, text
 
-VERSION = 8
+VERSION = 10
 """The version of these tables; stores of earlier ones are brought up by `accountant.stores.upgrades`."""
-READABLE = 7
+READABLE = 9
 """The first version that has all tables as they are; names of records have one form from `VERSION` on."""
 
 METADATA = MetaData()
@@ -41,7 +41,9 @@ _ENTRY = Table(
     Column("hash", LargeBinary, nullable=False),
 )
 
-RARE = "substr(body, 3, 7) IN ('adopted', 'assumed', 'closed\"', 'fold\":{', 'key\":{\"', 'rules\":')"
+RARE = (
+    "substr(body, 3, 7) IN ('adopted', 'anchore', 'assumed', 'closed\"', 'fold\":{', 'key\":{\"', 'rules\":')"
+)
 """Entries that whoever opens a store has to know, wherever they stand."""
 
 Index("rare", _ENTRY.c.position, sqlite_where=text(RARE), postgresql_where=text(RARE))
@@ -70,7 +72,14 @@ RESERVATION = Table(
     METADATA,
     Column("position", BigInteger().with_variant(Integer, "sqlite"), primary_key=True, autoincrement=False),
     Column("state", Text, nullable=False),
+    Column("until", BigInteger),  # of one that is open, its deadline
 )
+
+_OPEN = "state = 'reserved' AND until IS NOT NULL"
+OPEN_WITH_DEADLINE = f"WHERE {_OPEN}"
+"""Finds the reservations that may have to be given back."""
+
+Index("deadline", RESERVATION.c.until, sqlite_where=text(_OPEN), postgresql_where=text(_OPEN))
 
 RUN = Table(
     "run",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import queue
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class Session:
 
     def execute(self, sql: str, parameters: Sequence[Any] = ()) -> Any:
         """Run a statement; return the driver's cursor."""
-        return self.driver.execute(sql if self.database.sqlite else sql.replace("?", "%s"), tuple(parameters))
+        return self.driver.execute(self.database.spelled(sql), tuple(parameters))
 
     def row(self, sql: str, *parameters: Any) -> TableRow | None:
         """Return the first row that a statement finds."""
@@ -77,8 +77,12 @@ class Session:
     def run(self, sql: str, rows: Sequence[TableRow]) -> None:
         """Run a statement with each of some rows of parameters."""
         if rows:
-            spelled = sql if self.database.sqlite else sql.replace("?", "%s")
-            self.driver.cursor().executemany(spelled, rows)
+            self.driver.cursor().executemany(self.database.spelled(sql), rows)
+
+    def pipeline(self) -> AbstractContextManager[object]:
+        """Return a context in which a server is not waited for after each statement, but once at its end."""
+        one_by_one = self.database.sqlite or not self.database.driver.Pipeline.is_supported()
+        return nullcontext() if one_by_one else self.driver.pipeline()
 
     def tables(self) -> set[str]:
         """Return the names of the tables."""

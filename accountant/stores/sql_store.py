@@ -8,8 +8,9 @@ import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from datetime import UTC, datetime
 from functools import cmp_to_key, partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from accountant.filters.units import Units
 from accountant.gates.lineage import RecordId
@@ -26,7 +27,7 @@ from accountant.ledger.events import (
     Settle,
     Settlement,
 )
-from accountant.ledger.ledger_state import first_refused, stamp
+from accountant.ledger.ledger_state import expire, first_refused, stamp
 from accountant.ledger.store import ANY, CannotPay, Fits, Receipt, RuleStanding, Standing, Tally
 from accountant.place import Place
 from accountant.rules.clock import RunningClock
@@ -185,12 +186,19 @@ class SQLStore:
         with self.database.writing(wait=1.0) as session:
             session.execute("INSERT INTO tally (kind, releases, records) VALUES (-1, 0, 0)")
             session.execute("DELETE FROM tally WHERE kind = -1")
+        if self._anchor is not None and (mark := self._anchor.read()) is not None:
+            self._anchor.write(mark)
 
     def _check_anchor(self, work: Work) -> None:
         """Refuse if the anchor knows more of this store than it says itself."""
-        mark = None if self._anchor is None else self._anchor.read()
-        if mark is not None:
-            check_anchor(self.name, mark, self.instance, work.epoch, work.position)
+        if self._anchor is None:
+            return
+        mark = self._anchor.read()
+        if mark is None:
+            raise StoreMoved(
+                f"{self.name}: its anchor {self._anchor.path} is gone: put it back, and open it again"
+            )
+        check_anchor(self.name, mark, self.instance, work.epoch, work.position)
 
     def charge(
         self,
@@ -200,9 +208,10 @@ class SQLStore:
         hold: bool = False,
         request: str | None = None,
         scope: Scope = ANY,
+        lasts: int | None = None,
     ) -> Receipt:
         """Check every record and charge all, or none; see `Store`."""
-        command = Charge(entries, self._units.test_of(fits), hold, request, scope)
+        command = Charge(entries, self._units.test_of(fits), hold, request, scope, lasts)
         receipt: Receipt = self._queue.do(NamedCharge(command, self.names.label))
         return receipt
 
@@ -317,7 +326,7 @@ class SQLStore:
         check_said(by, reason)
 
         def confirm(work: Work) -> int:
-            work.happen(ClockConfirmed(max(work.time(), work.clock), by, reason))
+            work.happen(ClockConfirmed(max(work.time, work.clock), by, reason))
             return work.clock
 
         confirmed: int = self._queue.do(confirm)
@@ -347,13 +356,14 @@ class SQLStore:
             self._check_names(session)
             work = self._work(session)
             work.load(names)
+            expire(work, work.now(), work.happen)  # here only: it is written by whoever charges next
             limits = work.limits
             keys = [work.key(name) for name in names]
             if limits is None:
                 return [Standing(self._units.amount(work.account(key).spent), ()) for key in keys]
             work.load_numbers(each for each in limits.other_members(keys) if isinstance(each, int))
             rules = dict(zip(limits.rules, self._named(work, limits), strict=True))
-            now = max(work.time(), work.clock)
+            now = max(work.time, work.clock)
             return [
                 Standing(
                     self._units.amount(work.account(key).spent),
@@ -371,7 +381,7 @@ class SQLStore:
             if limits is None:
                 return []
             rules = self._named(work, limits)
-            found = limits.nearest(session.each(sql), work.counted, max(work.time(), work.clock))
+            found = limits.nearest(session.each(sql), work.counted, max(work.time, work.clock))
             work.load_numbers(number for nearest in found for number in nearest.keys)
             return [
                 RuleStanding(rule, tuple(named(work.row_numbered(key).name) for key in keys), spent, nearly)
@@ -389,21 +399,15 @@ class SQLStore:
 
     def spent(self, record: RecordId) -> Any:
         """Return the amount that `record` has spent, reservations included."""
-        name = self.names.label(record)
-        with self.database.reading() as session:
-            found = session.row(f"{ACCOUNT_ROW} WHERE label = ?", name)
-            self._check_names(session)  # afterwards: a key that changed between the two is seen
-            if found is None:
-                check_accounts(session)
-                return self.terms.composition.zero_spend
-        return self._units.amount(self._texts.of(account_row(self.name, found)[3]))
+        return self.standings([record])[0].spent
 
     def _check_names(self, session: Session) -> None:
         """Refuse to look up names if the key may have changed: everybody would seem to have spent nothing."""
         epoch = session.value("SELECT epoch FROM store")
         if epoch != self._seen.epoch:
             raise StoreMoved(
-                f"{self.name}: was adopted, or its key of names changed, since this process opened it: open it again"
+                f"{self.name}: was adopted or anchored, or its key of names changed, since this process opened it: "
+                "open it again"
             )
 
     def worst(self) -> tuple[RecordId | None, Any]:
@@ -483,8 +487,8 @@ class SQLStore:
             found = session.row(sql, label(request))
         return None if found is None else (int(found[0]), found[1])
 
-    def reservations(self) -> dict[int, str]:
-        """Return the holders of open reservations, which are neither drawn nor given back, by position."""
+    def reservations(self) -> dict[int, OpenReservation]:
+        """Return the open reservations, which are neither drawn nor given back, by position."""
         return open_reservations(self.database)
 
     def adopt(self, location: dict[str, Any], reason: str, missing: int, epoch: int) -> Mark:
@@ -493,6 +497,17 @@ class SQLStore:
             work.check_open()
             work.adopt(location, reason, missing, epoch)
         return self.verify().head
+
+    def insist_on_anchor(self, kept: bool, by: str, reason: str) -> Mark:
+        """Let it be spent from with its anchor only, or without one again, in an epoch of its own, here, too."""
+        check_said(by, reason)
+        with self.working(()) as work:
+            work.check_open()
+            body = {"epoch": work.begin_epoch(), "kept": kept, "by": by, "reason": reason}
+            work.append({"anchored": body, "at": work.time})
+        assert self._synced is not None
+        self._seen = self._synced
+        return self._seen
 
     # --- verification ----------------------------------------------------------------------------
 
@@ -567,8 +582,8 @@ class NamedCharge:
         """Return why a charge would be refused."""
         work.load(self.names)
         command = self._for(work)
-        now = work.now() if work.limits is not None else None
-        refused = first_refused(work, command, now)
+        expire(work, work.now(), work.happen)
+        refused = first_refused(work, command, work.now())
         return None if refused is None else self._named(refused)
 
     def _for(self, work: Work) -> Charge:
@@ -600,7 +615,7 @@ def put_rules_in(work: Work, rules: Sequence[Rule], by: str, reason: str, at: in
     if at is None:
         if work.limits is not None and work.limits.windows:
             _, drift = stamp(work, work.now())
-        at = work.time()
+        at = work.time
     replay = begun(work.session, partial(work.rows, 0))
     replay.feed_all(work.rows(replay.position))
     members = {work.label(each) for rule in rules for group in rule.groups for each in group}
@@ -670,12 +685,25 @@ def _result(task: _Task, work: Work) -> Any:
         return refusal
 
 
-def open_reservations(database: Database) -> dict[int, str]:
-    """Return the holders of a store's open reservations, which are neither drawn nor given back, by position."""
+class OpenReservation(NamedTuple):
+    """The holder of an open reservation, and its deadline in ISO 8601; None without."""
+
+    held_by: str
+    until: str | None
+
+
+def open_reservations(database: Database) -> dict[int, OpenReservation]:
+    """Return the open reservations of a store, which are neither drawn nor given back, by position."""
     with database.reading() as session:
         sql = (
-            "SELECT entry.position, body FROM entry JOIN reservation ON entry.position = reservation.position "
+            "SELECT entry.position, body, until FROM entry JOIN reservation ON entry.position = reservation.position "
             "WHERE state = 'reserved' ORDER BY entry.position"
         )
         rows = session.rows(sql)
-    return {int(position): json.loads(body)["holder"] for position, body in rows}
+    return {
+        int(position): OpenReservation(
+            json.loads(body)["holder"],
+            None if until is None else datetime.fromtimestamp(until / 1_000, UTC).isoformat(),
+        )
+        for position, body, until in rows
+    }

@@ -253,13 +253,18 @@ def compare_tables(replay: ReplayedEntries, session: Session) -> int:
     if count != len(replay.commitments):
         raise LedgerDamaged(f"{len(replay.commitments)} accounts were opened, and {count} are there")
     check_mass("the table `account`", session, count, mass)
-    if not _holds(session, "SELECT position, state FROM reservation", replay.reservations):
+    deadlines = {position: until for until, position in replay.deadlines}
+    reservations = {
+        position: (state, deadlines.get(position) if state == "reserved" else None)
+        for position, state in replay.reservations.items()
+    }
+    if not _holds(session, "SELECT position, state, until FROM reservation", reservations):
         raise LedgerDamaged("the table `reservation` does not fit to the entries")
     _compare_requests(replay, session)
     windows = replay.limits is not None and replay.limits.windows
     if windows and session.row("SELECT clock, drift FROM store") != (replay.clock, replay.drift):
         raise LedgerDamaged("the table `store` does not have the time of the last charge")
-    kinds = {chained(b"", text).hex(): position for position, text in replay.texts.items()}
+    kinds = {chained(b"", text).hex(): (position,) for position, text in replay.texts.items()}
     if not _holds(session, "SELECT digest, position FROM kind", kinds):
         raise LedgerDamaged("the table `kind` does not fit to the entries")
     tallies = {kind: counted for kind, counted in replay.tallies.items() if any(counted)}
@@ -312,10 +317,10 @@ def has_run(session: Session) -> bool:
 
 
 def _holds(session: Session, sql: str, expected: Mapping[Any, Any]) -> bool:
-    """Whether the rows of a table are these pairs of key and value, each once."""
+    """Whether the rows of a table are these pairs of key and values, each once."""
     left = set(expected)
-    for key, value in session.each(sql):
-        if key not in left or expected[key] != value:
+    for key, *values in session.each(sql):
+        if key not in left or expected[key] != tuple(values):
             return False
         left.discard(key)
     return not left

@@ -16,14 +16,14 @@ from accountant.stores.chain import canonical, chained, label, row_digest
 from accountant.stores.database import Database
 from accountant.stores.folded import begun
 from accountant.stores.names import named
-from accountant.stores.schema import METADATA, RARE, READABLE, VERSION
+from accountant.stores.schema import METADATA, OPEN_WITH_DEADLINE, RARE, READABLE, VERSION
 from accountant.stores.session import Session
 from accountant.stores.store_refusals import StoreRefused
 from accountant.stores.work import STORE_ROW, mass_of, rows_after, stored_bytes
 
 
 def _index_rare(session: Session) -> None:
-    """From 3 to 4, and to 5: the index of rare entries has those of folds, and of keys, too."""
+    """From 3 to 4, to 5 and to 9: the index of rare entries has those of folds, keys and anchors, too."""
     session.execute("DROP INDEX rare")
     session.execute(f"CREATE INDEX rare ON entry (position) WHERE {RARE}")
 
@@ -75,13 +75,22 @@ def _append_answers(session: Session) -> None:
         session.run("INSERT INTO entry (position, body, hash) VALUES (?, ?, ?)", [(position, text, digest)])
 
 
+def _add_deadlines(session: Session) -> None:
+    """To 9: reservations may have deadlines."""
+    _index_rare(session)
+    session.execute("ALTER TABLE reservation ADD COLUMN until BIGINT")
+    session.execute(f"CREATE INDEX deadline ON reservation (until) {OPEN_WITH_DEADLINE}")
+
+
 _UPGRADES: dict[int, tuple[int, Callable[[Session], None]]] = {
     3: (4, _index_rare),
     4: (5, _index_rare),
     5: (7, _count_in_units),
     6: (8, _count_in_units),
+    7: (9, _add_deadlines),
+    8: (10, _add_deadlines),
 }
-"""To which version, and how; in 5 and 7 a record may have several names."""
+"""To which version, and how; in 5, 7 and 9 a record may have several names."""
 
 
 def upgraded(database: Database, version: int) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import heapq
 import json
 import math
 import os
@@ -23,12 +24,11 @@ from accountant.ledger.events import (
     Ruled,
     Settlement,
 )
-from accountant.ledger.ledger_state import Account, Request, State, apply, decide
+from accountant.ledger.ledger_state import Account, Request, State, apply, decide, expire
 from accountant.ledger.store import ANY, Receipt
 from accountant.place import Place, calling_place
 from accountant.recorded import describe, recall
 from accountant.refusals import GateClosed
-from accountant.rules import clock
 from accountant.rules.clock import RunningClock
 from accountant.rules.limits import Limits
 from accountant.rules.rule import Rule
@@ -39,6 +39,7 @@ from accountant.stores.chain import canonical, chained, commitment, label, row_d
 from accountant.stores.file_lock import this_process
 from accountant.stores.location import same_location
 from accountant.stores.replayed_entries import rules_of
+from accountant.stores.schema import OPEN_WITH_DEADLINE
 from accountant.stores.session import Session
 from accountant.stores.store_refusals import LedgerDamaged, StoreMoved
 from mechanisms import Assumption
@@ -97,9 +98,9 @@ class Work(State):
         self._witness = witness
         self.session = session
         self._texts = texts
-        row, self._place = self._database.row_in_place(session, _HEAD)
-        self._row = store_row(self._database.name, row[:-2])
-        position, digest = row[-2:]
+        row, self._place, self.time = self._database.row_in_place(session, _HEAD)
+        self._row = store_row(self._database.name, row[:-3])
+        self._deadline, position, digest = row[-3:]  # of a reservation that is open, the earliest one
         self.instance, self.epoch, self._location, self._closed, self._rules = self._row[:5]
         self.clock, self.drift, self._noted = self._row[5:]
         self._now: Now | None = None
@@ -119,7 +120,6 @@ class Work(State):
         self._recounted = False  # other rules are in force than those that counted what is in the rows
         self._settled: set[int] = set()
         self._asked: set[str] = set()  # requests that were made or changed
-        self._new_requests: set[str] = set()
         # By ids of what stands beside them, which keeps it alive.
         self._seen: dict[tuple[int, int, int, Place, str], tuple[Entry, int]] = {}
         self.limits = self._limits_now()
@@ -157,8 +157,8 @@ class Work(State):
             )
         if self.epoch != epoch:
             raise StoreMoved(
-                f"{self._database.name}: was adopted, or its key of names changed, since this process opened it "
-                f"(epoch {self.epoch}, not {epoch}): open it again"
+                f"{self._database.name}: was adopted or anchored, or its key of names changed, since this process "
+                f"opened it (epoch {self.epoch}, not {epoch}): open it again"
             )
         self._check_seen()
         if self._closed is not None:
@@ -251,14 +251,10 @@ class Work(State):
         if self._now is None:
             if self.limits is not None and self.limits.windows:
                 self._witness.saw(self._noted, self.clock)
-                self._now = Now(self.time(), self._witness.elapsed_since(self.clock))
+                self._now = Now(self.time, self._witness.elapsed_since(self.clock))
             else:
-                self._now = Now(clock.wall())  # a server's own takes one more trip
+                self._now = Now(self.time)
         return self._now
-
-    def time(self) -> int:
-        """Return the database's time, in milliseconds since 1970."""
-        return self._database.now(self.session)
 
     @property
     def rules(self) -> int:
@@ -306,6 +302,17 @@ class Work(State):
             self.reservations[position] = str(found[0])
         return self.reservations[position]
 
+    def due(self, at: int) -> int | None:
+        """Return an open reservation with a deadline that has passed; of the tables' a thousand in a transaction."""
+        if self._deadline is not None and self._deadline <= at:
+            self._deadline = None
+            sql = f"SELECT until, position FROM reservation {OPEN_WITH_DEADLINE} AND until <= ? "
+            for until, position in self.session.rows(f"{sql}ORDER BY until LIMIT {_AT_ONCE}", at):
+                if self.charge_at(int(position)).until != until:
+                    raise LedgerDamaged("the table `reservation` does not have its deadline", int(position))
+                heapq.heappush(self.deadlines, (until, int(position)))
+        return super().due(at)
+
     def request(self, key: str) -> Request | None:
         """Return a request."""
         if key not in self.requests:
@@ -329,7 +336,9 @@ class Work(State):
         self.load_numbers(number for entry in entries for number in entry.records)
         scope = Scope(*body["for"]) if "for" in body else ANY
         request = body.get("request")
-        return Charged(position, tuple(entries), "holder" in body, request, scope, body["at"])
+        return Charged(
+            position, tuple(entries), "holder" in body, request, scope, body["at"], until=body.get("until")
+        )
 
     def kind_at(self, position: int) -> Entry:
         """Return a kind of entry, of no records."""
@@ -344,6 +353,7 @@ class Work(State):
 
     def do(self, command: LedgerCommand) -> Receipt:
         """Decide on a command, and let it happen."""
+        expire(self, self.now(), self.happen)
         found = decide(self, command, self.now())
         for event in found.events:
             position = self.happen(event)
@@ -378,6 +388,8 @@ class Work(State):
                 body["for"] = [event.scope.purpose, event.scope.tenant]
             if event.reserved:
                 body["holder"] = this_process()
+            if event.until is not None:
+                body["until"] = event.until
             if event.request is not None:
                 body["request"] = event.request
             if source is not None:
@@ -422,8 +434,6 @@ class Work(State):
 
     def set_request(self, key: str, request: Request) -> None:
         """Change a request, or make it."""
-        if key not in self.requests:
-            self._new_requests.add(key)
         super().set_request(key, request)
         self._asked.add(key)
 
@@ -544,8 +554,10 @@ class Work(State):
     def adopt(self, location: dict[str, Any], reason: str, missing: int, epoch: int) -> None:
         """Let this copy go on: other users of the store, or of a copy with the same anchor, spend no more."""
         body = {"epoch": self.begin_epoch(epoch), "location": location, "reason": reason, "missing": missing}
-        self.append({"adopted": body, "at": self.clock or self._database.now(self.session)})
+        self.append({"adopted": body, "at": self.clock or self.time})
         self._location = canonical(location)
+        # What is open here may be drawn in what is missing: no deadline gives it back.
+        self._run("UPDATE reservation SET until = NULL", [()])
 
     def remove(
         self,
@@ -592,6 +604,11 @@ class Work(State):
 
     def finish(self) -> Mark:
         """Write all of it, and return the new head."""
+        with self.session.pipeline():
+            self._write()
+        return Mark(self.instance, self.epoch, self.position, self._hash.hex())
+
+    def _write(self) -> None:
         self._run("INSERT INTO entry (position, body, hash) VALUES (?, ?, ?)", self._entries)
         self._run("INSERT INTO kind (digest, position) VALUES (?, ?)", self._kind_rows)
         self._write_accounts()
@@ -612,21 +629,18 @@ class Work(State):
                 "digest = ?",
                 [(*store[1:], row_digest(*store))],
             )
+        rows = [(position, self.reservations[position]) for position in self._settled]
         self._run(
-            "INSERT INTO reservation (position, state) VALUES (?, ?) "
-            "ON CONFLICT (position) DO UPDATE SET state = excluded.state",
-            [(position, self.reservations[position]) for position in self._settled],
+            "INSERT INTO reservation (position, state, until) VALUES (?, ?, ?) "
+            "ON CONFLICT (position) DO UPDATE SET state = excluded.state, until = excluded.until",
+            [(*row, self.named[row[0]].until if row[1] == "reserved" else None) for row in rows],
         )
-        asked = [(self.requests[key], label(key), key in self._new_requests) for key in sorted(self._asked)]
+        asked = [(label(key), *self.requests[key]) for key in sorted(self._asked)]
         self._run(
-            "INSERT INTO request (key, position, stamped, answered, answer) VALUES (?, ?, ?, ?, ?)",
-            [(key, each.position, each.stamp, each.digest, each.answer) for each, key, new in asked if new],
+            "INSERT INTO request (key, position, stamped, answered, answer) VALUES (?, ?, ?, ?, ?) ON CONFLICT (key) "
+            "DO UPDATE SET stamped = excluded.stamped, answered = excluded.answered, answer = excluded.answer",
+            asked,
         )
-        self._run(
-            "UPDATE request SET stamped = ?, answered = ?, answer = ? WHERE key = ?",
-            [(each.stamp, each.digest, each.answer, key) for each, key, new in asked if not new],
-        )
-        return Mark(self.instance, self.epoch, self.position, self._hash.hex())
 
     def _write_accounts(self) -> None:
         mass = 0
@@ -687,7 +701,8 @@ def mass_of(digest: bytes) -> int:
 _AT_ONCE = 1_000  # rows of a statement
 _STORE = "SELECT instance, epoch, location, closed, rules, clock, drift, witness, digest"
 STORE_ROW = f"{_STORE} FROM store"
-_HEAD = f"{_STORE}, position, hash FROM store, entry ORDER BY position DESC LIMIT 1"
+_DEADLINE = f"(SELECT min(until) FROM reservation {OPEN_WITH_DEADLINE})"
+_HEAD = f"{_STORE}, {_DEADLINE}, position, hash FROM store, entry ORDER BY position DESC LIMIT 1"
 ACCOUNT_ROW = "SELECT number, label, salt, spent, counted, digest FROM account"
 
 

@@ -196,30 +196,39 @@ class ClickEstimates(RankedItems):
         lanes
             The lanes that have a release, if not all.
         """
+        at, new = self.count(shown, clicks, rounds=rounds, lanes=lanes)
+        bound = self.bound if lanes is None else _of_lanes(self.bound, lanes)
+        self.index.reshape(-1)[at] = ranked_first(bound.upper(*new), new[0])
+
+    def count(
+        self,
+        shown: IntArray,
+        clicks: FloatArray,
+        *,
+        rounds: IntArray | None = None,
+        lanes: IntArray | None = None,
+    ) -> tuple[IntArray, tuple[FloatArray, FloatArray, FloatArray, FloatArray]]:
+        """Add one release, and leave the indices; return the places of the items shown, and n, m, C and E there."""
         at = positions(self.displays, shown)
         long = np.ones(1) if rounds is None else rounds.astype(np.float64)
-        bound = self.bound
         if lanes is not None:
-            at, clicks, long, bound = at[lanes], clicks[lanes], long[lanes], _of_lanes(bound, lanes)
+            at, clicks, long = at[lanes], clicks[lanes], long[lanes]
         above = np.cumsum(clicks, axis=1) - clicks
         n, m, c, e = (
             total.reshape(-1) for total in (self.displays, self.releases, self.clicks, self.examinations)
         )
-        new = tuple(
-            total.take(at) + further
-            for total, further in (
-                (n, long[:, np.newaxis]),
-                (m, 1.0),
-                (c, clicks),
-                (e, long[:, np.newaxis] - above),
-            )
+        new = (
+            n.take(at) + long[:, np.newaxis],
+            m.take(at) + 1.0,
+            c.take(at) + clicks,
+            e.take(at) + (long[:, np.newaxis] - above),
         )
         for total, sums in zip((n, m, c, e), new, strict=True):
             total[at] = sums
-        self.index.reshape(-1)[at] = ranked_first(bound.upper(*new), new[0])
+        return at, new
 
     def renew(self, exponent: float | FloatArray, lanes: npt.NDArray[np.bool_]) -> None:
-        """Compute the indices of these lanes again, with another exponent."""
+        """Compute the indices of these lanes again, with another exponent: one, of each lane or of each item."""
         self.bound = replace(self.bound, exponent=exponent)  # type: ignore[type-var]
         own = np.flatnonzero(lanes)
         n = self.displays[own]

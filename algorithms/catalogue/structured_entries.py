@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any, Protocol, get_args
 
 from algorithms import published
 from algorithms.cascades.cascade_batch import (
     CascadeUCBBatch,
     CascadeUCBBatchGaussian,
     CascadeUCBBatchShuffle,
+    ListIndex,
 )
 from algorithms.cascades.cascade_ldp import CascadeUCBLDPGaussian, CascadeUCBLDPLaplace
 from algorithms.cascades.cascade_rr import CascadeUCBRR
@@ -119,6 +120,14 @@ _GROWTH = Parameter(
     "by which share of what was released an arm's data grow with its next batch",
 )
 
+_INDEX = Parameter(
+    "index",
+    "str",
+    "level-free",
+    meaning="of least regret, without a regret theorem; or of a confidence level, with one",
+    choices=get_args(ListIndex),
+)
+
 _ERROR = Parameter(
     "error", "float", 0.05, 1e-12, 0.5, "the probability that the recommended arm is not the best one"
 )
@@ -133,24 +142,24 @@ learners: dict[str, LearnerEntry] = {
         LearnerEntry(
             "dp-bandit",
             DPBandit,
-            "K arms, least empirical divergence on accumulated batches with Laplace noise",
-            "this library; Honda & Takemura 2015",
+            "K arms, level-free index on growing batches with Laplace noise",
+            "this library",
             "certified; 1.1 to 2.5 times the least regret of any epsilon-private learner, as T grows",
             "arms",
         ),
         LearnerEntry(
             "dp-bandit-gaussian",
             DPBanditGaussian,
-            "K arms, least empirical divergence on accumulated batches with Gaussian noise",
-            "this library; Honda & Takemura 2015",
+            "K arms, level-free index on growing batches with Gaussian noise",
+            "this library",
             "certified, (epsilon, delta)",
             "arms",
         ),
         LearnerEntry(
             "dp-bandit-shuffle",
             DPBanditShuffle,
-            "K arms, every user sends shuffled bits, least empirical divergence on accumulated batches",
-            "this library; Honda & Takemura 2015",
+            "K arms, every user sends shuffled bits, level-free index on growing batches",
+            "this library",
             "certified, (epsilon, delta); hardly more noise than dp-bandit-gaussian, and no server is trusted",
             "arms",
         ),
@@ -230,7 +239,7 @@ learners: dict[str, LearnerEntry] = {
         LearnerEntry(
             "cucb-batch",
             CUCBBatch,
-            "combinatorial UCB, growing batches of the few least-counted arms with Laplace noise, Chernoff index",
+            "combinatorial UCB, growing batches of the few least-counted arms with Laplace noise, level-free index",
             "this library",
             "certified; the least regret here of learners of super arms in the central model",
             "top-k",
@@ -238,7 +247,7 @@ learners: dict[str, LearnerEntry] = {
         LearnerEntry(
             "cucb-batch-all",
             CUCBBatchAll,
-            "combinatorial UCB, doubling batches of all played arms with Laplace noise, Chernoff index",
+            "combinatorial UCB, growing batches of all played arms with Laplace noise, level-free index",
             "Chen et al. 2020, Algorithm 3, repaired",
             "certified repair of Algorithm 3; cucb-batch has less regret",
             "top-k",
@@ -246,7 +255,7 @@ learners: dict[str, LearnerEntry] = {
         LearnerEntry(
             "cucb-batch-least",
             CUCBBatchLeast,
-            "combinatorial UCB, doubling batches of the least-counted arm with Laplace noise, Chernoff index",
+            "combinatorial UCB, growing batches of the least-counted arm with Laplace noise, level-free index",
             "Chen et al. 2020, least-pulled variant of Algorithm 3, repaired",
             "certified repair of the least-pulled variant; cucb-batch has less regret",
             "top-k",
@@ -254,7 +263,7 @@ learners: dict[str, LearnerEntry] = {
         LearnerEntry(
             "cucb-batch-gaussian",
             CUCBBatchGaussian,
-            "combinatorial UCB, doubling batches of all played arms with Gaussian noise, Chernoff index",
+            "combinatorial UCB, growing batches of all played arms with Gaussian noise, level-free index",
             "Chen et al. 2020, Algorithm 3, repaired",
             "certified repair of Algorithm 3, (epsilon, delta)",
             "top-k",
@@ -344,8 +353,9 @@ learners: dict[str, LearnerEntry] = {
             CascadeUCBBatch,
             "UCB on ranked lists, lists held for phases whose click counts get Laplace noise",
             "cascading bandits paper, Algorithm 1, repaired",
-            "certified repair of published/cascade-ucb-hybrid",
+            "certified private, no regret theorem but with index=confidence; repair of published/cascade-ucb-hybrid",
             "cascade",
+            (_INDEX,),
         ),
         LearnerEntry(
             "cascade-ucb-batch-gaussian",
@@ -354,6 +364,7 @@ learners: dict[str, LearnerEntry] = {
             "cascading bandits paper, Algorithm 1, repaired",
             "certified repair of published/cascade-ucb-hybrid, (epsilon, delta)",
             "cascade",
+            (_INDEX,),
         ),
         LearnerEntry(
             "cascade-ucb-batch-shuffle",
@@ -362,6 +373,7 @@ learners: dict[str, LearnerEntry] = {
             "this library; cascading bandits paper, Algorithm 1",
             "certified, (epsilon, delta); hardly more noise than cascade-ucb-batch-gaussian, and no server is trusted",
             "cascade",
+            (_INDEX,),
         ),
         LearnerEntry(
             "published/dp-se",

@@ -235,4 +235,7 @@ def _cascade(
         laplace = clicks.l1 / epsilon * (2 * math.sqrt(exponent * phases) + exponent)
         if clicks.l2 / unit_mu(epsilon, delta) * math.sqrt(2 * exponent * phases) < laplace:
             return "cascade-ucb-batch-gaussian", "less noise on a histogram than Laplace's at this delta"
-    return "cascade-ucb-batch", "one histogram for every phase of a list, released once (theorem)"
+    return (
+        "cascade-ucb-batch",
+        "one histogram for every phase of a list, released once: least regret measured",
+    )

@@ -49,6 +49,14 @@ class NoiseTail:
         """The largest exponent used: below 1/b, and such that no exponential underflows."""
         return min((1.0 - 1e-9) / self.scale, _LARGEST) if self.scale > 0 else _LARGEST
 
+    def first_size(self, horizon: float) -> float:
+        """Return of how many values a first batch is, before it is rounded up: the noise of fewer hides them.
+
+        ``b ln T`` for Laplace, ``sigma sqrt(2 ln T)`` for Gaussian noise.
+        """
+        logarithm = math.log(horizon)
+        return self.scale * logarithm if self.scale > 0 else math.sqrt(2 * self.proxy * logarithm)
+
     def log_moment(self, s: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return ``ln E e^{sN}`` and its first two derivatives at ``0 <= s < 1/b``.
 

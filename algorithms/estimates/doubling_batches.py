@@ -101,28 +101,8 @@ class DoublingBatches:
         self.mean[full] = sums / sizes
 
 
-class AccumulatedBatches(DoublingBatches):
-    """The same batches, with nothing forgotten: per element, the sum of all releases.
-
-    Same releases, so the same privacy. After j batches of sizes 1, 2, 4, ... the total holds 2^j - 1 values and
-    j noises.
-    """
-
-    def __init__(self, gate: Gate, elements: int, mechanism: Mechanism) -> None:
-        super().__init__(gate, elements, mechanism, first_size=1)
-        self.total: FloatArray = np.zeros((gate.lanes, elements))
-        self.releases: FloatArray = np.zeros((gate.lanes, elements))
-
-    def _learn(self, full: npt.NDArray[np.bool_], sums: FloatArray, sizes: FloatArray) -> None:
-        """Add the released sums to the totals; `size` counts the values in them."""
-        self.total[full] += sums
-        self.size[full] += sizes
-        self.releases[full] += 1.0
-        self.mean[full] = self.total[full] / self.size[full]
-
-
-class GrowingBatches(AccumulatedBatches):
-    """Accumulated batches: the first is long, and each later one is a share of the values released before.
+class GrowingBatches(DoublingBatches):
+    """Batches of which nothing is forgotten; each later one is a share of the values released before.
 
     On n values in j releases, ``n >= (1 + growth)^(j - 1) first_size``: the number of noises depends on
     ``n / first_size``. An element with n released values has been given at most as many as the next of
@@ -149,15 +129,23 @@ class GrowingBatches(AccumulatedBatches):
         growth: float,
         falling: float = 0.0,
     ) -> None:
-        super().__init__(gate, elements, mechanism)
+        super().__init__(gate, elements, mechanism, first_size)
+        self.total: FloatArray = np.zeros((gate.lanes, elements))
+        self.releases: FloatArray = np.zeros((gate.lanes, elements))
         self.growth = growth
         self.falling = falling
-        self._next_size[:] = float(first_size)
 
     def _following(self, full: npt.NDArray[np.bool_]) -> FloatArray:
         """Return ``max(1, ceil(share n))``."""
         share = np.maximum(self.growth, self.falling / self.releases[full])
         return np.maximum(np.ceil(share * self.size[full]), 1.0)
+
+    def _learn(self, full: npt.NDArray[np.bool_], sums: FloatArray, sizes: FloatArray) -> None:
+        """Add the released sums to the totals; `size` counts the values in them."""
+        self.total[full] += sums
+        self.size[full] += sizes
+        self.releases[full] += 1.0
+        self.mean[full] = self.total[full] / self.size[full]
 
 
 def released_counts(most: int, first_size: int, growth: float, falling: float = 0.0) -> list[int]:

@@ -18,7 +18,7 @@ from algorithms.structured_learner import StructuredLearner
 from mechanisms.arrays import BoolArray, FloatArray, IntArray
 
 
-class BatchLearner(StructuredLearner[Arms]):
+class HeldBatchLearner(StructuredLearner[Arms]):
     """Play an arm until its batch is full and released, then the arm of least index.
 
     Parameters
@@ -58,10 +58,6 @@ class BatchLearner(StructuredLearner[Arms]):
             self.released = self.released | gather(full, self.arm)[:, 0]
             lanes = np.asarray(full.any(axis=1))
             self.index[lanes] = self._index(lanes)
-
-
-class HeldBatchLearner(BatchLearner):
-    """Batch learner that accepts the total of several rounds of its batch."""
 
     @property
     def committed_rounds(self) -> IntArray:

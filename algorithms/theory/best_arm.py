@@ -2,7 +2,7 @@
 
 With ``n_j`` values and j noises of an arm after phase j, ``V = n_j / 4 + s j``, s the variance proxy of a noise of
 scale b, let ``r_j(v) = (sqrt(2 V v) + b v) / n_j``, and C_j its inverse: the exponent of the sub-gamma tail
-(`algorithms.theory.bandit_regret`). C_j is convex and 0 at 0, so ``C_j(d) + C_j(d') >= 2 C_j((d + d') / 2)``.
+(`algorithms.theory.level_free_regret`). C_j is convex and 0 at 0, so ``C_j(d) + C_j(d') >= 2 C_j((d + d') / 2)``.
 
 **Theorem** (phases). On the event that the best arm is never removed, whose probability is at least ``1 - error``, an
 arm of gap Delta is played in expectation at most ``f + sum_j (n_{j+1} - n_j) P_j(Delta)`` times, with

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import sympy as sp
 
@@ -121,6 +121,11 @@ _deviation = sp.sqrt(2 * K * sp.log(sp.Rational(5, 4) / delta)) / epsilon
 _composed = sp.sqrt(4 * K * sp.log(sp.E + epsilon / delta)) / epsilon
 _before = sp.Max(t - 1, 1)
 
+_WITH_LEVEL: dict[str, Any] = {
+    "regime": "index=confidence: no theorem is known of a level-free index of lists; every epsilon > 0 and T >= 1",
+    "applies": lambda instance: instance.settings.get("index") == "confidence",
+}
+
 CASCADE_BOUNDS: dict[str, RegretBound] = {
     "cascade-ucb1": RegretBound(
         family="cascade",
@@ -175,6 +180,7 @@ CASCADE_BOUNDS: dict[str, RegretBound] = {
         source="this library: phases of doubling length and the estimating equation (Theorem 6, lambda = 1)",
         confidence=_additive("Laplace", phases=True),
         outlasting=_outlasting,
+        **_WITH_LEVEL,
     ),
     "cascade-ucb-batch-gaussian": RegretBound(
         family="cascade",
@@ -186,6 +192,7 @@ CASCADE_BOUNDS: dict[str, RegretBound] = {
         source="this library: phases of doubling length with Gaussian noise (Theorem 6, lambda = 1, 2 b^2 -> sigma^2)",
         confidence=_additive("Gaussian", phases=True),
         outlasting=_outlasting,
+        **_WITH_LEVEL,
     ),
     "cascade-ucb-batch-shuffle": RegretBound(
         family="cascade",
@@ -201,6 +208,7 @@ CASCADE_BOUNDS: dict[str, RegretBound] = {
         "deviation sigma (Theorem 6, lambda = 1, 2 b^2 -> sigma^2)",
         confidence=_additive("below Gaussian", phases=True),
         outlasting=_outlasting,
+        **_WITH_LEVEL,
     ),
     "published/cascade-ucb-ldp-laplace": RegretBound(
         family="cascade",

@@ -46,20 +46,20 @@ class ConfidenceTheorem:
         Whose outcomes a round takes in: "all" arms played, the `few` "least" counted, or all items of a list that were
         "examined".
     counting
-        How many values are in an estimate after f feeds: "every value", f; "accumulated batches" of sizes 1, 2, 4, ...,
-        all that are full; "last batch" that is; "growing batches", all that are full of `first` values and then the
+        How many values are in an estimate after f feeds: "every value", f; "last batch" of sizes 1, 2, 4, ... that
+        is full; "growing batches", all that are full of `first` values and then the
         share `growth` of those before; "doubling episodes", each as long as all before, the last one that is full; a
         "tree" over the rounds, f, with a noise for each of its nodes in ``[1, t]``.
         Trees are "fresh", where all estimates are read off after every round, or "as fed", where an arm's is when it
         is fed.
     index
-        "clipped": estimate + radius in [0, 1]; "Chernoff": at most that, and valid by Chernoff's inequality; "mixture":
-        at most that, and valid for randomized bits at all counts at once, by a mixture of their likelihoods; "least":
-        the least of these so far, with the sum of Laplace noises valid by Chernoff's; "unclipped": infinite before the
-        first value; "sampled": normal around estimate + `shift`, of variance 1 / n; "evidence": ``H(J(u)) + ln n``, the
-        least of which is played, ``H(v) = v + 0.4 w ln(1 + 4 pi v)``, with J(u) the exponent with which Chernoff's
-        inequality rejects a mean of u (for bits ``n kl``) less what data below 0 say against every mean, at the largest
-        estimate; "divergence": the largest q with ``n kl(p, q) <= x``, p the estimate and what its noise exceeds.
+        "clipped": estimate + radius in [0, 1]; "mixture": at most that, and valid for randomized bits at all counts at
+        once, by a mixture of their likelihoods; "least": the least of these so far, with the sum of Laplace noises
+        valid by Chernoff's; "unclipped": infinite before the first value; "sampled": normal around estimate + `shift`,
+        of variance 1 / n; "level-free": `algorithms.estimates.level_free`, at the latest release of any arm;
+        "evidence": ``H(n kl) + ln n``, the least of which is played, ``H(v) = v + 0.2 ln(1 + 4 pi v)``, of bits against
+        the largest estimate; "divergence": the largest q with ``n kl(p, q) <= x``, p the estimate and what its noise
+        exceeds.
     lemma
         Which arms of a bad action allow its gap: "B_inf", twice B_inf times the largest radius; "B_1", twice B_1 times
         their sum; "exchange", twice the sum over arms outside the best basis; "item", each item's own distance to the
@@ -77,9 +77,6 @@ class ConfidenceTheorem:
     shift, few, first, growth, falling
         See `index`, `feeds` and `counting`; `first` is rounded up, and the share is ``falling / j`` after j releases as
         long as that is more.
-    exact
-        Whether evidence is of the exact law of a sum of noises (`laplace_exponent`), not Chernoff's; then w is the
-        share of values in the variance, for bits 1/2, else 1.
     index_level
         The x of the index, where that is to bound the means of the best arms only; else it is the radius's. A mixture's
         is without what the mixture costs, which the radius's has.
@@ -91,7 +88,6 @@ class ConfidenceTheorem:
     feeds: Literal["all", "least", "examined"]
     counting: Literal[
         "every value",
-        "accumulated batches",
         "last batch",
         "growing batches",
         "doubling episodes",
@@ -99,7 +95,7 @@ class ConfidenceTheorem:
         "tree as fed",
     ]
     index: Literal[
-        "clipped", "Chernoff", "mixture", "least", "unclipped", "sampled", "evidence", "divergence"
+        "clipped", "mixture", "least", "unclipped", "sampled", "level-free", "evidence", "divergence"
     ]
     lemma: Literal["B_inf", "B_1", "exchange", "item", "evidence", "episode", "none"]
     failure: sp.Expr | None
@@ -111,7 +107,6 @@ class ConfidenceTheorem:
     first: sp.Expr = sp.S.One
     growth: float = 1.0
     falling: float = 0.0
-    exact: bool = False
     index_level: sp.Expr | None = None
 
     @property
@@ -130,7 +125,7 @@ class ConfidenceTheorem:
             last = np.floor(np.log2(np.maximum(feeds, 1.0)))
             return np.where(feeds > 0, np.maximum(2.0 ** (last - 1.0), 1.0), 0.0)
         full = np.floor(np.log2(feeds + 1.0))  # exact below 2^53: batches end at powers of two
-        return 2.0**full - 1.0 if self.counting == "accumulated batches" else np.floor(2.0 ** (full - 1.0))
+        return np.asarray(np.floor(2.0 ** (full - 1.0)))
 
     def releases(self, feeds: FloatArray, rounds: int, first: int = 1) -> FloatArray:
         """Return how many noises are in an estimate after so many feeds in so many rounds."""
@@ -145,7 +140,7 @@ class ConfidenceTheorem:
         if self.counting == "every value":
             return feeds - 1.0 if self.start == "raw" else feeds.copy()
         full: FloatArray = np.floor(np.log2(feeds + 1.0))
-        return full if self.counting == "accumulated batches" else np.minimum(full, 1.0)
+        return np.minimum(full, 1.0)
 
     def _ends(self, feeds: FloatArray, first: int) -> FloatArray:
         """Return 0 and after how many feeds batches are full, up to the most that there were."""

@@ -45,7 +45,7 @@ class Gap:
     least, largest
         The least and the largest positive gap.
     count
-        How many optimal arms are better (matroids), or 1.
+        How many optimal arms are better (matroids), or 1; of an optimal arm, how many outside are worse.
     """
 
     least: float
@@ -63,7 +63,7 @@ class Gaps:
         One `Gap` per arm that is worse than some arm of the best super arm. Empty where arms are not exchanged one by
         one (`method` is no closed form).
     optimal
-        For each arm of the best super arm that is better than some arm outside, its least such gap; empty likewise.
+        One `Gap` per arm of the best super arm that is better than some arm outside: count is of those; empty likewise.
     members
         For every arm that some bad super arm holds, a lower bound on the least regret of one that does
         (``Delta^i_min`` of Chen et al. 2020). Exact by enumeration and by the oracle, and in closed form for top-K
@@ -75,7 +75,7 @@ class Gaps:
     """
 
     suboptimal: tuple[Gap, ...]
-    optimal: tuple[float, ...]
+    optimal: tuple[Gap, ...]
     members: tuple[float, ...]
     largest_regret: float
     method: _GapMethod = "closed form"
@@ -159,7 +159,11 @@ def exchange_gaps(problem: Problem) -> Gaps:
         others = np.delete(least_of_row, row)
         if others.size and np.isfinite(others.min()):
             members.append(float(others.min()))
-    optimal = tuple(least_of_row[np.isfinite(least_of_row)].tolist())
+    optimal = tuple(
+        Gap(float(row[row > 0].min()), float(row.max()), int((row > 0).sum()))
+        for row in gap
+        if (row > 0).any()
+    )
     largest = problem.optimum - float(problem.expected_reward(worst[np.newaxis])[0])
     return Gaps(tuple(suboptimal), optimal, tuple(members), largest)
 

@@ -7,10 +7,10 @@
 
 from __future__ import annotations
 
-from algorithms.theory.bandit_regret import BANDIT_BOUNDS
 from algorithms.theory.best_arm import BEST_ARM_BOUNDS
 from algorithms.theory.cascade_regret import CASCADE_BOUNDS
 from algorithms.theory.contextual_regret import CONTEXTUAL_BOUNDS
+from algorithms.theory.level_free_regret import LEVEL_FREE_BOUNDS
 from algorithms.theory.linear_regret import LINEAR_BOUNDS
 from algorithms.theory.matroid_regret import MATROID_BOUNDS
 from algorithms.theory.published_bandit_regret import PUBLISHED_BANDIT_BOUNDS
@@ -18,7 +18,7 @@ from algorithms.theory.regret_bound import RegretBound
 from algorithms.theory.semi_bandit_regret import SEMI_BANDIT_BOUNDS
 
 BOUNDS: dict[str, RegretBound] = {
-    **BANDIT_BOUNDS,
+    **LEVEL_FREE_BOUNDS,
     **BEST_ARM_BOUNDS,
     **PUBLISHED_BANDIT_BOUNDS,
     **SEMI_BANDIT_BOUNDS,
@@ -34,7 +34,7 @@ WITHOUT_BOUND: dict[str, str] = {
     "published/dpts-mat": "Theorem 4 is O(.), and its proof's constant, 288 ln(L^2 (n + e^32)) / Delta^2, is that of "
     "a lemma with a doubled logarithm; dpts-mat has a theorem",
     "published/cascade-ucb-hybrid": "Theorem 2 has constants c_1, c_2 and xi that are never given, and its proof drops "
-    "the sampling term; cascade-ucb-batch has a theorem",
+    "the sampling term; cascade-ucb-batch has a theorem with index=confidence",
     "published/dp-imed": "Theorem 2 is about T to infinity: sum (1 + growth) Delta ln(T) / d_epsilon + o(ln T), and "
     "the last term, which measurements show to be large, has no bound; dp-bandit has a theorem at every T",
     "published/lazy-dp-ts": "Theorem 4 is O(.), without constants; dp-bandit has a theorem",

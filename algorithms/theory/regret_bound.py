@@ -43,6 +43,7 @@ w_1, mu, delta = sp.symbols("w_1 mu delta", positive=True)
 b, A, v, N = sp.symbols("b A v N", positive=True)
 sigma, F, M = sp.symbols("sigma F M", positive=True)
 T0, Tq = sp.symbols("T_0 T_q", positive=True)
+Delta_1, theta = sp.symbols("Delta_1 theta", positive=True)
 allowed = sp.Symbol("W", positive=True)
 
 
@@ -59,6 +60,8 @@ _SYMBOLS: Mapping[str, str] = MappingProxyType(
         "B_1": "how steep the reward is in the sum of errors of outcomes, 1 for sums",
         "R_max": "largest regret of a round",
         "Delta_0": "least gap of all",
+        "Delta_1": "largest gap of an arm to a better one that is played in its place",
+        "theta": "a share between 0 and 1, the one of the least bound",
         "p_0": "least probability that a list's last item is examined",
         "w_1": "largest mean of all",
         "mu": "1/sigma of Gaussian noise that is (ε, δ)-private at distance 1",
@@ -194,12 +197,12 @@ class RegretBound:
     constant, per_arm, per_optimal, per_member
         SymPy expressions. Free symbols: T, T_0 (T; of a learner that is not told, its first epoch's horizon), T_q (T;
         of one that is not told, 100,000), epsilon, delta, K (size of a super arm), L (number of arms), B_inf and B_1,
-        R_max (the largest regret of a round), Delta_0 (the least gap of all), p_0 (a cascade's least examination
-        probability), w_1 (the largest mean of all), mu (1/sigma of the Gaussian mechanism that is
-        (epsilon, delta)-differentially private at distance 1), W (what radii allow, which runs tell); in `per_arm`
-        Delta and Delta_max (an arm's least and largest gap), rho (their ratio) and k (how many optimal arms are
-        better); in `per_optimal` and `per_member` Delta (see `Gaps`). Linear bandits have symbols of their own
-        (`algorithms.theory.linear_regret`).
+        R_max (the largest regret of a round), Delta_0 (the least gap of all), Delta_1 (the largest of an arm), p_0 (a
+        cascade's least examination probability), w_1 (the largest mean of all), mu (1/sigma of the Gaussian mechanism
+        that is (epsilon, delta)-differentially private at distance 1), W (what radii allow, which runs tell); in
+        `per_arm` Delta and Delta_max (an arm's least and largest gap), rho (their ratio) and k (how many optimal arms
+        are better); in `per_optimal` Delta and Delta_max, in `per_member` Delta (see `Gaps`). Linear bandits have
+        symbols of their own (`algorithms.theory.linear_regret`).
     source
         The paper and theorem.
     family
@@ -228,6 +231,8 @@ class RegretBound:
     restarts
         Whether a learner that is not told T restarts: its bound is the sum of those for the horizons of all epochs that
         have begun (`algorithms.restarts`).
+    shares
+        The values of theta, of which the one of the least bound is taken; none where there is no theta.
     begun
         Of such a learner of linear bandits: a bound after the first t rounds of a run with horizon T.
     elsewhere
@@ -253,6 +258,7 @@ class RegretBound:
     levels: bool = True
     outlasting: sp.Expr = sp.S.Zero
     restarts: bool = False
+    shares: tuple[float, ...] = ()
     begun: sp.Expr | None = None
     elsewhere: RegretBound | None = None
 
@@ -437,7 +443,16 @@ class RegretBound:
             values = self.values(instance)
             parts = [self.constant] if whole else sp.Add.make_args(self.constant)
             return [(part, _number(self._function(part), values)) for part in parts]
-        common = self.values(instance)
+        each = [
+            self._parts(instance, self.values(instance) | {theta: share}, whole=whole)
+            for share in self.shares or (0.0,)
+        ]
+        return min(each, key=lambda parts: sum(value for _, value in parts))
+
+    def _parts(
+        self, instance: Instance, common: dict[sp.Symbol, float], *, whole: bool
+    ) -> list[tuple[sp.Expr, float]]:
+        """Return the summands, with these values of the symbols that are not about one arm."""
         gaps = instance.gaps
         per_arm = [
             {Delta: gap.least, Delta_max: gap.largest, rho: gap.largest / gap.least, k: gap.count}
@@ -447,7 +462,7 @@ class RegretBound:
             (self.constant, [{}]),
             (self.outlasting if instance.anytime else sp.S.Zero, [{}]),
             (self.per_arm, per_arm),
-            (self.per_optimal, [{Delta: least} for least in gaps.optimal]),
+            (self.per_optimal, [{Delta: gap.least, Delta_max: gap.largest} for gap in gaps.optimal]),
             (self.per_member, [{Delta: least} for least in gaps.members]),
         ]
         return [
@@ -515,6 +530,7 @@ def instance_values(instance: Instance) -> dict[sp.Symbol, float]:
         B1: structure.smoothness_l1,
         R_max: gaps.largest_regret,
         Delta_0: gaps.least_gap,
+        Delta_1: max((gap.largest for gap in gaps.suboptimal), default=gaps.largest_regret),
         p0: float(np.prod(1 - best[:-1])),
         w_1: float(best[0]),
         mu: unit_mu(instance.epsilon, instance.delta),

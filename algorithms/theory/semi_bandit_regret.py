@@ -26,7 +26,6 @@ from algorithms.theory.regret_bound import (
     delta,
     epsilon,
     mu,
-    sigma,
     spread,
     v,
 )
@@ -40,12 +39,6 @@ _bits = (
 
 _batches = FloorLog2(T + 1)
 _message_exponent = (x, sp.log(2 * L * T**2))
-
-# Accumulated batches: radius at most sqrt(x / 2n) + F / n, and an arm's N-th feed has n >= (N - 1) / 2.
-_batch_exponent = (x, sp.log(2 * L * _batches * T))
-_laplace_tail = (F, b * (2 * sp.sqrt(_batches * x) + x))
-_all_fed = 20 * K * B1**2 * x / Delta + 8 * B1 * F * (1 + sp.Max(0, sp.log(N))) + 4 * B1 * sp.sqrt(x) + R_max
-_feeds = (N, 16 * B1**2 * K**2 * x / Delta**2 + 16 * K * B1 * F / Delta)
 
 # A tree: radius at most sqrt(x / 2n) + F / n after n feeds; F with the noises of all levels at once.
 _nodes = FloorLog2(T) + 1
@@ -93,21 +86,6 @@ def _messages(
         lemma="B_inf" if least else "B_1",
         failure=failure,
         sides=sides,
-    )
-
-
-def _accumulated(noise: Literal["Laplace", "Gaussian"], *, least: bool) -> ConfidenceTheorem:
-    """Return the proof of a learner on accumulated batches: Lemma R, and Chernoff's inequality below it."""
-    proxy, tail, scale = (2 * b**2, b * x, b) if noise == "Laplace" else (sigma**2, sp.Integer(0), sigma)
-    return ConfidenceTheorem(
-        radius=(sp.sqrt(2 * x * (n / 4 + proxy * j)) + tail) / n,
-        noise=noise,
-        scale=scale,
-        feeds="least" if least else "all",
-        counting="accumulated batches",
-        index="Chernoff",
-        lemma="B_inf" if least else "B_1",
-        failure=1 / T,
     )
 
 
@@ -270,38 +248,6 @@ SEMI_BANDIT_BOUNDS: dict[str, RegretBound] = {
         definitions=((v, sp.Rational(1, 4) + K / mu**2), _message_exponent),
         source="this library: all outcomes with Gaussian noise (Theorem 3, B_1)",
         confidence=_messages(sp.sqrt(2 * x * v / n), "Gaussian", sp.sqrt(K) / mu, least=False),
-    ),
-    "cucb-batch-all": RegretBound(
-        family="semi-bandit",
-        constant=R_max,
-        per_arm=sp.S.Zero,
-        per_member=_all_fed,
-        definitions=((b, K / epsilon), _batch_exponent, _laplace_tail, _feeds),
-        source="this library: accumulated batches of all arms, B_1 (Theorem 2d, summed as Theorem 2b)",
-        confidence=_accumulated("Laplace", least=False),
-    ),
-    "cucb-batch-least": RegretBound(
-        family="semi-bandit",
-        constant=R_max,
-        per_arm=sp.S.Zero,
-        per_member=spread(4 * B**2 * x, R_max) + 8 * B * F * (1 + sp.log(R_max / Delta)) + R_max,
-        definitions=((b, 1 / epsilon), _batch_exponent, _laplace_tail),
-        source="this library: accumulated batches of the least-counted arm (Theorem 2d)",
-        confidence=_accumulated("Laplace", least=True),
-    ),
-    "cucb-batch-gaussian": RegretBound(
-        family="semi-bandit",
-        constant=R_max,
-        per_arm=sp.S.Zero,
-        per_member=_all_fed,
-        definitions=(
-            (sigma, sp.sqrt(K) / mu),
-            _batch_exponent,
-            (F, sigma * sp.sqrt(2 * _batches * x)),
-            _feeds,
-        ),
-        source="this library: accumulated batches of all arms with Gaussian noise, B_1 (Theorem 2c, summed as 2b)",
-        confidence=_accumulated("Gaussian", least=False),
     ),
     "cucb-dp": RegretBound(
         family="semi-bandit",

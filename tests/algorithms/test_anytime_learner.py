@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from accountant import Accountant, BasicComposition, Budget, GaussianComposition, Simulation, Trust
-from algorithms import CUCBBatch, CUCBBatchLeast, CUCBLDPBit, DPUCBMat, DurableRun
+from algorithms import CUCBBatch, CUCBLDPBit, CUCBLDPLaplaceOne, DPUCBMat, DurableRun
 from algorithms.anytime_learner import AnytimeLearner
 from algorithms.catalogue.contextual_entries import contextual_learners
 from algorithms.catalogue.learner_entry import ANYTIME
@@ -24,7 +24,7 @@ from algorithms.learner import needs_horizon
 from algorithms.problems import Arms, Cascade, Problem, SemiBandit, TopK, UniformMatroid, build_problem
 from algorithms.restarting_learner import RestartingLearner
 from algorithms.simulate import simulate
-from algorithms.theory.bandit_regret import batch_plays
+from algorithms.theory.level_free_regret import ReleaseCounts
 from algorithms.theory.regret import BOUNDS
 from algorithms.theory.regret_bound import Instance
 from mechanisms import LaneStreams
@@ -36,10 +36,6 @@ ONE = SemiBandit(Arms(4), [0.2, 0.9, 0.5, 0.4])
 BASES = SemiBandit(UniformMatroid(5, 2), [0.2, 0.9, 0.5, 0.4, 0.7])
 LISTS = Cascade(5, 2, [0.2, 0.7, 0.1, 0.5, 0.3])
 BY_EPOCHS: dict[str, Problem] = {
-    "cucb-batch": SEMI,
-    "cucb-batch-all": SEMI,
-    "cucb-batch-gaussian": SEMI,
-    "cucb-batch-least": SEMI,
     "cucb-ldp-bit": SEMI,
     "cucb-ldp-gaussian": SEMI,
     "cucb-ldp-laplace-all": SEMI,
@@ -55,6 +51,10 @@ BY_EPOCHS: dict[str, Problem] = {
     "cascade-ucb-rr": LISTS,
 }
 AT_ONCE: dict[str, Problem] = {
+    "cucb-batch": SEMI,
+    "cucb-batch-all": SEMI,
+    "cucb-batch-gaussian": SEMI,
+    "cucb-batch-least": SEMI,
     "dp-bandit": ONE,
     "dp-bandit-gaussian": ONE,
     "dp-bandit-ldp": ONE,
@@ -63,10 +63,12 @@ AT_ONCE: dict[str, Problem] = {
 CASES = BY_EPOCHS | AT_ONCE
 PHASED = [name for name in CASES if hasattr(learners[name].make, "committed_rounds")]
 DELTA = 1e-3
+LEVEL = {"index": "confidence"}
 
 
 def builder(name: str, epsilon: float = 2.0, horizon: int | None = None) -> Any:
-    return learners[name].build(CASES[name], epsilon=epsilon, delta=DELTA, horizon=horizon)
+    settings = LEVEL if name.startswith("cascade-ucb-batch") else {}
+    return learners[name].build(CASES[name], epsilon=epsilon, delta=DELTA, horizon=horizon, settings=settings)
 
 
 def accountant(name: str, seed: int = 2) -> Accountant:
@@ -161,11 +163,7 @@ def literal_exponent(name: str, horizon: int) -> float:
         return math.log(6 * 5 * horizon**2)
     if name.startswith("cascade"):
         return math.log(3 * 5 * 5 * (2 + math.log2(horizon)) * horizon**2)
-    batches = n = 0
-    while n < horizon:
-        n += max(1, math.ceil(n / 2)) if name == "cucb-batch" else n + 1
-        batches += n <= horizon
-    return math.log((2 if name == "cucb-batch" else 2 * 5) * batches * horizon)
+    raise ValueError(name)
 
 
 def told(name: str, learner: Any, horizon: int) -> Any:
@@ -185,7 +183,6 @@ def shown(learner: Any) -> np.ndarray:
     return (learner if hasattr(learner, "batches") else learner.estimates).index
 
 
-@pytest.mark.slow_cells("cucb-batch")
 @pytest.mark.few(4)
 @pytest.mark.parametrize("name", BY_EPOCHS)
 def test_an_epoch_begins_with_all_indices_of_its_horizon(name: str, short_epochs: None) -> None:
@@ -267,7 +264,7 @@ def test_an_action_is_held_to_the_end_of_its_epoch_at_most(name: str) -> None:
     learner = builder(name)(gate)
     problem, rng = CASES[name], LaneStreams(5, 64, key=(2,))
     seen = np.zeros(64, dtype=np.int64)
-    for record in range(1, 60):
+    for record in range(1, 60 if name in BY_EPOCHS else 600):
         action = learner.act()
         held = learner.committed_rounds
         assert (held >= 1).all()
@@ -331,7 +328,7 @@ def test_epochs_count_what_was_observed_whenever_it_comes(short_epochs: None) ->
     """Tickets that wait or are withdrawn count nothing, and what outcomes say does not either."""
     for outcome in (0.0, 1.0):
         gate = accountant("")
-        learner = CUCBBatchLeast(TopK(4, 2), gate, epsilon=2.0, horizon=None)
+        learner = DPUCBMat(UniformMatroid(4, 2), gate, epsilon=2.0, horizon=None)
         open_ = [learner.issue() for _ in range(12)]
         learner.withdraw(open_.pop())
         assert learner.epoch == 0
@@ -339,7 +336,7 @@ def test_epochs_count_what_was_observed_whenever_it_comes(short_epochs: None) ->
             values = gate.private([outcome, outcome], learner.feedback_domain, late)
             learner.observe(values, ticket=ticket)
             assert learner.epoch == (late + 1 >= 8)
-        assert learner.exponent == pytest.approx(math.log(2 * 4 * 5 * 48))  # H_1 = 8 * 6, 31 <= 48 < 63
+        assert learner.exponent == pytest.approx(math.log(3 * 4 * 5 * 48))  # H_1 = 8 * 6, 31 <= 48 < 63
 
 
 def test_messages_of_devices_count_too(short_epochs: None) -> None:
@@ -380,12 +377,13 @@ def test_it_is_certified_as_with_a_horizon(name: str) -> None:
 @pytest.mark.few(3)
 @pytest.mark.parametrize("name", BY_EPOCHS)
 def test_the_bound_is_that_for_the_epoch_s_horizon(name: str) -> None:
-    bound, anytime = BOUNDS[name], {"anytime": "yes"}
+    bound, told = BOUNDS[name], LEVEL if name.startswith("cascade-ucb-batch") else {}
+    anytime = {"anytime": "yes"} | told
     for rounds, horizon in ((1, 2048), (1024, 2048), (1025, 6144), (10**5, 65536 * 72)):
         here = bound.evaluate(Instance(CASES[name], 2.0, rounds, DELTA, anytime))
-        there = bound.evaluate(Instance(CASES[name], 2.0, horizon, DELTA))
+        there = bound.evaluate(Instance(CASES[name], 2.0, horizon, DELTA, told))
         assert here == pytest.approx(there + float(bound.outlasting), rel=1e-12)
-        assert here > bound.evaluate(Instance(CASES[name], 2.0, rounds, DELTA))
+        assert here > bound.evaluate(Instance(CASES[name], 2.0, rounds, DELTA, told))
 
 
 def test_the_bound_says_that_it_is_of_an_epoch() -> None:
@@ -401,12 +399,17 @@ def test_the_bound_says_that_it_is_of_an_epoch() -> None:
 
 def test_the_bound_of_one_arm_at_a_time_holds_at_every_horizon() -> None:
     here = BOUNDS["dp-bandit"].evaluate(Instance(ONE, 0.5, 10**5, DELTA, {"anytime": "yes"}))
-    plays = [batch_plays(10**5, 2 * math.log(2048), 8.0, 2.0, gap) for gap in (0.7, 0.4, 0.5)]
-    assert here == pytest.approx(float(np.dot(plays, (0.7, 0.4, 0.5))), rel=1e-9)
+    releases, each = ReleaseCounts(10**5, 2 * math.log(2048), 8.0, 2.0), []
+    for theta in np.linspace(0.05, 0.9, 35):
+        plays = [releases.plays(gap, theta) for gap in (0.7, 0.4, 0.5)]
+        behind = releases.behind(0.4, 0.7, theta)
+        each.append(float(np.dot(plays, (0.7, 0.4, 0.5))) + behind)
+    assert here == pytest.approx(min(each), rel=1e-6)
 
 
 def proof(make: type[Any], name: str) -> Any:
-    instance = Instance(CASES[name], 8.0, 5000, DELTA, {"anytime": "yes"})
+    settings = {"anytime": "yes"} | (LEVEL if name.startswith("cascade-ucb-batch") else {})
+    instance = Instance(CASES[name], 8.0, 5000, DELTA, settings)
     return check_proof(make, BOUNDS[name], instance, seed=1, error=1e-6)
 
 
@@ -421,11 +424,11 @@ def test_what_the_proof_rests_on_holds_over_epochs(name: str, epochs_of_proofs: 
 
 
 def test_indices_that_stay_as_they_were_are_found_out(epochs_of_proofs: None) -> None:
-    class Forgets(CUCBBatchLeast):
+    class Forgets(CUCBLDPLaplaceOne):
         def renew(self, lanes: Any) -> None:
             pass
 
-    (found,) = proof(Forgets, "cucb-batch-least")
+    (found,) = proof(Forgets, "cucb-ldp-laplace-one")
     assert (found.name, found.violated) == ("radius", True)
     assert found.description.startswith("round 16,")
 

@@ -125,7 +125,7 @@ def test_an_arm_s_batch_waits_while_it_is_not_there() -> None:
     def play(user: int, **options: Any) -> int:
         arm = int(learner.act(**options)[0, 0])
         assert learner.committed_rounds[0] == learner.batches.values_until_full(np.array([[arm]]))[0]
-        learner.observe(gate.private([1.0], learner.feedback_domain, user))
+        learner.observe(gate.private([0.0], learner.feedback_domain, user))
         return arm
 
     assert [play(1), play(2)] == [0, 0]

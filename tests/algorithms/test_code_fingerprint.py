@@ -87,9 +87,9 @@ def test_changed_code_is_refused_until_somebody_says_so(
     with DurableRun(build, Accountant(Budget(1.0), noise=np.random.default_rng(1))) as run:
         run.save(path)
     editor.edit("Return the oracle's answer", "Return what the oracle answers")  # a docstring
-    editor.edit("# floor(log2(T + 1)), exact", "# exactly floor(log2(T + 1))")
+    editor.edit("# A hair more: the ledger", "# Hardly more: the ledger")
     load(path).close()
-    editor.edit("0.25 * n", "0.5 * n")
+    editor.edit("0.25 if exchanged", "0.5 if exchanged")
     for code in (None, "another"):
         with pytest.raises(
             CodeChanged, match=r"other code: algorithms\.semi_bandits\.cucb_batch changed since"
@@ -107,10 +107,10 @@ def test_what_was_said_once_does_not_hold_for_ever(tmp_path: Path, monkeypatch: 
     editor = Editor(monkeypatch)
     with DurableRun(build, Accountant(Budget(1.0), noise=np.random.default_rng(1))) as run:
         run.save(path)
-    editor.edit("0.25 * n", "0.5 * n")
+    editor.edit("0.25 if exchanged", "0.5 if exchanged")
     with pytest.raises(CodeChanged) as refusal:
         load(path)
-    editor.edit("0.5 * n", "0.125 * n")
+    editor.edit("0.5 if exchanged", "0.125 if exchanged")
     with pytest.raises(CodeChanged):
         load(path, code=refusal.value.code)
     with pytest.raises(

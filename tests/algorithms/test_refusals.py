@@ -292,7 +292,9 @@ def test_a_phase_with_somebody_who_paid_elsewhere_is_lost_and_the_next_one_start
 
 def test_a_list_of_somebody_who_paid_elsewhere_is_lost_and_the_next_one_is_shown() -> None:
     gate = Accountant(Budget(1.0), noise=np.random.default_rng(0))
-    learner = CascadeUCBBatch(RankedLists(items=2, positions=2), gate, epsilon=1.0, horizon=1000)
+    learner = CascadeUCBBatch(
+        RankedLists(items=2, positions=2), gate, epsilon=1.0, horizon=1000, index="confidence"
+    )
     whole = Laplace.for_epsilon(1.0, sensitivity=learner.feedback_domain.sensitivity)
 
     def visit(user: str) -> None:

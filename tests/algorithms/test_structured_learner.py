@@ -116,7 +116,9 @@ def test_what_was_played_is_asked_for_by_name() -> None:
 def test_a_phase_that_is_over_takes_no_more_feedback() -> None:
     """Else its clicks would be added to sums that are never released."""
     gate = accountant()
-    learner = CascadeUCBBatch(RankedLists(items=4, positions=2), gate, epsilon=1.0, horizon=100)
+    learner = CascadeUCBBatch(
+        RankedLists(items=4, positions=2), gate, epsilon=1.0, horizon=100, index="confidence"
+    )
     learner.act()
     learner.observe(gate.private([1.0, 0.0], learner.feedback_domain, "ann"))
     with pytest.raises(ValueError, match="call act for the next one"):

@@ -33,6 +33,7 @@ from algorithms import (
     TicketRefused,
 )
 from algorithms.catalogue.structured_entries import learner_builder, learners
+from algorithms.estimates.doubling_batches import released_counts
 from algorithms.play import start_warm
 from algorithms.problems import RankedLists, TopK, build_problem
 
@@ -190,7 +191,9 @@ def test_late_feedback_costs_its_record_no_more() -> None:
 
 def test_a_phase_waits_for_its_clicks_and_needs_no_more() -> None:
     gate = accountant()
-    learner = CascadeUCBBatch(RankedLists(items=4, positions=2), gate, epsilon=1.0, horizon=100)
+    learner = CascadeUCBBatch(
+        RankedLists(items=4, positions=2), gate, epsilon=1.0, horizon=100, index="confidence"
+    )
     first, second = learner.issue(), learner.issue()
     assert (first.action == second.action).all()  # a phase of one round; meanwhile its list stays
     send(learner, "ann", [1.0, 0.0], second)
@@ -356,7 +359,8 @@ class Interleavings(RuleBasedStateMachine):
         assert {t.name: tuple(t.action[0].tolist()) for t in learner.tickets.values()} == self.open
         learned = learner.confidence()
         for arm, values in self.credited.items():
-            count = len(values) if self.build is messages else 2 ** int(math.log2(len(values) + 1)) - 1
+            full = [0, *released_counts(len(values), 1, CUCBBatchAll.growth, CUCBBatchAll.falling)]
+            count = len(values) if self.build is messages else full[-1]
             assert learned.count[0, arm] == count
             if count:
                 assert learned.estimate[0, arm] == pytest.approx(np.mean(values[:count]), abs=1e-4)

@@ -39,7 +39,7 @@ from mechanisms import Interval, Laplace
 UNIT = Interval(0, 1)
 NOISE = Laplace.for_epsilon(0.25, sensitivity=UNIT.sensitivity)
 TERMS = Budget(1e9)
-SHARES = ((1, 1), (1, 8), (4, 1), (4, 8))
+SHARES = ((1, 1), (1, 8), (1, 64), (4, 8), (4, 64))
 """Processes, and threads of each."""
 
 

@@ -20,14 +20,21 @@ least regret in a tenth of the rounds. Every lane is a run with its own seed; er
 A cell is **bold** where `suggest` recommends its learner. Below the tables stands every cell in which another
 certified learner has less regret than the recommended one, or a published one less than its certified form, by more
 than two standard errors of the difference; the exit code is then 1.
+
+``--untuned FOLDER`` plays problems instead that no learner was tuned on, one learner of each family: mean ± standard
+error and the largest of 24 runs at T = 10^5, kept in the folder and, with ``--before FOLDER``, beside what another
+version of this library lost there.
 """
 
 from __future__ import annotations
 
 import argparse
 import inspect
+import itertools
+import json
 import math
 import os
+import statistics
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
@@ -39,6 +46,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any, cast
 
+import numpy as np
 from scipy.optimize import brentq
 
 from accountant import Simulation
@@ -53,12 +61,14 @@ from algorithms.linear.dp_pe import StandardElimination
 from algorithms.linear.linear_play import simulate_phases
 from algorithms.problems import (
     Arms,
+    Cascade,
     LinearBandit,
     LinearContexts,
     LinearMatroid,
     Problem,
     ProblemError,
     SemiBandit,
+    TopK,
     build_problem,
     contextual_problems,
     linear_problems,
@@ -173,6 +183,82 @@ SETTINGS: dict[str, Callable[[], Playable]] = {
     "linear: d = 3, 20 actions, a client a round": partial(linear_problems["linear"].build, sigma=0.0),
     "contexts: d = 3, 10 actions": contextual_problems["contexts"].build,
 }
+
+
+def sets(size: int, *means: float) -> Problem:
+    """Return top-K sets of Bernoulli arms."""
+    return SemiBandit(TopK(len(means), size), np.asarray(means))
+
+
+def lists(size: int, *means: float) -> Problem:
+    """Return ranked lists of K of some items."""
+    return Cascade(len(means), size, means)
+
+
+def larger_grid(seed: int) -> Problem:
+    """Return the paths through a 3 x 4 grid with means drawn anew, and reversed."""
+    problem = build_problem("shortest-path")
+    means = np.random.default_rng(seed).uniform(0.1, 0.9, problem.structure.arms)
+    return SemiBandit(problem.structure, means)
+
+
+_SPREAD = np.linspace(0.1, 0.9, 30).tolist()
+
+UNTUNED: dict[str, dict[str, Callable[[], Problem]]] = {
+    "cucb-batch": {
+        "top-4 of 20 (.2/.05)": partial(sets, 4, *[0.05] * 16, *[0.2] * 4),
+        "top-8 of 40 (.6/.5)": partial(sets, 8, *[0.5] * 32, *[0.6] * 8),
+        "top-10 of 30 (.1 to .9)": partial(sets, 10, *_SPREAD),
+        "top-5 of 100 (.5/.3)": partial(sets, 5, *[0.3] * 95, *[0.5] * 5),
+        "top-3 of 12 (.98/.9)": partial(sets, 3, *[0.9] * 9, *[0.98] * 3),
+        "top-3 of 10 (.5/.49)": partial(sets, 3, *[0.49] * 7, *[0.5] * 3),
+        "top-3 of 8, ties": partial(sets, 3, *[0.4] * 3, *[0.6] * 5),
+        "top-4 of 16 (.02/.005)": partial(sets, 4, *[0.005] * 12, *[0.02] * 4),
+        "top-10 of 12 (.1 to .9)": partial(sets, 10, *np.linspace(0.1, 0.9, 12).tolist()),
+        "top-4 of 20 (.52/.5)": partial(sets, 4, *[0.5] * 16, 0.52, 0.7, 0.7, 0.7),
+        "linear matroid": reversed_table_2,
+        "partition matroid": partial(build_problem, "partition-matroid"),
+        "spanning tree": partial(build_problem, "graphic-matroid"),
+    },
+    "cucb-batch on paths": {
+        "grid": partial(build_problem, "shortest-path"),
+        **{f"grid, means of seed {seed}": partial(larger_grid, seed) for seed in range(5)},
+    },
+    "cascade-ucb-batch": {
+        "4 of 20 (.2/.05)": partial(lists, 4, *[0.05] * 16, *[0.2] * 4),
+        "4 of 30 (.05/.01)": partial(lists, 4, *[0.01] * 26, *[0.05] * 4),
+        "2 of 50 (.3/.05)": partial(lists, 2, *[0.05] * 48, *[0.3] * 2),
+        "4 of 20 (.2/.15)": partial(lists, 4, *[0.15] * 16, *[0.2] * 4),
+        "3 of 8 (.95/.8)": partial(lists, 3, *[0.8] * 5, *[0.95] * 3),
+        "5 of 15 (.02 to .6)": partial(lists, 5, *np.linspace(0.02, 0.6, 15).tolist()),
+        "3 of 10 (.01/.002)": partial(lists, 3, *[0.002] * 7, *[0.01] * 3),
+        "5 of 100 (.2/.05)": partial(lists, 5, *[0.05] * 95, *[0.2] * 5),
+        "4 of 10 (.3/.1)": partial(lists, 4, *[0.1] * 6, *[0.3] * 4),
+        "8 of 20 (.2/.05)": partial(lists, 8, *[0.05] * 12, *[0.2] * 8),
+        "4 of 12, ties": partial(lists, 4, *[0.1] * 6, *[0.3] * 6),
+        "1 of 6 (.5/.3)": partial(lists, 1, *[0.3] * 5, 0.5),
+    },
+    "dp-bandit": {
+        ".7 x 4, .75": partial(arms, *[0.7] * 4, 0.75),
+        ".25 to .75": partial(arms, 0.25, 0.375, 0.5, 0.625, 0.75),
+        ".02 x 9, .1": partial(arms, *[0.02] * 9, 0.1),
+        "ties": partial(arms, *[0.4] * 5, *[0.6] * 5),
+        "near ties": partial(arms, 0.5, 0.78, 0.79, 0.8),
+        "rare": partial(arms, *[0.001] * 4, 0.02),
+        ".1, .9": partial(arms, 0.1, 0.9),
+        ".5, .51": partial(arms, 0.5, 0.51),
+        "near 1": partial(arms, *[0.95] * 5, 0.99),
+        "100 arms": partial(arms, *[0.4] * 99, 0.6),
+    },
+    "cucb-ldp-bit": {
+        "top-4 of 20 (.2/.05)": partial(sets, 4, *[0.05] * 16, *[0.2] * 4),
+        "top-3 of 12 (.98/.9)": partial(sets, 3, *[0.9] * 9, *[0.98] * 3),
+        "top-3 of 8, ties": partial(sets, 3, *[0.4] * 3, *[0.6] * 5),
+        "linear matroid": reversed_table_2,
+        "grid": partial(build_problem, "shortest-path"),
+    },
+}
+"""By learner, problems that nobody tuned it on; the best arms last, as far as that is possible."""
 EPSILONS = (0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 HORIZONS = (10_000, 100_000, 1_000_000)
 
@@ -357,6 +443,42 @@ class Comparison:
         return self.bench.measure(row, self.problem, 1.0 if math.isinf(epsilon) else epsilon, horizon)
 
 
+def untuned(given: argparse.Namespace) -> None:
+    """Print what learners lose where they were not tuned, and keep it; beside an earlier version's if there is one."""
+    given.untuned.mkdir(parents=True, exist_ok=True)
+    for learner, problems in UNTUNED.items():
+        if not any(learner.startswith(word) for word in given.learners):
+            continue
+        print(f"\n{learner}, T = {given.horizons[0]:,}\n\n| problem | ε | before | regret | ratio |")
+        print("|---|---|---|---|---|")
+        kept, ratios = given.untuned / f"{learner}.json", []
+        earlier = given.before and given.before / f"{learner}.json"
+        before = json.loads(earlier.read_text()) if earlier and earlier.exists() else {}
+        found = json.loads(kept.read_text()) if kept.exists() else {}
+        for (name, build), epsilon in itertools.product(problems.items(), given.epsilons):
+            cell = f"{name} | {epsilon:g}"
+            if cell not in found:
+                problem, entry = build(), ENTRIES[learner.split()[0]]
+                made = entry.build(problem, epsilon=epsilon, delta=DELTA, horizon=given.horizons[0])
+                trace = simulate(
+                    made, problem, horizon=given.horizons[0], runs=given.runs, seed=given.seed, checkpoints=1
+                )
+                lost = trace.regret[-1]
+                found[cell] = [lost.mean(), lost.std(ddof=1) / math.sqrt(given.runs), lost.max()]
+                kept.write_text(json.dumps(found))
+            words = [
+                "{:,.0f} ± {:,.2g} ({:,.0f})".format(*each[cell]) if cell in each else ""
+                for each in (before, found)
+            ]
+            if cell in before:
+                ratios.append(before[cell][0] / max(found[cell][0], 1e-9))
+                words.append(f"{ratios[-1]:.2f}")
+            print(f"| {cell} | {' | '.join(words)} |", flush=True)
+        if ratios:
+            middle, least, most = statistics.median(ratios), min(ratios), max(ratios)
+            print(f"\nbefore / regret: {middle:.2f} in the median, least {least:.2f}, most {most:.2f}")
+
+
 def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
@@ -372,7 +494,17 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--store", type=Path, help="a folder of what was simulated already")
     parser.add_argument("--movielens", type=Path, help="the folder of the unpacked ml-1m archive")
+    parser.add_argument(
+        "--untuned", type=Path, metavar="FOLDER", help="play untuned problems, and keep what is lost"
+    )
+    parser.add_argument("--before", type=Path, metavar="FOLDER", help="such a folder of an earlier version")
+    parser.add_argument(
+        "--learners", nargs="+", default=[""], help="those of --untuned that begin with these words"
+    )
     given = parser.parse_args()
+    if given.untuned:
+        untuned(given)
+        return
     for name in given.without:
         del ENTRIES[name]
     bench = Bench(given.runs, given.seed, given.workers, given.store and BlockStore(given.store))

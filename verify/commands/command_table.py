@@ -233,12 +233,12 @@ COMMANDS = {
         function="ledger_command:amend_command",
         help="""Make exactly one administrative change in STORE.
 
-        --rules, --erase, --rotate-keys, --accept-clock and --promote are kept in the ledger, with --author
-        and --reason. --cancel is safe whatever the holder does; --expire is for runs that nobody serves.
+        --rules, --erase, --rotate-keys, --accept-clock, --promote and --forget-anchor are kept in the ledger,
+        with --author and --reason. --cancel is safe whatever the holder does; --expire is for runs that nobody serves.
         Never promote a copy while the original is in use: both would spend the same budgets.""",
         arguments=(Argument(name="store"),),
-        options="author reason rules erase allow-return rotate-keys accept-clock promote cancel expire name-keys "
-        "anchor",
+        options="author reason rules erase allow-return rotate-keys accept-clock promote forget-anchor cancel "
+        "expire name-keys anchor",
     ),
     "serve": TableCommand(
         function="serve_command:serve_command",

@@ -282,18 +282,19 @@ def _limits(store: str) -> _Shown:
 
 
 def _reservations(store: str) -> _Shown:
-    """Return reservations that are neither drawn nor given back, and who holds them."""
+    """Return reservations that are neither drawn nor given back, their holders and deadlines."""
     from accountant.stores.opening import existing
     from accountant.stores.sql_store import open_reservations
 
     with closing(existing(store)) as database:
-        found = open_reservations(database)
+        shown = {str(key): each._asdict() for key, each in open_reservations(database).items()}
 
     def render(console: Console) -> None:
-        rows = [(str(position), holder) for position, holder in found.items()]
-        console.print(plain_table(("reservation", "held by"), rows) if rows else "no open reservations")
+        rows = [(key, each["held_by"], each["until"] or "no deadline") for key, each in shown.items()]
+        table = plain_table(("reservation", "held by", "until"), rows)
+        console.print(table if rows else "no open reservations")
 
-    return {"reservations": {str(key): value for key, value in found.items()}}, render
+    return {"reservations": shown}, render
 
 
 def _waiting(store: str) -> _Shown:
@@ -327,7 +328,7 @@ def _is_run(store: str) -> bool:
         return is_run(database)
 
 
-_CHANGES = ("rules", "erase", "rotate_keys", "accept_clock", "promote", "cancel", "expire")
+_CHANGES = ("rules", "erase", "rotate_keys", "accept_clock", "promote", "forget_anchor", "cancel", "expire")
 
 
 def amend_command(
@@ -348,18 +349,18 @@ def amend_command(
     (change,) = asked
     if allow_return and change != "erase":
         raise SettingError("--allow-return: only with --erase")
-    if change in ("cancel", "expire"):
-        for flag, value in (("--author", author), ("--reason", reason)):
-            if value:
-                raise SettingError(
-                    f"{flag} {value}: not with --{change}, which the ledger keeps without them"
-                )
-    else:
-        for flag, value in (("--author", author), ("--reason", reason)):
-            if not value.strip():
-                raise SettingError(f"{flag} {value!r}: must say who makes the change, and why")
+    unsigned = change in ("cancel", "expire")
+    for flag, value in (("--author", author), ("--reason", reason)):
+        if unsigned and value:
+            raise SettingError(f"{flag} {value}: not with --{change}, which the ledger keeps without them")
+        if not unsigned and not value.strip():
+            raise SettingError(f"{flag} {value!r}: must say who makes the change, and why")
     if change == "promote":
         said = _promote(store, f"{reason} ({author})", anchor)
+    elif change == "forget_anchor":
+        from accountant.stores.opening import forget_anchor
+
+        said = f"it needs no anchor from entry {forget_anchor(store, author, reason).position} on"
     elif change == "expire":
         said = _expire(store, changes["expire"])
     elif change == "rotate_keys":

@@ -280,6 +280,7 @@ OPTIONS = _table(
     ),
     Option(flag="--floating-point", kind=bool, help="What only floating-point arithmetic leaks counts, too."),
     Option(flag="--for", name="played", kind=PROBLEM, help="Recommend a learner for this problem."),
+    Option(flag="--forget-anchor", kind=bool, help="The anchor is lost: spend without it."),
     Option(flag="--from", name="exported", kind=EXISTING_FILE, help="Import this exported ledger."),
     Option(flag="--group-size", kind=COUNT, default=1, help="Privacy of groups of this many records."),
     Option(flag="--horizon", kind=COUNT, help="Rounds per run."),

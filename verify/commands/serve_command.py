@@ -53,7 +53,7 @@ def serve_command(*, config: Path) -> None:
         certificate=None if certificate is None else Path(certificate),
         certificate_key=None if key is None else Path(key),
         plain=file.tls.get("behind_proxy", False),
-        limits=ServiceLimits(**{names[name]: value for name, value in file.limits.items()}),
+        limits=ServiceLimits(**{names.get(name, name): value for name, value in file.limits.items()}),
         ready=lambda address: click.echo(f"serving {what} on {address}"),
     )
 

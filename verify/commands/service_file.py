@@ -14,7 +14,7 @@ KEYS: Mapping[str, Mapping[str, type]] = {
     "": {"store": str, "keys": str, "host": str, "port": int, "anchor": str, "name_keys": str},
     "run": {"name": str, "where": str, "build": str, "accept_code": str},
     "tls": {"certfile": str, "keyfile": str, "behind_proxy": bool},
-    "limits": {"requests_per_second": float, "timeout": float, "max_body": int},
+    "limits": {"requests_per_second": float, "timeout": float, "max_body": int, "reservation": float},
 }
 """The keys of the file and of its tables, and the types of their values."""
 
@@ -64,7 +64,8 @@ class ServiceFile:
     tls
         ``certfile`` and ``keyfile``, PEM files; ``behind_proxy`` if something in front of the service has TLS.
     limits
-        ``requests_per_second`` of each key, ``timeout`` of a request in seconds, ``max_body`` in bytes.
+        ``requests_per_second`` of each key, ``timeout`` of a request in seconds, ``max_body`` in bytes, and how many
+        seconds a ``reservation`` waits for its values at most.
     """
 
     store: str | None

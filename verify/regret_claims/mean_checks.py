@@ -96,7 +96,7 @@ class MeanRun(StructuredRun[Confidence]):
             else AdditiveNoise("Laplace" if theorem.noise == "none" else theorem.noise, self.scale)
         )
         self.samples = AdditiveNoise("Gaussian", 1.0)
-        self.clipped = theorem.index in ("clipped", "Chernoff", "mixture", "least")
+        self.clipped = theorem.index in ("clipped", "level-free", "mixture", "least")
 
     def checks(self, error: float) -> tuple[ProofCheck, ...]:
         """Return the checks once all rounds are played."""
@@ -111,9 +111,21 @@ class MeanRun(StructuredRun[Confidence]):
             further=(ProofCheck("samples", self.samples.p, level, self.in_runs(self.samples.description)),)
             if sampled
             else (),
-            lemmas={"none": (), "evidence": _GAP, "episode": _GAP}.get(theorem.lemma, (*_GAP, "path")),
+            lemmas=_GAP
+            if self.in_expectation
+            else {"none": (), "evidence": _GAP, "episode": _GAP}.get(theorem.lemma, (*_GAP, "path")),
             radius="all indices were 1: radii are too large to be seen" if self.clipped else "",
         )
+
+    @property
+    def in_expectation(self) -> bool:
+        """True if the bound adds up the costs of rare events: then a single lane may exceed it."""
+        return self.theorem.index == "level-free"
+
+    def check_end(self) -> None:
+        """Check the regret of lanes on the good event, unless the bound is one in expectation."""
+        if not self.in_expectation:
+            super().check_end()
 
     def _set_levels(self) -> None:
         """Set the exponents of the radii, and of the indices if they have others."""
@@ -174,6 +186,8 @@ class MeanRun(StructuredRun[Confidence]):
             gaps, allowed = self.least - lookup(self.problem.means, action), 2 * gather(radius, action)
         else:
             gaps, allowed = gap[:, np.newaxis], self._allowance(radius, action)[:, np.newaxis]
+        if self.in_expectation:
+            allowed = allowed + self._shortfall(shown, action)[:, np.newaxis]
         over = (gaps > 1e-12) & (gaps > allowed * (1 + TOLERANCE))
         self.refuse(
             "gap lemma",
@@ -311,9 +325,17 @@ class MeanRun(StructuredRun[Confidence]):
 
     def _check_index(self, before: Confidence, after: Confidence, due: BoolArray) -> None:
         """Check the indices of what was released against the theorem's, and that no other has moved."""
+        if self.in_expectation:
+            due = (after.count > 0) & due.any(axis=1, keepdims=True)
+            self.refuse_arm(
+                "radius",
+                (after.count == 0) & (after.index < 1),
+                lambda lane, arm: f"index {after.index[lane, arm]:.6g} of an arm without a release",
+            )
         self.refuse_moves("radius", "index", ~due & (after.index != before.index), before.index, after.index)
         count, estimate, index = after.count[due], after.estimate[due], after.index[due]
-        exponent = self.exponent if self.index_exponent is None else self.index_exponent
+        level = self.exponent if self.index_exponent is None else self.index_exponent
+        exponent = _neglect(self.round / count) if self.in_expectation else np.full(count.shape, level)
         mixture = self.theorem.index == "mixture"
         radius = self.radius(count, after.releases[due], self.exponent if mixture else exponent)
         expected = estimate + radius
@@ -324,12 +346,12 @@ class MeanRun(StructuredRun[Confidence]):
             expected = np.minimum(expected, before.index[due])
         off, slack = index - expected, TOLERANCE * (1 + np.abs(expected))
         wrong = ~(np.abs(off) <= slack)
-        lower = self.theorem.index in ("Chernoff", "mixture", "least")  # is an index that is valid
+        lower = self.theorem.index in ("level-free", "mixture", "least")  # is an index that is valid
         if lower:
             lowered = off < -slack
             releases = after.releases[due][lowered]
             wrong[lowered] = self._invalid(
-                count[lowered], releases, estimate[lowered], index[lowered], exponent
+                count[lowered], releases, estimate[lowered], index[lowered], exponent[lowered]
             )
         numbers = scatter_masked(np.stack([radius, expected], axis=1), due)
         self.refuse_arm(
@@ -343,7 +365,7 @@ class MeanRun(StructuredRun[Confidence]):
         )
 
     def _invalid(
-        self, n: FloatArray, m: FloatArray, mean: FloatArray, u: FloatArray, exponent: float
+        self, n: FloatArray, m: FloatArray, mean: FloatArray, u: FloatArray, exponent: FloatArray
     ) -> BoolArray:
         """Where the theorem's inequality does not allow for an index of u."""
         if self.theorem.index == "least":
@@ -407,11 +429,9 @@ class MeanRun(StructuredRun[Confidence]):
         means = self.problem.means
         off = after.estimate - means
         radius = self.radius(count, releases, self.exponent) * (1 + TOLERANCE)
-        below = (
-            after.index < means - TOLERANCE
-            if self.theorem.index in ("Chernoff", "mixture")
-            else off < -radius
-        )
+        below = after.index < means - TOLERANCE if self.theorem.index == "mixture" else off < -radius
+        if self.in_expectation:  # what indices below means cost is in the bound
+            below &= False
         if self.index_exponent is not None:  # and of the best arms only
             below &= np.isin(np.arange(means.size), self.best)
         self.failed |= (levelled & (below | (off > radius))).any(axis=1)
@@ -421,8 +441,7 @@ class MeanRun(StructuredRun[Confidence]):
         off = after.estimate - self.problem.means
         if self.theorem.sides is None:
             return
-        batches = self.theorem.counting == "accumulated batches"
-        dyadic = due & (np.log2(np.maximum(count + batches, 1.0)) % 1.0 == 0)
+        dyadic = due & (np.log2(np.maximum(count, 1.0)) % 1.0 == 0)
         if self.theorem.counting == "growing batches":
             dyadic = due
         self.note_radii(count, dyadic, off, lambda level: self.radius(count, releases, level))
@@ -438,3 +457,22 @@ class MeanRun(StructuredRun[Confidence]):
         else:
             most = 2 * np.where(np.isin(action, self.best), 0.0, played).sum(axis=1)
         return most
+
+    def _shortfall(self, shown: Confidence, action: IntArray) -> FloatArray:
+        """Return what indices below the means of arms of the best super arm add to the gap of an action."""
+        off = np.maximum(self.problem.means - np.maximum(shown.index, 0.0), 0.0)[:, self.best]
+        if self.theorem.lemma == "exchange":
+            played = (action[:, :, np.newaxis] == self.best).any(axis=1)
+            return np.asarray(np.where(played, 0.0, off).sum(axis=1))
+        return np.asarray(self.problem.structure.smoothness_linf * off.max(axis=1))
+
+
+def _neglect(share: FloatArray) -> FloatArray:
+    """Return v with ``v + 0.4 ln(1 + 4 pi v) = ln+(tau / n)``, by halving."""
+    level = np.log(np.maximum(share, 1.0))
+    low, high = np.zeros_like(level), level.copy()
+    for _ in range(60):
+        middle = 0.5 * (low + high)
+        below = middle + 0.4 * np.log1p(4 * np.pi * middle) < level
+        low, high = np.where(below, middle, low), np.where(below, high, middle)
+    return np.asarray(low)

@@ -110,9 +110,7 @@ class _Adversary:
         run, theorem, arm = self.run, self.run.theorem, int(action[0, 0])
         feeds, total = float(run.feeds[0, arm]), float(run.total[0, arm])
         had = float(theorem.count(np.array([feeds]), run.first)[0])
-        if theorem.counting == "accumulated batches":
-            due, inside = 2 * had + 1, feeds
-        elif theorem.counting == "growing batches":
+        if theorem.counting == "growing batches":
             due, inside = theorem.batch_end(had, run.first), feeds
         elif theorem.counting == "last batch":
             due, inside, total = max(2 * had, 1.0), feeds - max(2 * had - 1, 0.0), float(run.open[0, arm])
@@ -124,9 +122,8 @@ class _Adversary:
         margin = 0.0 if theorem.noise == "bit" else 25 * run.scale * float(np.sqrt(noises[0]))
         if arm == 0:
             return np.array([[float(total + 1 <= mean + reach - margin)]])
-        if theorem.index in (
-            "Chernoff",
-            "mixture",
+        if (
+            theorem.index == "mixture"
         ):  # where the index of the best arm is valid, is less than its radius below
             reach /= 2
         return np.array([[float(total + due - inside - 1 < mean - reach + margin)]])

@@ -30,7 +30,7 @@ from accountant.ledger.events import (
     Settle,
     Settlement,
 )
-from accountant.ledger.ledger_state import State, apply, decide
+from accountant.ledger.ledger_state import State, apply, decide, expire
 from accountant.ledger.store import AnswerErased, CannotPay, KeyUsed, Receipt, Settled
 from accountant.rules.clock import DAY, ClockAhead
 from accountant.rules.limits import Limits, NotPermitted
@@ -49,6 +49,8 @@ FAULTS = (
     "what another wrote is believed",
     "a charge naming a record twice is looked at in parts",
     "rules forget reservations",
+    "a deadline ends what is drawn",
+    "a deadline is a matter of each process",
 )
 _MOVED = Sensitivity(1, 1, 1)
 _QUIET = Laplace(scale=1e9, sensitivity=_MOVED)  # costs less than whatever is charged for it
@@ -126,6 +128,9 @@ class History:
         self.creeps = fault == "a clock may creep" or (
             bool(self.rules and self.rules[0].days) and chosen.random() < 0.5
         )
+        self.jumps = (
+            (0,) if any(rule.days for rule in self.rules) else chosen.choice(((0,), (-DAY, 0, 15 * DAY)))
+        )
         self.limit = Limit(UNITS, self.budget)
         self.published: list[tuple[int, str, int, Scope]] = []
         self.kept_at: dict[str, int] = {}
@@ -134,6 +139,10 @@ class History:
         self._processes: list[Process] = []
         self._older = False
         self.storage = storage(self)
+
+    def clock_error(self) -> int:
+        """Return by how much the clock of a process that begins now is wrong."""
+        return self.chosen.choice((self.ahead, self.ahead, 0)) + self.chosen.choice(self.jumps)
 
     def may_die(self) -> None:
         """Kill the process that is at work, sometimes."""
@@ -205,12 +214,13 @@ class History:
             entries = [entry(chosen.choice((1, 1, 2)), records) for _ in range(chosen.choice((1, 1, 1, 2)))]
             request = f"key {number}" if chosen.random() < 0.5 else None
             scope = Scope(chosen.choice(("ads", "care")))
-            command = Charge(entries, self.limit.holds, verb == "hold", request, scope)
+            lasts = chosen.choice((None, DAY // 2, 2 * DAY)) if verb == "hold" else None
+            command = Charge(entries, self.limit.holds, verb == "hold", request, scope, lasts)
             if request is not None:
                 asked.append(command)
             return command
         if verb == "again" and asked:
-            return chosen.choice(asked)._replace(hold=False)
+            return chosen.choice(asked)._replace(hold=False, lasts=None)
         if verb in ("draw", "return") and held:
             return Settle(chosen.choice(held)[0], verb == "return")
         return None
@@ -346,7 +356,7 @@ class Follower(State):
         if self._history.rules:
             apply(self, Ruled(self._history.rules, "who made it", "so", self._history.started))
         self._since = self._history.now
-        self._ahead = self._history.chosen.choice((self._history.ahead, self._history.ahead, 0))
+        self._ahead = self._history.clock_error()
 
     def next_position(self) -> int:
         return self._seen + 1
@@ -371,22 +381,33 @@ class Follower(State):
 
     def do(self, command: LedgerCommand) -> Receipt:
         self.follow()
-        history, lines = self._history, self._lines
+        history = self._history
         seen = history.now - self._since if self._seen else 0
         now = Now(history.now + self._ahead, None if history.fault == "a clock may creep" else seen)
+        alone = history.fault == "a deadline is a matter of each process"
+        expire(self, now, (lambda event: apply(self, event)) if alone else self._happen)
         found = self._decide(command, now)
         for event in found.events:
-            history.may_die()
-            head = lines.write(event)
-            if isinstance(event, Answered):
-                history.kept_at[event.request] = history.now
-            history.may_die()
-            lines.sync()
-            history.may_die()
-            apply(self, event)
-            self._seen, self._head, self._since = self._seen + 1, head, history.now
-            lines.anchor = self._seen, head
+            self._happen(event)
         return found
+
+    def _happen(self, event: LedgerEvent) -> None:
+        history, lines = self._history, self._lines
+        history.may_die()
+        head = lines.write(event)
+        if isinstance(event, Answered):
+            history.kept_at[event.request] = history.now
+        history.may_die()
+        lines.sync()
+        history.may_die()
+        apply(self, event)
+        self._seen, self._head, self._since = self._seen + 1, head, history.now
+        lines.anchor = self._seen, head
+
+    def due(self, at: int) -> int | None:
+        if self._history.fault == "a deadline ends what is drawn":
+            self.reservations.update({k: "reserved" for k, v in self.reservations.items() if v == "drawn"})
+        return super().due(at)
 
     def _decide(self, command: LedgerCommand, now: Now) -> Receipt:
         """Decide, wrongly if that is the fault."""

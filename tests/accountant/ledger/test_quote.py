@@ -23,6 +23,7 @@ from accountant import (
     Trust,
     TrustViolation,
 )
+from accountant.rules import clock
 from mechanisms import Box, Composed, Gaussian, Interval, Laplace, Sensitivity
 
 HALF = Laplace(scale=2.0, sensitivity=Sensitivity(1, 1, 1))
@@ -281,6 +282,96 @@ def test_what_could_not_be_saved_is_refused_in_memory(name: str) -> None:
     with pytest.raises(ValueError, match="record=an int: must have at most"):
         one.private([0.5], Interval(0, 1), 10**5_000)
     one.private([0.5], Interval(0, 1), name[: len(name) - 2])
+    assert one.spent("ann").epsilon == 0
+
+
+@pytest.fixture
+def hours(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
+    """Return what lets so many hours pass, or as many come back."""
+    passed = [0]
+    begun, since = clock.wall(), clock.running()
+    monkeypatch.setattr(clock, "wall", lambda: begun + passed[0])
+    monkeypatch.setattr(clock, "running", lambda: since + passed[0])
+
+    def wait(hours: float) -> None:
+        passed[0] += round(3_600_000 * hours)
+
+    return wait
+
+
+def test_a_reservation_whose_holder_died_ends_at_its_deadline(
+    another: Callable[[], Accountant], hours: Callable[[float], None]
+) -> None:
+    one, other = another(), another()
+    reserved = one.reserve(one.price(HALF, entered(one, 0.5)), seconds=3_600)
+    assert reserved.until is not None
+    forever = other.reserve(other.price(HALF, entered(other, 0.5)))
+    assert forever.until is None
+    hours(0.99)
+    assert not other.price(HALF, entered(other, 0.5)).affordable
+    hours(0.01)
+    for ask in (other.left, one.spent):
+        assert ask("ann").epsilon == Fraction(1, 2)
+    assert other.price(HALF, entered(other, 0.5)).affordable
+    assert other.room(HALF, "ann") == 1
+    with pytest.raises(ValueError, match="is given back; it was to be drawn before"):
+        reserved.release()
+    other.release(HALF, entered(other, 0.5))
+    hours(1e6)
+    assert forever.release().shape == (1, 1)
+    assert one.left("ann").epsilon == 0
+
+
+def test_what_is_drawn_before_its_deadline_stays_charged(
+    another: Callable[[], Accountant], hours: Callable[[float], None]
+) -> None:
+    """Also if the clock is put back, or ahead by years."""
+    one, other = another(), another()
+    drawn = one.reserve(one.price(HALF, entered(one, 0.5)), seconds=60)
+    drawn.release()
+    kept = one.reserve(one.price(HALF, entered(one, 0.5)), request="monday", seconds=60)
+    again = other.reserve(other.price(HALF, entered(other, 0.5)), request="monday", seconds=1e9)
+    assert again.until == kept.until
+    other.release(HALF, entered(other, 0.5), request="monday")
+    for step in (1.0, -2.0, 1e6):
+        hours(step)
+        assert other.left("ann").epsilon == 0
+        with pytest.raises(BudgetExceeded):
+            other.release(HALF, entered(other, 0.5))
+    with pytest.raises(ValueError, match="was drawn"):
+        kept.cancel()
+
+
+def test_a_reservation_that_has_ended_is_never_drawn_though_the_clock_is_put_back(
+    another: Callable[[], Accountant], hours: Callable[[float], None]
+) -> None:
+    one, other = another(), another()
+    ended = one.reserve(one.price(HALF, entered(one, 0.5)), request="monday", seconds=60)
+    hours(1)
+    other.release(HALF, entered(other, 0.5))
+    hours(-2)
+    for draw in (ended.release, lambda: other.release(HALF, entered(other, 0.5), request="monday")):
+        with pytest.raises(ValueError, match="is given back; it was to be drawn before"):
+            draw()
+    other.release(HALF, entered(other, 0.5))
+    assert other.left("ann").epsilon == 0
+
+
+def test_a_block_that_outlasts_its_reservation_ends_in_peace(
+    another: Callable[[], Accountant], hours: Callable[[float], None]
+) -> None:
+    one = another()
+    with one.reserve(one.price(HALF, entered(one, 0.5)), seconds=60) as reserved:
+        hours(1)
+    assert reserved.state == "cancelled"
+    assert one.spent("ann").epsilon == 0
+
+
+@pytest.mark.parametrize("seconds", [0, -1, math.inf, math.nan, 2e9, "60", True])
+def test_a_deadline_is_a_positive_number_of_seconds(seconds: Any, another: Callable[[], Accountant]) -> None:
+    one = another()
+    with pytest.raises(ValueError, match="seconds"):
+        one.reserve(one.price(HALF, entered(one, 0.5)), seconds=seconds)
     assert one.spent("ann").epsilon == 0
 
 

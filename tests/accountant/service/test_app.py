@@ -218,6 +218,27 @@ def test_a_reservation_that_is_cancelled_gives_its_charge_back(client: Client) -
     refused(client.ask("/v1/reserve", without_values(asks())), 409, "settled")
 
 
+def test_a_reservation_waits_so_long_and_no_longer(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
+    client, now = opened(limits=ServiceLimits(reservation=60.0)), clock.wall()
+    monkeypatch.setattr(clock, "wall", lambda: now)
+    for seconds, status in ((0, 422), (61, 422), ("1", 422), (True, 422), (10, 200)):
+        found = client.ask("/v1/reserve", {**without_values(asks()), "seconds": seconds})
+        assert found.status_code == status
+    refused(client.ask("/v1/release", asks("other", seconds=1)), 422, "invalid")
+    assert client.ask("/v1/reserve", without_values(asks("tuesday"))).status_code == 200
+    listed = client.ask("/v1/reservations", who="root").json()["reservations"]
+    assert found.json()["until"] == listed[0]["until"]
+    assert client.spent() == 1.0
+    now += 10_000
+    assert client.spent() == 0.5
+    refused(client.ask("/v1/commit", asks()), 409, "settled")
+    assert client.ask("/v1/cancel", {"request": "monday"}).json()["state"] == "returned"
+    assert client.ask("/v1/commit", asks("tuesday")).status_code == 200
+    now += 60_000
+    assert client.spent() == 0.5
+    assert verify_store(client.path).reserved == ()
+
+
 def test_what_was_not_reserved_is_neither_committed_nor_cancelled(client: Client) -> None:
     refused(client.ask("/v1/commit", asks()), 404, "no-reservation")
     client.ask("/v1/release", asks("released"))

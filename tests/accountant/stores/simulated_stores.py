@@ -58,7 +58,7 @@ class Client:
 
     def __init__(self, files: Files) -> None:
         self._files, history = files, files.history
-        self._ahead = history.chosen.choice((history.ahead, history.ahead, 0))
+        self._ahead = history.clock_error()
         files.ahead = self._ahead
         terms = Terms(history.budget, BasicComposition(), Trust.CENTRAL, False)
         self.store: Any = opening.open_store(
@@ -88,6 +88,7 @@ class Client:
                 hold=command.hold,
                 request=command.request,
                 scope=command.scope,
+                lasts=command.lasts,
             )
             return receipt
         if isinstance(command, KeepAnswer):

@@ -7,14 +7,18 @@ import shutil
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from accountant import Accountant, Budget
 from accountant.stores import location
+from accountant.stores.folding import fold
 from accountant.stores.location import location_of, same_location
-from accountant.stores.opening import open_store
+from accountant.stores.opening import adopt, forget_anchor, open_store, verify_store
+from accountant.stores.sql_store import SQLStore
+from accountant.stores.store_refusals import StoreMoved, StoreRefused
 from mechanisms import Interval, Laplace
 
 NOISE = Laplace(scale=1000.0)
@@ -31,7 +35,8 @@ def charge(accountant: Accountant, record: str, request: str | None = None) -> N
 
 def test_an_answer_that_another_process_kept_is_synced_before_it_is_shown(tmp_path: Path) -> None:
     path, anchor = tmp_path / "ledger.db", tmp_path / "anchor"
-    one, other = opened(path), opened(path, anchor)
+    one, other = opened(path, anchor), opened(path, anchor)
+    one.ledger._anchor = None  # type: ignore[attr-defined]  # it dies before its anchor knows
     charge(other, "ann")
     charge(one, "bob", "key")  # who dies before that is durable, or its anchor knows
     before = anchor.read_bytes()
@@ -46,12 +51,83 @@ def test_an_answer_that_another_process_kept_is_synced_before_it_is_shown(tmp_pa
 
 def test_what_an_anchor_is_told_when_a_store_is_opened_is_synced_first(tmp_path: Path) -> None:
     path, anchor = tmp_path / "ledger.db", tmp_path / "anchor"
-    one, _ = opened(path), opened(path, anchor)
+    one, _ = opened(path, anchor), opened(path, anchor)
+    one.ledger._anchor = None  # type: ignore[attr-defined]
     charge(one, "ann")  # who dies before that is durable
     log, before = (tmp_path / "ledger.db-wal").read_bytes(), anchor.read_bytes()
     opened(path, anchor)
     assert anchor.read_bytes() != before
     assert (tmp_path / "ledger.db-wal").read_bytes() != log
+
+
+def test_a_store_that_was_anchored_is_spent_from_with_its_anchor_only(tmp_path: Path) -> None:
+    path, anchor = tmp_path / "ledger.db", tmp_path / "anchor"
+    before = opened(path)
+    charge(before, "ann")
+    charge(opened(path, anchor), "ann")
+    with pytest.raises(StoreMoved, match=r"was adopted or anchored.* since this process opened it"):
+        charge(before, "ann")
+    for missing, words in ((None, "that was not given"), (tmp_path / "other", "there is none at")):
+        for open_it in (opened, lambda path, anchor: adopt(path, "why", anchor)):
+            with pytest.raises(StoreRefused, match=f"with its anchor only, and {words}"):
+                open_it(path, missing)
+    assert not (tmp_path / "other").exists()
+    with pytest.raises(StoreRefused, match="--forget-anchor"):
+        Accountant(Budget(1.0), store=path)
+    verify_store(path)  # to read it takes none
+    after = opened(path, anchor)
+    fold(after.ledger, 2**52, "ann", "room")  # type: ignore[arg-type]
+    with pytest.raises(StoreRefused, match="with its anchor only"):
+        opened(path)
+    anchor.unlink()
+    forget_anchor(path, "ann", "its disk is broken")
+    with pytest.raises(StoreMoved):
+        charge(after, "ann")
+    again = opened(path)
+    charge(again, "ann")
+    assert verify_store(path).replay.epoch == 2
+    with pytest.raises(ValueError, match="has no anchor"):
+        forget_anchor(path, "ann", "twice")
+    charge(opened(path, anchor), "ann")
+
+
+def test_an_anchor_that_is_gone_or_cannot_be_written_is_noticed_by_the_next_charge_and_the_health(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, anchor = tmp_path / "ledger.db", tmp_path / "anchor"
+    accountant = opened(path, anchor)
+    store: Any = accountant.ledger
+    store.check()
+
+    def full(*_: Any) -> None:
+        raise OSError("no space left")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("accountant.stores.anchor.whole_file", full)
+        with pytest.raises(OSError, match="no space"):
+            store.check()
+    anchor.unlink()
+    for act in (store.check, lambda: charge(accountant, "ann")):
+        with pytest.raises(StoreMoved, match=r"its anchor .* is gone"):
+            act()
+    assert not anchor.exists()
+
+
+def test_who_anchors_a_store_at_once_with_others_does_not_fail(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, anchor = tmp_path / "ledger.db", tmp_path / "anchor"
+    opened(path)
+    insist = SQLStore.insist_on_anchor
+
+    def later(store: SQLStore, *said: Any) -> Any:
+        monkeypatch.setattr(SQLStore, "insist_on_anchor", insist)
+        opened(path, anchor)  # another process is faster
+        return insist(store, *said)
+
+    monkeypatch.setattr(SQLStore, "insist_on_anchor", later)
+    charge(opened(path, anchor), "ann")
+    assert verify_store(path, anchor).replay.epoch == 1
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no forks here")

@@ -40,7 +40,7 @@ def now(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return now
 
 
-def account(path: Path, **settings: Any) -> Accountant:
+def account(path: Any, **settings: Any) -> Accountant:
     return Accountant(Budget(5.0), noise=np.random.default_rng(0), store=path, **settings)
 
 
@@ -240,8 +240,9 @@ def test_an_anchor_goes_along(old: Path, tmp_path: Path) -> None:
     store.close()
     verify_store(old, tmp_path / "anchor")
     text = (tmp_path / "anchor").read_bytes()
-    charge(account(old), "ann")
-    folded(old, FIRST + 5 * DAY)
+    store = open_store(old, anchor=tmp_path / "anchor")
+    charge(account(store), "ann")
+    fold(store, FIRST + 5 * DAY, "ann", "room")
     (tmp_path / "anchor").write_bytes(text)
     with pytest.raises(StoreMoved, match="which its anchor names, was folded since"):
         open_store(old, anchor=tmp_path / "anchor")

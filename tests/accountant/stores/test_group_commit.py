@@ -1,6 +1,7 @@
 """Who comes while a transaction is under way is in it; nobody is told of more than was done."""
 
 import threading
+import time
 from collections.abc import Iterator, Sequence
 
 import pytest
@@ -73,3 +74,43 @@ def test_an_error_of_one_task_is_its_callers_and_one_of_the_transaction_is_of_al
         queue.do("good")
     broken = False
     assert queue.do("good") == "good"
+
+
+def test_many_threads_share_few_transactions() -> None:
+    """They took turns to see that they were done, and whoever came again meanwhile committed for itself alone."""
+    transactions = 0
+
+    def commit(batches: Iterator[Sequence[int]]) -> list[int]:
+        nonlocal transactions
+        transactions += 1
+        done = [task for tasks in batches for task in tasks]
+        time.sleep(0.01)  # the disk
+        return done
+
+    queue: GroupCommit[int] = GroupCommit(commit)
+    results: list[int] = []
+    threads = [
+        threading.Thread(target=lambda: results.extend(queue.do(task) for task in range(8)))
+        for _ in range(32)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(results) == sorted(32 * [*range(8)])
+    assert transactions < 64  # of 256 tasks
+
+
+def test_who_is_not_woken_looks_for_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An interruption may fall on the line that wakes the next."""
+    queue: GroupCommit[str] = GroupCommit(lambda batches: [task for tasks in batches for task in tasks])
+    begun = threading.Event()
+    results: list[str] = []
+    with queue._committing:
+        waiting = threading.Thread(target=lambda: (begun.set(), results.append(queue.do("task"))))
+        waiting.start()
+        assert begun.wait(10)
+        while not queue._queued:
+            pass
+    waiting.join(10)
+    assert results == ["task"]

@@ -235,7 +235,7 @@ def test_an_anchor_follows(path: Path, key: Path) -> None:
     store.close()
     mark = Anchor(anchor).read()
     assert mark is not None
-    assert (mark.epoch, mark.hash) == (1, verify_store(path, anchor).head.hash)
+    assert (mark.epoch, mark.hash) == (2, verify_store(path, anchor).head.hash)
     path.write_bytes(old)
     with pytest.raises(StoreMoved):
         open_store(path, anchor=anchor)

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from postgresql_server import execute, new_database, postgresql, single
 from processes import forked
-from test_sharing import LIMIT, contradiction, threads
+from test_sharing import LIMIT, contradiction, kill_often, threads
 
 from accountant import Accountant, Budget, BudgetExceeded, Rule, spending_on
 from accountant.rules import clock
@@ -143,6 +143,11 @@ def test_two_processes_of_three_threads_overspend_nothing(url: str) -> None:
 @pytest.mark.slow
 def test_four_processes_of_eight_threads_overspend_nothing(url: str) -> None:
     check_shared(url, 4, 8, 3_125, 64)
+
+
+@pytest.mark.slow
+def test_no_acknowledged_charge_is_lost_in_a_hundred_kills_of_three(url: str) -> None:
+    kill_often(url, 100, together=3)
 
 
 def test_a_copy_of_the_database_spends_nothing_until_it_is_adopted(url: str) -> None:

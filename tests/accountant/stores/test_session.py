@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import subprocess
 import sys
 import threading
 from contextlib import closing
@@ -170,3 +171,62 @@ def test_who_closes_a_store_ends_no_turn_of_another_thread(path: Path) -> None:
     with one_at_a_time(f"{path}.lock", wait=0.0):
         pass
     store.close()
+
+
+def test_a_thread_that_hangs_in_a_transaction_is_told_of(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Others of its process waited for ever, and so did the health of a service."""
+    monkeypatch.setattr("accountant.stores.database.LONGEST_WAIT", 0.1)
+    monkeypatch.setattr("accountant.stores.group_commit.LONGEST_WAIT", 0.3)
+    accountant = opened(path)
+    pay(accountant)
+    store: Any = accountant.ledger
+    begun, go_on = threading.Event(), threading.Event()
+
+    def hang(work: Any) -> None:
+        begun.set()
+        assert go_on.wait(20)
+
+    hanging = threading.Thread(target=lambda: store._queue.do(hang))
+    hanging.start()
+    try:
+        assert begun.wait(10)
+        with pytest.raises(InUse, match=r"another thread of this process has been writing to it for 0\.1 s"):
+            store.database.empty_log()
+        with pytest.raises(InUse, match="another thread of this process has been committing"):
+            pay(accountant)
+        monkeypatch.setattr("accountant.stores.database.LONGEST_WAIT", 30.0)
+        with pytest.raises(InUse, match="for 1 s"):
+            store.check()
+    finally:
+        go_on.set()
+        hanging.join()
+    pay(accountant)
+    assert sum(tally.releases for tally in store.tallies()) == 2
+    store.close()
+
+
+def test_another_program_that_writes_to_the_file_is_named(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(database._PRAGMAS, "busy_timeout", 100)
+    accountant = opened(path)
+    pay(accountant)
+    script = (
+        "import sqlite3, sys\n"
+        f"connection = sqlite3.connect({str(path)!r}, isolation_level=None)\n"
+        "connection.execute('BEGIN IMMEDIATE')\n"
+        "print('begun', flush=True)\n"
+        "sys.stdin.read()\n"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == "begun\n"
+        with pytest.raises(InUse, match=f"is written to by (process {other.pid}|another program), which"):
+            pay(accountant)
+        with pytest.raises(InUse, match="is written to by"):
+            accountant.ledger.check()  # type: ignore[attr-defined]
+        other.communicate("")
+    pay(accountant)
+    accountant.ledger.close()  # type: ignore[attr-defined]

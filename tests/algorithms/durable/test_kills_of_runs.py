@@ -23,6 +23,8 @@ import pytest
 from processes import forked
 
 from accountant import Accountant, Budget, BudgetExceeded, InUse, Rule, Trust
+from accountant.rules import clock
+from accountant.rules.clock import DAY
 from accountant.stored_accountant import RandomnessMismatch
 from accountant.stores.opening import verify_store
 from accountant.stores.run_journal import RunJournal
@@ -207,6 +209,63 @@ def test_all_that_happens_in_a_ledger_is_written_down(tmp_path: Path) -> None:
     assert len(found.reserved) == 2
     with DurableRun.load(tmp_path / "run", build) as run:
         second(run)
+
+
+def test_a_run_that_goes_on_has_the_deadlines_of_its_reservations(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = [20_000 * DAY]
+    for name in ("wall", "running"):
+        monkeypatch.setattr(clock, name, lambda: now[0])
+    begun(tmp_path / "run", 4.0)
+
+    def reserve(run: DurableRun[Any], record: str) -> Any:
+        quote = run.accountant.price(HALF, run.accountant.private([0.5], UNIT, record))
+        return run.accountant.reserve(quote, seconds=60)
+
+    def spent(run: DurableRun[Any]) -> list[float]:
+        return [float(run.accountant.spent(name).epsilon) for name in ("ann", "bob", "cid", "dan")]
+
+    def first(run: DurableRun[Any]) -> None:
+        reserve(run, "ann")
+        run.save()
+        reserve(run, "bob")
+        reserve(run, "cid").release()
+
+    stopped(tmp_path / "run", first)
+    with DurableRun.load(tmp_path / "run", build) as run:
+        assert spent(run) == [0.5, 0.5, 0.5, 0.0]
+        run.save()
+        now[0] += 60_000
+        assert spent(run) == [0.0, 0.0, 0.5, 0.0]
+    assert spent(run) == [0.0, 0.0, 0.5, 0.0]  # closed: nothing is written for who reads
+    assert len(verify_store(tmp_path / "run").reserved) == 2
+    with DurableRun.load(tmp_path / "run", build) as run:
+        release(run, "dan", "a request")
+        assert spent(run) == [0.0, 0.0, 0.5, 0.5]
+        run.save()
+    assert verify_store(tmp_path / "run").reserved == ()
+
+
+def test_what_is_open_in_a_copy_of_a_run_has_no_deadline(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = [20_000 * DAY]
+    for name in ("wall", "running"):
+        monkeypatch.setattr(clock, name, lambda: now[0])
+    begun(tmp_path / "run", 4.0)
+    with DurableRun.load(tmp_path / "run", build) as run:
+        for key in ("open", "drawn"):
+            quote = run.accountant.price(HALF, run.accountant.private([0.5], UNIT, "ann"))
+            run.accountant.reserve(quote, request=key, seconds=60)
+        run.save()
+    shutil.copytree(tmp_path / "run", tmp_path / "copy")
+    with DurableRun.load(tmp_path / "copy", build, adopt=True) as run:
+        now[0] += 60_000
+        assert run.accountant.spent("ann").epsilon == 1
+        release(run, "ann", "drawn")
+        run.save()
+    assert len(verify_store(tmp_path / "copy").reserved) == 1
 
 
 def test_a_turn_that_was_not_saved_has_not_begun(tmp_path: Path) -> None:

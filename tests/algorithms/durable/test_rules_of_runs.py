@@ -207,10 +207,10 @@ def test_who_is_protected_together_is_refused_before_anybody_waits_in_vain(tmp_p
     run = DurableRun(build, made([Rule(Budget(1.0), groups=(("ann", "bob"),))]))
 
     def observe(record: str) -> None:
-        run.learner.act()
-        run.learner.observe(run.accountant.private([1.0, 0.0], run.learner.feedback_domain, record=record))
+        ticket = run.learner.issue()
+        values = run.accountant.private([1.0, 0.0], run.learner.feedback_domain, record=record)
+        run.learner.observe(values, ticket=ticket)
 
-    run.learner.act()
     observe("ann")
     run.save(tmp_path / "run")
     run.close()

@@ -6,7 +6,6 @@ from scipy.optimize import brentq, minimize_scalar
 
 from accountant import Accountant, Budget, Coupled, Simulation
 from algorithms import CUCBBatch, CUCBBatchAll, CUCBBatchGaussian, CUCBBatchLeast
-from algorithms.estimates.doubling_batches import released_counts
 from algorithms.play import play_fresh
 from algorithms.problems import (
     FailingTopK,
@@ -18,8 +17,6 @@ from algorithms.problems import (
     UniformMatroid,
 )
 from algorithms.simulate import simulate
-from algorithms.theory.regret import BOUNDS
-from algorithms.theory.regret_bound import Instance
 from mechanisms import GaussianProfile, LaneStreams
 
 PATHS = ShortestPath([("c", "t"), ("s", "b"), ("b", "t"), ("a", "c"), ("s", "a"), ("s", "t")], "s", "t")
@@ -43,12 +40,12 @@ def build(learner, structure, gate, epsilon, horizon):
 EPSILON, HORIZON = 20.0, 400
 
 
-def exponent(arms, horizon):
-    """Return ln(2 m J T), J the number of batches 1, 2, 4, ... that fit in T."""
-    batches = 0
-    while 2 ** (batches + 1) - 1 <= horizon:
-        batches += 1
-    return math.log(2 * arms * batches * horizon)
+def level(tau, n):
+    """Return x with ``x + 0.4 ln(1 + 4 pi x) = ln+(tau / n)``."""
+    most = math.log(max(tau / n, 1))
+    return (
+        brentq(lambda x: x + 0.4 * math.log1p(4 * math.pi * x) - most, 0, most, xtol=1e-14) if most else 0.0
+    )
 
 
 def literal_index(b, x, n, j, y, gaussian):
@@ -63,6 +60,8 @@ def literal_index(b, x, n, j, y, gaussian):
         return -minimize_scalar(negative, bounds=(0, end), method="bounded", options={"xatol": 1e-13}).fun
 
     low = min(max(y / n, 0.0), 1.0)
+    if x == 0:
+        return low
     if rate(1.0) <= x:
         return 1.0
     return brentq(lambda u: rate(u) - x, low, 1.0, xtol=1e-13) if rate(low) <= x else 0.0
@@ -89,23 +88,21 @@ def test_it_plays_as_the_pseudocode(name, learner, recorded_run):
         few = {CUCBBatchLeast: 1, CUCBBatch: min(size, math.ceil(epsilon * share))}.get(learner, size)
         b = few / epsilon
         assert mechanism.scale == pytest.approx(b, rel=1e-15)
-    x, first = exponent(m, HORIZON), 1
-    if learner is CUCBBatch:
-        most = len(released_counts(HORIZON, 1, 0.5))
-        x = math.log(size * most * HORIZON)
-        first = math.ceil(b * x)
-        assert first > 1
+    logarithm = math.log(HORIZON)
+    first = math.ceil(b * math.sqrt(2 * logarithm) if gaussian else b * logarithm)
+    first = 1 if learner in (CUCBBatchAll, CUCBBatchLeast) else first
+    few = size if gaussian else few
 
     def batch_size(n, j):
-        return max(1, math.ceil(n / 2)) if learner is CUCBBatch and j else first * 2**j
+        return max(1, math.ceil(max(0.1, 1.5 / j) * n)) if j else first
 
     for lane in (0, 63):
         noise = run.noise(lane)
         n, j, y = [0] * m, [0] * m, [0.0] * m
-        batch, held = [0] * m, [0.0] * m
+        batch, held, tau = [0] * m, [0.0] * m, 0
         for t in range(1, HORIZON + 1):
             played = [int(i) for i in run.actions[t - 1, lane] if i >= 0]
-            fed = played if gaussian else sorted(played, key=lambda i: (n[i], i))[:few]
+            fed = sorted(played, key=lambda i: (n[i], i))[:few]
             for i in fed:
                 batch[i] += 1
                 held[i] += run.records[t, lane, i]
@@ -114,12 +111,15 @@ def test_it_plays_as_the_pseudocode(name, learner, recorded_run):
                     n[i] += batch[i]
                     j[i] += 1
                     batch[i], held[i] = 0, 0.0
+                    tau = t
         assert not noise
         batches = run.learner.batches
         np.testing.assert_array_equal(batches.size[lane], n)
         np.testing.assert_array_equal(batches.releases[lane], j)
         np.testing.assert_allclose(batches.total[lane], y, rtol=0, atol=1e-8)
-        index = [literal_index(b, x, n[i], j[i], y[i], gaussian) if j[i] else 1.0 for i in range(m)]
+        index = [
+            literal_index(b, level(tau, n[i]), n[i], j[i], y[i], gaussian) if j[i] else 1.0 for i in range(m)
+        ]
         assert (run.learner.index[lane] >= np.array(index) - 1e-6).all()
         np.testing.assert_allclose(run.learner.index[lane], index, rtol=0, atol=1e-4)
 
@@ -138,36 +138,6 @@ def test_it_plays_the_oracles_answer_to_its_indices(learner):
         built.observe(gate.private(problem.draw_feedback(played, rng), built.feedback_domain, t))
     assert ((built.index >= 0) & (built.index <= 1)).all()
     assert (built.index < 1).any()
-
-
-@pytest.mark.slow_cells("CUCBBatch")
-@pytest.mark.slow
-@pytest.mark.parametrize("learner", LEARNERS)
-def test_no_confidence_bound_fails(learner):
-    """The theorem allows one run in T = 1,000 to fail: of 256 runs more than 4 with probability 1e-5."""
-    problem = SemiBandit(TopK(6, 3), [0.2, 0.9, 0.5, 0.5, 0.7, 0.1])
-    gate = Simulation(7, 256)
-    built = build(learner, problem.structure, gate, 3.0, 1000)
-    failed = np.zeros(256, dtype=bool)
-    matter = [1, 2, 4] if learner is CUCBBatch else [0, 1, 2, 3, 4, 5]  # an index is for the best arms only
-    for _ in play_fresh(built, problem, gate, LaneStreams(7, 256, key=(2,)), 1000):
-        failed |= (built.index < problem.means)[:, matter].any(axis=1)
-    assert failed.sum() <= 4
-    assert (built.index < 1).any(axis=1).all()
-
-
-def test_a_small_mean_has_a_smaller_index_than_by_the_additive_bound():
-    gate = Simulation(1, 64)
-    learner = CUCBBatchAll(TopK(1, 1), gate, epsilon=5.0, horizon=2000)
-    problem = SemiBandit(TopK(1, 1), [0.02])
-    for _ in play_fresh(learner, problem, gate, LaneStreams(1, 64, key=(2,)), 2000):
-        pass
-    n, j, y = (
-        total[:, 0] for total in (learner.batches.size, learner.batches.releases, learner.batches.total)
-    )
-    x, b = learner.exponent, 1 / 5
-    additive = (y + np.sqrt(2 * x * (n / 4 + 2 * b * b * j)) + b * x) / n
-    assert (learner.index[:, 0] - 0.02 < 0.6 * (additive - 0.02)).all()
 
 
 @pytest.mark.parametrize(("epsilon", "few"), [(0.01, 1), (4.0, 1), (4.1, 2), (10.0, 3), (1e6, 4)])
@@ -224,48 +194,41 @@ def test_the_worst_record_pays_epsilon(epsilon):
     assert epsilon * (1 - 1e-15) <= accountant.worst()[1].epsilon <= epsilon
 
 
-def final_regret(learner, problem, epsilon):
+def test_indices_do_not_depend_on_the_horizon_but_by_first_batches():
+    """Of two horizons with a first batch of one outcome each, all that is played is the same."""
+    problem, played = PROBLEMS["top-k"], []
+    for horizon in (300, 3000, None):
+        gate = Simulation(5, 64)
+        learner = CUCBBatch(problem.structure, gate, epsilon=100.0, horizon=horizon)
+        rng = LaneStreams(5, 64, key=(2,))
+        played.append([action.copy() for action in play_fresh(learner, problem, gate, rng, 300)])
+    np.testing.assert_array_equal(played[0], played[1])
+    np.testing.assert_array_equal(played[0], played[2])
+
+
+@pytest.mark.few(1)
+@pytest.mark.parametrize(
+    ("problem", "epsilon", "most"),
+    [
+        (SemiBandit(TopK(20, 4), [0.05] * 16 + [0.2] * 4), 2.0, 330),
+        (
+            SemiBandit(
+                GraphicMatroid(4, [(0, 1), (1, 2), (2, 3), (0, 2), (1, 3), (0, 3)]), np.linspace(0.2, 0.9, 6)
+            ),
+            2.0,
+            120,
+        ),
+    ],
+    ids=["sets", "graph"],
+)
+def test_its_regret(problem, epsilon, most):
+    """Measured: 271 and 53, with standard errors of 7 and 3; with an index of a confidence level 603 and 161."""
     trace = simulate(
-        lambda gate: learner(problem.structure, gate, epsilon=epsilon, horizon=20_000),
+        lambda gate: CUCBBatch(problem.structure, gate, epsilon=epsilon, horizon=20_000),
         problem,
         horizon=20_000,
         runs=64,
         seed=1,
         checkpoints=1,
     )
-    return trace.regret_mean[-1]
-
-
-COMPARED = {
-    "sets": SemiBandit(TopK(20, 4), [0.2] * 4 + [0.05] * 16),
-    "a graph": SemiBandit(
-        GraphicMatroid(4, [(0, 1), (1, 2), (2, 3), (0, 2), (1, 3), (0, 3)]), np.linspace(0.9, 0.2, 6)
-    ),
-}
-
-
-@pytest.mark.slow_cells("sets-0.5")
-@pytest.mark.slow
-@pytest.mark.parametrize("epsilon", [0.5, 10.0])
-@pytest.mark.parametrize("name", COMPARED)
-def test_it_has_less_regret_than_its_siblings(name, epsilon):
-    """Measured: 1.2 to 1.9 times less; a ratio has a standard error of 0.03."""
-    mine = final_regret(CUCBBatch, COMPARED[name], epsilon)
-    assert 1.05 * mine <= min(
-        final_regret(each, COMPARED[name], epsilon) for each in (CUCBBatchAll, CUCBBatchLeast)
-    )
-
-
-def test_its_theorem():
-    """By hand, on three of five arms of two means: q = 2 of 3 are fed at epsilon = 5."""
-    problem, horizon = SemiBandit(TopK(5, 3), [0.9, 0.9, 0.9, 0.4, 0.4]), 10**6
-    most = len(released_counts(horizon, 1, 0.5))
-    x, b = math.log(5 * most * horizon), 2 / 5
-    tail = b * (2 * math.sqrt(most * x) + x)
-    one = 3 * x / 0.5 + 6 * tail + 0.5
-    shared = 3 * x * (2 / 0.5 - 1 / 1.0) + 6 * tail * (1 + math.log(2)) + 1.0
-    expected = 2 * 1.0 + 5 * 1 / 2 * shared + 2 * one
-    assert BOUNDS["cucb-batch"].evaluate(Instance(problem, 5.0, horizon)) == pytest.approx(
-        expected, rel=1e-12
-    )
-    assert not BOUNDS["cucb-batch"].covers(Instance(PROBLEMS["coverage"], 5.0, horizon))
+    assert trace.regret_mean[-1] < most

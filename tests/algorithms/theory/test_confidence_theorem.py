@@ -32,10 +32,10 @@ def test_radii_in_plain_numbers():
 
 def test_values_and_noises_after_feeds():
     feeds = np.arange(9.0)
-    one, all_, last = (BOUNDS[name].confidence for name in ("cucb-ldp-bit", "cucb-batch-all", "dpucb-mat"))
+    one, grown, last = (BOUNDS[name].confidence for name in ("cucb-ldp-bit", "cucb-batch", "dpucb-mat"))
     assert one.count(feeds).tolist() == list(range(9))
-    assert all_.count(feeds).tolist() == [0, 1, 1, 3, 3, 3, 3, 7, 7]
-    assert all_.releases(feeds, 9).tolist() == [0, 1, 1, 2, 2, 2, 2, 3, 3]
+    assert grown.count(feeds, 2).tolist() == [0, 0, 2, 2, 2, 5, 5, 5, 5]
+    assert grown.releases(feeds, 9, 2).tolist() == [0, 0, 1, 1, 1, 2, 2, 2, 2]
     assert last.count(feeds).tolist() == [0, 1, 1, 2, 2, 2, 2, 4, 4]
     assert last.releases(feeds, 9).tolist() == [0, 1, 1, 1, 1, 1, 1, 1, 1]
 

@@ -107,15 +107,21 @@ def test_names_with_brackets_are_shown_as_they_are(run, tmp_path):
 
 def test_a_reservation_is_listed_and_given_back(run, store):
     _, out, _ = run("show", store, "--json")
-    ((position, holder),) = json.loads(out)["reservations"].items()
+    ((position, shown),) = json.loads(out)["reservations"].items()
+    holder = shown["held_by"]
     assert holder.startswith("process ")
+    assert shown["until"] is None
     assert holder in run("show", store)[1].replace("\n", "")
     assert run("amend", store, "--cancel", position)[:2] == (0, f"reservation {position} is given back\n")
     assert "no open reservations" in run("show", store)[1]
     code, _, err = run("amend", store, "--cancel", position)
     assert code == 2
     assert "was drawn or given back before" in err
-    assert Accountant(Budget(1.0), store=store).spent("ann").epsilon == Fraction(1, 2)
+    with_deadline = Accountant(Budget(1.0), store=store)
+    assert with_deadline.spent("ann").epsilon == Fraction(1, 2)
+    with_deadline.reserve(with_deadline.price(HALF, value(with_deadline, "ann")), seconds=1e6)
+    ((_, shown),) = json.loads(run("show", store, "--json")[1])["reservations"].items()
+    assert shown["until"] in run("show", store)[1]
 
 
 def test_all_of_a_ledger_is_shown(run, store):
@@ -177,6 +183,18 @@ def test_where_no_word_fits_results_are_as_wide_as_usual(run, store, monkeypatch
     monkeypatch.setenv("COLUMNS", str(columns))
     assert run("show", store, "ann") == usual
     assert '"ann"   its budget  epsilon' in usual[1]
+
+
+def test_a_lost_anchor_is_forgotten(run, store, tmp_path):
+    open_store(store, anchor=tmp_path / "anchor").close()
+    code, _, err = run("amend", store, "--cancel", "1")
+    assert code == 2
+    assert "is spent from with its anchor only" in err
+    code, out, _ = run("amend", store, "--forget-anchor", *SAID)
+    assert code == 0
+    assert out.startswith("it needs no anchor from entry ")
+    Accountant(Budget(1.0), store=store).ledger.close()
+    assert "has no anchor" in run("amend", store, "--forget-anchor", *SAID)[2]
 
 
 def test_a_copy_is_adopted(run, store, tmp_path):

@@ -19,7 +19,10 @@ CHECKED = [name for name, bound in BOUNDS.items() if isinstance(bound.confidence
 
 def checks(name, make=None, *, seed=3, horizon=256, epsilon=20.0):
     played = Instance(Cascade(4, 2, (0.1, 0.25, 0.4, 0.7)), epsilon, horizon)
-    build = learner_builder(make or learners[name].make, played.problem, epsilon=epsilon, horizon=horizon)
+    settings = {"index": "confidence"} if name.startswith("cascade-ucb-batch") else {}
+    build = learner_builder(
+        make or learners[name].make, played.problem, epsilon=epsilon, horizon=horizon, settings=settings
+    )
     return check_rounds(ClickRun, build, BOUNDS[name], played, lanes=64, seed=seed, error=1e-4)
 
 

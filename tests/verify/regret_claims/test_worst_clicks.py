@@ -24,8 +24,14 @@ def checks(name, share=1.0, horizon=None):
     bound = replace(bound, constant=share * bound.constant, per_arm=share * bound.per_arm)
     instance = worst_lists(Instance(plain_problem("cascade", [0.5, 0.5]), 1.0, 1))
     instance = replace(instance, horizon=horizon or instance.horizon)
+    settings = {"index": "confidence"} if name.startswith("cascade-ucb-batch") else {}
+    instance = replace(instance, settings=settings)
     build = learner_builder(
-        learners[name].make, instance.problem, epsilon=instance.epsilon, horizon=instance.horizon
+        learners[name].make,
+        instance.problem,
+        epsilon=instance.epsilon,
+        horizon=instance.horizon,
+        settings=settings,
     )
     return check_worst_clicks(build, bound, instance, seed=0)
 

@@ -30,6 +30,7 @@ CHECKED = [
     for name, bound in BOUNDS.items()
     if isinstance(bound.confidence, ConfidenceTheorem)
     and bound.confidence.lemma not in ("none", "evidence", "episode")
+    and bound.confidence.index != "level-free"  # its bound adds up what rare events cost
     and name not in ("cucb-ldp1", "cucb-ldp2", *TIGHT)  # out of regime without noise
 ]
 
@@ -55,15 +56,6 @@ def test_a_constant_that_is_a_tenth_too_small_is_violated(name):
 )
 def test_true_theorems_hold_for_the_worst_data(name):
     assert [check.violated for check in checks(name)] == [False]
-
-
-@pytest.mark.slow
-def test_the_theorem_of_few_arms_on_paths_holds_for_the_worst_data_and_no_third_of_it():
-    bound = BOUNDS["cucb-batch"].elsewhere
-    (sound,) = checks("cucb-batch", bound)
-    assert not sound.violated
-    (found,) = checks("cucb-batch", replace(bound, constant=sp.S.Zero, per_member=bound.per_member / 3))
-    assert found.violated
 
 
 @pytest.mark.slow

@@ -1,0 +1,79 @@
+"""An upper index of a mean without a confidence level, which the same rounds leave alone or raise.
+
+``U = max {u in [0, 1]: H(I(u)) <= ln+(tau / n)}`` of n values, with I(u) the exponent with which Chernoff's inequality
+rejects a mean of u or more (`algorithms.estimates.chernoff`), tau the rounds so far when something was released last,
+and
+
+``H(v) = v + c w ln(1 + 4 pi v)``.
+
+``ln(tau / n)`` is small for what is played all the time, and grows for what is not: as of indices by divergence (Honda
+& Takemura 2015), but an oracle takes it. Sums that are near normal have ``P(I > x)`` near ``e^-x / (2 sqrt(pi x))``,
+which is ``e^-H`` with c = 1/2; c = 0 is Chernoff's inequality as it stands. What regret proofs need of a computed U
+(`algorithms.theory.level_free_regret`) holds of any value from U to the additive bound at the exponent ``H^-1(ln+(tau /
+n))``, where no steps are too few.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from algorithms.estimates.chernoff import NoiseTail, chernoff_upper
+from mechanisms.arrays import FloatArray
+
+UNCOUNTED = 0.4
+"""c where it is not 0: how much of ``ln(1 + 4 pi v)`` is added to what speaks against a mean."""
+
+_STEPS = 8
+
+
+def sharpened(exponent: FloatArray, share: FloatArray | float = UNCOUNTED) -> FloatArray:
+    """Return ``H(v) = v + c ln(1 + 4 pi v)`` of exponents v, c the share."""
+    return np.asarray(exponent + share * np.log1p(4.0 * math.pi * exponent))
+
+
+def unsharpened(level: FloatArray, share: float = UNCOUNTED) -> FloatArray:
+    """Return v with ``H(v) = level``, or hardly less: Newton's steps from 0 stay below, as H is concave."""
+    v = np.zeros_like(level)
+    if share == 0:
+        return v + level
+    for _ in range(_STEPS):
+        slope = 1.0 + 4.0 * math.pi * share / (1.0 + 4.0 * math.pi * v)
+        v = np.maximum(v + (level - sharpened(v, share)) / slope, 0.0)
+    return v
+
+
+def level_free_upper(
+    n: FloatArray,
+    m: FloatArray,
+    total: FloatArray,
+    rounds: FloatArray,
+    *,
+    noise: NoiseTail,
+    share: float = UNCOUNTED,
+) -> FloatArray:
+    """Return U, where the additive bound is lowered by Chernoff's inequality.
+
+    Parameters
+    ----------
+    n, m, total
+        How many values and noises are in totals y; n > 0.
+    rounds
+        tau.
+    noise
+        The law of a noise.
+    share
+        c.
+
+    Examples
+    --------
+    >>> n, m, y, tau = (np.array([each]) for each in (143.0, 5.0, 21.25, 20_000.0))
+    >>> level_free_upper(n, m, y, tau, noise=NoiseTail(proxy=8.0, scale=2.0)).round(6).tolist()
+    [0.309826]
+    """
+    exponent = unsharpened(np.log(np.maximum(rounds / n, 1.0)), share)
+    width = np.sqrt(2 * exponent * (0.25 * n + noise.proxy * m)) + noise.scale * exponent
+    return chernoff_upper(
+        np.clip((total + width) / n, 0.0, 1.0), n, m, total, n, noise=noise, exponent=exponent
+    )

@@ -1,0 +1,489 @@
+"""Regret theorems of level-free indices: K arms, sets, matroids, every monotone reward; and on randomized bits.
+
+A learner has indices ``U = max {u: H(I(u)) <= ln+(tau / n)}`` (`algorithms.estimates.level_free`) of all arms, computed
+again at every release, 1 before an arm's first; plays the oracle's answer to them; and feeds the q arms played of least
+count. An arm's counts after its releases are ``n_1 = f, n_(j+1) = n_j + max(1, ceil(s_j n_j))``, ``s_j = max(g, phi /
+j) <= 1.5`` with ``phi >= 1``: public, and the same for every arm. Let
+
+- ``C_j(d)`` be the exponent of the sub-gamma tail of n_j values and j noises: ``(n d)^2 / (V (1 + h + sqrt(1 + 2
+  h)))``, ``V = n / 4 + s j``, ``h = b n d / V``, s the variance proxy of a noise. ``I >= C_j(u - p)`` at ``y <= n p``,
+  and ``P(y > n (p + z)) <= e^-C_j(z)`` at a mean of p;
+- ``M(v) = t^c + t^(1 + c) / (4 pi (1 + c))``, ``t = 1 + 4 pi v``, of derivative ``H' e^(H - v)``; ``v_j = H^-1(ln(T /
+  n_j))`` and ``mu_j = 1 + M(v_j) - M(0)``.
+
+**Lemma 1** (stale clock). In a round t in which some arm has ``n_j >= f`` released values, ``t <= (1 + s_j) tau + 1``.
+
+*Proof.* Since the last release nothing has changed, so the fed arms are the same, and no fed arm i's batch was full
+before t: ``t - tau <= B(n_i)``, the size of its open batch. B is nondecreasing in the count, and B >= f: ``s_j n_j``
+is, as ``(1 + phi / j) phi / (j + 1) >= phi / j``. If ``n_i <= n_j``, then ``B(n_i) <= s_j n_j + 1 <= s_j tau + 1``, as
+n_j values are of n_j completed rounds. Else ``s_i <= s_j``, and ``B(n_i) <= s_i n_i + 1 <= s_j tau + 1``. QED
+
+**Lemma 2** (rounds below). For an arm k of mean w, and z > 0, the expected number of rounds until T with ``U_k < w -
+z`` is at most ``W(z) = sum_j (n_(j+1) + 1) mu_j e^-C_j(z)``, over the counts up to T, whatever is played in them.
+
+*Proof.* At release j let ``G = I(w - z)`` and ``F = I(w)``. Where ``U_k < w - z`` that mean does not qualify, so ``y <
+n_j (w - z)`` and ``tau < n_j e^H(G)``; by Lemma 1 ``t <= (1 + s_j) n_j e^H(G) + 1``. So there are at most ``(n_(j+1) +
+1) min(e^H(G), T / n_j)`` such rounds while k is at release j. ``F - G`` falls in y, as slopes are the maximising s,
+which is larger for the larger mean; so it is ``C_j(z)`` at least where ``y <= n_j (w - z)``. ``P(F > x) <= e^-x``, so
+``P(G > v, y <= n_j (w - z)) <= e^(-v - C_j(z))``, and the mean of the minimum over these y is at most ``e^-C_j(z) (1 +
+int_0^(v_j) H' e^(H - v) dv)``. An arm is at each release once. QED
+
+So where ``g_t`` are the gaps of rounds, those in ``[D, D']`` of rounds with ``U_k < w - theta g_t`` sum to ``V(D, D') =
+D W(theta D) + int_D^D' W(theta u) du`` at most in expectation.
+
+**Theorem 1** (K arms, q = 1). For all theta in (0, 1) and ``z_i < (1 - theta) Delta_i``, regret is at most ``sum_i
+Delta_i P_i + V(Delta_min, Delta_max)``, ``P_i = max(f, n_(k+1)) + sum_j (n_(j+1) - n_j) e^-C_j(z_i)``, k the last j
+with ``H(C_j((1
+- theta) Delta_i - z_i)) <= ln(T / n_j)``.
+
+*Proof.* Rounds with ``U_1 < mu* - theta Delta_i``, i played, are in V. Else ``U_i >= U_1 >= mu* - theta Delta_i``. If
+``y_i <= n_i (mu_i + z_i)``, this is at most the additive bound ``mu_i + z_i + r``, r of the exponent ``H^-1(ln(T /
+n_i))``, so ``n_i <= n_k``: in all ``max(f, n_(k+1))`` plays at most. Else, after release j with probability
+``e^-C_j(z_i)``, a batch. QED
+
+**Theorem 2** (sets and matroids). With L arms (no loops), J counts up to T, ``x = ln(L J T)``, F the noise that J
+noises exceed with probability ``e^-x`` at most, ``nu(u) = 2 x / ((1 - theta) u)^2 + 4 F / ((1 - theta) u)``, ``N(u) =
+max(f, the count after the last n_j <= nu(u)) + 1``, ``S(D, D') = D N(D) + int_D^D' N(u) du`` and ``m = max(0, min(K -
+q, L - K))``, regret is at most
+
+``R_max + sum_e S(Delta_e, Delta_e^max) + (L m / q) S(Delta, Delta^max) + sum_k V(Delta_k, Delta_k^max)``
+
+over the arms e outside of the best basis, and k in it; Delta, Delta^max the least and largest gap of one arm and
+another.
+
+*Proof.* But with probability 1 / T, which costs R_max, ``y_e <= n w_e + n r_x(n)`` for all arms and releases, so that
+``U_e <= w_e + 2 r_x(n_e)``, as the exponents of indices are at most ``ln T <= x``. Let ``d_k = (w_k - U_k)+``.
+Brualdi's bijection rho from what is played outside of the best basis into it has ``U(rho(e)) <= U(e)``, so ``g_e =
+w(rho(e)) - w(e) <= d_rho(e) + 2 r(n_e)``. Either ``d_rho(e) > theta g_e``: V of ``k = rho(e)``, which is so of one e in
+a round. Or ``(1 - theta) g_e <= 2 r(n_e)``, so ``n_e <= nu(g_e)``, as ``r(n) <= sqrt(x / 2n) + F / n``. If e is fed, it
+is charged g_e: ``N(g_e)`` times at most. If not, the q arms that are fed have no more values, and are charged ``g_e /
+q`` each: at most m bad arms of a round are not fed, and no gap of one is above Delta^max. QED
+
+**Theorem 3** (monotone reward, exact oracle). With B steep in the largest error, at most K arms in a best super arm and
+Delta_i the least gap of a super arm that has arm i, regret is at most ``R_max + sum_i B S(Delta_i / B, R_max / B) + K
+min(B V(Delta / B, R_max / B), (2 B_1 / theta) int_a^1 W(z) dz)``, ``a = theta Delta / (2 K B_1)``.
+
+*Proof.* A round's gap is at most ``B max d + B max (U - w)`` over the best super arm and the one played, and at most
+``B_1 sum d + B max (U - w)``. If the second term is ``(1 - theta)`` of it at least, the arm played of least count,
+which is fed, has ``n <= nu(gap / B)``, and is charged. Else ``B max d > theta gap``: V of some k. Or ``B_1 sum d >
+theta gap``: with ``a_t = theta gap / (2 K B_1) >= a``, ``B_1 sum (d_k - a_t)+ >= theta gap / 2``, and ``E sum_t (d_k -
+a)+ = int_a W(z) dz``. QED
+
+As T grows f does, so that W(z) vanishes for every z, and theta and z may. With the exponents' own divergences in place
+of C_j one of K arms is played ``(1 + max(0.1, 1.5 / k)) ln(T) / d_eps`` times in the limit, k its batches by then,
+where no epsilon-private learner of Bernoulli rewards plays it less than ``ln(T) / d_eps`` times (Azize, Wu, Honda,
+Orabona, Ito & Basu 2025).
+
+No index depends on T, and nothing in the proofs on f: a learner that is not told T, whose first batches are those of
+another horizon, has the theorems with its f at every T. Feedback that comes late, on at most W rounds at a time, adds W
+to t in Lemma 1, and so to each of the ``n_(j+1) + 1`` in W(z).
+
+**Bits.** An arm with o ones among n bits has the index ``H(n kl(o / n, u)) + ln n``, u the largest mean of an arm's
+bits, ``H(v) = v + c ln(1 + 4 pi v)`` with c = 0.2; the arm of least index is played, after f messages of each (Honda &
+Takemura 2015).
+
+**Theorem 4.** For every ``0 < z < Delta / 2``, Delta the gap of the bits' means (``tanh(epsilon / 2)`` of the arms'),
+an arm is played ``max{f, nu + 1} + sum_(n >= f) e^(-2 n z^2) + B sum_(n >= f) (n + 1) e^(-2 n z^2)`` times at most in
+expectation, ``H(2 nu (Delta - 2 z)^2) = ln T``, ``B = M(v_T) - M(0) + 1``, and ``H(v_T) = ln T``, c = 0.2.
+
+*Proof.* Let p be the mean of the arm's bits, p* the largest. (A) Plays while ``u >= p* - z``. An arm of largest mean
+has the index ``ln n``, so the arm chosen has ``H(n kl) <= ln T``, and kl is nondecreasing in u. If ``o <= n (p + z)``,
+then ``H(2 n (Delta - 2 z)^2) <= ln T``: ``n <= nu``. Else, at n messages with probability ``e^(-2 n z^2)`` at most, one
+play.
+
+(B) Plays while ``u < p* - z``. Let the best arm have n messages, ``o < n (p* - z)`` ones, ``G = n kl(o / n, p* - z)``
+and ``F = n kl(o / n, p*)``. The arm chosen has ``ln n' <= H(G) + ln n``, so while the best arm stays there it is played
+``(n + 1) min(e^H(G), T)`` times at most. ``F - G >= 2 n z^2``, as in Lemma 2, so ``P(G > v) <= e^(-v - 2 n z^2)``, and
+the mean of the minimum is at most ``e^(-2 n z^2) (1 + int_0^(v_T) H' e^(H - v) dv)``. The best arm is at each count
+once. QED
+
+As T grows so does f, the sums vanish, and z may: an arm is played ``ln(T) / kl(p, p*)`` times in the limit. No index
+depends on T, and nothing in the proof on f: a learner that is not told T has the theorem at every T.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import sympy as sp
+from sympy.utilities.lambdify import implemented_function
+
+from algorithms.estimates.doubling_batches import released_counts
+from algorithms.estimates.level_free import UNCOUNTED, unsharpened
+from algorithms.estimates.shuffled_counts import NOISE
+from algorithms.learner import Family
+from algorithms.problems import FailingTopK, Matroid, TopK
+from algorithms.semi_bandits.cucb_batch import LevelFreeLearner
+from algorithms.semi_bandits.dp_bandit import BIT_SHARE
+from algorithms.theory.confidence_theorem import ConfidenceTheorem, j, n, x
+from algorithms.theory.regret_bound import (
+    B1,
+    T0,
+    B,
+    Delta,
+    Delta_0,
+    Delta_1,
+    Delta_max,
+    F,
+    Instance,
+    K,
+    L,
+    R_max,
+    RegretBound,
+    T,
+    Tq,
+    b,
+    epsilon,
+    mu,
+    sigma,
+    theta,
+)
+from mechanisms.arrays import FloatArray
+
+_PIECES = 200  # of an integral
+_SHARES = np.linspace(0.02, 0.98, 49)
+"""z / ((1 - theta) Delta) among which the least bound is taken."""
+_ROUNDED = 1 + 1e-9
+
+
+def _mass(v: FloatArray, share: float) -> FloatArray:
+    """Return M(v), of derivative ``H'(v) e^(H(v) - v)``, c the share."""
+    t = 1.0 + 4.0 * math.pi * v
+    return np.asarray(t**share + t ** (1.0 + share) / (4.0 * math.pi * (1.0 + share)))
+
+
+@dataclass(frozen=True)
+class ReleaseCounts:
+    """The counts of an arm after its releases in T rounds, and the sums of the theorems over them.
+
+    Attributes
+    ----------
+    horizon
+        T.
+    first
+        f before it is rounded up.
+    proxy, scale
+        s, and b or 0.
+    share
+        c.
+    """
+
+    horizon: float
+    first: float
+    proxy: float
+    scale: float
+    share: float = UNCOUNTED
+
+    @functools.cached_property
+    def size(self) -> int:
+        """The size of a first batch, f."""
+        return max(1, math.ceil(self.first))
+
+    @functools.cached_property
+    def counts(self) -> FloatArray:
+        """The counts up to T."""
+        return self._ends[: int(np.searchsorted(self._ends, self.horizon, side="right"))]
+
+    @functools.cached_property
+    def later(self) -> FloatArray:
+        """For each count the next one."""
+        return self._ends[1 : self.counts.size + 1]
+
+    @functools.cached_property
+    def _ends(self) -> FloatArray:
+        growth, falling = LevelFreeLearner.growth, LevelFreeLearner.falling
+        return np.array(
+            released_counts(int(4 * self.horizon) + 4 * self.size, self.size, growth, falling), np.float64
+        )
+
+    @functools.cached_property
+    def levels(self) -> FloatArray:
+        """``H^-1(ln(T / n))`` for each count, or hardly more."""
+        return unsharpened(np.log(self.horizon / self.counts), self.share) * _ROUNDED
+
+    def exponent(self, distance: FloatArray) -> FloatArray:
+        """Return ``C_j(d)``, shape (distances, counts)."""
+        moved = distance[:, np.newaxis] * self.counts
+        variance = self.counts / 4 + self.proxy * np.arange(1.0, self.counts.size + 1)
+        h = self.scale * moved / variance
+        return np.asarray(moved**2 / (variance * (1 + h + np.sqrt(1 + 2 * h))))
+
+    def rounds_below(self, distance: FloatArray) -> FloatArray:
+        """Return ``W(z)``, at most T."""
+        each = (self.later + 1) * (1 + _mass(self.levels, self.share) - _mass(np.zeros(1), self.share))
+        return np.asarray(np.minimum(np.exp(-self.exponent(distance)) @ each, self.horizon))
+
+    def feed_count(self, nu: FloatArray) -> FloatArray:
+        """Return how often an arm is fed while it has at most nu released values, at most; one more, and T at most."""
+        following = np.concatenate(([0.0], self.later))[np.searchsorted(self.counts, nu, side="right")]
+        return np.asarray(np.minimum(np.maximum(self.size, following) + 1, self.horizon))
+
+    def plays(self, gap: float, theta: float) -> float:
+        """Return ``P_i`` of Theorem 1, at most T."""
+        z = _SHARES * (1 - theta) * gap
+        seldom = self.exponent((1 - theta) * gap - z) > self.levels
+        most = np.where(seldom, 0.0, self.later).max(axis=1, initial=0.0)
+        late = np.exp(-self.exponent(z)) @ (self.later - self.counts)
+        return float(min((np.maximum(most, self.size) + late).min(), self.horizon))
+
+    def behind(self, low: float, high: float, theta: float) -> float:
+        """Return V of gaps from low to high."""
+        u = _edges(low, high)
+        below = self.rounds_below(theta * u)
+        return low * float(below[0]) + _summed(u, below)
+
+    def shortfall(self, least: float) -> float:
+        """Return ``int_a^1 W(z) dz``, a the least."""
+        z = _edges(least, 1.0)
+        return _summed(z, self.rounds_below(z))
+
+    def charge(self, level: float, noise: float, low: float, high: float, theta: float) -> float:
+        """Return S of gaps from low to high, level x and noise F."""
+        u = _edges(low, high)
+        fed = self.feed_count(2 * level / ((1 - theta) * u) ** 2 + 4 * noise / ((1 - theta) * u))
+        return low * float(fed[0]) + _summed(u, fed)
+
+
+@functools.lru_cache(maxsize=256)
+def _releases(horizon: float, first: float, proxy: float, scale: float) -> ReleaseCounts:
+    return ReleaseCounts(horizon, first, proxy, scale)
+
+
+def _edges(low: float, high: float) -> FloatArray:
+    return np.asarray(low * max(high / low, 1.0) ** np.linspace(0, 1, _PIECES + 1))
+
+
+def _summed(edges: FloatArray, falling: FloatArray) -> float:
+    """Return an integral of what falls, from its values at the edges: at least."""
+    return float(np.diff(edges) @ falling[:-1])
+
+
+_BIT_SHARES = np.linspace(0.02, 0.48, 47)
+"""z / Delta of Theorem 4 among which the least bound is taken."""
+
+
+def bit_plays(horizon: float, first: float, gain: float, gap: float) -> float:
+    """Return the theorem's bound for randomized bits, with means that differ by gap / gain; at most T."""
+    f, plays = max(1, math.ceil(first)), float(horizon)
+    levels = unsharpened(np.array([math.log(horizon)]), BIT_SHARE) * (1.0 + 1e-9)
+    level = float(levels[0])
+    longest = 1.0 + float((_mass(levels, BIT_SHARE) - _mass(0.0 * levels, BIT_SHARE))[0])
+    for z in (_BIT_SHARES * gap / gain).tolist():
+        nu = level / (2 * (gap / gain - 2 * z) ** 2)
+        share = math.exp(-2 * z * z)
+        rest = -math.expm1(-2 * z * z)
+        if rest == 0:  # the sums have more terms than there are numbers
+            continue
+        late = share**f / rest
+        behind = longest * share**f * ((f + 1) / rest + share / rest**2)
+        plays = min(plays, max(f, nu + 1) + late + behind)
+    return plays
+
+
+_BitPlays = implemented_function("BitPlays", bit_plays)
+_Plays = implemented_function("Plays", lambda *law: _releases(*law[:4]).plays(*law[4:]))
+_Behind = implemented_function("Behind", lambda *law: _releases(*law[:4]).behind(*law[4:]))
+_Shortfall = implemented_function("Shortfall", lambda *law: _releases(*law[:4]).shortfall(*law[4:]))
+_Charged = implemented_function("Charged", lambda *law: _releases(*law[:4]).charge(*law[4:]))
+_Releases = implemented_function(
+    "Releases", lambda horizon, first: float(max(1, _releases(horizon, first, 0.0, 0.0).counts.size))
+)
+
+_first_bits = sp.sqrt(sp.log(T0))
+_Noise = Literal["Laplace", "Gaussian", "below Gaussian"]
+_ONE_ARM = tuple(np.linspace(0.05, 0.9, 35).tolist())
+_SEVERAL = tuple(np.linspace(0.05, 0.6, 12).tolist())
+"""The values of theta among which the least bound is taken."""
+
+
+def _exchanged(instance: Instance) -> bool:
+    """Whether elements of a super arm are exchanged one by one."""
+    return isinstance(instance.problem.structure, TopK | Matroid)  # type: ignore[union-attr]
+
+
+def _not_exchanged(instance: Instance) -> bool:
+    """Whether it is one of the structures on which `CUCBBatch` feeds as many arms as where they are not."""
+    return not isinstance(instance.problem.structure, TopK | FailingTopK | Matroid)  # type: ignore[union-attr]
+
+
+@dataclass(frozen=True)
+class _Form:
+    """A learner's noise, and how many arms it feeds."""
+
+    noise: _Noise
+    few: sp.Expr
+    deviation: sp.Expr
+    short: bool = False
+    """True if a first batch has one outcome."""
+
+    @property
+    def laplace(self) -> bool:
+        """True if noise is Laplace's of scale b, else it is below normal noise of deviation sigma."""
+        return self.noise == "Laplace"
+
+    @property
+    def first(self) -> sp.Expr:
+        """The size of a first batch, to be rounded up."""
+        logarithm = sp.log(T0)
+        if self.short:
+            return sp.S.One
+        return b * logarithm if self.laplace else sigma * sp.sqrt(2 * logarithm)
+
+    @property
+    def law(self) -> tuple[sp.Expr, ...]:
+        """T, f, the variance proxy of a noise, and b or 0."""
+        return (T, self.first, *((2 * b**2, b) if self.laplace else (sigma**2, sp.S.Zero)))
+
+    @property
+    def definitions(self) -> tuple[tuple[sp.Symbol, sp.Expr], ...]:
+        """What b or sigma, x and F are."""
+        releases = _Releases(T, self.first)
+        noise = b * (2 * sp.sqrt(releases * x) + x) if self.laplace else sigma * sp.sqrt(2 * releases * x)
+        return (
+            (b if self.laplace else sigma, self.deviation),
+            (x, sp.log(L * releases * T)),
+            (F, noise),
+        )
+
+    def charge(self, low: sp.Expr, high: sp.Expr) -> sp.Expr:
+        """Return S."""
+        return _Charged(*self.law, x, F, low, high, theta)
+
+    def behind(self, low: sp.Expr, high: sp.Expr) -> sp.Expr:
+        """Return V."""
+        return _Behind(*self.law, low, high, theta)
+
+    def confidence(self, lemma: Literal["exchange", "B_inf"]) -> ConfidenceTheorem:
+        """Return what the theorems rest on, with the lemma of either."""
+        proxy, scale = self.law[2:]
+        return ConfidenceTheorem(
+            radius=(sp.sqrt(2 * x * (n / 4 + proxy * j)) + scale * x) / n,
+            noise=self.noise,
+            scale=b if self.laplace else sigma,
+            feeds="least",
+            few=self.few,
+            counting="growing batches",
+            first=self.first,
+            growth=LevelFreeLearner.growth,
+            falling=LevelFreeLearner.falling,
+            index="level-free",
+            lemma=lemma,
+            failure=1 / T,
+        )
+
+
+def _bound(
+    form: _Form,
+    *,
+    family: Family,
+    source: str,
+    regime: str,
+    applies: Callable[[Instance], bool],
+    lemma: Literal["exchange", "B_inf"] = "exchange",
+    constant: sp.Expr,
+    per_arm: sp.Expr = sp.S.Zero,
+    per_optimal: sp.Expr = sp.S.Zero,
+    per_member: sp.Expr = sp.S.Zero,
+    elsewhere: RegretBound | None = None,
+) -> RegretBound:
+    return RegretBound(
+        family=family,
+        constant=constant,
+        per_arm=per_arm,
+        per_optimal=per_optimal,
+        per_member=per_member,
+        definitions=form.definitions,
+        source=f"this library: level-free indices on growing batches ({source})",
+        regime=regime,
+        applies=applies,
+        confidence=form.confidence(lemma),
+        levels=False,
+        shares=_ONE_ARM if family == "bandit" else _SEVERAL,
+        elsewhere=elsewhere,
+    )
+
+
+def _one_arm(noise: _Noise, deviation: sp.Expr) -> RegretBound:
+    """Return Theorem 1."""
+    form = _Form(noise, sp.S.One, deviation)
+    return _bound(
+        form,
+        family="bandit",
+        source="Theorem 1",
+        regime="every epsilon > 0 and T >= 1",
+        applies=lambda instance: True,
+        constant=form.behind(Delta_0, Delta_1),
+        per_arm=Delta * _Plays(*form.law, Delta, theta),
+    )
+
+
+def _super_arms(form: _Form, elsewhere: _Form) -> RegretBound:
+    """Return Theorem 2, with Theorem 3 elsewhere."""
+    unfed = sp.Max(0, sp.Min(K - form.few, L - K))
+    by_arm = B * elsewhere.behind(Delta_0 / B, R_max / B)
+    least = theta * Delta_0 / (2 * K * B1)
+    by_sum = 2 * B1 / theta * _Shortfall(*elsewhere.law, least)
+    return _bound(
+        form,
+        family="semi-bandit",
+        source="Theorem 2: bijective exchange",
+        regime="sets of K arms and matroids; every epsilon > 0 and T >= 1",
+        applies=_exchanged,
+        constant=R_max + L * unfed / form.few * form.charge(Delta_0, Delta_1),
+        per_arm=form.charge(Delta, Delta_max),
+        per_optimal=form.behind(Delta, Delta_max),
+        elsewhere=_bound(
+            elsewhere,
+            family="semi-bandit",
+            source="Theorem 3: the least-counted arm is charged",
+            regime="every structure but sets of K arms and matroids; every epsilon > 0 and T >= 1",
+            applies=_not_exchanged,
+            lemma="B_inf",
+            constant=R_max + K * sp.Min(by_arm, by_sum),
+            per_member=B * elsewhere.charge(Delta / B, R_max / B),
+        ),
+    )
+
+
+_few = sp.Min(K, sp.ceiling(epsilon / 4))
+_few_elsewhere = sp.Min(K, sp.ceiling(epsilon * Tq ** sp.Rational(2, 5) / 36))
+_all = _Form("Laplace", K, K / epsilon, short=True)
+_least = _Form("Laplace", sp.S.One, 1 / epsilon, short=True)
+_normal = _Form("Gaussian", K, sp.sqrt(K) / mu)
+
+LEVEL_FREE_BOUNDS: dict[str, RegretBound] = {
+    "dp-bandit": _one_arm("Laplace", 1 / epsilon),
+    "dp-bandit-gaussian": _one_arm("Gaussian", 1 / mu),
+    "dp-bandit-shuffle": _one_arm("below Gaussian", sp.Rational(NOISE.numerator, NOISE.denominator) / mu),
+    "dp-bandit-ldp": RegretBound(
+        family="bandit",
+        constant=sp.S.Zero,
+        per_arm=Delta * _BitPlays(T, _first_bits, sp.coth(epsilon / 2), Delta),
+        definitions=((x, sp.log(T)),),
+        source="this library: IMED on randomized bits (Theorem 4)",
+        confidence=ConfidenceTheorem(
+            radius=sp.coth(epsilon / 2) * sp.sqrt(x / (2 * n)),
+            noise="bit",
+            scale=sp.coth(epsilon / 2),
+            feeds="all",
+            counting="every value",
+            index="evidence",
+            lemma="evidence",
+            failure=None,
+            first=_first_bits,
+        ),
+        levels=False,
+    ),
+    "cucb-batch": _super_arms(
+        _Form("Laplace", _few, _few / epsilon), _Form("Laplace", _few_elsewhere, _few_elsewhere / epsilon)
+    ),
+    "cucb-batch-all": _super_arms(_all, _all),
+    "cucb-batch-least": _super_arms(_least, _least),
+    "cucb-batch-gaussian": _super_arms(_normal, _normal),
+}
+"""Regret bounds of learners with level-free indices, and of one by divergence on bits, by the registered name."""
