@@ -133,6 +133,11 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
         A file that holds a key, or ``"env:VARIABLE"``: the store holds no names of records, but their HMAC-SHA256 under
         it. A store is made so, or not; without its key, or with another, nothing is spent.
 
+    Attributes
+    ----------
+    awaited
+        The forms of release, without records, for which values were admitted to wait in sums, each with how often.
+
     Raises
     ------
     ValueError
@@ -193,6 +198,7 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
         self._random = generator
         self._owned: dict[int, GateMechanism] = {}  # by the identity of the mechanism that was given
         self._reserving = threading.Lock()
+        self.awaited: set[tuple[Entry, int]] = set()
         self._tenure = Tenure()
         self.strict = terms.strict
         if opened is not None:
@@ -480,6 +486,8 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
             asked += self._asked_of_waiting(own.mechanism, given._provenance, times, sums, place)
             asked += [(entry, times) for entry in self._entries(own, given, None, place, leaves=False)]
         with self._charging:
+            if len(self.awaited) < _MOST_OWNED:
+                self.awaited.update((entry._replace(records=()), times) for entry, times in asked)
             entries = [
                 entry._replace(charge=self._units.repeated(entry.charge, times)) for entry, times in asked
             ]
@@ -667,7 +675,7 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
             movements = self._movements(private, None, place)
             self._check_holders(movements, place)
             self._check_shuffler(None, private, None, place)
-            records = [record for _, group in movements for record in group]
+            records = [record for movement in movements for record in movement.records]
             entries = [declassification(records, place, reason, self.composition.infinite_spend)]
             values = _leaving(private)
             self._assume_for(())
@@ -790,7 +798,7 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
                 )
             rounding = origin.rounding(where)
             entries = []
-            for sensitivity, records in movements:
+            for sensitivity, records, way in movements:
                 if rounding:
                     sensitivity = with_rounding(sensitivity, rounding, mechanism.sensitivity, place)
                 known = own.charges.get(id(sensitivity))
@@ -799,7 +807,7 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
                     if len(own.charges) < _MOST_CHARGES:
                         own.charges[id(sensitivity)] = known
                 entries.append(
-                    Entry(mechanism, sensitivity, known[1], tuple(records), place, self._noise.name)
+                    Entry(mechanism, sensitivity, known[1], tuple(records), place, self._noise.name, way)
                 )
         except (SensitivityExceeded, TrustViolation) as refusal:
             if self._refused is None:
@@ -815,7 +823,7 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
 
     def _check_holders(self, movements: list[Movement], place: Place) -> None:
         if self.trust is Trust.LOCAL:
-            check_holders(sum(len(records) for _, records in movements), place)
+            check_holders(sum(len(movement.records) for movement in movements), place)
 
     def _check_shuffler(
         self, mechanism: Mechanism | None, private: Private | PrivateSums, where: Mask | None, place: Place

@@ -31,6 +31,7 @@ from verify.conduct.process_state import ignore_float_errors
 from verify.conduct.progress import Progress, no_progress
 from verify.conduct.time_limit import TimeLimitReached, time_limit
 from verify.findings.finding import Finding, Statement, UpperBound
+from verify.findings.sentences import remark
 from verify.findings.subject_error import SubjectError
 from verify.functions.function_subject import FunctionSubject
 from verify.functions.verify_function import verify_function
@@ -39,6 +40,7 @@ from verify.learners.learner_on_problem import length_of_runs
 from verify.learners.learner_subject import LearnerSubject, beyond_the_runs
 from verify.learners.verify_learner import verify_learner
 from verify.options import Options, takes
+from verify.proof_checker import why_unproved
 from verify.sampling.evidence import Evidence
 from verify.sampling.tester import SingleLook, Tester
 from verify.subjects.named_adversary import named_adversary
@@ -49,8 +51,8 @@ from verify.subjects.subject_identity import adversary_words, module_digests, mo
 from verify.transcripts.adversary import Adversary, AdversaryError
 from verify.verdict.answer import Answer, AnswerError, SubjectKind
 from verify.verdict.result import Verification
-from verify.verdict.verdict import decide
-from verify.verify_mechanism import MechanismSubject, rebuilt, upper_bound, verify_mechanism
+from verify.verdict.verdict import Decision, decide
+from verify.verify_mechanism import MechanismSubject, mechanism_proof, rebuilt, upper_bound, verify_mechanism
 
 _GROUND_SEED = 0
 _INPUT_ERRORS = (
@@ -155,6 +157,7 @@ def _proved_here(answer: Answer) -> Answer:
         evidence.assumptions = [*evidence.assumptions, Assumption(AssumptionKind.FOREIGN_CLASS, told)]
     else:
         evidence.upper = upper_bound(mechanism, answer.claim.delta)
+        evidence.details = {**evidence.details, "proof": mechanism_proof(mechanism, answer.claim)}
     return replace(answer, evidence=evidence)
 
 
@@ -392,6 +395,8 @@ def _conclude(answer: Answer, subject: object) -> Verification:
         contradictions=evidence.contradictions,
         assumptions=evidence.assumptions,
     )
+    if decision.verdict == "certified" and (why := why_unproved(evidence.details.get("proof"), claim)):
+        decision = Decision("unproven", (remark("No proof that the checker accepts: {why}", why=why),))
     if decision.verdict == "certified" and answer.kind is SubjectKind.LEARNER:
         registered = registered_name(subject)
         decision = replace(decision, reasons=(*decision.reasons, *beyond_the_runs(registered, answer.rounds)))

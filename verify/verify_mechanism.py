@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from accountant import compose
+from accountant.proofs.proof_document import DerivedReleases, NoProof, forms_of_mechanism, planned_theorem
 from algorithms.claim import Claim, ClaimForm, View
 from algorithms.unit import ONE_REPORT
 from mechanisms import (
@@ -34,6 +35,7 @@ from verify.conduct.conduct import Conduct
 from verify.conduct.process_state import subjects_own
 from verify.findings.finding import LowerBound, UpperBound, Witness
 from verify.findings.references import EXACT_COMPOSITION, PROFILE
+from verify.proof_checker import claim_as_data
 from verify.sampling.evidence import Evidence, UpperProfile
 from verify.sampling.farthest_records import farthest_records
 from verify.sampling.mechanism_worlds import declared_profile, mechanism_draws, mechanism_worlds
@@ -41,6 +43,9 @@ from verify.sampling.second_test import hold_tests, second_unless
 from verify.sampling.stopping import stopped_by_hand, stopped_in_time
 from verify.sampling.tester import Candidates, Tester
 from verify.statistics.likeliest_event import likeliest_event, ratio_event
+
+_FEW = 16
+"""Up to so many releases a proof is checked more finely: their claim lies far out in the tail of the loss."""
 
 
 def verify_mechanism(
@@ -56,6 +61,7 @@ def verify_mechanism(
         if not evidence.assumptions:
             # What it kept of its parameters as they were is not asked; nor do functions get many draws at once.
             mechanism = rebuilt(mechanism.to_dict())
+            evidence.details["proof"] = mechanism_proof(mechanism, claim)
         evidence.upper = upper_bound(mechanism, claim.delta)
         profile = declared_profile(mechanism)
         with stopped_by_hand(evidence):
@@ -101,6 +107,18 @@ def upper_bound(mechanism: Mechanism, delta: float) -> UpperBound:
     profile = declared_profile(mechanism)
     method = EXACT_COMPOSITION if isinstance(profile, ComposedProfile) else PROFILE
     return UpperBound(profile.epsilon(delta), delta, method)
+
+
+def mechanism_proof(mechanism: Mechanism, claim: Claim) -> dict[str, Any] | str:
+    """Return the proof of a claim about a mechanism of this library as data, else the reason why there is none."""
+    releases = DerivedReleases()
+    try:
+        forms = list(forms_of_mechanism(mechanism))
+        releases.add_planned("one report", forms)
+        resolution = 12 if sum(count for _, count in forms) <= _FEW else 10
+        return releases.document(claim_as_data(claim), planned_theorem(resolution), {})
+    except NoProof as error:
+        return str(error)
 
 
 def _exact_lowers(mechanism: Mechanism, claim: Claim, reproduce: str) -> Iterator[tuple[LowerBound, Witness]]:

@@ -237,8 +237,8 @@ def _kinds(built_in: tuple[type[Any], ...]) -> Mapping[str, MechanismKind]:
     return MappingProxyType(found | dict(notions) | dict((*of_scores, sparse, tested)) | dict(counters))
 
 
-def find_kind(name: Any) -> MechanismKind:
-    """Return the kind of mechanism with a name, in any of its spellings.
+def find_kind(name: Any) -> tuple[str, MechanismKind]:
+    """Return the kind of mechanism with a name, in any of its spellings, and its name as the list has it.
 
     Raises
     ------
@@ -255,7 +255,7 @@ def find_kind(name: Any) -> MechanismKind:
         raise TableError(
             "mechanism", f"unknown mechanism {name!r}{suggest_kind(plain, kinds)}; known: {', '.join(kinds)}"
         )
-    return kinds[plain]
+    return plain, kinds[plain]
 
 
 def suggest_kind(word: str, known: Iterable[str]) -> str:

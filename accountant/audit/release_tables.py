@@ -36,6 +36,7 @@ from accountant.audit.releases import (
     Release,
     ReleaseFileError,
     Releases,
+    WrittenRelease,
     group_records,
     scale_noise,
 )
@@ -226,7 +227,7 @@ def _check_one_relation(
 def _kind_of_release(table: Mapping[str, Any], index: int, neighbours: Neighbouring | None) -> Release:
     if "mechanism" not in table:
         raise TableError(None, "no key 'mechanism'")
-    kind = find_kind(table["mechanism"])
+    plain, kind = find_kind(table["mechanism"])
     for key in table:
         if key not in _COMMON and key not in kind.keys:
             keys = (*kind.keys, *_COMMON)
@@ -272,14 +273,15 @@ def _kind_of_release(table: Mapping[str, Any], index: int, neighbours: Neighbour
 
     as_written: PrivacyProfile | None = None
 
+    def moved(given: Mapping[str, Any]) -> Sensitivity:
+        return kind.default_sensitivity(given) if sensitivity is None else sensitivity
+
     def build(factor: float) -> PrivacyProfile:
         if factor == 1.0 and as_written is not None:
             return as_written
         noise = {} if factor == 1.0 else scale_noise(parameters, factor)
         given = parameters | noise
-        base = kind.profile(
-            given, kind.default_sensitivity(given) if sensitivity is None else sensitivity, needed
-        )
+        base = kind.profile(given, moved(given), needed)
         own = sampled(base, rate, relation, sampling, coordinates=coordinates)
         return own if clients is None else shuffled(own, clients)
 
@@ -293,7 +295,8 @@ def _kind_of_release(table: Mapping[str, Any], index: int, neighbours: Neighbour
     words = _words(table, rate, sampling)
     name = _text(table, "name") or f"{index + 1}: {words}"
     varied = {name: float(value) for name, value in parameters.items() if name in POWER}
-    return Release(name, build, varied, _movement(rate, sampling, needed), words)
+    written = WrittenRelease(plain, parameters, moved(parameters), needed, rate, sampling, clients)
+    return Release(name, build, varied, _movement(rate, sampling, needed), words, written)
 
 
 def _own_name(name: str, index: int, taken: set[str]) -> str:

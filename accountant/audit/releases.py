@@ -10,9 +10,10 @@ from typing import Any
 
 from accountant.budget import Budget
 from accountant.gates.lineage import RecordId
-from mechanisms import Mechanism, ParameterError, PrivacyProfile, for_group
+from mechanisms import Mechanism, ParameterError, PrivacyProfile, Sensitivity, for_group
 from mechanisms.neighbouring import Neighbouring, common_neighbouring
 from mechanisms.parameters import DPWitnessError, whole_number
+from mechanisms.sampling import Sampling
 
 EVERYONE = "every record"
 """The name of the one group of releases that name no records."""
@@ -42,6 +43,35 @@ def scale_noise(parameters: Mapping[str, Any], factor: float) -> dict[str, float
 
 
 @dataclass(frozen=True)
+class WrittenRelease:
+    """One release as a table of a release file has it, read.
+
+    Attributes
+    ----------
+    kind
+        The name of the mechanism.
+    parameters
+        Its parameters by name.
+    moved
+        How far a record moves the value under `relation`.
+    relation
+        The relation that the movement is for: of a sample another one than the file's.
+    rate, sampling
+        The sampling rate, 1 if nothing is sampled, and how the sample is drawn.
+    clients
+        How many clients' messages are shuffled; None if they are not.
+    """
+
+    kind: str
+    parameters: Mapping[str, Any]
+    moved: Sensitivity
+    relation: Neighbouring
+    rate: float = 1.0
+    sampling: Sampling = Sampling.POISSON
+    clients: int | None = None
+
+
+@dataclass(frozen=True)
 class Release:
     """One kind of release.
 
@@ -57,6 +87,8 @@ class Release:
         Of a sampled release, what its sensitivity is of, in words.
     mechanism
         The mechanism with its noise, in words; "" if only a curve is known.
+    written
+        What the file's table says of it; None if it comes from elsewhere.
     """
 
     name: str
@@ -64,6 +96,7 @@ class Release:
     parameters: Mapping[str, float] = field(default_factory=dict)
     sensitivity_text: str = ""
     mechanism: str = ""
+    written: WrittenRelease | None = None
 
     def noise_parameters(self, factor: float) -> dict[str, float]:
         """Return the noise parameters with all noise multiplied by a factor."""

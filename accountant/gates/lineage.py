@@ -10,22 +10,29 @@ import functools
 import itertools
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from mechanisms import Domain, Sensitivity
-from mechanisms.float_bounds import NOTHING, FloatBounds, bounds_of
+from accountant.gates.derivation import Derivation, entry_derivation
+from mechanisms import Domain, Sensitivity, Transformation
+from mechanisms.float_bounds import NOTHING, FloatBounds, bounds_of, is_bounded
 from mechanisms.rounding import add_up, multiply_up
 
 RecordId = int | str
 """What names a record: a number or a word, such as a person's or a round's."""
-Movement = tuple[Sensitivity, Sequence[RecordId]]
-"""A sensitivity and the records that move the value by it."""
 _Change = tuple[int, list[int], "tuple[RecordId, Influence, FloatBounds] | None"]
 """A serial number, coordinates of private sums, and what was added there (the record, its influence, and the bounds of
 the numbers); None where cleared."""
+
+
+class Movement(NamedTuple):
+    """A sensitivity, the records that move a value by it, and how their parts of the value came about, where known."""
+
+    moved: Sensitivity
+    records: Sequence[RecordId]
+    derivation: Derivation | None = None
 
 
 class Lineage(Protocol):
@@ -46,8 +53,11 @@ class Lineage(Protocol):
     def sum_coordinates(self) -> Lineage:
         """Follow the sum over the last axis."""
 
-    def map_to_domain(self, domain: Domain) -> Lineage:
-        """Follow a function of one record with values in `domain`."""
+    def map_to_domain(self, domain: Domain, by: tuple[Transformation, Any] | None = None) -> Lineage:
+        """Follow a function with values in `domain`.
+
+        `by` is the function, if it is a transformation of this library, and the domain of the values that it takes.
+        """
 
     def stretch_by(self, stability: float, size: int, offset: float, units: int) -> Lineage:
         """Follow a map to `size` coordinates that stretches L1 distances at most by `stability`.
@@ -83,7 +93,7 @@ class Untracked:
         """Return itself."""
         return self
 
-    def map_to_domain(self, domain: Domain) -> Untracked:
+    def map_to_domain(self, domain: Domain, by: tuple[Transformation, Any] | None = None) -> Untracked:
         """Return itself."""
         return self
 
@@ -105,12 +115,14 @@ class Influence:
 
     Replacing the record moves coordinate ``i`` by at most ``widths[i]``, and the whole value by at
     most ``l1_cap`` in L1 and ``l2_cap`` in L2 norm (a one-hot vector moves two coordinates, not all).
-    Every operation rounds up, so no bound falls below the exact one.
+    Every operation rounds up, so no bound falls below the exact one. The derivation, where there is one, is of the
+    coordinates that the record moves at all.
     """
 
     widths: tuple[float, ...]
     l1_cap: float = math.inf
     l2_cap: float = math.inf
+    derivation: Derivation | None = None
 
     @staticmethod
     def of_domain(domain: Domain) -> Influence:
@@ -131,10 +143,12 @@ class Influence:
         """
         present = [i for i in coordinates if i >= 0]
         repeats = max(map(present.count, set(present)), default=1) if len(set(present)) < len(present) else 1
+        way = self.derivation
         return Influence(
             tuple(self.widths[i] if i >= 0 else 0.0 for i in coordinates),
             _times(repeats, self.l1_cap),
             _times(repeats, self.l2_cap),
+            None if way is None else way.choose(tuple(i for i in present if self.widths[i] > 0)),
         )
 
     def to_list(self) -> list[Any]:
@@ -144,8 +158,8 @@ class Influence:
     @classmethod
     def from_list(cls, saved: list[Any]) -> Influence:
         """Return the influence that `to_list` described."""
-        widths, *caps = saved
-        return cls(tuple(map(float.fromhex, widths)), *map(float.fromhex, caps))
+        widths, l1_cap, l2_cap = saved
+        return cls(tuple(map(float.fromhex, widths)), float.fromhex(l1_cap), float.fromhex(l2_cap))
 
     def add(self, other: Influence) -> Influence:
         """Return the influence on a sum of two values (triangle inequality)."""
@@ -154,6 +168,7 @@ class Influence:
             tuple(map(add_up, self.widths, other.widths)),
             add_up(mine.l1, others.l1),
             add_up(mine.l2, others.l2),
+            None if self.derivation is None else self.derivation.add(other.derivation),
         )
 
 
@@ -174,7 +189,18 @@ def _influence_of(domain: Any) -> Influence:
         widths,
         whole.l1 if whole.l1 < independent.l1 else math.inf,
         whole.l2 if whole.l2 < independent.l2 else math.inf,
+        entry_derivation(domain),
     )
+
+
+@functools.lru_cache(maxsize=1024)
+def _mapped(before: Influence, by: Transformation, taken: Any, domain: Any) -> Influence:
+    """Return the influence of a record of `domain` that a transformation made of a value in `taken`.
+
+    Of what was computed from several values nothing is known but that it is a vector of real numbers.
+    """
+    way = before.derivation if is_bounded(taken) else entry_derivation(taken)
+    return replace(_influence_of(domain), derivation=None if way is None else way.map(by, taken))
 
 
 class Traced:
@@ -211,12 +237,16 @@ class Traced:
         times = _times_overflowed if self.bounds.overflowed else multiply_up
         result = {}
         for record, moved in self.influences.items():
-            sizes = np.broadcast_to(np.abs(factor), (1, len(moved.widths)))[0].tolist()
+            factors = np.broadcast_to(factor, (1, len(moved.widths)))[0].tolist()
+            sizes, way = list(map(abs, factors)), moved.derivation
             largest = max(sizes, default=0.0)
             result[record] = Influence(
                 tuple(map(times, moved.widths, sizes)),
                 _times(largest, moved.l1_cap),
                 _times(largest, moved.l2_cap),
+                None
+                if way is None
+                else way.scale(tuple(x for x, width in zip(factors, moved.widths, strict=True) if width > 0)),
             )
         return Traced(result, self.bounds.scale_by(factor))
 
@@ -224,13 +254,25 @@ class Traced:
         """Follow the sum over the last axis: it moves by at most the L1 movement of the summands."""
         size = max((len(moved.widths) for moved in self.influences.values()), default=0)
         return Traced(
-            {record: Influence((moved.sensitivity.l1,)) for record, moved in self.influences.items()},
+            {
+                record: Influence(
+                    (moved.sensitivity.l1,),
+                    derivation=None if moved.derivation is None else moved.derivation.sum_coordinates(),
+                )
+                for record, moved in self.influences.items()
+            },
             self.bounds.sum_coordinates(size),
         )
 
-    def map_to_domain(self, domain: Domain) -> Traced:
+    def map_to_domain(self, domain: Domain, by: tuple[Transformation, Any] | None = None) -> Traced:
         """Any function of one record moves by at most the diameter of its range."""
-        return Traced(dict.fromkeys(self.influences, Influence.of_domain(domain)), bounds_of(domain))
+        hashable: Any = domain
+        if by is None:
+            return Traced(dict.fromkeys(self.influences, Influence.of_domain(domain)), bounds_of(domain))
+        return Traced(
+            {record: _mapped(moved, *by, hashable) for record, moved in self.influences.items()},
+            bounds_of(domain),
+        )
 
     def stretch_by(self, stability: float, size: int, offset: float, units: int) -> Traced:
         """Every coordinate, and their L1 norm, move by at most ``stability * l1``."""
@@ -255,16 +297,16 @@ class Traced:
     def movements(self, where: np.ndarray | None) -> list[Movement]:
         """Group the records by their sensitivity on the coordinates `where`, shape (1, n)."""
         chosen = None if where is None else tuple(np.flatnonzero(where[0]).tolist())
-        groups: dict[Sensitivity, list[RecordId]] = {}
-        if len(self.influences) == 1:  # most values: nothing to group
-            ((record, moved),) = self.influences.items()
-            alone = (moved if chosen is None else moved.restrict_to(chosen)).sensitivity
-            return [(alone, (record,))] if alone.linf > 0 else []
+        groups: dict[tuple[Sensitivity, Derivation | None], list[RecordId]] = {}
         for record, moved in self.influences.items():
-            sensitivity = (moved if chosen is None else moved.restrict_to(chosen)).sensitivity
-            if sensitivity.linf > 0:
-                groups.setdefault(sensitivity, []).append(record)
-        return list(groups.items())
+            there = moved if chosen is None else moved.restrict_to(chosen)
+            if there.sensitivity.linf > 0:
+                groups.setdefault((there.sensitivity, there.derivation), []).append(record)
+        return _grouped(groups)
+
+
+def _grouped(groups: dict[tuple[Sensitivity, Derivation | None], list[RecordId]]) -> list[Movement]:
+    return [Movement(moved, tuple(records), way) for (moved, way), records in groups.items()]
 
 
 def _both_sides(error: float, coordinates: int) -> float:
@@ -299,6 +341,8 @@ class TracedSums:
         self._caps: dict[RecordId, tuple[float, float]] = {}
         self._all_capped = True
         self._held: dict[RecordId, int] = {}  # in how many places each record is
+        # How a record's values came about, and the coordinates of each, if they are alike and it is known.
+        self._ways: dict[RecordId, tuple[Derivation, list[int]]] = {}
         self._bounds = [NOTHING] * size
         self.changes: list[_Change] | None = None
         self._serials = itertools.count()
@@ -332,6 +376,7 @@ class TracedSums:
         for coordinate in coordinates if bounds.magnitude or bounds.error else ():
             if coordinate >= 0:
                 self._bounds[coordinate] = self._bounds[coordinate].add(bounds)
+        self._add_way(record, moved, coordinates)
         for coordinate, width in zip(coordinates, moved.widths, strict=True):
             if coordinate >= 0 and width > 0:
                 self._entries[coordinate].append((record, width))
@@ -339,6 +384,18 @@ class TracedSums:
         self._add_cap(record, moved)
         if self.changes is not None:
             self.changes.append((next(self._serials), coordinates, (record, moved, bounds)))
+
+    def _add_way(self, record: RecordId, moved: Influence, coordinates: list[int]) -> None:
+        """Keep how a record's values came about, while they came about alike and lie at the same coordinates."""
+        there = [i for i, width in zip(coordinates, moved.widths, strict=True) if i >= 0 and width > 0]
+        way = moved.derivation
+        if way is not None and there and len(there) < sum(width > 0 for width in moved.widths):
+            way = way.choose(tuple(range(len(there))))
+        if record in self._held:
+            before, at = self._ways.pop(record, (None, []))
+            way = before.add(way) if before is not None and at == there else None
+        if way is not None and there:
+            self._ways[record] = way, there
 
     def _add_cap(self, record: RecordId, moved: Influence) -> None:
         """Keep joint caps while every record has them; without them the widths alone still bound."""
@@ -369,6 +426,7 @@ class TracedSums:
                     self._held[record] = left
                 else:
                     self._held.pop(record, None)
+                    self._ways.pop(record, None)
             self._entries[coordinate] = []
             self._bounds[coordinate] = NOTHING
         if not any(self._entries):
@@ -411,18 +469,23 @@ class TracedSums:
         """Group the records by their sensitivity on the coordinates `where`, shape (1, n)."""
         chosen = range(len(self._entries)) if where is None else np.flatnonzero(where[0]).tolist()
         if len(chosen) == 1 and not self._caps:
-            return self._single_movements(self._entries[chosen[0]])
+            return self._single_movements(chosen[0])
         per_record: dict[RecordId, dict[int, float]] = {}
         for coordinate in chosen:
             for record, width in self._entries[coordinate]:
                 widths = per_record.setdefault(record, {})
                 widths[coordinate] = add_up(widths.get(coordinate, 0.0), width)
-        groups: dict[Sensitivity, list[RecordId]] = {}
+        groups: dict[tuple[Sensitivity, Derivation | None], list[RecordId]] = {}
         for record, widths in per_record.items():
             caps = self._caps.get(record, (math.inf, math.inf))
-            sensitivity = Influence(tuple(widths.values()), *caps).sensitivity
-            groups.setdefault(sensitivity, []).append(record)
-        return list(groups.items())
+            sensitivity = _sensitivity_of(tuple(widths.values()), *caps)
+            groups.setdefault((sensitivity, self._way(record, len(widths))), []).append(record)
+        return _grouped(groups)
+
+    def _way(self, record: RecordId, coordinates: int) -> Derivation | None:
+        """Return how a record's part of so many coordinates came about."""
+        found = self._ways.get(record)
+        return None if found is None else found[0].choose(tuple(range(coordinates)))
 
     def records(self, where: np.ndarray | None) -> list[list[RecordId]]:
         """List the records of each of the coordinates `where`, one as often as it was added."""
@@ -441,13 +504,15 @@ class TracedSums:
     def _bounds_at(self, where: np.ndarray | None) -> list[FloatBounds]:
         return self._bounds if where is None else [self._bounds[i] for i in np.flatnonzero(where[0]).tolist()]
 
-    @staticmethod
-    def _single_movements(entries: list[tuple[RecordId, float]]) -> list[Movement]:
+    def _single_movements(self, coordinate: int) -> list[Movement]:
         """Group one coordinate's records: its width is all three norms."""
         widths: dict[RecordId, float] = {}
-        for record, width in entries:
+        for record, width in self._entries[coordinate]:
             widths[record] = add_up(widths.get(record, 0.0), width)
-        groups: dict[float, list[RecordId]] = {}
+        groups: dict[tuple[float, Derivation | None], list[RecordId]] = {}
         for record, width in widths.items():
-            groups.setdefault(width, []).append(record)
-        return [(Sensitivity(width, width, width), records) for width, records in groups.items()]
+            groups.setdefault((width, self._way(record, 1)), []).append(record)
+        return [
+            Movement(Sensitivity(width, width, width), tuple(records), way)
+            for (width, way), records in groups.items()
+        ]

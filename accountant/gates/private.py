@@ -227,7 +227,7 @@ class Private:
             results = self._shaped(into, self._apply(transformation.apply, self._values))
             results = self._placed(into, results) if bounded else _finite(results)
         if bounded:
-            return self._in(into, results)
+            return self._in(into, results, None if assumptions else (transformation, known))
         if assumptions:  # its stability is declared, as a function's is
             self._gate.check_stability(self._values, results, transformation.stability)
         offset = float(np.abs(transformation.apply(np.zeros((1, 1, self.shape[-1])))).max(initial=0.0))
@@ -253,9 +253,14 @@ class Private:
             raise DomainError(f"map: {_OUTSIDE.format(domain=domain, leading=results.shape[:2])}")
         return inside
 
-    def _in(self, domain: Domain, results: npt.NDArray[Any]) -> Private:
+    def _in(
+        self,
+        domain: Domain,
+        results: npt.NDArray[Any],
+        by: tuple[Transformation, Domain] | None = None,
+    ) -> Private:
         categories = domain.size if isinstance(domain, Categories) else 0
-        origin = self._provenance.map_to_domain(domain)
+        origin = self._provenance.map_to_domain(domain, by)
         return Private(self._gate, results, origin, categories=categories, domain=domain)
 
     @contextlib.contextmanager

@@ -287,7 +287,9 @@ class Retelling:
         origin = private._provenance
         assert isinstance(origin, Traced | TracedSums)
         limits = [
-            moved for moved, records in origin.movements(where) for _ in self._changed.intersection(records)
+            moved
+            for moved, records, _ in origin.movements(where)
+            for _ in self._changed.intersection(records)
         ]
         rounding = origin.rounding(where)
         limit = limits[0] if len(limits) == 1 and not rounding else _together(limits, rounding)

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from accountant.budget import Amount, Cost
 from accountant.filters.composition_theorem import Composition
+from accountant.gates.derivation import Derivation
 from accountant.gates.lineage import RecordId
 from accountant.place import Place
 from accountant.recorded import describe, recall
@@ -32,6 +33,8 @@ class Entry(NamedTuple):
         The line that released.
     note
         The noise source, or the reason of a declassification.
+    derivation
+        How the records' parts of the released value came about, where a gate knows it; no file keeps it.
     """
 
     mechanism: Mechanism | None
@@ -40,10 +43,11 @@ class Entry(NamedTuple):
     records: tuple[RecordId, ...]
     where: Place
     note: str
+    derivation: Derivation | None = None
 
     def of(self, records: tuple[RecordId, ...]) -> Entry:
         """Return the same release as other records see it."""
-        return Entry(self.mechanism, self.sensitivity, self.charge, records, self.where, self.note)
+        return self._replace(records=records)
 
 
 _DECLASSIFIED = Cost(None, Fraction(0))

@@ -11,6 +11,7 @@ from typing import Any
 
 from accountant.filters.composition_theorem import Composition
 from accountant.filters.units import Units, Vector
+from accountant.gates.derivation import Derivation
 from accountant.gates.lineage import RecordId
 from accountant.ledger.entry import Entry, entry_from_terms, entry_terms
 from accountant.ledger.events import (
@@ -71,6 +72,7 @@ class EventColumns:
         self._made = 0
         self._numbers: dict[tuple[Any, ...], int] = {}  # by ids of what the kind keeps alive
         self._blocks: list[bytes] = []
+        self._derivations: dict[Derivation | None, int] = {}
         self._names: dict[RecordId, RecordId] = {}
 
     def __len__(self) -> int:
@@ -135,9 +137,9 @@ class EventColumns:
 
     def _number(self, scope: Scope, entry: Entry) -> int:
         """Return the number of an entry's kind; as long as the same objects are kept, it is the same."""
-        mechanism, moved, charge, _, where, note = entry
+        mechanism, moved, charge, _, where, note, derivation = entry
         norms = moved and (moved.l1, moved.l2, moved.linf)
-        key = id(mechanism), id(charge), norms, where, note, scope.purpose, scope.tenant
+        key = id(mechanism), id(charge), norms, where, note, scope.purpose, scope.tenant, derivation
         number = self._numbers.get(key)
         if number is None:
             number = self._made
@@ -151,7 +153,11 @@ class EventColumns:
     def _pack(self) -> None:
         """Pack the oldest kinds of which nothing is lost, in a block; the others stay as they are."""
         end = (len(self._blocks) + 1) * _BLOCK
-        written = {i: self._written(self._kinds[i]) for i in range(end - _BLOCK, end)}
+        numbers = range(end - _BLOCK, end)
+        for i in numbers:
+            self._derivations.setdefault(self._kinds[i][1].derivation, len(self._derivations))
+        ways = list(self._derivations)
+        written = {i: self._written(self._kinds[i], ways) for i in numbers}
         packed = {i: terms for i, terms in written.items() if terms is not None}
         self._blocks.append(zlib.compress(json.dumps(packed).encode("ascii")))
         for key in [key for key, number in self._numbers.items() if number < end]:
@@ -159,18 +165,21 @@ class EventColumns:
         for number in packed:
             del self._kinds[number]
 
-    def _written(self, kind: _Kind) -> Any:
+    def _written(self, kind: _Kind, ways: Sequence[Derivation | None]) -> Any:
         """Return a kind as JSON-able data; None if that is not all of it."""
         scope, entry = kind
-        written = scope.purpose, scope.tenant, entry_terms(entry)
+        written = scope.purpose, scope.tenant, entry_terms(entry), self._derivations[entry.derivation]
         try:
-            return written if self._read(written, {}) == kind else None
+            return written if self._read(written, {}, ways) == kind else None
         except Exception:  # a user's mechanism may raise anything
             return None
 
-    def _read(self, written: Any, charges: dict[tuple[str | None, ...], Any]) -> _Kind:
-        purpose, tenant, terms = written
-        return Scope(purpose, tenant), entry_from_terms(terms, (), self._composition, charges)
+    def _read(
+        self, written: Any, charges: dict[tuple[str | None, ...], Any], ways: Sequence[Derivation | None]
+    ) -> _Kind:
+        purpose, tenant, terms, number = written
+        entry = entry_from_terms(terms, (), self._composition, charges)
+        return Scope(purpose, tenant), entry._replace(derivation=ways[number])
 
     def _kind(self, number: int, unpacked: dict[int, dict[int, _Kind]]) -> _Kind:
         """Return a kind; `unpacked` keeps as many blocks as charges of one time may have theirs in."""
@@ -182,8 +191,8 @@ class EventColumns:
             if len(unpacked) > _RECENT // _BLOCK + 1:
                 del unpacked[min(unpacked)]
             charges: dict[tuple[str | None, ...], Any] = {}
-            written = json.loads(zlib.decompress(self._blocks[block]))
-            unpacked[block] = {int(i): self._read(each, charges) for i, each in written.items()}
+            written, ways = json.loads(zlib.decompress(self._blocks[block])), list(self._derivations)
+            unpacked[block] = {int(i): self._read(each, charges, ways) for i, each in written.items()}
         return unpacked[block][number]
 
 

@@ -31,8 +31,10 @@ from accountant.plans.symbolic import (
     SymbolicStep,
     prove,
 )
+from accountant.proofs.plan_document import plan_document
 from algorithms.estimates.shuffled_counts import ShuffledCounts
-from algorithms.theory.linear_plans import LINEAR_PLANNED, linear_proof
+from algorithms.theory.linear_plans import LINEAR_PLANNED, linear_plan, linear_proof, linear_symbols
+from algorithms.unit import ONE_REPORT
 from mechanisms import Mechanism
 from mechanisms.parameters import ParameterError
 
@@ -340,6 +342,21 @@ def symbolic_plan(name: str) -> SymbolicPlan:
     if name not in _PLANS:
         raise ParameterError(f"name={name!r}: no plan is known; there are plans for {', '.join(PLANNED)}")
     return _PLANS[name]()
+
+
+def plan_as_data(name: str) -> dict[str, Any]:
+    """Return the claim of a learner's plan for all values of its symbols, and its proof, as data.
+
+    Raises
+    ------
+    ValueError
+        As `symbolic_plan`; `NoProof` if a release has no formula.
+    """
+    if name in LINEAR_PLANNED:
+        plan, (_, _, mu, epsilon) = linear_plan(name), linear_symbols()
+    else:
+        plan, mu, epsilon = symbolic_plan(name), gaussian_mu(), symbols()[2]
+    return plan_document(plan, epsilon if plan.currency == "epsilon" else mu**2, str(ONE_REPORT), {})
 
 
 def privacy_proof(name: str) -> ProofFound | CounterexampleFound | ProofUnknown:

@@ -31,8 +31,9 @@ from mechanisms.transformations.transformation import (
 class Affine(Transformation):
     """``factor x + shift`` for every coordinate.
 
-    Domain out: between the images of the ends. Proof: multiplication by a number, addition of a number and rounding
-    to the nearest float are monotone, so computed images lie between the computed images of the ends. Stability:
+    Domain out: between the images of the ends, the computed and the exact ones, rounded outward. Proof: multiplication
+    by a number, addition of a number and rounding to the nearest float are monotone, so computed images lie between the
+    computed images of the ends. Stability:
     ``|factor x + shift - (factor y + shift)| = |factor| |x - y|`` in every coordinate, hence in every norm.
 
     Parameters
@@ -59,8 +60,12 @@ class Affine(Transformation):
         lower, upper, size = bounds_of_coordinates(domain, "Affine")
         if self.factor == 0.0:
             lower = upper = 0.0
-        ends = sorted(float(end) for end in self.apply(np.array([lower, upper])))
-        return interval_or_box(ends[0], ends[1], size)
+        computed = [float(end) for end in self.apply(np.array([lower, upper]))]
+        if math.isinf(lower) or math.isinf(upper):
+            return interval_or_box(min(computed), max(computed), size)
+        exact = [Fraction(self.factor) * Fraction(end) + Fraction(self.shift) for end in (lower, upper)]
+        low, high = min(*computed, -up(-min(exact))), max(*computed, up(max(exact)))
+        return interval_or_box(low, high, size)
 
     def apply(self, values: npt.NDArray[Any]) -> FloatArray:
         """Return ``factor values + shift``."""
@@ -187,7 +192,8 @@ class LinearMap(Transformation):
 
     Domain out: the box around all results. Proof for intervals and boxes: a product, a sum and rounding to the nearest
     float are monotone, and the terms are added in a fixed order, so that computed results lie between the computed
-    results of the corners where every ``a_ij x_j`` is least and largest. Of a one-hot vector the result is a column,
+    results of the corners where every ``a_ij x_j`` is least and largest; the exact results there, rounded outward, lie
+    in the box, too. Of a one-hot vector the result is a column,
     exactly. Of an L2 ball it is at most ``radius ‖a_i‖₂`` (Cauchy and Schwarz), of an L1 ball ``radius max_j |a_ij|``
     (Hölder), and the box is widened by ``2⁻⁵² (n + 2) Σ_j |a_ij| max |x_j|``, more than the n products and n - 1 sums
     round off together (each is off by at most 2⁻⁵³ of a number not larger than the sum). Stability:
@@ -236,7 +242,12 @@ class LinearMap(Transformation):
             low, high = _in_order(np.minimum(*ends).T).min(), _in_order(np.maximum(*ends).T).max()
         if not (np.isfinite(low) and np.isfinite(high)):
             return Box(-math.inf, math.inf, rows)
-        return Box(float(low), float(high), rows)
+        exact = [
+            [sorted(Fraction(entry) * Fraction(end) for end in (lower, upper)) for entry in row]
+            for row in self.matrix.tolist()
+        ]
+        least, most = ([sum((pair[end] for pair in row), Fraction(0)) for row in exact] for end in (0, 1))
+        return Box(min(float(low), -up(-min(least))), max(float(high), up(max(most))), rows)
 
     def apply(self, values: npt.NDArray[Any]) -> FloatArray:
         """Return ``matrix @ values``, over the last axis."""

@@ -15,11 +15,11 @@ from accountant.audit.audit_result import FORMAT as AUDIT
 from accountant.audit.audit_result import ReleaseSummary
 from accountant.audit.release_schema import release_schema
 from accountant.files.json_schema import Schema, nullable, object_schema, root_schema, schema_of
+from accountant.proofs.proof_document import FORMAT as PROOF
 from accountant.provenance import Provenance
 from algorithms.claim import Claim
 from mechanisms import Assumption, Neighbouring
-from verify.certificates.certificate import FORMAT as CERTIFICATE
-from verify.certificates.certificate import SAID, Proof
+from verify.certificates.certificate import SAID
 from verify.experiments.reproduce import FORMAT as REPRODUCTION
 from verify.experiments.simulation_result import FORMAT as SIMULATION
 from verify.findings.finding import Finding, LowerBound, UpperBound, Witness
@@ -175,24 +175,80 @@ def _audit() -> Schema:
     )
 
 
-def _certificate() -> Schema:
-    options: Schema = {"type": "object", "properties": {key: {} for key in SAID}, "required": ["seed"]}
-    return root_schema(
-        "A certificate: what `dpwitness verify --certificate` writes",
-        object_schema(
+def _proof(tested: Schema) -> Schema:
+    """Return the schema of a proof; numbers are whole, fractions or symbols in text, or formulas."""
+    exact: Schema = {"$ref": "#/$defs/number"}
+    amounts: Schema = {"type": "object", "additionalProperties": exact}
+    domain = object_schema({"kind": _TEXT, "low": exact, "high": exact, "size": exact})
+    step = {
+        "type": "object",
+        "properties": {"op": _TEXT, "into": domain},
+        "required": ["op", "into"],
+    }
+    release = object_schema(
+        {
+            "domain": domain,
+            "steps": {"type": "array", "items": step},
+            "terms": exact,
+            "mechanism": {"type": "object", "properties": {"kind": _TEXT}, "required": ["kind"]},
+            "charged": amounts,
+        }
+    )
+    symbol = object_schema({"least": exact, "whole": _FLAG})
+    claim: Schema = {
+        "type": "object",
+        "properties": {
+            "relation": _RELATION,
+            "unit": {"enum": ["one report", "one person"]},
+            **dict.fromkeys(("epsilon", "delta", "mu_squared", "rho"), exact),
+        },
+        "required": ["relation", "unit"],
+        "additionalProperties": False,
+    }
+    return {
+        **object_schema(
             {
-                "format": {"const": CERTIFICATE},
-                "subject": _TEXT,
-                "kind": schema_of(SubjectKind),
-                "claim": _claim(),
-                "assumptions": {"type": "array", "maxItems": 0},
-                "proof": schema_of(Proof),
-                "options": {**options, "additionalProperties": False},
-                "repeat": _TEXT,
-                **_provenance(),
+                "format": {"const": PROOF},
+                "claim": claim,
+                "symbols": {"type": "object", "additionalProperties": symbol},
+                "releases": {"type": "object", "additionalProperties": release},
+                "records": {"type": "object", "additionalProperties": amounts},
+                "theorem": {"type": "object", "properties": {"name": _TEXT}, "required": ["name"]},
+                "tested": tested,
             }
         ),
+        "$defs": {
+            "number": {
+                "anyOf": [
+                    {"type": "integer"},
+                    {"type": "string"},
+                    {"type": "array", "minItems": 3, "maxItems": 3},
+                ]
+            }
+        },
+    }
+
+
+def _certificate() -> Schema:
+    options: Schema = {"type": "object", "properties": {key: {} for key in SAID}, "required": ["seed"]}
+    claim = _claim()
+    tested = object_schema(
+        {
+            "subject": _TEXT,
+            "kind": schema_of(SubjectKind),
+            "claim": {**claim, "properties": {**claim["properties"], "epsilon": _TEXT, "delta": _TEXT}},
+            "reasons": _SENTENCES,
+            "options": {**options, "additionalProperties": False},
+            "repeat": _TEXT,
+            "flows": {"type": "object"},
+            **_provenance(),
+        }
     )
+    return root_schema("A certificate: what `dpwitness verify --certificate` writes", _proof(tested))
+
+
+def _proof_alone() -> Schema:
+    return root_schema("A proof: what `dpwitness audit --proof` writes", _proof({"type": "object"}))
 
 
 def _reproduction() -> Schema:
@@ -258,6 +314,7 @@ SCHEMAS: Mapping[str, Callable[[], Schema]] = {
     "regret": _regret,
     "audit": _audit,
     "certificate": _certificate,
+    "proof": _proof_alone,
     "reproduction": _reproduction,
     "simulation": _simulation,
 }

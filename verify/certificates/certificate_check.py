@@ -1,60 +1,53 @@
-"""Proving a certificate again on the installed code.
-
-Nothing in a certificate is taken on trust. First its code: versions, and digests of this library and of the
-subject's own file, before that is imported. Then everything that needs no test of the view (accounting, replays,
-coupled runs, or the profile of a mechanism) is done again, and the result must be the same certificate, to the last
-value but its date.
-"""
+"""Checking a certificate: the independent checker, and on request a replay on the installed code."""
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from accountant.files.json_object import JsonError
-from accountant.provenance import Provenance, file_digest
 from mechanisms import ParameterError
-from verify.certificates.certificate import Certificate, certificate_differences, certifying
-from verify.certificates.certification import certificate_of
-from verify.certificates.proof_code import code_here, is_of_proof_code
+from verify.certificates.certificate import Certificate
 from verify.conduct.exit_codes import BAD, GOOD, OPEN
 from verify.findings.json_form import json_able
 from verify.findings.sentences import Sentence, exact, remark
 from verify.findings.subject_error import SubjectError
-from verify.subjects.resolve import file_of, is_registered, names_file
-from verify.subjects.subject_identity import class_without_source
+from verify.proof_checker import CheckedProof, check_proof
+from verify.subjects.resolve import is_registered, names_file
 from verify.verdict.answer import SubjectKind
 from verify.verification import run_verification
 from verify.verify_mechanism import rebuilt
 
-FORMAT = "dpwitness certificate check, version 1"
+FORMAT = "dpwitness certificate check, version 2"
 
 _CheckVerdict = Literal["valid", "invalid", "unproven"]
 
 _EXIT_CODES: Mapping[_CheckVerdict, int] = {"valid": GOOD, "invalid": BAD, "unproven": OPEN}
-_MOST_DIFFERENCES = 5
 
 
 @dataclass(frozen=True, slots=True)
 class CertificateCheck:
-    """The result of proving a certificate again.
+    """The result of checking a certificate.
 
     Attributes
     ----------
     certificate
         The certificate that was checked.
     verdict
-        ``"valid"``: the installed code is the certificate's, and proves the same. ``"invalid"``: it is the
-        certificate's, and something else comes out, or the claim is refuted. ``"unproven"``: other code is
-        installed, or the proof did not come to its end; there is no evidence against the claim.
+        ``"valid"``: the claim follows from the proof. ``"invalid"``: it does not, or a replay refutes it.
+        ``"unproven"``: it does, and a replay released something that the proof does not list, or did not come to its
+        end.
     reasons
         The reasons, the deciding one first.
+    said
+        What the checker says, in its own words.
     """
 
     certificate: Certificate
     verdict: _CheckVerdict
     reasons: tuple[Sentence, ...]
+    said: str
 
     @property
     def exit_code(self) -> int:
@@ -67,102 +60,74 @@ class CertificateCheck:
             "format": FORMAT,
             "verdict": self.verdict,
             "reasons": json_able(self.reasons),
+            "checker": self.said,
             "certificate": self.certificate.json(),
         }
 
 
-def check_certificate(certificate: Certificate, subject: object = None) -> CertificateCheck:
-    """Prove a certificate again; see `Certificate.check`."""
-    again = certifying(certificate.subject, certificate.claim, certificate.options)
-    if certificate.repeat != again:
-        said = "changed: its subject, claim and options are those of {again!r}, not of its own command"
-        return CertificateCheck(certificate, "invalid", (exact(said, again=again),))
-    found = _subject(certificate, subject)
-    if isinstance(found, CertificateCheck):
-        return found
-    if hidden := class_without_source(found):
-        return CertificateCheck(
-            certificate, "unproven", (exact("the source of {hidden} cannot be read", hidden=hidden),)
+def check_certificate(
+    certificate: Certificate, subject: object = None, *, replay: bool, options: Mapping[str, Any]
+) -> CertificateCheck:
+    """Check a certificate; see `Certificate.check`."""
+    checked: CheckedProof = check_proof(certificate.json())
+    if not checked.follows:
+        reason = exact("the claim does not follow from the proof: {why}", why=checked.words)
+        return CertificateCheck(certificate, "invalid", (reason,), checked.words)
+    follows = exact("the claim follows from the releases that the proof lists")
+    if not replay:
+        untested = remark(
+            "That the code releases these and nothing else was tested when it was made; see --replay."
         )
-    if changed := _changed_code(certificate, found):
-        anew = remark("To certify what is installed: {command}", command=certificate.repeat)
-        return CertificateCheck(certificate, "unproven", (*changed, anew))
+        return CertificateCheck(certificate, "valid", (follows, untested), checked.words)
+    verdict, reasons = _replayed(certificate, subject, options)
+    return CertificateCheck(certificate, verdict, (*reasons, follows), checked.words)
+
+
+def _replayed(
+    certificate: Certificate, subject: object, options: Mapping[str, Any]
+) -> tuple[_CheckVerdict, tuple[Sentence, ...]]:
+    """Return what a run of the installed code with a new seed says of a certificate."""
+    found = _subject(certificate, subject)
     isolated = isinstance(found, str) and not is_registered(found)
-    result = run_verification(found, replace(certificate.requested_options, isolated=isolated), tests=False)
+    asked = replace(
+        certificate.requested_options, isolated=isolated, **{"seed": secrets.randbelow(2**32), **options}
+    )
+    result = run_verification(found, asked, tests=False)
     if result.verdict != "certified":
         verdict: _CheckVerdict = "invalid" if result.verdict == "refuted" else "unproven"
-        return CertificateCheck(certificate, verdict, result.decision.reasons)
-    proved = certificate_of(result, found, certificate.requested_options)
-    digests = certificate_differences(_code(certificate.provenance), _code(proved.provenance))
-    if digests:
-        words = tuple(
-            exact("other code: the digest of {each}", each=each) for each in digests[:_MOST_DIFFERENCES]
-        )
-        return CertificateCheck(certificate, "unproven", words)
-    # The folder of its file, when it was written and with which libraries, are no part of the proof.
-    other_versions = certificate_differences(certificate.provenance.versions, proved.provenance.versions)
-    proved = replace(proved, provenance=certificate.provenance)
-    if _in_a_folder(proved.subject) == _in_a_folder(certificate.subject):
-        proved = replace(proved, subject=certificate.subject, repeat=certificate.repeat)
-    differing = certificate_differences(certificate.json(), proved.json(), done_again=True)
-    if differing:
-        words = tuple(exact("the proof differs: {each}", each=each) for each in differing[:_MOST_DIFFERENCES])
-        return CertificateCheck(certificate, "invalid", words)
-    return CertificateCheck(
-        certificate,
-        "valid",
-        (
-            exact(
-                "The installed code is the certificate's and proves the same, all charges included; data files and "
-                "environment variables are those of this machine."
-            ),
-            *(exact("Other versions, which change no figure: {each}", each=each) for each in other_versions),
-            remark("Author, date and versions are unverified, unless the file is signed."),
-        ),
-    )
-
-
-def _in_a_folder(subject: str) -> str:
-    """Return the name of a file's object without the folder; any other name as it is."""
-    file = file_of(subject)
-    return subject if file is None else f"{file.name}:{subject.rpartition(':')[2]}"
+        return verdict, result.decision.reasons
+    known = list(certificate.proof["releases"].values())
+    released = result.details["proof"]["releases"]
+    if others := [form for form in released.values() if form not in known]:
+        said = "a replay with seed {seed} releases what the proof does not list: {form}"
+        return "unproven", (exact(said, seed=asked.seed, form=others[0]),)
+    same = exact("a replay with seed {seed} released nothing else", seed=asked.seed)
+    made, here = certificate.provenance.digests, result.provenance.digests
+    changed = sorted(name for name in made.keys() & here.keys() if made[name] != here[name])
+    other = [remark("Other code than when it was made: {names}", names=", ".join(changed))] if changed else []
+    return "valid", (same, *other)
 
 
 def _subject(certificate: Certificate, subject: object) -> object:
-    """Return what the certificate is about, or the check if that cannot be."""
+    """Return what a certificate is about.
+
+    Raises
+    ------
+    SubjectError
+        If it names something that only the caller has.
+    """
+    name = certificate.subject
+    if isinstance(subject, str) and names_file(name) and not names_file(subject):
+        return f"{subject}:{name.rpartition(':')[2]}"  # a file's place here
     if subject is not None:
         return subject
-    name = certificate.subject
     if is_registered(name) or names_file(name):
         return name
-    if certificate.kind is SubjectKind.MECHANISM:
+    if certificate.kind is SubjectKind.MECHANISM and "mechanism" in certificate.flows:
         try:
-            return rebuilt(certificate.proof.mechanism or {})
-        except (ParameterError, JsonError, TypeError, LookupError, AttributeError) as error:
-            return CertificateCheck(
-                certificate,
-                "invalid",
-                (exact("proof.mechanism is none of this library's: {error}", error=str(error)),),
-            )
+            return rebuilt(certificate.flows["mechanism"])
+        except (ParameterError, ValueError, TypeError, LookupError):
+            pass
     raise SubjectError(
-        f"{name}: is found by no name; say where it is (--subject path.py:object, or check(subject=...))"
+        f"{name}: what it names is not found; name it (--subject path.py:object, or check(subject=...))"
     )
-
-
-def _changed_code(certificate: Certificate, subject: object) -> tuple[Sentence, ...]:
-    """Return which code differs from the certificate's; nothing of the subject is imported for it."""
-    known = certificate.provenance.digests
-    digests = code_here(name for name in known if is_of_proof_code(name))
-    file = file_of(subject)
-    if file is not None:
-        if not file.is_file():
-            raise SubjectError(f"{file}: no such file")
-        digests["file"] = file_digest(file)
-    found = certificate_differences({name: known.get(name, "none") for name in digests}, digests)
-    return tuple(exact("other code: the digest of {each}", each=each) for each in found[:_MOST_DIFFERENCES])
-
-
-def _code(provenance: Provenance) -> dict[str, str]:
-    """Return the digests of code; the version of a library that every certificate names is none."""
-    of_versions = {f"version of {name}" for name in provenance.versions}
-    return {name: digest for name, digest in provenance.digests.items() if name not in of_versions}

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
-from accountant.provenance import Provenance
-from algorithms.code_fingerprint import fingerprint
-from verify.certificates.certificate import Accounted, Certificate, Proof
-from verify.certificates.proof_code import is_of_proof_code
+from verify.certificates.certificate import Certificate
 from verify.document.elements import Bullets, Code, Document, Facts, Paragraph, Section, TextTable, Words
-from verify.findings.sentences import exact, remark
+from verify.findings.sentences import remark
 from verify.verdict.common_sections import (
     ADVERSARY,
     arithmetic_words,
@@ -30,16 +27,16 @@ def certificate_document(certificate: Certificate, **files: str) -> Document:
     command = f"dpwitness check {next(iter(files), 'FILE')}"
     sections = [
         claim_section(certificate.subject, claim, arithmetic_words(certificate.kind)),
-        Section("Proof stated by the file", (Bullets(proof.reasons), Facts(_facts(proof)))),
-        _charges(proof.accounted),
+        Section("Proof stated by the file", (Bullets(certificate.reasons), Facts(_facts(certificate)))),
+        _releases(proof),
         assumptions_section((Paragraph(remark("By the file: no unchecked assumption.")),), ADVERSARY),
         Section(
             "Confidence and limits",
             (
                 Paragraph(
                     remark(
-                        "Unchecked, it is as trustworthy as its sender. The check runs the subject again with the "
-                        "installed code, computes the bound again and compares all values."
+                        "The check needs nothing but the file. Whether the code releases what the proof lists and "
+                        "nothing else was tested, not proved: dpwitness check --replay runs it again."
                     )
                 ),
             ),
@@ -53,8 +50,8 @@ def certificate_document(certificate: Certificate, **files: str) -> Document:
                 Code(certificate.repeat),
             ),
         ),
-        provenance_section(_in_short(certificate.provenance), **files),
-        references_section((proof.upper.method, theorem_named(claim.composition), claim.source)),
+        provenance_section(certificate.provenance, **files),
+        references_section((theorem_named(claim.composition), claim.source)),
     ]
     return Document(
         "CERTIFICATE",
@@ -70,60 +67,54 @@ def certificate_document(certificate: Certificate, **files: str) -> Document:
     )
 
 
-def _in_short(provenance: Provenance) -> Provenance:
-    """Return a provenance with one digest of all files of this library that the proof reaches."""
-    code = {name: digest for name, digest in provenance.digests.items() if is_of_proof_code(name)}
-    others = {name: digest for name, digest in provenance.digests.items() if name not in code}
-    return replace(
-        provenance,
-        digests={f"the {len(code)} files of dpwitness that it reaches": fingerprint(code), **others},
-    )
-
-
-def _facts(proof: Proof) -> tuple[tuple[str, Words], ...]:
-    bound = exact("{bound} ({method})", bound=proof.upper.description, method=proof.upper.method)
-    pairs: list[tuple[str, Words]] = [("Upper bound", bound)]
-    if proof.mechanism is not None:
-        pairs.append(("mechanism", _named(proof.mechanism)))
-    if proof.accounted is not None:
-        accounted = proof.accounted
-        pairs += [
-            ("composition", accounted.theorem),
-            ("runs", f"{accounted.runs} of {accounted.rounds:,} rounds, {accounted.releases:,} charges"),
-            ("every record is charged at most", _amount(accounted.covering)),
-        ]
-    if proof.plan is not None:
-        pairs += [
-            (f"proved for {record}", exact("{cost}", cost=cost)) for record, cost in proof.plan.costs.items()
-        ]
-        pairs += [("if", each) for each in proof.plan.rests_on]
+def _facts(certificate: Certificate) -> tuple[tuple[str, Words], ...]:
+    theorem = {**certificate.proof["theorem"]}
+    pairs: list[tuple[str, Words]] = [("theorem", _named(theorem.pop("name"), theorem))]
+    flows = {**certificate.flows}
+    if "runs" in flows:
+        seen = f"{flows['runs']} runs of {flows['rounds']:,} rounds, {flows['releases']:,} charges"
+        pairs.append(("tested in", seen))
     return tuple(pairs)
 
 
-def _charges(accounted: Accounted | None) -> Section | None:
-    if accounted is None or not any(payer.charges for payer in accounted.payers):
-        return None
-    heading = ("line", "mechanism", "releases", "exact charge")
-    tables = [
-        TextTable(
-            heading,
-            tuple(
-                (each.where, _named(each.mechanism), f"{each.releases:,}", _amount(each.charge))
-                for each in payer.charges
-            ),
-        )
-        for payer in accounted.payers
+def _releases(proof: Mapping[str, Any]) -> Section:
+    rows = [
+        (name, _through(form), _named(**_mechanism(form)), _named("", form["charged"]).strip() or "-")
+        for name, form in proof["releases"].items()
     ]
-    return Section(f"Charges of the worst-case record{'s' if len(tables) > 1 else ''}", tuple(tables))
-
-
-def _named(mechanism: Mapping[str, Any]) -> str:
-    """Return a mechanism's parameters in words."""
-    rest = ", ".join(
-        f"{key}={value}" for key, value in mechanism.items() if key not in ("kind", "sensitivity")
+    taken = [
+        (f"kind {i}", ", ".join(f"{count} of {name}" for name, count in forms.items()))
+        for i, forms in enumerate(proof["records"].values(), 1)
+    ]
+    return Section(
+        "Releases",
+        (
+            TextTable(("release", "domain and steps", "mechanism", "charge"), tuple(rows)),
+            TextTable(("record", "takes part in at most"), tuple(taken)),
+        ),
     )
-    return f"{mechanism.get('kind', 'a mechanism')} {rest}".rstrip()
 
 
-def _amount(amount: Mapping[str, str]) -> str:
-    return ", ".join(f"{name} = {value}" for name, value in amount.items() if value != "0") or "nothing"
+def _through(form: Mapping[str, Any]) -> str:
+    """Return the domain and the steps of a release in words."""
+    domain = form["domain"]
+    steps = "".join(f", {step['op']}" for step in form["steps"])
+    times = f", {form['terms']} terms" if form["terms"] != 1 else ""
+    return (
+        f"{domain['kind']} [{_short(domain['low'])}, {_short(domain['high'])}]^{domain['size']}{steps}{times}"
+    )
+
+
+def _mechanism(form: Mapping[str, Any]) -> dict[str, Any]:
+    mechanism = {**form["mechanism"]}
+    return {"name": mechanism.pop("kind"), "parameters": mechanism}
+
+
+def _named(name: str, parameters: Mapping[str, Any]) -> str:
+    return f"{name} {', '.join(f'{key}={_short(value)}' for key, value in parameters.items())}".rstrip()
+
+
+def _short(value: object) -> str:
+    """Return a number of a proof in few digits: a long fraction nearly."""
+    text = str(value)
+    return text if len(text) <= 12 else f"about {float(Fraction(text)):.6g}"

@@ -2,21 +2,11 @@
 
 from __future__ import annotations
 
-from accountant.files.json_object import JsonObject
 from accountant.provenance import Provenance, file_digest
 from mechanisms.parameters import DPWitnessError
-from verify.certificates.certificate import (
-    Certificate,
-    PlanProof,
-    Proof,
-    certifying,
-    read_accounted,
-    said_options,
-)
-from verify.certificates.proof_code import proof_code
-from verify.learners.learner_subject import plan_proof
+from verify.certificates.certificate import PROOF_KEYS, Certificate, certifying, said_options
 from verify.options import Options, takes
-from verify.subjects.resolve import file_of, registered_name
+from verify.subjects.resolve import file_of
 from verify.subjects.subject_identity import class_without_source
 from verify.verdict.result import Verification
 from verify.verification import run_verification
@@ -61,8 +51,8 @@ def certify(subject: object, options: Options) -> Certificate:
     --------
     >>> from mechanisms import Laplace
     >>> certificate = certify(Laplace(scale=1.0), epsilon=1.0, effort="quick")
-    >>> certificate.proof.upper.epsilon
-    1.0
+    >>> certificate.proof["claim"]["epsilon"]
+    1
     >>> certificate.check().verdict
     'valid'
     """
@@ -89,40 +79,21 @@ def certified(found: Verification, subject: object, options: Options) -> Certifi
 
 def certificate_of(found: Verification, subject: object, options: Options) -> Certificate:
     """Return the certificate of a verification with the verdict certified."""
-    assert found.upper is not None
-    accounted = found.details.get("accounting")
-    file = file_of(subject)
-    made = found.provenance
-    name, mechanism = registered_name(subject), found.details.get("mechanism")
-    own = {key: digest for key, digest in made.digests.items() if key != "dpwitness"}
-    if name is not None or mechanism is not None:
-        own.pop("subject", None)  # the text of a class of this library, comments and all
-    digests = {
-        **proof_code(found.kind, name, mechanism, own),
-        **own,
-        **({} if file is None else {"file": file_digest(file)}),
-    }
+    made, file = found.provenance, file_of(subject)
+    mechanism, proof = found.details.get("mechanism"), found.details["proof"]
     said = said_options(options) | {"seed": found.seed}
     return Certificate(
         subject=found.subject,
         kind=found.kind,
         claim=found.claim,
-        proof=Proof(
-            upper=found.upper,
-            reasons=found.decision.reasons,
-            mechanism=mechanism,
-            accounted=None if accounted is None else read_accounted(JsonObject(accounted, "accounting")),
-            plan=_plan(subject),
-        ),
+        proof={key: proof[key] for key in PROOF_KEYS},
+        reasons=found.decision.reasons,
         options=said,
         repeat=certifying(found.subject, found.claim, said),
-        provenance=Provenance(made.date, made.versions, digests),
+        flows={**proof["tested"], **({} if mechanism is None else {"mechanism": mechanism})},
+        provenance=Provenance(
+            made.date,
+            made.versions,
+            {**made.digests, **({} if file is None else {"file": file_digest(file)})},
+        ),
     )
-
-
-def _plan(subject: object) -> PlanProof | None:
-    name = registered_name(subject)
-    proof = None if name is None else plan_proof(name)
-    if proof is None:
-        return None
-    return PlanProof({record: str(cost) for record, cost in proof.costs.items()}, proof.rests_on)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import sys
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -34,6 +35,7 @@ from verify.commands.shown_results import (
     show,
     write_outputs,
 )
+from verify.commands.written_proof import write_proof
 from verify.conduct.exit_codes import BAD, GOOD, OPEN, worst
 from verify.document.terminal_text import plain_table, print_document
 from verify.findings.printable import printable
@@ -55,12 +57,16 @@ def audit_command(
     budget: float | None,
     neighbors: str | None,
     group_size: int,
+    proof: Path | None,
     outputs: tuple[Path, ...],
     as_json: bool,
 ) -> int:
     """Audit files, show the answers, and return the worst exit code."""
     if outputs and len(files) > 1:
         raise SettingError(f"--output {outputs[0]}: must be of one file; dpwitness report combines several")
+    if proof is not None and len(files) > 1:
+        raise SettingError(f"--proof {proof}: must be of one file")
+    check_outputs(() if proof is None else (proof,), ".json")
     check_outputs(outputs, ".json", ".html", ".md", ".png")
     if epsilon is None and delta is None:
         delta = DEFAULT_DELTA
@@ -71,10 +77,13 @@ def audit_command(
         from verify.verdict.audit_document import audit_document  # a document's words are all of verify's
 
         result = results[0]
+        proved = None if proof is None else write_proof(proof, read[0], result)
         show(as_json, result.json, lambda console: print_document(audit_document(result), console))
         if outputs:
             writers = document_writers(lambda: [audit_document(result)]) | json_writer(result.json)
             write_outputs(outputs, {**writers, ".png": partial(_draw, read[0], result, files[0])})
+        if proved is not None:
+            print(f"\n{proved}", file=sys.stderr if as_json else sys.stdout)
     else:
         names = [str(file) for file in files]
         show(

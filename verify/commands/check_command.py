@@ -14,6 +14,7 @@ from rich.text import Text
 
 from accountant.files.data_files import DataFileError, from_json, text_of
 from accountant.files.sqlite_file import is_sqlite
+from accountant.proofs.proof_document import FORMAT as PROOF
 from algorithms.problems import SettingError
 from verify.commands.shown_results import show
 from verify.conduct.exit_codes import BAD, GOOD, OPEN
@@ -27,15 +28,19 @@ if TYPE_CHECKING:
 _STYLES = {"valid": "bold green", "invalid": "bold red", "unproven": "bold yellow"}
 
 
-def check_command(*, file: str, subject: str | None, anchor: Path | None, as_json: bool) -> int:
+def check_command(*, file: str, subject: str | None, replay: bool, anchor: Path | None, as_json: bool) -> int:
     """Check a file again, show the result, and return the exit code."""
     kind, data = _kind(file)
+    if replay and kind != "certificate":
+        raise SettingError(f"--replay: is a certificate's, and {file} holds a {kind}")
     if kind != "ledger" and anchor is not None:
         raise SettingError(f"--anchor {anchor}: is a store's, and {file} holds a {kind}")
     if kind == "ledger" and subject is not None:
         raise SettingError(f"--subject {subject}: {file} holds a ledger, which is about no code")
+    if kind == "proof":
+        return _check_proof(file, as_json)
     if kind == "certificate":
-        return _check_certificate(data, subject, as_json)
+        return _check_certificate(data, subject, replay, as_json)
     return (
         _check_witness(file, data, subject, as_json)
         if kind == "witness"
@@ -53,8 +58,10 @@ def _kind(file: str) -> tuple[str, Any]:
     except DataFileError as error:
         raise SettingError(f"{file}: is no certificate, result or ledger ({error})") from None
     known = str(data.get("format")) if isinstance(data, dict) else ""
+    if known == PROOF:
+        return "certificate" if "subject" in (data.get("tested") or ()) else "proof", data
     if known.startswith("dpwitness certificate,"):
-        return "certificate", data
+        raise SettingError(f"{file}: is of format {known!r}, which holds no proof; certify its subject again")
     if known.startswith("dpwitness verification,"):
         return "witness", data
     if known.startswith("dpwitness "):
@@ -62,26 +69,41 @@ def _kind(file: str) -> tuple[str, Any]:
     return "ledger", data
 
 
-def _check_certificate(data: Any, subject: str | None, as_json: bool) -> int:
-    """Prove a certificate again on the installed code; its subject's own code is run for it.
+def _check_certificate(data: Any, subject: str | None, replay: bool, as_json: bool) -> int:
+    """Let the independent checker say whether a certificate's claim follows, and replay its subject if that is asked.
 
-    The code that the proof reaches must be the one that is installed, and its claim, its bounds and every charge what
-    comes out again; other versions of libraries are named, and change nothing as long as that is so.
+    Nothing of its subject is run for the former, and it needs no version of anything.
     """
     from verify.certificates.certificate import Certificate
 
     certificate = Certificate.from_json(data)
     with count_interrupts(), redirect_stdout(sys.stderr):
-        checked = certificate.check(subject)
+        checked = certificate.check(subject, replay=replay)
     words = f"{printable(certificate.subject)}: {printable(certificate.claim_words)}"
-    show(as_json, checked.json, partial(_render, checked.verdict, words, list(map(str, checked.reasons))))
+    reasons = [*map(str, checked.reasons), f"checker: {checked.said}"]
+    show(as_json, checked.json, partial(_render, checked.verdict, words, reasons))
     return checked.exit_code
+
+
+def _check_proof(file: str, as_json: bool) -> int:
+    """Let the independent checker say whether a proof proves its claim, as of an audit's figure."""
+    from verify.proof_checker import check_proof_file
+
+    checked = check_proof_file(Path(file))
+    verdict, code = ("valid", GOOD) if checked.follows else ("invalid", BAD)
+    found = {"format": PROOF_CHECK, "verdict": verdict, "checker": checked.words}
+    show(as_json, lambda: found, partial(_render, verdict, file, [checked.words]))
+    return code
+
+
+PROOF_CHECK = "dpwitness proof check, version 1"
 
 
 def _render(verdict: str, words: str, reasons: list[str], console: Console) -> None:
     console.print(Text.assemble((verdict.upper(), _STYLES[verdict]), f"  {words}"), soft_wrap=True)
     for reason in reasons:
-        console.print(Text(f"  - {printable(reason)}"), soft_wrap=True)
+        for line, words in enumerate(reason.splitlines()):
+            console.print(Text(f"  {'  ' if line else '- '}{printable(words)}"), soft_wrap=True)
 
 
 WITNESS_CHECK = "dpwitness witness check, version 1"

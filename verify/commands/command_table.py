@@ -114,15 +114,15 @@ COMMANDS = {
         function="check_command:check_command",
         help="""Check a certificate, a witness or a ledger again.
 
-        FILE is a certificate (verify --certificate), whose proof is made again on the installed code; a
-        refutation (verify -o result.json), whose test is made again; or a ledger (a store or its export), of
-        which every hash, charge and total is computed again. The code that a certificate or a witness is
-        about is run.
+        FILE is a certificate (verify --certificate) or a proof (audit --proof), whose claim the independent
+        checker derives from the file alone; a refutation (verify -o result.json), whose test is made again;
+        or a ledger (a store or its export), of which every hash, charge and total is computed again. The code
+        that a witness is about is run, and with --replay that of a certificate.
 
-        Exit codes: 0 valid; 1 something else comes out; 3 unproven: other code is installed, or the proof did
-        not come to its end; 2 usage or input error.""",
+        Exit codes: 0 valid; 1 something else comes out; 3 unproven: a replay releases what the proof does not
+        list, or does not come to its end; 2 usage or input error.""",
         arguments=(Argument(name="file"),),
-        options="subject anchor json",
+        options="subject replay anchor json",
     ),
     "audit": TableCommand(
         function="audit_command:audit_command",
@@ -137,7 +137,7 @@ COMMANDS = {
         Exit codes: 0 done, or within the budget; 1 the budget is exceeded; 3 not known; 2 usage or input
         error.""",
         arguments=(Argument(name="files", kind=FILE, many=True),),
-        options="delta epsilon budget neighbors group-size output json",
+        options="delta epsilon budget neighbors group-size proof output json",
     ),
     "calibrate": TableCommand(
         function="audit_command:calibrate_command",

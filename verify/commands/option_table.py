@@ -324,11 +324,15 @@ OPTIONS = _table(
         kind=bool,
         help="This copy goes on and no other will (after a move, a restore or a loss).",
     ),
+    Option(
+        flag="--proof", kind=NEW_FILE, help="Write a proof of the figure here, for the independent checker."
+    ),
     Option(flag="--purpose", kind=str, help="What charges are for; rules count by it."),
     Option(
         flag="--rates", kind=(RATE, RATE), help="Target: false and true positive rate of any attack, at most."
     ),
     Option(flag="--reason", kind=str, default="", help="Why; kept in the ledger."),
+    Option(flag="--replay", kind=bool, help="Run a certificate's subject again, too, with a new seed."),
     Option(flag="--remove", kind=str, help="Revoke the key of this name."),
     Option(
         flag="--rotate-keys", kind=str, help="Hash names under the newer keys of this file, or env:VARIABLE."

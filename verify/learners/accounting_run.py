@@ -36,6 +36,7 @@ from accountant import (
 )
 from accountant.budget import Amount
 from accountant.compositions import composition_named
+from accountant.proofs.proof_document import DerivedReleases, NoProof, enforced_theorem
 from accountant.recorded import describe
 from algorithms.claim import Claim
 from algorithms.play import ActionError, place_of_act
@@ -50,6 +51,7 @@ from verify.learners.internals import private_attribute_uses
 from verify.learners.ledger_profile import MovedMechanism, larger, largest_counts, ledger_profile
 from verify.learners.payers import Pricing, within
 from verify.learners.public_state import PublicState, is_due, public_state
+from verify.proof_checker import claim_as_data
 from verify.sampling.evidence import Evidence
 
 Play = Callable[[Any, Accountant], Iterable[object]]
@@ -185,6 +187,8 @@ class Accounting:
     enforced
         True if accountants with the claim as their budget refused nothing, and it covers every record of runs without
         limit, too.
+    derived
+        What was released of each kind of record, and how it came about.
     """
 
     pricings: list[Pricing]
@@ -201,6 +205,7 @@ class Accounting:
     taped: list[TapedRun] = field(default_factory=list)
     exceeded: BudgetExceeded | None = None
     enforced: bool = False
+    derived: DerivedReleases = field(default_factory=DerivedReleases)
 
     @property
     def own_pricing(self) -> Pricing:
@@ -357,6 +362,7 @@ def run_accounting(
             else:
                 result.mechanisms.setdefault(entry.mechanism, entry.where)
         result.price(accountant.ledger.entries, budget)
+        result.derived.add_run(accountant)
         if outside is not None and (names := changed_state(outside, class_state(learner))):
             add_once(result.findings, Statement.KEPT_OUTSIDE.finding(act, what=", ".join(names)))
     result.assumptions += named
@@ -452,6 +458,8 @@ def add_accounting(evidence: Evidence, accounting: Accounting, claim: Claim) -> 
     else:
         method = f"{pricing.theorem.name}, {accounting.enforcement_description}"
         evidence.upper = UpperBound(cost.epsilon_up, cost.delta_up, method, every_run=accounting.enforced)
+    if accounting.enforced:
+        evidence.details["proof"] = _proof(accounting, claim)
     evidence.profile = ledger_profile(accounting.alike, accounting.enforcement_description)
     evidence.details["accounting"] = {
         "releases": accounting.releases,
@@ -464,6 +472,16 @@ def add_accounting(evidence: Evidence, accounting: Accounting, claim: Claim) -> 
             for payer in pricing.payers
         ],
     }
+
+
+def _proof(accounting: Accounting, claim: Claim) -> dict[str, Any] | str:
+    """Return the proof of the claim by what the accountants enforced, as data; else why there is none."""
+    try:
+        theorem = enforced_theorem(accounting.own_pricing.theorem, Budget(claim.epsilon, claim.delta))
+        flows = {"runs": accounting.runs, "rounds": accounting.rounds, "releases": accounting.releases}
+        return accounting.derived.document(claim_as_data(claim), theorem, flows)
+    except NoProof as error:
+        return str(error)
 
 
 def _paid(entries: Iterable[Entry]) -> list[dict[str, Any]]:

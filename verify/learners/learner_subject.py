@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -32,6 +33,7 @@ from algorithms.theory.linear_plans import LINEAR_PLANNED
 from verify.conduct.process_state import subjects_own
 from verify.findings.sentences import Sentence, exact, observed, remark
 from verify.findings.subject_error import SubjectError, describe_error_with_location
+from verify.proof_checker import check_proof
 from verify.transcripts.neighbours import InitialOutcomes
 
 if TYPE_CHECKING:
@@ -171,13 +173,19 @@ def beyond_the_runs(name: str | None, rounds: int) -> tuple[Sentence, ...]:
     )
 
 
+@functools.cache
 def plan_proof(name: str) -> ProofFound | None:
-    """Return the proof of a registered learner's plan; None if it has no plan, or the proof failed."""
+    """Return the proof of a registered learner's plan; None if it has no plan, or the proof failed.
+
+    The independent checker has to accept it, too, unless it rests on noise that is calibrated by a program.
+    """
     from accountant.plans.symbolic import ProofFound  # SymPy is loaded for a certificate only
-    from algorithms.theory.plans import PLANNED, privacy_proof
+    from algorithms.theory.plans import PLANNED, plan_as_data, privacy_proof
 
     proof = privacy_proof(name) if name in (*PLANNED, *LINEAR_PLANNED) else None
-    return proof if isinstance(proof, ProofFound) else None
+    if not isinstance(proof, ProofFound):
+        return None
+    return proof if proof.rests_on or check_proof(plan_as_data(name)).follows else None
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ KINDS: Mapping[str, tuple[str, str]] = {
         ("regret", "verify.regret_claims.regret_report:RegretReport", "verify.regret_claims.regret_document"),
         ("audit", "accountant.audit.audit_result:Audit", "verify.verdict.audit_document"),
         (
-            "certificate",
+            "proof",
             "verify.certificates.certificate:Certificate",
             "verify.certificates.certificate_document",
         ),

@@ -242,7 +242,7 @@ def _may_fail(program: Program) -> bool:
 
 
 def _charge(result: Any) -> tuple[Sensitivity, float, tuple[int, ...], int]:
-    moved = {who: moved for moved, names in result._provenance.movements(None) for who in names}
+    moved = {who: moved for moved, names, _ in result._provenance.movements(None) for who in names}
     rounding = result._provenance.rounding(None)
     return moved.get("u", Sensitivity(0, 0, 0)), rounding, result._values.shape, result._categories
 

@@ -78,7 +78,7 @@ def test_no_two_records_are_further_apart_than_is_charged(domain, path, mask_see
         results.append(value._values[0][mask])
         movements = value._provenance.movements(mask)
     found = max(
-        (sensitivity for sensitivity, _ in movements), key=lambda s: s.l1, default=Sensitivity(0.0, 0.0, 0.0)
+        (sensitivity for sensitivity, *_ in movements), key=lambda s: s.l1, default=Sensitivity(0.0, 0.0, 0.0)
     )
     for x, y in itertools.combinations(results, 2):
         moved = np.abs(x - y)

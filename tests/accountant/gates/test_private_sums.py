@@ -54,7 +54,7 @@ def test_clearing_forgets_the_records_and_their_joint_bounds():
     everything = np.ones((1, 3), bool)
     for _ in range(5):
         sums.add(gate.private([0.0, 1.0, 0.0], OneHot(3), "u"), at=np.array([[0, 1, 2]]))
-        ((sensitivity, records),) = sums._provenance.movements(None)
+        ((sensitivity, records, _),) = sums._provenance.movements(None)
         assert (sensitivity.l1, sensitivity.linf, list(records)) == (2.0, 1.0, ["u"])
         sums.clear(everything)
         assert sums._provenance.movements(None) == []
@@ -65,7 +65,7 @@ def test_one_hot_and_other_records_in_one_sum():
     sums, at = gate.sums(3), np.array([[0, 1, 2]])
     sums.add(gate.private([0.0, 1.0, 0.0], OneHot(3), "one-hot"), at=at)
     sums.add(gate.private([0.5] * 3, Box(0, 1, 3), "box"), at=at)
-    found = {record: moved for moved, records in sums._provenance.movements(None) for record in records}
+    found = {record: moved for moved, records, _ in sums._provenance.movements(None) for record in records}
     assert found["box"] == Sensitivity.of_box([1.0] * 3)
     assert found["one-hot"].l1 >= 2.0
 

@@ -389,4 +389,5 @@ def test_a_ledger_is_imported_once_and_exactly(tmp_path: Path) -> None:
         import_ledger(file, tmp_path / "ledger.db")
     terms, entries, _ = read_ledger(tmp_path / "ledger.db")
     assert terms.budget == Budget(1.0)
-    assert sorted(map(repr, entries)) == sorted(map(repr, accountant.ledger.entries))
+    unread = [entry._replace(derivation=None) for entry in accountant.ledger.entries]  # no file keeps it
+    assert sorted(map(repr, entries)) == sorted(map(repr, unread))

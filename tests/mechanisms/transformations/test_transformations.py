@@ -233,7 +233,7 @@ def test_a_linear_map_knows_how_far_its_vectors_reach() -> None:
 
 def test_a_linear_map_that_rounds_nothing_widens_nothing() -> None:
     assert LinearMap(np.eye(3)).output_domain(Box(0, 1, 3)) == Box(0, 1, 3)
-    assert LinearMap([[0.1, 0.0], [0.0, -3.0]]).output_domain(Box(0, 0.7, 2)) == Box(-3 * 0.7, 0.1 * 0.7, 2)
+    assert LinearMap([[0.5, 0.0], [0.0, -4.0]]).output_domain(Box(0, 0.7, 2)) == Box(-4 * 0.7, 0.5 * 0.7, 2)
     assert LinearMap(np.eye(3)).output_domain(Ball(2.0, 3, math.inf)) == Box(-2, 2, 3)
     assert LinearMap([[1e308, 1e308]]).output_domain(Box(0, 1e308, 2)) == Box(-math.inf, math.inf, 1)
 

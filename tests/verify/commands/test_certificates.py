@@ -34,15 +34,16 @@ def test_a_certificate_is_written_checked_shown_and_found_out(tmp_path: Path, no
     page = run("report", file).output
     for words in (
         "# CERTIFICATE: ",
-        "| mechanism | Laplace scale=1.0 |",
+        "laplace scale=1",
         "By the file: no unchecked assumption.",
         f"dpwitness check {file.name}",
-        "Unchecked, it is as trustworthy as its sender.",
+        "The check needs nothing but the file.",
         "SHA-256: input file",
     ):
         assert words in page
 
-    file.write_text(file.read_text().replace('"scale": 1.0', '"scale": 2.0'))
+    file.write_text(file.read_text().replace('"scale": 1', '"scale": "1/2"'))
+    assert run("check", file).output.startswith("INVALID")
     checked = run("check", file, "--json")
     assert (checked.exit_code, json.loads(checked.stdout)["verdict"]) == (1, "invalid")
 

@@ -130,9 +130,10 @@ def test_theorem_4_2_is_refuted_in_the_action_sequence() -> None:
 def test_printed_claims_that_hold_with_slack(
     name: str, epsilon: float, delta: float, low: float, high: float
 ) -> None:
-    """Certified as printed, with the true epsilon as the upper bound."""
+    """Certified as printed, with the true epsilon as the upper bound; there is no rule for bits that are not fair."""
     result = check(name, epsilon, delta, horizon=40)
-    assert result.verdict == "certified"
+    unfair = result.verdict == "unproven" and "proofs have no rule" in result.decision.reasons[0].text
+    assert result.verdict == "certified" or (unfair and name.endswith("shuffle"))
     assert low - 1e-12 <= result.upper.epsilon <= high
 
 
@@ -205,7 +206,9 @@ def test_tiny_instances(name: str) -> None:
     """One action, one dimension, a horizon below the first phase: nobody reports, or one client does."""
     for settings, horizon in (({"actions": 1}, 50), ({"dimension": 1, "actions": 3}, 60), ({}, 1)):
         result = check(name, 1.0, 1e-3, settings=settings, horizon=horizon)
-        assert result.verdict == "certified"
+        released = result.details["accounting"]["releases"]
+        assert result.verdict == ("certified" if released else "unproven")
+        assert released or "nothing was released in the runs" in result.decision.reasons[0].text
 
 
 # --- learners of one's own -----------------------------------------------------------------------

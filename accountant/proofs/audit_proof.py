@@ -1,0 +1,198 @@
+"""The proof of an audit: the releases of a file as data, with sensitivities as the file states them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from typing import Any
+
+from accountant.audit.releases import Release, Releases, WrittenRelease
+from accountant.gates.derivation import ExactDomain
+from accountant.proofs.proof_document import FORMAT, NoProof, domain_data, exact_number, planned_theorem
+from mechanisms.neighbouring import Neighbouring
+from mechanisms.sampling import Sampling
+
+ONE_REPORT = "one report"
+_SAMPLES = {Sampling.POISSON: "poisson sample", Sampling.FIXED_SIZE: "fixed size sample"}
+
+
+def audit_proof(
+    releases: Releases, epsilon: float | Fraction, delta: float | Fraction, resolution: int = 9
+) -> dict[str, Any]:
+    """Return the claim that every record of a file loses at most this, and its proof, as data.
+
+    Parameters
+    ----------
+    releases
+        Those of a release file.
+    epsilon, delta
+        The claim.
+    resolution
+        How tightly it is checked, from 4 to 16; each step costs twice the time.
+
+    Raises
+    ------
+    NoProof
+        If a release has no rule: the message names it.
+    """
+    if releases.group_size > 1:
+        raise NoProof("group size: there is no rule for records that change together")
+    if releases.chosen_under is not None:
+        raise NoProof("a ledger's releases were chosen on the way: its budget is what holds, not their sum")
+    relation = releases.neighbouring
+    used = sorted({kind for group in releases.groups for kind in group.counts})
+    return {
+        "format": FORMAT,
+        "claim": {
+            "relation": relation.value,
+            "unit": ONE_REPORT,
+            "epsilon": exact_number(epsilon),
+            "delta": exact_number(delta),
+        },
+        "symbols": {},
+        "releases": {f"release {kind + 1}": _release(releases.kinds[kind]) for kind in used},
+        "records": {
+            f"group {i + 1}": {f"release {kind + 1}": count for kind, count in group.counts.items()}
+            for i, group in enumerate(releases.groups)
+        },
+        "theorem": planned_theorem(resolution),
+        "tested": {},
+    }
+
+
+def _release(release: Release) -> dict[str, Any]:
+    written = release.written
+    if written is None:
+        raise NoProof(f"{release.name}: only its curve is known")
+    if written.clients is not None:
+        raise NoProof(f"{release.name}: there is no rule for shuffled messages")
+    if written.kind not in _RULES:
+        raise NoProof(f"{release.name}: there is no rule for {written.kind}")
+    domain, mechanism = _RULES[written.kind](written)
+    if written.rate < 1.0:
+        mechanism = {"kind": _SAMPLES[written.sampling], "rate": exact_number(written.rate), "of": mechanism}
+    return {
+        "domain": domain_data(domain),
+        "steps": [],
+        "terms": 1,
+        "mechanism": mechanism,
+        "charged": {},
+    }
+
+
+_Rule = Callable[[WrittenRelease], tuple[ExactDomain, dict[str, Any]]]
+
+
+def _is_replaced(written: WrittenRelease) -> bool:
+    return written.relation is Neighbouring.REPLACE_ONE
+
+
+def _ball(order: int, distance: float, written: WrittenRelease) -> ExactDomain:
+    """Return a ball in which a record moves by at most a distance: its diameter, or from its centre."""
+    radius = Fraction(distance) / (2 if _is_replaced(written) else 1)
+    return ExactDomain(f"ball-{order}", Fraction(0), radius, 1)
+
+
+def _laplace(written: WrittenRelease) -> tuple[ExactDomain, dict[str, Any]]:
+    scale = exact_number(written.parameters["scale"])
+    return _ball(1, written.moved.l1, written), {"kind": "laplace", "scale": scale}
+
+
+def _gaussian(written: WrittenRelease) -> tuple[ExactDomain, dict[str, Any]]:
+    return _ball(2, written.moved.l2, written), _normal(written)
+
+
+def _normal(written: WrittenRelease, kind: str = "gaussian") -> dict[str, Any]:
+    return {"kind": kind, "variance": exact_number(Fraction(written.parameters["sigma"]) ** 2)}
+
+
+def _whole(written: WrittenRelease) -> ExactDomain:
+    """Return whole numbers: from 0 if they are replaced, about 0 if a record is added, removed or zeroed out."""
+    moved = written.moved
+    step, coordinates = Fraction(moved.linf), Fraction(moved.l1) / Fraction(moved.linf)
+    if step.denominator != 1 or coordinates.denominator != 1:
+        raise NoProof(f"{written.kind}: there is no rule for coordinates that move by different distances")
+    low = Fraction(0) if _is_replaced(written) else -step
+    return ExactDomain("whole", low, step, int(coordinates))
+
+
+def _discrete_laplace(written: WrittenRelease) -> tuple[ExactDomain, dict[str, Any]]:
+    return _whole(written), {"kind": "discrete laplace", "scale": exact_number(written.parameters["scale"])}
+
+
+def _discrete_gaussian(written: WrittenRelease) -> tuple[ExactDomain, dict[str, Any]]:
+    return _whole(written), _normal(written, "discrete gaussian")
+
+
+def _binomial(written: WrittenRelease) -> tuple[ExactDomain, dict[str, Any]]:
+    given = written.parameters
+    if given.get("probability", 0.5) != 0.5:
+        raise NoProof("binomial: there is no rule for another probability than 1/2")
+    ones = given.get("ones", 1)
+    return _whole(written), {"kind": "binomial", "trials": given["trials"], "ones": ones}
+
+
+def _response(written: WrittenRelease) -> tuple[ExactDomain, dict[str, Any]]:
+    size, epsilon = written.parameters["size"], exact_number(written.parameters["epsilon"])
+    answer = {"kind": "randomized response", "size": size, "epsilon": epsilon}
+    return ExactDomain("categories", Fraction(0), Fraction(0), size), answer
+
+
+def _scores(*names: str) -> _Rule:
+    def rule(written: WrittenRelease) -> tuple[ExactDomain, dict[str, Any]]:
+        given, distance = {"positives": 1, **written.parameters}, Fraction(written.moved.linf)
+        monotone = given.get("monotone", False)
+        if monotone and _is_replaced(written):
+            raise NoProof(
+                f"{written.kind}: no rule says that scores move in one direction if a record is replaced"
+            )
+        low = Fraction(0) if monotone or _is_replaced(written) else -distance
+        return ExactDomain("box", low, distance, 1), {
+            "kind": written.kind.replace("-", " "),
+            **{name: exact_number(given[name]) for name in names},
+        }
+
+    return rule
+
+
+def _counter(*names: str) -> _Rule:
+    def rule(written: WrittenRelease) -> tuple[ExactDomain, dict[str, Any]]:
+        given: Mapping[str, Any] = {"participations": 1, "separation": 1, **written.parameters}
+        kind = written.kind.replace("-", " ")
+        return _ball(2, written.moved.l2, written), {
+            "kind": kind,
+            **{name: given[name] for name in names},
+            "of": _normal(written),
+        }
+
+    return rule
+
+
+def _notion(kind: str, *names: str) -> _Rule:
+    def rule(written: WrittenRelease) -> tuple[ExactDomain, dict[str, Any]]:
+        given = {"delta": 0, **written.parameters}
+        stated = {name: exact_number(given[name]) for name in names}
+        return ExactDomain("box", Fraction(0), Fraction(1), 1), {"kind": f"stated {kind}", **stated}
+
+    return rule
+
+
+_RULES: Mapping[str, _Rule] = {
+    "laplace": _laplace,
+    "gaussian": _gaussian,
+    "discrete-laplace": _discrete_laplace,
+    "discrete-gaussian": _discrete_gaussian,
+    "binomial": _binomial,
+    "randomized-response": _response,
+    "exponential-mechanism": _scores("scale"),
+    "noisy-max": _scores("scale"),
+    "permute-and-flip": _scores("scale"),
+    "sparse-vector": _scores("threshold_scale", "query_scale", "positives"),
+    "square-root-counter": _counter("horizon", "participations", "separation"),
+    "banded-counter": _counter("horizon", "participations", "separation", "bandwidth"),
+    "pure": _notion("approximate", "epsilon", "delta"),
+    "bounded-range": _notion("bounded range", "epsilon"),
+    "approximate": _notion("approximate", "epsilon", "delta"),
+    "zcdp": _notion("zcdp", "rho"),
+}
+"""From the mechanisms of release files to the domains and the mechanisms of the format."""

@@ -1,0 +1,301 @@
+"""A proof as data: derived releases, the records that are part of them, a theorem with its budget, and a claim.
+
+What these data prove is decided by their checker alone, which knows nothing of this library and takes nothing on its
+word. Numbers are exact: whole, or fractions as text.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from accountant.accountant import Accountant
+from accountant.budget import Amount, Budget
+from accountant.filters.composition_theorem import BasicComposition, Composition
+from accountant.filters.gaussian_composition import GaussianComposition
+from accountant.filters.zero_concentrated import ZeroConcentratedComposition
+from accountant.gates.derivation import Derivation, ExactDomain, Step, exact_domain
+from accountant.gates.lineage import RecordId
+from accountant.ledger.entry import Entry
+from mechanisms import (
+    Binomial,
+    Composed,
+    DiscreteGaussian,
+    DiscreteLaplace,
+    Gaussian,
+    Laplace,
+    Mechanism,
+    PostProcessed,
+    RandomizedResponse,
+    Repeated,
+    Sensitivity,
+    Transformed,
+)
+from mechanisms.parameters import DPWitnessError
+
+FORMAT = "dpwitness proof, version 1"
+
+
+class NoProof(DPWitnessError, ValueError):
+    """A claim has no proof of this format; the message names the part without a rule."""
+
+
+def exact_number(value: Fraction | float | int) -> int | str:
+    """Return a number as the format has it."""
+    exact = Fraction(value)
+    return int(exact) if exact.denominator == 1 and abs(exact) < 10**79 else str(exact)
+
+
+def _plain(value: Any) -> Any:
+    """Return a parameter of a step as the format has it."""
+    if isinstance(value, tuple):
+        return list(map(_plain, value))
+    return exact_number(value)
+
+
+def domain_data(domain: ExactDomain) -> dict[str, Any]:
+    """Return a domain as data."""
+    return {
+        "kind": domain.kind,
+        "low": exact_number(domain.low),
+        "high": exact_number(domain.high),
+        "size": domain.size,
+    }
+
+
+def noise_data(mechanism: Mechanism) -> dict[str, Any]:
+    """Return a mechanism, without its sensitivity, as data.
+
+    Raises
+    ------
+    NoProof
+        If there is no rule for it.
+    """
+    if type(mechanism) is Laplace:
+        return {"kind": "laplace", "scale": exact_number(mechanism.scale)}
+    if type(mechanism) is Gaussian:
+        return {"kind": "gaussian", "variance": exact_number(Fraction(mechanism.sigma) ** 2)}
+    if type(mechanism) is DiscreteLaplace:
+        return {"kind": "discrete laplace", "scale": exact_number(mechanism.scale)}
+    if type(mechanism) is DiscreteGaussian:
+        return {"kind": "discrete gaussian", "variance": exact_number(Fraction(mechanism.sigma) ** 2)}
+    if type(mechanism) is RandomizedResponse:
+        epsilon = exact_number(mechanism.epsilon)
+        return {"kind": "randomized response", "size": mechanism.size, "epsilon": epsilon}
+    if type(mechanism) is Binomial and mechanism.probability == 0.5:
+        return {"kind": "binomial", "trials": mechanism.trials, "ones": mechanism.ones}
+    raise NoProof(f"{mechanism!r}: proofs have no rule for it")
+
+
+@dataclass(frozen=True)
+class Form:
+    """A form of release: one record's part of the value, the mechanism, and the charge.
+
+    Attributes
+    ----------
+    derivation
+        Of the record's part of the released value.
+    mechanism
+        What draws it.
+    charged
+        The charge of an accountant, by the names of its currency; nothing in a plan.
+    """
+
+    derivation: Derivation
+    mechanism: Mechanism
+    charged: tuple[tuple[str, Fraction], ...] = ()
+
+    def data(self) -> dict[str, Any]:
+        """Return the form as data.
+
+        Raises
+        ------
+        NoProof
+            If there is no rule for the mechanism.
+        """
+        mechanism, way = self.mechanism, self.derivation
+        while isinstance(mechanism, PostProcessed):
+            mechanism = mechanism.mechanism
+        return {
+            "domain": domain_data(way.domain),
+            "steps": list(map(_step_data, way.steps)),
+            "terms": way.terms,
+            "mechanism": noise_data(mechanism),
+            "charged": {name: exact_number(value) for name, value in self.charged},
+        }
+
+
+def _step_data(step: Step) -> dict[str, Any]:
+    parameters = {name: _plain(value) for name, value in step.parameters}
+    return {"op": step.op, **parameters, "into": domain_data(step.into)}
+
+
+_CURRENCIES: Mapping[type, tuple[str, tuple[str, ...]]] = {
+    BasicComposition: ("basic", ("epsilon", "delta")),
+    GaussianComposition: ("gdp", ("mu_squared",)),
+    ZeroConcentratedComposition: ("zcdp", ("rho",)),
+}
+"""The names of theorems and of their currencies in the format."""
+
+
+def enforced_theorem(theorem: Composition, budget: Budget) -> dict[str, Any]:
+    """Return a theorem as data, with the limits that an accountant with this budget enforces.
+
+    Raises
+    ------
+    NoProof
+        If the format has no such theorem, or the budget no limit.
+    """
+    if type(theorem) not in _CURRENCIES:
+        raise NoProof(f"{theorem.name}: proofs do not have this theorem")
+    name, currency = _CURRENCIES[type(theorem)]
+    limits = theorem.boxes(budget)[0]  # type: ignore[attr-defined]
+    if None in limits:
+        raise NoProof(f"{theorem.name}: nothing is enforced without a finite budget")
+    return {"name": name, **{each: exact_number(most) for each, most in zip(currency, limits, strict=False)}}
+
+
+def planned_theorem(resolution: int = 10) -> dict[str, Any]:
+    """Return the theorem of releases that are fixed in advance, and how finely it is to be checked."""
+    return {"name": "plan", "resolution": resolution}
+
+
+class DerivedReleases:
+    """The forms of release in which each kind of record takes part, and in how many of each."""
+
+    def __init__(self) -> None:
+        self._records: dict[frozenset[tuple[Form, int]], tuple[str, Mapping[Form, int]]] = {}
+        self._underived: list[str] = []
+
+    def add_run(self, accountant: Accountant) -> None:
+        """Add the charged releases of an accountant; if there are none, those that its records were admitted to."""
+        entries = accountant.ledger.entries
+        if not entries:
+            waiting = enumerate(sorted(accountant.awaited, key=repr))
+            entries = [entry.of((i,)) for i, (entry, times) in waiting for _ in range(times)]
+        self._add(entries, accountant.composition)
+
+    def _add(self, entries: Iterable[Entry], theorem: Composition) -> None:
+        currency = _CURRENCIES.get(type(theorem), ("", ()))[1]
+        taken: dict[RecordId, Counter[Form]] = {}
+        charges: dict[tuple[Mechanism, Sensitivity], Amount] = {}
+        for entry in entries:
+            if entry.derivation is None or entry.mechanism is None or entry.sensitivity is None:
+                self._underived.append(f"{entry.where}: how the released value came about is not known")
+                continue
+            kind = entry.mechanism, entry.sensitivity
+            if kind not in charges:  # what the ledger counts is rounded up to its unit
+                charges[kind] = theorem.charge(*kind)
+            values = charges[kind].values
+            if any(values[len(currency) :]):
+                self._underived.append(f"{entry.where}: what is charged as a failure has no rule")
+                continue
+            named = zip(currency, values, strict=False)
+            form = Form(entry.derivation, entry.mechanism, tuple((n, Fraction(v or 0)) for n, v in named))
+            for record in entry.records:
+                taken.setdefault(record, Counter())[form] += 1
+        for record, forms in taken.items():
+            self._records.setdefault(frozenset(forms.items()), (f"like record {record}", forms))
+
+    def add_planned(self, name: str, forms: Iterable[tuple[Form, int]]) -> None:
+        """Add a kind of record with the releases that it takes part in, and how often."""
+        counts: Counter[Form] = Counter()
+        for form, count in forms:
+            counts[form] += count
+        self._records.setdefault(frozenset(counts.items()), (name, counts))
+
+    def document(
+        self, claim: Mapping[str, Any], theorem: Mapping[str, Any], tested: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """Return the proof of a claim as data.
+
+        Raises
+        ------
+        NoProof
+            If a release is not derived, or something has no rule.
+        """
+        if self._underived:
+            raise NoProof(self._underived[0])
+        if not self._records:
+            raise NoProof("nothing was released in the runs: no release is known that a proof could be about")
+        found = {form: form.data() for _, forms in self._records.values() for form in forms}
+        releases: list[dict[str, Any]] = []
+        records: dict[str, dict[str, int]] = {}
+        for name, forms in self._records.values():
+            taken: Counter[str] = Counter()
+            for form, count in forms.items():
+                if found[form] not in releases:
+                    releases.append(found[form])
+                taken[f"release {releases.index(found[form]) + 1}"] += count
+            if taken not in records.values():
+                records[name if name not in records else f"{name} ({len(records) + 1})"] = dict(taken)
+        return {
+            "format": FORMAT,
+            "claim": dict(claim),
+            "symbols": {},
+            "releases": {f"release {i}": release for i, release in enumerate(releases, 1)},
+            "records": records,
+            "theorem": dict(theorem),
+            "tested": dict(tested),
+        }
+
+
+def forms_of_mechanism(mechanism: Mechanism) -> Iterator[tuple[Form, int]]:
+    """Yield the releases of a mechanism, of a value that moves as far as it is calibrated for, and how often.
+
+    Raises
+    ------
+    NoProof
+        If there is no rule for it.
+    """
+    if isinstance(mechanism, PostProcessed):
+        yield from forms_of_mechanism(mechanism.mechanism)
+    elif isinstance(mechanism, Composed):
+        for part in mechanism.parts:
+            yield from forms_of_mechanism(part)
+    elif isinstance(mechanism, Repeated):
+        for form, count in forms_of_mechanism(mechanism.mechanism):
+            yield form, count * mechanism.count
+    elif isinstance(mechanism, Transformed):
+        way = _through(mechanism)
+        yield from ((Form(way, each.mechanism), n) for each, n in forms_of_mechanism(mechanism.mechanism))
+    else:
+        yield Form(Derivation(_moved_domain(mechanism)), mechanism), 1
+
+
+def _through(mechanism: Transformed) -> Derivation:
+    """Return the derivation of what a mechanism's transformation makes of any value that it takes."""
+    takes = mechanism.takes
+    start = None if takes is None else exact_domain(takes)
+    way = None if start is None or takes is None else Derivation(start).map(mechanism.transformation, takes)
+    if way is None:
+        raise NoProof(f"{mechanism!r}: there is no rule for what is done before the noise is added")
+    return way
+
+
+def _moved_domain(mechanism: Mechanism) -> ExactDomain:
+    """Return a domain whose values are apart as far as a mechanism is calibrated for."""
+    if isinstance(mechanism, RandomizedResponse):
+        return ExactDomain("categories", Fraction(0), Fraction(0), mechanism.size)
+    l1, l2, linf = (Fraction(x) for x in _finite(mechanism))
+    if isinstance(mechanism, Laplace):
+        return ExactDomain("ball-1", Fraction(0), l1 / 2, 1)
+    if isinstance(mechanism, Gaussian):
+        return ExactDomain("ball-2", Fraction(0), l2 / 2, 1)
+    coordinates = max(1, math.floor(l1 / linf)) if linf else 1
+    if coordinates * linf != l1 or linf.denominator != 1:
+        raise NoProof(f"{mechanism!r}: there is no rule for coordinates that move by different distances")
+    return ExactDomain("whole", Fraction(0), linf, coordinates)
+
+
+def _finite(mechanism: Mechanism) -> tuple[float, float, float]:
+    moved = mechanism.sensitivity
+    if isinstance(mechanism, Gaussian):
+        moved = Sensitivity(max(moved.l2, moved.linf), moved.l2, moved.linf)
+    if not math.isfinite(moved.l1):
+        raise NoProof(f"{mechanism!r}: its value moves without limit")
+    return moved.l1, moved.l2, moved.linf

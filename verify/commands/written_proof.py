@@ -1,0 +1,94 @@
+"""``dpwitness audit --proof``: a figure with its proof, as close to the tight one as the independent checker gets."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from accountant.audit import Audit, Releases
+from accountant.proofs.audit_proof import audit_proof
+from accountant.proofs.proof_document import NoProof
+from algorithms.problems import SettingError
+from mechanisms.losses.enclosure import lower_end
+from mechanisms.printed_numbers import as_given, at_most
+from mechanisms.rounding import up
+from verify.findings.sentences import Sentence, exact
+from verify.proof_checker import check_proof
+
+_TRIED = (
+    *((9, slack) for slack in (0.0, 1e-6, 1e-5)),
+    *((11, slack) for slack in (1e-5, 3e-5)),
+    *((resolution, 1e-4) for resolution in (9, 12, 14)),
+    *((9, slack) for slack in (3e-4, 1e-3, 1e-2)),
+    *((7, slack) for slack in (1e-3, 1e-2)),
+)
+"""Resolutions of the checker, and by how much relatively a figure is above the tight one, until one is accepted."""
+
+
+_TOO_LONG = "too long to check"
+
+
+def write_proof(file: Path, releases: Releases, result: Audit) -> Sentence:
+    """Write a proof of an audit's answer, and return the proved figure in words.
+
+    Raises
+    ------
+    SettingError
+        If a release has no rule, or no figure near the answer is accepted.
+    """
+    try:
+        finest = 16
+        for resolution, figure in _figures(result):
+            if resolution > finest:
+                continue
+            proof = _proof(releases, result, figure, resolution)
+            checked = check_proof(proof)
+            if checked.follows:
+                break
+            if _TOO_LONG in checked.words:
+                finest = resolution - 1
+        else:
+            raise SettingError(
+                f"--proof {file}: the checker accepts no figure near the answer: {checked.words}"
+            )
+    except NoProof as error:
+        raise SettingError(f"--proof {file}: {error}") from None
+    file.write_text(json.dumps(proof, indent=1) + "\n", encoding="utf-8")
+    question, tight = result.question, lower_end(result.answer)
+    fixed = "delta" if question.quantity == "epsilon" else "epsilon"
+    above = (
+        ""
+        if tight is None
+        else f", by at most {at_most(up(figure - Fraction(tight)))} above the tight figure"
+    )
+    return exact(
+        "The independent checker derives {quantity} at most {figure} at {fixed} = {given} from {file}{above}; "
+        "sensitivities are as stated in the release file.",
+        quantity=question.quantity,
+        figure=at_most(up(figure)),
+        fixed=fixed,
+        given=as_given(question.fixed_value),
+        file=file.name,
+        above=above,
+    )
+
+
+def _figures(result: Audit) -> Iterator[tuple[int, Fraction]]:
+    """Yield figures to be tried, in nine decimal digits at most, with a resolution each."""
+    most = result.answer.upper
+    if most == float("inf"):
+        raise NoProof("there is no finite figure")
+    for resolution, slack in _TRIED:
+        exact_figure = Fraction(most) * (1 + Fraction(slack))
+        digits = 10 ** max(0, 9 - len(str(int(exact_figure)))) if exact_figure >= 1 else 10**15
+        yield resolution, Fraction(-(-exact_figure * digits // 1), digits)
+
+
+def _proof(releases: Releases, result: Audit, figure: Fraction, resolution: int) -> dict[str, Any]:
+    given = Fraction(str(result.question.fixed_value))
+    if result.question.quantity == "epsilon":
+        return audit_proof(releases, figure, given, resolution)
+    return audit_proof(releases, given, figure, resolution)
