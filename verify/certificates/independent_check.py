@@ -984,7 +984,7 @@ def check(data: Any) -> str:
     need(set().union(*records.values()) == set(forms), "a release that is described is of no kind of record")
     for i, (made, charged) in enumerate(forms.values(), 1):
         PLACE[0] = f"release {i}"
-        need(not currency or within(currency, charged, [(made, F(1))], 8, 12), "costs more than it is charged")
+        need(not currency or within(currency, charged, [(made, F(1))], 8, 12, 14), "costs more than it is charged")
     PLACE[0] = "claim"
     budgets: dict[str, Callable[..., Law]] = {"basic": pure_law, "zcdp": lambda rho: Law(rho=rho), "gdp": gaussian_law}
     for each in [[(budgets[name](*budget), F(1))]] if currency else compositions.values():

@@ -13,11 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from accountant import BasicComposition, Cost, Entry, Ledger, Place, RenyiComposition
+from accountant.gates.derivation import entry_derivation
 from accountant.ledger import ledger as ledger_in_memory
 from accountant.ledger.events import Answered, Charged, DrawnAgain, Settlement
 from accountant.ledger.ledger import EventColumns
 from accountant.rules.scope import Scope
-from mechanisms import Laplace, Sensitivity
+from mechanisms import Interval, Laplace, Sensitivity
 
 UNIT = Sensitivity(1, 1, 1)
 THEOREM = BasicComposition()
@@ -47,8 +48,8 @@ mechanisms = st.builds(
 ) | st.builds(lambda scale: Laplace(scale=scale) >> np.abs, st.integers(1, 3))
 records = st.sampled_from(["ann", "bob", 7, "é"])
 entries = st.builds(
-    lambda mechanism, moved, cost, paid, line, note: Entry(
-        mechanism, moved, cost, tuple(paid), Place("f.py", line), note
+    lambda mechanism, moved, cost, paid, line, note, way: Entry(
+        mechanism, moved, cost, tuple(paid), Place("f.py", line), note, way
     ),
     st.none() | mechanisms,
     st.none() | st.builds(lambda norm: Sensitivity(norm, norm, norm), st.sampled_from([0.5, 1.0])),
@@ -56,6 +57,7 @@ entries = st.builds(
     st.lists(records, max_size=3),
     st.integers(1, 2),
     st.sampled_from(["n", "m"]),
+    st.sampled_from([None, *(entry_derivation(Interval(0.0, high)) for high in (1.0, 2.0))]),
 )
 charges = st.builds(
     lambda paid, *rest: Charged(0, tuple(paid), *rest),
