@@ -26,7 +26,7 @@ from fractions import Fraction
 from numbers import Rational
 from typing import TYPE_CHECKING, Any
 
-from mechanisms.parameters import DPWitnessError
+from mechanisms.parameters import DPWitnessError, ParameterError
 
 if TYPE_CHECKING:
     import sympy as sp
@@ -58,7 +58,7 @@ def formula(name: str, value: object) -> sp.Expr:
 
     Raises
     ------
-    ValueError
+    ParameterError
         If it is none: a float, which stands for a number that is rounded already, or text, a relation and the like.
     """
     import sympy as sp
@@ -66,10 +66,10 @@ def formula(name: str, value: object) -> sp.Expr:
     if isinstance(value, Rational) and not isinstance(value, bool):
         return sp.Rational(int(value.numerator), int(value.denominator))
     if not isinstance(value, sp.Expr):
-        raise ValueError(f"{name}={value!r}: a formula is an int, a Fraction or an expression of SymPy")
+        raise ParameterError(f"{name}={value!r}: a formula is an int, a Fraction or an expression of SymPy")
     for node in sp.preorder_traversal(value):
         if isinstance(node, sp.Float):
-            raise ValueError(f"{name}={value}: {node} is a float, a rounded number; write a Rational")
+            raise ParameterError(f"{name}={value}: {node} is a float, a rounded number; write a Rational")
     return value
 
 
@@ -78,7 +78,7 @@ def check_declared(name: str, expression: sp.Expr, declared: Iterable[sp.Symbol]
 
     Raises
     ------
-    ValueError
+    ParameterError
         If it has others; one with the name of a declared one, but other assumptions, is another.
     """
     import sympy as sp
@@ -88,7 +88,7 @@ def check_declared(name: str, expression: sp.Expr, declared: Iterable[sp.Symbol]
         if isinstance(node, sp.Symbol) and node not in known:
             twin = " (it has the name of a declared symbol, but is another one)"
             same = str(node) in map(str, known)
-            raise ValueError(
+            raise ParameterError(
                 f"{name}={expression}: the symbol {node} is not declared{twin if same else ''}; "
                 f"declared are {', '.join(map(str, known)) or 'none'}"
             )

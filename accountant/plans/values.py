@@ -25,6 +25,7 @@ from accountant.plans.formulas import (
     enclose,
     formula,
 )
+from mechanisms.parameters import ParameterError
 
 if TYPE_CHECKING:
     pass
@@ -56,7 +57,7 @@ class SymbolDomain:
 
     Raises
     ------
-    ValueError
+    ParameterError
         If a symbol is none, has the name of another, or assumes more than its domain says; if a bound is a float,
         refers to a symbol that is not declared before it, or is not shown to have a value.
     """
@@ -75,11 +76,15 @@ class SymbolDomain:
         earlier: list[DeclaredSymbol] = []
         for symbol, kind in self.symbols.items():
             if type(symbol) not in (sp.Symbol, sp.Dummy):
-                raise ValueError(f"symbols: {symbol!r} is a {type(symbol).__name__}, not a Symbol of SymPy")
+                raise ParameterError(
+                    f"symbols: {symbol!r} is a {type(symbol).__name__}, not a Symbol of SymPy"
+                )
             if any(symbol.name == other.symbol.name for other in earlier):
-                raise ValueError(f"symbols: there are two symbols with the name {symbol}; rename one of them")
+                raise ParameterError(
+                    f"symbols: there are two symbols with the name {symbol}; rename one of them"
+                )
             if type(kind) not in (IntegerRange, RealAbove):
-                raise ValueError(
+                raise ParameterError(
                     f"symbols: {symbol} is {kind!r}; it must be IntegerRange(...) or RealAbove(...)"
                 )
             name = f"the bound of {symbol}"
@@ -133,7 +138,7 @@ def _check_assumptions(declared: DeclaredSymbol, earlier: list[DeclaredSymbol]) 
         positive = all(case.is_positive(declared.bound) for case in cases)
         not_negative = all(case.is_not_negative(declared.bound) for case in cases)
     except (ConditionUnproved, UndefinedValue) as error:
-        raise ValueError(
+        raise ParameterError(
             f"the bound {declared.bound} of {declared.symbol}: it is not shown for all values that {error}"
         ) from None
     follows: dict[str, bool] = {"integer": True} if declared.whole else {"real": True}
@@ -145,7 +150,7 @@ def _check_assumptions(declared: DeclaredSymbol, earlier: list[DeclaredSymbol]) 
     for assumption, value in declared.symbol.assumptions0.items():
         if known.get(assumption) is not value:
             kind = "a whole number that is at least" if declared.whole else "a number above"
-            raise ValueError(
+            raise ParameterError(
                 f"symbols: {declared.symbol} assumes {assumption}={value}, which does not follow from its domain, "
                 f"{kind} {declared.bound}; make it without assumptions"
             )

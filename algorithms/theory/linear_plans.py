@@ -67,7 +67,7 @@ def linear_plan(name: str, *, replacement: bool = False) -> SymbolicPlan:
 
     Raises
     ------
-    ValueError
+    ParameterError
         If no plan is known.
     """
     import sympy
@@ -113,7 +113,7 @@ def linear_proof(name: str, *, replacement: bool = False) -> ProofFound | Counte
 
     Raises
     ------
-    ValueError
+    ParameterError
         As `linear_plan`.
     """
     plan = linear_plan(name, replacement=replacement)

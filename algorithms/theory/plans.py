@@ -336,7 +336,7 @@ def symbolic_plan(name: str) -> SymbolicPlan:
 
     Raises
     ------
-    ValueError
+    ParameterError
         If no plan is known: the learner claims no privacy, or does not exist.
     """
     if name not in _PLANS:
@@ -349,7 +349,7 @@ def plan_as_data(name: str) -> dict[str, Any]:
 
     Raises
     ------
-    ValueError
+    ParameterError
         As `symbolic_plan`; `NoProof` if a release has no formula.
     """
     if name in LINEAR_PLANNED:
@@ -364,7 +364,7 @@ def privacy_proof(name: str) -> ProofFound | CounterexampleFound | ProofUnknown:
 
     Raises
     ------
-    ValueError
+    ParameterError
         As `symbolic_plan`.
     """
     if name in LINEAR_PLANNED:
