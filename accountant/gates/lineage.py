@@ -302,6 +302,9 @@ class Traced:
             there = moved if chosen is None else moved.restrict_to(chosen)
             if there.sensitivity.linf > 0:
                 rows.append((there.sensitivity, there.derivation, record))
+        if len(rows) == 1:  # as of most values
+            ((moves, way, record),) = rows
+            return [Movement(moves, (record,), way)]
         return list(itertools.starmap(Movement, _grouped(rows)))
 
 
