@@ -108,7 +108,7 @@ def test_commands_run(page, command, tmp_path, monkeypatch, capsys):
         assert capsys.readouterr().err == ""
 
 
-WRITES = re.compile(r" (?:-o|--certificate) (\S+)")
+WRITES = re.compile(r" (?:-o|--certificate|--proof) (\S+)")
 
 
 def writing_what_is_read_by(page, command):
