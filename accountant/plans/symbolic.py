@@ -303,7 +303,7 @@ class SymbolicPlan:
 
     @property
     def promises(self) -> tuple[str, ...]:
-        """What no proof shows: that noise which is calibrated by a program keeps what it is calibrated to."""
+        """The unproved statements: that noise which is calibrated by a program keeps its calibration, for each one."""
         calibrated = [
             step.release
             for steps in self.records.values()
@@ -318,9 +318,9 @@ class SymbolicPlan:
         )
 
     def as_promised(self) -> SymbolicPlan:
-        """Return the plan with Laplace noise of the same cost for what is calibrated: proved of it is what follows.
+        """Return the plan with Laplace noise of the promised cost in place of calibrated noise.
 
-        It is no description of what is released.
+        A proof about it shows what follows from the promises; it does not describe what is released.
         """
         records = {
             kind: tuple(

@@ -117,7 +117,7 @@ class SymbolDomain:
             yield self.exact_point(point)
 
     def exact_point(self, point: Mapping[Any, Any]) -> dict[Any, Fraction]:
-        """Return the exact values of all symbols, computed ones among them; floats count as what they are.
+        """Return the exact values of all symbols, computed ones among them; a float is its exact value.
 
         Raises
         ------

@@ -100,7 +100,7 @@ def linear_plan(name: str, *, replacement: bool = False) -> SymbolicPlan:
 
 
 def linear_claim(name: str) -> sp.Expr | NumericClaim:
-    """Return what a client of a learner may pay at most, in the currency of its plan."""
+    """Return the claimed limit on the cost of a client of a learner, in the currency of its plan."""
     _, _, mu, epsilon = linear_symbols()
     if name.startswith("published/"):
         return NumericClaim("mu(epsilon)^2", _analytic_mu_squared)

@@ -328,7 +328,7 @@ def symbolic_plan(name: str) -> SymbolicPlan:
 
 
 def plan_and_claim(name: str) -> tuple[SymbolicPlan, sp.Expr | NumericClaim]:
-    """Return the plan of a learner and what a record may pay at most, in its currency.
+    """Return the plan of a learner and the claimed limit on the cost of a record, in the currency of the plan.
 
     Raises
     ------
