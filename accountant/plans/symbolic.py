@@ -15,6 +15,8 @@ one round pays epsilon = 1, more than 1/2, at epsilon = 1, K = 1, L = 2
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -414,15 +416,14 @@ def find_counterexample(plan: SymbolicPlan, claim: Any) -> CounterexampleFound |
     if type(claim) is not NumericClaim:
         claim = formula("claim", claim)
         check_declared("claim", claim, plan.values.symbols)
+    claimed = claim.at_most if isinstance(claim, NumericClaim) else functools.partial(value_at, claim)
     for point in plan.values.samples():
         for kind, steps in plan.records.items():
-            try:
-                claimed = claim.at_most(point) if isinstance(claim, NumericClaim) else value_at(claim, point)
+            # No value: the claim says nothing here, or the plan has no meaning.
+            with contextlib.suppress(ZeroDivisionError):
                 paid = _paid(steps, plan.currency, point)
-            except ZeroDivisionError:  # the claim says nothing here, or the plan has no meaning
-                continue
-            if paid is not None and paid > claimed:
-                return CounterexampleFound(kind, point, paid, claimed, plan.costs()[kind])
+                if paid is not None and paid > (most := claimed(point)):
+                    return CounterexampleFound(kind, point, paid, most, plan.costs()[kind])
     return None
 
 
