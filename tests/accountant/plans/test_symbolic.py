@@ -116,6 +116,8 @@ def test_steps_add_up_and_declassified_values_cost_infinity(is_proved):
     open_plan = SymbolicPlan(DOMAIN, {"r": (SymbolicStep(DeclassifiedStep("as printed")),)})
     assert find_counterexample(open_plan, eps).cost == math.inf
     assert not is_proved(open_plan, eps)
+    sometimes = SymbolicPlan(DOMAIN, {"r": (SymbolicStep(DeclassifiedStep("but the first"), K - 1),)})
+    assert find_counterexample(sometimes, eps).point[K] == 2
 
 
 @pytest.mark.slow
