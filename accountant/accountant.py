@@ -73,7 +73,7 @@ from mechanisms.assumptions import class_assumptions, examination, examine_value
 from mechanisms.domain import own_copy
 from mechanisms.float_bounds import bounds_of, on_grid
 from mechanisms.losses.inversion import most_that_fit
-from mechanisms.parameters import positive
+from mechanisms.parameters import ParameterError, positive
 
 if TYPE_CHECKING:
     from accountant.gates.private_sums import Awaited
@@ -140,7 +140,7 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
 
     Raises
     ------
-    ValueError
+    ParameterError
         If a parameter is of another kind, a composition and a plan are given, the theorem can guarantee nothing
         under this budget, or it is strict and its noise source is not secure.
     accountant.stores.store_refusals.StoreRefused
@@ -242,7 +242,7 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
 
         Raises
         ------
-        ValueError
+        ParameterError
             If `record` is no name (`canonical_name`), or `values` hold more than one lane.
         DomainError
             If a value lies outside the domain, or is infinite.
@@ -258,7 +258,7 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
         if math.inf in influence.widths and not np.isfinite(array).all():
             raise DomainError("values hold an infinite number: must be finite, also in an unbounded domain")
         if array.shape[-1] != len(influence.widths):
-            raise ValueError(
+            raise ParameterError(
                 f"values of shape {given.shape}: an accountant has one lane, so the shape must be "
                 f"{domain.shape} or {(1, *domain.shape)}"
             )
@@ -304,7 +304,7 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
         ------
         ForeignValue
             If the value is not private, or belongs to another gate.
-        ValueError
+        ParameterError
             If the mask is not boolean or not of the value's shape, or the request's key was used for another release or
             a reservation that was given back, or the noise source is secure and the mechanism has no secure sampler.
         TrustViolation
@@ -353,7 +353,7 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
 
         Raises
         ------
-        ValueError
+        ParameterError
             If the mechanism outputs nothing of the kind.
         AssumptionRefused
             If the accountant is strict.
@@ -564,7 +564,7 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
 
         Raises
         ------
-        ValueError
+        ParameterError
             If the mechanism is none, or `record` is no name.
         SensitivityExceeded, TheoremMissing, PurposeRefused, AssumptionRefused
             As `release`: no number of them would pass.
@@ -615,7 +615,7 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
         ------
         ForeignValue
             If the quote is another accountant's.
-        ValueError
+        ParameterError
             If the private sums behind the quote have changed since, or the request's key was used for something else or
             a reservation that was given back, or `seconds` is not positive, or more than 10^9.
         BudgetExceeded
@@ -639,7 +639,7 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
     def _check_unchanged(self, quote: Quote) -> None:
         now = self._entries(quote._own, quote._private, quote._where, quote.place)
         if tuple(now) != quote.entries:
-            raise ValueError("the private value has changed since it was priced: price it again")
+            raise ParameterError("the private value has changed since it was priced: price it again")
 
     def _draw(self, quote: Quote, position: int, request: str | None) -> npt.NDArray[Any]:
         self.check_open()
@@ -661,14 +661,14 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
         ------
         ForeignValue
             If the value is not private, or belongs to another gate.
-        ValueError
+        ParameterError
             If `reason` is not a text.
         BudgetExceeded
             Unless the budget is unlimited.
         """
         place = calling_place()
         if not isinstance(reason, str) or not reason.strip():
-            raise ValueError(f"reason={reason!r}: must say where and why the value is published")
+            raise ParameterError(f"reason={reason!r}: must say where and why the value is published")
         self.check_open()
         check_owner(self, private)
         with self._charging:
@@ -858,7 +858,7 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
 
         Raises
         ------
-        ValueError
+        ParameterError
             If the path is a folder, or its own folder does not exist.
         """
         from accountant.stores.export import export_ledger
@@ -876,7 +876,9 @@ _MOST_CHARGES = 64
 
 def _milliseconds(seconds: float) -> int:
     if positive("seconds", seconds) > _LONGEST:
-        raise ValueError(f"seconds={seconds!r}: must be at most {_LONGEST:g}; leave it out for no deadline")
+        raise ParameterError(
+            f"seconds={seconds!r}: must be at most {_LONGEST:g}; leave it out for no deadline"
+        )
     return math.ceil(1_000 * float(seconds))
 
 
@@ -933,7 +935,7 @@ def _opened(
 ) -> SQLStore | None:
     if store is None:
         if names is not None:
-            raise ValueError(
+            raise ParameterError(
                 "names: a ledger in memory holds records by their names: give store=, or leave it out"
             )
         return None

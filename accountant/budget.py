@@ -10,7 +10,7 @@ from typing import Protocol
 
 from mechanisms import ApproximateProfile, for_group
 from mechanisms.neighbouring import Neighbouring, common_neighbouring
-from mechanisms.parameters import real, whole_number
+from mechanisms.parameters import ParameterError, real, whole_number
 from mechanisms.printed_numbers import at_least, at_most
 from mechanisms.rounding import up
 
@@ -28,7 +28,7 @@ class Budget:
 
     Raises
     ------
-    ValueError
+    ParameterError
         If a parameter is outside its range, NaN or not exactly a float.
     """
 
@@ -40,14 +40,14 @@ class Budget:
             given = getattr(self, name)
             number = real(name, given)
             if number != given:
-                raise ValueError(f"{name}={given!r}: a budget is a float, and this is none exactly")
+                raise ParameterError(f"{name}={given!r}: a budget is a float, and this is none exactly")
             object.__setattr__(self, name, number)
         if not self.epsilon >= 0:
-            raise ValueError(f"epsilon={self.epsilon!r}: a budget's epsilon must be at least 0")
+            raise ParameterError(f"epsilon={self.epsilon!r}: a budget's epsilon must be at least 0")
         if not 0 <= self.delta <= 1:
-            raise ValueError(f"delta={self.delta!r}: a budget's delta must be in [0, 1)")
+            raise ParameterError(f"delta={self.delta!r}: a budget's delta must be in [0, 1)")
         if self.delta == 1.0 and not math.isinf(self.epsilon):
-            raise ValueError(
+            raise ParameterError(
                 f"delta={self.delta!r}: a budget's delta must be below 1, as everything is ({self.epsilon:g}, 1)-"
                 "differentially private; a budget that limits nothing is Budget.unlimited()"
             )
@@ -103,7 +103,7 @@ class Cost:
 
     Raises
     ------
-    ValueError
+    ParameterError
         If one of the two is negative: nothing that is released gives privacy back.
     """
 
@@ -113,7 +113,7 @@ class Cost:
 
     def __post_init__(self) -> None:
         if (self.epsilon is not None and self.epsilon.numerator < 0) or self.delta.numerator < 0:
-            raise ValueError(
+            raise ParameterError(
                 f"(epsilon, delta) = ({self.epsilon}, {self.delta}): a cost must not be negative"
             )
 

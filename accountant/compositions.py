@@ -11,6 +11,7 @@ from accountant.filters.gaussian_composition import GaussianComposition
 from accountant.filters.renyi import RenyiComposition
 from accountant.filters.zero_concentrated import ZeroConcentratedComposition
 from accountant.plans.plan import PlannedComposition
+from mechanisms.parameters import ParameterError
 
 COMPOSITIONS: dict[str, type[Composition]] = {
     theorem.name: theorem
@@ -41,31 +42,33 @@ def composition_named(words: str) -> Composition:
 
     Raises
     ------
-    ValueError
+    ParameterError
         If there is no such theorem, or a setting is none of its numbers.
     """
     known = compositions_by_word()
     if not isinstance(words, str):
-        raise ValueError(f"composition={words!r}: must be text, such as 'zcdp' or 'renyi, failures=0.1'")
+        raise ParameterError(f"composition={words!r}: must be text, such as 'zcdp' or 'renyi, failures=0.1'")
     name, *given = (part.strip() for part in words.split(","))
     theorem: Any = known.get(_plain(name)) or (
         COMPOSITIONS.get(name) if name != PlannedComposition.name else None
     )
     if theorem is None:
-        raise ValueError(f"composition={words!r}: must be one of {', '.join(known)}, settings after a comma")
+        raise ParameterError(
+            f"composition={words!r}: must be one of {', '.join(known)}, settings after a comma"
+        )
     settings: dict[str, Any] = {}
     for each in given:
         key, _, number = each.partition("=")
         try:
             settings[key.strip()] = float(number)
         except ValueError:
-            raise ValueError(
+            raise ParameterError(
                 f"composition={words!r}: {each!r} must be name=number, such as failures=0.1"
             ) from None
     try:
         found: Composition = theorem(**settings)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"composition={words!r}: {error}") from None
+        raise ParameterError(f"composition={words!r}: {error}") from None
     return found
 
 

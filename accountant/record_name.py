@@ -8,6 +8,8 @@ import unicodedata
 
 import numpy as np
 
+from mechanisms.parameters import ParameterError
+
 LONGEST_NAME = 2_000
 """Characters of a name as JSON that an index takes."""
 _LONGEST_BITS = 6_600  # of a whole number with fewer digits than that
@@ -44,7 +46,7 @@ def canonical_name(name: object, parameter: str = "record") -> int | str:
 
     Raises
     ------
-    ValueError
+    ParameterError
         If it is neither an int nor a str, is empty or too long, begins or ends with a blank, has two blanks in a row
         or another blank than U+0020, or holds a character that cannot be seen.
     """
@@ -56,7 +58,9 @@ def canonical_name(name: object, parameter: str = "record") -> int | str:
         check_length(parameter, name)
         return str(name)
     if type(name) is not str:  # subclasses may be equal to others, and bools are
-        raise ValueError(f"{parameter}={name!r}: must be an int or a str, so that the ledger can be saved")
+        raise ParameterError(
+            f"{parameter}={name!r}: must be an int or a str, so that the ledger can be saved"
+        )
     check_length(parameter, name)
     text = name if _PLAIN.fullmatch(name) else _visible(name, parameter)
     if _DIGITS.fullmatch(text) and -_LARGEST < int(text) < _LARGEST:
@@ -75,7 +79,7 @@ def _visible(name: str, parameter: str) -> str:
     text, nearest = unicodedata.normalize("NFC", name), nearest_name(name)
     if text != nearest or not nearest:
         instead = f"; say {nearest!r}" if nearest else ""
-        raise ValueError(
+        raise ParameterError(
             f"{parameter}={name!r}: must be visible characters with single blanks (U+0020) between them, so that "
             f"no two names look the same{instead}"
         )
@@ -91,7 +95,7 @@ def check_length(parameter: str, name: int | str) -> None:
 
     Raises
     ------
-    ValueError
+    ParameterError
         If it is longer than an index takes.
     """
     if isinstance(name, int):
@@ -100,6 +104,6 @@ def check_length(parameter: str, name: int | str) -> None:
         long = 12 * len(name) > LONGEST_NAME and len(json.dumps(name)) > LONGEST_NAME  # at most 12 for each
     if long:
         words = f"{name[:40]!r}..." if isinstance(name, str) else "an int"
-        raise ValueError(
+        raise ParameterError(
             f"{parameter}={words}: must have at most {LONGEST_NAME} characters as JSON, so that the ledger can be saved"
         )

@@ -23,7 +23,7 @@ from accountant.stores.waiting import Notes
 from accountant.written_terms import Terms
 from mechanisms import Assumption, Domain, NoiseSource
 from mechanisms.float_bounds import FloatBounds
-from mechanisms.parameters import DPWitnessError
+from mechanisms.parameters import DPWitnessError, ParameterError
 
 AnyArray = npt.NDArray[Any]
 
@@ -74,11 +74,11 @@ def appoint(accountant: Accountant) -> Tenure:
 
     Raises
     ------
-    ValueError
+    ParameterError
         If its ledger is in a store of its own.
     """
     if not isinstance(accountant._ledger, Ledger):
-        raise ValueError(
+        raise ParameterError(
             "accountant: its ledger is in a store, but a run keeps its ledger together with the learner's state: give "
             "the run an accountant without store="
         )

@@ -8,6 +8,7 @@ from enum import Enum
 from accountant.place import Place, calling_place
 from accountant.refusals import TrustViolation
 from mechanisms import Binomial, Mechanism
+from mechanisms.parameters import ParameterError
 
 _GATE = ("lanes", "private", "sums", "release")  # what tells a gate
 
@@ -43,14 +44,14 @@ def check_gate(gate: object, model: str, learner: str) -> None:
 
     Raises
     ------
-    ValueError
+    ParameterError
         If it is no gate.
     TrustViolation
         If the gate trusts less than the model needs: a learner of another model than ``"local"`` releases values that
         hold many records, and one of another model than ``"shuffle"`` knows no shuffler.
     """
     if isinstance(gate, type) or not all(hasattr(gate, name) for name in _GATE):
-        raise ValueError(f"gate={gate!r}: must be a gate, such as an Accountant or a Simulation")
+        raise ParameterError(f"gate={gate!r}: must be a gate, such as an Accountant or a Simulation")
     trust = getattr(gate, "trust", None)
     if model != "shuffle" and trust is Trust.SHUFFLE:
         raise TrustViolation(

@@ -11,6 +11,7 @@ from accountant.compositions import COMPOSITIONS
 from accountant.filters.composition_theorem import Composition
 from accountant.trust import Trust
 from mechanisms import Neighbouring
+from mechanisms.parameters import ParameterError
 
 
 @dataclass(frozen=True)
@@ -55,15 +56,17 @@ class Terms:
 
         Raises
         ------
-        ValueError
+        ParameterError
             If the composition theorem is unknown, or the terms are for another neighbouring relation. Terms without
             the key are older, and for replacing a record: nothing else was ever accounted for.
         """
         if saved["composition"] not in COMPOSITIONS:
-            raise ValueError(f"composition={saved['composition']!r}: must be one of {sorted(COMPOSITIONS)}")
+            raise ParameterError(
+                f"composition={saved['composition']!r}: must be one of {sorted(COMPOSITIONS)}"
+            )
         relation = Neighbouring.from_name(saved.get("neighbours", Neighbouring.REPLACE_ONE))
         if relation is not Neighbouring.REPLACE_ONE:
-            raise ValueError(f"neighbours={relation.value!r}: an accountant's must be 'replace one'")
+            raise ParameterError(f"neighbours={relation.value!r}: an accountant's must be 'replace one'")
         return cls(
             Budget(*(float.fromhex(number) for number in saved["budget"])),
             COMPOSITIONS[saved["composition"]].from_settings(saved.get("settings", {})),

@@ -80,7 +80,7 @@ class ClaimForm:
 
     Raises
     ------
-    ValueError
+    ParameterError
         If the model is none of the three, exactly as they are written, the view no `View` or none of the model's, the
         neighbours no `Neighbouring`, the unit none, `differ` or the comment no text, or the composition none.
     """
@@ -130,7 +130,7 @@ class Claim:
 
     Raises
     ------
-    ValueError
+    ParameterError
         If epsilon is not a positive finite number or delta is not a number in [0, 1); if the composition theorem is
         none, or can guarantee nothing of the kind; if the model is none of the
         three, the view not the words of a `View` of the model, the neighbours no `Neighbouring`, the unit none, or

@@ -162,7 +162,7 @@ def check_rounds(rounds: IntArray | None, committed: IntArray) -> IntArray:
 
     Raises
     ------
-    ValueError
+    ParameterError
         Unless each is a whole number from 0 up to the rounds that its lane is committed to.
     """
     if rounds is None:
@@ -194,7 +194,7 @@ def check_epsilon(epsilon: float) -> float:
 
     Raises
     ------
-    ValueError
+    ParameterError
         Unless it is a finite number above 0, from `LEAST_EPSILON` to `LARGEST_EPSILON`.
     """
     try:
@@ -232,7 +232,7 @@ def check_horizon(horizon: int | None, needed: str = _NEEDED) -> int:
 
     Raises
     ------
-    ValueError
+    ParameterError
         Unless it is a whole number of at least 1, and below 2^63: rounds are counted in 64 bits.
     """
     if horizon is None:
@@ -245,7 +245,7 @@ def check_count(name: str, number: int) -> int:
 
     Raises
     ------
-    ValueError
+    ParameterError
         Unless it is a whole number of at least 1, and below 2^63: they are counted in 64 bits.
     """
     if isinstance(number, bool) or not (isinstance(number, int | np.integer) and number >= 1):
@@ -260,7 +260,7 @@ def check_delta(delta: float) -> float:
 
     Raises
     ------
-    ValueError
+    ParameterError
         Unless it is a number strictly between 0 and 1, of at least 1e-300: below, no noise can be calibrated in floats.
     """
     try:

@@ -92,7 +92,7 @@ class Question:
 
         Raises
         ------
-        ValueError
+        ParameterError
             If it described none.
         """
         try:
@@ -169,7 +169,7 @@ class MessageLearner(HorizonLearner[StructureType]):
         ------
         TicketRefused
             If the ticket is not open.
-        ValueError
+        ParameterError
             If it is no message that the mechanism outputs, or the gate is no accountant.
         Refusal
             If the gate refuses the record. Nothing is charged or learned, as with all of these; the ticket stays open.

@@ -132,7 +132,7 @@ def simulate(
 
     Raises
     ------
-    ValueError
+    ParameterError
         If `horizon`, `runs` or `workers` is below 1, or `seed` is negative; or a stored block is damaged.
     """
     check_counts(horizon, runs, checkpoints, seed)

@@ -142,7 +142,7 @@ class StructuredLearner(TicketedLearner, abc.ABC, Generic[StructureType]):
     ------
     ProblemError
         If the structure is not one that the learner's family plays.
-    ValueError
+    ParameterError
         If the gate is none.
     TrustViolation
         If the gate's trust is local and the learner's claim is not.
@@ -311,7 +311,7 @@ class HorizonLearner(StructuredLearner[StructureType]):
     ------
     ProblemError
         As `StructuredLearner`.
-    ValueError
+    ParameterError
         If the horizon is no whole number of at least 1; or None, and the learner needs one.
     """
 

@@ -133,7 +133,7 @@ def named_unit(words: str) -> Unit:
 
     Raises
     ------
-    ValueError
+    ParameterError
         If it is none, or no text.
     """
     if not isinstance(words, str):
@@ -146,7 +146,7 @@ def checked_unit(unit: object) -> Unit:
 
     Raises
     ------
-    ValueError
+    ParameterError
         If it is none; the message lists the vocabulary.
     """
     if isinstance(unit, OneReport | OnePerson):

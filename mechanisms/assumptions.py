@@ -301,7 +301,7 @@ def library_package(package: str) -> None:
 
     Raises
     ------
-    ValueError
+    ParameterError
         If the package is no neighbour of this one.
     """
     folder = os.path.dirname(os.path.dirname(sys.modules[package].__file__ or ""))

@@ -87,7 +87,7 @@ def assert_dp(
     ------
     DPViolation
         An `AssertionError` with the report: witness, findings, and pytest's command for the running test.
-    ValueError
+    ParameterError
         If the claim's numbers, the subject or an option are wrong.
 
     Examples

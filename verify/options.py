@@ -21,6 +21,7 @@ from algorithms.blocks import Executor, make_executor
 from algorithms.problems import LinearBandit, LinearContexts, Problem, Value
 from algorithms.unit import named_unit
 from mechanisms import Domain
+from mechanisms.parameters import ParameterError
 from verify.conduct import rules
 from verify.conduct.effort import EFFORTS, FALSE_ALARM
 from verify.conduct.progress import Progress
@@ -68,7 +69,7 @@ class Options:
 
     Raises
     ------
-    ValueError
+    ParameterError
         If any value is of a wrong type or out of range; the message names it.
     """
 
@@ -236,10 +237,14 @@ class Options:
             if facts.reads in (int, float) and type(value).__module__ != "builtins":
                 number = facts.reads(value)  # of a fraction, or a number of NumPy's
                 if number != value:  # rounded, it would be another claim
-                    raise ValueError(f"{name}={value!r}: must be a float exactly; {number!r} is the nearest")
+                    raise ParameterError(
+                        f"{name}={value!r}: must be a float exactly; {number!r} is the nearest"
+                    )
                 object.__setattr__(self, name, number)
         if self.bets and self.floating_point:
-            raise ValueError("floating_point=True: not with anytime: bets are on events in real arithmetic")
+            raise ParameterError(
+                "floating_point=True: not with anytime: bets are on events in real arithmetic"
+            )
 
     @property
     def executor(self) -> Executor:

@@ -85,7 +85,7 @@ def verify(subject: object, options: Options) -> Verification:
 
     Raises
     ------
-    ValueError
+    ParameterError
         If any parameter is of a wrong type or out of range; the message names it (subclasses say more).
 
     Examples
@@ -371,7 +371,7 @@ def _claim(found: Subject, options: Options) -> Claim:
     """Fill in a claim's numbers and its theorem: those given, else the subject's own."""
     number = found.claimed_epsilon if options.epsilon is None else options.epsilon
     if number is None:
-        raise ValueError(
+        raise ParameterError(
             f"epsilon: {found.name} claims no number of its own; say which epsilon to verify (--epsilon)"
         )
     form = found.form

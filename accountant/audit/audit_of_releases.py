@@ -14,6 +14,7 @@ from mechanisms.losses.enclosure import Bound, Enclosure, lower_end
 from mechanisms.losses.risk import FALSE_POSITIVE_RATES, Risk
 from mechanisms.losses.running_loss import RunningLoss
 from mechanisms.losses.theorems import EXACT
+from mechanisms.parameters import ParameterError
 
 
 def audit(
@@ -44,14 +45,14 @@ def audit(
 
     Raises
     ------
-    ValueError
+    ParameterError
         If the budget is no number of at least 0, or goes with a question for delta.
     """
     if budget is not None:
         if not 0 <= budget < math.inf:
-            raise ValueError(f"budget={budget!r}: must be a finite number of at least 0")
+            raise ParameterError(f"budget={budget!r}: must be a finite number of at least 0")
         if question.quantity != "epsilon":
-            raise ValueError(
+            raise ParameterError(
                 f"budget={budget!r}: is an epsilon; it goes with a given delta, not a given epsilon"
             )
     with deadline(time_limit):

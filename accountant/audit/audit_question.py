@@ -11,6 +11,7 @@ from mechanisms.losses.composed_loss import ComposedLoss
 from mechanisms.losses.conversions import deltas_of_renyi, epsilons_of_renyi
 from mechanisms.losses.enclosure import Bound, Enclosure, lower_end
 from mechanisms.losses.theorems import RENYI_ORDERS
+from mechanisms.parameters import ParameterError
 
 
 @dataclass(frozen=True)
@@ -19,7 +20,7 @@ class AuditQuestion:
 
     Raises
     ------
-    ValueError
+    ParameterError
         If both or none is given, delta is outside [0, 1) or epsilon is not a number of at least 0.
     """
 
@@ -28,11 +29,11 @@ class AuditQuestion:
 
     def __post_init__(self) -> None:
         if (self.delta is None) == (self.epsilon is None):
-            raise ValueError("give delta or epsilon, one of the two")
+            raise ParameterError("give delta or epsilon, one of the two")
         if self.delta is not None and not 0 <= self.delta < 1:
-            raise ValueError(f"delta={self.delta!r}: must lie in [0, 1)")
+            raise ParameterError(f"delta={self.delta!r}: must lie in [0, 1)")
         if self.epsilon is not None and not 0 <= self.epsilon < math.inf:
-            raise ValueError(f"epsilon={self.epsilon!r}: must be a finite number of at least 0")
+            raise ParameterError(f"epsilon={self.epsilon!r}: must be a finite number of at least 0")
 
     @property
     def quantity(self) -> str:

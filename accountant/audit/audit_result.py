@@ -185,7 +185,7 @@ class Audit(FromJson):
 
         Raises
         ------
-        ValueError
+        ParameterError
             If a key is missing, unknown or of another type, a value is out of range, or what is said does not follow
             from the numbers.
         """

@@ -69,14 +69,16 @@ def calibrate(
 
     Raises
     ------
-    ValueError
+    ParameterError
         If epsilon is not a number above 0 and at most 1e100, delta outside [0, 1), no amount of noise is enough, or
         none was proved to be within the time limit.
     """
     if not 0 < epsilon <= MOST_EPSILON:
-        raise ValueError(f"epsilon={epsilon!r}: must be a finite number above 0, at most {MOST_EPSILON:g}")
+        raise ParameterError(
+            f"epsilon={epsilon!r}: must be a finite number above 0, at most {MOST_EPSILON:g}"
+        )
     if not 0 <= delta < 1:
-        raise ValueError(f"delta={delta!r}: must lie in [0, 1)")
+        raise ParameterError(f"delta={delta!r}: must lie in [0, 1)")
     target = f"epsilon={epsilon:g} at delta={delta:g}"
     number, limit = (
         (AuditQuestion(delta=0.0), epsilon) if delta == 0.0 else (AuditQuestion(epsilon=epsilon), delta)
@@ -100,12 +102,12 @@ def calibrate_advantage(
 
     Raises
     ------
-    ValueError
+    ParameterError
         If the advantage is not in (0, 1), delta outside [0, 1), no amount of noise is enough, or none was proved to
         be within the time limit.
     """
     if not 0 < advantage < 1:
-        raise ValueError(f"advantage={advantage!r}: must lie in (0, 1)")
+        raise ParameterError(f"advantage={advantage!r}: must lie in (0, 1)")
     target = f"advantage={advantage:g}"
     goal = _Goal(target, lambda at: least_noise(at, 0.0, advantage), AuditQuestion(epsilon=0.0), advantage)
     return _calibrated(releases, goal, delta, time_limit)
@@ -130,7 +132,7 @@ def calibrate_risk(
 
     Raises
     ------
-    ValueError
+    ParameterError
         If the rates are not 0 < false_positive < true_positive < 1, delta outside [0, 1), no noise is enough, or
         none was proved to be within the time limit.
     """
@@ -155,7 +157,7 @@ class _Goal:
 
 def _calibrated(releases: Releases, goal: _Goal, delta: float, time_limit: float) -> Calibration:
     if not 0 <= delta < 1:
-        raise ValueError(f"delta={delta!r}: must lie in [0, 1)")
+        raise ParameterError(f"delta={delta!r}: must lie in [0, 1)")
     try:
         with deadline(time_limit):
             factor = _least_factor(releases, goal)
@@ -168,9 +170,9 @@ def _calibrated(releases: Releases, goal: _Goal, delta: float, time_limit: float
             if fixed
             else f": {error}"
         )
-        raise ValueError(f"no amount of noise was found that gives {goal.words}{why}") from None
+        raise ParameterError(f"no amount of noise was found that gives {goal.words}{why}") from None
     except OutOfTime:
-        raise ValueError(
+        raise ParameterError(
             f"no noise was proved to give {goal.words} within time_limit={time_limit:g} s"
         ) from None
     parameters = {kind.name: kind.noise_parameters(factor) for kind in releases.kinds}

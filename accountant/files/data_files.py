@@ -114,7 +114,7 @@ def float_of(digits: str) -> float:
 
     Raises
     ------
-    ValueError
+    ParameterError
         If it is none, or floats round the number to 0 or to an infinity, and it is neither: what it stands for would
         cost nothing, or be no limit.
     """

@@ -55,7 +55,7 @@ class FromJson(ABC):
 
         Raises
         ------
-        ValueError
+        ParameterError
             If it holds none; the message names the field and the rule.
         """
         return cls.from_json(from_json(text))
@@ -66,7 +66,7 @@ class FromJson(ABC):
 
         Raises
         ------
-        ValueError
+        ParameterError
             If it holds none; the message names the file, the field and the rule.
         OSError
             If it cannot be read.

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import IO
 
 from accountant.files.sqlite_file import is_sqlite
+from mechanisms.parameters import ParameterError
 
 
 @contextmanager
@@ -24,7 +25,7 @@ def whole_file(path: str | Path) -> Iterator[IO[bytes]]:
 
     Raises
     ------
-    ValueError
+    ParameterError
         If the path is a folder or an SQLite database, such as a ledger, or its own folder does not exist.
     OSError
         If the file cannot be written; what was there before stays.
@@ -53,9 +54,9 @@ def _opened(path: Path) -> Iterator[IO[bytes]]:
     target = Path(os.path.realpath(path))
     folder = target.parent
     if target.is_dir() or not folder.is_dir():
-        raise ValueError(f"path={str(path)!r}: must be a file in a folder that exists")
+        raise ParameterError(f"path={str(path)!r}: must be a file in a folder that exists")
     if target.is_file() and is_sqlite(target):
-        raise ValueError(f"path={str(path)!r}: must not be an SQLite database: a ledger would be lost")
+        raise ParameterError(f"path={str(path)!r}: must not be an SQLite database: a ledger would be lost")
     handle, name = tempfile.mkstemp(prefix=f"{target.name}.", suffix=".partial", dir=folder)
     try:
         with os.fdopen(handle, "wb") as file:

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 from accountant.budget import Budget, Cost
 from mechanisms import ApproximateProfile, Mechanism, Sensitivity
 from mechanisms.losses.enclosure import Bound, Enclosure
-from mechanisms.parameters import DPWitnessError
+from mechanisms.parameters import DPWitnessError, ParameterError
 
 
 class Composition(Protocol):
@@ -167,7 +167,7 @@ class BasicComposition:
         """Return (epsilon, delta)."""
         epsilon, delta = values
         if delta is None:
-            raise ValueError("delta=None: must be a number")
+            raise ParameterError("delta=None: must be a number")
         return Cost(epsilon, delta)
 
     @property

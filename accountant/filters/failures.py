@@ -91,7 +91,7 @@ class DeclaredFailures(abc.ABC):
     def check(self, budget: Budget) -> None:
         """Raise `ValueError` for a budget that these theorems cannot guarantee."""
         if budget.delta == 0 and not math.isinf(budget.epsilon):
-            raise ValueError(
+            raise ParameterError(
                 f"budget = {budget}: the {self.name} guarantees no epsilon at delta = 0; give the budget a delta, or "
                 "use basic composition"
             )

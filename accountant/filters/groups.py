@@ -10,6 +10,7 @@ from accountant.filters.composition_theorem import BasicComposition, Composition
 from accountant.filters.gaussian_composition import GaussianComposition
 from accountant.filters.units import INFINITE, UNIT, Units, Vector
 from accountant.filters.zero_concentrated import ZeroConcentratedComposition
+from mechanisms.parameters import ParameterError
 
 _DIGITS = 80
 """Binary digits of roots after the point."""
@@ -21,12 +22,12 @@ def check_groups(composition: Composition, budget: Budget) -> None:
     With a delta of the releases' own, the loss of k records has factors e^{kε}: no sum is offered for it.
     """
     if not isinstance(composition, BasicComposition | ZeroConcentratedComposition | GaussianComposition):
-        raise ValueError(
+        raise ParameterError(
             f"rules: the {composition.name} has no sum for groups; basic composition (delta = 0), zCDP and Gaussian "
             "DP have one"
         )
     if isinstance(composition, BasicComposition) and budget.delta > 0:
-        raise ValueError(
+        raise ParameterError(
             f"rules: a group's budget has delta = {budget.delta:g}, which under {composition.name} grows by factors "
             "of e^epsilon with each member; give it delta = 0, or use zCDP or Gaussian DP"
         )

@@ -137,7 +137,7 @@ class RenyiComposition(DeclaredFailures):
     def amount(self, values: tuple[Fraction | None, ...]) -> Spend:
         """Return numbers in this currency: delta, then one divergence for each order."""
         if len(values) != len(self._names):
-            raise ValueError(f"{len(values)} numbers: this theorem counts {len(self._names)}")
+            raise ParameterError(f"{len(values)} numbers: this theorem counts {len(self._names)}")
         return Spend(self._names, values, any_suffices=True)
 
     @property

@@ -9,6 +9,7 @@ from fractions import Fraction
 
 from accountant.budget import written_left
 from mechanisms import Neighbouring
+from mechanisms.parameters import ParameterError
 from mechanisms.printed_numbers import at_most
 from mechanisms.rounding import up
 
@@ -34,7 +35,7 @@ class Spend:
 
     Raises
     ------
-    ValueError
+    ParameterError
         If a value is negative: nothing that is released gives privacy back.
     """
 
@@ -45,7 +46,7 @@ class Spend:
 
     def __post_init__(self) -> None:
         if any(value is not None and value.numerator < 0 for value in self.values):
-            raise ValueError(f"{self.names} = {self.values}: a spend must not be negative")
+            raise ParameterError(f"{self.names} = {self.values}: a spend must not be negative")
 
     def __add__(self, other: Spend) -> Spend:
         return Spend(

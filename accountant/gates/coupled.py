@@ -38,6 +38,7 @@ from mechanisms import (
 )
 from mechanisms.domain import own_copy
 from mechanisms.float_bounds import on_grid
+from mechanisms.parameters import ParameterError
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,14 +148,14 @@ class Coupled(Closing, Assuming, OnTape):
         ------
         DomainError
             If a value lies outside the domain.
-        ValueError
+        ParameterError
             If there are not as many data sets or lanes as the gate has.
         """
         self.check_open()
         array = on_grid(domain, np.asarray(domain.check(own_copy(values, "values"), "values")))
         allowed = [(worlds, self.lanes, *domain.shape) for worlds in (1 + self.neighbours, 1)]
         if array.shape not in allowed:
-            raise ValueError(f"values of shape {array.shape}: must be {allowed[0]} or {allowed[1]}")
+            raise ParameterError(f"values of shape {array.shape}: must be {allowed[0]} or {allowed[1]}")
         return Private(
             self,
             array.reshape(array.shape[0], self.lanes, -1),

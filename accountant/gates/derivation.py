@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import functools
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NamedTuple
+from weakref import WeakValueDictionary
 
 from mechanisms import (
     Ball,
@@ -72,9 +73,9 @@ _NO_COORDINATES = ("categories", "moments", "reals")
 """Kinds of domains of whose coordinates nothing is said one by one."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Derivation:
-    """The way of a record's value, from the domain that it entered through.
+    """The way of a record's value, from the domain that it entered through; equal ones are one object (`intern`).
 
     Attributes
     ----------
@@ -90,12 +91,13 @@ class Derivation:
     steps: tuple[Step, ...] = ()
     terms: int = 1
 
-    @functools.cached_property
-    def _hash(self) -> int:
-        return hash((self.domain, self.steps, self.terms))
+    @staticmethod
+    def intern(domain: ExactDomain, steps: tuple[Step, ...] = (), terms: int = 1) -> Derivation:
+        """Return the derivation: where many are compared, as at every release, nothing is read of them."""
+        return _known.setdefault((domain, steps, terms), Derivation(domain, steps, terms))
 
-    def __hash__(self) -> int:
-        return self._hash
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Derivation.intern, (self.domain, self.steps, self.terms)
 
     @property
     def last_domain(self) -> ExactDomain:
@@ -155,7 +157,7 @@ class Derivation:
         """Follow the sum with another term of the same record."""
         if other is None or (self.domain, self.steps) != (other.domain, other.steps):
             return None
-        return replace(self, terms=self.terms + other.terms)
+        return self.intern(self.domain, self.steps, self.terms + other.terms)
 
     def map(self, transformation: Transformation, domain: Domain) -> Derivation | None:
         """Follow a transformation of values in a domain, the last one of this derivation."""
@@ -172,11 +174,14 @@ class Derivation:
             elif into is None or step is None:
                 return None
             else:
-                way = Derivation(into) if into.kind == "reals" else way._then(step[0], into, **step[1])
+                way = Derivation.intern(into) if into.kind == "reals" else way._then(step[0], into, **step[1])
         return way
 
     def _then(self, op: str, into: ExactDomain, **parameters: Any) -> Derivation:
-        return replace(self, steps=(*self.steps, Step(op, tuple(parameters.items()), into)))
+        return self.intern(self.domain, (*self.steps, Step(op, tuple(parameters.items()), into)), self.terms)
+
+
+_known: WeakValueDictionary[tuple[Any, ...], Derivation] = WeakValueDictionary()
 
 
 def _ends(domain: ExactDomain) -> tuple[Fraction, Fraction]:
@@ -189,7 +194,7 @@ def _ends(domain: ExactDomain) -> tuple[Fraction, Fraction]:
 def entry_derivation(domain: Any) -> Derivation | None:
     """Return the derivation of a value that enters through a domain, or is checked to lie in it."""
     found = exact_domain(domain)
-    return None if found is None else Derivation(found)
+    return None if found is None else Derivation.intern(found)
 
 
 def exact_domain(domain: Domain) -> ExactDomain | None:

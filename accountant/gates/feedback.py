@@ -10,6 +10,7 @@ from accountant.gates.private import Private
 from accountant.place import calling_place
 from accountant.refusals import ForeignValue
 from mechanisms import Box, Domain, DomainError, Integers, Interval, OneHot
+from mechanisms.parameters import ParameterError
 
 if TYPE_CHECKING:
     from accountant.gates.gate import Gate
@@ -48,7 +49,7 @@ def check_feedback(
         If the value is not private, or belongs to another gate.
     DomainError
         If its domain does not lie in `domain`, or it has another shape.
-    ValueError
+    ParameterError
         If it is the sum of another number of values than `rounds`.
     """
     if not isinstance(value, Private):
@@ -73,7 +74,9 @@ def check_feedback(
         raise DomainError(f"{name} of shape {value.shape}: must be of shape {shape}")
     if value._parts != 1 and (rounds is None or value._parts != int(np.sum(rounds))):
         asked = "one round" if rounds is None else f"rounds={np.asarray(rounds).tolist()}"
-        raise ValueError(f"{name} is the sum of {value._parts} values: must be what was observed in {asked}")
+        raise ParameterError(
+            f"{name} is the sum of {value._parts} values: must be what was observed in {asked}"
+        )
 
 
 def lies_in(given: Domain | None, domain: Domain) -> bool:

@@ -107,7 +107,7 @@ class Gate(Protocol):
 
         Raises
         ------
-        ValueError
+        ParameterError
             If it is no mechanism.
         """
 

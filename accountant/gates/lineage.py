@@ -297,16 +297,33 @@ class Traced:
     def movements(self, where: np.ndarray | None) -> list[Movement]:
         """Group the records by their sensitivity on the coordinates `where`, shape (1, n)."""
         chosen = None if where is None else tuple(np.flatnonzero(where[0]).tolist())
-        groups: dict[tuple[Sensitivity, Derivation | None], list[RecordId]] = {}
+        rows: list[tuple[Sensitivity, Derivation | None, RecordId]] = []
         for record, moved in self.influences.items():
             there = moved if chosen is None else moved.restrict_to(chosen)
             if there.sensitivity.linf > 0:
-                groups.setdefault((there.sensitivity, there.derivation), []).append(record)
-        return _grouped(groups)
+                rows.append((there.sensitivity, there.derivation, record))
+        if len(rows) == 1:  # as of most values
+            ((moves, way, record),) = rows
+            return [Movement(moves, (record,), way)]
+        return list(itertools.starmap(Movement, _grouped(rows)))
 
 
-def _grouped(groups: dict[tuple[Sensitivity, Derivation | None], list[RecordId]]) -> list[Movement]:
-    return [Movement(moved, tuple(records), way) for (moved, way), records in groups.items()]
+def _grouped(
+    rows: Sequence[tuple[Any, Derivation | None, RecordId]],
+) -> Iterator[tuple[Any, tuple[RecordId, ...], Derivation | None]]:
+    """Group records that move a value alike; none has a derivation there if one of them has none.
+
+    So a run that was saved, which keeps no derivations, charges in the same entries as one that was not.
+    """
+    groups: dict[tuple[Any, Derivation | None], list[RecordId]] = {}
+    unknown = set()
+    for moved, way, _ in rows:
+        if way is None:
+            unknown.add(moved)
+    for moved, way, record in rows:
+        groups.setdefault((moved, None if unknown and moved in unknown else way), []).append(record)
+    for (moved, way), records in groups.items():
+        yield moved, tuple(records), way
 
 
 def _both_sides(error: float, coordinates: int) -> float:
@@ -475,12 +492,12 @@ class TracedSums:
             for record, width in self._entries[coordinate]:
                 widths = per_record.setdefault(record, {})
                 widths[coordinate] = add_up(widths.get(coordinate, 0.0), width)
-        groups: dict[tuple[Sensitivity, Derivation | None], list[RecordId]] = {}
+        rows: list[tuple[Sensitivity, Derivation | None, RecordId]] = []
         for record, widths in per_record.items():
             caps = self._caps.get(record, (math.inf, math.inf))
             sensitivity = _sensitivity_of(tuple(widths.values()), *caps)
-            groups.setdefault((sensitivity, self._way(record, len(widths))), []).append(record)
-        return _grouped(groups)
+            rows.append((sensitivity, self._way(record, len(widths)), record))
+        return list(itertools.starmap(Movement, _grouped(rows)))
 
     def _way(self, record: RecordId, coordinates: int) -> Derivation | None:
         """Return how a record's part of so many coordinates came about."""
@@ -509,10 +526,7 @@ class TracedSums:
         widths: dict[RecordId, float] = {}
         for record, width in self._entries[coordinate]:
             widths[record] = add_up(widths.get(record, 0.0), width)
-        groups: dict[tuple[float, Derivation | None], list[RecordId]] = {}
-        for record, width in widths.items():
-            groups.setdefault((width, self._way(record, 1)), []).append(record)
+        rows = [(width, self._way(record, 1), record) for record, width in widths.items()]
         return [
-            Movement(Sensitivity(width, width, width), tuple(records), way)
-            for (width, way), records in groups.items()
+            Movement(Sensitivity(width, width, width), records, way) for width, records, way in _grouped(rows)
         ]

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from mechanisms import Assumption, AssumptionKind, Categories, Domain, Mechanism, OneHot
 from mechanisms.arrays import plain_copy
 from mechanisms.mechanism import needs_whole_numbers
+from mechanisms.parameters import ParameterError
 
 DRAWN_BY = "the record's device"
 """Where the noise of such a message comes from, as the ledger has it."""
@@ -37,7 +38,7 @@ def checked_message(mechanism: Mechanism, message: npt.ArrayLike, shape: tuple[i
 
     Raises
     ------
-    ValueError
+    ParameterError
         If the mechanism outputs nothing of the kind.
     """
     kinds, words = ("iu", "whole numbers") if needs_whole_numbers(mechanism) else ("iuf", "numbers")
@@ -46,10 +47,10 @@ def checked_message(mechanism: Mechanism, message: npt.ArrayLike, shape: tuple[i
     except ValueError:  # lists of different lengths
         found = np.asarray(None)
     if found.dtype.kind not in kinds or found.shape not in (shape, shape[1:]):
-        raise ValueError(f"message={message!r}: must be {shape[-1]} {words}")
+        raise ParameterError(f"message={message!r}: must be {shape[-1]} {words}")
     outputs = found.reshape(shape)
     with np.errstate(over="ignore"):
         likely = mechanism.log_density(outputs, np.zeros(shape, dtype=np.int64))
     if not np.isfinite(likely).all():
-        raise ValueError(f"message={message!r}: is nothing that {type(mechanism).__name__} outputs")
+        raise ParameterError(f"message={message!r}: is nothing that {type(mechanism).__name__} outputs")
     return outputs

@@ -22,6 +22,7 @@ from accountant.refusals import ForeignValue, RawRead
 from mechanisms import Box, Categories, Chain, Domain, DomainError, Transformation
 from mechanisms.arrays import plain_copy
 from mechanisms.float_bounds import is_bounded, on_grid
+from mechanisms.parameters import ParameterError
 
 if TYPE_CHECKING:
     from accountant.gates.gate import Gate
@@ -87,14 +88,14 @@ class Private:
 
         Raises
         ------
-        ValueError
+        ParameterError
             If the index has another shape or type, or an entry is not below n.
         """
         index = plain_copy(index)  # copied: what is checked is what is done, whoever uses the buffer again
         lanes, size = self.shape
         wrong = index.ndim != 2 or index.shape[0] != lanes or index.dtype.kind not in "iu"
         if wrong or not (index < size).all():
-            raise ValueError(
+            raise ParameterError(
                 f"index of shape {index.shape} and type {index.dtype}: must be whole numbers of shape "
                 f"(lanes={lanes}, k), all below {size}"
             )
@@ -156,7 +157,7 @@ class Private:
 
         Raises
         ------
-        ValueError
+        ParameterError
             If not exactly one of `into` and `stability` is given with a function, or one of them with a
             transformation; if a result has the wrong shape or type, or is not finite.
         DomainError
@@ -168,19 +169,19 @@ class Private:
         """
         if isinstance(function, Transformation):
             if into is not None or stability is not None:
-                raise ValueError(
+                raise ParameterError(
                     "map needs neither `into` nor `stability` with a transformation, which knows them"
                 )
             return self._transformed(function)
         if (into is None) == (stability is None):
-            raise ValueError("map needs exactly one of `into` (a domain) and `stability` (a number)")
+            raise ParameterError("map needs exactly one of `into` (a domain) and `stability` (a number)")
         if not callable(function):
-            raise ValueError(f"function={function!r}: must be a transformation or callable")
+            raise ParameterError(f"function={function!r}: must be a transformation or callable")
         self._gate.operates(self, stability)
         if stability is not None:
             self._check_number("mapped by a Lipschitz function")
             if not 0 <= stability < math.inf:
-                raise ValueError(f"stability={stability!r}: must be a finite number, at least 0")
+                raise ParameterError(f"stability={stability!r}: must be a finite number, at least 0")
         declared = declared_function(function)
         if into is not None:
             own, assumptions = self._gate.examine(into)
@@ -282,13 +283,13 @@ class Private:
         form = self._apply(function, np.zeros_like(self._values))
         leading = self._values.shape[:2]
         if form.shape[:2] != leading or form.ndim > 3 or form.dtype.kind not in "biuf":
-            raise ValueError(
+            raise ParameterError(
                 f"map: the function turns shape {self._values.shape} into {form.shape} of type {form.dtype}; "
                 f"it must give real numbers of shape {leading} or {(*leading, 'k')}"
             )
         results = self._apply(function, self._values)
         if results.shape != form.shape or results.dtype != form.dtype:
-            raise ValueError("map: the shape or type of the function's result depends on the data")
+            raise ParameterError("map: the shape or type of the function's result depends on the data")
         number = np.int64 if results.dtype.kind in "iu" else np.float64
         offset = float(np.abs(form.astype(np.float64)).max(initial=0.0))
         return _finite(results).reshape(*leading, -1).astype(number), offset
@@ -304,7 +305,9 @@ class Private:
         if other._gate is not self._gate:
             raise ForeignValue("two private values of different gates cannot be combined", calling_place())
         if other.shape != self.shape:
-            raise ValueError(f"private values of shapes {self.shape} and {other.shape}: must be of one shape")
+            raise ParameterError(
+                f"private values of shapes {self.shape} and {other.shape}: must be of one shape"
+            )
         for each in (self, other):
             self._gate.operates(each)
         with np.errstate(all="ignore"):
@@ -352,16 +355,16 @@ class Private:
             with np.errstate(all="ignore"):  # what is beyond floats is refused below
                 array = given.astype(np.float64)
         except (OverflowError, TypeError, ValueError) as error:
-            raise ValueError(
+            raise ParameterError(
                 f"a public operand of a private value must be a number, or an array of them, that fits a float: {error}"
             ) from None
         if not np.isfinite(array).all():
-            raise ValueError("a public operand of a private value must be finite (and a divisor not 0)")
+            raise ParameterError("a public operand of a private value must be finite (and a divisor not 0)")
         stretches = array.ndim > len(self.shape) or any(
             width not in (1, own) for width, own in zip(array.shape[::-1], self.shape[::-1], strict=False)
         )
         if stretches:
-            raise ValueError(
+            raise ParameterError(
                 f"a public operand of shape {array.shape}: must broadcast to the private value's {self.shape}"
             )
         return array
@@ -491,7 +494,7 @@ def _inside(domain: Domain, results: npt.NDArray[Any]) -> npt.NDArray[Any] | Non
 
 def _finite(results: npt.NDArray[Any]) -> npt.NDArray[Any]:
     if not np.isfinite(results).all():
-        raise ValueError("map: the function's result is not finite")
+        raise ParameterError("map: the function's result is not finite")
     return results
 
 

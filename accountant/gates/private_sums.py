@@ -14,6 +14,7 @@ from accountant.place import calling_place
 from accountant.refusals import ForeignValue
 from accountant.trust import Trust, check_message
 from mechanisms.arrays import plain_copy
+from mechanisms.parameters import ParameterError
 
 if TYPE_CHECKING:
     from accountant.gates.gate import Gate
@@ -68,7 +69,7 @@ class PrivateSums:
             If `values` is not private, or names categories.
         ForeignValue
             If the values belong to another gate.
-        ValueError
+        ParameterError
             If `at` has another shape or type, or a coordinate does not exist or (under an accountant)
             occurs twice.
         RecordWaiting, BudgetExceeded, SensitivityExceeded, TheoremMissing
@@ -87,7 +88,7 @@ class PrivateSums:
         values._check_number("added to")
         at = plain_copy(at)  # copied, as a mask is
         if at.shape != values.shape or at.dtype.kind not in "iu" or not (at < self.shape[1]).all():
-            raise ValueError(
+            raise ParameterError(
                 f"at of shape {at.shape} and type {at.dtype}: must be whole numbers of the values' shape "
                 f"{values.shape}, all below {self.shape[1]}"
             )
@@ -95,7 +96,7 @@ class PrivateSums:
         if self._provenance is not None:
             present = at[0][at[0] >= 0].tolist()
             if len(set(present)) < len(present):
-                raise ValueError(f"at={present}: the coordinates of one lane must differ from each other")
+                raise ParameterError(f"at={present}: the coordinates of one lane must differ from each other")
         return at
 
     def _put(self, values: Private, at: npt.NDArray[np.int64]) -> None:
@@ -128,7 +129,7 @@ class PrivateSums:
 
         Raises
         ------
-        ValueError
+        ParameterError
             If the mask has another shape or type.
         """
         where = checked_mask(where, self.shape)
@@ -213,7 +214,7 @@ def checked_mask(where: npt.ArrayLike, shape: tuple[int, ...]) -> npt.NDArray[np
     """
     mask = plain_copy(where)
     if mask.dtype != np.bool_ or mask.shape != shape:
-        raise ValueError(
+        raise ParameterError(
             f"where of shape {mask.shape} and type {mask.dtype}: must be a boolean mask of the value's shape {shape}"
         )
     return mask

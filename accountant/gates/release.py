@@ -28,6 +28,7 @@ from mechanisms import (
     assumptions_of,
 )
 from mechanisms.mechanism import is_categorical, needs_whole_numbers, needs_whole_values, samples_securely
+from mechanisms.parameters import ParameterError
 
 if TYPE_CHECKING:
     from accountant.budget import Amount
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 def check_domain(domain: object) -> None:
     """Raise `ValueError` unless this is a domain: a tuple of bounds is none."""
     if isinstance(domain, type) or not hasattr(domain, "check"):
-        raise ValueError(
+        raise ParameterError(
             f"domain={domain!r}: must be a domain, such as Interval(0, 1) or Box(0, 1, size) (an instance)"
         )
 
@@ -152,13 +153,13 @@ def checked_mechanism(mechanism: Mechanism) -> Mechanism:
 
     Raises
     ------
-    ValueError
+    ParameterError
         If it is none.
     """
     while isinstance(mechanism, Transformed):
         mechanism = mechanism.mechanism
     if isinstance(mechanism, type) or not hasattr(mechanism, "release"):
-        raise ValueError(
+        raise ParameterError(
             f"mechanism={mechanism!r}: must be a mechanism, such as Laplace(scale=...) (an instance, not the class)"
         )
     return mechanism
@@ -167,7 +168,7 @@ def checked_mechanism(mechanism: Mechanism) -> Mechanism:
 def check_source(mechanism: Mechanism, noise: NoiseSource) -> None:
     """Raise `ValueError` if the noise source is secure and cannot draw the mechanism's noise."""
     if noise.secure and not samples_securely(mechanism):
-        raise ValueError(
+        raise ParameterError(
             f"noise={noise.name}: {type(mechanism).__name__} has no secure sampler with these parameters; for "
             "simulations and audits pass a numpy.random.Generator"
         )
@@ -190,14 +191,14 @@ def check_release(
         As `check_owner`.
     SensitivityExceeded
         If distances would be measured in the wrong metric, or a category is unknown to the mechanism.
-    ValueError
+    ParameterError
         If the mask is not boolean or not of the value's shape, or sums were to be transformed.
     """
     gate.check_open()
     check_owner(gate, private)
     while hasattr(mechanism, "transformation") and isinstance(mechanism, Transformed):  # the former is quick
         if isinstance(private, PrivateSums):
-            raise ValueError(
+            raise ParameterError(
                 f"mechanism={mechanism!r}: sums cannot be transformed; map the values that are added"
             )
         private = private.map(mechanism.transformation)
@@ -283,7 +284,7 @@ def sample(
 
     Raises
     ------
-    ValueError
+    ParameterError
         If there is a mask and the mechanism does not keep the shape of what it releases.
     """
     draw: DrawOutput = functools.partial(_draw_watched, gate)
@@ -305,7 +306,7 @@ def sample(
             noise = NumpyNoise(streams.for_lanes(lane_of))
         chosen = np.asarray(draw(mechanism, given, noise))
         if chosen.shape[-given.ndim :] != given.shape:
-            raise ValueError(
+            raise ParameterError(
                 f"{type(mechanism).__name__} turned {given.size} released coordinates into shape {chosen.shape}: "
                 "it cannot be used with a mask"
             )

@@ -31,7 +31,7 @@ from mechanisms import Mechanism, Neighbouring, Sensitivity
 from mechanisms.losses.enclosure import Bound, Enclosure
 from mechanisms.mechanism import neighbouring_of
 from mechanisms.neighbouring import conversion_hint
-from mechanisms.parameters import delta_of_approximate, real
+from mechanisms.parameters import ParameterError, delta_of_approximate, real
 
 _KEPT = 4_096
 """So many charges are kept, by mechanism and sensitivity."""
@@ -57,7 +57,7 @@ class Accounts:
 
     Raises
     ------
-    ValueError
+    ParameterError
         If the theorem can guarantee nothing under this budget.
     """
 
@@ -143,13 +143,13 @@ class Accounts:
 
         Raises
         ------
-        ValueError
+        ParameterError
             If the request's key is no text: ledgers tell 1, 1.0, True and lists apart in ways of their own. Or if it is
             longer than stores take.
         """
         if request is not None:
             if not isinstance(request, str):
-                raise ValueError(f"request={request!r}: must be a text")
+                raise ParameterError(f"request={request!r}: must be a text")
             check_length("request", request)
         try:
             with self._bookkeeping():
@@ -296,7 +296,7 @@ class Accounts:
         ------
         TheoremMissing
             If no theorem in use supports the number; the message names the one that would.
-        ValueError
+        ParameterError
             If delta is outside [0, 1).
         """
         at = delta_of_approximate("delta", self.budget.delta if delta is None else delta)

@@ -17,6 +17,7 @@ from accountant.ledger.entry import Entry
 from accountant.ledger.store import Receipt, Settled
 from accountant.place import Place
 from mechanisms import Assumption, Mechanism
+from mechanisms.parameters import ParameterError
 
 if TYPE_CHECKING:
     from accountant.gates.gate import Mask
@@ -117,7 +118,7 @@ class Reservation:
 
         Raises
         ------
-        ValueError
+        ParameterError
             If it was released before, cancelled or given back, or its deadline has passed, or the private sums have
             changed since they were priced.
         """
@@ -130,7 +131,7 @@ class Reservation:
 
         Raises
         ------
-        ValueError
+        ParameterError
             If nothing was released, or it is closed already.
         """
         self._require("released", "committed")
@@ -140,7 +141,7 @@ class Reservation:
 
         Raises
         ------
-        ValueError
+        ParameterError
             If something was released, or it is closed already.
         """
         self._require("reserved", "cancelled")
@@ -153,7 +154,9 @@ class Reservation:
     def _require(self, state: str, next_state: str) -> None:
         with self._accountant._reserving:
             if self._state != state:
-                raise ValueError(f"this reservation is {self._state}: only a {state} one can be {next_state}")
+                raise ParameterError(
+                    f"this reservation is {self._state}: only a {state} one can be {next_state}"
+                )
             self._state = next_state
 
     def __enter__(self) -> Reservation:

@@ -14,6 +14,8 @@ from fractions import Fraction
 from numbers import Rational
 from typing import TYPE_CHECKING
 
+from mechanisms.parameters import ParameterError
+
 if TYPE_CHECKING:
     import sympy as sp
 
@@ -41,7 +43,7 @@ def formula(name: str, value: object) -> sp.Expr:
 
     Raises
     ------
-    ValueError
+    ParameterError
         If it is none: a float, which stands for a number that is rounded already; text, a relation and the like; or
         an expression with a part of another class, be it a subclass, which may mean anything.
     """
@@ -50,17 +52,19 @@ def formula(name: str, value: object) -> sp.Expr:
     if isinstance(value, Rational) and not isinstance(value, bool):
         return sp.Rational(int(value.numerator), int(value.denominator))
     if not isinstance(value, sp.Expr):
-        raise ValueError(f"{name}={value!r}: a formula is an int, a Fraction or an expression of SymPy")
+        raise ParameterError(f"{name}={value!r}: a formula is an int, a Fraction or an expression of SymPy")
     for node in sp.preorder_traversal(value):
         if isinstance(node, sp.Float):
-            raise ValueError(f"{name}={value}: {node} is a float, a rounded number; write a Rational")
+            raise ParameterError(f"{name}={value}: {node} is a float, a rounded number; write a Rational")
         if type(node) not in _rationals() | {sp.Symbol, sp.Add, sp.Mul, sp.Pow}:
-            raise ValueError(
+            raise ParameterError(
                 f"{name}={value}: a formula has numbers, symbols, sums, products and powers, no "
                 f"{type(node).__name__}; declare a symbol that is computed"
             )
         if type(node) is sp.Pow and not (type(node.exp) in _integers() and abs(node.exp.p) <= _MOST_POWER):
-            raise ValueError(f"{name}={value}: the power {node.exp} is no whole number up to {_MOST_POWER}")
+            raise ParameterError(
+                f"{name}={value}: the power {node.exp} is no whole number up to {_MOST_POWER}"
+            )
     return value
 
 
@@ -69,7 +73,7 @@ def check_declared(name: str, expression: sp.Expr, declared: Iterable[sp.Symbol]
 
     Raises
     ------
-    ValueError
+    ParameterError
         If it has others; one with the name of a declared one, but other assumptions, is another.
     """
     import sympy as sp
@@ -79,7 +83,7 @@ def check_declared(name: str, expression: sp.Expr, declared: Iterable[sp.Symbol]
         if isinstance(node, sp.Symbol) and node not in known:
             twin = " (it has the name of a declared symbol, but is another one)"
             same = str(node) in map(str, known)
-            raise ValueError(
+            raise ParameterError(
                 f"{name}={expression}: the symbol {node} is not declared{twin if same else ''}; "
                 f"declared are {', '.join(map(str, known)) or 'none'}"
             )

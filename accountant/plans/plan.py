@@ -221,7 +221,7 @@ class PlannedComposition:
     def amount(self, values: tuple[Fraction | None, ...]) -> Spend:
         """Return counts in this currency, one for each step."""
         if len(values) != len(self.plan.steps):
-            raise ValueError(f"{len(values)} numbers: the plan has {len(self.plan.steps)} steps")
+            raise ParameterError(f"{len(values)} numbers: the plan has {len(self.plan.steps)} steps")
         return Spend(self._names, values)
 
     @property
@@ -246,14 +246,14 @@ class PlannedComposition:
     def check(self, budget: Budget) -> None:
         """Raise `ValueError` unless the plan is for replacing a record and all of it fits in the budget."""
         if self.plan.neighbouring is not Neighbouring.REPLACE_ONE:
-            raise ValueError(
+            raise ParameterError(
                 f"plan: is for neighbours {self.plan.neighbouring.value!r}; an accountant's are for 'replace one'"
             )
         if math.isinf(budget.epsilon):
             return
         if not self._pure_fits(budget) and self.plan.epsilon(budget.delta).upper > budget.epsilon:
             found = self.plan.epsilon(budget.delta)
-            raise ValueError(
+            raise ParameterError(
                 f"budget = {budget}: the plan alone comes to epsilon = {at_most(found.upper)} "
                 f"({found.by}; neighbours: {self.plan.neighbouring})"
             )

@@ -27,6 +27,7 @@ from accountant.plans.formulas import check_declared, formula, value_at
 from accountant.plans.plan import Plan, PlanStep
 from accountant.plans.values import IntegerRange, RealAbove, SymbolDomain
 from mechanisms import Gaussian, Laplace, Mechanism, RandomizedResponse, Sensitivity
+from mechanisms.parameters import ParameterError
 from mechanisms.rounding import square_root_up, up
 from mechanisms.sensitivity import UNIT
 
@@ -198,13 +199,13 @@ class SymbolicCalibrated:
 
         Raises
         ------
-        ValueError
+        ParameterError
             If its epsilon, at its own nominal delta, is larger than it is calibrated to.
         """
         mechanism = self.make(point)
         promised = _value(self.epsilon, point)
         if not mechanism.epsilon <= promised:
-            raise ValueError(
+            raise ParameterError(
                 f"make={_named(self.make)}: gives a mechanism of epsilon = {mechanism.epsilon!r} at delta = "
                 f"{mechanism.nominal_delta!r}; it must be at most {float(promised)!r}"
             )
@@ -275,18 +276,18 @@ class SymbolicPlan:
 
     def __post_init__(self) -> None:
         if not self.records:
-            raise ValueError("records = {}: a plan must say what at least one kind of record is part of")
+            raise ParameterError("records = {}: a plan must say what at least one kind of record is part of")
         if self.currency not in ("epsilon", "mu_squared"):
-            raise ValueError(f"currency={self.currency!r}: it must be 'epsilon' or 'mu_squared'")
+            raise ParameterError(f"currency={self.currency!r}: it must be 'epsilon' or 'mu_squared'")
         object.__setattr__(self, "records", {kind: tuple(steps) for kind, steps in self.records.items()})
         if type(self.values) is not SymbolDomain:
-            raise ValueError(
+            raise ParameterError(
                 f"values={self.values!r}: it must be SymbolDomain({{symbol: IntegerRange(...) or RealAbove(...)}})"
             )
         for kind, steps in self.records.items():
             for step in steps:
                 if type(step) is not SymbolicStep or type(step.release) not in _RELEASES:
-                    raise ValueError(
+                    raise ParameterError(
                         f"records: a step of {kind} is {step!r}; it must be a SymbolicStep of one of "
                         f"{', '.join(release.__name__ for release in _RELEASES)}, and none of a subclass"
                     )
@@ -408,11 +409,11 @@ def find_counterexample(plan: SymbolicPlan, claim: Any) -> CounterexampleFound |
 
     Raises
     ------
-    ValueError
+    ParameterError
         If the claim is no formula (a float, text, a relation), or has a symbol that the plan does not declare.
     """
     if type(plan) is not SymbolicPlan:
-        raise ValueError(f"plan={plan!r}: it must be a SymbolicPlan")
+        raise ParameterError(f"plan={plan!r}: it must be a SymbolicPlan")
     if type(claim) is not NumericClaim:
         claim = formula("claim", claim)
         check_declared("claim", claim, plan.values.symbols)

@@ -4,7 +4,7 @@
 >>> K, L = sp.symbols("K L")
 >>> SymbolDomain({K: IntegerRange(1), L: IntegerRange(K)}).exact_point({K: 3, L: 2})
 Traceback (most recent call last):
-ValueError: point: L = 2 is no whole number of at least K = 3
+mechanisms.parameters.ParameterError: point: L = 2 is no whole number of at least K = 3
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from fractions import Fraction
 from typing import Any, ClassVar
 
 from accountant.plans.formulas import check_declared, formula, value_at
+from mechanisms.parameters import ParameterError
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,7 @@ class SymbolDomain:
 
     Raises
     ------
-    ValueError
+    ParameterError
         If a symbol is none, has the name of another, or assumes anything; if a bound is no polynomial, or refers to a
         symbol that is not declared before it.
     """
@@ -81,22 +82,26 @@ class SymbolDomain:
         earlier: list[sp.Symbol] = []
         for symbol, kind in self.symbols.items():
             if type(symbol) is not sp.Symbol:
-                raise ValueError(f"symbols: {symbol!r} is a {type(symbol).__name__}, not a Symbol of SymPy")
+                raise ParameterError(
+                    f"symbols: {symbol!r} is a {type(symbol).__name__}, not a Symbol of SymPy"
+                )
             if any(symbol.name == other.name for other in earlier):
-                raise ValueError(f"symbols: there are two symbols with the name {symbol}; rename one of them")
+                raise ParameterError(
+                    f"symbols: there are two symbols with the name {symbol}; rename one of them"
+                )
             if symbol.assumptions0 != sp.Symbol(symbol.name).assumptions0:
-                raise ValueError(
+                raise ParameterError(
                     f"symbols: {symbol} assumes something of itself; make it without assumptions"
                 )
             if type(kind) not in (IntegerRange, RealAbove):
-                raise ValueError(
+                raise ParameterError(
                     f"symbols: {symbol} is {kind!r}; it must be IntegerRange(...) or RealAbove(...)"
                 )
             name = f"the bound of {symbol}"
             bound = formula(name, kind.bound)
             check_declared(name, bound, earlier)
             if not bound.is_polynomial(*earlier):
-                raise ValueError(f"{name}={bound}: it must be a polynomial")
+                raise ParameterError(f"{name}={bound}: it must be a polynomial")
             earlier.append(symbol)
 
     def samples(self) -> Iterator[dict[Any, Fraction]]:
@@ -121,19 +126,19 @@ class SymbolDomain:
 
         Raises
         ------
-        ValueError
+        ParameterError
             If a symbol has no value, or one that is not in its range.
         """
         exact: dict[Any, Fraction] = {}
         for symbol, kind in self.symbols.items():
             if kind.computed is None and symbol not in point:
-                raise ValueError(f"point: there is no value of {symbol}")
+                raise ParameterError(f"point: there is no value of {symbol}")
             value = exact_number(point[symbol]) if kind.computed is None else Fraction(kind.computed(exact))
             low = value_at(formula("bound", kind.bound), exact)
             if value < low or (value.denominator != 1 if kind.whole else value == low):
                 words = "whole number of at least" if kind.whole else "number above"
                 bound = kind.bound if str(kind.bound) == str(low) else f"{kind.bound} = {low}"
-                raise ValueError(f"point: {symbol} = {value} is no {words} {bound}")
+                raise ParameterError(f"point: {symbol} = {value} is no {words} {bound}")
             exact[symbol] = value
         return exact
 

@@ -264,14 +264,18 @@ def forms_of_mechanism(mechanism: Mechanism) -> Iterator[tuple[Form, int]]:
         way = _through(mechanism)
         yield from ((Form(way, each.mechanism), n) for each, n in forms_of_mechanism(mechanism.mechanism))
     else:
-        yield Form(Derivation(_moved_domain(mechanism)), mechanism), 1
+        yield Form(Derivation.intern(_moved_domain(mechanism)), mechanism), 1
 
 
 def _through(mechanism: Transformed) -> Derivation:
     """Return the derivation of what a mechanism's transformation makes of any value that it takes."""
     takes = mechanism.takes
     start = None if takes is None else exact_domain(takes)
-    way = None if start is None or takes is None else Derivation(start).map(mechanism.transformation, takes)
+    way = (
+        None
+        if start is None or takes is None
+        else Derivation.intern(start).map(mechanism.transformation, takes)
+    )
     if way is None:
         raise NoProof(f"{mechanism!r}: there is no rule for what is done before the noise is added")
     return way

@@ -18,7 +18,7 @@ from accountant.filters.units import Limit, Units, Vector
 from accountant.rules.clock import DAY, ClockAhead
 from accountant.rules.rule import Rule
 from accountant.rules.scope import Scope
-from mechanisms.parameters import DPWitnessError
+from mechanisms.parameters import DPWitnessError, ParameterError
 
 _TALLIED = 65_536
 """How many different counts are kept before they are looked at."""
@@ -447,7 +447,7 @@ class Limits:
             return ()
         row = tuple(RuleCount(self._read(days), self._read(held)) for days, held in json.loads(text))
         if len(row) != len(self.rules):
-            raise ValueError(f"counts of {len(row)} rules, and there are {len(self.rules)}")
+            raise ParameterError(f"counts of {len(row)} rules, and there are {len(self.rules)}")
         return row
 
     def _written(self, amounts: Mapping[int, Vector]) -> dict[str, str]:

@@ -26,6 +26,7 @@ from accountant.filters.composition_theorem import BasicComposition, Composition
 from accountant.filters.gaussian_composition import GaussianComposition
 from accountant.filters.zero_concentrated import ZeroConcentratedComposition
 from accountant.rules.rule import Rule
+from mechanisms.parameters import ParameterError
 
 
 def check_reach(rules: Sequence[Rule], composition: Composition, budget: Budget) -> None:
@@ -33,7 +34,7 @@ def check_reach(rules: Sequence[Rule], composition: Composition, budget: Budget)
 
     Raises
     ------
-    ValueError
+    ParameterError
         If a rule has `reached_by` and limits of this theorem have no sum, a tenant has no limit of its own, one that is
         named is reached by others that are not, or some account that tenants share may refuse one of them: a refusal
         would tell it of the others' answers.
@@ -42,20 +43,20 @@ def check_reach(rules: Sequence[Rule], composition: Composition, budget: Budget)
     if not promised:
         return
     if not isinstance(composition, BasicComposition | ZeroConcentratedComposition | GaussianComposition):
-        raise ValueError(
+        raise ParameterError(
             f"rules: reached_by: limits under the {composition.name} have no sum; basic composition, zCDP and Gaussian "
             "DP have one"
         )
     own = _own_limits(rules)
     for tenant in sorted({rule.tenant for rule in rules if rule.tenant is not None}):
         if tenant not in own:
-            raise ValueError(
+            raise ParameterError(
                 f"rules: reached_by: tenant {tenant!r} has no limit of its own, for ever and for all purposes: the "
                 "limits of all tenants together must fit the budget"
             )
     windows = next((rule for rule in rules if rule.days is not None), None)
     if windows is not None:
-        raise ValueError(
+        raise ParameterError(
             f"rules: reached_by: {windows} rests on when anybody was charged last, and that may depend on what others "
             "were told: leave out rules for days"
         )
@@ -63,10 +64,12 @@ def check_reach(rules: Sequence[Rule], composition: Composition, budget: Budget)
         reach = _reach(rule, own)
         for tenant in sorted(reach):
             if tenant not in own:
-                raise ValueError(f"rules: reached_by={rule.reached_by!r}: no rule has a tenant {tenant!r}")
+                raise ParameterError(
+                    f"rules: reached_by={rule.reached_by!r}: no rule has a tenant {tenant!r}"
+                )
             further = sorted(_reach(own[tenant], own) - reach)
             if further:
-                raise ValueError(
+                raise ParameterError(
                     f"rules: reached_by={rule.reached_by!r} of tenant {rule.tenant!r}: tenant {tenant!r} is reached by "
                     f"{further[0]!r}, who then reaches this one, too"
                 )
@@ -80,7 +83,7 @@ def _check_shared(
     together = _sum_of(own, own, composition)
     for limit, words in ((budget, "the budget"), *((rule.budget, str(rule)) for rule in shared)):
         if not composition.fits(together, limit):
-            raise ValueError(
+            raise ParameterError(
                 f"rules: reached_by: the limits of all tenants, {together}, do not fit {words} together: it would "
                 "refuse one for what others were told, and that tells of it"
             )
@@ -89,7 +92,7 @@ def _check_shared(
             rule.groups
             and composition.remaining_spend(composition.zero_spend, rule.budget).values[0] is not None
         ):
-            raise ValueError(
+            raise ParameterError(
                 f"rules: reached_by: {rule} counts the charges of all tenants, of several records together: it would "
                 "refuse one for what others were told; give each tenant such a rule"
             )

@@ -15,6 +15,7 @@ from accountant.gates.lineage import RecordId
 from accountant.pseudonym import Pseudonym
 from accountant.record_name import canonical_name
 from accountant.rules.scope import Scope, check_word
+from mechanisms.parameters import ParameterError
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +71,7 @@ class Rule:
 
     Raises
     ------
-    ValueError
+    ParameterError
         If a parameter is of another kind or out of its range.
     """
 
@@ -83,35 +84,39 @@ class Rule:
 
     def __post_init__(self) -> None:
         if not isinstance(self.budget, Budget):
-            raise ValueError(f"budget={self.budget!r}: must be a Budget, such as Budget(epsilon=1.0)")
+            raise ParameterError(f"budget={self.budget!r}: must be a Budget, such as Budget(epsilon=1.0)")
         check_word("purpose", self.purpose)
         check_word("tenant", self.tenant)
         if self.days is not None and (type(self.days) is not int or not 1 <= self.days <= 3_660):
-            raise ValueError(f"days={self.days!r}: must be a whole number from 1 to 3660, or None")
+            raise ParameterError(f"days={self.days!r}: must be a whole number from 1 to 3660, or None")
         if not _is_collection(self.groups) or not all(map(_is_collection, self.groups)):
-            raise ValueError(f"groups={self.groups!r}: must be groups of records, such as (('ann', 'bob'),)")
+            raise ParameterError(
+                f"groups={self.groups!r}: must be groups of records, such as (('ann', 'bob'),)"
+            )
         object.__setattr__(self, "groups", tuple(tuple(map(_member, group)) for group in self.groups))
         if not all(self.groups):
-            raise ValueError(f"groups={self.groups!r}: a group must have members, or the rule limits nobody")
+            raise ParameterError(
+                f"groups={self.groups!r}: a group must have members, or the rule limits nobody"
+            )
         members = [record for group in self.groups for record in group]
         if len(set(members)) < len(members):
             twice = next(record for record in members if members.count(record) > 1)
-            raise ValueError(f"groups: record {twice!r} is named twice; it may be in one group, once")
+            raise ParameterError(f"groups: record {twice!r} is named twice; it may be in one group, once")
         if self.reached_by is not None:
             self._check_reached()
 
     def _check_reached(self) -> None:
         given = self.reached_by
         if not _is_collection(given):
-            raise ValueError(f"reached_by={given!r}: must be names of tenants, such as ('shop',), or ()")
+            raise ParameterError(f"reached_by={given!r}: must be names of tenants, such as ('shop',), or ()")
         assert given is not None
         for each in given:
             check_word("reached_by: tenant", each)
         if None in given or len(set(given)) < len(given) or self.tenant in given:
-            raise ValueError(f"reached_by={given!r}: must name other tenants, each once")
+            raise ParameterError(f"reached_by={given!r}: must name other tenants, each once")
         whole = self.purpose is None and self.days is None and not self.groups
         if self.tenant is None or not whole or self.budget.epsilon == float("inf"):
-            raise ValueError(
+            raise ParameterError(
                 f"reached_by={given!r}: is for a tenant's limit on all that is charged for it, for ever: a rule with a "
                 "tenant and a finite epsilon, and without purpose, days and groups"
             )
@@ -173,29 +178,29 @@ def read_rules(path: Path) -> list[Rule]:
 
     Raises
     ------
-    ValueError
+    ParameterError
         If it is none, or a rule makes no sense; with the file and the number of the rule.
     """
     try:
         content = from_toml(text_of(path))
     except DataFileError as error:
-        raise ValueError(f"{path}: {error}") from None
+        raise ParameterError(f"{path}: {error}") from None
     found = content.pop("rule", [])
     if content or not isinstance(found, list) or not all(isinstance(each, dict) for each in found):
-        raise ValueError(f"{path}: must have tables [[rule]] and nothing else")
+        raise ParameterError(f"{path}: must have tables [[rule]] and nothing else")
     rules = []
     for number, given in enumerate(found, start=1):
         table = dict(given)
         unknown = sorted(table.keys() - _MAY_HAVE)
         if unknown:
-            raise ValueError(f"{path}: rule {number}: {unknown[0]!r} is none of {', '.join(_MAY_HAVE)}")
+            raise ParameterError(f"{path}: rule {number}: {unknown[0]!r} is none of {', '.join(_MAY_HAVE)}")
         try:
             budget = Budget(table.pop("epsilon"), table.pop("delta", 0.0))
             rules.append(Rule(budget, **table))
         except KeyError:
-            raise ValueError(f"{path}: rule {number} has no epsilon (inf only permits)") from None
+            raise ParameterError(f"{path}: rule {number} has no epsilon (inf only permits)") from None
         except ValueError as error:
-            raise ValueError(f"{path}: rule {number}: {error}") from None
+            raise ParameterError(f"{path}: rule {number}: {error}") from None
     return rules
 
 
@@ -204,7 +209,7 @@ def checked_rules(rules: Sequence[Rule], composition: Composition) -> tuple[Rule
 
     Raises
     ------
-    ValueError
+    ParameterError
         If one is no `Rule`, two limit the same charges, the theorem guarantees nothing under one's budget, or has no
         sum for groups.
     """
@@ -212,12 +217,14 @@ def checked_rules(rules: Sequence[Rule], composition: Composition) -> tuple[Rule
     seen: dict[Any, Rule] = {}
     for rule in found:
         if not isinstance(rule, Rule):
-            raise ValueError(f"rules: {rule!r} must be a Rule, such as Rule(Budget(epsilon=0.5), days=30)")
+            raise ParameterError(
+                f"rules: {rule!r} must be a Rule, such as Rule(Budget(epsilon=0.5), days=30)"
+            )
         if composition.settings().get("plan") is not None:
-            raise ValueError("rules: a plan fixes every release in advance; it takes no rules")
+            raise ParameterError("rules: a plan fixes every release in advance; it takes no rules")
         same = (rule.purpose, rule.tenant, rule.days, rule.groups)
         if same in seen:
-            raise ValueError(f"rules: two of them limit the same charges: {seen[same]!r} and {rule!r}")
+            raise ParameterError(f"rules: two of them limit the same charges: {seen[same]!r} and {rule!r}")
         seen[same] = rule
         composition.check(rule.budget)
         if rule.groups:

@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 
+from mechanisms.parameters import ParameterError
+
 
 @dataclass(frozen=True, slots=True)
 class Scope:
@@ -35,7 +37,7 @@ class Scope:
 def check_word(name: str, word: object) -> None:
     """Raise `ValueError` unless a purpose or tenant is none, or a text of 1 to 200 characters."""
     if word is not None and not (isinstance(word, str) and 0 < len(word.strip()) <= len(word) <= 200):
-        raise ValueError(f"{name}={word!r}: must be a text of 1 to 200 characters, or None")
+        raise ParameterError(f"{name}={word!r}: must be a text of 1 to 200 characters, or None")
 
 
 CURRENT_SCOPE: ContextVar[Scope] = ContextVar("scope", default=Scope())  # noqa: B039 (immutable)
@@ -58,7 +60,7 @@ def spending_on(purpose: str | None = None, *, tenant: str | None = None) -> Ite
 
     Raises
     ------
-    ValueError
+    ParameterError
         If one of them is no text of 1 to 200 characters.
 
     Examples

@@ -19,6 +19,7 @@ from accountant.files.data_files import DataFileError, from_json
 from accountant.files.whole_file import whole_file
 from accountant.rules.scope import Scope
 from accountant.stores.file_lock import one_at_a_time
+from mechanisms.parameters import ParameterError
 
 _FORMAT = "dpwitness-keys-1"
 _MUST_HAVE, _MAY_HAVE = frozenset({"name", "scopes", "sha256"}), frozenset({"runs", "purpose", "tenant"})
@@ -75,7 +76,7 @@ class ApiKey:
 def check_name(parameter: str, name: str) -> None:
     """Raise `ValueError` unless a key or a run may have this name."""
     if not _NAME.fullmatch(name):
-        raise ValueError(
+        raise ParameterError(
             f"{parameter}={name!r}: must be 1 to 64 letters, digits, '.', '_' or '-', beginning with a letter or a "
             "digit"
         )
@@ -101,7 +102,7 @@ class KeyFile:
 
         Raises
         ------
-        ValueError
+        ParameterError
             If the file is damaged, or others than its owner may write to it.
         """
         with self._reading:
@@ -113,7 +114,7 @@ class KeyFile:
             stamp = (found.st_ino, found.st_size, found.st_mtime_ns, found.st_mode)
             if stamp != self._stamp:
                 if os.name == "posix" and found.st_mode & 0o022:
-                    raise ValueError(
+                    raise ParameterError(
                         f"{self.path}: may be written by others than its owner, who could give themselves keys: "
                         "chmod 600"
                     )
@@ -146,7 +147,7 @@ class KeyFile:
 
         Raises
         ------
-        ValueError
+        ParameterError
             If the name is taken or no name, there is no scope, or a run's name is none.
         """
         reached = frozenset(runs)
@@ -154,14 +155,14 @@ class KeyFile:
             check_name(parameter, word)
         granted = frozenset(scopes)
         if not granted:
-            raise ValueError(
+            raise ParameterError(
                 f"scopes=[]: must be at least one of {', '.join(scope.value for scope in KeyScope)}"
             )
         key = _PREFIX + secrets.token_urlsafe(32)
         with one_at_a_time(f"{self.path}.lock"):
             keys = self.known()
             if any(each.name == name for each in keys):
-                raise ValueError(f"name={name!r}: there is a key of this name; remove it first")
+                raise ParameterError(f"name={name!r}: there is a key of this name; remove it first")
             self._write(
                 (*keys, ApiKey(name, granted, hashlib.sha256(key.encode()).digest(), reached, spends_on))
             )
@@ -172,21 +173,21 @@ class KeyFile:
 
         Raises
         ------
-        ValueError
+        ParameterError
             If there is none of this name.
         """
         with one_at_a_time(f"{self.path}.lock"):
             keys = self.known()
             left = tuple(each for each in keys if each.name != name)
             if len(left) == len(keys):
-                raise ValueError(f"name={name!r}: there is no key of this name in {self.path}")
+                raise ParameterError(f"name={name!r}: there is no key of this name in {self.path}")
             self._write(left)
 
     def _read(self) -> tuple[ApiKey, ...]:
         try:
             return tuple(_key(each) for each in _listed(from_json(self.path.read_text(encoding="utf-8"))))
         except (DataFileError, UnicodeDecodeError, KeyError, TypeError, ValueError) as error:
-            raise ValueError(f"{self.path}: is no file of keys ({error})") from None
+            raise ParameterError(f"{self.path}: is no file of keys ({error})") from None
 
     def _write(self, keys: Iterable[ApiKey]) -> None:
         rows = [
@@ -205,26 +206,26 @@ class KeyFile:
 
 def _listed(saved: Any) -> list[Any]:
     if not isinstance(saved, dict) or saved.keys() != {"format", "keys"} or saved["format"] != _FORMAT:
-        raise ValueError(f"must be an object of format {_FORMAT!r} and keys")
+        raise ParameterError(f"must be an object of format {_FORMAT!r} and keys")
     if not isinstance(saved["keys"], list):
-        raise ValueError("keys must be a list")
+        raise ParameterError("keys must be a list")
     return saved["keys"]
 
 
 def _key(saved: Any) -> ApiKey:
     if not isinstance(saved, dict) or saved.keys() - _MAY_HAVE != _MUST_HAVE:
-        raise ValueError(
+        raise ParameterError(
             f"a key must have {', '.join(sorted(_MUST_HAVE))}, may have {', '.join(sorted(_MAY_HAVE))}, and has "
             "nothing else"
         )
     if not isinstance(saved["name"], str) or not _NAME.fullmatch(saved["name"]):
-        raise ValueError(f"name = {saved['name']!r}: is no name of a key")
+        raise ParameterError(f"name = {saved['name']!r}: is no name of a key")
     digest = bytes.fromhex(saved["sha256"])
     if len(digest) != 32:
-        raise ValueError(f"sha256 of {saved['name']}: must be 64 hexadecimal digits")
+        raise ParameterError(f"sha256 of {saved['name']}: must be 64 hexadecimal digits")
     runs = saved.get("runs", [])
     if not isinstance(runs, list) or ("runs" in saved and not runs):  # none would be all
-        raise ValueError(f"runs of {saved['name']}: must be a list of one or more")
+        raise ParameterError(f"runs of {saved['name']}: must be a list of one or more")
     spends_on = Scope(saved.get("purpose"), saved.get("tenant"))
     return ApiKey(
         saved["name"], frozenset(map(KeyScope, saved["scopes"])), digest, frozenset(runs), spends_on

@@ -28,6 +28,7 @@ from accountant.service.part import ServicePart
 from accountant.service.service_limits import ServiceLimits
 from accountant.stores.opening import is_run, open_store
 from accountant.stores.store_refusals import StoreRefused
+from mechanisms.parameters import ParameterError
 
 _HEADERS_WITHIN = 10.0  # seconds, from a connection's first byte to the end of a request's headers
 _HEADERS = 16_384  # bytes
@@ -170,20 +171,20 @@ def serve(
 
     Raises
     ------
-    ValueError
+    ParameterError
         If there is no key, other machines could ask without TLS, or the certificate is none, or not of its key.
     accountant.stores.store_refusals.StoreRefused
         If a store is not opened.
     """
     if (certificate is None) != (certificate_key is None):
-        raise ValueError("certfile and keyfile: both or none must be given")
+        raise ParameterError("certfile and keyfile: both or none must be given")
     if not (_is_this_host(host) or certificate is not None or plain):
-        raise ValueError(
+        raise ParameterError(
             f"host = {host!r}: other machines could ask, and private values would cross the network as they are; give "
             "certfile and keyfile, or behind_proxy if something in front of the service has TLS"
         )
     if not keys.known():
-        raise ValueError(
+        raise ParameterError(
             f"{keys.path}: there is no key; make one with `dpwitness keys STORE --add NAME --scope spend`"
         )
     limits = ServiceLimits() if limits is None else limits
@@ -209,7 +210,7 @@ def serve(
         try:  # what is wrong with a certificate is said before anybody is told the address
             config.load()
         except OSError as error:
-            raise ValueError(
+            raise ParameterError(
                 f"certfile {certificate}, keyfile {certificate_key}: must be PEM files of a certificate "
                 f"and of its own private key ({error.strerror or error})"
             ) from None
@@ -260,7 +261,7 @@ def _socket(host: str, port: int) -> socket.socket:
         return listening
     except OSError as error:
         listening.close()
-        raise ValueError(f"{host} port {port}: cannot be listened on ({error.strerror})") from None
+        raise ParameterError(f"{host} port {port}: cannot be listened on ({error.strerror})") from None
 
 
 def _is_this_host(host: str) -> bool:

@@ -8,6 +8,8 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 
+from mechanisms.parameters import ParameterError
+
 
 @dataclass(frozen=True)
 class ServiceLimits:
@@ -51,7 +53,7 @@ class ServiceLimits:
     def __post_init__(self) -> None:
         for field in fields(self):
             if not getattr(self, field.name) > 0:
-                raise ValueError(f"{field.name}={getattr(self, field.name)!r}: must be positive")
+                raise ParameterError(f"{field.name}={getattr(self, field.name)!r}: must be positive")
 
 
 class Places:

@@ -15,6 +15,7 @@ from accountant.stores.folding import left_by_fold, summed_up
 from accountant.stores.opening import existing
 from accountant.stores.replayed_entries import ReplayedEntries
 from accountant.stores.store_refusals import LedgerDamaged
+from mechanisms.parameters import ParameterError
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ def check_archives(where: str | Path, archives: Sequence[str | Path]) -> int:
     ------
     LedgerDamaged
         If a file does not fit together, or a fold says otherwise than it.
-    ValueError
+    ParameterError
         If a file is of no fold of the ledger.
     """
     known: dict[bytes, tuple[str | Path, _Archive]] = {}
@@ -78,7 +79,7 @@ def check_archives(where: str | Path, archives: Sequence[str | Path]) -> int:
         here, name = archive.beginning, path
     if known:
         path, _ = next(iter(known.values()))
-        raise ValueError(
+        raise ParameterError(
             f"{path}: is the archive of no fold of {where}, or the one of a fold after it was not given"
         )
     return 0 if here is None else here.fold.after

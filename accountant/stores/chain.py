@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from accountant.record_name import LONGEST_NAME
+from mechanisms.parameters import ParameterError
 
 FORMAT = "dpwitness-ledger-2"
 _scanned = json.JSONDecoder().raw_decode
@@ -33,12 +34,12 @@ def said(text: str) -> Any:
 
     Raises
     ------
-    ValueError
+    ParameterError
         If it is not JSON, or something stands around it.
     """
     body, end = _scanned(text)
     if end != len(text):
-        raise ValueError(f"something stands behind it: {text[end : end + 20]!r}")
+        raise ParameterError(f"something stands behind it: {text[end : end + 20]!r}")
     return body
 
 
@@ -65,12 +66,12 @@ def label(name: object) -> str:
 
     Raises
     ------
-    ValueError
+    ParameterError
         If the name is longer than an index takes.
     """
     text = _named(name)
     if len(text) > LONGEST_NAME:
-        raise ValueError(
+        raise ParameterError(
             f"{text[:40]}...: a name in a store must have at most {LONGEST_NAME} characters as JSON"
         )
     return text

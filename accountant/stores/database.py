@@ -26,6 +26,7 @@ from accountant.stores.location import CHARGES, RUN_STORE, location_of, shared_f
 from accountant.stores.session import Connections, Session, TableRow
 from accountant.stores.session_lock import CLIENT_SETTINGS, WRITING, SessionLock, alive, set_session, writer
 from accountant.stores.store_refusals import InUse, LedgerDamaged, OutcomeUnknown, StoreMoved, StoreRefused
+from mechanisms.parameters import ParameterError
 
 _PRAGMAS = {"journal_mode": "wal", "synchronous": 2, "foreign_keys": 1, "busy_timeout": 30_000}
 _DAMAGED = (
@@ -108,7 +109,7 @@ class Database:
 
         Raises
         ------
-        ValueError
+        ParameterError
             If it is neither, or the file's folder does not exist.
         """
         text = str(where)
@@ -117,13 +118,13 @@ class Database:
             try:
                 url = make_url(text)
                 if url.get_backend_name() not in ("sqlite", "postgresql"):
-                    raise ValueError(f"store={_masked(text)!r}: {rule}")
+                    raise ParameterError(f"store={_masked(text)!r}: {rule}")
                 url.get_dialect().import_dbapi()
             except ImportError as error:
                 words = f"{error} (pip install 'dpwitness[postgresql]')"
-                raise ValueError(f"store={_masked(text)!r}: {words}") from None
+                raise ParameterError(f"store={_masked(text)!r}: {words}") from None
             except (SQLAlchemyError, ValueError):  # whose words may have a password
-                raise ValueError(f"store={_masked(text)!r}: {rule}") from None
+                raise ParameterError(f"store={_masked(text)!r}: {rule}") from None
             if url.get_backend_name() == "sqlite" and url.database:
                 return cls.at(Path(url.database))
             return cls(url)
@@ -131,11 +132,11 @@ class Database:
         if (path / RUN_STORE).is_file():
             path /= RUN_STORE
         if not path.parent.is_dir() or path.is_dir():
-            raise ValueError(
+            raise ParameterError(
                 f"store={text!r}: must be a file in a folder that exists, or the URL of a database"
             )
         if path.exists() and path.stat().st_size and not is_sqlite(path):
-            raise ValueError(
+            raise ParameterError(
                 f"store={text!r}: is no SQLite database; a ledger in JSON is for reading, and "
                 "`dpwitness ledger create --from` makes a store of it"
             )

@@ -45,6 +45,7 @@ from accountant.stores.store_verification import Verified, verified, verify_data
 from accountant.stores.work import rows_after
 from accountant.written_terms import Terms
 from mechanisms import Assumption
+from mechanisms.parameters import ParameterError
 
 _AT_ONCE = 1_000
 """So many entries are written together."""
@@ -70,7 +71,7 @@ def export_ledger(
 
     Raises
     ------
-    ValueError
+    ParameterError
         If the path is a folder, or its own folder does not exist, or the ledger is a run's that was folded.
     """
     if isinstance(ledger, SQLStore):
@@ -78,7 +79,7 @@ def export_ledger(
     else:
         assert isinstance(ledger, Ledger)
         if ledger.folded:
-            raise ValueError(
+            raise ParameterError(
                 "the run's entries were folded, and this process has only sums of them: save and close the run, and "
                 "export the ledger in its folder by `dpwitness ledger show -o`"
             )
@@ -210,11 +211,11 @@ def write_archive(session: Session, last: int, path: str | Path) -> None:
 
     Raises
     ------
-    ValueError
+    ParameterError
         If there is a file, or it is a folder, or its own folder does not exist.
     """
     if Path(path).exists():
-        raise ValueError(f"archive={str(path)!r}: exists already; each fold has an archive of its own")
+        raise ParameterError(f"archive={str(path)!r}: exists already; each fold has an archive of its own")
     with whole_file(path) as file:
         for part in (*_entries(session, last), "]}\n"):
             file.write(part.encode("ascii"))
@@ -235,7 +236,7 @@ def export_store(where: str | Path, path: str | Path) -> None:
     ------
     LedgerDamaged
         If an entry or a table does not fit.
-    ValueError
+    ParameterError
         If there is no store.
     """
     database = existing(where)

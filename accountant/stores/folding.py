@@ -84,7 +84,7 @@ def fold(
         If an entry or a table does not fit.
     NothingToFold
         If no entry is so old.
-    ValueError
+    ParameterError
         If a name or reason is missing, or the archive exists already.
     """
     check_said(by, reason)

@@ -32,6 +32,7 @@ from accountant.stores.store_refusals import InUse, LedgerDamaged, OutcomeUnknow
 from accountant.stores.work import Work
 from accountant.written_terms import Terms
 from mechanisms import Assumption, AssumptionKind
+from mechanisms.parameters import ParameterError
 
 FORMER_FORMAT = "dpwitness-ledger-1"
 """What `Accountant.save` wrote: totals could be spent from any copy."""
@@ -54,7 +55,7 @@ def import_ledger(path: str | Path, store: str | Path, names: NameKey | str | Pa
 
     Raises
     ------
-    ValueError
+    ParameterError
         If the store exists already, or what the file is to be called, or the file is none of the two.
     LedgerDamaged
         If a charge is less than its mechanism's, or anything else does not fit.
@@ -64,9 +65,13 @@ def import_ledger(path: str | Path, store: str | Path, names: NameKey | str | Pa
     source = Path(path)
     target = source.with_name(f"{source.name}.imported")
     if Path(store).absolute() == target.absolute():
-        raise ValueError(f"store={str(store)!r}: must be another file, as {source} is called so afterwards")
+        raise ParameterError(
+            f"store={str(store)!r}: must be another file, as {source} is called so afterwards"
+        )
     if target.exists():
-        raise ValueError(f"{target}: exists already: a ledger of this name was imported; move it away first")
+        raise ParameterError(
+            f"{target}: exists already: a ledger of this name was imported; move it away first"
+        )
     refuse_existing(store)
     key = name_key(names)
     found, digest = _read(source)
@@ -162,7 +167,7 @@ def _former(saved: dict[str, Any]) -> _Found:
     entries = []
     for row in saved["ledger"]["entries"]:
         if not all(type(record) in (int, str) for record in row["records"]):
-            raise ValueError(f"records = {row['records']!r}: must be whole numbers or texts")
+            raise ParameterError(f"records = {row['records']!r}: must be whole numbers or texts")
         records = tuple(map(own_name, row["records"]))
         entry = entry_from_terms({**row, "mechanism": None}, records, terms.composition, charges)
         if row["mechanism"] is not None:

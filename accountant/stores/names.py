@@ -21,6 +21,7 @@ from accountant.pseudonym import Pseudonym
 from accountant.record_name import canonical_name, nearest_name
 from accountant.stores.chain import label
 from accountant.stores.store_refusals import KeyRefused
+from mechanisms.parameters import ParameterError
 
 _HASHED, _ERASED = "hmac-sha256", "erased"
 _SHOWN = re.compile(f"{_HASHED}:[0-9a-f]{{64}}|{_ERASED}:[0-9a-f]{{32}}")
@@ -36,7 +37,7 @@ def named(text: str) -> RecordId:
         ((kind, value),) = found.items()
         return Pseudonym(f"{kind}:{value}")
     if type(found) not in (int, str):
-        raise ValueError(f"{text}: is the label of no record")
+        raise ParameterError(f"{text}: is the label of no record")
     name: RecordId = found
     return name
 
@@ -72,7 +73,7 @@ class NameKey:
 
     Raises
     ------
-    ValueError
+    ParameterError
         If there is none, one is of another length, or two are the same.
     """
 
@@ -80,7 +81,7 @@ class NameKey:
 
     def __post_init__(self) -> None:
         if not self.keys or any(len(key) != 32 for key in self.keys) or len({*self.keys}) < len(self.keys):
-            raise ValueError("keys: must be one or more keys of 32 bytes, no two of them the same")
+            raise ParameterError("keys: must be one or more keys of 32 bytes, no two of them the same")
 
     @classmethod
     def read(cls, where: str | Path) -> NameKey:
@@ -88,7 +89,7 @@ class NameKey:
 
         Raises
         ------
-        ValueError
+        ParameterError
             If it holds none.
         OSError
             If the file cannot be read.
@@ -100,14 +101,14 @@ class NameKey:
             text = Path(where).read_text(encoding="ascii", errors="replace")
         words = text.split()
         if not words or not all(map(_KEY.fullmatch, words)):
-            raise ValueError(
+            raise ParameterError(
                 f"names={name!r}: must hold a key of 64 hexadecimal digits (0-9, a-f), and a line for each further "
                 "one; `dpwitness ledger create --name-keys FILE` makes one"
             )
         try:
             return cls(tuple(map(bytes.fromhex, words)))
         except ValueError as error:
-            raise ValueError(f"names={name!r}: {error}") from None
+            raise ParameterError(f"names={name!r}: {error}") from None
 
     def hashed(self, text: str) -> str:
         """Return the label that a label becomes."""
@@ -149,14 +150,16 @@ def add_key(path: Path, *, rotate: bool = False) -> None:
 
     Raises
     ------
-    ValueError
+    ParameterError
         If there is a file and should be none, or none and should be one, or it holds no keys.
     """
     if rotate:
         NameKey.read(path)
         before = path.read_text(encoding="ascii").split()
     elif path.exists():
-        raise ValueError(f"{path}: exists already; what was hashed under its key can be found with it alone")
+        raise ParameterError(
+            f"{path}: exists already; what was hashed under its key can be found with it alone"
+        )
     else:
         before = []
     with whole_file(path) as file:
@@ -214,7 +217,7 @@ class Names:
         ------
         KeyRefused
             If that takes a key that is not at hand.
-        ValueError
+        ParameterError
             If it is no name (`canonical_name`).
         """
         if isinstance(record, Pseudonym):

@@ -13,6 +13,7 @@ from accountant.stores.sql_store import SQLStore, check_said
 from accountant.stores.store_refusals import KeyRefused
 from accountant.stores.store_verification import compare_tables, has_run
 from accountant.stores.work import Work
+from mechanisms.parameters import ParameterError
 
 _IN_AN_ENTRY = 1_000
 
@@ -42,7 +43,7 @@ def rotate(store: SQLStore, key: NameKey, by: str, reason: str) -> int:
         If the keys are not those of the store.
     LedgerDamaged
         If an entry or a table does not fit.
-    ValueError
+    ParameterError
         If no key is new, a name or reason is missing, or the store is of a run.
     """
     check_said(by, reason)
@@ -59,7 +60,7 @@ def rotate(store: SQLStore, key: NameKey, by: str, reason: str) -> int:
                 f"{store.name}: the keys that were given (names) do not begin with those under which it names records"
             ) from None
         if newer is None:
-            raise ValueError(
+            raise ParameterError(
                 f"{store.name}: none of these keys is new; `dpwitness ledger amend --rotate-keys FILE` adds one"
             )
         body = {
@@ -109,7 +110,7 @@ def erase(store: SQLStore, record: RecordId, by: str, reason: str) -> Pseudonym:
     ------
     KeyRefused
         If the store's key is not at hand.
-    ValueError
+    ParameterError
         If the record has no account or is in a group of a rule, a name or reason is missing, or the store is of a run.
     """
     check_said(by, reason)
@@ -119,10 +120,10 @@ def erase(store: SQLStore, record: RecordId, by: str, reason: str) -> Pseudonym:
         _check_no_run(store, work)
         account = work.row(name)
         if account.number is None:
-            raise ValueError(f"record={record!r}: has no account in {store.name}")
+            raise ParameterError(f"record={record!r}: has no account in {store.name}")
         groups = [group for rule in (work.limits.rules if work.limits else ()) for group in rule.groups]
         if any(account.number in group for group in groups):
-            raise ValueError(
+            raise ParameterError(
                 f"record={record!r}: is in a group of a rule, whose other members' limits count what it has spent: put "
                 "rules in force first that do not name it"
             )
@@ -137,7 +138,7 @@ def erase(store: SQLStore, record: RecordId, by: str, reason: str) -> Pseudonym:
 
 def _check_no_run(store: SQLStore, work: Work) -> None:
     if has_run(work.session):
-        raise ValueError(
+        raise ParameterError(
             f"{store.name}: is the ledger of a run, whose state and waiting sums name records, too: it holds names as "
             "they are as long as it is there"
         )

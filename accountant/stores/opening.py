@@ -36,6 +36,7 @@ from accountant.stores.store_verification import Verified, has_run, look_over, v
 from accountant.stores.upgrades import check_names, upgraded
 from accountant.stores.work import Work, last_save
 from accountant.written_terms import Terms
+from mechanisms.parameters import ParameterError
 
 
 def open_store(
@@ -79,7 +80,7 @@ def open_store(
         If it has an anchor, and that is not given, or not there.
     LedgerDamaged
         If what was checked does not fit.
-    ValueError
+    ParameterError
         If there is no store and no terms are given.
     """
     key = name_key(names)
@@ -88,7 +89,7 @@ def open_store(
     try:
         if not made(database):
             if terms is None:
-                raise ValueError(f"{database.name}: holds no ledger")
+                raise ParameterError(f"{database.name}: holds no ledger")
             if pinned is not None and pinned.read() is not None:
                 raise StoreMoved(
                     f"{database.name}: holds no ledger, but its anchor {pinned.path} names one: bring the store back, "
@@ -141,13 +142,13 @@ def refuse_existing(where: str | Path) -> None:
 
     Raises
     ------
-    ValueError
+    ParameterError
         If it does, or it is no place for a store.
     """
     database = Database.at(where)
     try:
         if made(database) or (database.path is not None and database.path.exists() and not _empty(database)):
-            raise ValueError(
+            raise ParameterError(
                 f"store={database.name!r}: exists already; a ledger is imported into a store of its own"
             )
     finally:
@@ -176,7 +177,7 @@ def make_store(where: str | Path, terms: Terms, names: Names, fill: Callable[[Wo
     ------
     InUse
         If another process has made one meanwhile.
-    ValueError
+    ParameterError
         If there is one already, or it is no place for one.
     """
     refuse_existing(where)
@@ -254,14 +255,14 @@ def open_run(where: str | Path, holder: str) -> tuple[SQLStore, ReplayedEntries]
         If somebody has it open.
     StoreMoved, LedgerDamaged
         As `open_store`.
-    ValueError
+    ParameterError
         If it is of no run.
     """
     database = existing(where)
     try:
         database.hold()
         if not is_run(database):
-            raise ValueError(f"{database.name}: holds a ledger, but no run")
+            raise ParameterError(f"{database.name}: holds a ledger, but no run")
         with database.reading() as session:
             place = session.value("SELECT location FROM store")
         _check_location(database, json.loads(place))  # before a copy is touched
@@ -298,7 +299,7 @@ def opened(
     """Return the store that an accountant was given, open, of its terms, with its rules, and its key at hand."""
     if isinstance(store, SQLStore):
         if names is not None:
-            raise ValueError(
+            raise ParameterError(
                 "names: the store is open already, and takes its key then: open_store(..., names=...)"
             )
         _check_terms(store.name, terms, store.terms)
@@ -307,7 +308,7 @@ def opened(
             _keep_rules(store, rules)
         return store
     if not isinstance(store, str | Path):
-        raise ValueError(
+        raise ParameterError(
             f"store={store!r}: must be a file's name, a database's URL, or a store that was opened"
         )
     found = open_store(store, terms, rules=rules, names=names)
@@ -383,15 +384,15 @@ def existing(where: str | Path) -> Database:
 
     Raises
     ------
-    ValueError
+    ParameterError
         If there is none.
     """
     if "://" not in str(where) and not any(path.is_file() for path in (Path(where), Path(where) / RUN_STORE)):
-        raise ValueError(f"{where}: no such file")
+        raise ParameterError(f"{where}: no such file")
     database = Database.at(where)
     try:
         if not made(database):
-            raise ValueError(f"{database.name}: holds no ledger")
+            raise ParameterError(f"{database.name}: holds no ledger")
     except BaseException:
         database.close()
         raise
@@ -405,11 +406,13 @@ def adopt(where: str | Path, reason: str, anchor: str | Path | None = None) -> M
     ------
     LedgerDamaged
         If an entry or a table does not fit.
-    ValueError
+    ParameterError
         If there is no store, or no reason is given.
     """
     if not reason.strip():
-        raise ValueError(f"reason={reason!r}: must say why this copy of the store is the one that goes on")
+        raise ParameterError(
+            f"reason={reason!r}: must say why this copy of the store is the one that goes on"
+        )
     database = existing(where)
     try:
         if is_run(database):
@@ -436,14 +439,14 @@ def forget_anchor(where: str | Path, by: str, reason: str) -> Mark:
     ------
     LedgerDamaged
         If an entry or a table does not fit.
-    ValueError
+    ParameterError
         If there is no store, or it has no anchor, or a name or reason is missing.
     """
     database = existing(where)
     try:
         found = verify_database(database)
         if not found.replay.anchored:
-            raise ValueError(f"{database.name}: has no anchor")
+            raise ParameterError(f"{database.name}: has no anchor")
         store = SQLStore(database, found.replay.terms, found.head, names=Names(found.replay.names))
         return store.insist_on_anchor(False, by, reason)
     finally:

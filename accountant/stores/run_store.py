@@ -28,6 +28,7 @@ from accountant.stores.waiting import Noted, Notes, Waiting
 from accountant.stores.work import last_save, rows_after, stored_bytes
 from accountant.written_terms import Terms
 from mechanisms import Assumption
+from mechanisms.parameters import ParameterError
 
 
 @dataclass(frozen=True)
@@ -114,7 +115,7 @@ class RunStore:
         ------
         InUse
             If somebody has it open.
-        ValueError
+        ParameterError
             If there is a run already, a ledger, or anything else.
         """
         database = Database.at(where)
@@ -123,9 +124,9 @@ class RunStore:
             database.hold()
             if opening.made(database):
                 if not opening.is_run(database):
-                    raise ValueError(f"{database.name}: holds a ledger, but no run: give the run {own}")
+                    raise ParameterError(f"{database.name}: holds a ledger, but no run: give the run {own}")
                 if not opening.unmake_run(database):
-                    raise ValueError(
+                    raise ParameterError(
                         f"{database.name}: holds a run, whose budgets a new one would forget: go on with it by load, "
                         f"or give the new run {own}"
                     )
@@ -149,7 +150,7 @@ class RunStore:
             Naming the first entry that does not fit, or the table.
         ClockAhead
             If a rule looks at the time, and the clock is far ahead of the last charge.
-        ValueError
+        ParameterError
             If no save has ended in it.
         """
         holder = uuid.uuid4().hex
@@ -166,7 +167,7 @@ class RunStore:
             store, replay = opening.open_run(where, holder)
         try:
             if replay.saved is None:
-                raise ValueError(f"{store.name}: holds no saved run: no save has ended here")
+                raise ParameterError(f"{store.name}: holds no saved run: no save has ended here")
             run = cls(store, holder)
             run._noted = Noted.of(replay.waiting)
             return run, run._saved(replay, replay.saved[0])
@@ -287,13 +288,13 @@ class RunStore:
         ------
         LedgerDamaged
             If it is not what was written.
-        ValueError
+        ParameterError
             If there is no store of a run.
         """
         database = opening.existing(where)
         try:
             if not opening.is_run(database):
-                raise ValueError(f"{database.name}: holds a ledger, but no run")
+                raise ParameterError(f"{database.name}: holds a ledger, but no run")
             with database.reading() as session:
                 if "kept" not in session.tables():  # a run that was made before there was one
                     return None

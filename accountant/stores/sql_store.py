@@ -47,6 +47,7 @@ from accountant.stores.store_verification import Verified, check_anchor, verify_
 from accountant.stores.work import ACCOUNT_ROW, Work, account_row, check_accounts, rows_after
 from accountant.written_terms import Terms
 from mechanisms import Assumption, Neighbouring
+from mechanisms.parameters import ParameterError
 
 _KEPT = 4_096
 """Of so many kinds of charges it is remembered where they stand: mechanisms without end would fill the memory."""
@@ -288,7 +289,7 @@ class SQLStore:
         ------
         ClockAhead
             If a rule in force looks at the time, and the clock is far ahead of the last charge.
-        ValueError
+        ParameterError
             If the rules do not go together or with the store's theorem, a name or reason is missing, or it is too late.
         """
         found = checked_rules(rules, self.terms.composition)
@@ -297,7 +298,7 @@ class SQLStore:
 
         def change(work: Work) -> None:
             if work.position > 1 and any(rule.reached_by is not None for rule in found):
-                raise ValueError(
+                raise ParameterError(
                     "rules: reached_by: what a tenant learns is bounded by such rules in a ledger that has them before "
                     "anything is charged: make a new one with them"
                 )
@@ -311,7 +312,7 @@ class SQLStore:
 
         Raises
         ------
-        ValueError
+        ParameterError
             If a name or reason is missing.
         """
         check_said(by, reason)
@@ -538,12 +539,12 @@ def check_said(by: str, reason: str) -> None:
 
     Raises
     ------
-    ValueError
+    ParameterError
         If a word is missing.
     """
     for name, word in (("by", by), ("reason", reason)):
         if not word.strip():
-            raise ValueError(f"{name}={word!r}: must be said, and is kept in the ledger")
+            raise ParameterError(f"{name}={word!r}: must be said, and is kept in the ledger")
 
 
 class NamedCharge:

@@ -42,6 +42,7 @@ from accountant.stores.schema import OPEN_WITH_DEADLINE
 from accountant.stores.session import Session
 from accountant.stores.store_refusals import LedgerDamaged, StoreMoved
 from mechanisms import Assumption
+from mechanisms.parameters import ParameterError
 
 
 class AccountRow:
@@ -504,12 +505,12 @@ class Work(State):
 
         Raises
         ------
-        ValueError
+        ParameterError
             If something is kept by one of the names already.
         """
         sql = "SELECT name FROM kept WHERE name IN (...)"
         if found := self.session.select(sql, list(kept)):
-            raise ValueError(f"keep={found[0][0]!r}: must be a name by which nothing is kept yet")
+            raise ParameterError(f"keep={found[0][0]!r}: must be a name by which nothing is kept yet")
         rows = [(name, value, row_digest(name, value)) for name, value in kept.items()]
         self._run("INSERT INTO kept (name, value, digest) VALUES (?, ?, ?)", rows)
 

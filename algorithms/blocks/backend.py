@@ -24,7 +24,7 @@ def make_executor(workers: int | str = 1) -> Executor:
 
     Raises
     ------
-    ValueError
+    ParameterError
         If it is neither a whole number from 1 to 1,000 nor such a word.
     """
     if isinstance(workers, str):

@@ -51,7 +51,7 @@ class BlockStore:
 
     Raises
     ------
-    ValueError
+    ParameterError
         If the folder is a file.
     """
 

@@ -42,7 +42,7 @@ class DaskCluster:
 
     Raises
     ------
-    ValueError
+    ParameterError
         If `workers` is below 1.
     ClusterError
         If the extra ``dask`` is not installed.

@@ -41,7 +41,7 @@ class Processes:
 
     Raises
     ------
-    ValueError
+    ParameterError
         If `workers` is below 1.
     """
 

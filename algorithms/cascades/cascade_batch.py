@@ -32,6 +32,7 @@ from algorithms.problems import RankedLists
 from algorithms.unit import ONE_REPORT
 from mechanisms import Gaussian, Laplace, Mechanism, OneHot
 from mechanisms.arrays import FloatArray, IntArray
+from mechanisms.parameters import ParameterError
 
 ListIndex = Literal["level-free", "confidence"]
 """Which index items have: of least regret, without a regret theorem; or of a confidence level, with one."""
@@ -65,7 +66,7 @@ class _PhaseLearner(AnytimeLearner[RankedLists]):
     ) -> None:
         super().__init__(structure, gate, horizon)
         if index not in get_args(ListIndex):
-            raise ValueError(f"index={index!r}: must be one of {', '.join(get_args(ListIndex))}")
+            raise ParameterError(f"index={index!r}: must be one of {', '.join(get_args(ListIndex))}")
         self.level_free = index == "level-free"
         self.first = max(1, math.ceil(0.5 * noise.first_size(self.horizon)))
         self.exponent = self.exponent_for(self.horizon)

@@ -40,7 +40,7 @@ def contextual_builder(
     ------
     ProblemError
         If the problem has no contexts.
-    ValueError
+    ParameterError
         If the class takes epsilon, delta or horizon and it is out of range.
     """
     if not isinstance(problem, LinearContexts):

@@ -106,7 +106,7 @@ class CatalogueEntry(abc.ABC, Generic[_ProblemType, LearnerType]):
             If a setting is unknown or out of range, or the problem is of another family.
         PopulationTooSmall
             If the problem has fewer clients than the horizon needs.
-        ValueError
+        ParameterError
             If the learner takes epsilon, delta or the horizon and it is out of range; or needs a horizon, and it is
             None.
         """
@@ -145,7 +145,7 @@ def builder(
 
     Raises
     ------
-    ValueError
+    ParameterError
         If epsilon, delta or horizon is passed and out of range, or the horizon None and needed.
     """
     settings, needed = dict(settings), needs_horizon(make)

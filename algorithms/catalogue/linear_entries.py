@@ -51,7 +51,7 @@ def linear_builder(
     ------
     ProblemError
         If the problem is not a linear bandit.
-    ValueError
+    ParameterError
         If the class takes epsilon, delta or horizon and it is out of range.
     """
     if not isinstance(problem, LinearBandit):

@@ -54,7 +54,7 @@ class NamedLearner:
 
     Raises
     ------
-    ValueError
+    ParameterError
         If a name or a setting is unknown or out of range, the learner does not play the problem, or takes a delta and
         none is given.
     """
@@ -110,7 +110,7 @@ def begin_named_run(where: str | Path, learner: NamedLearner, accountant: Accoun
 
     Raises
     ------
-    ValueError
+    ParameterError
         If the learner starts on the outcomes of all arms, or the accountant's noise source is secure and
         cannot draw its noise; also as `DurableRun.save`.
     OSError
@@ -152,7 +152,7 @@ def load_named_run(
 
     Raises
     ------
-    ValueError
+    ParameterError
         If its learner has no name.
     accountant.stores.store_refusals.StoreRefused, OSError
         As `DurableRun.load`.
@@ -171,7 +171,7 @@ def _learner_of(where: str | Path, read_problem: Callable[[str], RunProblem] | N
 
     Raises
     ------
-    ValueError
+    ParameterError
         If its learner has no name, or what was kept of it is damaged.
     """
     at = absolute_location(where)

@@ -67,7 +67,7 @@ def learner_builder(
     ------
     ProblemError
         If the problem's structure is not of the learner's family.
-    ValueError
+    ParameterError
         If the class takes epsilon, delta or horizon and it is out of range, or needs a horizon and it is None.
     """
     check_family(make, problem)

@@ -76,7 +76,7 @@ def suggest(
 
     Raises
     ------
-    ValueError
+    ParameterError
         If there is no learner for the problem under this trust, or a parameter is out of range; also for the learner
         itself: too few clients, more random bits than can be shuffled, or a delta that no shuffled bits keep.
 

@@ -203,7 +203,7 @@ class DurableRun(Generic[LearnerType]):
             If the learner holds a value that is no plain data (the message names the attribute).
         InUse
             If another process has it open, or this one has forked or closed it.
-        ValueError
+        ParameterError
             If the place holds another run, parts of one, or anything else; if it is a file, or its own folder
             does not exist; if it is not the run's place; if its store was deleted, renamed or
             replaced since; or if a value is kept by one of these names already.
@@ -349,7 +349,7 @@ class DurableRun(Generic[LearnerType]):
         ClockAhead
             If a rule looks at the time, and the clock is far ahead of the last charge, until
             ``dpwitness ledger amend FOLDER --accept-clock`` says that it is right.
-        ValueError
+        ParameterError
             If there is no saved run, or a damaged one; or if `wait` is no time, or `build` no function.
         OSError
             If it does not exist or cannot be read.

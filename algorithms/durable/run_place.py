@@ -61,7 +61,7 @@ def claim(where: RunLocation, terms: Terms) -> RunStore:
     ------
     InUse
         If another process has it open.
-    ValueError
+    ParameterError
         If it holds a run already, or anything that is not of a run; or if it is a file, its own folder does not
         exist, or it is no database's URL.
     OSError
@@ -123,7 +123,7 @@ def kept_in(where: RunLocation, name: str) -> bytes | None:
 
     Raises
     ------
-    ValueError
+    ParameterError
         If there is no run, or the value is damaged.
     """
     from accountant.stores.run_store import RunStore

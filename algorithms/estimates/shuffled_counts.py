@@ -69,7 +69,7 @@ class ShuffledCounts:
 
     Raises
     ------
-    ValueError
+    ParameterError
         If epsilon and delta ask for more bits than are supported: where there is much noise, or next to none.
     """
 

@@ -60,7 +60,7 @@ class LinearUCB:
 
         Raises
         ------
-        ValueError
+        ParameterError
             If they are not.
         """
         offered = as_numbers(contexts, "contexts")
@@ -129,7 +129,7 @@ class ContextualLearner(TicketedLearner, abc.ABC):
 
     Raises
     ------
-    ValueError
+    ParameterError
         If a parameter is out of range, or the gate is none; or the horizon None, and the learner needs one.
     TrustViolation
         If the gate's trust is local.

@@ -213,7 +213,7 @@ def simulate_contexts(
 
     Raises
     ------
-    ValueError
+    ParameterError
         If horizon, runs, checkpoints or workers is below 1, or seed negative; or a stored block is damaged.
     """
     check_counts(horizon, runs, checkpoints, seed)

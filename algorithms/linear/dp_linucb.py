@@ -174,7 +174,7 @@ class DPLinUCB(BatchedLinUCB):
 
     Raises
     ------
-    ValueError
+    ParameterError
         If a parameter is out of range, or the gate is none.
     TrustViolation
         If the gate's trust is local.
@@ -230,7 +230,7 @@ class LinUCB(BatchedLinUCB):
 
     Raises
     ------
-    ValueError
+    ParameterError
         If a parameter is out of range, or the gate is none.
     """
 

@@ -76,7 +76,7 @@ class StandardElimination(Elimination[RewardPhase]):
 
     Raises
     ------
-    ValueError
+    ParameterError
         If a parameter is out of range, or the gate has more than one lane.
     TrustViolation
         If the gate's trust is local and the learner's claim is not.
@@ -147,7 +147,7 @@ class StandardElimination(Elimination[RewardPhase]):
         ------
         RuntimeError
             If no phase waits for rewards.
-        ValueError
+        ParameterError
             If the phase does not play the action, or has all its rewards; nothing changes.
         ForeignValue, DomainError, ValueError
             If the report is not private or comes from another domain; nothing changes.

@@ -59,7 +59,7 @@ class Elimination(abc.ABC, Generic[P]):
 
     Raises
     ------
-    ValueError
+    ParameterError
         If a parameter is out of range, or the gate has more than one lane; or the horizon None, and the learner needs
         one.
     TrustViolation

@@ -23,7 +23,7 @@ def checked_gate(gate: Gate, claim: ClaimForm, learner: str) -> Gate:
 
     Raises
     ------
-    ValueError
+    ParameterError
         If it is no gate, or has more than one lane.
     TrustViolation
         If its trust is local and the learner's claim is not.
@@ -41,7 +41,7 @@ def checked_actions(actions: npt.ArrayLike) -> FloatArray:
 
     Raises
     ------
-    ValueError
+    ParameterError
         Unless they are k >= 1 vectors of d >= 1 finite numbers each, of length at most 1.
     """
     try:

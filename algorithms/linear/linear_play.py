@@ -84,7 +84,7 @@ def play_clients(
 
     Raises
     ------
-    ValueError
+    ParameterError
         If there is no end: rounds is None, and the learner has no horizon.
     ProblemError
         If a `LinearBandit` of a user's own draws averages of another shape, or beyond its bounds.
@@ -280,7 +280,7 @@ def simulate_phases(
 
     Raises
     ------
-    ValueError
+    ParameterError
         If runs, rounds or workers is below 1 or seed negative; or a stored run is damaged; or a run has no end, as
         `play_clients`.
     """

@@ -76,7 +76,7 @@ class PhasedElimination(Elimination[Phase]):
     ------
     PopulationTooSmall
         If the horizon needs more clients than there are.
-    ValueError
+    ParameterError
         If a parameter is out of range, or the gate has more than one lane.
     TrustViolation
         If the gate's trust is local and the learner's claim is not.
@@ -157,7 +157,7 @@ class PhasedElimination(Elimination[Phase]):
         ------
         RuntimeError
             If no phase waits for reports.
-        ValueError
+        ParameterError
             If `phase` is none, or the client played other than the open phase asks for; nothing changes.
         ForeignValue, DomainError, ValueError
             If the report is not private or comes from another domain; nothing changes.

@@ -114,7 +114,7 @@ def evaluate(
     ------
     ProblemError
         If the learner starts on outcomes of all arms, or hands out no tickets for late rewards.
-    ValueError
+    ParameterError
         If a number is out of range, or the log is too short for a round in each run.
     """
     check_counts(horizon, runs, checkpoints, seed)

@@ -74,7 +74,7 @@ class AdaPKLUCB(HeldBatchLearner):
 
     Raises
     ------
-    ValueError
+    ParameterError
         If epsilon or alpha is not a finite number above 0.
     """
 

@@ -50,7 +50,7 @@ class DPIMED(HeldBatchLearner):
 
     Raises
     ------
-    ValueError
+    ParameterError
         If epsilon is not a finite number above 0, or the growth is out of range.
     """
 

@@ -12,7 +12,7 @@ def check_noise_multiplier(noise_multiplier: float) -> float:
 
     Raises
     ------
-    ValueError
+    ParameterError
         Unless it is a finite number above 0.
     """
     if isinstance(noise_multiplier, bool) or not 0 < noise_multiplier < math.inf:

@@ -125,7 +125,7 @@ class TreeLinUCBGaussian(ContextualLearner):
 
     Raises
     ------
-    ValueError
+    ParameterError
         If a parameter is out of range, or the gate is none.
     TrustViolation
         If the gate's trust is local.

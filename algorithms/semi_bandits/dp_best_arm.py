@@ -68,7 +68,7 @@ class DPBestArm(StructuredLearner[Arms]):
 
     Raises
     ------
-    ValueError
+    ParameterError
         If a parameter is out of range.
 
     Examples

@@ -94,7 +94,7 @@ class RunDesk:
 
     Raises
     ------
-    ValueError
+    ParameterError
         If the run's trust is neither central nor, with a learner that asks for messages, local.
     """
 

@@ -92,7 +92,7 @@ def run_at(name: str, load: Callable[[], Run], limits: ServiceLimits) -> Iterato
 
     Raises
     ------
-    ValueError
+    ParameterError
         If the name is none, or the run cannot be served: its trust is not central, or its learner hands out no
         tickets.
     accountant.stores.store_refusals.StoreRefused, OSError

@@ -119,7 +119,7 @@ def expected_rounds(means: Sequence[float], *, epsilon: float, error: float = ER
 
     Raises
     ------
-    ValueError
+    ParameterError
         If there is no arm, or epsilon is out of range.
 
     Examples
@@ -157,7 +157,7 @@ def most_plays(arms: int, *, epsilon: float, tolerance: float, error: float = ER
 
     Raises
     ------
-    ValueError
+    ParameterError
         If epsilon is out of range, or the tolerance not above 0.
     """
     scale = 1 / check_epsilon(epsilon)

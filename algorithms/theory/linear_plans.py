@@ -65,7 +65,7 @@ def linear_plan(name: str, *, replacement: bool = False) -> SymbolicPlan:
 
     Raises
     ------
-    ValueError
+    ParameterError
         If no plan is known.
     """
     import sympy
@@ -119,7 +119,7 @@ def linear_counterexample(name: str, *, replacement: bool = False) -> Counterexa
 
     Raises
     ------
-    ValueError
+    ParameterError
         As `linear_plan`.
     """
     return find_counterexample(linear_plan(name, replacement=replacement), linear_claim(name))

@@ -319,7 +319,7 @@ def symbolic_plan(name: str) -> SymbolicPlan:
 
     Raises
     ------
-    ValueError
+    ParameterError
         If no plan is known: the learner claims no privacy, or does not exist.
     """
     if name not in _PLANS:
@@ -332,7 +332,7 @@ def plan_and_claim(name: str) -> tuple[SymbolicPlan, sp.Expr | NumericClaim]:
 
     Raises
     ------
-    ValueError
+    ParameterError
         If no plan is known.
     """
     if name in LINEAR_PLANNED:
@@ -346,7 +346,7 @@ def plan_as_data(name: str) -> dict[str, Any]:
 
     Raises
     ------
-    ValueError
+    ParameterError
         As `plan_and_claim`; `NoProof` if a release has no formula.
     """
     return plan_document(*plan_and_claim(name), str(ONE_REPORT), {})
@@ -357,7 +357,7 @@ def plan_counterexample(name: str) -> CounterexampleFound | None:
 
     Raises
     ------
-    ValueError
+    ParameterError
         As `plan_and_claim`.
     """
     return find_counterexample(*plan_and_claim(name))

@@ -123,7 +123,7 @@ class Instance:
 
     Raises
     ------
-    ValueError
+    ParameterError
         If epsilon, delta or the horizon is out of range.
     """
 

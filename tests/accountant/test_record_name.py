@@ -155,7 +155,7 @@ def test_an_old_store_whose_names_are_fit_goes_on(tmp_path: Path, monkeypatch: p
     with closing(open_store(tmp_path / "ledger.db")) as store:
         assert store.spent("7").epsilon == 1
     with closing(sqlite3.connect(tmp_path / "ledger.db")) as connection:
-        assert connection.execute("SELECT version FROM store").fetchone() == (8,)
+        assert connection.execute("SELECT version FROM store").fetchone() == (10,)
 
 
 @pytest.mark.few(2)

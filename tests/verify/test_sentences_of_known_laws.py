@@ -206,7 +206,7 @@ def test_a_report_of_each_kind_holds_sentences_that_fit_their_evidence(kind: str
 
 def test_a_certified_learner_without_a_difference_shows_no_event() -> None:
     document = verification_document(
-        verify("dp-bandit", epsilon=1.0, effort="quick", samples=4_000, horizon=32)
+        verify("dp-bandit", epsilon=0.05, effort="quick", samples=4_000, horizon=32)
     )
     titles = [section.title for section in document.sections]
     assert "Largest difference" in titles

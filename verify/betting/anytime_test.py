@@ -24,6 +24,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from mechanisms import BLOCK
+from mechanisms.parameters import ParameterError
 from verify.betting.anytime_result import AnytimeResult, Bet, Opening
 from verify.betting.pair_under_test import PairUnderTest
 from verify.betting.wealth import SEARCHED, Wealth
@@ -110,24 +111,24 @@ def anytime_test(
 
     Raises
     ------
-    ValueError
+    ParameterError
         If a parameter is out of range, or a candidate draws something else than it was asked for.
     KeyboardInterrupt
         If it came before any bet.
     """
     if not candidates:
-        raise ValueError("candidates must not be empty")
+        raise ParameterError("candidates must not be empty")
     for name, level in (("confidence", confidence), ("significance", significance)):
         if not 0.0 < level < 1.0:
-            raise ValueError(f"{name}={level!r}: must lie in (0, 1)")
+            raise ParameterError(f"{name}={level!r}: must lie in (0, 1)")
     if not significance < 1.0 - confidence:
-        raise ValueError(
+        raise ParameterError(
             f"significance={significance!r}: must be below 1 - confidence={1.0 - confidence:.6g}, which also "
             "pays for it"
         )
     least = FEWEST_OF_PAIR * len(candidates)
     if samples < least:
-        raise ValueError(
+        raise ParameterError(
             f"samples={samples:,}: must be at least {least:,} for {len(candidates)} pair(s) of neighbours"
         )
     source = source or Candidates(candidates, samples)

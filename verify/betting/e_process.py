@@ -24,6 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mechanisms.arrays import BoolArray, FloatArray
+from mechanisms.parameters import ParameterError
 
 LARGEST_SHARE = 0.95
 """Of the stake that one draw could lose in full: no draw takes more than 95 % of the wealth."""
@@ -52,14 +53,14 @@ class Payoff:
 
         Raises
         ------
-        ValueError
+        ParameterError
             If an ε is negative or not finite, or delta outside [0, 1).
         """
         epsilons = np.atleast_1d(np.asarray(epsilon, dtype=np.float64))
         if not np.all((epsilons >= 0.0) & (epsilons < 700.0)):
-            raise ValueError(f"epsilon={epsilon!r}: must lie in [0, 700)")
+            raise ParameterError(f"epsilon={epsilon!r}: must lie in [0, 700)")
         if not 0.0 <= delta < 1.0:
-            raise ValueError(f"delta={delta!r}: must lie in [0, 1)")
+            raise ParameterError(f"delta={delta!r}: must lie in [0, 1)")
         # One rounding up keeps the expectation at most 0 in exact arithmetic too.
         return cls(np.nextafter(np.exp(epsilons) * (1.0 + 1e-15), math.inf), delta)
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from mechanisms import BLOCK
 from mechanisms.arrays import FloatArray
+from mechanisms.parameters import ParameterError
 from verify.betting.tracked_event import TrackedEvent, best_event
 from verify.betting.wealth import Wealth
 from verify.conduct.spawn_keys import SpawnKey
@@ -123,7 +124,7 @@ class PairUnderTest:
             stream = WorldStream(self.candidate, self.index, SpawnKey.BETS, world, self._seed)
             sample = stream.batch(self._batches, size)
             if self._columns and sample.columns != self._columns:
-                raise ValueError(
+                raise ParameterError(
                     f"candidates must draw views with the same columns from both worlds ({self.candidate.pair_label})"
                 )
             self._columns = sample.columns

@@ -11,6 +11,7 @@ from accountant.files.json_object import FromJson, JsonError, JsonObject
 from accountant.proofs.proof_document import FORMAT
 from accountant.provenance import Provenance
 from algorithms.claim import Claim
+from mechanisms.parameters import ParameterError
 from verify.document.html_page import fragment
 from verify.findings.json_form import json_able
 from verify.findings.sentences import Sentence, read_sentence
@@ -117,7 +118,7 @@ class Certificate(FromJson):
 
         Raises
         ------
-        ValueError
+        ParameterError
             If its subject is not found.
         """
         from verify.certificates.certificate_check import check_certificate
@@ -144,7 +145,7 @@ class Certificate(FromJson):
 
         Raises
         ------
-        ValueError
+        ParameterError
             If a key is missing, unknown or of another type, a value is out of range, or it is about another claim than
             its proof.
         """
@@ -204,7 +205,7 @@ def said_options(options: Options) -> dict[str, Any]:
 
     Raises
     ------
-    ValueError
+    ParameterError
         If an option is set that no certificate states, or to an object that has no words.
     """
     said: dict[str, Any] = {}
@@ -213,9 +214,9 @@ def said_options(options: Options) -> dict[str, Any]:
         if name in SAID and (name == "seed" or value not in (default, {}, [])):
             said[name] = _plain(name, value)
             if name == "problem" and names_file(value):
-                raise ValueError(f"problem={value!r}: a certificate names problems of the catalogue only")
+                raise ParameterError(f"problem={value!r}: a certificate names problems of the catalogue only")
         elif facts.repeats and value != default and name not in (*SAID, "epsilon", "delta", "composition"):
-            raise ValueError(f"{name}={value!r}: a certificate is about a proof, and takes none")
+            raise ParameterError(f"{name}={value!r}: a certificate is about a proof, and takes none")
     return said
 
 
@@ -224,9 +225,9 @@ def _plain(name: str, value: Any) -> Any:
     try:
         plain = json_able(value)
     except ValueError:
-        raise ValueError(f"{name}={value!r}: has no words for a certificate; name it") from None
+        raise ParameterError(f"{name}={value!r}: has no words for a certificate; name it") from None
     if "inf" in (plain, value):
-        raise ValueError(f"{name}={value!r}: must be finite for a certificate")
+        raise ParameterError(f"{name}={value!r}: must be finite for a certificate")
     return plain
 
 

@@ -44,7 +44,7 @@ def certify(subject: object, options: Options) -> Certificate:
     ------
     NotCertified
         If the claim is refuted or unproven, or not all tests were done; what was found is its `verification`.
-    ValueError
+    ParameterError
         If any parameter is of a wrong type or out of range, or a certificate cannot say it; the message names it.
 
     Examples

@@ -77,7 +77,7 @@ def _suggestions(played: str, trust: LearnerTrust, epsilon: float) -> dict[float
 
     Raises
     ------
-    ValueError
+    ParameterError
         If there is none for either.
     """
     catalogue = {entry.name: entry for entry in _every_problem()}

@@ -89,7 +89,7 @@ class Effort:
 
         Raises
         ------
-        ValueError
+        ParameterError
             If the horizon is not a whole number of at least 1.
         """
         if horizon is None:

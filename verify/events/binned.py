@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mechanisms.arrays import FloatArray
+from mechanisms.parameters import ParameterError
 from verify.events.readings import Reading
 from verify.events.view_sample import ViewSample
 
@@ -31,7 +32,7 @@ class Binned:
 
     Raises
     ------
-    ValueError
+    ParameterError
         If there are too many cuts.
     """
 
@@ -40,7 +41,7 @@ class Binned:
 
     def __post_init__(self) -> None:
         if len(self.cuts) > _MOST_CUTS:
-            raise ValueError(f"cuts must be at most {_MOST_CUTS}, got {len(self.cuts)} cuts")
+            raise ParameterError(f"cuts must be at most {_MOST_CUTS}, got {len(self.cuts)} cuts")
 
     @property
     def size(self) -> int:

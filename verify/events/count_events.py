@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from mechanisms.arrays import BoolArray, IntArray
+from mechanisms.parameters import ParameterError
 from verify.events.event import Event
 from verify.events.view_sample import ReadOnce, ViewSample
 
@@ -34,11 +35,11 @@ def count_pairs(events: Sequence[Event], first: ViewSample, second: ViewSample) 
 
     Raises
     ------
-    ValueError
+    ParameterError
         If the samples differ in size.
     """
     if len(first.values) != len(second.values):
-        raise ValueError(
+        raise ParameterError(
             f"samples must have one size, got {len(first.values)} and {len(second.values)} draws"
         )
     hits, split = np.zeros((2, len(events)), dtype=np.int64), np.zeros(len(events), dtype=np.int64)

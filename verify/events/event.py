@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mechanisms.arrays import BoolArray, FloatArray
+from mechanisms.parameters import ParameterError
 from verify.events.readings import ColumnValue, Reading, format_value, join_names, reading_from_dict
 from verify.events.view_sample import Column, ViewSample
 from verify.events.written import Written, decode
@@ -124,7 +125,7 @@ class Both(Event):
     def from_dict(cls, data: Mapping[str, Any], columns: Sequence[Column]) -> Both:
         first, second = (event_from_dict(data[key], columns) for key in ("first", "second"))
         if not isinstance(first, HalfLine) or not isinstance(second, HalfLine):
-            raise ValueError(
+            raise ParameterError(
                 f"kind must name a half-line in both parts, got {first.kind!r} and {second.kind!r}"
             )
         return cls(first, second)
@@ -257,12 +258,12 @@ def event_from_dict(data: Mapping[str, Any], columns: Sequence[Column]) -> Event
 
     Raises
     ------
-    ValueError
+    ParameterError
         If the kind is unknown, or a column is not in the view.
     """
     found = Written.kinds.get(data["kind"])
     if found is None or not issubclass(found, Event):
-        raise ValueError(f"kind must name an event, got {data['kind']!r}")
+        raise ParameterError(f"kind must name an event, got {data['kind']!r}")
     return found.from_dict(data, columns)
 
 

@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from mechanisms.arrays import FloatArray
+from mechanisms.parameters import ParameterError
 from verify.events.readings import Reading, reading_from_dict
 from verify.events.view_sample import Column, ViewSample
 
@@ -49,7 +50,7 @@ class LatticeReading(Reading):
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], columns: Sequence[Column]) -> LatticeReading:
         if data["aspect"] not in _PHRASES:
-            raise ValueError(f"aspect must be one of {', '.join(_PHRASES)}, got {data['aspect']!r}")
+            raise ParameterError(f"aspect must be one of {', '.join(_PHRASES)}, got {data['aspect']!r}")
         return cls(data["aspect"], reading_from_dict(data["reading"], columns))
 
 

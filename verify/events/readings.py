@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mechanisms.arrays import FloatArray
+from mechanisms.parameters import ParameterError
 from verify.events.view_sample import Column, ViewSample, column_named
 from verify.events.written import Written, decode
 
@@ -40,12 +41,12 @@ def reading_from_dict(data: Mapping[str, Any], columns: Sequence[Column]) -> Rea
 
     Raises
     ------
-    ValueError
+    ParameterError
         If the kind is unknown, or a column is not in the view.
     """
     found = Written.kinds.get(data["kind"])
     if found is None or not issubclass(found, Reading):
-        raise ValueError(f"kind must name a reading, got {data['kind']!r}")
+        raise ParameterError(f"kind must name a reading, got {data['kind']!r}")
     return found.from_dict(data, columns)
 
 

@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mechanisms.arrays import FloatArray
+from mechanisms.parameters import ParameterError
 from verify.events.binned import Binned, Bins
 from verify.events.readings import Reading, join_names, reading_from_dict
 from verify.events.view_sample import Column, ViewSample
@@ -40,7 +41,7 @@ class ScoreTable:
 
     Raises
     ------
-    ValueError
+    ParameterError
         If there are not as many weights as bins.
     """
 
@@ -50,7 +51,7 @@ class ScoreTable:
 
     def __post_init__(self) -> None:
         if len(self.weights) != len(self.binned.cuts) + 1:
-            raise ValueError(
+            raise ParameterError(
                 f"weights must be one more than cuts, got {len(self.binned.cuts)} cuts and {len(self.weights)} weights"
             )
 

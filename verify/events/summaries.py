@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from mechanisms.arrays import BoolArray, FloatArray
+from mechanisms.parameters import ParameterError
 from verify.events.readings import Reading, format_value, join_names
 from verify.events.view_sample import Column, ViewSample, column_named
 from verify.events.written import decode
@@ -118,7 +119,7 @@ class ColumnSummary(Reading):
     def from_dict(cls, data: Mapping[str, Any], columns: Sequence[Column]) -> ColumnSummary:
         operation = data["operation"]
         if operation not in _PHRASES:
-            raise ValueError(f"operation must be one of {', '.join(_PHRASES)}, got {operation!r}")
+            raise ParameterError(f"operation must be one of {', '.join(_PHRASES)}, got {operation!r}")
         named = tuple(column_named(name, columns) for name in data["columns"])
         return cls(operation, named, decode(data["value"]))
 

@@ -9,6 +9,7 @@ from typing import Any, Literal, Protocol, TypeVar
 import numpy as np
 
 from mechanisms.arrays import FloatArray
+from mechanisms.parameters import ParameterError
 
 _Result = TypeVar("_Result")
 _Result_co = TypeVar("_Result_co", covariant=True)
@@ -51,7 +52,7 @@ class ViewSample:
 
     Raises
     ------
-    ValueError
+    ParameterError
         If the shapes do not agree, or two columns have one name.
     """
 
@@ -62,12 +63,12 @@ class ViewSample:
     def __post_init__(self) -> None:
         object.__setattr__(self, "places", {column.name: at for at, column in enumerate(self.columns)})
         if self.values.ndim != 2 or self.values.shape[1] != len(self.columns) or not self.columns:
-            raise ValueError(
+            raise ParameterError(
                 f"values must have shape (n, {len(self.columns)}): a place for each of at least one column, "
                 f"got {self.values.shape}"
             )
         if len(self.places) != len(self.columns):
-            raise ValueError("columns must have different names")
+            raise ParameterError("columns must have different names")
 
     def places_of(self, columns: Iterable[Column]) -> list[int]:
         """Return the places of these columns, found by their names."""
@@ -124,10 +125,10 @@ def column_named(name: str, columns: Sequence[Column]) -> Column:
 
     Raises
     ------
-    ValueError
+    ParameterError
         If there is none.
     """
     for column in columns:
         if column.name == name:
             return column
-    raise ValueError(f"column must be one of the view's columns, got {name!r}")
+    raise ParameterError(f"column must be one of the view's columns, got {name!r}")

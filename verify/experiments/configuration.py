@@ -117,7 +117,7 @@ def simulated(
         If the learner is none, or raised an error.
     ProblemError
         If the problem or a setting is unknown or out of range, or of another family than the learner.
-    ValueError
+    ParameterError
         If a number is out of range, or a stored block is damaged.
     """
     where: dict[str, Any] = {"workers": executor or Processes(1), "store": store}

@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 
 from mechanisms.arrays import FloatArray
+from mechanisms.parameters import ParameterError
 from verify.experiments.configuration import Configuration
 from verify.experiments.simulated_runs import SimulatedRuns
 
@@ -139,7 +140,7 @@ class Seen:
 
     def __post_init__(self) -> None:
         if self.vacuous and self.holds is not None:
-            raise ValueError(f"holds={self.holds!r}: must be None of what is vacuous")
+            raise ParameterError(f"holds={self.holds!r}: must be None of what is vacuous")
 
     @property
     def result(self) -> str:

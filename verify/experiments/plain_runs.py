@@ -11,6 +11,7 @@ import numpy as np
 from accountant.gates.random_streams import RandomStream, stream_generator
 from algorithms.problems import LinearBandit, LinearContexts, Problem, ProblemError, Value, build_problem
 from algorithms.simulate import Trace, checkpoint_rounds
+from mechanisms.parameters import ParameterError
 from verify.bandits.calling.plain_bandit import BanditSubject
 from verify.findings.subject_error import SubjectError
 from verify.learners.learner_subject import AnyProblem
@@ -51,7 +52,7 @@ def simulate_plain_bandit(
         If it stops by itself, plays an adversary or sees private contexts: then its regret is not defined here.
     ProblemError
         If the problem is another one.
-    ValueError
+    ParameterError
         If a number is out of range, or the bandit cannot be called as it was said.
     """
     bandit = subject.bandit
@@ -62,7 +63,7 @@ def simulate_plain_bandit(
         )
     for name, value in (("horizon", horizon), ("runs", runs), ("checkpoints", checkpoints)):
         if value < 1:
-            raise ValueError(f"{name}={value!r}: must be at least 1")
+            raise ParameterError(f"{name}={value!r}: must be at least 1")
     if problem is None or problem == "top-k":
         played, name = build_problem("top-k", {"arms": bandit.arms, "size": 1, **settings}), "top-k"
     elif isinstance(problem, str):

@@ -74,7 +74,7 @@ class Reproduced(FromJson):
 
         Raises
         ------
-        ValueError
+        ParameterError
             If a key is missing, unknown or of another type.
         """
         read = JsonObject(data, "the reproduction")

@@ -114,7 +114,7 @@ class SimulationResult(FromJson):
 
         Raises
         ------
-        ValueError
+        ParameterError
             If a key is missing, unknown or of another type.
         """
         read = JsonObject(data, "the simulation")

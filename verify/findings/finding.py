@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum, StrEnum, unique
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from mechanisms.parameters import ParameterError
 from mechanisms.printed_numbers import as_given, at_least, at_most, percent
 from verify.findings.sentences import Basis, Sentence, confident, exact, filled
 
@@ -546,7 +547,7 @@ class LowerBound:
     def __post_init__(self) -> None:
         _check_bound(self.epsilon, self.delta)
         if not 0.0 < self.confidence <= 1.0:
-            raise ValueError(f"confidence must lie in (0, 1], got {self.confidence}")
+            raise ParameterError(f"confidence must lie in (0, 1], got {self.confidence}")
 
     @property
     def exact(self) -> bool:
@@ -616,14 +617,16 @@ class Witness:
 
     def __post_init__(self) -> None:
         if not {"data", "data_prime"} <= set(self.neighbours):
-            raise ValueError(f"neighbours must describe data and data_prime, got {sorted(self.neighbours)}")
+            raise ParameterError(
+                f"neighbours must describe data and data_prime, got {sorted(self.neighbours)}"
+            )
         for name, value in (("probability", self.probability), ("probability_prime", self.probability_prime)):
             if not 0.0 <= value <= 1.0:
-                raise ValueError(f"{name} must lie in [0, 1], got {value}")
+                raise ParameterError(f"{name} must lie in [0, 1], got {value}")
 
 
 def _check_bound(epsilon: float, delta: float) -> None:
     if not epsilon >= 0.0:
-        raise ValueError(f"epsilon must be at least 0, got {epsilon}")
+        raise ParameterError(f"epsilon must be at least 0, got {epsilon}")
     if not 0.0 <= delta <= 1.0:
-        raise ValueError(f"delta must lie in [0, 1], got {delta}")
+        raise ParameterError(f"delta must lie in [0, 1], got {delta}")

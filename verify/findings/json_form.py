@@ -16,6 +16,7 @@ import numpy as np
 
 from accountant.files.json_object import JsonError, JsonObject
 from accountant.provenance import Provenance
+from mechanisms.parameters import ParameterError
 
 _Written = TypeVar("_Written")
 
@@ -42,7 +43,7 @@ def json_able(value: Any) -> Any:
 
     Raises
     ------
-    ValueError
+    ParameterError
         If a number is NaN, or a value has no JSON form.
     """
     if is_dataclass(value) and not isinstance(value, type):
@@ -63,9 +64,9 @@ def json_able(value: Any) -> Any:
         return int(value)
     if isinstance(value, (float, np.floating)):
         if math.isnan(value):
-            raise ValueError("a result must not hold nan")
+            raise ParameterError("a result must not hold nan")
         return float(value) if math.isfinite(value) else ("inf" if value > 0 else "-inf")
-    raise ValueError(f"a result must hold JSON data only, got {type(value).__name__}")
+    raise ParameterError(f"a result must hold JSON data only, got {type(value).__name__}")
 
 
 def _object_of(value: Any) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from string import Formatter
 from typing import Any
 
 from accountant.files.json_object import JsonObject
+from mechanisms.parameters import ParameterError
 from mechanisms.printed_numbers import percent
 from verify.findings.json_form import json_able, reader_of
 from verify.findings.subject_error import describe_error
@@ -63,7 +64,7 @@ class Sentence:
 
     Raises
     ------
-    ValueError
+    ParameterError
         If the words are stronger than the basis, or a confidence or a number of draws is missing.
 
     Examples
@@ -71,7 +72,7 @@ class Sentence:
     >>> Sentence("the output never varied", Basis.OBSERVED, draws=1000)
     Traceback (most recent call last):
         ...
-    ValueError: 'the output never varied': 'never' needs exact evidence, and this is observed
+    mechanisms.parameters.ParameterError: 'the output never varied': 'never' needs exact evidence, and this is observed
     """
 
     text: str
@@ -85,15 +86,15 @@ class Sentence:
         for part in sorted(self.quoted, key=len, reverse=True):
             own = own.replace(part, "")
         if self.basis is not Basis.EXACT and (found := ABSOLUTE.search(own)):
-            raise ValueError(
+            raise ParameterError(
                 f"{self.text!r}: {found[0]!r} needs exact evidence, and this is {self.basis.value}"
             )
         if self.basis is Basis.CONFIDENT and (
             self.confidence is None or percent(self.confidence) not in self.text
         ):
-            raise ValueError(f"{self.text!r}: must state its confidence, {self.confidence}")
+            raise ParameterError(f"{self.text!r}: must state its confidence, {self.confidence}")
         if self.basis is Basis.OBSERVED and (self.draws is None or f"{self.draws:,}" not in self.text):
-            raise ValueError(f"{self.text!r}: must state its number of draws, {self.draws}")
+            raise ParameterError(f"{self.text!r}: must state its number of draws, {self.draws}")
 
     def __str__(self) -> str:
         return self.text

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from mechanisms.parameters import ParameterError
 from verify.conduct.effort import Effort
 from verify.functions.runs import FunctionRuns
 from verify.sampling.stage_sizes import FEWEST_SAMPLES
@@ -113,11 +114,11 @@ class DrawBudget:
 
         Raises
         ------
-        ValueError
+        ParameterError
             If there are fewer than 20,000 where the floating-point test counts.
         """
         if floating_point and not self.lattice:
-            raise ValueError(
+            raise ParameterError(
                 f"samples={self.samples}: must be at least {DRAWS_OF_ALL_TESTS:,} with floating_point=True: the search "
                 "and both tests share them"
             )

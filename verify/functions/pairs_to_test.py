@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from mechanisms.parameters import ParameterError
 from verify.conduct.conduct import Conduct
 from verify.conduct.progress import subprogress
 from verify.events.view_sample import ViewSample
@@ -241,5 +242,5 @@ def _pair_of(saved: Mapping[str, Any]) -> Pair:
     try:
         data, other = (np.array(saved[key]["values"], saved[key]["type"]) for key in ("data", "data_prime"))
     except (KeyError, TypeError, ValueError) as error:
-        raise ValueError(f"not written by a run ({type(error).__name__}: {error})") from None
+        raise ParameterError(f"not written by a run ({type(error).__name__}: {error})") from None
     return Pair(data, other)

@@ -57,7 +57,7 @@ def verify_function(
     ------
     SubjectError
         If the function raises in every call, or what it returns cannot be read.
-    ValueError
+    ParameterError
         If there are too few draws.
     """
     evidence = Evidence(upper=UpperBound(math.inf, 1.0, "black box"))

@@ -16,6 +16,7 @@ from algorithms.problems import (
     Value,
 )
 from algorithms.simulate import Trace, checkpoint_rounds, simulate
+from mechanisms.parameters import ParameterError
 from verify.conduct.effort import Effort
 from verify.learners.learner_subject import AnyProblem, LearnerSubject, choose_problem, try_build
 
@@ -94,7 +95,7 @@ def length_of_runs(subject: LearnerSubject, effort: Effort, horizon: int | None)
 
     Raises
     ------
-    ValueError
+    ParameterError
         If the horizon is not a whole number of at least 1.
     """
     if is_linear(subject):
@@ -120,14 +121,14 @@ def simulate_learner(
 
     Raises
     ------
-    ValueError
+    ParameterError
         If a number is out of range.
     """
     if not isinstance(problem, LinearBandit):
         play: Any = simulate_contexts if isinstance(problem, LinearContexts) else simulate
         return play(build, problem, horizon=horizon, checkpoints=checkpoints, **simulation), {}
     if checkpoints < 1:
-        raise ValueError(f"checkpoints={checkpoints!r}: must be at least 1")
+        raise ParameterError(f"checkpoints={checkpoints!r}: must be at least 1")
     phased = simulate_phases(build, problem, rounds=horizon, **simulation)
     sent = phased.communication
     further = {

@@ -18,6 +18,7 @@ from algorithms.linear.linear_play import BuildPhased, Clients, play_linear
 from algorithms.problems import LinearBandit
 from algorithms.unit import ONE_REPORT, RecordOf, Unit
 from mechanisms.arrays import BoolArray, FloatArray
+from mechanisms.parameters import ParameterError
 from verify.conduct.conduct import Conduct
 from verify.conduct.effort import Effort
 from verify.conduct.process_state import subjects_own
@@ -108,7 +109,7 @@ class LinearFamily(LearnerFamily):
     def check(self, effort: Effort) -> None:
         """Refuse so few false alarms that no test of the actions could refute."""
         if self.claim.view == View.ACTIONS.value and not effort.significance > 2.0 * NEGLIGIBLE:
-            raise ValueError(
+            raise ParameterError(
                 f"significance={effort.significance!r}: must be above {2.0 * NEGLIGIBLE:g} where the view is a linear "
                 f"learner's actions: of the histories that are drawn, some are left out"
             )

@@ -36,7 +36,7 @@ def verify_learner(family: LearnerFamily, conduct: Conduct, tester: Tester | Non
 
     Raises
     ------
-    ValueError
+    ParameterError
         If so few false alarms are allowed that no test could refute.
     """
     family.check(conduct.effort)

@@ -20,6 +20,7 @@ from algorithms.problems import Cascade
 from algorithms.theory.confidence_theorem import ClickTheorem, x
 from algorithms.theory.regret_bound import Instance, RegretBound, T
 from mechanisms.arrays import BoolArray, FloatArray, IntArray
+from mechanisms.parameters import ParameterError
 from verify.regret_claims.chernoff_search import largest_value, noise_moment
 from verify.regret_claims.noise_tests import AdditiveNoise, RandomizedTruth
 from verify.regret_claims.proof_run import (
@@ -50,16 +51,16 @@ class ClickRun(StructuredRun[ClickConfidence]):
 
     Raises
     ------
-    ValueError
+    ParameterError
         If the theorem is none of lists, or the problem is another.
     """
 
     def __init__(self, bound: RegretBound, instance: Instance, lanes: int) -> None:
         theorem, problem = bound.confidence, instance.problem
         if not isinstance(theorem, ClickTheorem):
-            raise ValueError("bound: its theorem says nothing of clicks and examinations")
+            raise ParameterError("bound: its theorem says nothing of clicks and examinations")
         if not isinstance(problem, Cascade):
-            raise ValueError(f"problem={problem!r}: must be a cascade")
+            raise ParameterError(f"problem={problem!r}: must be a cascade")
         super().__init__(bound, instance, lanes, good_event_failure(theorem.failure, bound, instance))
         values = bound.values(instance)
         self.theorem, self.problem = theorem, problem

@@ -25,6 +25,7 @@ from algorithms.problems import Arms, SemiBandit
 from algorithms.theory.confidence_theorem import EliminationTheorem
 from algorithms.theory.regret_bound import Instance, RegretBound
 from mechanisms.arrays import BoolArray, FloatArray, IntArray
+from mechanisms.parameters import ParameterError
 from verify.regret_claims.chernoff_search import search_separation
 from verify.regret_claims.noise_tests import AdditiveNoise
 from verify.regret_claims.proof_run import (
@@ -56,16 +57,16 @@ class EliminationRun(StructuredRun[Confidence]):
 
     Raises
     ------
-    ValueError
+    ParameterError
         If the theorem has no such `confidence`, or the problem is another.
     """
 
     def __init__(self, bound: RegretBound, instance: Instance, lanes: int) -> None:
         theorem, problem = bound.confidence, instance.problem
         if not isinstance(theorem, EliminationTheorem):
-            raise ValueError("bound: its theorem is not about elimination")
+            raise ParameterError("bound: its theorem is not about elimination")
         if not isinstance(problem, SemiBandit) or not isinstance(problem.structure, Arms):
-            raise ValueError(f"problem={problem!r}: must be arms")
+            raise ParameterError(f"problem={problem!r}: must be arms")
         super().__init__(bound, instance, lanes, good_event_failure(theorem.failure, bound, instance))
         self.theorem, self.problem = theorem, problem
         self.radius = theorem.radius_on(bound.values(instance), bound.definitions)

@@ -13,6 +13,7 @@ from typing import Any
 from algorithms.learner import check_epsilon
 from algorithms.theory.lower_bounds import two_point_bound
 from algorithms.theory.regret_bound import Instance
+from mechanisms.parameters import ParameterError
 from verify.regret_claims.plain_problem import plain_problem
 from verify.regret_claims.simulated_regret import check_numbers, simulated_regret
 from verify.statistics.betting_means import mean_at_most
@@ -85,7 +86,7 @@ def audit_local_privacy(
     ------
     ProblemError
         If the learner plays neither arms nor lists.
-    ValueError
+    ParameterError
         If a number is out of range.
 
     Examples
@@ -97,7 +98,7 @@ def audit_local_privacy(
     check_numbers(epsilon=epsilon, horizon=horizon, runs=runs, seed=seed, error=error)
     check_epsilon(claim)
     if not 0 < gap < 0.5:
-        raise ValueError(f"gap={gap!r}: must be a number above 0 and below 1/2")
+        raise ParameterError(f"gap={gap!r}: must be a number above 0 and below 1/2")
     limits = []
     for number, sign in enumerate((-1.0, 1.0)):
         instance = Instance(plain_problem(make.family, [0.5, 0.5 + sign * gap]), epsilon, horizon)

@@ -27,6 +27,7 @@ from algorithms.problems import Cascade, DisjointPaths, Matroid, RankedLists, Se
 from algorithms.theory.confidence_theorem import ConfidenceTheorem, x
 from algorithms.theory.regret_bound import Instance, RegretBound
 from mechanisms.arrays import BoolArray, FloatArray, IntArray
+from mechanisms.parameters import ParameterError
 from verify.regret_claims.chernoff_search import search_exponent
 from verify.regret_claims.noise_tests import AdditiveNoise, RandomizedTruth
 from verify.regret_claims.proof_run import (
@@ -54,21 +55,21 @@ class MeanRun(StructuredRun[Confidence]):
 
     Raises
     ------
-    ValueError
+    ParameterError
         If the theorem has no `confidence`, or the problem is another.
     """
 
     def __init__(self, bound: RegretBound, instance: Instance, lanes: int) -> None:
         theorem, problem = bound.confidence, instance.problem
         if not isinstance(theorem, ConfidenceTheorem):
-            raise ValueError("bound: its theorem says nothing of the learner's estimates")
+            raise ParameterError("bound: its theorem says nothing of the learner's estimates")
         if theorem.feeds == "examined":
             if not isinstance(problem, Cascade):
-                raise ValueError(f"problem={problem!r}: must be a cascade")
+                raise ParameterError(f"problem={problem!r}: must be a cascade")
         elif not isinstance(problem, SemiBandit) or not isinstance(
             problem.structure, TopK | Matroid | DisjointPaths
         ):
-            raise ValueError(
+            raise ParameterError(
                 f"problem={problem!r}: must be a semi-bandit with a linear reward, on sets, a matroid or disjoint "
                 "paths"
             )

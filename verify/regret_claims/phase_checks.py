@@ -23,6 +23,7 @@ from algorithms.problems import LinearBandit
 from algorithms.theory.confidence_theorem import PhaseTheorem
 from algorithms.theory.regret_bound import Instance, RegretBound
 from mechanisms.arrays import FloatArray, IntArray
+from mechanisms.parameters import ParameterError
 from verify.regret_claims.noise_tests import AdditiveNoise
 from verify.regret_claims.proof_run import TOLERANCE, Contradiction, ProofCheck, ProofRun, rounded
 
@@ -109,16 +110,16 @@ class PhaseRun(ProofRun):
 
     Raises
     ------
-    ValueError
+    ParameterError
         If the theorem is none of phases, or the problem is another.
     """
 
     def __init__(self, bound: RegretBound, instance: Instance, lanes: int) -> None:
         theorem, problem = bound.confidence, instance.problem
         if not isinstance(theorem, PhaseTheorem):
-            raise ValueError("bound: its theorem says nothing of phases")
+            raise ParameterError("bound: its theorem says nothing of phases")
         if not isinstance(problem, LinearBandit) or problem.rewards != "signs":
-            raise ValueError(f"problem={problem!r}: must be a linear bandit with rewards that are signs")
+            raise ParameterError(f"problem={problem!r}: must be a linear bandit with rewards that are signs")
         super().__init__(bound, instance, lanes, bound.value_of(theorem.failure, instance))
         self.theorem, self.problem = theorem, problem
         self.exponent = bound.value_of(theorem.exponent, instance)

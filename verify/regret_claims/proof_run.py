@@ -24,6 +24,7 @@ from algorithms.learner import Learner
 from algorithms.play import checked_action, start_warm
 from algorithms.theory.regret_bound import Instance, RegretBound
 from mechanisms.arrays import BoolArray, FloatArray, IntArray
+from mechanisms.parameters import ParameterError
 from verify.findings.sentences import Basis, Sentence, exact, remark
 
 State = TypeVar("State")
@@ -333,7 +334,7 @@ class StructuredRun(ProofRun, abc.ABC, Generic[State]):
 
     def check_start(self, state: State, outcomes: FloatArray) -> None:
         """Check the state after one outcome of every arm; refuse it if the proofs start on nothing."""
-        raise ValueError("learner: starts on outcomes that its theorem does not know")
+        raise ParameterError("learner: starts on outcomes that its theorem does not know")
 
     @abc.abstractmethod
     def check_action(self, state: State, learner: Any, action: IntArray) -> None:
@@ -374,7 +375,7 @@ def check_rounds(
 
     Raises
     ------
-    ValueError
+    ParameterError
         If the theorem is another than `make_run` is for, or the problem is.
     """
     run = make_run(bound, instance, lanes)

@@ -224,7 +224,7 @@ class RegretReport(FromJson):
 
         Raises
         ------
-        ValueError
+        ParameterError
             If a key is missing, unknown or of another type, or a verdict or reason does not follow from the numbers
             beside it.
         """

@@ -122,7 +122,7 @@ def regret(
 
     Raises
     ------
-    ValueError
+    ParameterError
         If an argument is out of range (subclasses say more).
 
     Examples

@@ -28,6 +28,7 @@ from algorithms.theory.confidence_theorem import WidthTheorem
 from algorithms.theory.regret_bound import Instance, RegretBound
 from mechanisms import RegressionMoments
 from mechanisms.arrays import FloatArray
+from mechanisms.parameters import ParameterError
 from verify.regret_claims.noise_tests import AdditiveNoise
 from verify.regret_claims.proof_run import TOLERANCE, Contradiction, ProofCheck, ProofRun
 
@@ -55,7 +56,7 @@ def check_widths(
 
     Raises
     ------
-    ValueError
+    ParameterError
         If the theorem is none of widths, or the problem has no contexts.
     """
     run = _WidthRun(bound, instance, lanes)
@@ -86,16 +87,16 @@ class _WidthRun(ProofRun):
 
     Raises
     ------
-    ValueError
+    ParameterError
         As `check_widths`.
     """
 
     def __init__(self, bound: RegretBound, instance: Instance, lanes: int) -> None:
         theorem, problem = bound.confidence, instance.problem
         if not isinstance(theorem, WidthTheorem):
-            raise ValueError("bound: its theorem says nothing of widths")
+            raise ParameterError("bound: its theorem says nothing of widths")
         if not isinstance(problem, LinearContexts):
-            raise ValueError(f"problem={problem!r}: must be a contextual linear bandit")
+            raise ParameterError(f"problem={problem!r}: must be a contextual linear bandit")
         super().__init__(bound, instance, lanes, bound.value_of(theorem.failure, instance))
         self.theorem, self.problem = theorem, problem
         self.domain = RegressionMoments(problem.features, theorem.weight)

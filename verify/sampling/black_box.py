@@ -32,6 +32,7 @@ import numpy as np
 
 from algorithms.blocks import Executor, Serial
 from mechanisms import BLOCK
+from mechanisms.parameters import ParameterError
 from verify.conduct.progress import Progress, no_progress
 from verify.events.event import Event
 from verify.events.view_sample import ViewSample
@@ -122,21 +123,21 @@ def black_box_test(
 
     Raises
     ------
-    ValueError
+    ParameterError
         If a parameter is out of range, there are too few samples for the candidates, or a candidate draws
         something else than it was asked for.
     KeyboardInterrupt
         If it came before any final draws.
     """
     if not candidates:
-        raise ValueError("candidates must not be empty")
+        raise ParameterError("candidates must not be empty")
     if not claim_epsilon >= 0.0:
-        raise ValueError(f"claim_epsilon must be at least 0, got {claim_epsilon}")
+        raise ParameterError(f"claim_epsilon must be at least 0, got {claim_epsilon}")
     if not 0.0 <= claim_delta < 1.0:
-        raise ValueError(f"claim_delta must lie in [0, 1), got {claim_delta}")
+        raise ParameterError(f"claim_delta must lie in [0, 1), got {claim_delta}")
     for name, level in (("confidence", confidence), ("significance", significance)):
         if not 0.0 < level < 1.0:
-            raise ValueError(f"{name} must lie in (0, 1), got {level}")
+            raise ParameterError(f"{name} must lie in (0, 1), got {level}")
     tell = progress if progress is not None else no_progress
     sizes = stage_sizes(len(candidates), samples)
     error = (1.0 - confidence) * (1.0 - STOPPED_EARLY)  # of a test that runs to its end

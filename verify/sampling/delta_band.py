@@ -22,6 +22,7 @@ import numpy.typing as npt
 from scipy import special
 
 from mechanisms.arrays import FloatArray
+from mechanisms.parameters import ParameterError
 from mechanisms.printed_numbers import at_least
 from verify.events.event import Event
 from verify.findings.sentences import Sentence, confident, remark
@@ -117,11 +118,11 @@ class DeltaBand:
 
         Raises
         ------
-        ValueError
+        ParameterError
             If the order is not above 1.
         """
         if not 1.0 < order < math.inf:
-            raise ValueError(f"order={order!r}: must be above 1 and finite")
+            raise ParameterError(f"order={order!r}: must be above 1 and finite")
         low, up = self._bounds()
         telling = low > up
         p, q = low[telling], up[telling]
@@ -224,13 +225,13 @@ def delta_band(
 
     Raises
     ------
-    ValueError
+    ParameterError
         If there are too many events, or a count, share or the confidence is out of range.
     """
     if len(events) > MOST_EVENTS:
-        raise ValueError(f"events must be at most {MOST_EVENTS}, got {len(events)}")
+        raise ParameterError(f"events must be at most {MOST_EVENTS}, got {len(events)}")
     if not 0.0 < confidence < 1.0:
-        raise ValueError(f"confidence must lie in (0, 1), got {confidence}")
+        raise ParameterError(f"confidence must lie in (0, 1), got {confidence}")
     error = (1.0 - confidence) * share_of_error / max(len(events), 1)
     band = []
     for (event, swapped, share), counts in zip(events, hits.T.tolist(), strict=True):

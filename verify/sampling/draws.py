@@ -17,6 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mechanisms import BLOCK
+from mechanisms.parameters import ParameterError
 from verify.conduct.spawn_keys import SpawnKey
 from verify.events.view_sample import ViewSample
 from verify.events.worlds import NeighbouringWorlds
@@ -66,13 +67,13 @@ class WorldStream:
 
         Raises
         ------
-        ValueError
+        ParameterError
             If the candidate draws another number of views than it was asked for.
         """
         sequence = self.stage.sequence(self.seed, self.index, int(self.world and not self.alike), number)
         sample = self.candidate.draw(self.world, size, sequence)
         if len(sample.values) != size:
-            raise ValueError(
+            raise ParameterError(
                 f"draw must return {size} views, got {len(sample.values)} ({self.candidate.pair_label})"
             )
         return sample

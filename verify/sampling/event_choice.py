@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from algorithms.blocks import Workers
+from mechanisms.parameters import ParameterError
 from verify.conduct.progress import Progress
 from verify.conduct.spawn_keys import SpawnKey
 from verify.events.count_events import count_events
@@ -79,7 +80,7 @@ def search(
         WorldDraws(task, world).sample(candidates, seed, lattice=lattice) for world in (False, True)
     )
     if first.columns != second.columns:
-        raise ValueError(
+        raise ParameterError(
             f"candidates must draw views with the same columns from both worlds ({candidates[task.index].pair_label})"
         )
     drawn = len(first.values)

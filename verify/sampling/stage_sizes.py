@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 
 from mechanisms import BLOCK
+from mechanisms.parameters import ParameterError
 
 FEWEST_OF_PAIR = 128
 """Draws, both worlds together, without which no pair can be bet on."""
@@ -53,7 +54,7 @@ def stage_sizes(candidates: int, samples: int) -> StageSizes:
 
     Raises
     ------
-    ValueError
+    ParameterError
         If there are fewer than `fewest_samples`.
     """
     few = candidates <= FINALISTS
@@ -66,7 +67,7 @@ def stage_sizes(candidates: int, samples: int) -> StageSizes:
     confirm = max(BLOCK, int(shares.confirm * samples) // worlds // BLOCK * BLOCK)
     if (scan < _FEWEST and not few) or choose < _FEWEST:
         least = fewest_samples(candidates)
-        raise ValueError(
+        raise ParameterError(
             f"samples={samples:,}: must be at least {least:,} for {candidates} pair(s) of neighbours"
         )
     return StageSizes(scan, choose, confirm)

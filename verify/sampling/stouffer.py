@@ -31,6 +31,7 @@ import numpy as np
 from scipy import special
 
 from mechanisms.arrays import FloatArray
+from mechanisms.parameters import ParameterError
 from verify.statistics.binomial_bounds import clopper_pearson_lower, clopper_pearson_upper
 
 BOX = 0.01
@@ -57,7 +58,7 @@ class Stouffer:
 
     Raises
     ------
-    ValueError
+    ParameterError
         If the weight is out of range.
     """
 
@@ -66,7 +67,7 @@ class Stouffer:
 
     def __post_init__(self) -> None:
         if not _LEAST_WEIGHT <= self.weight <= _MOST_WEIGHT:
-            raise ValueError(
+            raise ParameterError(
                 f"weight={self.weight!r}: must lie in [{_LEAST_WEIGHT}, {_MOST_WEIGHT}]; beyond, one count "
                 "is as good as known and a union of two bounds is sharper"
             )
@@ -80,11 +81,11 @@ class Stouffer:
 
         Raises
         ------
-        ValueError
+        ParameterError
             If a count, delta or the error is out of range.
         """
         if not 0.0 <= delta < 1.0:
-            raise ValueError(f"delta must lie in [0, 1), got {delta}")
+            raise ParameterError(f"delta must lie in [0, 1), got {delta}")
         p, q = _region_corners(hits, n, hits_other, n_other, error, self.weight)
         return float(np.log((p - delta) / q).min()) if p.min() > delta else -math.inf
 
@@ -97,11 +98,11 @@ class Stouffer:
 
         Raises
         ------
-        ValueError
+        ParameterError
             If a count, epsilon or the error is out of range.
         """
         if math.isnan(epsilon):
-            raise ValueError("epsilon must be a number, got nan")
+            raise ParameterError("epsilon must be a number, got nan")
         p, q = _region_corners(hits, n, hits_other, n_other, error, self.weight)
         exponent = epsilon + np.log(q)
         return float((p - np.exp(exponent)).min()) if exponent.max() < 700.0 else -math.inf
@@ -140,7 +141,7 @@ def _region_corners(
 
     Raises
     ------
-    ValueError
+    ParameterError
         If a count or the error is out of range.
     """
     top = -float(special.ndtri(0.5 * BOX * error))  # the box's normal score, for u and for v

@@ -54,7 +54,7 @@ class CandidateSource(ABC):
 
         Raises
         ------
-        ValueError
+        ParameterError
             If these are no pairs of the source's.
         """
 
@@ -115,7 +115,7 @@ class Tester(Protocol):
 
         Raises
         ------
-        ValueError
+        ParameterError
             If there are too few draws.
         KeyboardInterrupt
             If it came before anything was seen that says something.

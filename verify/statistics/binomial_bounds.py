@@ -20,6 +20,7 @@ import numpy.typing as npt
 from scipy import special
 
 from mechanisms.arrays import FloatArray
+from mechanisms.parameters import ParameterError
 
 
 def clopper_pearson_lower(successes: npt.ArrayLike, trials: npt.ArrayLike, error: float) -> FloatArray:
@@ -42,7 +43,7 @@ def clopper_pearson_lower(successes: npt.ArrayLike, trials: npt.ArrayLike, error
 
     Raises
     ------
-    ValueError
+    ParameterError
         If a count or the error is out of range.
     """
     k, n = _checked(successes, trials, error)
@@ -81,7 +82,7 @@ class Union:
 
     Raises
     ------
-    ValueError
+    ParameterError
         If the share is out of range.
     """
 
@@ -90,7 +91,7 @@ class Union:
 
     def __post_init__(self) -> None:
         if not 0.0 < self.share < 1.0:
-            raise ValueError(f"share={self.share!r}: must lie in (0, 1)")
+            raise ParameterError(f"share={self.share!r}: must lie in (0, 1)")
 
     def epsilon_lower(
         self, hits: int, n: int, hits_other: int, n_other: int, delta: float, error: float
@@ -118,11 +119,11 @@ class Union:
 
         Raises
         ------
-        ValueError
+        ParameterError
             If a count, delta or the error is out of range.
         """
         if not 0.0 <= delta < 1.0:
-            raise ValueError(f"delta must lie in [0, 1), got {delta}")
+            raise ParameterError(f"delta must lie in [0, 1), got {delta}")
         p_low, q_up = self._bounds(hits, n, hits_other, n_other, error)
         return math.log((p_low - delta) / q_up) if p_low > delta else -math.inf
 
@@ -136,11 +137,11 @@ class Union:
 
         Raises
         ------
-        ValueError
+        ParameterError
             If a count, epsilon or the error is out of range.
         """
         if math.isnan(epsilon):
-            raise ValueError("epsilon must be a number, got nan")
+            raise ParameterError("epsilon must be a number, got nan")
         p_low, q_up = self._bounds(hits, n, hits_other, n_other, error)
         # q_up ≤ 1: beyond ε ≈ 709 the product is out of floating-point range only where it is far above 1.
         exponent = epsilon + math.log(q_up)
@@ -160,9 +161,9 @@ class Union:
 def _checked(successes: npt.ArrayLike, trials: npt.ArrayLike, error: float) -> tuple[FloatArray, FloatArray]:
     k, n = np.broadcast_arrays(np.asarray(successes, dtype=np.float64), np.asarray(trials, dtype=np.float64))
     if not 0.0 < error < 1.0:
-        raise ValueError(f"error must lie in (0, 1), got {error}")
+        raise ParameterError(f"error must lie in (0, 1), got {error}")
     if not np.all(n >= 1):
-        raise ValueError(f"trials must be at least 1, got {trials!r}")
+        raise ParameterError(f"trials must be at least 1, got {trials!r}")
     if not np.all((k >= 0) & (k <= n)):
-        raise ValueError(f"successes must lie between 0 and trials, got {successes!r} of {trials!r}")
+        raise ParameterError(f"successes must lie between 0 and trials, got {successes!r} of {trials!r}")
     return k, n

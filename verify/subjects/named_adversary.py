@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 
+from mechanisms.parameters import ParameterError
 from verify.subjects.resolve import load_object, names_file
 from verify.transcripts.adversary import Adversary, AdversaryError, ChallengeOnPlay
 
@@ -45,7 +46,7 @@ def named_adversary(words: str) -> Adversary:
     try:
         call = ast.parse(words.strip(), mode="eval").body
         if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or call.func.id != _KNOWN:
-            raise ValueError("no call")
+            raise ParameterError("no call")
         values = [ast.literal_eval(each) for each in call.args]
         named = {each.arg: ast.literal_eval(each.value) for each in call.keywords if each.arg is not None}
         return ChallengeOnPlay(*values, **named)

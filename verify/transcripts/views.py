@@ -14,6 +14,7 @@ from algorithms.play import BuildLearner, play_records
 from algorithms.problems import Problem
 from mechanisms import BLOCK
 from mechanisms.arrays import FloatArray
+from mechanisms.parameters import ParameterError
 from verify.conduct.process_state import subjects_own
 from verify.events.view_sample import Column, ViewSample
 from verify.transcripts.action_features import ActionFeature, first_actions, read_features
@@ -117,7 +118,7 @@ def message_view(
 
     Raises
     ------
-    ValueError
+    ParameterError
         When it is watched, if a lane sends more or fewer values than another.
     """
     shortened = data[: max(record, 1) + 1]
@@ -132,7 +133,7 @@ def message_view(
     def watch(gate: Simulation) -> ViewSample:
         message = sent(gate)
         if message.shape[1] != len(columns):
-            raise ValueError(
+            raise ParameterError(
                 f"the user of round {record} sent {message.shape[1]} values in one run and {len(columns)} in another: "
                 "messages must be of one length; release under a mask (where=) what is sent in some runs only"
             )
@@ -159,14 +160,14 @@ def _by_lane(published: npt.NDArray[Any], lanes: int) -> FloatArray:
 
     Raises
     ------
-    ValueError
+    ParameterError
         If it is not told which lane sent what: a function after the mechanism has mixed them.
     """
     array = np.asarray(published, dtype=np.float64)
     if lanes == 1 or array.shape == (lanes,):
         return array.reshape(lanes, -1)
     if array.ndim < 2 or array.shape[-2] != lanes:
-        raise ValueError(
+        raise ParameterError(
             f"a release of shape {array.shape}: what a function after a mechanism returns must keep the shape "
             f"(lanes, n) of what it is given, here with {lanes} lanes"
         )

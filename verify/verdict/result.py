@@ -12,6 +12,7 @@ from accountant.files.json_object import FromJson, JsonError, JsonObject, checke
 from accountant.provenance import Provenance
 from algorithms.claim import Claim
 from mechanisms import Assumption
+from mechanisms.parameters import ParameterError
 from mechanisms.printed_numbers import at_least, at_most
 from verify.document.html_page import fragment
 from verify.document.terminal_text import print_document
@@ -129,7 +130,7 @@ class Verification(FromJson):
 
         Raises
         ------
-        ValueError
+        ParameterError
             If a number is NaN, or a key of `details` is taken.
         """
         witness = self.witness
@@ -161,7 +162,7 @@ class Verification(FromJson):
             "best_event": best_event,
         }
         if taken := result.keys() & self.details.keys():
-            raise ValueError(f"details must not repeat the result's own keys, got {sorted(taken)}")
+            raise ParameterError(f"details must not repeat the result's own keys, got {sorted(taken)}")
         plain: dict[str, Any] = json_able({**result, **self.details})
         return plain
 
@@ -173,7 +174,7 @@ class Verification(FromJson):
 
         Raises
         ------
-        ValueError
+        ParameterError
             If a key is missing or of another type, a value is out of range, or the verdict does not follow from the
             bounds, findings and assumptions beside it.
         """

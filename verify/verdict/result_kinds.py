@@ -43,7 +43,7 @@ def read_result(data: Mapping[str, Any]) -> FromJson:
 
     Raises
     ------
-    ValueError
+    ParameterError
         If a key is missing, unknown or of another type.
     """
     module, _, name = KINDS[data["format"]][0].partition(":")

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, TypeVar
 
+from mechanisms.parameters import ParameterError
+
 _Subject = TypeVar("_Subject")
 
 
@@ -77,13 +79,13 @@ def specimen(
 
     Raises
     ------
-    ValueError
+    ParameterError
         If the name is taken.
     """
 
     def register(subject: _Subject) -> _Subject:
         if name in _registered:
-            raise ValueError(f"name={name!r}: is another specimen's")
+            raise ParameterError(f"name={name!r}: is another specimen's")
         _registered[name] = Specimen(
             name,
             subject,

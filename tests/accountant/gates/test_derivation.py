@@ -61,7 +61,7 @@ def test_sums_derive_what_is_released_of_each_record() -> None:
     sums.clear(np.ones((1, 4), dtype=bool))
     sums.add(gate.private([0.1], Box(0, 1, 1), "ann"), at=np.array([[3]]))
     ((_, _, again),) = sums._provenance.movements(None)
-    assert again == Derivation(ExactDomain("box", Fraction(0), Fraction(1), 1))
+    assert again == Derivation.intern(ExactDomain("box", Fraction(0), Fraction(1), 1))
 
 
 def test_what_has_no_rule_has_no_derivation() -> None:
@@ -73,7 +73,7 @@ def test_what_has_no_rule_has_no_derivation() -> None:
     two_rows = Choose([[0], [1]])
     start = exact_domain(OneHot(2))
     assert start is not None
-    assert Derivation(start).map(two_rows, OneHot(2)) is None
+    assert Derivation.intern(start).map(two_rows, OneHot(2)) is None
 
 
 def test_a_sum_of_several_records_is_any_vector_until_it_is_clipped() -> None:
