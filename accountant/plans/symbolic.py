@@ -1,52 +1,41 @@
-"""Plans with symbols for numbers: the cost of a record as a formula, proved or refuted for all values.
+"""Plans with symbols for numbers: the cost of a record as a formula, and values at which it is above a claim.
+
+That it is nowhere above, the independent checker proves alone (it reads `accountant.proofs.plan_document`).
 
 >>> import sympy as sp
 >>> K, L, eps = sp.symbols("K L epsilon")
->>> values = SymbolDomain({eps: RealAbove(0), K: IntegerRange(least=1), L: IntegerRange(least=K)})
+>>> values = SymbolDomain({eps: RealAbove(0), K: IntegerRange(1), L: IntegerRange(K)})
 >>> plan = SymbolicPlan(values, {"one round": (SymbolicStep(SymbolicLaplace(K / eps), count=K),)})
 >>> plan.costs()["one round"]
 epsilon
->>> prove(plan, eps)
-ProofFound(...)
->>> prove(plan, K * eps / L)
-CounterexampleFound(...)
+>>> find_counterexample(plan, eps)
+>>> print(find_counterexample(plan, K * eps / L))
+one round pays epsilon = 1, more than 1/2, at epsilon = 1, K = 1, L = 2
 """
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import math
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
-from accountant.plans.formulas import (
-    ConditionUnproved,
-    FormulaCase,
-    PlanStatement,
-    RealInterval,
-    UndefinedValue,
-    check_declared,
-    enclose,
-    formula,
-)
+from accountant.plans.formulas import check_declared, formula, value_at
 from accountant.plans.plan import Plan, PlanStep
-from accountant.plans.values import IntegerRange, RealAbove, SymbolDomain, exact_number
+from accountant.plans.values import IntegerRange, RealAbove, SymbolDomain
 from mechanisms import Gaussian, Laplace, Mechanism, RandomizedResponse, Sensitivity
 from mechanisms.parameters import ParameterError
 from mechanisms.rounding import square_root_up, up
 from mechanisms.sensitivity import UNIT
-
-if TYPE_CHECKING:
-    pass
 
 __all__ = [
     "CounterexampleFound",
     "DeclassifiedStep",
     "IntegerRange",
     "NumericClaim",
-    "ProofFound",
-    "ProofUnknown",
     "RealAbove",
     "SymbolDomain",
     "SymbolicCalibrated",
@@ -55,7 +44,7 @@ __all__ = [
     "SymbolicPlan",
     "SymbolicResponse",
     "SymbolicStep",
-    "prove",
+    "find_counterexample",
 ]
 
 
@@ -96,8 +85,8 @@ class SymbolicLaplace:
 
     def evaluate(self, point: Mapping[Any, Any]) -> tuple[Mechanism | None, Sensitivity]:
         """Return the mechanism, its scale rounded up to a float, and the movement of one coordinate."""
-        scale = up(_number(self.scale, point))
-        size = int(_number(self.coordinates, point))
+        scale = up(_value(self.scale, point))
+        size = int(_value(self.coordinates, point))
         return Laplace(scale=scale, sensitivity=Sensitivity.of_box([1.0] * size)), UNIT
 
 
@@ -138,8 +127,8 @@ class SymbolicGaussian:
 
     def evaluate(self, point: Mapping[Any, Any]) -> tuple[Mechanism | None, Sensitivity]:
         """Return the mechanism, its sigma rounded up to a float, and the movement of one coordinate."""
-        size = int(_number(self.coordinates, point))
-        sigma = square_root_up(_number(self.variance, point))
+        size = int(_value(self.coordinates, point))
+        sigma = square_root_up(_value(self.variance, point))
         return Gaussian(sigma=sigma, sensitivity=Sensitivity.of_box([1.0] * size)), UNIT
 
 
@@ -167,8 +156,8 @@ class SymbolicResponse:
 
     def evaluate(self, point: Mapping[Any, Any]) -> tuple[Mechanism | None, Sensitivity]:
         """Return the mechanism, its epsilon rounded down to a float."""
-        below = -up(-_number(self.epsilon, point))
-        mechanism = RandomizedResponse(size=int(_number(self.size, point)), epsilon=below)
+        below = -up(-_value(self.epsilon, point))
+        mechanism = RandomizedResponse(size=int(_value(self.size, point)), epsilon=below)
         return mechanism, mechanism.sensitivity
 
 
@@ -177,7 +166,7 @@ class SymbolicCalibrated:
     """A release that its maker calibrates numerically to epsilon, at a delta that all releases together stay within.
 
     That it does so for all values cannot be proved from outside: what is proved of a plan rests on it
-    (`ProofFound.rests_on`). At given values it is checked.
+    (`SymbolicPlan.promises`). At given values it is checked.
 
     Parameters
     ----------
@@ -214,7 +203,7 @@ class SymbolicCalibrated:
             If its epsilon, at its own nominal delta, is larger than it is calibrated to.
         """
         mechanism = self.make(point)
-        promised = _number(self.epsilon, point)
+        promised = _value(self.epsilon, point)
         if not mechanism.epsilon <= promised:
             raise ParameterError(
                 f"make={_named(self.make)}: gives a mechanism of epsilon = {mechanism.epsilon!r} at delta = "
@@ -307,92 +296,89 @@ class SymbolicPlan:
 
     def costs(self) -> dict[str, Any]:
         """Return the total cost of each kind of record, as an expression; None where there is no formula for it."""
-        return {kind: self._cost(steps) for kind, steps in self.records.items()}
-
-    def _cost(self, steps: tuple[SymbolicStep, ...]) -> Any:
         import sympy as sp
 
-        total = _total(steps, self.currency)
-        if total is None or total == math.inf:
-            return None if total is None else sp.oo
-        try:
-            return PlanStatement(self.values.declared, [total]).normal_form(total)
-        except ConditionUnproved:
-            return total
+        totals = {kind: _total(steps, self.currency) for kind, steps in self.records.items()}
+        return {
+            kind: total if total is None else sp.oo if total == math.inf else sp.cancel(total)
+            for kind, total in totals.items()
+        }
+
+    @property
+    def promises(self) -> tuple[str, ...]:
+        """The unproved statements: that noise which is calibrated by a program keeps its calibration, for each one."""
+        calibrated = [
+            step.release
+            for steps in self.records.values()
+            for step in steps
+            if isinstance(step.release, SymbolicCalibrated)
+        ]
+        return tuple(
+            dict.fromkeys(
+                f"noise is calibrated to epsilon = {release.epsilon} for all values, by {_named(release.make)}"
+                for release in calibrated
+            )
+        )
+
+    def as_promised(self) -> SymbolicPlan:
+        """Return the plan with Laplace noise of the promised cost in place of calibrated noise.
+
+        A proof about it shows what follows from the promises; it does not describe what is released.
+        """
+        records = {
+            kind: tuple(
+                replace(step, release=SymbolicLaplace(1 / formula("epsilon", step.release.epsilon)))
+                if isinstance(step.release, SymbolicCalibrated)
+                else step
+                for step in steps
+            )
+            for kind, steps in self.records.items()
+        }
+        return replace(self, records=records)
 
     def evaluate(self, point: Mapping[Any, Any], kind: str) -> Plan | None:
         """Return the plan of one kind of record at given values, to hold a run to; None if it declassifies."""
+        exact = self.values.exact_point(point)
         steps = []
         for step in self.records[kind]:
-            mechanism, moved = step.release.evaluate(point)
+            mechanism, moved = step.release.evaluate(exact)
             if mechanism is None:
                 return None
-            steps.append(PlanStep(mechanism, int(_number(step.count, point)), moved))
+            steps.append(PlanStep(mechanism, int(_value(step.count, exact)), moved))
         return Plan(tuple(steps))
 
 
 @dataclass(frozen=True)
-class ProofFound:
-    """The claim holds for all values of the domain.
-
-    Attributes
-    ----------
-    costs
-        The proved cost of each kind of record.
-    argument
-        Why it holds.
-    rests_on
-        What is not proved: that noise which is calibrated by a program keeps what it is calibrated to.
-    """
-
-    costs: dict[str, Any]
-    argument: str
-    rests_on: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
 class CounterexampleFound:
-    """The claim fails: a counterexample, checked in exact arithmetic.
+    """Values at which a record pays more than is claimed, in exact arithmetic.
 
     Attributes
     ----------
     kind
-        The kind of record that pays more than is claimed.
+        The kind of record.
     point
         Values of the symbols.
     cost, claim
-        Both at these values; the cost is larger.
+        Both at these values; the cost, which may be infinite, is larger.
     formula
         The cost as an expression.
     """
 
     kind: str
-    point: dict[Any, Any]
-    cost: Any
-    claim: Any
+    point: dict[Any, Fraction]
+    cost: Fraction | float
+    claim: Fraction
     formula: Any
 
     def __str__(self) -> str:
-        at = ", ".join(f"{symbol} = {value}" for symbol, value in self.point.items())
-        return f"{self.kind} pays {self.formula} = {self.cost}, more than {self.claim}, at {at}"
-
-
-@dataclass(frozen=True)
-class ProofUnknown:
-    """Neither a proof nor a counterexample was found. It is not a proof.
-
-    Attributes
-    ----------
-    reason
-        Which inequality was left open.
-    """
-
-    reason: str
+        at = ", ".join(f"{symbol} = {_shown(value)}" for symbol, value in self.point.items())
+        paid, claim = _shown(self.cost), _shown(self.claim)
+        return f"{self.kind} pays {self.formula} = {paid}, more than {claim}, at {at}"
 
 
 @dataclass(frozen=True)
 class NumericClaim:
-    """A claim that is known as a bound at given values only: it can be refuted, and is never proved.
+    """A claim that is known as a bound at given values only: it can be refuted, and has no proof.
 
     Parameters
     ----------
@@ -409,14 +395,10 @@ class NumericClaim:
         return self.name
 
 
-def prove(plan: SymbolicPlan, claim: Any) -> ProofFound | CounterexampleFound | ProofUnknown:
-    """Decide whether every record's cost is at most `claim` for all values of the domain.
+def find_counterexample(plan: SymbolicPlan, claim: Any) -> CounterexampleFound | None:
+    """Return small values at which a record of a plan that can be run pays more than a claim; None if none were found.
 
-    Every symbol is written as its bound plus an offset. Before anything is proved, every formula is shown to have
-    a value on the whole domain, every count to be a whole number of at least 0 and every parameter of noise to be
-    above 0, for a plan that cannot be run has no cost. The claim is proved if claim - cost is then a quotient of
-    polynomials of which neither has negative coefficients and the lower one is not zero
-    (`accountant.plans.formulas`). It is refuted by exact evaluation at small values. Else: unknown.
+    None is no proof.
 
     Parameters
     ----------
@@ -435,82 +417,15 @@ def prove(plan: SymbolicPlan, claim: Any) -> ProofFound | CounterexampleFound | 
     if type(claim) is not NumericClaim:
         claim = formula("claim", claim)
         check_declared("claim", claim, plan.values.symbols)
-    try:
-        refuted = _refutation(plan, claim)
-        if refuted is not None:
-            return refuted
-        return _proof(plan, claim)
-    except ConditionUnproved as doubt:
-        return ProofUnknown(f"it is not shown for all values that {doubt}")
-    except UndefinedValue as error:
-        return ProofUnknown(f"the claim {claim} or the plan has no value that could be told: {error}")
-
-
-def _refutation(plan: SymbolicPlan, claim: Any) -> CounterexampleFound | None:
-    """Return a point where the steps can be made and cost more than is claimed, if one of the first ones is."""
-    import sympy as sp
-
-    totals = {kind: _total(steps, plan.currency) for kind, steps in plan.records.items()}
+    claimed = claim.at_most if isinstance(claim, NumericClaim) else functools.partial(value_at, claim)
     for point in plan.values.samples():
-        claimed = claim.at_most(point) if isinstance(claim, NumericClaim) else enclose(claim, point).upper
         for kind, steps in plan.records.items():
-            total = totals[kind]
-            if total is None or not all(_can_be_made(step, point) for step in steps):
-                continue
-            if total == math.inf:
-                sure = any(
-                    getattr(step.release, plan.currency) == math.inf
-                    and enclose(formula("count", step.count), point).lower > 0
-                    for step in steps
-                )
-                paid = RealInterval(Fraction(0), Fraction(0))
-            else:
-                paid = enclose(total, point)
-                sure = paid.lower > claimed
-            if sure:
-                shown = {symbol: sp.Rational(value) for symbol, value in point.items()}
-                cost = plan.costs()[kind]
-                stated = sp.Float(float(claimed)) if isinstance(claim, NumericClaim) else claim.subs(shown)
-                exact = (
-                    sp.Rational(paid.exact)
-                    if paid.exact is not None and total != math.inf
-                    else cost.subs(shown)
-                )
-                return CounterexampleFound(kind, shown, exact, stated, cost)
+            # No value: the claim says nothing here, or the plan has no meaning.
+            with contextlib.suppress(ZeroDivisionError):
+                paid = _paid(steps, plan.currency, point)
+                if paid is not None and paid > (most := claimed(point)):
+                    return CounterexampleFound(kind, point, paid, most, plan.costs()[kind])
     return None
-
-
-def _proof(plan: SymbolicPlan, claim: Any) -> ProofFound | ProofUnknown:
-    totals = {kind: _total(steps, plan.currency) for kind, steps in plan.records.items()}
-    if isinstance(claim, NumericClaim):
-        return ProofUnknown(f"no counterexample was found, and {claim} is known at given values only")
-    for kind, total in totals.items():
-        if total is None or total == math.inf:
-            return ProofUnknown(f"{kind}: there is no formula for its cost")
-    of_steps = [
-        formula(name, value)
-        for steps in plan.records.values()
-        for step in steps
-        for name, value in _formulas(step).items()
-    ]
-    statement = PlanStatement(plan.values.declared, [claim, *totals.values(), *of_steps])
-    for case in statement.cases():
-        for kind, steps in plan.records.items():
-            for doubt in (doubt for step in steps for doubt in _doubts(step, case)):
-                return ProofUnknown(f"{kind}: it is not shown for all values that {doubt}")
-            if not case.is_never_above(totals[kind], claim):
-                return ProofUnknown(
-                    f"{kind}: neither proved nor refuted that {plan.costs()[kind]} <= {claim}"
-                )
-    made = dict.fromkeys(
-        f"noise is calibrated to epsilon = {step.release.epsilon} for all values, by {_named(step.release.make)}"
-        for steps in plan.records.values()
-        for step in steps
-        if isinstance(step.release, SymbolicCalibrated)
-    )
-    return ProofFound(
-        plan.costs(), "claim - cost has no negative coefficient in nonnegative symbols", tuple(made)
-    )
 
 
 def _named(function: Callable[..., Any]) -> str:
@@ -537,46 +452,33 @@ def _total(steps: tuple[SymbolicStep, ...], currency: str) -> Any:
     return sp.Add(*(formula("the count", step.count) * cost for step, cost in zip(steps, costs, strict=True)))
 
 
-def _doubts(step: SymbolicStep, case: FormulaCase) -> Iterator[str]:
-    """Iterate over requirements of a step that are not shown to hold on the whole domain.
+def _paid(
+    steps: tuple[SymbolicStep, ...], currency: str, point: Mapping[Any, Fraction]
+) -> Fraction | float | None:
+    """Return what steps cost at a point; None if one cannot be made there, or has no formula.
 
     Costs of impossible steps (half a release, noise of negative scale) would cancel those of real ones.
     """
-    count = formula("the count", step.count)
-    if not case.is_integer(count):
-        yield f"the count {step.count} is a whole number"
-    if not case.is_not_negative(count):
-        yield f"the count {step.count} is at least 0"
-    for name, value in step.release.integer_expressions.items():
-        if not case.is_integer(formula(name, value)):
-            yield f"{name} {value} is a whole number"
-    for name, value in step.release.positive_expressions.items():
-        if not case.is_positive(formula(name, value)):
-            yield f"{name} {value} is above 0"
+    total: Fraction | float = Fraction(0)
+    for step in steps:
+        count, cost = _value(step.count, point), getattr(step.release, currency)
+        whole = [count, *(_value(size, point) for size in step.release.integer_expressions.values())]
+        positive = [_value(value, point) for value in step.release.positive_expressions.values()]
+        if (
+            cost is None
+            or count < 0
+            or any(n.denominator != 1 for n in whole)
+            or min(positive, default=1) <= 0
+        ):
+            return None
+        total += 0 if count == 0 else cost if cost == math.inf else count * _value(cost, point)
+    return total
 
 
-def _can_be_made(step: SymbolicStep, point: Mapping[Any, Fraction]) -> bool:
-    """Whether a step surely meets its requirements at a point."""
-    count = enclose(formula("the count", step.count), point).exact
-    if count is None or count < 0 or count.denominator != 1:
-        return False
-    sizes = [
-        enclose(formula(name, value), point).exact for name, value in step.release.integer_expressions.items()
-    ]
-    if any(size is None or size.denominator != 1 for size in sizes):
-        return False
-    return all(
-        enclose(formula(name, value), point).lower > 0
-        for name, value in step.release.positive_expressions.items()
-    )
+def _value(expression: Any, point: Mapping[Any, Fraction]) -> Fraction:
+    return value_at(formula("expression", expression), point)
 
 
-def _number(expression: Any, point: Mapping[Any, Any]) -> Fraction:
-    """Return the exact value of an expression; floats among the values count as what they are."""
-    exact = {symbol: exact_number(value) for symbol, value in point.items()}
-    value = enclose(formula("expression", expression), exact).exact
-    if value is None:
-        raise ParameterError(
-            f"{expression} is not rational at {dict(point)}: no mechanism can have it exactly"
-        )
-    return value
+def _shown(value: Fraction | float) -> str:
+    """Return a number in words: exact if it is short."""
+    return str(value) if len(str(value)) < 20 else f"{float(value):.6g}"

@@ -2,47 +2,58 @@
 
 >>> import sympy as sp
 >>> K, L = sp.symbols("K L")
->>> SymbolDomain({K: IntegerRange(1), L: IntegerRange(K)}).holds({K: 3, L: 2})
-False
+>>> SymbolDomain({K: IntegerRange(1), L: IntegerRange(K)}).exact_point({K: 3, L: 2})
+Traceback (most recent call last):
+mechanisms.parameters.ParameterError: point: L = 2 is no whole number of at least K = 3
 """
 
 from __future__ import annotations
 
-import functools
 import itertools
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any, ClassVar
 
-from accountant.plans.formulas import (
-    ConditionUnproved,
-    DeclaredSymbol,
-    PlanStatement,
-    UndefinedValue,
-    check_declared,
-    enclose,
-    formula,
-)
+from accountant.plans.formulas import check_declared, formula, value_at
 from mechanisms.parameters import ParameterError
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(frozen=True)
 class IntegerRange:
-    """A whole number that is at least `least`, a number or an expression in earlier symbols."""
+    """A whole number that is at least a bound.
 
-    least: Any
+    Parameters
+    ----------
+    bound
+        A number or a polynomial in earlier symbols.
+    computed
+        How it is computed from the values of earlier symbols, where no formula says so (a floor, the smaller of two
+        numbers); None if it is free. What is proved is proved for the whole range, so the bound has to be one.
+    """
+
+    bound: Any
+    computed: Callable[[Mapping[Any, Fraction]], int] | None = None
+    whole: ClassVar[bool] = True
 
 
 @dataclass(frozen=True)
 class RealAbove:
-    """A real number above `bound`, a number or an expression in earlier symbols."""
+    """A real number above a bound.
+
+    Parameters
+    ----------
+    bound
+        A number or a polynomial in earlier symbols.
+    computed
+        As of `IntegerRange`; a rational number, so that of an irrational one it is a bound from the side on which a
+        record pays less.
+    """
 
     bound: Any
+    computed: Callable[[Mapping[Any, Fraction]], Fraction] | None = None
+    whole: ClassVar[bool] = False
 
 
 @dataclass(frozen=True)
@@ -52,105 +63,88 @@ class SymbolDomain:
     Parameters
     ----------
     symbols
-        The kind of each symbol. What a symbol assumes of itself must follow from it: SymPy uses assumptions when an
-        expression is made, before anything can be checked (``floor(n)`` becomes ``n``).
+        The kind of each symbol. A symbol must not assume anything of itself: SymPy uses assumptions when an expression
+        is made, before anything can be checked (``floor(n)`` becomes ``n``).
 
     Raises
     ------
     ParameterError
-        If a symbol is none, has the name of another, or assumes more than its domain says; if a bound is a float,
-        refers to a symbol that is not declared before it, or is not shown to have a value.
+        If a symbol is none, has the name of another, or assumes anything; if a bound is no polynomial, or refers to a
+        symbol that is not declared before it.
     """
 
     symbols: Mapping[Any, IntegerRange | RealAbove]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "symbols", dict(self.symbols))
-        _ = self.declared
-
-    @functools.cached_property
-    def declared(self) -> tuple[DeclaredSymbol, ...]:
-        """The symbols with their domains, as formulas."""
         import sympy as sp
 
-        earlier: list[DeclaredSymbol] = []
+        object.__setattr__(self, "symbols", dict(self.symbols))
+        earlier: list[sp.Symbol] = []
         for symbol, kind in self.symbols.items():
-            if type(symbol) not in (sp.Symbol, sp.Dummy):
+            if type(symbol) is not sp.Symbol:
                 raise ParameterError(
                     f"symbols: {symbol!r} is a {type(symbol).__name__}, not a Symbol of SymPy"
                 )
-            if any(symbol.name == other.symbol.name for other in earlier):
+            if any(symbol.name == other.name for other in earlier):
                 raise ParameterError(
                     f"symbols: there are two symbols with the name {symbol}; rename one of them"
+                )
+            if symbol.assumptions0 != sp.Symbol(symbol.name).assumptions0:
+                raise ParameterError(
+                    f"symbols: {symbol} assumes something of itself; make it without assumptions"
                 )
             if type(kind) not in (IntegerRange, RealAbove):
                 raise ParameterError(
                     f"symbols: {symbol} is {kind!r}; it must be IntegerRange(...) or RealAbove(...)"
                 )
             name = f"the bound of {symbol}"
-            bound = formula(name, kind.least if isinstance(kind, IntegerRange) else kind.bound)
-            check_declared(name, bound, (other.symbol for other in earlier))
-            declared = DeclaredSymbol(symbol, isinstance(kind, IntegerRange), bound)
-            _check_assumptions(declared, earlier)
-            earlier.append(declared)
-        return tuple(earlier)
+            bound = formula(name, kind.bound)
+            check_declared(name, bound, earlier)
+            if not bound.is_polynomial(*earlier):
+                raise ParameterError(f"{name}={bound}: it must be a polynomial")
+            earlier.append(symbol)
 
     def samples(self) -> Iterator[dict[Any, Fraction]]:
         """Iterate over exact values in the domain, small ones first."""
         choices = [
-            (0, 1, 2, 3, 7, 96) if declared.whole else (1, Fraction(1, 10), 10) for declared in self.declared
+            (None,) if kind.computed else (0, 1, 2, 3, 7, 96) if kind.whole else (1, Fraction(1, 10), 10)
+            for kind in self.symbols.values()
         ]
         ranked = sorted(itertools.product(*(range(len(steps)) for steps in choices)), key=sum)
         for chosen in ranked:
             point: dict[Any, Fraction] = {}
-            for declared, steps, i in zip(self.declared, choices, chosen, strict=True):
-                low = enclose(declared.bound, point).upper
-                point[declared.symbol] = Fraction(math.ceil(low) if declared.whole else low) + steps[i]
-            yield point
+            for (symbol, kind), steps, i in zip(self.symbols.items(), choices, chosen, strict=True):
+                low, step = value_at(formula("bound", kind.bound), point), steps[i]
+                if step is not None:
+                    point[symbol] = (math.ceil(low) if kind.whole else low) + Fraction(step)
+                elif kind.computed is not None:
+                    point[symbol] = Fraction(kind.computed(point))
+            yield self.exact_point(point)
 
-    def holds(self, point: Mapping[Any, Any]) -> bool:
-        """Return True if a point lies in the domain; a bound that is not rational is rounded up first."""
-        exact = {symbol: Fraction(exact_number(value)) for symbol, value in point.items()}
-        for declared in self.declared:
-            value, bound = exact[declared.symbol], enclose(declared.bound, exact).upper
-            if value < bound or (value.denominator != 1 if declared.whole else value == bound):
-                return False
-        return True
+    def exact_point(self, point: Mapping[Any, Any]) -> dict[Any, Fraction]:
+        """Return the exact values of all symbols, computed ones among them; a float is its exact value.
+
+        Raises
+        ------
+        ParameterError
+            If a symbol has no value, or one that is not in its range.
+        """
+        exact: dict[Any, Fraction] = {}
+        for symbol, kind in self.symbols.items():
+            if kind.computed is None and symbol not in point:
+                raise ParameterError(f"point: there is no value of {symbol}")
+            value = exact_number(point[symbol]) if kind.computed is None else Fraction(kind.computed(exact))
+            low = value_at(formula("bound", kind.bound), exact)
+            if value < low or (value.denominator != 1 if kind.whole else value == low):
+                words = "whole number of at least" if kind.whole else "number above"
+                bound = kind.bound if str(kind.bound) == str(low) else f"{kind.bound} = {low}"
+                raise ParameterError(f"point: {symbol} = {value} is no {words} {bound}")
+            exact[symbol] = value
+        return exact
 
 
 def exact_number(value: Any) -> Fraction:
     """Return the exact value of a number of Python, NumPy or SymPy."""
     import sympy as sp
 
-    if isinstance(value, sp.Basic):
-        value = formula("value", value)
-        return Fraction(int(value.p), int(value.q))
-    return Fraction(value)
-
-
-def _check_assumptions(declared: DeclaredSymbol, earlier: list[DeclaredSymbol]) -> None:
-    """Check that all that a symbol assumes of itself follows from its domain."""
-    import sympy as sp
-
-    try:
-        statement = PlanStatement(earlier, (declared.bound,))
-        cases = list(statement.cases())
-        positive = all(case.is_positive(declared.bound) for case in cases)
-        not_negative = all(case.is_not_negative(declared.bound) for case in cases)
-    except (ConditionUnproved, UndefinedValue) as error:
-        raise ParameterError(
-            f"the bound {declared.bound} of {declared.symbol}: it is not shown for all values that {error}"
-        ) from None
-    follows: dict[str, bool] = {"integer": True} if declared.whole else {"real": True}
-    if positive or (not_negative and not declared.whole):
-        follows["positive"] = True
-    elif not_negative:
-        follows["nonnegative"] = True
-    known = sp.Symbol("_", **follows).assumptions0
-    for assumption, value in declared.symbol.assumptions0.items():
-        if known.get(assumption) is not value:
-            kind = "a whole number that is at least" if declared.whole else "a number above"
-            raise ParameterError(
-                f"symbols: {declared.symbol} assumes {assumption}={value}, which does not follow from its domain, "
-                f"{kind} {declared.bound}; make it without assumptions"
-            )
+    return value_at(formula("value", value), {}) if isinstance(value, sp.Basic) else Fraction(value)

@@ -2,36 +2,32 @@
 
 from __future__ import annotations
 
-import functools
 import operator
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from accountant.gates.derivation import ExactDomain
-from accountant.plans.formulas import ConditionUnproved, PlanStatement
+from accountant.plans.formulas import formula
 from accountant.plans.symbolic import (
+    NumericClaim,
     SymbolicGaussian,
     SymbolicLaplace,
     SymbolicPlan,
     SymbolicResponse,
     SymbolicStep,
 )
-from accountant.plans.values import IntegerRange
 from accountant.proofs.proof_document import FORMAT, NoProof, domain_data, exact_number
 from mechanisms import Neighbouring
-
-if TYPE_CHECKING:
-    import sympy as sp
 
 _UNIT_INTERVAL = domain_data(ExactDomain("box", Fraction(0), Fraction(1), 1))
 
 
-def plan_document(plan: SymbolicPlan, claim: sp.Expr, unit: str, tested: Mapping[str, Any]) -> dict[str, Any]:
+def plan_document(plan: SymbolicPlan, claim: Any, unit: str, tested: Mapping[str, Any]) -> dict[str, Any]:
     """Return the proof that every record of a plan pays at most its claim, for all values, as data.
 
-    What is no polynomial (a floor, a logarithm, the smaller of two numbers) becomes a symbol of its own, of which the
-    least value is stated: what holds for all its values holds for those that it has.
+    Whether it is one, the checker says. Of a computed symbol it knows the range alone: what holds in all of that holds
+    of the values that are computed.
 
     Parameters
     ----------
@@ -49,20 +45,24 @@ def plan_document(plan: SymbolicPlan, claim: sp.Expr, unit: str, tested: Mapping
     NoProof
         If a release or a formula has no rule.
     """
-    formulas = _Formulas(plan)
-    most = formulas.data(claim)
+    if isinstance(claim, NumericClaim):
+        raise NoProof(f"{claim} is known at given values only")
+    most = _data(claim)
     limits = {"epsilon": most, "delta": 0} if plan.currency == "epsilon" else {"mu_squared": most}
     releases: dict[str, dict[str, Any]] = {}
     records: dict[str, dict[str, Any]] = {}
     for kind, steps in plan.records.items():
         for step in steps:
             name = f"release {len(releases) + 1}"
-            releases[name] = formulas.release(step, plan.currency)
-            records.setdefault(kind, {})[name] = formulas.data(step.count)
+            releases[name] = _release(step, plan.currency)
+            records.setdefault(kind, {})[name] = _data(step.count)
     return {
         "format": FORMAT,
         "claim": {"relation": Neighbouring.REPLACE_ONE.value, "unit": unit, **limits},
-        "symbols": formulas.symbols,
+        "symbols": {
+            str(symbol): {"least": _data(kind.bound), "whole": kind.whole}
+            for symbol, kind in plan.values.symbols.items()
+        },
         "releases": releases,
         "records": records,
         "theorem": {"name": "basic" if plan.currency == "epsilon" else "gdp", **limits},
@@ -70,105 +70,47 @@ def plan_document(plan: SymbolicPlan, claim: sp.Expr, unit: str, tested: Mapping
     }
 
 
-class _Formulas:
-    """Formulas of a plan as data, and the symbols that they declare.
+def _data(number: Any) -> Any:
+    """Return a formula as data."""
+    node = formula("number", number)
+    if node.is_Symbol:
+        return str(node)
+    if node.is_Rational:
+        return exact_number(Fraction(int(node.p), int(node.q)))
+    value: Any = None
+    if node.is_Add:
+        for part in map(_data, node.args):
+            value = part if value is None else ["+", value, part]
+        return value
+    for factor in node.args if node.is_Mul else (node,):
+        base, power = (factor.base, int(factor.exp)) if factor.is_Pow else (factor, 1)
+        for part in [_data(base)] * abs(power):
+            value = [("*" if power > 0 else "/"), 1 if value is None else value, part]
+    return 1 if value is None else value
 
-    Attributes
-    ----------
-    symbols
-        The plan's, and one for each part of a formula that is no polynomial.
+
+def _release(step: SymbolicStep, currency: str) -> dict[str, Any]:
+    """Return a release as data.
+
+    Raises
+    ------
+    NoProof
+        If there is no rule for it.
     """
-
-    def __init__(self, plan: SymbolicPlan) -> None:
-        self.symbols: dict[str, dict[str, Any]] = {}
-        self._declared = plan.values.declared
-        self._names: dict[Any, str] = {}
-        for symbol, kind in plan.values.symbols.items():
-            whole = isinstance(kind, IntegerRange)
-            self._declare(
-                symbol, str(symbol), kind.least if isinstance(kind, IntegerRange) else kind.bound, whole
-            )
-
-    def _declare(self, node: Any, name: str, least: Any, whole: bool) -> str:
-        self.symbols[name] = {"least": self.data(least), "whole": whole}
-        return self._names.setdefault(node, name)
-
-    def data(self, value: Any) -> Any:
-        """Return a formula as data.
-
-        Raises
-        ------
-        NoProof
-            If nothing is known of a part that is no polynomial.
-        """
-        import sympy as sp
-
-        node = sp.sympify(value)
-        if node in self._names:
-            return self._names[node]
-        if node.is_Rational:
-            return exact_number(Fraction(int(node.p), int(node.q)))
-        if node.is_Add:
-            return self._folded("+", list(map(self.data, node.args)))
-        if node.is_Mul:
-            top, bottom = node.as_numer_denom()
-            if bottom == 1:
-                return self._folded("*", list(map(self.data, node.args)))
-            return ["/", self.data(top), self.data(bottom)]
-        if node.is_Pow and node.exp.is_Integer:
-            power = self._folded("*", [self.data(node.base)] * abs(int(node.exp)))
-            return power if node.exp > 0 else ["/", 1, power]
-        return self._declare(node, f"x{len(self.symbols)}", *self._least(node))
-
-    @staticmethod
-    def _folded(sign: str, parts: list[Any]) -> Any:
-        return functools.reduce(lambda a, b: [sign, a, b], parts)
-
-    def _least(self, node: sp.Expr) -> tuple[int, bool]:
-        """Return the least value of a part that is no polynomial, and whether it is whole."""
-        import sympy as sp
-
-        statement = PlanStatement(self._declared, [node, *node.args])
-        try:
-            cases = list(statement.cases())
-            whole = isinstance(node, sp.floor) or (
-                isinstance(node, sp.Min | sp.Max)
-                and all(case.is_integer(part) for case in cases for part in node.args)
-            )
-            if all(case.is_positive(node) for case in cases):
-                return int(whole), whole
-            if whole and all(case.is_not_negative(node) for case in cases):
-                return 0, whole
-        except ConditionUnproved as error:
-            raise NoProof(f"{node}: it is not shown that {error}") from None
-        raise NoProof(f"{node}: it is not shown to be above 0")
-
-    def release(self, step: SymbolicStep, currency: str) -> dict[str, Any]:
-        """Return a release as data.
-
-        Raises
-        ------
-        NoProof
-            If there is no rule for it.
-        """
-        release = step.release
-        domain = _UNIT_INTERVAL
-        if isinstance(release, SymbolicLaplace):
-            mechanism = {"kind": "laplace", "scale": self.data(release.scale)}
-        elif isinstance(release, SymbolicGaussian):
-            mechanism = {"kind": "gaussian", "variance": self.data(release.variance)}
-        elif isinstance(release, SymbolicResponse):
-            size = self.data(release.size)
-            domain = {"kind": "categories", "low": 0, "high": 0, "size": size}
-            mechanism = {
-                "kind": "randomized response",
-                "size": size,
-                "epsilon": self.data(release.epsilon),
-            }
-        else:
-            raise NoProof(f"{release!r}: its noise has no formula; there is a proof for given numbers only")
-        cost = operator.attrgetter(currency)(release)
-        if cost is None:
-            raise NoProof(f"{release!r}: has no {currency}")
-        charged = {currency: self.data(cost), **({"delta": 0} if currency == "epsilon" else {})}
-        return {"domain": domain, "steps": [], "terms": 1, "mechanism": mechanism, "charged": charged}
+    release = step.release
+    domain = _UNIT_INTERVAL
+    if isinstance(release, SymbolicLaplace):
+        mechanism = {"kind": "laplace", "scale": _data(release.scale)}
+    elif isinstance(release, SymbolicGaussian):
+        mechanism = {"kind": "gaussian", "variance": _data(release.variance)}
+    elif isinstance(release, SymbolicResponse):
+        size = _data(release.size)
+        domain = {"kind": "categories", "low": 0, "high": 0, "size": size}
+        mechanism = {"kind": "randomized response", "size": size, "epsilon": _data(release.epsilon)}
+    else:
+        raise NoProof(f"{release!r}: its noise has no formula; there is a proof for given numbers only")
+    cost = operator.attrgetter(currency)(release)
+    if cost is None:
+        raise NoProof(f"{release!r}: has no {currency}")
+    charged = {currency: _data(cost), **({"delta": 0} if currency == "epsilon" else {})}
+    return {"domain": domain, "steps": [], "terms": 1, "mechanism": mechanism, "charged": charged}

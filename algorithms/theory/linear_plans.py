@@ -3,36 +3,34 @@
 s is the number of coordinates of a client's report (1 where it has one reward), m in how many phases it reports: 1
 without replacement. Gaussian claims are ones of Gaussian DP: mu stands for the one with which (epsilon, delta) holds.
 
->>> proof = linear_proof("dp-dpe-central")
->>> proof.costs
-{'one client': mu**2}
->>> print(linear_proof("dp-dpe-central", replacement=True))
+>>> linear_plan("dp-dpe-central").costs(), linear_claim("dp-dpe-central")
+({'one client': mu**2}, mu**2)
+>>> print(linear_counterexample("dp-dpe-central", replacement=True))
 one client pays m*mu**2 = 2, more than 1, at s = 1, mu = 1, m = 2
->>> linear_proof("published/dp-dpe-local").point  # at delta = 1/4
-{s: 1, epsilon: 10}
+>>> print(linear_counterexample("published/dp-dpe-local"))  # at delta = 1/4
+one client pays epsilon**2/(2*l) = 31.0667, more than 16.368, at s = 1, epsilon = 10, l = 1.60944
 """
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
+from decimal import Decimal
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from accountant.plans.plan import Plan, PlanStep
 from accountant.plans.symbolic import (
     CounterexampleFound,
     IntegerRange,
     NumericClaim,
-    ProofFound,
-    ProofUnknown,
     RealAbove,
     SymbolDomain,
     SymbolicCalibrated,
     SymbolicGaussian,
     SymbolicPlan,
     SymbolicStep,
-    prove,
+    find_counterexample,
 )
 from mechanisms import Gaussian, Mechanism, Sensitivity, ShuffledMean
 from mechanisms.losses.enclosure import Enclosure
@@ -49,7 +47,7 @@ LINEAR_PLANNED = tuple(
 )
 """The registered names of linear learners that claim privacy."""
 
-_PRINTED_DELTA = (1, 4)  # the published experiment's
+_PRINTED_DELTA = 0.25  # the published experiment's
 _PAPER = "distributed linear bandits paper, "
 
 
@@ -58,7 +56,7 @@ def linear_symbols() -> tuple[sp.Symbol, sp.Symbol, sp.Symbol, sp.Symbol]:
     """Return s, m, mu and epsilon."""
     import sympy
 
-    s, m, mu, epsilon = sympy.symbols("s m mu epsilon", positive=True)
+    s, m, mu, epsilon = sympy.symbols("s m mu epsilon")
     return s, m, mu, epsilon
 
 
@@ -85,24 +83,32 @@ def linear_plan(name: str, *, replacement: bool = False) -> SymbolicPlan:
         step = SymbolicStep(SymbolicCalibrated(epsilon, _shuffled), times, why)
     elif printed:
         # sigma = 2B √(2 s ln(1.25/δ)) / ε on coordinates that move by 2B
-        log_term = sympy.log(sympy.Rational(5, 4) / sympy.Rational(*_PRINTED_DELTA))
-        step = SymbolicStep(
-            SymbolicGaussian(2 * size * log_term / epsilon**2, coordinates=size), times * size, why
-        )
+        variance = 2 * size * sympy.Symbol("l") / epsilon**2
+        step = SymbolicStep(SymbolicGaussian(variance, coordinates=size), times * size, why)
     else:
         step = SymbolicStep(SymbolicGaussian(size / mu**2, coordinates=size), times * size, why)
     parameter = epsilon if shuffled or printed else mu
     values: dict[Any, IntegerRange | RealAbove] = {s: IntegerRange(1), parameter: RealAbove(0)}
     if replacement:
         values[m] = IntegerRange(1)
+    if printed:
+        values[sympy.Symbol("l")] = RealAbove(0, computed=lambda point: log_above(1.25 / _PRINTED_DELTA))
+    # The loss of binomial noise as it is printed has no formula; `verify` computes it for given numbers.
+    currency: Literal["epsilon", "mu_squared"] = "epsilon" if shuffled and not printed else "mu_squared"
     source = _PAPER + ("as printed" if printed else "repaired")
-    return SymbolicPlan(
-        SymbolDomain(values), {"one client": (step,)}, source, "epsilon" if shuffled else "mu_squared"
-    )
+    return SymbolicPlan(SymbolDomain(values), {"one client": (step,)}, source, currency)
 
 
-def linear_proof(name: str, *, replacement: bool = False) -> ProofFound | CounterexampleFound | ProofUnknown:
-    """Prove for all numbers that a client pays at most the learner's claim, or refute it.
+def linear_claim(name: str) -> sp.Expr | NumericClaim:
+    """Return the claimed limit on the cost of a client of a learner, in the currency of its plan."""
+    _, _, mu, epsilon = linear_symbols()
+    if name.startswith("published/"):
+        return NumericClaim("mu(epsilon)^2", _analytic_mu_squared)
+    return epsilon if name.endswith("shuffle") else mu**2
+
+
+def linear_counterexample(name: str, *, replacement: bool = False) -> CounterexampleFound | None:
+    """Return numbers at which a client pays more than the learner's claim; None if none were found.
 
     Parameters
     ----------
@@ -116,15 +122,12 @@ def linear_proof(name: str, *, replacement: bool = False) -> ProofFound | Counte
     ParameterError
         As `linear_plan`.
     """
-    plan = linear_plan(name, replacement=replacement)
-    _, _, mu, epsilon = linear_symbols()
-    if name.startswith("published/"):
-        if name.endswith("shuffle"):
-            return ProofUnknown(
-                "the loss of binomial noise has no formula; `verify` computes it for given numbers"
-            )
-        return prove(plan, NumericClaim("mu(epsilon)^2", _analytic_mu_squared))
-    return prove(plan, epsilon if plan.currency == "epsilon" else mu**2)
+    return find_counterexample(linear_plan(name, replacement=replacement), linear_claim(name))
+
+
+def log_above(value: float) -> Fraction:
+    """Return a rational number just above the natural logarithm, which `decimal` rounds correctly."""
+    return Fraction(Decimal(value).ln().next_plus())
 
 
 def _analytic_mu_squared(point: Mapping[Any, Fraction]) -> Fraction:
@@ -132,7 +135,7 @@ def _analytic_mu_squared(point: Mapping[Any, Fraction]) -> Fraction:
 
     Less noise than it has by a millionth has a delta that is certified to be larger.
     """
-    epsilon, delta = float(point[linear_symbols()[3]]), _PRINTED_DELTA[0] / _PRINTED_DELTA[1]
+    epsilon, delta = float(point[linear_symbols()[3]]), _PRINTED_DELTA
     unit = Sensitivity(1.0, 1.0, 1.0)
     sigma = Gaussian.for_epsilon_delta(epsilon, delta, sensitivity=unit).sigma * (1.0 - 1e-6)
     found = Plan((PlanStep(Gaussian(sigma=sigma, sensitivity=unit), 1, unit),)).delta(epsilon)

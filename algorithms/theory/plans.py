@@ -1,11 +1,14 @@
 """What every private learner releases of one record, with symbols for K, L and epsilon.
 
-K is the size of a super arm (of a basis, of a list), L the number of arms, T the horizon of a tree. A plan says
-what one record is part of at most; `privacy_proof` compares its cost with the learner's claim for all K, L, epsilon
-and T. Where noise is Gaussian the claim is one of Gaussian DP: mu stands for the one with which the claimed
-(epsilon, delta) holds. The runtime ledger of each learner is tested against the same plan.
+K is the size of a super arm (of a basis, of a list), L the number of arms, T the horizon of a tree. A plan says what a
+record is part of at most. That this costs no more than the learner claims, for all K, L, epsilon and T, is what
+`plan_as_data` has the independent checker prove; `plan_counterexample` looks for numbers at which it costs more. Where
+noise is Gaussian the claim is one of Gaussian DP: mu stands for the one with which the claimed (epsilon, delta) holds.
+Of learners that choose it, q is of how many arms a round feeds the outcomes, V how many values a message has. Computed
+are c = min(2, K), how many coordinates of a click vector a record moves; n = floor(log2 T) + 1; and l, a bound on ln T.
+The runtime ledger of each learner is tested against the same plan.
 
->>> print(privacy_proof("published/dpucb-mat"))
+>>> print(plan_counterexample("published/dpucb-mat"))
 the round-0 vector pays L*epsilon/K = 2, more than 1, at K = 1, L = 2, epsilon = 1
 """
 
@@ -19,8 +22,7 @@ from accountant.plans.symbolic import (
     CounterexampleFound,
     DeclassifiedStep,
     IntegerRange,
-    ProofFound,
-    ProofUnknown,
+    NumericClaim,
     RealAbove,
     SymbolDomain,
     SymbolicCalibrated,
@@ -29,11 +31,11 @@ from accountant.plans.symbolic import (
     SymbolicPlan,
     SymbolicResponse,
     SymbolicStep,
-    prove,
+    find_counterexample,
 )
 from accountant.proofs.plan_document import plan_document
 from algorithms.estimates.shuffled_counts import ShuffledCounts
-from algorithms.theory.linear_plans import LINEAR_PLANNED, linear_plan, linear_proof, linear_symbols
+from algorithms.theory.linear_plans import LINEAR_PLANNED, linear_claim, linear_plan, log_above
 from algorithms.unit import ONE_REPORT
 from mechanisms import Mechanism
 from mechanisms.parameters import ParameterError
@@ -47,40 +49,15 @@ def symbols() -> tuple[sp.Symbol, sp.Symbol, sp.Symbol]:
     """Return K, L and epsilon."""
     import sympy
 
-    size, arms, epsilon = sympy.symbols("K L epsilon", positive=True)
+    size, arms, epsilon = sympy.symbols("K L epsilon")
     return size, arms, epsilon
 
 
-@functools.cache
-def horizon_symbol() -> sp.Symbol:
-    """Return T: the number of rounds that a learner with a tree is built for."""
+def symbol(name: str) -> sp.Symbol:
+    """Return a further symbol: T, mu, q, V, c, n or l."""
     import sympy
 
-    return sympy.Symbol("T", positive=True)
-
-
-@functools.cache
-def fed_symbol() -> sp.Symbol:
-    """Return q: of how many arms a round feeds the outcomes, in learners that choose it."""
-    import sympy
-
-    return sympy.Symbol("q", positive=True)
-
-
-@functools.cache
-def values_symbol() -> sp.Symbol:
-    """Return V: how many values a message has, in learners that choose it."""
-    import sympy
-
-    return sympy.Symbol("V", positive=True)
-
-
-@functools.cache
-def gaussian_mu() -> sp.Symbol:
-    """Return mu: the one of Gaussian DP with which exactly the claimed (epsilon, delta) holds."""
-    import sympy
-
-    return sympy.Symbol("mu", positive=True)
+    return sympy.Symbol(name)
 
 
 def _plan(
@@ -89,12 +66,12 @@ def _plan(
     *,
     gaussian: bool = False,
     least_horizon: int | None = None,
-    chosen: Mapping[sp.Symbol, IntegerRange] | None = None,
+    chosen: Mapping[sp.Symbol, IntegerRange | RealAbove] | None = None,
 ) -> SymbolicPlan:
     """Make a plan; with `least_horizon` it has T, at least that, for a further symbol, others that are `chosen`."""
     size, arms, epsilon = symbols()
-    parameter = gaussian_mu() if gaussian else epsilon
-    horizon = {} if least_horizon is None else {horizon_symbol(): IntegerRange(least_horizon)}
+    parameter = symbol("mu") if gaussian else epsilon
+    horizon = {} if least_horizon is None else {symbol("T"): IntegerRange(least_horizon)}
     values = SymbolDomain(
         {
             size: IntegerRange(1),
@@ -120,20 +97,19 @@ def _one_outcome(why: str) -> SymbolicStep:
 
 def _few_outcomes(why: str) -> SymbolicStep:
     """As many coordinates as are fed, q, with Lap(q / epsilon)."""
-    few = fed_symbol()
+    few = symbol("q")
     return SymbolicStep(SymbolicLaplace(few / symbols()[2], coordinates=few), few, why)
 
 
 def _clicks(why: str) -> SymbolicStep:
-    """A click vector, of which min(2, K) coordinates move, with Lap(min(2, K) / epsilon)."""
-    moved = _moved_clicks()
+    """A click vector, of which c = min(2, K) coordinates move, with Lap(c / epsilon)."""
+    moved = symbol("c")
     return SymbolicStep(SymbolicLaplace(moved / symbols()[2], coordinates=moved), moved, why)
 
 
-def _moved_clicks() -> sp.Expr:
-    import sympy
-
-    return sympy.Min(2, symbols()[0])
+def _moved_clicks() -> dict[sp.Symbol, IntegerRange]:
+    """Return what c is: at least 1, as K is."""
+    return {symbol("c"): IntegerRange(1, computed=lambda point: min(2, int(point[symbols()[0]])))}
 
 
 def _one() -> sp.Expr:
@@ -144,15 +120,15 @@ def _one() -> sp.Expr:
 
 def _gaussian(moved: sp.Expr, why: str) -> SymbolicStep:
     """So many coordinates with N(0, moved / mu²)."""
-    return SymbolicStep(SymbolicGaussian(moved / gaussian_mu() ** 2, coordinates=moved), moved, why)
+    return SymbolicStep(SymbolicGaussian(moved / symbol("mu") ** 2, coordinates=moved), moved, why)
 
 
-def _local(step: Callable[[], SymbolicStep], source: str, *, gaussian: bool = False) -> SymbolicPlan:
-    return _plan({"one user": (step(),)}, source, gaussian=gaussian)
+def _local(step: Callable[[], SymbolicStep], source: str, **options: Any) -> SymbolicPlan:
+    return _plan({"one user": (step(),)}, source, **options)
 
 
-def _central(step: Callable[[], SymbolicStep], source: str, *, gaussian: bool = False) -> SymbolicPlan:
-    return _plan({"one round": (step(),)}, source, gaussian=gaussian)
+def _central(step: Callable[[], SymbolicStep], source: str, **options: Any) -> SymbolicPlan:
+    return _plan({"one round": (step(),)}, source, **options)
 
 
 def _response(size: sp.Expr | int, why: str) -> SymbolicStep:
@@ -178,16 +154,18 @@ def _shuffled_clicks(point: Mapping[Any, Any]) -> Mechanism:
 
 def _tree(fed: sp.Expr | int, *, printed: bool = False) -> SymbolicPlan:
     """`fed` coordinates in floor(log2 T) + 1 nodes each: exact noise, or the printed 2 fed ln(T) / epsilon."""
-    import sympy
-
-    horizon, epsilon = horizon_symbol(), symbols()[2]
-    nodes = sympy.floor(sympy.log(horizon, 2)) + 1
-    scale = fed * (2 * sympy.log(horizon) if printed else nodes) / epsilon
-    why = "every outcome fed lies in one node of each of the tree's floor(log2 T) + 1 levels"
+    horizon, nodes, logarithm, epsilon = symbol("T"), symbol("n"), symbol("l"), symbols()[2]
+    computed: dict[sp.Symbol, IntegerRange | RealAbove] = {
+        nodes: IntegerRange(1, computed=lambda point: int(point[horizon]).bit_length())  # as T >= 1
+    }
+    if printed:  # rounded up: more noise than is printed
+        computed[logarithm] = RealAbove(0, computed=lambda point: log_above(int(point[horizon])))
+    scale = fed * (2 * logarithm if printed else nodes) / epsilon
+    why = "every outcome fed lies in one node of each of the tree's n = floor(log2 T) + 1 levels"
     step = SymbolicStep(SymbolicLaplace(scale, coordinates=fed), fed * nodes, why)
     source = "Chen et al. 2020, Algorithm 3" + ("" if printed else ", exact scale")
     # At T = 1 the printed scale is 0.
-    return _plan({"one round": (step,)}, source, least_horizon=2 if printed else 1)
+    return _plan({"one round": (step,)}, source, least_horizon=2 if printed else 1, chosen=computed)
 
 
 def _matroid_as_printed() -> SymbolicPlan:
@@ -244,9 +222,9 @@ _PLANS: dict[str, Callable[[], SymbolicPlan]] = {
         lambda: _one_outcome("the least-pulled played outcome is sent once"), "Chen et al. 2020, Algorithm 2"
     ),
     "cucb-ldp-bit": lambda: _plan(
-        {"one user": (_response(values_symbol(), "one message, of the bits of a few outcomes"),)},
+        {"one user": (_response(symbol("V"), "one message, of the bits of a few outcomes"),)},
         "this library",
-        chosen={values_symbol(): IntegerRange(2)},
+        chosen={symbol("V"): IntegerRange(2)},
     ),
     "cucb-ldp-laplace-one": lambda: _local(lambda: _one_outcome("one outcome is sent"), "this library"),
     "cucb-ldp-laplace-all": lambda: _local(lambda: _all_outcomes(_SENT), "this library"),
@@ -261,7 +239,7 @@ _PLANS: dict[str, Callable[[], SymbolicPlan]] = {
         lambda: _gaussian(symbols()[0], _BATCHED), "this library", gaussian=True
     ),
     "cucb-batch": lambda: _plan(
-        {"one round": (_few_outcomes(_FED),)}, "this library", chosen={fed_symbol(): IntegerRange(1)}
+        {"one round": (_few_outcomes(_FED),)}, "this library", chosen={symbol("q"): IntegerRange(1)}
     ),
     "dp-bandit": lambda: _central(
         lambda: _one_outcome("one outcome enters one batch, released once"), "this library"
@@ -289,17 +267,22 @@ _PLANS: dict[str, Callable[[], SymbolicPlan]] = {
     "cascade-ucb-rr": lambda: _local(
         lambda: _response(symbols()[0] + 1, "one symbol: the clicked position, or none"), "this library"
     ),
-    "cascade-ucb-ldp-laplace": lambda: _local(lambda: _clicks(_CLICKED), "this library"),
+    "cascade-ucb-ldp-laplace": lambda: _local(
+        lambda: _clicks(_CLICKED), "this library", chosen=_moved_clicks()
+    ),
     "cascade-ucb-ldp-gaussian": lambda: _local(
-        lambda: _gaussian(_moved_clicks(), _CLICKED), "this library", gaussian=True
+        lambda: _gaussian(symbol("c"), _CLICKED), "this library", gaussian=True, chosen=_moved_clicks()
     ),
     "cascade-ucb-batch": lambda: _central(
-        lambda: _clicks("the click vector enters one histogram, released once"), "this library"
+        lambda: _clicks("the click vector enters one histogram, released once"),
+        "this library",
+        chosen=_moved_clicks(),
     ),
     "cascade-ucb-batch-gaussian": lambda: _central(
-        lambda: _gaussian(_moved_clicks(), "the click vector enters one histogram, released once"),
+        lambda: _gaussian(symbol("c"), "the click vector enters one histogram, released once"),
         "this library",
         gaussian=True,
+        chosen=_moved_clicks(),
     ),
     "cascade-ucb-batch-shuffle": lambda: _plan(
         {"one user": (_shuffled(_shuffled_clicks, "the click vector enters one histogram, shuffled once"),)},
@@ -344,30 +327,37 @@ def symbolic_plan(name: str) -> SymbolicPlan:
     return _PLANS[name]()
 
 
+def plan_and_claim(name: str) -> tuple[SymbolicPlan, sp.Expr | NumericClaim]:
+    """Return the plan of a learner and the claimed limit on the cost of a record, in the currency of the plan.
+
+    Raises
+    ------
+    ParameterError
+        If no plan is known.
+    """
+    if name in LINEAR_PLANNED:
+        return linear_plan(name), linear_claim(name)
+    plan = symbolic_plan(name)
+    return plan, symbols()[2] if plan.currency == "epsilon" else symbol("mu") ** 2
+
+
 def plan_as_data(name: str) -> dict[str, Any]:
     """Return the claim of a learner's plan for all values of its symbols, and its proof, as data.
 
     Raises
     ------
     ParameterError
-        As `symbolic_plan`; `NoProof` if a release has no formula.
+        As `plan_and_claim`; `NoProof` if a release has no formula.
     """
-    if name in LINEAR_PLANNED:
-        plan, (_, _, mu, epsilon) = linear_plan(name), linear_symbols()
-    else:
-        plan, mu, epsilon = symbolic_plan(name), gaussian_mu(), symbols()[2]
-    return plan_document(plan, epsilon if plan.currency == "epsilon" else mu**2, str(ONE_REPORT), {})
+    return plan_document(*plan_and_claim(name), str(ONE_REPORT), {})
 
 
-def privacy_proof(name: str) -> ProofFound | CounterexampleFound | ProofUnknown:
-    """Prove for all K, L, epsilon (or mu) and T that every record of a learner pays at most its claim, or refute it.
+def plan_counterexample(name: str) -> CounterexampleFound | None:
+    """Return K, L, epsilon (or mu) and T at which a record pays more than its learner claims; None if none were found.
 
     Raises
     ------
     ParameterError
-        As `symbolic_plan`.
+        As `plan_and_claim`.
     """
-    if name in LINEAR_PLANNED:
-        return linear_proof(name)
-    plan = symbolic_plan(name)
-    return prove(plan, symbols()[2] if plan.currency == "epsilon" else gaussian_mu() ** 2)
+    return find_counterexample(*plan_and_claim(name))

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import copy
-import json
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -37,7 +35,6 @@ from accountant import (
 from accountant.budget import Amount
 from accountant.compositions import composition_named
 from accountant.proofs.proof_document import DerivedReleases, NoProof, enforced_theorem
-from accountant.recorded import describe
 from algorithms.claim import Claim
 from algorithms.play import ActionError, place_of_act
 from mechanisms import Assumption, AssumptionKind, DomainError, Mechanism
@@ -467,10 +464,6 @@ def add_accounting(evidence: Evidence, accounting: Accounting, claim: Claim) -> 
         "rounds": accounting.rounds,
         "theorem": pricing.theorem.name,
         "covering": _exact(cost),
-        "payers": [
-            {"record": str(payer.record), "total": _exact(payer.cost), "charges": _paid(payer.charges)}
-            for payer in pricing.payers
-        ],
     }
 
 
@@ -482,21 +475,6 @@ def _proof(accounting: Accounting, claim: Claim) -> dict[str, Any] | str:
         return accounting.derived.document(claim_as_data(claim), theorem, flows)
     except NoProof as error:
         return str(error)
-
-
-def _paid(entries: Iterable[Entry]) -> list[dict[str, Any]]:
-    """Return what a record was charged for as JSON data, exact to the last bit: equal releases of a line together."""
-    alike = Counter((entry.mechanism, entry.sensitivity, entry.charge, entry.where) for entry in entries)
-    return [
-        {
-            "mechanism": None if mechanism is None else json.loads(describe(mechanism)),
-            "sensitivity": None if moved is None else {"l1": moved.l1, "l2": moved.l2, "linf": moved.linf},
-            "where": f"{Path(where.file).name}:{where.line}",  # the same in whatever folder it is looked at
-            "releases": releases,
-            "charge": _exact(charge),
-        }
-        for (mechanism, moved, charge, where), releases in alike.items()
-    ]
 
 
 def _exact(amount: Amount) -> dict[str, str]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from accountant import Simulation
+from accountant.proofs.proof_document import NoProof
 from algorithms.catalogue.contextual_entries import ContextualEntry
 from algorithms.catalogue.linear_entries import LinearEntry
 from algorithms.catalogue.structured_entries import LearnerEntry
@@ -30,6 +31,7 @@ from algorithms.problems import (
 )
 from algorithms.problems.problem_settings import check_shared
 from algorithms.theory.linear_plans import LINEAR_PLANNED
+from algorithms.unit import ONE_REPORT
 from verify.conduct.process_state import subjects_own
 from verify.findings.sentences import Sentence, exact, observed, remark
 from verify.findings.subject_error import SubjectError, describe_error_with_location
@@ -37,7 +39,7 @@ from verify.proof_checker import check_proof
 from verify.transcripts.neighbours import InitialOutcomes
 
 if TYPE_CHECKING:
-    from accountant.plans.symbolic import ProofFound
+    from accountant.plans.symbolic import SymbolicPlan
 
 AnyProblem = Problem | LinearBandit | LinearContexts
 
@@ -161,12 +163,13 @@ def beyond_the_runs(name: str | None, rounds: int) -> tuple[Sentence, ...]:
             *enforced,
             remark("Each round was charged to its own record; give rounds of the same record the same name."),
         )
-    proof = plan_proof(name)
-    if proof is None:
+    proved = proved_plan(name)
+    if proved is None:
         return enforced
+    plan, claim = proved
     numbers = "actions, horizons, ε and δ" if name in LINEAR_PLANNED else "K, L, ε and horizons"
-    given = f" if {'; '.join(proof.rests_on)}" if proof.rests_on else ""
-    costs = "; ".join(f"{record} loses at most {cost}" for record, cost in proof.costs.items())
+    given = f" if {'; '.join(plan.promises)}" if plan.promises else ""
+    costs = "; ".join(f"{record} loses at most {claim}" for record in plan.records)
     return (
         *enforced,
         exact("Proved for all {numbers}: {costs}{given}.", numbers=numbers, costs=costs, given=given),
@@ -174,18 +177,22 @@ def beyond_the_runs(name: str | None, rounds: int) -> tuple[Sentence, ...]:
 
 
 @functools.cache
-def plan_proof(name: str) -> ProofFound | None:
-    """Return the proof of a registered learner's plan; None if it has no plan, or the proof failed.
+def proved_plan(name: str) -> tuple[SymbolicPlan, Any] | None:
+    """Return the plan of a registered learner and its claim; None if it has none, or no proof that the checker accepts.
 
-    The independent checker has to accept it, too, unless it rests on noise that is calibrated by a program.
+    What noise that is calibrated by a program is calibrated to is taken as promised (`SymbolicPlan.promises`).
     """
-    from accountant.plans.symbolic import ProofFound  # SymPy is loaded for a certificate only
-    from algorithms.theory.plans import PLANNED, plan_as_data, privacy_proof
+    from accountant.proofs.plan_document import plan_document  # SymPy is loaded for a certificate only
+    from algorithms.theory.plans import PLANNED, plan_and_claim
 
-    proof = privacy_proof(name) if name in (*PLANNED, *LINEAR_PLANNED) else None
-    if not isinstance(proof, ProofFound):
+    if name not in (*PLANNED, *LINEAR_PLANNED):
         return None
-    return proof if proof.rests_on or check_proof(plan_as_data(name)).follows else None
+    plan, claim = plan_and_claim(name)
+    try:
+        document = plan_document(plan.as_promised(), claim, str(ONE_REPORT), {})
+    except NoProof:
+        return None
+    return (plan, claim) if check_proof(document).follows else None
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,6 @@
-"""Costs as formulas: proved for all values, refuted with exact values, or honestly open."""
+"""Costs as formulas: proved for all values by the checker, refuted with exact values, or open."""
 
+import math
 from fractions import Fraction
 
 import pytest
@@ -8,12 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from accountant.plans.symbolic import (
-    CounterexampleFound,
     DeclassifiedStep,
     IntegerRange,
     NumericClaim,
-    ProofFound,
-    ProofUnknown,
     RealAbove,
     SymbolDomain,
     SymbolicCalibrated,
@@ -21,11 +19,11 @@ from accountant.plans.symbolic import (
     SymbolicPlan,
     SymbolicResponse,
     SymbolicStep,
-    prove,
+    find_counterexample,
 )
 from mechanisms import Laplace, RandomizedResponse, Sensitivity
 
-K, L, T, eps = sp.symbols("K L T epsilon", positive=True)
+K, L, T, eps = sp.symbols("K L T epsilon")
 DOMAIN = SymbolDomain({K: IntegerRange(1), L: IntegerRange(K), eps: RealAbove(0)})
 
 
@@ -46,10 +44,10 @@ def plan(scale, count, values=DOMAIN):
         (3 / eps, 2, sp.Rational(2, 3) * eps),
     ],
 )
-def test_true_claims_are_proved(scale, count, claim):
-    result = prove(plan(scale, count), claim)
-    assert isinstance(result, ProofFound)
-    assert sp.simplify(result.costs["one record"] - count / scale) == 0
+def test_true_claims_are_proved(is_proved, scale, count, claim):
+    assert is_proved(plan(scale, count), claim)
+    assert find_counterexample(plan(scale, count), claim) is None
+    assert sp.simplify(plan(scale, count).costs()["one record"] - count / scale) == 0
 
 
 @pytest.mark.parametrize(
@@ -59,36 +57,36 @@ def test_true_claims_are_proved(scale, count, claim):
         (1 / eps, K, eps),
         (K / eps, K, eps * sp.Rational(99, 100)),
         (K / eps, K, 1),
-        (sp.sqrt(K) / eps, K, eps),
         (1 / eps, 98, 97 * eps),
         (K / eps, K + 1, eps),
     ],
 )
-def test_false_claims_are_refuted_by_values_in_the_domain(scale, count, claim):
-    result = prove(plan(scale, count), claim)
-    assert isinstance(result, CounterexampleFound)
-    assert DOMAIN.holds(result.point)
+def test_false_claims_are_refuted_by_values_in_the_domain(is_proved, scale, count, claim):
+    result = find_counterexample(plan(scale, count), claim)
+    assert DOMAIN.exact_point(result.point) == result.point
     exact = sp.sympify(count / scale).subs(result.point)
     assert (exact > sp.sympify(claim).subs(result.point)) == True  # noqa: E712
     assert exact == result.cost
     assert str(result.cost) in str(result)
+    assert not is_proved(plan(scale, count), claim)
 
 
-def test_what_is_neither_is_unknown():
-    """True (sqrt(K) <= K), but not a quotient of polynomials; false only beyond the values tried."""
-    assert isinstance(prove(plan(1 / eps, sp.sqrt(K)), K * eps), ProofUnknown)
-    far = prove(plan(1 / eps, K), 1000 * eps)
-    assert isinstance(far, ProofUnknown)
-    assert "K*epsilon" in far.reason
-    assert not isinstance(far, ProofFound)
+def is_open(is_proved, plan, claim):
+    return find_counterexample(plan, claim) is None and not is_proved(plan, claim)
 
 
-def test_a_scale_that_can_be_zero_proves_nothing():
-    assert isinstance(prove(plan((L - K) / eps, 1), 2 * eps), ProofUnknown)
-    assert isinstance(prove(plan((L - K + 1) / eps, 1), eps), ProofFound)
+def test_what_is_neither_is_open(is_proved):
+    """True ((K - 2)^2 >= 0), but with a negative coefficient; false only beyond the values tried."""
+    assert is_open(is_proved, plan(1 / eps, 4 * K), (K**2 + 4) * eps)
+    assert is_open(is_proved, plan(1 / eps, K), 1000 * eps)
+
+
+def test_a_scale_that_can_be_zero_proves_nothing(is_proved):
+    assert is_open(is_proved, plan((L - K) / eps, 1), 2 * eps)
+    assert is_proved(plan((L - K + 1) / eps, 1), eps)
     # true for K < 150, false beyond, where a denominator has changed its sign
-    assert isinstance(prove(plan(K / eps, K), eps + eps / (150 - K)), ProofUnknown)
-    assert isinstance(prove(plan(K / eps, K), eps - eps / (K - 150)), ProofUnknown)
+    assert is_open(is_proved, plan(K / eps, K), eps + eps / (150 - K))
+    assert is_open(is_proved, plan(K / eps, K), eps - eps / (K - 150))
 
 
 def test_the_worst_kind_of_record_decides():
@@ -99,13 +97,12 @@ def test_the_worst_kind_of_record_decides():
             "the start": (SymbolicStep(SymbolicLaplace(K / eps), L),),
         },
     )
-    result = prove(both, eps)
-    assert isinstance(result, CounterexampleFound)
+    result = find_counterexample(both, eps)
     assert result.kind == "the start"
     assert result.point == {K: 1, L: 2, eps: 1}
 
 
-def test_steps_add_up_and_declassified_values_cost_infinity():
+def test_steps_add_up_and_declassified_values_cost_infinity(is_proved):
     mixed = SymbolicPlan(
         DOMAIN,
         {
@@ -115,11 +112,12 @@ def test_steps_add_up_and_declassified_values_cost_infinity():
             )
         },
     )
-    assert isinstance(prove(mixed, eps), ProofFound)
+    assert is_proved(mixed, eps)
     open_plan = SymbolicPlan(DOMAIN, {"r": (SymbolicStep(DeclassifiedStep("as printed")),)})
-    result = prove(open_plan, eps)
-    assert isinstance(result, CounterexampleFound)
-    assert result.cost == sp.oo
+    assert find_counterexample(open_plan, eps).cost == math.inf
+    assert not is_proved(open_plan, eps)
+    sometimes = SymbolicPlan(DOMAIN, {"r": (SymbolicStep(DeclassifiedStep("but the first"), K - 1),)})
+    assert find_counterexample(sometimes, eps).point[K] == 2
 
 
 @pytest.mark.slow
@@ -130,27 +128,29 @@ def test_steps_add_up_and_declassified_values_cost_infinity():
     st.integers(0, 5),
     st.fractions(Fraction(1, 20), 20),
 )
-def test_a_proof_is_never_contradicted_by_values(coefficients, size, more, loss):
-    """Random polynomial costs: where the answer is ProofFound, exact evaluation agrees everywhere tried."""
+def test_a_proof_is_never_contradicted_by_values(is_proved, coefficients, size, more, loss):
+    """Random polynomial costs: what is proved, exact evaluation agrees with everywhere tried."""
     a, b, c, d = coefficients
     cost = a * K + b * L + c + d * K * L
     claim = 2 * L * K
     symbolic = SymbolicPlan(DOMAIN, {"r": (SymbolicStep(SymbolicLaplace(1 / eps), cost),)})
-    result = prove(symbolic, claim * eps)
     point = {K: size, L: size + more, eps: sp.Rational(loss.numerator, loss.denominator)}
     holds = (sp.sympify(cost * eps).subs(point) <= (claim * eps).subs(point)) == True  # noqa: E712
-    assert holds or not isinstance(result, ProofFound)
+    assert holds or not is_proved(symbolic, claim * eps)
 
 
 def test_domains():
-    assert DOMAIN.holds({K: 2, L: 2, eps: Fraction(1, 10)})
-    assert not DOMAIN.holds({K: 2, L: 1, eps: 1})
-    assert not DOMAIN.holds({K: 0, L: 1, eps: 1})
-    assert not DOMAIN.holds({K: sp.Rational(3, 2), L: 2, eps: 1})
-    assert not DOMAIN.holds({K: 1, L: 1, eps: 0})
-    points = list(DOMAIN.samples())
-    assert all(DOMAIN.holds(point) for point in points)
-    assert points[0] == {K: 1, L: 1, eps: 1}
+    assert DOMAIN.exact_point({K: 2, L: 2, eps: 0.1}) == {K: 2, L: 2, eps: Fraction(0.1)}
+    for point, words in [
+        ({K: 2, L: 1, eps: 1}, "L = 1 is no whole number of at least K = 2"),
+        ({K: 0, L: 1, eps: 1}, "K = 0 is no whole number of at least 1"),
+        ({K: sp.Rational(3, 2), L: 2, eps: 1}, "K = 3/2 is no whole number"),
+        ({K: 1, L: 1, eps: 0}, "epsilon = 0 is no number above 0"),
+        ({K: 1, L: 1}, "there is no value of epsilon"),
+    ]:
+        with pytest.raises(ValueError, match=f"point: {words}"):
+            DOMAIN.exact_point(point)
+    assert next(DOMAIN.samples()) == {K: 1, L: 1, eps: 1}
 
 
 def test_at_values_a_plan_can_hold_a_run():
@@ -190,33 +190,31 @@ IMPOSSIBLE = {
 
 @pytest.mark.parametrize("claim", [eps, eps / 8])
 @pytest.mark.parametrize("name", IMPOSSIBLE)
-def test_nothing_is_proved_or_refuted_of_steps_that_cannot_be_made(name, claim):
-    answer = prove(SymbolicPlan(SymbolDomain({eps: RealAbove(0)}), {"a record": IMPOSSIBLE[name]}), claim)
-    assert isinstance(answer, ProofUnknown)
-    assert "not shown" in answer.reason
+def test_nothing_is_proved_or_refuted_of_steps_that_cannot_be_made(is_proved, name, claim):
+    impossible = SymbolicPlan(SymbolDomain({eps: RealAbove(0)}), {"a record": IMPOSSIBLE[name]})
+    assert is_open(is_proved, impossible, claim)
 
 
 def costs_at_most(domain, count, scale, claim):
-    return prove(
-        SymbolicPlan(SymbolDomain(domain), {"r": (SymbolicStep(SymbolicLaplace(scale), count),)}), claim
-    )
+    return find_counterexample(plan(scale, count, SymbolDomain(domain)), claim)
 
 
 p = sp.Symbol("p", positive=True)
 n = sp.Symbol("n", integer=True)
 UNDER = sp.Symbol("K_", integer=True, nonnegative=True)
+TWIN = sp.Symbol("K", positive=True)
 FALSE = {
     "a symbol with a name the prover might use": lambda: costs_at_most(
         {K: IntegerRange(1), eps: RealAbove(0)}, K, 1 / eps, (UNDER + 1) * eps
     ),
     "two symbols with one name": lambda: costs_at_most(
-        {K: IntegerRange(1), sp.Symbol("K"): IntegerRange(1), eps: RealAbove(0)},
+        {K: IntegerRange(1), TWIN: IntegerRange(1), eps: RealAbove(0)},
         K,
         1 / eps,
-        sp.Symbol("K") * eps,
+        TWIN * eps,
     ),
     "a symbol with the name of a declared one": lambda: costs_at_most(
-        {K: IntegerRange(1), eps: RealAbove(0)}, K, 1 / eps, sp.Symbol("K") * eps
+        {K: IntegerRange(1), eps: RealAbove(0)}, K, 1 / eps, TWIN * eps
     ),
     "positive by itself, but not in its domain": lambda: costs_at_most(
         {p: IntegerRange(-3)}, 1, 1 / (sp.Abs(p) + 1), 1 + p
@@ -245,8 +243,8 @@ FALSE = {
 
 @pytest.mark.parametrize("name", FALSE)
 def test_false_statements_by_what_symbols_and_numbers_mean_are_refused(name):
-    """Each of them was proved, or could have been: SymPy had rewritten it by what is not so."""
-    with pytest.raises(ValueError, match=r"declared|two symbols|does not follow|is a float|a formula is"):
+    """SymPy may have rewritten each of them by what is not so."""
+    with pytest.raises(ValueError, match=r"declared|two symbols|assumes something|is a float|a formula"):
         FALSE[name]()
 
 
@@ -308,41 +306,48 @@ OUTSIDE = {
     "a huge power": K**100,
     "a power with a symbol": K**L,
     "zero times infinity": sp.Add(sp.Mul(0, sp.oo, evaluate=False), 2 * K, evaluate=False),
-    "a division by zero": sp.Add(2 * K, ZERO / sp.Add(K, -K, evaluate=False), evaluate=False),
-    "a division by what may be zero": sp.Add(2 * K, ZERO / (K - 150), evaluate=False),
-    "not evaluated": sp.Mul(ZERO, K, evaluate=False),
     "a logarithm of what may be 0": sp.log(K - 1) + 10**9 * K,
     "a root of what may be negative": sp.sqrt(150 - K) + K,
     "a logarithm that is negative far away": K + sp.log(1000 / eps),
     "a floor that is negative far away": K + sp.floor(1000 - eps),
+    "a root": sp.sqrt(K),
+    "a floor": sp.floor(K / 2),
+    "the larger of two numbers": sp.Max(K, L),
+}
+NO_VALUE = {
+    "a division by what may be zero": sp.Add(2 * K, ZERO / (K - 150), evaluate=False),
     "a pole beyond the values tried": K + 1 / (K - 150) ** 2,
+    "a division by zero": sp.Add(2 * K, ZERO / sp.Add(K, -K, evaluate=False), evaluate=False),
 }
 
 
 @pytest.mark.few(19)
 @pytest.mark.parametrize("name", OUTSIDE)
-def test_what_is_outside_of_the_language_or_has_no_value_proves_nothing(name):
-    claim = OUTSIDE[name]
-    if name == "an indexed base":  # it has a symbol of its own
-        with pytest.raises(ValueError, match="not declared"):
-            prove(plan(1, K), claim)
-    else:
-        answer = prove(plan(1, K), claim)
-        assert isinstance(answer, CounterexampleFound if name == "not evaluated" else ProofUnknown)
+def test_what_is_outside_of_the_language_is_refused(name):
+    with pytest.raises(ValueError, match=r"a formula has numbers.*, no|is no whole number up to 24"):
+        find_counterexample(plan(1, K), OUTSIDE[name])
+
+
+@pytest.mark.parametrize("name", NO_VALUE)
+def test_what_may_have_no_value_proves_nothing(is_proved, name):
+    assert is_open(is_proved, plan(1, K), NO_VALUE[name])
+
+
+def test_what_is_not_evaluated_is_refuted():
+    assert find_counterexample(plan(1, K), sp.Mul(ZERO, K, evaluate=False)).cost == 1
 
 
 def test_classes_of_others_are_refused():
     for claim in (Twin(L), SymbolTwin("Z"), 2 * SymbolTwin("Z")):
-        answer = prove(plan(1, K), claim)
-        assert isinstance(answer, ProofUnknown)
-        assert "the language has no" in answer.reason
-    shrinking = Shrinking("K", positive=True)
+        with pytest.raises(ValueError, match=r"a formula has numbers.*, no"):
+            find_counterexample(plan(1, K), claim)
+    shrinking = Shrinking("K")
     with pytest.raises(ValueError, match="not a Symbol of SymPy"):
         SymbolDomain({shrinking: IntegerRange(1)})
     with pytest.raises(ValueError, match="none of a subclass"):
         SymbolicPlan(DOMAIN, {"r": (SymbolicStep(Cheap(1 / eps), K),)})
-    with pytest.raises(ValueError, match="not declared"):
-        prove(plan(shrinking, K), 1)
+    with pytest.raises(ValueError, match="no Shrinking"):
+        find_counterexample(plan(shrinking, K), 1)
 
 
 def test_no_values_are_changed_after_they_were_checked():
@@ -352,40 +357,48 @@ def test_no_values_are_changed_after_they_were_checked():
     assert values == DOMAIN
 
 
-def test_choices_floors_roots_and_logarithms():
-    domain = {T: IntegerRange(1), K: IntegerRange(1), eps: RealAbove(0)}
-    nodes = sp.floor(sp.log(T, 2)) + 1
-    assert isinstance(costs_at_most(domain, nodes, nodes / eps, eps), ProofFound)
-    assert isinstance(costs_at_most(domain, sp.Min(2, K), sp.Min(2, K) / eps, eps), ProofFound)
-    assert isinstance(
-        costs_at_most(domain, sp.Min(2, K), 2 / eps, eps), ProofUnknown
-    )  # true; Min <= 2 is not used
-    assert isinstance(costs_at_most(domain, K, sp.sqrt(K) / eps, sp.sqrt(K) * eps), ProofFound)
-    refuted = costs_at_most(domain, nodes, (nodes - 1 + eps) / eps, eps)
-    assert isinstance(refuted, CounterexampleFound)
-    # floor(log2 T) at powers of 2, where logarithms cannot tell
-    at_powers = costs_at_most(
-        {T: IntegerRange(4), eps: RealAbove(0)}, nodes, 1 / eps, sp.Rational(5, 2) * eps
-    )
-    assert isinstance(at_powers, CounterexampleFound)
-    assert (at_powers.point[T], at_powers.cost) == (4, 3)
+def test_computed_symbols_are_proved_in_their_range_and_refuted_at_their_values(is_proved):
+    nodes = sp.Symbol("n")
+
+    def tree(scale, claim, least=1):
+        levels = IntegerRange(1, computed=lambda point: int(point[T]).bit_length())
+        values = SymbolDomain({eps: RealAbove(0), T: IntegerRange(least), nodes: levels})
+        return plan(scale, nodes, values), claim
+
+    assert is_proved(*tree(nodes / eps, eps))
+    assert is_open(is_proved, *tree(1 / eps, T * eps))  # true, as n <= T; the range does not say so
+    refuted = find_counterexample(*tree((nodes - 1 + eps) / eps, eps))
+    assert refuted.cost > refuted.claim
+    at_powers = find_counterexample(*tree(1 / eps, sp.Rational(5, 2) * eps, least=4))
+    assert (at_powers.point[T], at_powers.point[nodes], at_powers.cost) == (4, 3, 3)
 
 
-def test_what_has_no_formula_in_a_currency_is_unknown_there():
+@pytest.mark.parametrize("computed", [0, Fraction(3, 2), -1])
+def test_a_computed_value_out_of_its_range_is_an_error(computed):
+    values = SymbolDomain({K: IntegerRange(1, computed=lambda point: computed)})
+    with pytest.raises(ValueError, match=f"point: K = {computed} is no whole number of at least 1"):
+        find_counterexample(plan(1, K, values), K)
+    with pytest.raises(ValueError, match=f"point: K = {computed} is no whole number of at least 1"):
+        values.exact_point({K: 2})  # what is given of it counts for nothing
+
+
+def test_bounds_are_polynomials():
+    with pytest.raises(ValueError, match=r"the bound of L=1/K: it must be a polynomial"):
+        SymbolDomain({K: IntegerRange(0), L: IntegerRange(1 / K)})
+
+
+def test_what_has_no_formula_in_a_currency_is_open_there(is_proved):
     """A Laplace release is Gaussian DP with some mu: it is not infinite."""
     values = SymbolDomain({eps: RealAbove(0)})
     laplace = SymbolicPlan(values, {"r": (SymbolicStep(SymbolicLaplace(1 / eps)),)}, currency="mu_squared")
-    assert isinstance(prove(laplace, eps), ProofUnknown)
+    assert is_open(is_proved, laplace, eps)
     raw = SymbolicPlan(values, {"r": (SymbolicStep(DeclassifiedStep("as printed")),)}, currency="mu_squared")
-    assert isinstance(prove(raw, eps), CounterexampleFound)
+    assert find_counterexample(raw, eps).cost == math.inf
 
 
-def test_a_computed_claim_is_never_proved():
-    generous = NumericClaim("a lot", lambda point: Fraction(10**9))
-    assert isinstance(prove(plan(1, 1), generous), ProofUnknown)
-    assert isinstance(
-        prove(plan(1, 1), NumericClaim("little", lambda point: Fraction(1, 2))), CounterexampleFound
-    )
+def test_a_computed_claim_is_never_proved(is_proved):
+    assert is_open(is_proved, plan(1, 1), NumericClaim("a lot", lambda point: Fraction(10**9)))
+    assert find_counterexample(plan(1, 1), NumericClaim("little", lambda point: Fraction(1, 2))).cost == 1
 
 
 def test_a_plan_says_something_of_some_record():
@@ -393,7 +406,7 @@ def test_a_plan_says_something_of_some_record():
         SymbolicPlan(SymbolDomain({eps: RealAbove(0)}), {})
 
 
-def test_what_a_program_calibrates_is_checked_at_values_and_said_of_a_proof():
+def test_what_a_program_calibrates_is_checked_at_values_and_said_of_a_proof(is_proved):
     quiet, honest = (
         SymbolicPlan(
             SymbolDomain({eps: RealAbove(0)}), {"one round": (SymbolicStep(SymbolicCalibrated(eps, make)),)}
@@ -408,5 +421,7 @@ def test_what_a_program_calibrates_is_checked_at_values_and_said_of_a_proof():
         ValueError, match=r"make=.*lambda.*: gives a mechanism of epsilon = 1.0 .* at most 0.5"
     ):
         quiet.evaluate({eps: 0.5}, "one round")
-    (said,) = prove(quiet, eps).rests_on
+    assert is_proved(quiet, eps)
+    assert not is_proved(quiet, eps * Fraction(9, 10))
+    (said,) = quiet.promises
     assert "noise is calibrated to epsilon = epsilon for all values, by " in said

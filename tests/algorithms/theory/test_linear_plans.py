@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 
 from accountant import Accountant, Budget, GaussianComposition, Trust
-from accountant.plans.symbolic import CounterexampleFound, ProofFound, ProofUnknown
 from algorithms.catalogue.linear_entries import linear_learners
 from algorithms.linear.linear_play import play_linear
 from algorithms.problems import linear_problems
 from algorithms.theory import linear_plans
-from algorithms.theory.linear_plans import LINEAR_PLANNED, linear_plan, linear_proof, linear_symbols
-from algorithms.theory.plans import privacy_proof
+from algorithms.theory.linear_plans import LINEAR_PLANNED, linear_counterexample, linear_plan, linear_symbols
+from algorithms.theory.plans import plan_and_claim, plan_counterexample
 from mechanisms import Gaussian, Sensitivity
+from verify.learners.learner_subject import proved_plan
 
 CERTIFIED = [name for name in LINEAR_PLANNED if not name.startswith("published/")]
 PRINTED = [name for name in LINEAR_PLANNED if name.startswith("published/")]
@@ -30,26 +30,29 @@ def test_every_linear_learner_that_claims_privacy_has_a_plan() -> None:
 
 @pytest.mark.parametrize("name", CERTIFIED)
 def test_certified_claims_are_proved_and_fail_with_replacement(name: str) -> None:
-    proof = privacy_proof(name)
-    assert isinstance(proof, ProofFound)
+    proved = proved_plan(name)
+    assert proved == plan_and_claim(name)
+    plan, _ = proved
     cost = EPSILON if name.endswith("shuffle") else MU**2
-    assert proof.costs == {"one client": cost}
-    assert [said.rpartition(" ")[2] for said in proof.rests_on] == ["_shuffled"] * name.endswith("shuffle")
-    twice = linear_proof(name, replacement=True)
-    assert isinstance(twice, CounterexampleFound)
+    assert plan.costs() == {"one client": cost}
+    assert [said.rpartition(" ")[2] for said in plan.promises] == ["_shuffled"] * name.endswith("shuffle")
+    assert plan_counterexample(name) is None
+    twice = linear_counterexample(name, replacement=True)
+    assert twice is not None
     assert twice.formula == M * cost
     assert twice.point[M] == 2
 
 
 @pytest.mark.parametrize("name", PRINTED)
 def test_printed_gaussian_claims_fail_at_epsilon_10(name: str) -> None:
-    proof = privacy_proof(name)
+    assert proved_plan(name) is None
+    found = plan_counterexample(name)
     if name.endswith("shuffle"):
-        assert isinstance(proof, ProofUnknown)
+        assert found is None
         return
-    assert isinstance(proof, CounterexampleFound)
-    assert proof.point[EPSILON] == 10
-    assert float(proof.cost) == pytest.approx(10**2 / (2 * math.log(5)))  # mu² of the classical noise
+    assert found is not None
+    assert found.point[EPSILON] == 10
+    assert float(found.cost) == pytest.approx(10**2 / (2 * math.log(5)))  # mu² of the classical noise
 
 
 @pytest.mark.parametrize("name", [name for name in LINEAR_PLANNED if not name.endswith("shuffle")])
@@ -67,10 +70,11 @@ def test_the_ledger_agrees_with_the_formula(name: str) -> None:
     for _ in play_linear(learner, problem, accountant, np.random.default_rng(2)):
         pass
     record, _ = accountant.worst()
-    cost = linear_plan(name).costs()["one client"]
+    plan = linear_plan(name)
     analytic = 1.0 / Gaussian.for_epsilon_delta(2.0, 0.25, sensitivity=Sensitivity(1.0, 1.0, 1.0)).sigma
     assert float(accountant.ledger.spent(record).values[0]) == pytest.approx(
-        float(cost.subs({S: 3, EPSILON: 2.0, MU: analytic})), rel=1e-9
+        float(plan.costs()["one client"].subs(plan.values.exact_point({S: 3, EPSILON: 2.0, MU: analytic}))),
+        rel=1e-9,
     )
 
 
@@ -82,4 +86,4 @@ def test_a_calibrated_release_can_be_built() -> None:
 
 def test_documented_examples_run() -> None:
     result = doctest.testmod(linear_plans)
-    assert (result.failed, result.attempted) == (0, 4)
+    assert (result.failed, result.attempted) == (0, 3)

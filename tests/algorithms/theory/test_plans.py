@@ -8,22 +8,20 @@ import numpy as np
 import pytest
 
 from accountant import Accountant, Budget, BudgetExceeded, GaussianComposition, Plan, PlanStep, Trust
-from accountant.plans.symbolic import CounterexampleFound, ProofFound
 from algorithms.catalogue.structured_entries import learners
 from algorithms.estimates.randomized_bits import bits_of_one_message
 from algorithms.play import play_records
 from algorithms.problems import Arms, Cascade, SemiBandit, TopK, UniformMatroid
 from algorithms.theory.plans import (
     PLANNED,
-    fed_symbol,
-    gaussian_mu,
-    horizon_symbol,
-    privacy_proof,
+    plan_and_claim,
+    plan_counterexample,
+    symbol,
     symbolic_plan,
     symbols,
-    values_symbol,
 )
 from mechanisms import Gaussian, Sensitivity
+from verify.learners.learner_subject import proved_plan
 
 CERTIFIED = [name for name in PLANNED if not name.startswith("published/") and "gaussian" not in name]
 GAUSSIAN = [name for name in PLANNED if not name.startswith("published/") and "gaussian" in name]
@@ -54,24 +52,23 @@ def run(name, size, arms, epsilon, delta=None, **options):
 def at(name, size, arms, epsilon, kind):
     K, L, eps = symbols()
     few = min(size, math.ceil(epsilon / 4))
-    values = {K: size, L: arms, eps: epsilon, horizon_symbol(): ROUNDS, fed_symbol(): few}
-    values[values_symbol()] = 2 ** bits_of_one_message(epsilon, size)
+    values = {K: size, L: arms, eps: epsilon, symbol("T"): ROUNDS, symbol("q"): few}
+    values[symbol("V")] = 2 ** bits_of_one_message(epsilon, size)
     return symbolic_plan(name).evaluate(values, kind)
 
 
 @pytest.mark.few(9)
 @pytest.mark.parametrize("name", CERTIFIED)
 def test_the_claim_is_proved_for_all_values(name):
-    proof = privacy_proof(name)
-    assert isinstance(proof, ProofFound)
-    assert set(proof.costs.values()) == {symbols()[2]}  # tight: the cost is epsilon itself
+    assert proved_plan(name) == plan_and_claim(name)
+    assert set(symbolic_plan(name).costs().values()) == {symbols()[2]}  # tight: the cost is epsilon itself
 
 
 @pytest.mark.parametrize("name", ["published/dpucb-mat", "published/dpts-mat"])
 def test_the_printed_matroid_claims_are_refuted(name):
     K, L, eps = symbols()
-    refutation = privacy_proof(name)
-    assert isinstance(refutation, CounterexampleFound)
+    refutation = plan_counterexample(name)
+    assert refutation is not None
     assert refutation.formula == L * eps / K
     assert refutation.kind == "the round-0 vector"
     assert refutation.point == {K: 1, L: 2, eps: 1}
@@ -89,33 +86,38 @@ RAW = [name for name in PLANNED if name.startswith("published/c") and name.parti
 def test_the_printed_trees_lose_the_number_of_nodes_over_two_logarithms(name):
     """Theorem 7: 0.738 epsilon at T = 10^5; more than epsilon at T = 2 and 4 only."""
     _, _, eps = symbols()
-    (cost,) = symbolic_plan(f"published/{name}").costs().values()
-    share = {horizon: float((cost / eps).subs(horizon_symbol(), horizon)) for horizon in range(2, 140)}
+    plan = symbolic_plan(f"published/{name}")
+    (cost,) = plan.costs().values()
+
+    def share_at(horizon):
+        free = dict.fromkeys(plan.values.symbols, 1) | {symbol("T"): horizon}
+        return float((cost / eps).subs(plan.values.exact_point(free)))
+
+    share = {horizon: share_at(horizon) for horizon in range(2, 140)}
     for horizon, value in share.items():
         nodes = len(f"{horizon:b}")
         assert value == pytest.approx(nodes / (2 * math.log(horizon)), rel=1e-12)
     assert [horizon for horizon, value in share.items() if value > 1] == [2, 4]
     assert (round(share[2], 3), round(share[4], 3)) == (1.443, 1.082)
-    assert float((cost / eps).subs(horizon_symbol(), 10**5)) == pytest.approx(0.738, abs=5e-4)
+    assert share_at(10**5) == pytest.approx(0.738, abs=5e-4)
     # The node of round T is in no action: in their view the claim holds at T = 2 and 4 too.
     assert max(len(f"{horizon - 1:b}") / (2 * math.log(horizon)) for horizon in share) < 0.94
-    refutation = privacy_proof(f"published/{name}")
-    assert isinstance(refutation, CounterexampleFound)
-    assert refutation.point[horizon_symbol()] == 2
+    refutation = plan_counterexample(f"published/{name}")
+    assert refutation is not None
+    assert refutation.point[symbol("T")] == 2
 
 
 @pytest.mark.parametrize("name", RAW)
 def test_printed_claims_with_raw_values_are_refuted_without_bound(name):
-    refutation = privacy_proof(name)
-    assert isinstance(refutation, CounterexampleFound)
-    assert str(refutation.cost) == "oo"
+    refutation = plan_counterexample(name)
+    assert refutation is not None
+    assert refutation.cost == math.inf
 
 
 @pytest.mark.parametrize("name", GAUSSIAN)
 def test_gaussian_claims_are_proved_in_gaussian_dp(name):
-    proof = privacy_proof(name)
-    assert isinstance(proof, ProofFound)
-    assert set(proof.costs.values()) == {gaussian_mu() ** 2}
+    assert proved_plan(name) == plan_and_claim(name)
+    assert set(symbolic_plan(name).costs().values()) == {symbol("mu") ** 2}
 
 
 @pytest.mark.few(2)
@@ -135,7 +137,7 @@ def test_the_gaussian_ledger_agrees_with_the_formula(name, size, arms, epsilon, 
     K, L, _ = symbols()
     mu = Gaussian.for_epsilon_delta(epsilon, delta, sensitivity=Sensitivity(1, 1, 1)).profile().gaussian_mu
     (kind,) = symbolic_plan(name).records
-    formula = float(symbolic_plan(name).costs()[kind].subs({K: size, L: arms, gaussian_mu(): mu}))
+    formula = float(symbolic_plan(name).costs()[kind].subs({K: size, L: arms, symbol("mu"): mu}))
     record, _ = accountant.worst()
     assert float(accountant.ledger.spent(record).values[0]) == pytest.approx(formula, rel=1e-9)
 

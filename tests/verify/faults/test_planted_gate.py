@@ -56,9 +56,6 @@ def test_without_a_fault_a_verification_says_the_same():
     another = {"subject": "", "best_event": "", "date": "", "digests": {}}
     first, second = ({**r.json(), **another} for r in results)
     first["reasons"], second["reasons"] = first["reasons"][:1], second["reasons"][:1]  # no proof for a mutant
-    for said in (first, second):  # what releases is the planted gate
-        for payer in said["accounting"]["payers"]:
-            payer["charges"] = [{**each, "where": ""} for each in payer["charges"]]
     assert first == second
 
 
