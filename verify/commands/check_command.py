@@ -40,7 +40,7 @@ def check_command(*, file: str, subject: str | None, replay: bool, anchor: Path 
     if kind == "proof":
         return _check_proof(file, as_json)
     if kind == "certificate":
-        return _check_certificate(data, subject, replay, as_json)
+        return _check_certificate(file, data, subject, replay, as_json)
     return (
         _check_witness(file, data, subject, as_json)
         if kind == "witness"
@@ -69,16 +69,20 @@ def _kind(file: str) -> tuple[str, Any]:
     return "ledger", data
 
 
-def _check_certificate(data: Any, subject: str | None, replay: bool, as_json: bool) -> int:
+def _check_certificate(file: str, data: Any, subject: str | None, replay: bool, as_json: bool) -> int:
     """Let the independent checker say whether a certificate's claim follows, and replay its subject if that is asked.
 
     Nothing of its subject is run for the former, and it needs no version of anything.
     """
     from verify.certificates.certificate import Certificate
+    from verify.certificates.certificate_check import check_certificate
 
-    certificate = Certificate.from_json(data)
+    try:
+        certificate = Certificate.from_json(data)
+    except ValueError as error:
+        raise SettingError(f"{file}: {error}") from None
     with count_interrupts(), redirect_stdout(sys.stderr):
-        checked = certificate.check(subject, replay=replay)
+        checked = check_certificate(certificate, subject, replay=replay, options={}, file=Path(file))
     words = f"{printable(certificate.subject)}: {printable(certificate.claim_words)}"
     reasons = [*map(str, checked.reasons), f"checker: {checked.said}"]
     show(as_json, checked.json, partial(_render, checked.verdict, words, reasons))
@@ -114,7 +118,10 @@ def _check_witness(file: str, data: Any, subject: str | None, as_json: bool) -> 
     """Make the test of a refutation again, by the command line that it says."""
     from verify.verdict.result import Verification
 
-    said = Verification.from_json(data)
+    try:
+        said = Verification.from_json(data)
+    except ValueError as error:
+        raise SettingError(f"{file}: {error}") from None
     if said.verdict != "refuted" or said.witness is None:
         raise SettingError(f"{file}: is {said.verdict}; must be a refutation, or a certificate")
     again = _again(said, subject)

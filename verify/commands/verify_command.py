@@ -15,6 +15,7 @@ from algorithms.problems import SettingError
 from verify.certificates.certificate import said_options
 from verify.certificates.certification import NotCertified, certified
 from verify.commands.shown_results import (
+    check_other_file,
     check_outputs,
     check_writable,
     document_writers,
@@ -51,6 +52,7 @@ def verify_command(
         raise SettingError("--anytime: bets give a bound and no band to draw as .png")
     check_outputs(outputs, ".json", ".html", ".md", ".png")
     if certificate is not None:
+        check_other_file("--certificate", certificate, (*outputs, *_files_read(asked)))
         check_writable("--certificate", certificate)
         said_options(options)
     with count_interrupts():  # until the report is printed
@@ -74,6 +76,12 @@ def _certify(result: Verification, named: object, options: Options, path: Path) 
         return
     with whole_file(path) as file:
         file.write(text)
+
+
+def _files_read(asked: Mapping[str, Any]) -> list[Path]:
+    """Return the files that a command line names: of a subject, an adversary or a problem."""
+    names = [asked[name] for name in ("subject", "adversary", "problem") if asked[name] is not None]
+    return [Path(name.rpartition(":")[0] or name) for name in names]
 
 
 def asked_verification(

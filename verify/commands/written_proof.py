@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from accountant.audit import Audit, Releases
+from accountant.files.whole_file import whole_file
 from accountant.proofs.audit_proof import audit_proof
 from accountant.proofs.proof_document import NoProof
 from algorithms.problems import SettingError
@@ -56,7 +57,8 @@ def write_proof(file: Path, releases: Releases, result: Audit) -> Sentence:
             )
     except NoProof as error:
         raise SettingError(f"--proof {file}: {error}") from None
-    file.write_text(json.dumps(proof, indent=1) + "\n", encoding="utf-8")
+    with whole_file(file) as written:
+        written.write(json.dumps(proof, indent=1).encode() + b"\n")
     question, tight = result.question, lower_end(result.answer)
     fixed = "delta" if question.quantity == "epsilon" else "epsilon"
     above = (

@@ -372,3 +372,19 @@ def test_which_record_loses_most_is_said_where_it_is_known(run, tmp_path):
     rows[0] = {"mechanism": "gaussian", "sigma": 1.0, "records": ["a"]}
     file.write_text(json.dumps({"release": rows}))
     assert "Worst-case record a;" in " ".join(run("audit", file)[1].split())
+
+
+def test_no_file_is_written_over_what_is_audited_or_written(run, tmp_path):
+    file, link, new = tmp_path / "year.json", tmp_path / "link.json", tmp_path / "new.json"
+    file.write_text('{"release": [{"mechanism": "laplace", "scale": 3}]}')
+    link.symlink_to(file)
+    before = file.read_text()
+    for arguments in (("--proof", file), ("--proof", link), ("-o", file), ("-o", new, "--proof", new)):
+        flag = "--proof" if "--proof" in arguments else "--output"
+        code, _, said = run("audit", file, *arguments)
+        assert code == 2
+        assert f"{flag} {arguments[-1]}: must be another file than " in said
+        assert file.read_text() == before
+    assert not new.exists()
+    bad = tmp_path / "p.txt"
+    assert f"--proof {bad}: must end in .json" in run("audit", file, "--proof", bad)[2]
