@@ -126,8 +126,8 @@ FORMAT, PARTS = "dpwitness proof, version 1", ["format", "claim", "symbols", "re
 UNITS, RELATIONS = ("one report", "one person"), ("replace one", "add or remove one", "zero out")
 CURRENCIES = {"basic": ["epsilon", "delta"], "zcdp": ["rho"], "gdp": ["mu_squared"], "plan": []}
 LONGEST, LIMITS = 4 * 10**6, (10**6, 60 * 10**6)  # bytes of a file; microseconds or so of formulas, and of curves
-NOTE = """not looked at: the section "tested"; not proved: costs of "stated" releases; not known: that the code releases
-  no more, keeps values to these domains, terms, nodes, names records as the unit says and draws such noise, exactly"""
+NOTE = """not looked at: the section "tested"; not known: that the code releases no more, keeps values to these domains,
+  terms, nodes, names records as the unit says and draws such noise, exactly"""
 PLACE, WORK = ["the file"], [0, 0]  # what is being looked at, and the work that was done
 
 
@@ -414,6 +414,13 @@ def linear(d: StatedDomain, matrix: Any) -> StatedDomain:
     return StatedDomain("box", min(lows), max(highs), F(len(rows)))
 
 
+def round_between(d: StatedDomain, low: Any, high: Any) -> StatedDomain:
+    """Derive whole numbers from low to high."""
+    a, b = integer(low), integer(high)
+    need(a <= b, "low is not shown to be at most high")
+    return StatedDomain("whole", a, b, d.size)
+
+
 def category_of_bits(d: StatedDomain) -> StatedDomain:
     """Derive the number with these bits."""
     need(F(0) <= d.low and d.high <= F(1) and d.size <= F(20), "takes at most 20 bits")
@@ -433,7 +440,7 @@ STEPS: dict[str, tuple[Collection[str], list[str], Callable[..., StatedDomain]]]
     "clip": (NUMBERS, ["low", "high"], clip),
     "choose": (BOUNDED, ["index"], choose),
     "linear": (BOUNDED, ["matrix"], linear),
-    "round": (NUMBERS, ["low", "high"], lambda d, a, b: StatedDomain("whole", integer(a), integer(b), d.size)),
+    "round": (NUMBERS, ["low", "high"], round_between),
     "above": (NUMBERS, [], lambda d: categories(F(2)) if d.size == 1 else StatedDomain("whole", F(0), F(1), d.size)),
     "first above": (NUMBERS, [], lambda d: categories(d.size + F(1))),
     "category of one-hot": (["one-hot"], [], lambda d: categories(d.size + F(1) - d.low)),
@@ -998,6 +1005,8 @@ def check(data: Any) -> str:
               f"{json.dumps([{'into': row['domain']}, *row['steps']][-1]['into'])}" for key, row in releases.items()]
     for i, row in enumerate(records.values(), 1):
         lines.append(f"kind of record {i}: " + ", ".join(f"{called[key]} {show(n)} times" for key, n in row.items()))
+    stated = [called[key] for key, row in releases.items() if row["mechanism"]["kind"].startswith("stated")]
+    lines += [f"not proved, but taken as stated: the cost of {', '.join(stated)}"] if stated else []
     return "\n  ".join([f"{said}; {relation}; {unit}", *lines, NOTE])
 
 
