@@ -109,7 +109,7 @@ class Reservation:
 
     @property
     def state(self) -> str:
-        """``"reserved"``, ``"released"``, ``"committed"`` or ``"cancelled"``."""
+        """``"reserved"``, ``"released"``, ``"committed"`` or ``"cancelled"``: given back, by whomever it was seen."""
         return self._state
 
     def release(self) -> npt.NDArray[Any]:
@@ -122,8 +122,12 @@ class Reservation:
             changed since they were priced.
         """
         self._require("reserved", "released")
-        outputs = self._accountant._draw(self._quote, self._position, self._request)
-        return outputs
+        try:
+            return self._accountant._draw(self._quote, self._position, self._request)
+        except Settled as settled:
+            if settled.returned:  # nothing was drawn, and the charge is gone
+                self._state = "cancelled"
+            raise
 
     def commit(self) -> None:
         """Close a released reservation: the charge is final.

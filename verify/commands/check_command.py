@@ -186,7 +186,7 @@ def _check_ledger(store: str, anchor: Path | None, as_json: bool) -> int:
             lambda console: console.print(Text(printable(words)), soft_wrap=True),
         )
         return BAD
-    show(as_json, partial(_ledger_json, found), partial(_render_ledger, found))
+    show(as_json, partial(_ledger_json, found, anchor), partial(_render_ledger, found, anchor))
     return GOOD
 
 
@@ -197,13 +197,15 @@ def _verified(store: str, anchor: Path | None) -> Verified:
     return verify_export(Path(store)) if store.endswith(".json") else verify_store(store, anchor)
 
 
-def _ledger_json(found: Verified) -> dict[str, Any]:
+def _ledger_json(found: Verified, anchor: Path | None) -> dict[str, Any]:
     return {
         "fits": True,
         "entries": found.entries,
         "accounts": found.accounts,
         "epoch": found.head.epoch,
         "head": found.head.hash,
+        "anchored": found.replay.anchored,
+        "compared_with_anchor": anchor is not None,
         "folded": found.replay.folds[-1]["after"] if found.replay.folds else 0,
         "hashed_names": found.replay.names is not None,
         "erased_names": len(found.replay.erasures),
@@ -219,9 +221,17 @@ def _on_trust(found: Verified) -> list[str]:
     return [repr(kinds[each].mechanism) for each in trusted]
 
 
-def _render_ledger(found: Verified, console: Console) -> None:
+def _render_ledger(found: Verified, anchor: Path | None, console: Console) -> None:
     console.print(f"{found.entries} entries, {found.accounts} accounts: all fit", highlight=False)
     console.print(f"head {found.head.hash} (epoch {found.head.epoch})", highlight=False, soft_wrap=True)
+    if anchor is not None:
+        words = f"it holds the entry that {anchor} names"
+        console.print(Text(printable(words)), soft_wrap=True)
+    elif found.replay.anchored:
+        words = (
+            "not compared with its anchor (--anchor): nobody would notice entries that are missing at the end"
+        )
+        console.print(words, soft_wrap=True)
     if found.replay.lacking:
         console.print(Text(found.replay.lacking), soft_wrap=True)
     for fold in found.replay.folds:
