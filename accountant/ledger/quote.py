@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from accountant.gates.release import GateMechanism
 
 
+LONGEST = 1e9
+"""Seconds that a reservation with a deadline lasts at most: 31 years."""
+
+
 class _Reserving(Protocol):
     """What a reservation asks of the accountant that made it."""
 

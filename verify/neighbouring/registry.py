@@ -69,8 +69,8 @@ def as_adjacency(data: object, name: str = "data") -> Adjacency:
     if isinstance(data, list) and len(data) > 1:
         return Listed(itertools.combinations(data, 2))
     raise ParameterError(
-        f"{name} = {data!r:.200}: must be a domain, such as Interval(0, 1), an adjacency, such as Within or ReplaceOne, "
-        "or a list of two or more data sets"
+        f"{name} = {data!r:.200}: must be a domain, such as Interval(0, 1), an adjacency, such as Within or "
+        "ReplaceOne, or a list of two or more data sets"
     )
 
 
