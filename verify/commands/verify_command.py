@@ -25,6 +25,7 @@ from verify.commands.shown_results import (
     shown_progress,
     write_outputs,
 )
+from verify.conduct.exit_codes import GOOD, OPEN
 from verify.conduct.interrupts import count_interrupts
 from verify.document.terminal_text import print_document
 from verify.findings.printable import print_on_stderr
@@ -63,19 +64,20 @@ def verify_command(
         )  # before files, which may fail
         writers = document_writers(lambda: [verification_document(result)]) | json_writer(result.json)
         write_outputs(outputs, {**writers, ".png": partial(_draw, result)})
-        if certificate is not None:
-            _certify(result, named, options, certificate)
-    return result.exit_code
+        written = certificate is None or _certify(result, named, options, certificate)
+    return result.exit_code if written or result.exit_code != GOOD else OPEN
 
 
-def _certify(result: Verification, named: object, options: Options, path: Path) -> None:
+def _certify(result: Verification, named: object, options: Options, path: Path) -> bool:
+    """Write a certificate, or say why there is none; return True if one was written."""
     try:
         text = json_text(certified(result, named, options).json())
     except NotCertified as refused:
         print_on_stderr(str(refused))
-        return
+        return False
     with whole_file(path) as file:
         file.write(text)
+    return True
 
 
 def _files_read(asked: Mapping[str, Any]) -> list[Path]:

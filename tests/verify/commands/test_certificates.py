@@ -8,8 +8,11 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from verify.certificates.certification import NotCertified
+from verify.commands import verify_command
 from verify.commands.command_group import cli
 from verify.proof_checker import check_proof_file
+from verify.verdict.result import Verification
 
 FEW = ("--effort", "quick", "--samples", "5000")
 
@@ -98,3 +101,17 @@ def test_no_certificate_is_written_over_what_is_read_or_written(tmp_path: Path, 
     refused = run("verify", noise, "--epsilon", "1", *FEW, "--certificate", file, "-o", file)
     assert f"must be another file than {file}" in str(refused.exception)
     assert not file.exists()
+
+
+def test_without_the_certificate_that_was_asked_for_the_exit_code_is_not_0(
+    tmp_path: Path, noise: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(
+        found: Verification, *_: object
+    ) -> None:  # as of a run that was stopped, or code without a source
+        raise NotCertified(found, "stopped before all tests were done")
+
+    monkeypatch.setattr(verify_command, "certified", refuse)
+    done = run("verify", noise, "--epsilon", "1", *FEW, "--certificate", tmp_path / "c.json")
+    assert (done.exit_code, "stopped before all tests" in done.stderr) == (3, True)
+    assert not (tmp_path / "c.json").exists()
