@@ -113,7 +113,7 @@ class Reservation:
 
     @property
     def state(self) -> str:
-        """``"reserved"``, ``"released"``, ``"committed"`` or ``"cancelled"``: given back, by whomever it was seen."""
+        """``"reserved"``, ``"released"``, ``"committed"`` or ``"cancelled"``."""
         return self._state
 
     def release(self) -> npt.NDArray[Any]:

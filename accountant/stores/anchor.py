@@ -42,7 +42,7 @@ class Anchor:
     path: Path
 
     @classmethod
-    def at(cls, path: str | Path) -> Anchor:
+    def at_path(cls, path: str | Path) -> Anchor:
         """Return the anchor at a path.
 
         Raises
