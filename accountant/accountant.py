@@ -36,7 +36,7 @@ from accountant.gates.release import (
 )
 from accountant.ledger.accounts import Accounts
 from accountant.ledger.entry import Entry, declassification, entries_to_dict
-from accountant.ledger.quote import Quote, Reservation
+from accountant.ledger.quote import LONGEST, Quote, Reservation
 from accountant.ledger.store import KeyUsed
 from accountant.ledger.summary import Summary, summarise
 from accountant.place import Place, calling_place
@@ -868,16 +868,14 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
 
 _MOST_OWNED = 1024
 """So many mechanisms are remembered, so that they are looked at in few steps."""
-_LONGEST = 1e9
-"""Seconds that a reservation with a deadline lasts at most: 31 years."""
 _MOST_CHARGES = 64
 """For so many movements, what is charged is remembered with the mechanism."""
 
 
 def _milliseconds(seconds: float) -> int:
-    if positive("seconds", seconds) > _LONGEST:
+    if positive("seconds", seconds) > LONGEST:
         raise ParameterError(
-            f"seconds={seconds!r}: must be at most {_LONGEST:g}; leave it out for no deadline"
+            f"seconds={seconds!r}: must be at most {LONGEST:g}; leave it out for no deadline"
         )
     return math.ceil(1_000 * float(seconds))
 

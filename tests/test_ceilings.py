@@ -13,9 +13,9 @@ ROOT = Path(__file__).parent.parent
 
 CEILINGS = {
     "mechanisms": {"code lines": 10_409, "public functions and classes": 332, "files": 88, "floors": 18},
-    "accountant": {"code lines": 14_731, "public functions and classes": 493, "files": 142, "floors": 9},
+    "accountant": {"code lines": 14_749, "public functions and classes": 493, "files": 142, "floors": 9},
     "algorithms": {"code lines": 12_491, "public functions and classes": 404, "files": 156, "floors": 9},
-    "verify": {"code lines": 29_276, "public functions and classes": 873, "files": 315, "floors": 9},
+    "verify": {"code lines": 29_360, "public functions and classes": 874, "files": 315, "floors": 9},
 }
 
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)

@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from accountant.gates.release import GateMechanism
 
 
+LONGEST = 1e9
+"""Seconds that a reservation with a deadline lasts at most: 31 years."""
+
+
 class _Reserving(Protocol):
     """What a reservation asks of the accountant that made it."""
 
@@ -123,8 +127,12 @@ class Reservation:
             changed since they were priced.
         """
         self._require("reserved", "released")
-        outputs = self._accountant._draw(self._quote, self._position, self._request)
-        return outputs
+        try:
+            return self._accountant._draw(self._quote, self._position, self._request)
+        except Settled as settled:
+            if settled.returned:  # nothing was drawn, and the charge is gone
+                self._state = "cancelled"
+            raise
 
     def commit(self) -> None:
         """Close a released reservation: the charge is final.

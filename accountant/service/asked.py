@@ -13,7 +13,7 @@ from accountant.files.data_files import DataFileError, from_json
 from accountant.gates.lineage import RecordId
 from accountant.record_name import canonical_name
 from accountant.service.problem_details import ServiceProblem, invalid
-from accountant.service.service_limits import ServiceLimits
+from accountant.service.service_limits import SHORTEST, ServiceLimits
 from mechanisms import (
     Ball,
     Box,
@@ -118,8 +118,8 @@ def read_release(body: Mapping[str, Any], limits: ServiceLimits, *, values: bool
     """
     check_keys(body, "request", "mechanism", "domain", "data", optional=() if values else ("seconds",))
     seconds = body.get("seconds", limits.reservation)
-    if type(seconds) not in (int, float) or not 0.001 <= seconds <= limits.reservation:
-        raise invalid("seconds", f"must be a number from 0.001 to {limits.reservation:g}")
+    if type(seconds) not in (int, float) or not SHORTEST <= seconds <= limits.reservation:
+        raise invalid("seconds", f"must be a number from {SHORTEST:g} to {limits.reservation:g}")
     domain = _domain(body["domain"], limits)
     mechanism = _mechanism(body["mechanism"], limits)
     data = body["data"]

@@ -8,7 +8,11 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 
+from accountant.ledger.quote import LONGEST
 from mechanisms.parameters import ParameterError
+
+SHORTEST = 0.001
+"""Seconds that a reservation of a service lasts at least."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +58,10 @@ class ServiceLimits:
         for field in fields(self):
             if not getattr(self, field.name) > 0:
                 raise ParameterError(f"{field.name}={getattr(self, field.name)!r}: must be positive")
+        if not SHORTEST <= self.reservation <= LONGEST:
+            raise ParameterError(
+                f"reservation={self.reservation!r}: must be seconds from {SHORTEST:g} to {LONGEST:g}"
+            )
 
 
 class Places:

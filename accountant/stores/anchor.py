@@ -10,6 +10,7 @@ from accountant.files.data_files import from_json
 from accountant.files.whole_file import whole_file
 from accountant.stores.file_lock import one_at_a_time
 from accountant.stores.store_refusals import StoreRefused
+from mechanisms.parameters import ParameterError
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +40,20 @@ class Anchor:
     """
 
     path: Path
+
+    @classmethod
+    def at_path(cls, path: str | Path) -> Anchor:
+        """Return the anchor at a path.
+
+        Raises
+        ------
+        ParameterError
+            If it is no file in a folder that exists.
+        """
+        found = Path(path).absolute()
+        if found.is_dir() or not found.parent.is_dir():
+            raise ParameterError(f"anchor={str(path)!r}: must be a file in a folder that exists")
+        return cls(found)
 
     def read(self) -> Mark | None:
         """Return the head that was written last; None if there is no file.

@@ -84,8 +84,8 @@ def open_store(
         If there is no store and no terms are given.
     """
     key = name_key(names)
+    pinned = None if anchor is None else Anchor.at_path(anchor)
     database = Database.at(where)
-    pinned = None if anchor is None else Anchor(Path(anchor).absolute())
     try:
         if not made(database):
             if terms is None:
@@ -326,11 +326,14 @@ def verify_store(where: str | Path, anchor: str | Path | None = None) -> Verifie
     Raises
     ------
     LedgerDamaged, StoreMoved, ValueError
-        As `open_store`.
+        As `open_store`, or if there is no file at `anchor`.
     """
+    pinned = None if anchor is None else Anchor.at_path(anchor)
+    if pinned is not None and not pinned.path.exists():
+        raise ParameterError(f"anchor={str(anchor)!r}: must be the file of an anchor, and there is none")
     database = existing(where)
     try:
-        return verify_database(database, None if anchor is None else Anchor(Path(anchor).absolute()))
+        return verify_database(database, pinned)
     finally:
         database.close()
 
@@ -418,7 +421,7 @@ def adopt(where: str | Path, reason: str, anchor: str | Path | None = None) -> M
         if is_run(database):
             database.hold()
         found = verify_database(database)
-        pinned = None if anchor is None else Anchor(Path(anchor).absolute())
+        pinned = None if anchor is None else Anchor.at_path(anchor)
         _check_anchored(database.name, found.replay, pinned)
         before = None if pinned is None else pinned.read()
         missing = 0 if before is None else max(0, before.position - found.head.position)

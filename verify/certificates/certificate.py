@@ -151,12 +151,14 @@ class Certificate(FromJson):
         """
         whole = JsonObject(data, "the certificate")
         whole.one_of("format", [FORMAT])
+        proof = {"format": FORMAT, **_read_proof(whole)}
         read = JsonObject(_with_floats(whole.mapping("tested")), "tested of the certificate")
+        whole.end()
         certificate = cls(
             subject=read.text("subject"),
             kind=SubjectKind(read.one_of("kind", [kind.value for kind in SubjectKind])),
             claim=read.object("claim", read_stated_claim),
-            proof={key: data[key] for key in PROOF_KEYS if key in data},
+            proof=proof,
             reasons=tuple(read.entries("reasons", read_sentence)),
             options=_checked_options(read.mapping("options")),
             repeat=read.text("repeat"),
@@ -167,6 +169,34 @@ class Certificate(FromJson):
         if certificate.proof.get("claim") != claim_as_data(certificate.claim):
             raise JsonError("claim of the certificate must be what its proof is about")
         return certificate
+
+
+def _read_proof(whole: JsonObject) -> dict[str, Any]:
+    """Return the parts of a proof, of which a page can show every one; what they prove is for the checker to say."""
+    claim, symbols = whole.mapping("claim"), whole.mapping("symbols")
+    releases, records, theorem = whole.mapping("releases"), whole.mapping("records"), whole.mapping("theorem")
+    for name, form in releases.items():
+        read = JsonObject(form, f"{name!r} of the certificate")
+        domain = JsonObject(read.mapping("domain"), f"domain of {name!r}")
+        domain.text("kind")
+        for key in ("low", "high", "size"):
+            domain.pop(key)
+        domain.end()
+        read.entries("steps", lambda step: (step.text("op"), step.pop_remaining()))
+        read.pop("terms")
+        JsonObject(read.mapping("mechanism"), f"mechanism of {name!r}").text("kind")
+        read.mapping("charged")
+        read.end()
+    for name, counts in records.items():
+        JsonObject(counts, f"{name!r} of the certificate")
+    JsonObject(theorem, "theorem of the certificate").text("name")
+    return {
+        "claim": claim,
+        "symbols": symbols,
+        "releases": releases,
+        "records": records,
+        "theorem": theorem,
+    }
 
 
 _FLOAT = re.compile(r"-?0x[01]\.[0-9a-f]{1,13}p[+-]\d{1,4}", re.ASCII)

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
 from typing import Any, Literal
 
+from algorithms.claim import Claim
 from mechanisms import ParameterError
 from verify.certificates.certificate import Certificate
 from verify.conduct.exit_codes import BAD, GOOD, OPEN
 from verify.findings.json_form import json_able
 from verify.findings.sentences import Sentence, exact, remark
 from verify.findings.subject_error import SubjectError
-from verify.proof_checker import CheckedProof, check_proof
+from verify.proof_checker import CheckedProof, check_proof, check_proof_file
 from verify.subjects.resolve import is_registered, names_file
 from verify.verdict.answer import SubjectKind
 from verify.verification import run_verification
@@ -36,8 +38,8 @@ class CertificateCheck:
         The certificate that was checked.
     verdict
         ``"valid"``: the claim follows from the proof. ``"invalid"``: it does not, or a replay refutes it.
-        ``"unproven"``: it does, and a replay released something that the proof does not list, or did not come to its
-        end.
+        ``"unproven"``: it does, and a replay was about another claim, released something that the proof does not
+        list, or did not come to its end.
     reasons
         The reasons, the deciding one first.
     said
@@ -66,10 +68,15 @@ class CertificateCheck:
 
 
 def check_certificate(
-    certificate: Certificate, subject: object = None, *, replay: bool, options: Mapping[str, Any]
+    certificate: Certificate,
+    subject: object = None,
+    *,
+    replay: bool,
+    options: Mapping[str, Any],
+    file: Path | None = None,
 ) -> CertificateCheck:
-    """Check a certificate; see `Certificate.check`."""
-    checked: CheckedProof = check_proof(certificate.json())
+    """Check a certificate; see `Certificate.check`. The checker reads the file that it was in, if there is one."""
+    checked: CheckedProof = check_proof(certificate.json()) if file is None else check_proof_file(file)
     if not checked.follows:
         reason = exact("the claim does not follow from the proof: {why}", why=checked.words)
         return CertificateCheck(certificate, "invalid", (reason,), checked.words)
@@ -96,6 +103,9 @@ def _replayed(
     if result.verdict != "certified":
         verdict: _CheckVerdict = "invalid" if result.verdict == "refuted" else "unproven"
         return verdict, result.decision.reasons
+    if (other_parts := _differences(result.claim, certificate.claim)) != "":
+        said = "a replay with seed {seed} is about another claim: {differences}"
+        return "unproven", (exact(said, seed=asked.seed, differences=other_parts),)
     known = list(certificate.proof["releases"].values())
     released = result.details["proof"]["releases"]
     if others := [form for form in released.values() if form not in known]:
@@ -106,6 +116,18 @@ def _replayed(
     changed = sorted(name for name in made.keys() & here.keys() if made[name] != here[name])
     other = [remark("Other code than when it was made: {names}", names=", ".join(changed))] if changed else []
     return "valid", (same, *other)
+
+
+def _differences(claimed: Claim, certified: Claim) -> str:
+    """Return the parts in which the claim of the code is not the certificate's; sources and comments say nothing."""
+    pairs = (
+        (each.name, getattr(claimed, each.name), getattr(certified, each.name)) for each in fields(Claim)
+    )
+    return "; ".join(
+        f"{name} {str(there)!r}, not {str(here)!r}"
+        for name, there, here in pairs
+        if there != here and name not in ("source", "comment")
+    )
 
 
 def _subject(certificate: Certificate, subject: object) -> object:

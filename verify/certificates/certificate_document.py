@@ -115,6 +115,11 @@ def _named(name: str, parameters: Mapping[str, Any]) -> str:
 
 
 def _short(value: object) -> str:
-    """Return a number of a proof in few digits: a long fraction nearly."""
+    """Return a number of a proof in few digits: a long fraction nearly. What is no number is for the checker to say."""
     text = str(value)
-    return text if len(text) <= 12 else f"about {float(Fraction(text)):.6g}"
+    if len(text) <= 12:
+        return text
+    try:
+        return f"about {float(Fraction(text)):.6g}"
+    except (ValueError, ArithmeticError):
+        return f"{text[:60]}..."

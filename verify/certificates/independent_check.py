@@ -126,8 +126,8 @@ FORMAT, PARTS = "dpwitness proof, version 1", ["format", "claim", "symbols", "re
 UNITS, RELATIONS = ("one report", "one person"), ("replace one", "add or remove one", "zero out")
 CURRENCIES = {"basic": ["epsilon", "delta"], "zcdp": ["rho"], "gdp": ["mu_squared"], "plan": []}
 LONGEST, LIMITS = 4 * 10**6, (10**6, 60 * 10**6)  # bytes of a file; microseconds or so of formulas, and of curves
-NOTE = """not looked at: the section "tested"; not proved: costs of "stated" releases; not known: that the code releases
-  no more, keeps values to these domains, terms, nodes, names records as the unit says and draws such noise, exactly"""
+NOTE = """not looked at: the section "tested"; not proved: costs marked (stated); not known: that the code releases no
+  more, keeps values to these domains, terms, nodes, names records as the unit says and draws such noise, exactly"""
 PLACE, WORK = ["the file"], [0, 0]  # what is being looked at, and the work that was done
 
 
@@ -954,7 +954,7 @@ def read_release(data: Any, place: str, replaced: bool, currency: list[str]) -> 
         _, into, *parameters = keys(row, "op", "into", *names)
         need(d.kind in takes, "takes other values")
         image, d = rule(d, *parameters), read_domain(into)
-        need(holds(d, image), "the stated domain does not hold the image of the one before")
+        need(image.low <= image.high and holds(d, image), "the stated domain does not hold the image of the one before")
     PLACE[0] = place
     return law(noise, shift_of(d, replaced, integer(terms, 1))), [read_number(x, 0) for x in keys(charged, *currency)]
 
@@ -991,7 +991,7 @@ def check(data: Any) -> str:
         shown = within(claimed, limits, list(each), 12 if currency else count(budget[0], 4, 16))
         need(shown, "is not shown by what is released")
     said = ", ".join(f"{key} = {show(claim[key])}" for key in claimed)
-    called = {key: f"release {i}" for i, key in enumerate(releases, 1)}
+    called = {k: f"release {i}" + " (stated)" * ("stated" in str(releases[k])) for i, k in enumerate(releases, 1)}
     lines = [f"{name} theorem" + "".join(f", {key} = {show(theorem[key])} is enforced" for key in currency)]
     lines += [f"whatever {key} from {show(row['least'])} on" for key, row in symbols.items()]
     lines += [f"{called[key]}: {json.dumps(row['mechanism'])} on a sum of {show(row['terms'])} of "

@@ -29,6 +29,7 @@ from algorithms.problems import SettingError
 from mechanisms.printed_numbers import as_given, at_least, at_most
 from verify.commands.audit_comparison import render_side_by_side
 from verify.commands.shown_results import (
+    check_other_file,
     check_outputs,
     document_writers,
     json_writer,
@@ -66,7 +67,11 @@ def audit_command(
         raise SettingError(f"--output {outputs[0]}: must be of one file; dpwitness report combines several")
     if proof is not None and len(files) > 1:
         raise SettingError(f"--proof {proof}: must be of one file")
-    check_outputs(() if proof is None else (proof,), ".json")
+    for path in outputs:
+        check_other_file("--output", path, files)
+    if proof is not None:
+        check_other_file("--proof", proof, (*files, *outputs))
+        check_outputs((proof,), ".json", flag="--proof")
     check_outputs(outputs, ".json", ".html", ".md", ".png")
     if epsilon is None and delta is None:
         delta = DEFAULT_DELTA

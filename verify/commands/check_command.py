@@ -40,7 +40,7 @@ def check_command(*, file: str, subject: str | None, replay: bool, anchor: Path 
     if kind == "proof":
         return _check_proof(file, as_json)
     if kind == "certificate":
-        return _check_certificate(data, subject, replay, as_json)
+        return _check_certificate(file, data, subject, replay, as_json)
     return (
         _check_witness(file, data, subject, as_json)
         if kind == "witness"
@@ -69,16 +69,20 @@ def _kind(file: str) -> tuple[str, Any]:
     return "ledger", data
 
 
-def _check_certificate(data: Any, subject: str | None, replay: bool, as_json: bool) -> int:
+def _check_certificate(file: str, data: Any, subject: str | None, replay: bool, as_json: bool) -> int:
     """Let the independent checker say whether a certificate's claim follows, and replay its subject if that is asked.
 
     Nothing of its subject is run for the former, and it needs no version of anything.
     """
     from verify.certificates.certificate import Certificate
+    from verify.certificates.certificate_check import check_certificate
 
-    certificate = Certificate.from_json(data)
+    try:
+        certificate = Certificate.from_json(data)
+    except ValueError as error:
+        raise SettingError(f"{file}: {error}") from None
     with count_interrupts(), redirect_stdout(sys.stderr):
-        checked = certificate.check(subject, replay=replay)
+        checked = check_certificate(certificate, subject, replay=replay, options={}, file=Path(file))
     words = f"{printable(certificate.subject)}: {printable(certificate.claim_words)}"
     reasons = [*map(str, checked.reasons), f"checker: {checked.said}"]
     show(as_json, checked.json, partial(_render, checked.verdict, words, reasons))
@@ -114,7 +118,10 @@ def _check_witness(file: str, data: Any, subject: str | None, as_json: bool) -> 
     """Make the test of a refutation again, by the command line that it says."""
     from verify.verdict.result import Verification
 
-    said = Verification.from_json(data)
+    try:
+        said = Verification.from_json(data)
+    except ValueError as error:
+        raise SettingError(f"{file}: {error}") from None
     if said.verdict != "refuted" or said.witness is None:
         raise SettingError(f"{file}: is {said.verdict}; must be a refutation, or a certificate")
     again = _again(said, subject)
@@ -179,7 +186,7 @@ def _check_ledger(store: str, anchor: Path | None, as_json: bool) -> int:
             lambda console: console.print(Text(printable(words)), soft_wrap=True),
         )
         return BAD
-    show(as_json, partial(_ledger_json, found), partial(_render_ledger, found))
+    show(as_json, partial(_ledger_json, found, anchor), partial(_render_ledger, found, anchor))
     return GOOD
 
 
@@ -190,13 +197,15 @@ def _verified(store: str, anchor: Path | None) -> Verified:
     return verify_export(Path(store)) if store.endswith(".json") else verify_store(store, anchor)
 
 
-def _ledger_json(found: Verified) -> dict[str, Any]:
+def _ledger_json(found: Verified, anchor: Path | None) -> dict[str, Any]:
     return {
         "fits": True,
         "entries": found.entries,
         "accounts": found.accounts,
         "epoch": found.head.epoch,
         "head": found.head.hash,
+        "anchored": found.replay.anchored,
+        "compared_with_anchor": anchor is not None,
         "folded": found.replay.folds[-1]["after"] if found.replay.folds else 0,
         "hashed_names": found.replay.names is not None,
         "erased_names": len(found.replay.erasures),
@@ -212,9 +221,17 @@ def _on_trust(found: Verified) -> list[str]:
     return [repr(kinds[each].mechanism) for each in trusted]
 
 
-def _render_ledger(found: Verified, console: Console) -> None:
+def _render_ledger(found: Verified, anchor: Path | None, console: Console) -> None:
     console.print(f"{found.entries} entries, {found.accounts} accounts: all fit", highlight=False)
     console.print(f"head {found.head.hash} (epoch {found.head.epoch})", highlight=False, soft_wrap=True)
+    if anchor is not None:
+        words = f"it holds the entry that {anchor} names"
+        console.print(Text(printable(words)), soft_wrap=True)
+    elif found.replay.anchored:
+        words = (
+            "not compared with its anchor (--anchor): nobody would notice entries that are missing at the end"
+        )
+        console.print(words, soft_wrap=True)
     if found.replay.lacking:
         console.print(Text(found.replay.lacking), soft_wrap=True)
     for fold in found.replay.folds:

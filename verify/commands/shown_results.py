@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
 from datetime import UTC, datetime
 from importlib import metadata
@@ -146,20 +146,33 @@ def _date() -> datetime:
         ) from None
 
 
-def check_outputs(outputs: Sequence[Path], *suffixes: str) -> None:
-    """Refuse a file that could not be written, before anything runs.
+def check_outputs(outputs: Sequence[Path], *suffixes: str, flag: str = "--output") -> None:
+    """Refuse a file of a flag that could not be written, before anything runs.
 
     Raises
     ------
     SettingError
-        If its name ends in none of these suffixes, two have the same, it cannot be written, or what draws is missing.
+        If its name ends in none of these suffixes, it cannot be written, or what draws is missing.
     """
     for path in outputs:
         if path.suffix.lower() not in suffixes:
-            raise SettingError(f"--output {path}: must end in {' or '.join(suffixes)}")
-        check_writable("--output", path)
+            raise SettingError(f"{flag} {path}: must end in {' or '.join(suffixes)}")
+        check_writable(flag, path)
         if path.suffix.lower() == ".png":
-            check_matplotlib(f"--output {path}:")
+            check_matplotlib(f"{flag} {path}:")
+
+
+def check_other_file(flag: str, path: Path, files: Iterable[Path]) -> None:
+    """Refuse the file of a flag if it is read, or written by another flag.
+
+    Raises
+    ------
+    SettingError
+        If it is one of these files, by whatever name.
+    """
+    for file in files:
+        if path.resolve() == file.resolve() or (path.exists() and file.exists() and path.samefile(file)):
+            raise SettingError(f"{flag} {path}: must be another file than {file}, which would be lost")
 
 
 def write_outputs(outputs: Sequence[Path], writers: Mapping[str, Writer]) -> None:

@@ -15,6 +15,7 @@ from algorithms.problems import SettingError
 from verify.certificates.certificate import said_options
 from verify.certificates.certification import NotCertified, certified
 from verify.commands.shown_results import (
+    check_other_file,
     check_outputs,
     check_writable,
     document_writers,
@@ -24,6 +25,7 @@ from verify.commands.shown_results import (
     shown_progress,
     write_outputs,
 )
+from verify.conduct.exit_codes import GOOD, OPEN
 from verify.conduct.interrupts import count_interrupts
 from verify.document.terminal_text import print_document
 from verify.findings.printable import print_on_stderr
@@ -51,6 +53,7 @@ def verify_command(
         raise SettingError("--anytime: bets give a bound and no band to draw as .png")
     check_outputs(outputs, ".json", ".html", ".md", ".png")
     if certificate is not None:
+        check_other_file("--certificate", certificate, (*outputs, *_files_read(asked)))
         check_writable("--certificate", certificate)
         said_options(options)
     with count_interrupts():  # until the report is printed
@@ -61,19 +64,26 @@ def verify_command(
         )  # before files, which may fail
         writers = document_writers(lambda: [verification_document(result)]) | json_writer(result.json)
         write_outputs(outputs, {**writers, ".png": partial(_draw, result)})
-        if certificate is not None:
-            _certify(result, named, options, certificate)
-    return result.exit_code
+        written = certificate is None or _certify(result, named, options, certificate)
+    return result.exit_code if written or result.exit_code != GOOD else OPEN
 
 
-def _certify(result: Verification, named: object, options: Options, path: Path) -> None:
+def _certify(result: Verification, named: object, options: Options, path: Path) -> bool:
+    """Write a certificate, or say why there is none; return True if one was written."""
     try:
         text = json_text(certified(result, named, options).json())
     except NotCertified as refused:
         print_on_stderr(str(refused))
-        return
+        return False
     with whole_file(path) as file:
         file.write(text)
+    return True
+
+
+def _files_read(asked: Mapping[str, Any]) -> list[Path]:
+    """Return the files that a command line names: of a subject, an adversary or a problem."""
+    names = [asked[name] for name in ("subject", "adversary", "problem") if asked[name] is not None]
+    return [Path(name.rpartition(":")[0] or name) for name in names]
 
 
 def asked_verification(

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 from accountant.audit import Audit, Releases
+from accountant.files.whole_file import whole_file
 from accountant.proofs.audit_proof import audit_proof
 from accountant.proofs.proof_document import NoProof
 from algorithms.problems import SettingError
@@ -52,11 +53,13 @@ def write_proof(file: Path, releases: Releases, result: Audit) -> Sentence:
                 finest = resolution - 1
         else:
             raise SettingError(
-                f"--proof {file}: the checker accepts no figure near the answer: {checked.words}"
+                f"--proof {file}: the independent checker accepts no figure within 1 % of the answer, as its rules "
+                f"for these releases together are weaker ({checked.words})"
             )
     except NoProof as error:
         raise SettingError(f"--proof {file}: {error}") from None
-    file.write_text(json.dumps(proof, indent=1) + "\n", encoding="utf-8")
+    with whole_file(file) as written:
+        written.write(json.dumps(proof, indent=1).encode() + b"\n")
     question, tight = result.question, lower_end(result.answer)
     fixed = "delta" if question.quantity == "epsilon" else "epsilon"
     above = (
@@ -66,14 +69,22 @@ def write_proof(file: Path, releases: Releases, result: Audit) -> Sentence:
     )
     return exact(
         "The independent checker derives {quantity} at most {figure} at {fixed} = {given} from {file}{above}; "
-        "sensitivities are as stated in the release file.",
+        "{stated} are as stated in the release file.",
         quantity=question.quantity,
         figure=at_most(up(figure)),
         fixed=fixed,
         given=as_given(question.fixed_value),
         file=file.name,
         above=above,
+        stated="sensitivities"
+        if not _is_stated(proof)
+        else "sensitivities, and costs of releases without a mechanism,",
     )
+
+
+def _is_stated(proof: Mapping[str, Any]) -> bool:
+    """Return True if some release of a proof has no mechanism, but a cost that the checker takes as it stands."""
+    return any(form["mechanism"]["kind"].startswith("stated") for form in proof["releases"].values())
 
 
 def _figures(result: Audit) -> Iterator[tuple[int, Fraction]]:

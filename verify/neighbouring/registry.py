@@ -47,8 +47,15 @@ _RELATIONS = tuple(_Known(adjacency, adjacency.written) for adjacency in ADJACEN
 _KNOWN = {known.name: known for known in (*_DOMAINS, *_RELATIONS)}
 
 
-def as_adjacency(data: object) -> Adjacency:
+def as_adjacency(data: object, name: str = "data") -> Adjacency:
     """Return an adjacency as it is, a domain as `AnyTwo` of its points, and a list as all pairs of its data sets.
+
+    Parameters
+    ----------
+    data
+        What is one of these.
+    name
+        The parameter that it was given as.
 
     Raises
     ------
@@ -62,8 +69,8 @@ def as_adjacency(data: object) -> Adjacency:
     if isinstance(data, list) and len(data) > 1:
         return Listed(itertools.combinations(data, 2))
     raise ParameterError(
-        f"data = {data!r}: must be a domain, such as Interval(0, 1), an adjacency, such as Within or ReplaceOne, or a "
-        "list of two or more data sets"
+        f"{name} = {data!r:.200}: must be a domain, such as Interval(0, 1), an adjacency, such as Within or "
+        "ReplaceOne, or a list of two or more data sets"
     )
 
 

@@ -110,7 +110,7 @@ def resolve(subject: object, neighbours: Domain | Adjacency | None = None) -> Su
         return subject
     if neighbours is None:
         return _found(subject, None)
-    adjacency = as_adjacency(neighbours)
+    adjacency = as_adjacency(neighbours, "neighbours")
     form = claim_form("central", "", "said by the caller", adjacency)
     found = _found(subject.name if isinstance(subject, Named) else subject, Declared(adjacency, form))
     if not isinstance(found, FunctionSubject):

@@ -493,3 +493,23 @@ def test_a_draw_that_may_have_been_seen_inside_of_a_mechanism_is_not_drawn_again
         with pytest.raises(ValueError, match=r"request='monday': its draw failed"):
             gate.release(inside, entered(gate, 0.5), request="monday")
     assert len(seen) == 1
+
+
+def test_a_reservation_that_was_given_back_by_another_is_not_said_to_be_released(
+    another: Callable[[], Accountant], hours: Callable[[float], None]
+) -> None:
+    one = another()
+    ended = one.reserve(one.price(HALF, entered(one, 0.5)), seconds=60)
+    with pytest.raises(ValueError, match="is given back"), ended:  # noqa: PT012
+        hours(1)
+        ended.release()
+    assert ended.state == "cancelled"
+    with pytest.raises(
+        ValueError, match="this reservation is cancelled: only a reserved one can be released"
+    ):
+        ended.release()
+    taken = one.reserve(one.price(HALF, entered(one, 0.5)))
+    one._take_back(taken.position)  # as an operator or a service does
+    with pytest.raises(ValueError, match="given back"):
+        taken.release()
+    assert taken.state == "cancelled"

@@ -1,5 +1,7 @@
 """How much is taken from whom."""
 
+import math
+
 import pytest
 
 from accountant.service.service_limits import Places, Rate, ServiceLimits
@@ -31,3 +33,9 @@ def test_places_are_shared() -> None:
 def test_limits_are_positive(name: str) -> None:
     with pytest.raises(ValueError, match=f"{name}=0: must be positive"):
         ServiceLimits(**{name: 0})
+
+
+@pytest.mark.parametrize("seconds", [0.0001, 2e9, math.inf])
+def test_no_service_lets_reservations_last_as_long_as_no_accountant_does(seconds: float) -> None:
+    with pytest.raises(ValueError, match=r"reservation=.*: must be seconds from 0\.001 to 1e\+09"):
+        ServiceLimits(reservation=seconds)

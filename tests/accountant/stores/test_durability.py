@@ -19,7 +19,7 @@ from accountant.stores.location import location_of, same_location
 from accountant.stores.opening import adopt, forget_anchor, open_store, verify_store
 from accountant.stores.sql_store import SQLStore
 from accountant.stores.store_refusals import StoreMoved, StoreRefused
-from mechanisms import Interval, Laplace
+from mechanisms import Interval, Laplace, ParameterError
 
 NOISE = Laplace(scale=1000.0)
 
@@ -172,3 +172,24 @@ def test_without_a_time_of_birth_the_device_tells(tmp_path: Path, monkeypatch: p
     made = location_of(path)
     assert "born" not in made
     assert not same_location(made, {**made, "device": made["device"] + 1})
+
+
+@pytest.mark.parametrize("name", ["", "none/anchor"])
+def test_an_anchor_that_can_be_no_file_is_refused_before_a_store_is_made(tmp_path: Path, name: str) -> None:
+    path, anchor = tmp_path / "ledger.db", tmp_path / name
+    with pytest.raises(ParameterError, match=r"anchor='.*': must be a file in a folder that exists"):
+        opened(path, anchor)
+    assert not path.exists()
+    opened(path)
+    with pytest.raises(ParameterError, match="must be a file in a folder that exists"):
+        adopt(path, "a test", anchor)
+    with pytest.raises(ParameterError, match="must be a file in a folder that exists"):
+        verify_store(path, anchor)
+
+
+def test_nothing_is_verified_against_an_anchor_that_is_not_there(tmp_path: Path) -> None:
+    path, anchor = tmp_path / "ledger.db", tmp_path / "anchor"
+    opened(path, anchor)
+    verify_store(path, anchor)
+    with pytest.raises(ParameterError, match="must be the file of an anchor, and there is none"):
+        verify_store(path, tmp_path / "achnor")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import functools
 import json
 from pathlib import Path
 from typing import Any
@@ -65,3 +67,33 @@ def test_another_format_or_claim_is_refused(certificate: Certificate) -> None:
         Certificate.from_json(data | {"format": "dpwitness certificate, version 1"})
     with pytest.raises(ValueError, match="claim of the certificate must be what its proof is about"):
         Certificate.from_json(data | {"claim": data["claim"] | {"epsilon": 3}})
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "message"),
+    [
+        (("note",), "new", "the certificate has keys that are unknown: note"),
+        (("releases",), None, "releases of the certificate is of type NoneType"),
+        (("releases", "release 1"), [], "'release 1' of the certificate is no object"),
+        (("releases", "release 1", "domain"), {}, "domain of 'release 1' has no kind"),
+        (("releases", "release 1", "steps"), [{}], "one of steps has no op"),
+        (("releases", "release 1", "mechanism", "kind"), 7, "kind"),
+        (("records",), {"all": 3}, "'all' of the certificate is no object"),
+        (("theorem",), {}, "theorem of the certificate has no name"),
+    ],
+)
+def test_a_proof_with_other_parts_is_refused(
+    certificate: Certificate, path: tuple[str, ...], value: Any, message: str
+) -> None:
+    data = copy.deepcopy(certificate.json())
+    functools.reduce(lambda node, key: node[key], path[:-1], data)[path[-1]] = value
+    with pytest.raises(ValueError, match=message):
+        Certificate.from_json(data)
+
+
+@pytest.mark.parametrize("number", [["+", 1, ["*", 2, 3]], "1/0000000000000000", 10**400, None])
+def test_a_page_shows_every_number_of_a_file(certificate: Certificate, number: Any) -> None:
+    data = copy.deepcopy(certificate.json())
+    data["releases"]["release 1"]["mechanism"]["scale"] = number
+    data["theorem"]["epsilon"] = number
+    assert "CERTIFICATE" in Certificate.from_json(data)._repr_html_()

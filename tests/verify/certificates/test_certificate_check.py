@@ -124,6 +124,20 @@ def test_a_replay_that_releases_something_else_is_named() -> None:
     assert "releases what the proof does not list" in checked.reasons[0].text
 
 
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"subject": "cucb-batch"}, "model 'central', not 'local'"),
+        ({"subject": "cucb-batch"}, "view 'the sequence of actions', not \"one user's message\""),
+    ],
+)
+def test_a_replay_of_code_with_another_claim_is_not_valid(changed: dict[str, Any], said: str) -> None:
+    checked = replace(certificates()["learner"], **changed).check(replay=True)
+    assert (checked.verdict, checked.exit_code) == ("unproven", 3)
+    assert "is about another claim" in checked.reasons[0].text
+    assert said in checked.reasons[0].text
+
+
 def test_a_black_box_gets_no_certificate_and_what_is_proved_of_it_is_nothing() -> None:
     result = run_verification("zoo/svt1", Options(effort="quick"), tests=False)
     assert (result.verdict, result.upper.epsilon) == ("unproven", math.inf)

@@ -89,8 +89,9 @@ def test_the_script_says_what_follows_what_was_tested_and_what_it_does_not_know(
         "kind of record 1: release 1 1 times, release 2 1 times",
         "kind of record 2: release 1 3 times",
     ]
-    for words in ('not looked at: the section "tested"', "not proved", "not known"):
+    for words in ('not looked at: the section "tested"', "not known"):
         assert words in said.stdout
+    assert "(stated):" not in said.stdout
     said = run(good, bad)
     assert (said.returncode, said.stderr) == (1, "")
     line = said.stdout.splitlines()[-1]
@@ -98,6 +99,30 @@ def test_the_script_says_what_follows_what_was_tested_and_what_it_does_not_know(
     assert "\x1b" not in said.stdout
     assert run(good, none).returncode == 2
     assert run().returncode == 2
+
+
+def test_releases_whose_costs_are_taken_as_stated_are_named():
+    laplace, pure = {"kind": "laplace", "scale": 1}, {"kind": "stated approximate", "epsilon": 1, "delta": 0}
+    releases = {"noise": release(laplace), "paper": release(pure), "thesis": release(pure)}
+    data = proof({"epsilon": 3, "delta": 0}, {"name": "plan", "resolution": 9}, releases)
+    said = checker.check(data)
+    assert re.findall(r"(release \d) \(stated\): ", said) == ["release 2", "release 3"]
+
+
+@pytest.mark.parametrize("step", ["round", "clip"])
+@pytest.mark.parametrize(("low", "high"), [(5, 3), ("K", 3), (5, ["-", 3, "K"])])
+def test_no_step_maps_to_a_range_that_may_be_empty(step, low, high):
+    kind = "whole" if step == "round" else "box"
+    into = {"op": step, "low": low, "high": high, "into": {"kind": kind, "low": 4, "high": 4, "size": 1}}
+    reals = {"kind": "reals", "low": 0, "high": 0, "size": 1}
+    data = proof(
+        {"epsilon": 0, "delta": 0},
+        {"name": "plan", "resolution": 9},
+        {"a": release({"kind": "laplace", "scale": 1}, domain=reals, steps=[into])},
+        symbols={"K": {"least": 0, "whole": True}},
+    )
+    with pytest.raises(checker.Wrong, match=r"low is not shown to be at most high|does not hold the image"):
+        checker.check(data)
 
 
 HOSTILE = {

@@ -12,7 +12,8 @@ from release_files import GROUPS, TABLE
 from accountant import Accountant, Budget
 from mechanisms import Interval, Laplace
 from verify import command_line
-from verify.commands import audit_command
+from verify.commands import audit_command, written_proof
+from verify.proof_checker import CheckedProof
 
 
 @pytest.fixture
@@ -372,3 +373,44 @@ def test_which_record_loses_most_is_said_where_it_is_known(run, tmp_path):
     rows[0] = {"mechanism": "gaussian", "sigma": 1.0, "records": ["a"]}
     file.write_text(json.dumps({"release": rows}))
     assert "Worst-case record a;" in " ".join(run("audit", file)[1].split())
+
+
+def test_no_file_is_written_over_what_is_audited_or_written(run, tmp_path):
+    file, link, new = tmp_path / "year.json", tmp_path / "link.json", tmp_path / "new.json"
+    file.write_text('{"release": [{"mechanism": "laplace", "scale": 3}]}')
+    link.symlink_to(file)
+    before = file.read_text()
+    for arguments in (("--proof", file), ("--proof", link), ("-o", file), ("-o", new, "--proof", new)):
+        flag = "--proof" if "--proof" in arguments else "--output"
+        code, _, said = run("audit", file, *arguments)
+        assert code == 2
+        assert f"{flag} {arguments[-1]}: must be another file than " in said
+        assert file.read_text() == before
+    assert not new.exists()
+    bad = tmp_path / "p.txt"
+    assert f"--proof {bad}: must end in .json" in run("audit", file, "--proof", bad)[2]
+
+
+def test_a_proof_of_costs_that_were_stated_says_so(run, tmp_path):
+    file, proof = tmp_path / "stated.toml", tmp_path / "proof.json"
+    for mechanism, words in (
+        ("pure", "and costs of releases without a mechanism, are"),
+        ("laplace", "sensitivities are"),
+    ):
+        size = "epsilon = 0.1" if mechanism == "pure" else "scale = 10"
+        file.write_text(f'[[release]]\nmechanism = "{mechanism}"\n{size}\n')
+        code, said, _ = run("audit", file, "--delta", "0", "--proof", proof)
+        assert code == 0
+        assert f"{words} as stated in the release file." in said
+
+
+def test_a_figure_that_the_checker_does_not_reach_is_refused_with_the_reason(run, tmp_path, monkeypatch):
+    file, proof = tmp_path / "one.toml", tmp_path / "proof.json"
+    file.write_text('[[release]]\nmechanism = "laplace"\nscale = 10\n')
+    monkeypatch.setattr(
+        written_proof, "check_proof", lambda proof: CheckedProof(False, "claim: is not shown")
+    )
+    code, _, said = run("audit", file, "--delta", "0", "--proof", proof)
+    assert (code, proof.read_text() if proof.exists() else "") == (2, "")
+    assert "accepts no figure within 1 % of the answer" in said
+    assert "(claim: is not shown)" in said

@@ -8,7 +8,11 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from verify.certificates.certification import NotCertified
+from verify.commands import verify_command
 from verify.commands.command_group import cli
+from verify.proof_checker import check_proof_file
+from verify.verdict.result import Verification
 
 FEW = ("--effort", "quick", "--samples", "5000")
 
@@ -61,3 +65,53 @@ def test_a_file_that_cannot_be_written_is_refused_before_any_work(tmp_path: Path
     assert str(refused.exception).endswith("c.json: its folder does not exist")
     refused = run("verify", "zoo/laplace", "--anytime", "--certificate", tmp_path / "c.json")
     assert "a certificate is about a proof" in str(refused.exception)
+
+
+def test_the_command_and_the_checker_alone_say_the_same_of_a_file(tmp_path: Path, noise: str) -> None:
+    file = tmp_path / "certificate.json"
+    run("verify", noise, "--epsilon", "1", *FEW, "--certificate", file)
+    whole = json.loads(file.read_text())
+    for text in (json.dumps(whole), json.dumps({**whole, "note": 1}), "\ufeff" + json.dumps(whole)):
+        file.write_text(text, encoding="utf-8")
+        assert (run("check", file).exit_code == 0) == check_proof_file(file).follows
+
+
+def test_a_damaged_certificate_is_an_input_error_that_names_the_file(tmp_path: Path, noise: str) -> None:
+    file = tmp_path / "certificate.json"
+    run("verify", noise, "--epsilon", "1", *FEW, "--certificate", file)
+    whole = json.loads(file.read_text())
+    for part in ("theorem", "releases", "records", "claim"):
+        file.write_text(json.dumps({**whole, part: {} if part in ("theorem", "claim") else None}))
+        for command in ("check", "report"):
+            refused = run(command, file)
+            assert isinstance(refused.exception, ValueError)
+            assert str(refused.exception).startswith(f"{file}: ")
+            assert part in str(refused.exception)
+
+
+def test_no_certificate_is_written_over_what_is_read_or_written(tmp_path: Path, noise: str) -> None:
+    code = noise.rpartition(":")[0]
+    before = Path(code).read_text()
+    refused = run("verify", noise, "--epsilon", "1", *FEW, "--certificate", code)
+    assert str(refused.exception) == (
+        f"--certificate {code}: must be another file than {code}, which would be lost"
+    )
+    assert Path(code).read_text() == before
+    file = tmp_path / "result.json"
+    refused = run("verify", noise, "--epsilon", "1", *FEW, "--certificate", file, "-o", file)
+    assert f"must be another file than {file}" in str(refused.exception)
+    assert not file.exists()
+
+
+def test_without_the_certificate_that_was_asked_for_the_exit_code_is_not_0(
+    tmp_path: Path, noise: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(
+        found: Verification, *_: object
+    ) -> None:  # as of a run that was stopped, or code without a source
+        raise NotCertified(found, "stopped before all tests were done")
+
+    monkeypatch.setattr(verify_command, "certified", refuse)
+    done = run("verify", noise, "--epsilon", "1", *FEW, "--certificate", tmp_path / "c.json")
+    assert (done.exit_code, "stopped before all tests" in done.stderr) == (3, True)
+    assert not (tmp_path / "c.json").exists()

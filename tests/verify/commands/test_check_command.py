@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from accountant import Accountant, Budget
+from accountant.stores.opening import open_store
 from verify.commands.command_group import cli
 
 NOISE = "from mechanisms import Laplace\n\nnoise = Laplace(scale={})\n"
@@ -84,3 +86,18 @@ def test_other_results_are_refused(tmp_path: Path) -> None:
     file = tmp_path / "simulated.json"
     run("simulate", "cucb", "--horizon", "10", "--runs", "1", "-o", file)
     assert "is no certificate, refutation or ledger" in str(run("check", file).exception)
+
+
+def test_what_a_ledger_was_compared_with_is_said(tmp_path: Path) -> None:
+    path, anchor = tmp_path / "ledger.db", tmp_path / "anchor"
+    open_store(path, Accountant(Budget(1.0)).terms(), anchor=anchor).database.close()
+    alone = run("check", path)
+    assert "not compared with its anchor" in alone.stdout.replace("\n", " ")
+    compared = run("check", path, "--anchor", anchor)
+    assert "it holds the entry that" in compared.stdout
+    assert "not compared" not in compared.stdout
+    for said, arguments in ((False, ()), (True, ("--anchor", anchor))):
+        data = json.loads(run("check", path, "--json", *arguments).stdout)
+        assert (data["anchored"], data["compared_with_anchor"]) == (True, said)
+    wrong = run("check", path, "--anchor", tmp_path / "achnor")
+    assert "must be the file of an anchor, and there is none" in str(wrong.exception)

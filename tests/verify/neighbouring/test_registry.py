@@ -7,7 +7,7 @@ import pytest
 
 from mechanisms import Ball, Box, Categories, Interval, OneHot
 from mechanisms.parameters import ParameterError
-from verify import AddOrRemoveOne, AnyTwo, Listed, ReplaceOne, Within
+from verify import AddOrRemoveOne, AnyTwo, Listed, ReplaceOne, Within, claimed, verify
 from verify.neighbouring.registry import adjacency_from_words, as_adjacency
 
 
@@ -74,3 +74,10 @@ def test_a_list_is_all_pairs_of_its_data_sets(data):
     adjacency = adjacency_from_words(data) if isinstance(data, str) else as_adjacency(data)
     assert isinstance(adjacency, Listed)
     assert [(int(pair.data), int(pair.other)) for pair in adjacency.seeds()] == [(0, 1), (0, 5), (1, 5)]
+
+
+def test_what_is_no_adjacency_is_named_as_it_was_given():
+    with pytest.raises(ParameterError, match=r"^neighbours = \(0\.0, 1\.0\): must be a domain"):
+        verify(lambda data, rng: rng.normal(), epsilon=1.0, neighbours=(0.0, 1.0))
+    with pytest.raises(ParameterError, match=r"^data = \(0\.0, 1\.0\): must be a domain"):
+        claimed(data=(0.0, 1.0))
