@@ -1,4 +1,4 @@
-"""How a record's part of a value came about: the domain that it entered through, each map, and how many terms it has.
+"""Derivations of private values: the domain that a record entered through, each map, and the number of its terms.
 
 A derivation says where one record's value lies after each step, so that somebody else can find out by how much the
 record moves what is released (`verify.certificates`). It keeps what that depends on, and nothing else: of `Choose` how

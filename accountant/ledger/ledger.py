@@ -45,7 +45,7 @@ _NEVER = -(2**63)
 """The time of an event that has none."""
 
 _Kind = tuple[Scope, Entry]
-"""What charges have in common: what for, and an entry without records."""
+"""The kind of a charge: its scope, and its entry without records."""
 
 
 class EventColumns:

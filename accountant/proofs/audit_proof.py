@@ -8,7 +8,14 @@ from typing import Any
 
 from accountant.audit.releases import Release, Releases, WrittenRelease
 from accountant.gates.derivation import ExactDomain
-from accountant.proofs.proof_document import FORMAT, NoProof, domain_data, exact_number, planned_theorem
+from accountant.proofs.proof_document import (
+    FORMAT,
+    NoProof,
+    domain_data,
+    exact_number,
+    planned_theorem,
+    whole_domain,
+)
 from mechanisms.neighbouring import Neighbouring
 from mechanisms.sampling import Sampling
 
@@ -108,12 +115,8 @@ def _normal(written: WrittenRelease, kind: str = "gaussian") -> dict[str, Any]:
 
 def _whole(written: WrittenRelease) -> ExactDomain:
     """Return whole numbers: from 0 if they are replaced, about 0 if a record is added, removed or zeroed out."""
-    moved = written.moved
-    step, coordinates = Fraction(moved.linf), Fraction(moved.l1) / Fraction(moved.linf)
-    if step.denominator != 1 or coordinates.denominator != 1:
-        raise NoProof(f"{written.kind}: there is no rule for coordinates that move by different distances")
-    low = Fraction(0) if _is_replaced(written) else -step
-    return ExactDomain("whole", low, step, int(coordinates))
+    l1, step = Fraction(written.moved.l1), Fraction(written.moved.linf)
+    return whole_domain(written.kind, l1, step, Fraction(0) if _is_replaced(written) else -step)
 
 
 def _discrete_laplace(written: WrittenRelease) -> tuple[ExactDomain, dict[str, Any]]:

@@ -67,7 +67,7 @@ def domain_data(domain: ExactDomain) -> dict[str, Any]:
     }
 
 
-def noise_data(mechanism: Mechanism) -> dict[str, Any]:
+def _noise_data(mechanism: Mechanism) -> dict[str, Any]:
     """Return a mechanism, without its sensitivity, as data.
 
     Raises
@@ -124,7 +124,7 @@ class Form:
             "domain": domain_data(way.domain),
             "steps": list(map(_step_data, way.steps)),
             "terms": way.terms,
-            "mechanism": noise_data(mechanism),
+            "mechanism": _noise_data(mechanism),
             "charged": {name: exact_number(value) for name, value in self.charged},
         }
 
@@ -290,10 +290,21 @@ def _moved_domain(mechanism: Mechanism) -> ExactDomain:
         return ExactDomain("ball-1", Fraction(0), l1 / 2, 1)
     if isinstance(mechanism, Gaussian):
         return ExactDomain("ball-2", Fraction(0), l2 / 2, 1)
-    coordinates = max(1, math.floor(l1 / linf)) if linf else 1
-    if coordinates * linf != l1 or linf.denominator != 1:
-        raise NoProof(f"{mechanism!r}: there is no rule for coordinates that move by different distances")
-    return ExactDomain("whole", Fraction(0), linf, coordinates)
+    return whole_domain(repr(mechanism), l1, linf, Fraction(0))
+
+
+def whole_domain(name: str, l1: Fraction, linf: Fraction, low: Fraction) -> ExactDomain:
+    """Return whole numbers from `low` to `linf`, as many as move by `linf` each if all of them move by `l1`.
+
+    Raises
+    ------
+    NoProof
+        If coordinates move by different distances, or by fractions.
+    """
+    coordinates = l1 / linf if linf else Fraction(1)
+    if coordinates.denominator != 1 or linf.denominator != 1:
+        raise NoProof(f"{name}: there is no rule for coordinates that move by different distances")
+    return ExactDomain("whole", low, linf, int(coordinates))
 
 
 def _finite(mechanism: Mechanism) -> tuple[float, float, float]:

@@ -1,4 +1,4 @@
-"""What entries say, as JSON-able data; `replayed_entries` lists and reads them."""
+"""Bodies of charges and outcomes as JSON-able data; `replayed_entries` lists and reads them."""
 
 from __future__ import annotations
 

@@ -71,12 +71,10 @@ def shared_file_system(folder: Path) -> str | None:
     device = folder.stat().st_dev
     number = f"{os.major(device)}:{os.minor(device)}"
     try:
-        mounts = [line.split(" - ") for line in _MOUNTS.read_text(errors="replace").splitlines()]
+        mounts = [line.split() for line in _MOUNTS.read_text(errors="replace").splitlines()]
     except OSError:
         return None
-    found = (
-        (kind.split()[0], mounted.split()[4]) for mounted, kind in mounts if mounted.split()[2] == number
-    )
+    found = ((fields[fields.index("-") + 1], fields[4]) for fields in mounts if fields[2] == number)
     shared = (
         kind for kind, at in found if _SHARED.fullmatch(kind) and (at != "/" or kind not in _OF_SANDBOXES)
     )

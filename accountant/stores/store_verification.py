@@ -317,7 +317,7 @@ def has_run(session: Session) -> bool:
 
 
 def _holds(session: Session, sql: str, expected: Mapping[Any, Any]) -> bool:
-    """Whether the rows of a table are these pairs of key and values, each once."""
+    """Return whether the rows of a table are these pairs of key and values, each once."""
     left = set(expected)
     for key, *values in session.each(sql):
         if key not in left or expected[key] != tuple(values):

@@ -35,7 +35,7 @@ from mechanisms.arrays import FloatArray, IntArray
 from mechanisms.parameters import ParameterError
 
 ListIndex = Literal["level-free", "confidence"]
-"""Which index items have: of least regret, without a regret theorem; or of a confidence level, with one."""
+"""Indices of items: level-free, of less regret and without a theorem on it; or of a confidence level, with one."""
 
 
 class _PhaseLearner(AnytimeLearner[RankedLists]):

@@ -61,7 +61,7 @@ class LevelFreeLearner(HorizonLearner[StructureType]):
     uncounted: ClassVar[float] = UNCOUNTED
     """c of the indices."""
     batches: GrowingBatches
-    """What is released of each arm; to be made by the class."""
+    """The growing batches of each arm that are released; a class makes its own."""
 
     def __init__(
         self,

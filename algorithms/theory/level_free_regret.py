@@ -302,12 +302,12 @@ _SEVERAL = tuple(np.linspace(0.05, 0.6, 12).tolist())
 
 
 def _exchanged(instance: Instance) -> bool:
-    """Whether elements of a super arm are exchanged one by one."""
+    """True if elements of a super arm are exchanged one by one, as those of a matroid's bases are."""
     return isinstance(instance.problem.structure, TopK | Matroid)  # type: ignore[union-attr]
 
 
 def _not_exchanged(instance: Instance) -> bool:
-    """Whether it is one of the structures on which `CUCBBatch` feeds as many arms as where they are not."""
+    """True if the structure is no matroid and no top-k, whether or not the oracle fails."""
     return not isinstance(instance.problem.structure, TopK | FailingTopK | Matroid)  # type: ignore[union-attr]
 
 

@@ -108,7 +108,7 @@ def differs_in_other_processes(again: Again, modules: Sequence[ModuleType], seco
         return False
     seconds = min(max(seconds, 0.0), _SECONDS)
 
-    def shown(_: Reports) -> bool:
+    def repeat_draws(_: Reports) -> bool:
         held, end = [(module, dict(vars(module))) for module in modules], time.monotonic() + seconds + _LEAST
 
         def repeated(work: Callable[[], Any]) -> Iterator[Any]:
@@ -131,7 +131,7 @@ def differs_in_other_processes(again: Again, modules: Sequence[ModuleType], seco
             )
 
     return (
-        in_own_process(shown, no_progress, seconds + _LEAST) is True
+        in_own_process(repeat_draws, no_progress, seconds + _LEAST) is True
     )  # else it was killed, or has ended itself
 
 

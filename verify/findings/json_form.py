@@ -82,7 +82,7 @@ def reader_of(kind: type[_Written]) -> Callable[[JsonObject], _Written]:
     hints = get_type_hints(kind)
     names = [one.name for one in fields(kind)]  # type: ignore[arg-type]
 
-    def read(data: JsonObject) -> _Written:
+    def read_object(data: JsonObject) -> _Written:
         found = kind(**{name: _taken(data, name, hints[name]) for name in names})
         for name in getattr(kind, "DERIVED", ()):
             stated, follows = data.pop(name), json_able(getattr(found, name))
@@ -91,7 +91,7 @@ def reader_of(kind: type[_Written]) -> Callable[[JsonObject], _Written]:
                 raise JsonError(f"{name} of {data.what} {rule}")
         return found
 
-    return read
+    return read_object
 
 
 def _taken(read: JsonObject, key: str, kind: Any) -> Any:

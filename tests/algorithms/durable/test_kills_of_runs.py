@@ -211,12 +211,16 @@ def test_all_that_happens_in_a_ledger_is_written_down(tmp_path: Path) -> None:
         second(run)
 
 
-def test_a_run_that_goes_on_has_the_deadlines_of_its_reservations(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    now = [20_000 * DAY]
+@pytest.fixture
+def now(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The time of all clocks, which a test sets."""
+    found = [20_000 * DAY]
     for name in ("wall", "running"):
-        monkeypatch.setattr(clock, name, lambda: now[0])
+        monkeypatch.setattr(clock, name, lambda: found[0])
+    return found
+
+
+def test_a_run_that_goes_on_has_the_deadlines_of_its_reservations(tmp_path: Path, now: list[int]) -> None:
     begun(tmp_path / "run", 4.0)
 
     def reserve(run: DurableRun[Any], record: str) -> Any:
@@ -247,12 +251,7 @@ def test_a_run_that_goes_on_has_the_deadlines_of_its_reservations(
     assert verify_store(tmp_path / "run").reserved == ()
 
 
-def test_what_is_open_in_a_copy_of_a_run_has_no_deadline(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    now = [20_000 * DAY]
-    for name in ("wall", "running"):
-        monkeypatch.setattr(clock, name, lambda: now[0])
+def test_what_is_open_in_a_copy_of_a_run_has_no_deadline(tmp_path: Path, now: list[int]) -> None:
     begun(tmp_path / "run", 4.0)
     with DurableRun.load(tmp_path / "run", build) as run:
         for key in ("open", "drawn"):
