@@ -128,11 +128,9 @@ def _discrete_gaussian(written: WrittenRelease) -> tuple[ExactDomain, dict[str, 
 
 
 def _binomial(written: WrittenRelease) -> tuple[ExactDomain, dict[str, Any]]:
-    given = written.parameters
-    if given.get("probability", 0.5) != 0.5:
-        raise NoProof("binomial: there is no rule for another probability than 1/2")
-    ones = given.get("ones", 1)
-    return _whole(written), {"kind": "binomial", "trials": given["trials"], "ones": ones}
+    given = {"ones": 1, "probability": 0.5, **written.parameters}
+    names = ("trials", "ones", "probability")
+    return _whole(written), {"kind": "binomial", **{name: exact_number(given[name]) for name in names}}
 
 
 def _response(written: WrittenRelease) -> tuple[ExactDomain, dict[str, Any]]:

@@ -86,8 +86,14 @@ def _noise_data(mechanism: Mechanism) -> dict[str, Any]:
     if type(mechanism) is RandomizedResponse:
         epsilon = exact_number(mechanism.epsilon)
         return {"kind": "randomized response", "size": mechanism.size, "epsilon": epsilon}
-    if type(mechanism) is Binomial and mechanism.probability == 0.5:
-        return {"kind": "binomial", "trials": mechanism.trials, "ones": mechanism.ones}
+    if type(mechanism) is Binomial:
+        probability = exact_number(mechanism.probability)
+        return {
+            "kind": "binomial",
+            "trials": mechanism.trials,
+            "ones": mechanism.ones,
+            "probability": probability,
+        }
     raise NoProof(f"{mechanism!r}: proofs have no rule for it")
 
 

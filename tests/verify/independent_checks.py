@@ -109,10 +109,10 @@ def replaced_laplace(e, q, t):
 
 
 @functools.cache
-def weights(kind, parameter):
+def weights(kind, parameter, chance):
     if kind == "binomial":
         n = int(parameter)
-        return {z: mp.binomial(n, z) / mp.mpf(2) ** n for z in range(n + 1)}
+        return {z: mp.binomial(n, z) * chance**z * (1 - chance) ** (n - z) for z in range(n + 1)}
     p = mp.mpf(parameter.numerator) / parameter.denominator
     power, scale = (1, p) if kind == "discrete laplace" else (2, 2 * p)
     raw = {z: mp.exp(-(mp.mpf(abs(z)) ** power) / scale) for z in range(-500, 501)}
@@ -120,10 +120,11 @@ def weights(kind, parameter):
     return {z: w / total for z, w in raw.items() if w > mp.mpf(2) ** -450}
 
 
-def moved_noise(kind, parameter, x, t):
-    w = weights(kind, parameter)
+def moved_noise(kind, parameter, x, t, chance=mp.mpf(1) / 2):
+    w = weights(kind, parameter, chance)
     places = range(min(w) - x, max(w) + x + 1)
-    return hockey_stick([w.get(z - x, 0) for z in places], [w.get(z, 0) for z in places], t)
+    there, here = [w.get(z - x, 0) for z in places], [w.get(z, 0) for z in places]
+    return max(hockey_stick(there, here, t), hockey_stick(here, there, t))
 
 
 def response_curve(e, k, t):
@@ -178,11 +179,15 @@ def laws(c):
         ({"kind": "poisson sample", "rate": "1/2", "of": laplace}, opposed,
          lambda t: replaced_laplace(e, mp.mpf(1) / 2, t)),
         *(({"kind": kind, name: parameter, **ones}, counts._replace(linf=F(far) / ones.get("ones", 1), l1=F(far)),
-           lambda t, kind=kind, parameter=parameter, far=far: moved_noise(kind, F(parameter), far, t))
+           lambda t, kind=kind, parameter=parameter, far=far, p=number_of(ones.get("probability", "1/2")):
+           moved_noise(kind, F(parameter), far, t, p))
           for kind, name, parameter, far, ones in (
               ("discrete laplace", "scale", 3, 1, {}), ("discrete laplace", "scale", 2, 5, {}),
               ("discrete gaussian", "variance", 7, 1, {}), ("discrete gaussian", "variance", 20, 3, {}),
-              ("binomial", "trials", 60, 1, {"ones": 1}), ("binomial", "trials", 61, 2, {"ones": 2}))),
+              ("binomial", "trials", 60, 1, {"ones": 1, "probability": "1/2"}),
+              ("binomial", "trials", 61, 2, {"ones": 2, "probability": "1/2"}),
+              ("binomial", "trials", 40, 1, {"ones": 1, "probability": "1/7"}),
+              ("binomial", "trials", 33, 3, {"ones": 1, "probability": "9/10"}))),
     ):  # fmt: skip
         made = c.law(data, m)
         trues = true if isinstance(true, tuple) else (true,)
@@ -299,9 +304,13 @@ def compositions(c):
         c.delta_of(c.composed([(sampled, F(2))], side, F(1, 10**6), 5), F(1, 4)) for side in (0, 1)
     )
     # Several coordinates are several releases; and the deltas of golden values.
-    binomial = c.law({"kind": "binomial", "trials": 144, "ones": 1}, movement_of(c, 3, "whole"))
+    binomial = c.law(
+        {"kind": "binomial", "trials": 144, "ones": 1, "probability": "1/2"}, movement_of(c, 3, "whole")
+    )
     assert binomial.copies == 3
-    assert abs(F(c.discrete("binomial", F(144), F(1), c.ONE // 2), c.ONE) - F("9.559514274e-5")) < F("1e-14")
+    assert abs(F(c.discrete("binomial", F(144), F(1, 2), F(1), c.ONE // 2), c.ONE) - F("9.559514274e-5")) < F(
+        "1e-14"
+    )
     assert abs(F(c.gaussian(F(1), c.ONE), c.ONE) - F("0.12693673750664394")) < F("1e-17")
     assert c.concentrated_delta(F(1, 2), F(5)) < F("3.719162246e-6")  # at order 5
     best = min(mp.exp((a - 1) * (a / 2 - 5)) * (1 - 1 / a) ** a / (a - 1) for a in mp.linspace(4, 7, 301))
@@ -597,7 +606,7 @@ def tight(c):
     trace = 1 + F(4 * 2, 2**24)
     assert m.l2_squared == 2 * trace**2 + 2 * trace + F(1, 2)
     assert m.l1 is None
-    assert m.linf == 2
+    assert m.linf == m.spread / 2 == 2 * trace
     chain = [d("one-hot", F(1), F(1), F(3)), d("one-hot", F(0), F(1), F(3)), d("ball-1", F(0), F(1), F(3)),
              d("ball-2", F(0), F(1), F(3)), d("box", F(-1), F(1), F(3)), d("reals", F(0), F(0), F(3))]  # fmt: skip
     for i, j in itertools.product(range(6), repeat=2):
@@ -647,7 +656,9 @@ def refusals(c):
     sample = {"kind": "poisson sample", "rate": "1/2", "of": gaussian}
     response = {"kind": "randomized response", "size": 2, "epsilon": 1}
     for data, m in (
-        ({"kind": "discrete laplace", "scale": 1}, box), ({"kind": "binomial", "trials": 9, "ones": 1}, box),
+        ({"kind": "discrete laplace", "scale": 1}, box),
+        *(({"kind": "binomial", "trials": 9, "ones": 1, "probability": p}, m)
+          for m, p in ((box, "1/2"), (whole, 1), (whole, "3/2"), (whole, 0), (whole, "-1/2"))),
         ({"kind": "discrete gaussian", "variance": 1}, box), ({"kind": "laplace", "scale": 1}, ball),
         (gaussian, names), (gaussian, reals), (response, box), (response, names._replace(replaced=False)),
         (response, names._replace(terms=F(2))), (response, names._replace(domain=c.categories(F(3)))),
@@ -667,11 +678,11 @@ def refusals(c):
         assert refuses(c, c.law, data, m), data
     for kind, names_of, m in (
         ("sparse vector", ("threshold_scale", "query_scale", "positives"), box),
-        ("randomized response", ("size", "epsilon"), names), ("binomial", ("trials", "ones"), whole),
+        ("randomized response", ("size", "epsilon"), names), ("binomial", ("trials", "ones", "probability"), whole),
         *((kind, ("scale",), whole) for kind in ("laplace", "discrete laplace", "exponential mechanism", "noisy max")),
         *((kind, ("variance",), whole) for kind in ("gaussian", "discrete gaussian")),
     ):  # fmt: skip
-        good = {"kind": kind, **dict.fromkeys(names_of, 2)}
+        good = {"kind": kind, **{name: "1/3" if name == "probability" else 2 for name in names_of}}
         assert not refuses(c, c.law, good, m), kind
         for name in names_of:
             assert refuses(c, c.law, {**good, name: 0}, m), (kind, name)
@@ -863,7 +874,7 @@ def honest():
             {"g": release({"kind": "gaussian", "variance": 9})}, {"each": {"g": 9}}),
         "shuffled": proof(
             {"epsilon": "1/2", "delta": "1/10000"}, basic("1/2", "1/10000"),
-            {"s": release({"kind": "binomial", "trials": 144, "ones": 1}, {"epsilon": "1/2", "delta": "1/10000"},
+            {"s": release({"kind": "binomial", "trials": 144, "ones": 1, "probability": "1/2"}, {"epsilon": "1/2", "delta": "1/10000"},
                           box(kind="whole"))},
             relation="replace one"),
         "sampled": proof(
@@ -986,7 +997,7 @@ def recorded(c):
     assert hashlib.sha256(repr(bounds).encode()).hexdigest()[:16] == RECORDED
 
 
-RECORDED = "109bea58537d095f"
+RECORDED = "5b5663d75bd1a9c7"
 
 
 CHECKS = (
