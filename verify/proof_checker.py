@@ -35,10 +35,13 @@ class CheckedProof:
         Whether the claim follows.
     words
         Its own words: what follows of what, or why nothing does.
+    is_proof
+        False if the file holds no proof at all.
     """
 
     follows: bool
     words: str
+    is_proof: bool = True
 
 
 def check_proof_file(path: Path) -> CheckedProof:
@@ -53,7 +56,9 @@ def check_proof_file(path: Path) -> CheckedProof:
     _, said, words = done.stdout.strip().partition("FOLLOW")
     if not said:
         return CheckedProof(False, f"the checker ended with code {done.returncode}")
-    return CheckedProof(done.returncode == 0, words.removeprefix("S").removeprefix(": "))
+    return CheckedProof(
+        done.returncode == 0, words.removeprefix("S").removeprefix(": "), done.returncode != 2
+    )
 
 
 def check_proof(document: Mapping[str, Any]) -> CheckedProof:

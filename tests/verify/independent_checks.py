@@ -120,7 +120,7 @@ def weights(kind, parameter, chance):
     return {z: w / total for z, w in raw.items() if w > mp.mpf(2) ** -450}
 
 
-def moved_noise(kind, parameter, x, t, chance=mp.mpf(1) / 2):
+def moved_noise(kind, parameter, x, t, chance):
     w = weights(kind, parameter, chance)
     places = range(min(w) - x, max(w) + x + 1)
     there, here = [w.get(z - x, 0) for z in places], [w.get(z, 0) for z in places]
@@ -179,8 +179,7 @@ def laws(c):
         ({"kind": "poisson sample", "rate": "1/2", "of": laplace}, opposed,
          lambda t: replaced_laplace(e, mp.mpf(1) / 2, t)),
         *(({"kind": kind, name: parameter, **ones}, counts._replace(linf=F(far) / ones.get("ones", 1), l1=F(far)),
-           lambda t, kind=kind, parameter=parameter, far=far, p=number_of(ones.get("probability", "1/2")):
-           moved_noise(kind, F(parameter), far, t, p))
+           functools.partial(moved_noise, kind, F(parameter), far, chance=number_of(ones.get("probability", "1/2"))))
           for kind, name, parameter, far, ones in (
               ("discrete laplace", "scale", 3, 1, {}), ("discrete laplace", "scale", 2, 5, {}),
               ("discrete gaussian", "variance", 7, 1, {}), ("discrete gaussian", "variance", 20, 3, {}),
@@ -207,6 +206,27 @@ def curves(c, tries=4):
             assert (
                 exact - mp.mpf(2) ** -230 <= got <= exact + (mp.mpf("1e-3") if loose else mp.mpf(2) ** -90)
             ), data
+
+
+def tails(c):
+    """Tails of noise whose table ends before the noise does, from weights one by one."""
+    for kind, parameter, chance in (
+        ("binomial", 200_000, F(1, 2)), ("binomial", 10**6, F(1, 10**5)), ("binomial", 50, F(6, 7)),
+        ("discrete laplace", 3, F(1, 2)), ("discrete gaussian", 400, F(1, 2)),
+    ):  # fmt: skip
+        low, high, first, end = c.noise_table(kind, F(parameter), chance)
+        assert len(low) == len(high) == end + 1
+        if kind == "binomial":
+            p, n = number_of(chance), parameter
+            weight = lambda z: mp.binomial(n, z) * p**z * (1 - p) ** (n - z)  # noqa: E731, B023
+        else:
+            made = lambda z: mp.exp(-mp.mpf(abs(z)) / 3 if parameter == 3 else -(mp.mpf(z) ** 2) / 800)  # noqa: E731, B023
+            total = made(0) + 2 * sum(made(z) for z in range(1, 2000))
+            weight = lambda z: made(z) / total  # noqa: E731, B023
+        for z in (first + end, first + end - 1, first + end - 30):
+            true = sum(weight(y) for y in range(z, z + 400)) if kind != "binomial" or z <= n else 0
+            got = [x[z - first] * mp.mpf(2) ** -c.W for x in (low, high)]
+            assert got[0] <= true <= got[1] <= true * (1 + mp.mpf(2) ** -60) + mp.mpf(2) ** -100, (kind, z)
 
 
 # --- measures ---------------------------------------------------------------------------------------
@@ -874,8 +894,8 @@ def honest():
             {"g": release({"kind": "gaussian", "variance": 9})}, {"each": {"g": 9}}),
         "shuffled": proof(
             {"epsilon": "1/2", "delta": "1/10000"}, basic("1/2", "1/10000"),
-            {"s": release({"kind": "binomial", "trials": 144, "ones": 1, "probability": "1/2"}, {"epsilon": "1/2", "delta": "1/10000"},
-                          box(kind="whole"))},
+            {"s": release({"kind": "binomial", "trials": 144, "ones": 1, "probability": "1/2"},
+                          {"epsilon": "1/2", "delta": "1/10000"}, box(kind="whole"))},
             relation="replace one"),
         "sampled": proof(
             {"epsilon": "1/5", "delta": "99/10000"}, {"name": "plan", "resolution": 6},
@@ -1011,6 +1031,7 @@ CHECKS = (
     derivations,
     certificates,
     curves,
+    tails,
     products,
     domination,
     compositions,

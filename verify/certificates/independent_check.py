@@ -647,7 +647,7 @@ def noise_table(kind: str, parameter: F, chance: F) -> tuple[list[int], list[int
             spend(5 * (n := (isqrt(int(min(150 / rate, 10**16))) if square else int(150 / rate)) + 2))
             x, change = bound(off - up(rate)), bound(off - up(2 * rate * square))
             fall = rise = falling((y, ONE) for y in itertools.accumulate(
-                itertools.repeat(change, n - 1), lambda y, z: y * z + off * (ONE - 1) >> W, initial=x))
+                itertools.repeat(change, n - 1), lambda y, z: y * z + off * (ONE - 1) >> W, initial=x))  # noqa: B023
             first, beyond = -n, off * (rise[-1] * ONE // (ONE - x) + 1)
         sides.append([*fall[:0:-1], *rise])
     least, most = sum(sides[0]), sum(sides[1]) + 2 * beyond

@@ -64,7 +64,7 @@ def _kind(file: str) -> tuple[str, Any]:
         raise SettingError(f"{file}: is of format {known!r}, which holds no proof; certify its subject again")
     if known.startswith("dpwitness verification,"):
         return "witness", data
-    if known.startswith("dpwitness "):
+    if not known.startswith("dpwitness-ledger-"):
         raise SettingError(f"{file}: is no certificate, refutation or ledger, but of format {known!r}")
     return "ledger", data
 
@@ -83,8 +83,9 @@ def _check_certificate(file: str, data: Any, subject: str | None, replay: bool, 
         raise SettingError(f"{file}: {error}") from None
     with count_interrupts(), redirect_stdout(sys.stderr):
         checked = check_certificate(certificate, subject, replay=replay, options={}, file=Path(file))
-    words = f"{printable(certificate.subject)}: {printable(certificate.claim_words)}"
-    reasons = [*map(str, checked.reasons), f"checker: {checked.said}"]
+    words, about = printable(certificate.claim_words), printable(certificate.subject)
+    stated = [] if replay else [f"the file states that this is of {about}; the proof does not show it"]
+    reasons = [*stated, *map(str, checked.reasons), f"checker: {checked.said}"]
     show(as_json, checked.json, partial(_render, checked.verdict, words, reasons))
     return checked.exit_code
 
@@ -94,6 +95,8 @@ def _check_proof(file: str, as_json: bool) -> int:
     from verify.proof_checker import check_proof_file
 
     checked = check_proof_file(Path(file))
+    if not checked.is_proof:
+        raise SettingError(f"{file}: is no proof ({checked.words})")
     verdict, code = ("valid", GOOD) if checked.follows else ("invalid", BAD)
     found = {"format": PROOF_CHECK, "verdict": verdict, "checker": checked.words}
     show(as_json, lambda: found, partial(_render, verdict, file, [checked.words]))

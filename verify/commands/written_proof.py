@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -17,14 +17,15 @@ from mechanisms.losses.enclosure import lower_end
 from mechanisms.printed_numbers import as_given, at_most
 from mechanisms.rounding import up
 from verify.findings.sentences import Sentence, exact
-from verify.proof_checker import check_proof
+from verify.proof_checker import CheckedProof, check_proof
 
+_FARTHEST = 1e-2
 _TRIED = (
     *((9, slack) for slack in (0.0, 1e-6, 1e-5)),
     *((11, slack) for slack in (1e-5, 3e-5)),
     *((resolution, 1e-4) for resolution in (9, 12, 14)),
-    *((9, slack) for slack in (3e-4, 1e-3, 1e-2)),
-    *((7, slack) for slack in (1e-3, 1e-2)),
+    *((9, slack) for slack in (3e-4, 1e-3, _FARTHEST)),
+    *((7, slack) for slack in (1e-3, _FARTHEST)),
 )
 """Resolutions of the checker, and by how much relatively a figure is above the tight one, until one is accepted."""
 
@@ -41,21 +42,23 @@ def write_proof(file: Path, releases: Releases, result: Audit) -> Sentence:
         If a release has no rule, or no figure near the answer is accepted.
     """
     try:
-        finest = 16
-        for resolution, figure in _figures(result):
+        finest, farthest = 16, _figure(result, _FARTHEST)
+        for tried, (resolution, slack) in enumerate(_TRIED):
             if resolution > finest:
                 continue
+            figure = _figure(result, slack)
             proof = _proof(releases, result, figure, resolution)
             checked = check_proof(proof)
             if checked.follows:
                 break
             if _TOO_LONG in checked.words:
                 finest = resolution - 1
+            elif tried == 0 and not any(
+                check_proof(_proof(releases, result, farthest, fine)).follows for fine in (resolution, 12)
+            ):
+                raise SettingError(_refusal(file, checked))  # its rules are weaker, however fine
         else:
-            raise SettingError(
-                f"--proof {file}: the independent checker accepts no figure within 1 % of the answer, as its rules "
-                f"for these releases together are weaker ({checked.words})"
-            )
+            raise SettingError(_refusal(file, checked))
     except NoProof as error:
         raise SettingError(f"--proof {file}: {error}") from None
     with whole_file(file) as written:
@@ -82,20 +85,26 @@ def write_proof(file: Path, releases: Releases, result: Audit) -> Sentence:
     )
 
 
+def _refusal(file: Path, checked: CheckedProof) -> str:
+    return (
+        f"--proof {file}: the independent checker accepts no figure within 1 % of the answer, as its rules for these "
+        f"releases together are weaker ({checked.words})"
+    )
+
+
 def _is_stated(proof: Mapping[str, Any]) -> bool:
     """Return True if some release of a proof has no mechanism, but a cost that the checker takes as it stands."""
     return any(form["mechanism"]["kind"].startswith("stated") for form in proof["releases"].values())
 
 
-def _figures(result: Audit) -> Iterator[tuple[int, Fraction]]:
-    """Yield figures to be tried, in nine decimal digits at most, with a resolution each."""
+def _figure(result: Audit, slack: float) -> Fraction:
+    """Return a figure so far above the answer, relatively, in nine decimal digits at most."""
     most = result.answer.upper
     if most == float("inf"):
         raise NoProof("there is no finite figure")
-    for resolution, slack in _TRIED:
-        exact_figure = Fraction(most) * (1 + Fraction(slack))
-        digits = 10 ** max(0, 9 - len(str(int(exact_figure)))) if exact_figure >= 1 else 10**15
-        yield resolution, Fraction(-(-exact_figure * digits // 1), digits)
+    exact_figure = Fraction(most) * (1 + Fraction(slack))
+    digits = 10 ** max(0, 9 - len(str(int(exact_figure)))) if exact_figure >= 1 else 10**15
+    return Fraction(-(-exact_figure * digits // 1), digits)
 
 
 def _proof(releases: Releases, result: Audit, figure: Fraction, resolution: int) -> dict[str, Any]:

@@ -492,7 +492,7 @@ PLANTED = {
     "a threshold one too far": ("m = -((-scale * loss / ONE / (2 if", "m = 1 - ((-scale * loss / ONE / (2 if"),
     "one order of unfair noise": ("partial(either, partial(discrete, kind", "partial(partial(discrete, kind"),
     "a tail that is left out": ("beyond = off * max(-(-fall[-1]", "beyond = 0 * max(-(-fall[-1]"),
-    "twice the answers of a first pass": ("limits[0] * F(3, 2) + F(1) if less else limits[0]", "limits[0] * F(3, 2) + F(1)"),
+    "a first pass that decides": ("limits[0] * F(3, 2) + F(1) if less else limits[0]", "limits[0] * F(3, 2) + F(1)"),
     "weights of halves exchanged": ("zip(p[2::2], left[1:], odd, left, strict=False)",
                                     "zip(p[2::2], odd[1:], odd, odd, strict=False)"),
     "ends in the wrong order": ("(a if f >= 0 else b) * f + s, (b if f >= 0 else a) * f + s", "a * f + s, b * f + s"),

@@ -414,3 +414,16 @@ def test_a_figure_that_the_checker_does_not_reach_is_refused_with_the_reason(run
     assert (code, proof.read_text() if proof.exists() else "") == (2, "")
     assert "accepts no figure within 1 % of the answer" in said
     assert "(claim: is not shown)" in said
+
+
+def test_where_the_checkers_rules_are_weaker_it_is_asked_three_times(run, tmp_path, monkeypatch):
+    file, proof, asked = tmp_path / "mixed.toml", tmp_path / "proof.json", []
+    kinds = ("zcdp", "rho", 0.01), ("gaussian", "sigma", 10.0), ("laplace", "scale", 20.0)
+    file.write_text(
+        "".join(f'[[release]]\nmechanism = "{kind}"\n{name} = {size}\n' for kind, name, size in kinds)
+    )
+    checked = written_proof.check_proof
+    monkeypatch.setattr(written_proof, "check_proof", lambda proof: (asked.append(proof), checked(proof))[1])
+    code, _, said = run("audit", file, "--delta", "1e-6", "--proof", proof)
+    assert (code, len(asked), proof.exists()) == (2, 3, False)
+    assert "accepts no figure within 1 % of the answer" in said

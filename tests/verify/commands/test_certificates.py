@@ -34,7 +34,9 @@ def test_a_certificate_is_written_checked_shown_and_found_out(tmp_path: Path, no
     assert (done.exit_code, "CERTIFIED" in done.output) == (0, True)
     checked = run("check", file)
     assert checked.exit_code == 0
-    assert checked.output.startswith(f"VALID  {noise}: ε = 1, δ = 0, neighbours: replace one\n")
+    first, stated, *_ = checked.output.splitlines()
+    assert first == "VALID  ε = 1, δ = 0, neighbours: replace one"
+    assert stated == f"  - the file states that this is of {noise}; the proof does not show it"
     page = run("report", file).output
     for words in (
         "# CERTIFICATE: ",
@@ -87,6 +89,17 @@ def test_a_damaged_certificate_is_an_input_error_that_names_the_file(tmp_path: P
             assert isinstance(refused.exception, ValueError)
             assert str(refused.exception).startswith(f"{file}: ")
             assert part in str(refused.exception)
+
+
+@pytest.mark.parametrize(
+    "text", ["{}", "[]", "3", '{"format": "dpwitness proof, version 1"}', '{"format": "other"}', "{", "null"]
+)
+def test_what_is_nothing_that_can_be_checked_is_an_input_error(text: str, tmp_path: Path) -> None:
+    file = tmp_path / "file.json"
+    file.write_text(text)
+    refused = run("check", file)
+    assert isinstance(refused.exception, ValueError)
+    assert str(refused.exception).startswith(f"{file}: is no ")
 
 
 def test_no_certificate_is_written_over_what_is_read_or_written(tmp_path: Path, noise: str) -> None:
