@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from accountant.proofs.proof_document import exact_number
+from accountant.proofs.proof_document import claim_data, exact_number
 from algorithms.claim import Claim
 from algorithms.unit import ONE_REPORT, OnePerson
 
@@ -71,12 +71,9 @@ def check_proof(document: Mapping[str, Any]) -> CheckedProof:
 
 def claim_as_data(claim: Claim) -> dict[str, Any]:
     """Return a claim as data of a proof; of a person a limit on rounds is left out."""
-    return {
-        "relation": claim.neighbours.value,
-        "unit": str(OnePerson() if isinstance(claim.unit, OnePerson) else ONE_REPORT),
-        "epsilon": exact_number(claim.epsilon),
-        "delta": exact_number(claim.delta),
-    }
+    unit = OnePerson() if isinstance(claim.unit, OnePerson) else ONE_REPORT
+    limits = {"epsilon": exact_number(claim.epsilon), "delta": exact_number(claim.delta)}
+    return claim_data(claim.neighbours, unit, **limits)
 
 
 def why_unproved(proof: object, claim: Claim) -> str:

@@ -9,11 +9,12 @@ from typing import Any
 from accountant.audit.releases import Release, Releases, WrittenRelease
 from accountant.gates.derivation import ExactDomain
 from accountant.proofs.proof_document import (
-    FORMAT,
     NoProof,
-    domain_data,
+    claim_data,
     exact_number,
     planned_theorem,
+    proof_data,
+    release_data,
     whole_domain,
 )
 from mechanisms.neighbouring import Neighbouring
@@ -46,25 +47,19 @@ def audit_proof(
         raise NoProof("group size: there is no rule for records that change together")
     if releases.chosen_under is not None:
         raise NoProof("a ledger's releases were chosen on the way: its budget is what holds, not their sum")
-    relation = releases.neighbouring
     used = sorted({kind for group in releases.groups for kind in group.counts})
-    return {
-        "format": FORMAT,
-        "claim": {
-            "relation": relation.value,
-            "unit": ONE_REPORT,
-            "epsilon": exact_number(epsilon),
-            "delta": exact_number(delta),
-        },
-        "symbols": {},
-        "releases": {f"release {kind + 1}": _release(releases.kinds[kind]) for kind in used},
-        "records": {
-            f"group {i + 1}": {f"release {kind + 1}": count for kind, count in group.counts.items()}
-            for i, group in enumerate(releases.groups)
-        },
-        "theorem": planned_theorem(resolution),
-        "tested": {},
+    records = {
+        f"group {i + 1}": {f"release {kind + 1}": count for kind, count in group.counts.items()}
+        for i, group in enumerate(releases.groups)
     }
+    return proof_data(
+        claim_data(
+            releases.neighbouring, ONE_REPORT, epsilon=exact_number(epsilon), delta=exact_number(delta)
+        ),
+        {f"release {kind + 1}": _release(releases.kinds[kind]) for kind in used},
+        records,
+        planned_theorem(resolution),
+    )
 
 
 def _release(release: Release) -> dict[str, Any]:
@@ -78,13 +73,7 @@ def _release(release: Release) -> dict[str, Any]:
     domain, mechanism = _RULES[written.kind](written)
     if written.rate < 1.0:
         mechanism = {"kind": _SAMPLES[written.sampling], "rate": exact_number(written.rate), "of": mechanism}
-    return {
-        "domain": domain_data(domain),
-        "steps": [],
-        "terms": 1,
-        "mechanism": mechanism,
-        "charged": {},
-    }
+    return release_data(domain, mechanism, charged={})
 
 
 _Rule = Callable[[WrittenRelease], tuple[ExactDomain, dict[str, Any]]]

@@ -17,10 +17,10 @@ from accountant.plans.symbolic import (
     SymbolicResponse,
     SymbolicStep,
 )
-from accountant.proofs.proof_document import FORMAT, NoProof, domain_data, exact_number
+from accountant.proofs.proof_document import NoProof, claim_data, exact_number, proof_data, release_data
 from mechanisms import Neighbouring
 
-_UNIT_INTERVAL = domain_data(ExactDomain("box", Fraction(0), Fraction(1), 1))
+_UNIT_INTERVAL = ExactDomain("box", Fraction(0), Fraction(1), 1)
 
 
 def plan_document(plan: SymbolicPlan, claim: Any, unit: str, tested: Mapping[str, Any]) -> dict[str, Any]:
@@ -56,18 +56,13 @@ def plan_document(plan: SymbolicPlan, claim: Any, unit: str, tested: Mapping[str
             name = f"release {len(releases) + 1}"
             releases[name] = _release(step, plan.currency)
             records.setdefault(kind, {})[name] = _data(step.count)
-    return {
-        "format": FORMAT,
-        "claim": {"relation": Neighbouring.REPLACE_ONE.value, "unit": unit, **limits},
-        "symbols": {
-            str(symbol): {"least": _data(kind.bound), "whole": kind.whole}
-            for symbol, kind in plan.values.symbols.items()
-        },
-        "releases": releases,
-        "records": records,
-        "theorem": {"name": "basic" if plan.currency == "epsilon" else "gdp", **limits},
-        "tested": dict(tested),
+    symbols = {
+        str(symbol): {"least": _data(kind.bound), "whole": kind.whole}
+        for symbol, kind in plan.values.symbols.items()
     }
+    theorem = {"name": "basic" if plan.currency == "epsilon" else "gdp", **limits}
+    claimed = claim_data(Neighbouring.REPLACE_ONE, unit, **limits)
+    return proof_data(claimed, releases, records, theorem, symbols, tested)
 
 
 def _data(number: Any) -> Any:
@@ -105,7 +100,7 @@ def _release(step: SymbolicStep, currency: str) -> dict[str, Any]:
         mechanism = {"kind": "gaussian", "variance": _data(release.variance)}
     elif isinstance(release, SymbolicResponse):
         size = _data(release.size)
-        domain = {"kind": "categories", "low": 0, "high": 0, "size": size}
+        domain = ExactDomain("categories", Fraction(0), Fraction(0), size)
         mechanism = {"kind": "randomized response", "size": size, "epsilon": _data(release.epsilon)}
     else:
         raise NoProof(f"{release!r}: its noise has no formula; there is a proof for given numbers only")
@@ -113,4 +108,4 @@ def _release(step: SymbolicStep, currency: str) -> dict[str, Any]:
     if cost is None:
         raise NoProof(f"{release!r}: has no {currency}")
     charged = {currency: _data(cost), **({"delta": 0} if currency == "epsilon" else {})}
-    return {"domain": domain, "steps": [], "terms": 1, "mechanism": mechanism, "charged": charged}
+    return release_data(domain, mechanism, charged)

@@ -67,6 +67,48 @@ def domain_data(domain: ExactDomain) -> dict[str, Any]:
     }
 
 
+def claim_data(relation: object, unit: object, **limits: Any) -> dict[str, Any]:
+    """Return a claim as data: of which neighbours, of what a record is, and its limits in the format's numbers."""
+    return {"relation": str(relation), "unit": str(unit), **limits}
+
+
+def release_data(
+    domain: ExactDomain,
+    mechanism: Mapping[str, Any],
+    charged: Mapping[str, Any],
+    steps: Iterable[Step] = (),
+    terms: int = 1,
+) -> dict[str, Any]:
+    """Return a form of release as data."""
+    return {
+        "domain": domain_data(domain),
+        "steps": list(map(_step_data, steps)),
+        "terms": terms,
+        "mechanism": dict(mechanism),
+        "charged": dict(charged),
+    }
+
+
+def proof_data(
+    claim: Mapping[str, Any],
+    releases: Mapping[str, Any],
+    records: Mapping[str, Any],
+    theorem: Mapping[str, Any],
+    symbols: Mapping[str, Any] | None = None,
+    tested: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """Return a proof as data, of its parts."""
+    return {
+        "format": FORMAT,
+        "claim": dict(claim),
+        "symbols": dict(symbols or {}),
+        "releases": dict(releases),
+        "records": dict(records),
+        "theorem": dict(theorem),
+        "tested": dict(tested or {}),
+    }
+
+
 def _noise_data(mechanism: Mechanism) -> dict[str, Any]:
     """Return a mechanism, without its sensitivity, as data.
 
@@ -126,13 +168,8 @@ class Form:
         mechanism, way = self.mechanism, self.derivation
         while isinstance(mechanism, PostProcessed):
             mechanism = mechanism.mechanism
-        return {
-            "domain": domain_data(way.domain),
-            "steps": list(map(_step_data, way.steps)),
-            "terms": way.terms,
-            "mechanism": _noise_data(mechanism),
-            "charged": {name: exact_number(value) for name, value in self.charged},
-        }
+        charged = {name: exact_number(value) for name, value in self.charged}
+        return release_data(way.domain, _noise_data(mechanism), charged, way.steps, way.terms)
 
 
 def _step_data(step: Step) -> dict[str, Any]:
@@ -239,15 +276,8 @@ class DerivedReleases:
                 taken[f"release {releases.index(found[form]) + 1}"] += count
             if taken not in records.values():
                 records[name if name not in records else f"{name} ({len(records) + 1})"] = dict(taken)
-        return {
-            "format": FORMAT,
-            "claim": dict(claim),
-            "symbols": {},
-            "releases": {f"release {i}": release for i, release in enumerate(releases, 1)},
-            "records": records,
-            "theorem": dict(theorem),
-            "tested": dict(tested),
-        }
+        named = {f"release {i}": release for i, release in enumerate(releases, 1)}
+        return proof_data(claim, named, records, theorem, tested=tested)
 
 
 def forms_of_mechanism(mechanism: Mechanism) -> Iterator[tuple[Form, int]]:
@@ -291,12 +321,13 @@ def _moved_domain(mechanism: Mechanism) -> ExactDomain:
     """Return a domain whose values are apart as far as a mechanism is calibrated for."""
     if isinstance(mechanism, RandomizedResponse):
         return ExactDomain("categories", Fraction(0), Fraction(0), mechanism.size)
-    l1, l2, linf = (Fraction(x) for x in _finite(mechanism))
-    if isinstance(mechanism, Laplace):
-        return ExactDomain("ball-1", Fraction(0), l1 / 2, 1)
-    if isinstance(mechanism, Gaussian):
-        return ExactDomain("ball-2", Fraction(0), l2 / 2, 1)
-    return whole_domain(repr(mechanism), l1, linf, Fraction(0))
+    moved, normal = mechanism.sensitivity, isinstance(mechanism, Gaussian)
+    if not math.isfinite(moved.l2 if normal else moved.l1):
+        raise NoProof(f"{mechanism!r}: its value moves without limit")
+    if normal or isinstance(mechanism, Laplace):
+        order, distance = (2, moved.l2) if normal else (1, moved.l1)
+        return ExactDomain(f"ball-{order}", Fraction(0), Fraction(distance) / 2, 1)
+    return whole_domain(repr(mechanism), Fraction(moved.l1), Fraction(moved.linf), Fraction(0))
 
 
 def whole_domain(name: str, l1: Fraction, linf: Fraction, low: Fraction) -> ExactDomain:
@@ -311,12 +342,3 @@ def whole_domain(name: str, l1: Fraction, linf: Fraction, low: Fraction) -> Exac
     if coordinates.denominator != 1 or linf.denominator != 1:
         raise NoProof(f"{name}: there is no rule for coordinates that move by different distances")
     return ExactDomain("whole", low, linf, int(coordinates))
-
-
-def _finite(mechanism: Mechanism) -> tuple[float, float, float]:
-    moved = mechanism.sensitivity
-    if isinstance(mechanism, Gaussian):
-        moved = Sensitivity(max(moved.l2, moved.linf), moved.l2, moved.linf)
-    if not math.isfinite(moved.l1):
-        raise NoProof(f"{mechanism!r}: its value moves without limit")
-    return moved.l1, moved.l2, moved.linf
