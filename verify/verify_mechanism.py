@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from accountant import compose
-from accountant.proofs.proof_document import DerivedReleases, NoProof, forms_of_mechanism, planned_theorem
+from accountant.proofs.proof_document import DerivedReleases, NoProof, forms_of_mechanism
 from algorithms.claim import Claim, ClaimForm, View
 from algorithms.unit import ONE_REPORT
 from mechanisms import (
@@ -116,7 +116,7 @@ def mechanism_proof(mechanism: Mechanism, claim: Claim) -> dict[str, Any] | str:
         forms = list(forms_of_mechanism(mechanism))
         releases.add_planned("one report", forms)
         resolution = 12 if sum(count for _, count in forms) <= _FEW else 10
-        return releases.document(claim_as_data(claim), planned_theorem(resolution), {})
+        return releases.document(claim_as_data(claim), {"name": "plan", "resolution": resolution}, {})
     except NoProof as error:
         return str(error)
 

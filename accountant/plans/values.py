@@ -133,7 +133,7 @@ class SymbolDomain:
         for symbol, kind in self.symbols.items():
             if kind.computed is None and symbol not in point:
                 raise ParameterError(f"point: there is no value of {symbol}")
-            value = exact_number(point[symbol]) if kind.computed is None else Fraction(kind.computed(exact))
+            value = _exact_number(point[symbol]) if kind.computed is None else Fraction(kind.computed(exact))
             low = value_at(formula("bound", kind.bound), exact)
             if value < low or (value.denominator != 1 if kind.whole else value == low):
                 words = "whole number of at least" if kind.whole else "number above"
@@ -143,7 +143,7 @@ class SymbolDomain:
         return exact
 
 
-def exact_number(value: Any) -> Fraction:
+def _exact_number(value: Any) -> Fraction:
     """Return the exact value of a number of Python, NumPy or SymPy."""
     import sympy as sp
 

@@ -12,7 +12,6 @@ from accountant.proofs.proof_document import (
     NoProof,
     claim_data,
     exact_number,
-    planned_theorem,
     proof_data,
     release_data,
     whole_domain,
@@ -58,7 +57,7 @@ def audit_proof(
         ),
         {f"release {kind + 1}": _release(releases.kinds[kind]) for kind in used},
         records,
-        planned_theorem(resolution),
+        {"name": "plan", "resolution": resolution},
     )
 
 

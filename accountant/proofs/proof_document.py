@@ -57,7 +57,7 @@ def _plain(value: Any) -> Any:
     return exact_number(value)
 
 
-def domain_data(domain: ExactDomain) -> dict[str, Any]:
+def _domain_data(domain: ExactDomain) -> dict[str, Any]:
     """Return a domain as data."""
     return {
         "kind": domain.kind,
@@ -81,7 +81,7 @@ def release_data(
 ) -> dict[str, Any]:
     """Return a form of release as data."""
     return {
-        "domain": domain_data(domain),
+        "domain": _domain_data(domain),
         "steps": list(map(_step_data, steps)),
         "terms": terms,
         "mechanism": dict(mechanism),
@@ -174,7 +174,7 @@ class Form:
 
 def _step_data(step: Step) -> dict[str, Any]:
     parameters = {name: _plain(value) for name, value in step.parameters}
-    return {"op": step.op, **parameters, "into": domain_data(step.into)}
+    return {"op": step.op, **parameters, "into": _domain_data(step.into)}
 
 
 _CURRENCIES: Mapping[type, tuple[str, tuple[str, ...]]] = {
@@ -200,11 +200,6 @@ def enforced_theorem(theorem: Composition, budget: Budget) -> dict[str, Any]:
     if None in limits:
         raise NoProof(f"{theorem.name}: nothing is enforced without a finite budget")
     return {"name": name, **{each: exact_number(most) for each, most in zip(currency, limits, strict=False)}}
-
-
-def planned_theorem(resolution: int = 10) -> dict[str, Any]:
-    """Return the theorem of releases that are fixed in advance, and how finely it is to be checked."""
-    return {"name": "plan", "resolution": resolution}
 
 
 class DerivedReleases:

@@ -21,7 +21,6 @@ from accountant.proofs.proof_document import (
     enforced_theorem,
     exact_number,
     forms_of_mechanism,
-    planned_theorem,
 )
 from algorithms.theory.linear_plans import LINEAR_PLANNED
 from algorithms.theory.plans import PLANNED, plan_and_claim, plan_as_data, plan_counterexample
@@ -53,6 +52,7 @@ from mechanisms.transformations import (
     Table,
 )
 
+PLANNED_THEOREM = {"name": "plan", "resolution": 10}
 CLAIM = {"relation": "replace one", "unit": "one report"}
 WIDE = Sensitivity(1e3, 1e3, 1e3)
 
@@ -173,9 +173,9 @@ def test_a_mechanism_is_as_private_as_its_profile_says(mechanism: Any, delta: fl
     releases.add_planned("one report", forms_of_mechanism(mechanism))
     epsilon = mechanism.profile().epsilon(delta)
     claim = {**CLAIM, "epsilon": exact_number(epsilon), "delta": exact_number(delta)}
-    assert follows(checker, releases.document(claim, planned_theorem(), {}))
+    assert follows(checker, releases.document(claim, PLANNED_THEOREM, {}))
     less = {**claim, "epsilon": exact_number(epsilon * (1 - 1e-6))}
-    assert not follows(checker, releases.document(less, planned_theorem(), {}))
+    assert not follows(checker, releases.document(less, PLANNED_THEOREM, {}))
 
 
 class Louder(Laplace):
@@ -189,14 +189,14 @@ def test_two_rows_of_an_index_have_no_rule() -> None:
     releases = DerivedReleases()
     releases.add_planned("one report", forms_of_mechanism(Composed((Louder(scale=1.0),))))
     with pytest.raises(NoProof, match="proofs have no rule for it"):
-        releases.document(CLAIM, planned_theorem(), {})
+        releases.document(CLAIM, PLANNED_THEOREM, {})
 
 
 def test_nothing_released_proves_nothing() -> None:
     releases = DerivedReleases()
     releases.add_run(Accountant(Budget(1.0), noise=np.random.default_rng(0)))
     with pytest.raises(NoProof, match="nothing was released"):
-        releases.document(CLAIM, planned_theorem(), {})
+        releases.document(CLAIM, PLANNED_THEOREM, {})
 
 
 def test_every_plan_is_proved_refuted_or_of_noise_without_a_formula(checker: Any) -> None:
