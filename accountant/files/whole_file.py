@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
+import secrets
 import sys
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,15 +13,17 @@ from typing import IO
 from accountant.files.sqlite_file import is_sqlite
 from mechanisms.parameters import ParameterError
 
+_BINARY = getattr(os, "O_BINARY", 0)  # Windows translates line ends without it
+
 
 @contextmanager
-def whole_file(path: str | Path) -> Iterator[IO[bytes]]:
+def whole_file(path: str | Path, mode: int = 0o600) -> Iterator[IO[bytes]]:
     """Open a file for writing that takes the place of `path` when the block ends without an error.
 
-    It is written under a name of its own, mode 600, and is on the disk before it is renamed; of several writers the
-    last one wins, and no reader ever sees half a file. Of a link, what it leads to is replaced, and the link stays.
-    Nothing takes the place of a device or a pipe: it is written to. So is what standard output or error goes to, as in
-    ``-o /dev/stdout >> file``: after what was printed there.
+    It is written under a name of its own, with this mode or what the process's umask leaves of it, and is on the disk
+    before it is renamed; of several writers the last one wins, and no reader ever sees half a file. Of a link, what it
+    leads to is replaced, and the link stays. Nothing takes the place of a device or a pipe: it is written to. So is
+    what standard output or error goes to, as in ``-o /dev/stdout >> file``: after what was printed there.
 
     Raises
     ------
@@ -31,7 +33,7 @@ def whole_file(path: str | Path) -> Iterator[IO[bytes]]:
         If the file cannot be written; what was there before stays.
     """
     try:
-        with _opened(Path(path)) as file:
+        with _opened(Path(path), mode) as file:
             yield file
     except OSError as error:
         if error.errno is not None and error.filename is None:  # the disk is full
@@ -40,7 +42,7 @@ def whole_file(path: str | Path) -> Iterator[IO[bytes]]:
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[IO[bytes]]:
+def _opened(path: Path, mode: int) -> Iterator[IO[bytes]]:
     number = _standard_stream(path)
     if number is not None:
         (sys.stdout if number == 1 else sys.stderr).flush()
@@ -57,15 +59,15 @@ def _opened(path: Path) -> Iterator[IO[bytes]]:
         raise ParameterError(f"path={str(path)!r}: must be a file in a folder that exists")
     if target.is_file() and is_sqlite(target):
         raise ParameterError(f"path={str(path)!r}: must not be an SQLite database: a ledger would be lost")
-    handle, name = tempfile.mkstemp(prefix=f"{target.name}.", suffix=".partial", dir=folder)
+    partial = folder / f"{target.name}.{secrets.token_hex(8)}.partial"
     try:
-        with os.fdopen(handle, "wb") as file:
+        with open(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY, mode), "wb") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())  # the contents must be on the disk before the name is
-        Path(name).replace(target)
+        partial.replace(target)
     except BaseException:
-        Path(name).unlink(missing_ok=True)
+        partial.unlink(missing_ok=True)
         raise
     sync_folder(folder)
 

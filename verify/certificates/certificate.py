@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -173,9 +173,8 @@ class Certificate(FromJson):
 
 def _read_proof(whole: JsonObject) -> dict[str, Any]:
     """Return the parts of a proof, of which a page can show every one; what they prove is for the checker to say."""
-    claim, symbols = whole.mapping("claim"), whole.mapping("symbols")
-    releases, records, theorem = whole.mapping("releases"), whole.mapping("records"), whole.mapping("theorem")
-    for name, form in releases.items():
+    parts = {key: whole.mapping(key) for key in PROOF_KEYS[1:]}
+    for name, form in parts["releases"].items():
         read = JsonObject(form, f"{name!r} of the certificate")
         domain = JsonObject(read.mapping("domain"), f"domain of {name!r}")
         domain.text("kind")
@@ -187,36 +186,29 @@ def _read_proof(whole: JsonObject) -> dict[str, Any]:
         JsonObject(read.mapping("mechanism"), f"mechanism of {name!r}").text("kind")
         read.mapping("charged")
         read.end()
-    for name, counts in records.items():
+    for name, counts in parts["records"].items():
         JsonObject(counts, f"{name!r} of the certificate")
-    JsonObject(theorem, "theorem of the certificate").text("name")
-    return {
-        "claim": claim,
-        "symbols": symbols,
-        "releases": releases,
-        "records": records,
-        "theorem": theorem,
-    }
+    JsonObject(parts["theorem"], "theorem of the certificate").text("name")
+    return parts
 
 
 _FLOAT = re.compile(r"-?0x[01]\.[0-9a-f]{1,13}p[+-]\d{1,4}", re.ASCII)
 
 
+def _changed(data: Any, change: Callable[[Any], Any]) -> Any:
+    """Return JSON data with every number and text changed."""
+    if isinstance(data, Mapping):
+        return {key: _changed(value, change) for key, value in data.items()}
+    return [_changed(value, change) for value in data] if isinstance(data, list) else change(data)
+
+
 def _without_floats(data: Any) -> Any:
     """Return JSON data with floats in hexadecimal, as text: a proof has no number that is not exact."""
-    if isinstance(data, Mapping):
-        return {key: _without_floats(value) for key, value in data.items()}
-    if isinstance(data, list):
-        return list(map(_without_floats, data))
-    return data.hex() if isinstance(data, float) else data
+    return _changed(data, lambda x: x.hex() if isinstance(x, float) else x)
 
 
 def _with_floats(data: Any) -> Any:
-    if isinstance(data, Mapping):
-        return {key: _with_floats(value) for key, value in data.items()}
-    if isinstance(data, list):
-        return list(map(_with_floats, data))
-    return float.fromhex(data) if isinstance(data, str) and _FLOAT.fullmatch(data) else data
+    return _changed(data, lambda x: float.fromhex(x) if isinstance(x, str) and _FLOAT.fullmatch(x) else x)
 
 
 def _asked(claim: Claim, options: Mapping[str, Any]) -> Options:

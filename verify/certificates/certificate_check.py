@@ -107,15 +107,13 @@ def _replayed(
         said = "a replay with seed {seed} is about another claim: {differences}"
         return "unproven", (exact(said, seed=asked.seed, differences=other_parts),)
     known = list(certificate.proof["releases"].values())
-    released = result.details["proof"]["releases"]
-    if others := [form for form in released.values() if form not in known]:
+    if others := [form for form in result.details["proof"]["releases"].values() if form not in known]:
         said = "a replay with seed {seed} releases what the proof does not list: {form}"
         return "unproven", (exact(said, seed=asked.seed, form=others[0]),)
-    same = exact("a replay with seed {seed} released nothing else", seed=asked.seed)
     made, here = certificate.provenance.digests, result.provenance.digests
     changed = sorted(name for name in made.keys() & here.keys() if made[name] != here[name])
     other = [remark("Other code than when it was made: {names}", names=", ".join(changed))] if changed else []
-    return "valid", (same, *other)
+    return "valid", (exact("a replay with seed {seed} released nothing else", seed=asked.seed), *other)
 
 
 def _differences(claimed: Claim, certified: Claim) -> str:

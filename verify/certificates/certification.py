@@ -74,11 +74,6 @@ def certified(found: Verification, subject: object, options: Options) -> Certifi
         raise NotCertified(found, f"{found.verdict}. {' '.join(map(str, found.decision.reasons))}")
     if found.details.get("interrupted"):
         raise NotCertified(found, "stopped before all tests were done")
-    return certificate_of(found, subject, options)
-
-
-def certificate_of(found: Verification, subject: object, options: Options) -> Certificate:
-    """Return the certificate of a verification with the verdict certified."""
     made, file = found.provenance, file_of(subject)
     mechanism, proof = found.details.get("mechanism"), found.details["proof"]
     said = said_options(options) | {"seed": found.seed}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
 from datetime import UTC, datetime
@@ -18,6 +19,7 @@ from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainin
 from rich.progress import Progress as Bar
 
 from accountant.files.sqlite_file import is_sqlite
+from accountant.files.whole_file import whole_file
 from algorithms.blocks import BlockStore
 from algorithms.problems import SettingError
 from verify.conduct.progress import Progress, no_progress
@@ -176,9 +178,16 @@ def check_other_file(flag: str, path: Path, files: Iterable[Path]) -> None:
 
 
 def write_outputs(outputs: Sequence[Path], writers: Mapping[str, Writer]) -> None:
-    """Write a result to files that were checked, each in the format of its suffix."""
+    """Write a result to files that were checked, each in the format of its suffix; a file is complete or as it was."""
     for path in outputs:
-        writers[path.suffix.lower()](path)
+        suffix = path.suffix.lower()
+        with tempfile.TemporaryDirectory() as folder:
+            made = Path(folder) / f"result{suffix}"
+            writers[suffix](made)
+            if made.exists():
+                mode = path.stat().st_mode & 0o777 if path.is_file() else 0o666
+                with whole_file(path, mode) as file:
+                    file.write(made.read_bytes())
 
 
 def check_writable(flag: str, path: Path) -> None:

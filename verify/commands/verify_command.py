@@ -155,4 +155,4 @@ def _draw(result: Verification, path: Path) -> None:
     from verify.verdict.plot_band import plot_band
 
     if not plot_band(result, path):
-        print_on_stderr(f"--output {path}: nothing was sampled, there is no band to draw")
+        print_on_stderr(f"--output *{path.suffix}: nothing was sampled, there is no band to draw")

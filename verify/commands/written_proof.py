@@ -17,7 +17,7 @@ from mechanisms.losses.enclosure import lower_end
 from mechanisms.printed_numbers import as_given, at_most
 from mechanisms.rounding import up
 from verify.findings.sentences import Sentence, exact
-from verify.proof_checker import CheckedProof, check_proof
+from verify.proof_checker import check_proof
 
 _FARTHEST = 1e-2
 _TRIED = (
@@ -56,9 +56,12 @@ def write_proof(file: Path, releases: Releases, result: Audit) -> Sentence:
             elif tried == 0 and not any(
                 check_proof(_proof(releases, result, farthest, fine)).follows for fine in (resolution, 12)
             ):
-                raise SettingError(_refusal(file, checked))  # its rules are weaker, however fine
+                finest = 0  # its rules are weaker, however fine
         else:
-            raise SettingError(_refusal(file, checked))
+            raise SettingError(
+                f"--proof {file}: the independent checker accepts no figure within 1 % of the answer, as its rules "
+                f"for these releases together are weaker ({checked.words})"
+            )
     except NoProof as error:
         raise SettingError(f"--proof {file}: {error}") from None
     with whole_file(file) as written:
@@ -82,13 +85,6 @@ def write_proof(file: Path, releases: Releases, result: Audit) -> Sentence:
         stated="sensitivities"
         if not _is_stated(proof)
         else "sensitivities, and costs of releases without a mechanism,",
-    )
-
-
-def _refusal(file: Path, checked: CheckedProof) -> str:
-    return (
-        f"--proof {file}: the independent checker accepts no figure within 1 % of the answer, as its rules for these "
-        f"releases together are weaker ({checked.words})"
     )
 
 
