@@ -1,12 +1,43 @@
 """Searches of tests that are not about searching."""
 
+import json
 from dataclasses import replace
 
 import pytest
+from forged_proofs import accepted_forgeries
 
 from accountant.provenance import LIBRARY
+from verify import proof_checker
 from verify.bandits import paired_runs
 from verify.conduct.effort import EFFORTS
+
+_FORGED: set[str] = set()
+
+
+@pytest.fixture(autouse=True)
+def _forged_proofs(monkeypatch):
+    """Forge every proof that the checker accepts in a test: of each, no forgery may be accepted.
+
+    What certifies asks the checker, so these are all certificates that a test makes, and every proof of an audit.
+    """
+    check, accepted = proof_checker.check_proof_file, []
+
+    def checked(path):
+        answer = check(path)
+        if answer.follows:
+            proof = {**json.loads(path.read_bytes()), "tested": {}}
+            if (text := json.dumps(proof, sort_keys=True)) not in _FORGED:
+                _FORGED.add(text)
+                accepted.append(proof)
+        return answer
+
+    monkeypatch.setattr(proof_checker, "check_proof_file", checked)
+    yield
+    if accepted:
+        from verify.certificates import independent_check
+
+        for proof in accepted:
+            assert accepted_forgeries(independent_check, proof) == [], proof
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from forged_proofs import accepted_forgeries
 from independent_checks import CHECKS, fails, honest, proof, release
 
 from accountant.audit import AuditQuestion, audit, read_releases
@@ -210,6 +211,14 @@ def test_500_malformed_certificates_are_refused_in_one_line(tmp_path, capsys):
         said = capsys.readouterr().out
         assert said.count("\n") == 1, (name, where, value)
         assert "DOES NOT FOLLOW" in said
+
+
+@pytest.mark.parametrize("name", honest())
+def test_no_forgery_of_a_proof_is_accepted(name):
+    data = honest()[name]
+    assert accepted_forgeries(checker, data) == []
+    accepts_all = types.SimpleNamespace(check=lambda forged: "follows")
+    assert len(accepted_forgeries(accepts_all, data)) >= 10
 
 
 EDITS = ("0", "1/2", "9/10", "11/10", "2", "-1", "7")
