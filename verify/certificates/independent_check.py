@@ -644,7 +644,7 @@ def noise_table(kind: str, parameter: F, chance: F) -> tuple[list[int], list[int
                                -(-rise[-1] * (n - last) * a // ((last + 1) * b - (n - last) * a)))
         else:  # e^(-rate z) or e^(-rate z^2)
             rate = 1 / parameter / (1 + square)
-            spend(5 * (n := (isqrt(int(min(150 / rate, 10**16))) if square else int(150 / rate)) + 2))
+            spend(5 * (n := (isqrt(int(min(150 / rate, F(10**16)))) if square else int(150 / rate)) + 2))
             x, change = bound(off - up(rate)), bound(off - up(2 * rate * square))
             fall = rise = falling((y, ONE) for y in itertools.accumulate(
                 itertools.repeat(change, n - 1), lambda y, z: y * z + off * (ONE - 1) >> W, initial=x))  # noqa: B023

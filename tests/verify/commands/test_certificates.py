@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import stat
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from click.testing import CliRunner, Result
 from verify.certificates.certification import NotCertified
 from verify.commands import verify_command
 from verify.commands.command_group import cli
+from verify.commands.shown_results import write_outputs
 from verify.proof_checker import check_proof_file
 from verify.verdict.result import Verification
 
@@ -128,3 +130,24 @@ def test_without_the_certificate_that_was_asked_for_the_exit_code_is_not_0(
     done = run("verify", noise, "--epsilon", "1", *FEW, "--certificate", tmp_path / "c.json")
     assert (done.exit_code, "stopped before all tests" in done.stderr) == (3, True)
     assert not (tmp_path / "c.json").exists()
+
+
+def test_outputs_are_complete_or_as_they_were(tmp_path: Path) -> None:
+    file, link = tmp_path / "result.json", tmp_path / "link.json"
+    file.write_bytes(b"before")
+    file.chmod(0o640)
+    link.symlink_to(file)
+
+    def half(path: Path) -> None:
+        path.write_bytes(b"half of it")
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        write_outputs([link], {".json": half})
+    assert file.read_bytes() == b"before"
+    write_outputs([link], {".json": lambda path: None})
+    assert file.read_bytes() == b"before"
+    write_outputs([link], {".json": lambda path: path.write_bytes(b"whole")})
+    assert (file.read_bytes(), stat.S_IMODE(file.stat().st_mode)) == (b"whole", 0o640)
+    assert link.is_symlink()
+    assert {each.name for each in tmp_path.iterdir()} == {"result.json", "link.json"}
