@@ -68,7 +68,7 @@ def _domain_data(domain: ExactDomain) -> dict[str, Any]:
 
 
 def claim_data(relation: object, unit: object, **limits: Any) -> dict[str, Any]:
-    """Return a claim as data: of which neighbours, of what a record is, and its limits in the format's numbers."""
+    """Return a claim as data, its limits in the numbers of the format."""
     return {"relation": str(relation), "unit": str(unit), **limits}
 
 
