@@ -88,57 +88,26 @@ class ToeplitzCounter(abc.ABC):
         cls,
         rho: float,
         *,
-        horizon: int,
         sensitivity: Sensitivity | float = UNIT,
         delta: float | None = None,
-        participations: int = 1,
-        separation: int = 1,
-        **own: int,
+        **numbers: int,
     ) -> Self:
         """Return the ρ-zCDP counter; ``delta`` names the δ at which its profile is read.
 
-        ``own`` are fields of this kind of counter alone.
+        ``numbers`` are the horizon, and participations, separation and what this kind of counter alone has.
         """
-        shape = cls(
-            horizon=horizon,
-            mechanism=_ANY_NOISE,
-            sensitivity=checked_sensitivity(sensitivity),
-            participations=participations,
-            separation=separation,
-            **own,
-        )
-        return replace(
-            shape,
-            mechanism=Gaussian.for_rho(
-                rho, sensitivity=shape.image_sensitivity(shape.sensitivity), delta=delta
-            ),
-        )
+        shape = cls(mechanism=_ANY_NOISE, sensitivity=checked_sensitivity(sensitivity), **numbers)
+        moved = shape.image_sensitivity(shape.sensitivity)
+        return replace(shape, mechanism=Gaussian.for_rho(rho, sensitivity=moved, delta=delta))
 
     @classmethod
     def for_epsilon_delta(
-        cls,
-        epsilon: float,
-        delta: float,
-        *,
-        horizon: int,
-        sensitivity: Sensitivity | float = UNIT,
-        participations: int = 1,
-        separation: int = 1,
-        **own: int,
+        cls, epsilon: float, delta: float, *, sensitivity: Sensitivity | float = UNIT, **numbers: int
     ) -> Self:
-        """Return the counter with the least noise of this kind that is (ε, δ)-DP; ``own`` as for `for_rho`."""
-        shape = cls(
-            horizon=horizon,
-            mechanism=_ANY_NOISE,
-            sensitivity=checked_sensitivity(sensitivity),
-            participations=participations,
-            separation=separation,
-            **own,
-        )
-        noise = Gaussian.for_epsilon_delta(
-            epsilon, delta, sensitivity=shape.image_sensitivity(shape.sensitivity)
-        )
-        return replace(shape, mechanism=noise)
+        """Return the counter with the least noise of this kind that is (ε, δ)-DP; ``numbers`` as for `for_rho`."""
+        shape = cls(mechanism=_ANY_NOISE, sensitivity=checked_sensitivity(sensitivity), **numbers)
+        moved = shape.image_sensitivity(shape.sensitivity)
+        return replace(shape, mechanism=Gaussian.for_epsilon_delta(epsilon, delta, sensitivity=moved))
 
     @abc.abstractmethod
     def left_column(self, steps: int) -> FloatArray:

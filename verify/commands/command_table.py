@@ -195,7 +195,7 @@ COMMANDS = {
         are looked through. What alone is described is shown in full. With --for, --trust and --epsilon say
         what is asked of the learner (by default central, 1).""",
         arguments=(Argument(name="words", many=True, required=False),),
-        options="for trust epsilon verbose json",
+        options="for trust epsilon json",
     ),
     "report": TableCommand(
         function="report_command:report_command",
@@ -217,7 +217,7 @@ COMMANDS = {
         the learner's own horizon, epsilon and delta are set by --set (the last two are by default those of
         the budget). A file of --name-keys that is not there yet is made, with a key.""",
         arguments=(Argument(name="store"),),
-        options="epsilon delta composition trust strict rules name-keys from learner problem set purpose tenant",
+        options="epsilon delta composition trust strict rules name-keys from learner problem set",
     ),
     "ledger show": TableCommand(
         function="ledger_command:show_command",

@@ -40,8 +40,6 @@ def create_command(
     learner: str | None,
     problem: str | None,
     settings: dict[str, str],
-    purpose: str | None,
-    tenant: str | None,
 ) -> None:
     """Make an empty store, import a ledger, or begin a run."""
     given = {
@@ -53,8 +51,6 @@ def create_command(
         "--rules": rules,
         "--problem": problem,
         "--set": " ".join(settings) or None,
-        "--purpose": purpose,
-        "--tenant": tenant,
     }
     asked = composed(composition or "basic", settings)
     if exported is not None:
@@ -76,11 +72,9 @@ def create_command(
             trust=trust or "central",
             composition=asked["composition"],
             rules=rules,
-            purpose=purpose,
-            tenant=tenant,
         )
         return
-    _refuse(given, ["--problem", "--purpose", "--tenant"], "only with --learner")
+    _refuse(given, ["--problem"], "only with --learner")
     if asked["settings"]:
         raise SettingError(
             f"--set {next(iter(asked['settings']))}: is no parameter of the composition theorem"

@@ -47,7 +47,6 @@ def list_command(
     played: str | None,
     trust: LearnerTrust | None,
     epsilon: float | None,
-    verbose: bool,
     as_json: bool,
 ) -> None:
     """Show learners, problems and specimens; or recommend a learner for a problem."""
@@ -64,7 +63,7 @@ def list_command(
     listed = _catalogue(words)
     if not as_json and not any(listed.values()):
         raise SettingError(f"words: nothing is described by {' '.join(words)!r}")
-    in_full = verbose or sum(map(len, listed.values())) == 1
+    in_full = sum(map(len, listed.values())) == 1
     show(
         as_json,
         lambda: listed,

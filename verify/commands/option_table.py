@@ -379,7 +379,6 @@ OPTIONS = _table(
     ),
     Option(flag="--trust", kind=click.Choice(["central", "local", "shuffle", "none"]), help="Trust model."),
     Option(flag="--unit", kind=str, help="What is protected: 'one report', 'one person, at most 8 rounds'."),
-    Option(flag="--verbose", kind=bool, short="-v", help="Sources and parameters, too."),
     Option(
         flag="--workers",
         kind=WorkersType(),
