@@ -540,7 +540,7 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
             own.assumptions,
         )
 
-    def room(
+    def remaining_releases(
         self, mechanism: Mechanism, record: RecordId, *, sensitivity: Sensitivity | None = None
     ) -> float:
         """Return how many more releases through one mechanism a record can pay for: so many, and not one more.
@@ -575,7 +575,7 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
         >>> from mechanisms import Laplace
         >>> noise = Laplace(scale=50.0)
         >>> accountant = Accountant(Budget(2.0, delta=1e-6), plan=Plan((PlanStep(noise, count=50),)))
-        >>> accountant.room(noise, record="user-17")
+        >>> accountant.remaining_releases(noise, record="user-17")
         50
         """
         place = calling_place()
