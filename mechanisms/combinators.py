@@ -158,7 +158,7 @@ class WrappedMechanism(BuiltInMechanism):
         return self.mechanism.nominal_delta
 
     def _profile_at(self, moved: Sensitivity) -> PrivacyProfile:
-        """Return the profile of the mechanism inside: what is around it adds no loss."""
+        """Return the profile of the mechanism inside, to which its wrapper adds no loss."""
         return self.mechanism.profile(moved)
 
 
