@@ -71,35 +71,12 @@ class Lineage(Protocol):
 
 
 class Untracked:
-    """The provenance that gates without a ledger carry: it remembers nothing."""
+    """The provenance that gates without a ledger carry: it remembers nothing, whatever the operation."""
 
-    def take(self, index: np.ndarray) -> Untracked:
-        """Return itself."""
+    def _itself(self, *_: object) -> Untracked:
         return self
 
-    def add(self, other: Lineage) -> Untracked:
-        """Return itself."""
-        return self
-
-    def shift_by(self, numbers: np.ndarray) -> Untracked:
-        """Return itself."""
-        return self
-
-    def scale_by(self, factor: np.ndarray) -> Untracked:
-        """Return itself."""
-        return self
-
-    def sum_coordinates(self) -> Untracked:
-        """Return itself."""
-        return self
-
-    def map_to_domain(self, domain: Domain, by: tuple[Transformation, Any] | None = None) -> Untracked:
-        """Return itself."""
-        return self
-
-    def stretch_by(self, stability: float, size: int, offset: float, units: int) -> Untracked:
-        """Return itself."""
-        return self
+    take = add = shift_by = scale_by = sum_coordinates = map_to_domain = stretch_by = _itself
 
     def movements(self, where: np.ndarray | None) -> list[Movement]:
         """Return no movement."""

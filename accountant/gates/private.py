@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import operator
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -28,6 +29,15 @@ if TYPE_CHECKING:
     from accountant.gates.gate import Gate
 
 _PublicNumber = float | npt.NDArray[Any]
+
+
+def _reading(how: str, operation: Callable[..., Any]) -> Any:
+    """Return the method that does an operation on the raw value, which its gate may refuse to give."""
+
+    def read(self: Private, *others: Any) -> Any:
+        return operation(self._read(how), *others)
+
+    return read
 
 
 class Private:
@@ -408,20 +418,19 @@ class Private:
         self._read(f"{how} numpy.{ufunc.__name__}")
         return getattr(ufunc, method)(*map(_bare, inputs), **options)
 
-    def __abs__(self) -> Any:
-        return abs(self._read("passed to abs"))
-
-    def __pow__(self, power: Any) -> Any:
-        return self._read("raised to a power") ** power
-
-    def __matmul__(self, other: Any) -> Any:
-        return self._read("multiplied as a matrix (use map with a stability)") @ other
-
-    def __mod__(self, other: Any) -> Any:
-        return self._read("divided with remainder") % other
-
-    def __floordiv__(self, other: Any) -> Any:
-        return self._read("divided with remainder") // other
+    __abs__ = _reading("passed to abs", operator.abs)
+    __pow__ = _reading("raised to a power", operator.pow)
+    __matmul__ = _reading("multiplied as a matrix (use map with a stability)", operator.matmul)
+    __mod__ = _reading("divided with remainder", operator.mod)
+    __floordiv__ = _reading("divided with remainder", operator.floordiv)
+    __iter__ = _reading("iterated over", iter)
+    __getitem__ = _reading("indexed (use take)", operator.getitem)
+    __lt__ = _reading("compared", operator.lt)
+    __le__ = _reading("compared", operator.le)
+    __gt__ = _reading("compared", operator.gt)
+    __ge__ = _reading("compared", operator.ge)
+    __eq__ = _reading("compared", operator.eq)
+    __ne__ = _reading("compared", operator.ne)
 
     def __array_function__(
         self, function: Callable[..., Any], types: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]
@@ -431,32 +440,8 @@ class Private:
         self._read(f"passed to numpy.{function.__name__}")
         return function(*map(_bare, args), **{name: _bare(value) for name, value in kwargs.items()})
 
-    def __iter__(self) -> Any:
-        return iter(self._read("iterated over"))
-
     def __len__(self) -> int:
         return self.shape[0]
-
-    def __getitem__(self, index: Any) -> Any:
-        return self._read("indexed (use take)")[index]
-
-    def __lt__(self, other: Any) -> Any:
-        return self._read("compared") < other
-
-    def __le__(self, other: Any) -> Any:
-        return self._read("compared") <= other
-
-    def __gt__(self, other: Any) -> Any:
-        return self._read("compared") > other
-
-    def __ge__(self, other: Any) -> Any:
-        return self._read("compared") >= other
-
-    def __eq__(self, other: object) -> Any:
-        return self._read("compared") == other
-
-    def __ne__(self, other: object) -> Any:
-        return self._read("compared") != other
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):

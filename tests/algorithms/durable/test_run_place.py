@@ -398,7 +398,12 @@ def test_what_is_kept_is_in_the_same_save(tmp_path: Path) -> None:
         assert run.extra_state("a") is None
         run.save(tmp_path / "run", keep={"a": b"one", "b'; --": b"\0"})
         run.save(keep={"c": b"three"})
-        assert [run.extra_state(name) for name in ("a", "b'; --", "c", "d")] == [b"one", b"\0", b"three", None]
+        assert [run.extra_state(name) for name in ("a", "b'; --", "c", "d")] == [
+            b"one",
+            b"\0",
+            b"three",
+            None,
+        ]
         with run.turn():
             play(run, 0, 1)
             with pytest.raises(ValueError, match="keep='a': must be a name by which nothing is kept yet"):
