@@ -29,6 +29,8 @@ def begin_run(
     trust: str,
     composition: str,
     rules: Path | None,
+    purpose: str | None,
+    tenant: str | None,
 ) -> None:
     """Begin a run in a new folder or an empty PostgreSQL database.
 
@@ -77,11 +79,13 @@ def begin_run(
         trust=Trust(trust),
         composition=composition_named(composition),
         rules=None if rules is None else read_rules(rules),
+        purpose=purpose,
+        tenant=tenant,
     )
     try:
         accountant.check_permitted()
     except PurposeRefused as refused:
-        raise SettingError(f"--rules {rules}: {refused.message}; begin such a run in Python") from None
+        raise SettingError(f"--purpose, --tenant: {refused.message}") from None
     begin_named_run(where, named, accountant).close()
     left = accountant.composition.remaining_spend(accountant.composition.zero_spend, most).words_left
     place = printable(location_name(absolute_location(where)))

@@ -217,7 +217,7 @@ COMMANDS = {
         the learner's own horizon, epsilon and delta are set by --set (the last two are by default those of
         the budget). A file of --name-keys that is not there yet is made, with a key.""",
         arguments=(Argument(name="store"),),
-        options="epsilon delta composition trust strict rules name-keys from learner problem set",
+        options="epsilon delta composition trust strict rules name-keys from learner problem set purpose tenant",
     ),
     "ledger show": TableCommand(
         function="ledger_command:show_command",

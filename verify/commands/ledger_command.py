@@ -40,6 +40,8 @@ def create_command(
     learner: str | None,
     problem: str | None,
     settings: dict[str, str],
+    purpose: str | None,
+    tenant: str | None,
 ) -> None:
     """Make an empty store, import a ledger, or begin a run."""
     given = {
@@ -51,6 +53,8 @@ def create_command(
         "--rules": rules,
         "--problem": problem,
         "--set": " ".join(settings) or None,
+        "--purpose": purpose,
+        "--tenant": tenant,
     }
     asked = composed(composition or "basic", settings)
     if exported is not None:
@@ -72,9 +76,11 @@ def create_command(
             trust=trust or "central",
             composition=asked["composition"],
             rules=rules,
+            purpose=purpose,
+            tenant=tenant,
         )
         return
-    _refuse(given, ["--problem"], "only with --learner")
+    _refuse(given, ["--problem", "--purpose", "--tenant"], "only with --learner")
     if asked["settings"]:
         raise SettingError(
             f"--set {next(iter(asked['settings']))}: is no parameter of the composition theorem"

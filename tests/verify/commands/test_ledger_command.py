@@ -162,6 +162,7 @@ def test_what_is_no_change_is_refused_and_changes_nothing(run, store, arguments,
     ("arguments", "words"),
     [
         ((), "--epsilon: must be given"),
+        (("--epsilon", "1", "--purpose", "ads"), "--purpose ads: only with --learner"),
         (("--epsilon", "1", "--problem", "top-k"), "--problem top-k: only with --learner"),
         (("--epsilon", "1", "--trust", "none"), "--trust none: must be central, local or shuffle"),
         (("--epsilon", "1", "--set", "failures=0.1"), "--set failures: is no parameter of the composition"),
