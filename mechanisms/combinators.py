@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from mechanisms.arrays import FloatArray
 from mechanisms.assumptions import Assumption, assumptions_of
+from mechanisms.delegation import delegated
 from mechanisms.losses.composed_profile import composed_profile
 from mechanisms.mechanism import (
     BuiltInMechanism,
@@ -123,7 +124,7 @@ class Composed(BuiltInMechanism):
 
 
 class WrappedMechanism(BuiltInMechanism):
-    """Base class of mechanisms around another one, whose values and movements they take."""
+    """Base class of mechanisms around another one, with its values and movements."""
 
     mechanism: Mechanism
 
@@ -147,15 +148,8 @@ class WrappedMechanism(BuiltInMechanism):
         """True if the mechanism inside reveals the number of records."""
         return counts_in_public(self.mechanism)
 
-    @property
-    def sensitivity(self) -> Sensitivity:
-        """The sensitivity of the mechanism inside."""
-        return self.mechanism.sensitivity
-
-    @property
-    def nominal_delta(self) -> float:
-        """The δ at which basic composition reads the profile: that of the mechanism inside."""
-        return self.mechanism.nominal_delta
+    sensitivity = delegated("mechanism.sensitivity")
+    nominal_delta = delegated("mechanism.nominal_delta")
 
     def _profile_at(self, moved: Sensitivity) -> PrivacyProfile:
         """Return the profile of the mechanism inside, to which its wrapper adds no loss."""

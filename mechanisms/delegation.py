@@ -7,7 +7,7 @@ from typing import Any
 
 
 def delegated(path: str) -> Any:
-    """Return a property, or a method, that is an attribute of what an object holds.
+    """Return a property, or a method, that is an attribute of another object, which this one holds.
 
     Parameters
     ----------

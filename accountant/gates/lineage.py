@@ -71,7 +71,7 @@ class Lineage(Protocol):
 
 
 class Untracked:
-    """The provenance that gates without a ledger carry: it remembers nothing, whatever the operation."""
+    """The provenance that gates without a ledger carry: it remembers nothing of any operation."""
 
     def _itself(self, *_: object) -> Untracked:
         return self
