@@ -123,7 +123,7 @@ class Composed(BuiltInMechanism):
         return total
 
 
-class WrappedMechanism(BuiltInMechanism):
+class _Wrapped(BuiltInMechanism):
     """Base class of mechanisms around another one, with its values and movements."""
 
     mechanism: Mechanism
@@ -158,7 +158,7 @@ class WrappedMechanism(BuiltInMechanism):
 
 @register
 @dataclass(frozen=True)
-class Repeated(WrappedMechanism):
+class Repeated(_Wrapped):
     """Release the same value ``count`` times with fresh noise.
 
     ``release`` returns shape (count, *value.shape); ``log_density`` sums over the first axis.
@@ -198,7 +198,7 @@ class Repeated(WrappedMechanism):
 
 @register
 @dataclass(frozen=True)
-class PostProcessed(WrappedMechanism):
+class PostProcessed(_Wrapped):
     """A mechanism followed by a function of its output, which costs nothing (Dwork & Roth 2014, Prop. 2.1).
 
     Parameters

@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from mechanisms.arrays import FloatArray
 from mechanisms.delegation import delegated
-from mechanisms.neighbouring import MixedNeighbours, Neighbouring, common_neighbouring, conversion_hint
+from mechanisms.neighbouring import Neighbouring, common_neighbouring
 from mechanisms.oscillation import Oscillations
 from mechanisms.rounding import exact_sum
 
@@ -499,30 +499,12 @@ class RelatedLoss(PrivacyLoss):
         return None
 
 
-def related_loss(loss: PrivacyLoss, neighbouring: Neighbouring) -> PrivacyLoss:
-    """Return the loss stated for a relation; the loss itself if it holds for that one anyway.
-
-    Raises
-    ------
-    MixedNeighbours
-        If it is stated for another one.
-    """
-    if loss.neighbouring is neighbouring:
-        return loss
-    if loss.neighbouring is not Neighbouring.REPLACE_ONE:
-        raise MixedNeighbours(
-            f"neighbours: this loss is for {loss.neighbouring.value!r}, not for {neighbouring.value!r}; "
-            f"{conversion_hint(loss.neighbouring, neighbouring)}"
-        )
-    return RelatedLoss(loss, neighbouring)
-
-
 def _without_relation(loss: PrivacyLoss) -> PrivacyLoss:
     return loss.loss if isinstance(loss, RelatedLoss) else loss
 
 
 def stated_alike(loss: PrivacyLoss, neighbouring: Neighbouring) -> PrivacyLoss:
-    """State a loss made of losses for a relation, or converted to it, for that relation; see `related_loss`."""
+    """State a loss made of losses for a relation, or converted to it, for that relation."""
     return loss if loss.neighbouring is neighbouring else RelatedLoss(_without_relation(loss), neighbouring)
 
 

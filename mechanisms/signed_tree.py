@@ -43,7 +43,7 @@ def _digit(t: IntArray, branching: int, level: int) -> tuple[IntArray, IntArray]
     return m, (m + half) % branching - half
 
 
-def total_weight(horizon: int, branching: int) -> int:
+def _total_weight(horizon: int, branching: int) -> int:
     """Return the sum over t = 1 .. T of the absolute signed digits of t, by counting whole blocks."""
     k, half = branching, (branching - 1) // 2
     total = 0
@@ -69,7 +69,7 @@ def best_branching(horizon: int, power: int = 2) -> int:
         2 for Laplace noise (variance 2 h² / ε² per node), 1 for Gaussian noise (h / 2ρ).
     """
     odd = range(3, _LARGEST_BRANCHING + 1, 2)
-    return min(odd, key=lambda k: levels_for(horizon, k) ** power * total_weight(horizon, k))
+    return min(odd, key=lambda k: levels_for(horizon, k) ** power * _total_weight(horizon, k))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,9 +10,8 @@ from functools import cached_property
 import numpy as np
 from scipy.special import gammaln
 
-from mechanisms.arrays import FloatArray
+from mechanisms.arrays import FloatArray, log_sum
 from mechanisms.delegation import delegated
-from mechanisms.log_sum import log_sum
 from mechanisms.neighbouring import Neighbouring
 from mechanisms.privacy_loss import ROUNDING, ComplexArray, LossSum, PrivacyLoss, log1p_complex
 

@@ -29,7 +29,7 @@ from mechanisms import (
     SquareRootCounter,
 )
 from mechanisms.arrays import FloatArray
-from mechanisms.signed_tree import best_branching, levels_for, total_weight
+from mechanisms.signed_tree import _total_weight, best_branching, levels_for
 from mechanisms.toeplitz_counter import ToeplitzCounter
 
 STEPS = 60
@@ -205,7 +205,7 @@ def test_best_branching_is_the_best() -> None:
         assert means[best_branching(horizon)] == pytest.approx(min(means.values()))
         for k in (3, 5, 13):
             tree = SignedTree.for_epsilon(1.0, horizon=horizon, branching=k)
-            assert total_weight(horizon, k) == tree.weight(t).sum()
+            assert _total_weight(horizon, k) == tree.weight(t).sum()
             assert (k ** levels_for(horizon, k) - 1) // 2 >= horizon
 
 
