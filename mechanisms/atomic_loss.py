@@ -10,7 +10,8 @@ from functools import cached_property
 
 import numpy as np
 
-from mechanisms.arrays import FloatArray, log_sum
+from mechanisms.arrays import FloatArray
+from mechanisms.log_sum import log_sum
 from mechanisms.neighbouring import Neighbouring
 from mechanisms.oscillation import Oscillations
 from mechanisms.point_masses import fourier_of_masses

@@ -9,7 +9,8 @@ from functools import cached_property
 
 import numpy as np
 
-from mechanisms.arrays import FloatArray, log_sum
+from mechanisms.arrays import FloatArray
+from mechanisms.log_sum import log_sum
 from mechanisms.point_masses import fourier_of_masses
 from mechanisms.privacy_loss import ROUNDING, ComplexArray, PrivacyLoss
 from mechanisms.quadrature import NEED, NODE_ERROR, Panels

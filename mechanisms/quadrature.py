@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mechanisms.arrays import FloatArray, log_sum
+from mechanisms.arrays import FloatArray
+from mechanisms.log_sum import log_sum
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(32)
 _RATIO = 5.5  # semi-axis sum of the ellipses

@@ -10,8 +10,8 @@ from functools import cached_property
 import numpy as np
 from scipy.special import gammaln
 
-from mechanisms.arrays import FloatArray, log_sum
-from mechanisms.delegation import delegated
+from mechanisms.arrays import FloatArray
+from mechanisms.log_sum import log_sum
 from mechanisms.neighbouring import Neighbouring
 from mechanisms.privacy_loss import ROUNDING, ComplexArray, LossSum, PrivacyLoss, log1p_complex
 
@@ -93,12 +93,28 @@ class SubsampledGaussianLoss(PrivacyLoss):
     def _alone(self) -> SubsampledGaussianLossSum:
         return SubsampledGaussianLossSum((self,), (1,))
 
-    cost = delegated("_alone.cost")
-    log_mgf_line = delegated("_alone.log_mgf_line")
-    log_mgf_real = delegated("_alone.log_mgf_real")
-    log_envelope = delegated("_alone.log_envelope")
-    log_top_from_above = delegated("_alone.log_top_from_above")
-    _divergence = delegated("_alone._divergence")
+    def cost(self, s: float, height: float) -> float:
+        """The quadrature nodes, at a fortieth (a matrix product); their number grows with the height."""
+        return self._alone.cost(s, height)
+
+    def log_mgf_line(self, s: float, t: FloatArray) -> tuple[ComplexArray, FloatArray]:
+        """Return the trapezoid rule of the class docstring; the step is chosen for the largest t."""
+        return self._alone.log_mgf_line(s, t)
+
+    def log_mgf_real(self, s: FloatArray) -> FloatArray:
+        """Return ln A on the real line, one quadrature for each s."""
+        return self._alone.log_mgf_real(s)
+
+    def log_envelope(self, s: float, heights: FloatArray) -> FloatArray:
+        """Return ln of a bound from a path moved off the real line; see `SubsampledGaussianLossSum`."""
+        return self._alone.log_envelope(s, heights)
+
+    def log_top_from_above(self, s: float) -> float:
+        """Return ln M(s) between whole orders; see `SubsampledGaussianLossSum`."""
+        return self._alone.log_top_from_above(s)
+
+    def _divergence(self, order: float) -> float:
+        return self._alone._divergence(order)
 
     def most_divergence(self, order: float) -> float:
         """Return an upper bound on the Rényi divergence that takes no quadrature.

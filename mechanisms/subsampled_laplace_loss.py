@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from mechanisms.arrays import FloatArray, log_sum
+from mechanisms.arrays import FloatArray
+from mechanisms.log_sum import log_sum
 from mechanisms.neighbouring import Neighbouring
 from mechanisms.point_masses import fourier_of_masses
 from mechanisms.privacy_loss import ROUNDING, ComplexArray, PrivacyLoss
