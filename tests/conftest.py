@@ -51,7 +51,8 @@ def pytest_configure(config):
     """
     if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):
         compiled = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "dpwitness" / "compiled"
-        of_temporary = compiled / Path(tempfile.gettempdir()).resolve().relative_to("/")
+        temporary = Path(tempfile.gettempdir()).resolve()
+        of_temporary = compiled / temporary.relative_to(temporary.anchor)
         config.add_cleanup(functools.partial(shutil.rmtree, of_temporary, ignore_errors=True))
         os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix = str(compiled)
         sys.dont_write_bytecode = False
