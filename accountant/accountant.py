@@ -59,7 +59,6 @@ from accountant.trust import Trust, check_holders, check_shuffler
 from accountant.written_terms import Terms
 from mechanisms import (
     Assumption,
-    Categories,
     Domain,
     DomainError,
     Mechanism,
@@ -264,13 +263,7 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
             )
         if self._tape is not None:
             self._tape.enters(record, array)
-        return Private(
-            self,
-            array,
-            Traced({record: influence}, bounds_of(domain)),
-            categories=domain.size if isinstance(domain, Categories) else 0,
-            domain=domain,
-        )
+        return Private(self, array, Traced({record: influence}, bounds_of(domain)), domain=domain)
 
     def sums(self, size: int) -> PrivateSums:
         """Open `size` running private sums."""

@@ -64,6 +64,8 @@ class Private:
         self._gate = gate
         self._values = values
         self._provenance = provenance
+        if isinstance(domain, Categories):
+            categories = domain.size
         self._categories = categories  # how many category names there are; 0 for numbers
         self._domain = domain  # where each lane's value lies, as far as is known ...
         self._parts = parts  # ... or each of so many that were added up
@@ -270,9 +272,7 @@ class Private:
         results: npt.NDArray[Any],
         by: tuple[Transformation, Domain] | None = None,
     ) -> Private:
-        categories = domain.size if isinstance(domain, Categories) else 0
-        origin = self._provenance.map_to_domain(domain, by)
-        return Private(self._gate, results, origin, categories=categories, domain=domain)
+        return Private(self._gate, results, self._provenance.map_to_domain(domain, by), domain=domain)
 
     @contextlib.contextmanager
     def _closing(self) -> Iterator[None]:
