@@ -42,6 +42,8 @@ class ZeroConcentratedComposition(DeclaredFailures):
     """
 
     name: ClassVar[str] = "zCDP filter"
+    charges_may_lead: ClassVar[bool] = True
+    """It needs losses to be covered by the charges so far on every path, not each by its own (`PrivateStream`)."""
 
     def amount(self, values: tuple[Fraction | None, ...]) -> Spend:
         """Return (rho, delta) in this currency."""
