@@ -256,6 +256,15 @@ _PLANS: dict[str, Callable[[], SymbolicPlan]] = {
         {"one user": (_shuffled(_shuffled_bit, "one bit enters one batch, shuffled once"),)}, "this library"
     ),
     "dp-bandit-ldp": lambda: _local(lambda: _response(2, "one bit about one outcome"), "this library"),
+    "dp-hedge": lambda: _central(
+        lambda: _gaussian(
+            symbols()[0],
+            "the outcomes of all K experts enter one stream, whose rows are one release of them in units of the norm "
+            "of its column",
+        ),
+        "this library",
+        gaussian=True,
+    ),
     "cucb-dp": lambda: _tree(symbols()[0]),
     "cucb-dp-least": lambda: _tree(1),
     "dpucb-mat": lambda: _central(
