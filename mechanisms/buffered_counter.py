@@ -136,30 +136,30 @@ class BufferFactors:
         self._theta, self._omega = theta, omega
 
     @property
-    def kept(self) -> int:
+    def memory(self) -> int:
         """A sum and the buffers."""
         return 1 + self._theta.size
 
-    def row(self, kept: FloatArray, increment: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def row(self, memory: FloatArray, increment: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the next row; and the sum of increments and the buffers, in the longest floats that there are."""
-        kept = kept.astype(np.longdouble, copy=False)
-        total = kept[0] + increment
-        row = total - np.tensordot(self._omega.astype(np.longdouble), kept[1:], axes=1)
-        return row.astype(np.float64), self._kept(kept, total, row)
+        memory = memory.astype(np.longdouble, copy=False)
+        total = memory[0] + increment
+        row = total - np.tensordot(self._omega.astype(np.longdouble), memory[1:], axes=1)
+        return row.astype(np.float64), self._remember(memory, total, row)
 
-    def total(self, kept: FloatArray, row: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the next running sum, and what is kept."""
-        total: FloatArray = row + np.tensordot(self._omega, kept[1:], axes=1)
-        return total, self._kept(kept, total, row)
+    def total(self, memory: FloatArray, row: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the next running sum, and the next memory."""
+        total: FloatArray = row + np.tensordot(self._omega, memory[1:], axes=1)
+        return total, self._remember(memory, total, row)
 
-    def _kept(self, kept: FloatArray, total: FloatArray, row: FloatArray) -> FloatArray:
+    def _remember(self, memory: FloatArray, total: FloatArray, row: FloatArray) -> FloatArray:
         theta = self._theta.reshape(-1, *[1] * row.ndim)
-        return np.concatenate([total[np.newaxis], theta * kept[1:] + row])
+        return np.concatenate([total[np.newaxis], theta * memory[1:] + row])
 
     def bounds(self, increments: FloatBounds, horizon: int) -> FloatBounds:
         """Return the bounds of rows, as above."""
         largest = multiply_up(increments.magnitude, float(horizon))
         unit = float(np.finfo(np.longdouble).eps)  # twice the round-off: for what is of second order
-        rounded = 2.0 * unit * (5 * horizon + self.kept + 1) + float(np.finfo(np.float64).eps)
+        rounded = 2.0 * unit * (5 * horizon + self.memory + 1) + float(np.finfo(np.float64).eps)
         error = add_up(multiply_up(increments.error, 2.0 * horizon), multiply_up(largest, rounded))
         return FloatBounds(largest, error)

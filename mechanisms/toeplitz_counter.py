@@ -52,24 +52,24 @@ def square_root_coefficients(steps: int) -> FloatArray:
 
 
 class Factors(Protocol):
-    """The matrices R and L of a counter, step by step. Each keeps `kept` numbers a coordinate, zeros at first."""
+    """The matrices R and L of a counter, step by step. Each has a memory of numbers, zeros at first."""
 
     @property
-    def kept(self) -> int:
-        """The number of arrays that R keeps, and L."""
+    def memory(self) -> int:
+        """The numbers a coordinate that R remembers, and L."""
 
-    def row(self, kept: FloatArray, increment: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the next row of R x, and what R keeps for the one after it, shape (kept, *shape)."""
+    def row(self, memory: FloatArray, increment: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the next row of R x, and the next memory of R, shape (memory, *shape)."""
 
-    def total(self, kept: FloatArray, row: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the next running sum, L y, and what L keeps for the one after it, shape (kept, *shape)."""
+    def total(self, memory: FloatArray, row: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the next running sum, L y, and the next memory of L, shape (memory, *shape)."""
 
     def bounds(self, increments: FloatBounds, horizon: int) -> FloatBounds:
         """Return bounds of every row, of increments with these bounds."""
 
 
 class DelayFactors:
-    """R by its first column 1, c_1, c_2, ...: y_t = x_t + Σ c_j x_{t-j}; and L = A R⁻¹: sums of u_t = y_t - Σ c_j u_{t-j}.
+    """R by its first column 1, c_1, ...: y_t = x_t + Σ c_j x_{t-j}; and L = A R⁻¹: sums of u_t = y_t - Σ c_j u_{t-j}.
 
     Parameters
     ----------
@@ -82,22 +82,22 @@ class DelayFactors:
         self._delayed = column[1:]
 
     @property
-    def kept(self) -> int:
+    def memory(self) -> int:
         """The number of coefficients."""
         return self._column.size
 
-    def row(self, kept: FloatArray, increment: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def row(self, memory: FloatArray, increment: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the next row, and the last increments, the latest first."""
-        shape = np.broadcast_shapes(increment.shape, kept.shape[1:])
-        last = np.broadcast_to(kept[:-1], (self.kept - 1, *shape))
+        shape = np.broadcast_shapes(increment.shape, memory.shape[1:])
+        last = np.broadcast_to(memory[:-1], (self.memory - 1, *shape))
         row = increment + np.tensordot(self._delayed, last, axes=1)
         return row, np.concatenate([np.broadcast_to(increment, (1, *shape)), last])
 
-    def total(self, kept: FloatArray, row: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def total(self, memory: FloatArray, row: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the next running sum; and it, and the last u, the latest first."""
-        own = row - np.tensordot(self._delayed, kept[1:], axes=1)
-        total: FloatArray = kept[0] + own
-        return total, np.concatenate([total[np.newaxis], own[np.newaxis], kept[1:]])[: self.kept]
+        own = row - np.tensordot(self._delayed, memory[1:], axes=1)
+        total: FloatArray = memory[0] + own
+        return total, np.concatenate([total[np.newaxis], own[np.newaxis], memory[1:]])[: self.memory]
 
     def bounds(self, increments: FloatBounds, horizon: int) -> FloatBounds:
         """Return the bounds of rows: their sums are exact if increments and coefficients are on coarse enough grids."""
@@ -297,7 +297,7 @@ class ToeplitzStream(Stream):
     ) -> None:
         super().__init__(shape, counter.horizon, counter.mechanism, noise)
         self._factors = counter.factors
-        self._inside = self._public = self._zeros(self._factors.kept)
+        self._inside = self._public = self._zeros(self._factors.memory)
 
     def step(self, increment: npt.ArrayLike) -> FloatArray:
         """Add an increment and return the private running sum; see `RunningSum.step`."""

@@ -245,7 +245,7 @@ class Traced:
         self.paid = paid
 
     def with_paid(self) -> Traced:
-        """Return the provenance that charges those who have paid, too."""
+        """Return the provenance in which earlier payers move the value, too."""
         if not self.paid:
             return self
         return self.add(Traced(dict(self.paid), self.bounds))

@@ -11,8 +11,8 @@ the longest column of R, and for nothing later. Sound under every composition th
     add, which is computed from what is public and from them; rows before s do not hold the record. []
 
 *A record that returns* (Lemma 2). (a) R of w coefficients, any two entries at least w steps apart: the V of two entries
-share no z, so that each pays as by itself. (b) Else, entry j pays at movement Δ √(N_j² - N_{j-1}²), N_j the largest norm
-of the sum of j columns at the distance that the counter allows (`ToeplitzCounter.record_norm`); under a filter of
+share no z, so that each pays as by itself. (b) Else, entry j pays at movement Δ √(N_j² - N_{j-1}²), N_j the norm of the
+sum of j columns at the least distance that the counter allows (`ToeplitzCounter.record_norm`); under a filter of
 Gaussian or zero-concentrated losses alone.
 
     *Proof of (b).* Given what was released before, row t loses as a Gaussian at μ_t = |Σ_i r_{t-p_i} d_i| / σ, d_i the
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 
 
 class PrivateStream:
-    """Running private sums of vectors, shape (lanes, size): one release a step, whatever the number of steps.
+    """Running private sums of vectors, shape (lanes, size), for one charge to a record.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ class PrivateStream:
         self._gate: Any = gate
         self._counter, self._factors = counter, counter.factors
         self._size = whole_number("size", size, least=1)
-        shape = (self._factors.kept, gate.lanes, self._size)
+        shape = (self._factors.memory, gate.lanes, self._size)
         self._inside = self._hide(np.zeros((shape[0], 1, *shape[1:])))
         self._public = np.zeros(shape)
         self.steps = 0
@@ -108,7 +108,7 @@ class PrivateStream:
         self._stepping = threading.Lock()
 
     def step(self, values: Private) -> FloatArray:
-        """Add private values, charge who enters with them, and return the running sums.
+        """Add private values, charge their records, and return the running sums.
 
         Parameters
         ----------
@@ -138,11 +138,11 @@ class PrivateStream:
         with self._stepping:
             checked_steps(self.steps + 1, self._counter.horizon)
             self._gate.operates(values)
-            kept = np.moveaxis(
+            memory = np.moveaxis(
                 self._inside._values.reshape(*self._inside._values.shape[:2], -1, self._size), 2, 0
             )
             with np.errstate(all="ignore"):  # whether a sum overflows depends on the data
-                row, inside = self._factors.row(kept, values._values)
+                row, inside = self._factors.row(memory, values._values)
             origin, entries, bounds = self._charged(values._provenance)
             released = self._gate.release(self._counter.mechanism, Private(self._gate, row, origin))
             self.steps += 1
@@ -153,10 +153,10 @@ class PrivateStream:
             total, self._public = self._factors.total(self._public, released)
             return total
 
-    def _hide(self, kept: FloatArray) -> Private:
-        """Return what R keeps, shape (kept, worlds, lanes, size), as a private value that nobody can read."""
-        worlds, lanes = kept.shape[1:3]
-        return Private(self._gate, np.moveaxis(kept, 0, 2).reshape(worlds, lanes, -1))
+    def _hide(self, memory: FloatArray) -> Private:
+        """Return the memory of R, shape (memory, worlds, lanes, size), as a private value."""
+        worlds, lanes = memory.shape[1:3]
+        return Private(self._gate, np.moveaxis(memory, 0, 2).reshape(worlds, lanes, -1))
 
     def _charged(self, origin: Lineage) -> tuple[Lineage, dict[RecordId, tuple[int, int]], FloatBounds]:
         """Return the row's provenance, the entries of those who enter, and bounds on all values so far."""
@@ -189,7 +189,7 @@ class PrivateStream:
         return Traced(moved, all_rows, self._paid()), entries, bounds
 
     def _paid(self) -> dict[RecordId, Influence]:
-        """Return, on a tape, how far those who entered before move this row."""
+        """Return the movements of this row by earlier records, on a tape; none elsewhere."""
         paid: dict[RecordId, Influence] = {}
         if not self._entered:
             return paid

@@ -173,7 +173,10 @@ def _structured(
     if trust == "shuffle":
         return _shuffled(family, delta)
     if trust == "none":
-        return {"matroid": "cts", "cascade": "cascade-ucb1"}.get(family, "cucb"), "no privacy is asked for"
+        twins = {"matroid": "cts", "cascade": "cascade-ucb1", "experts": "hedge"}
+        return twins.get(family, "cucb"), "no privacy is asked for"
+    if family == "experts":
+        return _experts(trust, delta)
     if family == "bandit":
         return _bandit(trust, epsilon, delta)
     if family == "cascade":
@@ -206,6 +209,17 @@ def _shuffled(family: str, delta: float) -> tuple[str, str]:
     if not delta:
         raise ParameterError("delta=0.0: shuffled bits keep no pure epsilon, and need a delta above 0")
     return names[family], "shuffled bits have at most a tenth more noise than a trusted server adds (theorem)"
+
+
+def _experts(trust: LearnerTrust, delta: float) -> tuple[str, str]:
+    if trust == "local":
+        raise ParameterError("trust='local': no learner of experts works without a trusted server")
+    if not delta:
+        raise ParameterError("delta=0.0: running sums get Gaussian noise, which needs a delta above 0")
+    return (
+        "dp-hedge",
+        "privacy adds the deviation of one running sum to regret (theorem), whatever the horizon",
+    )
 
 
 def _bandit(trust: LearnerTrust, epsilon: float, delta: float) -> tuple[str, str]:

@@ -15,14 +15,14 @@ import numpy as np
 from accountant import Gate, Private, PrivateStream
 from algorithms.claim import NO_CLAIM, ClaimForm, View
 from algorithms.learner import Family, check_delta, check_epsilon
-from algorithms.problems import Experts, ProblemError
-from algorithms.structured_learner import HorizonLearner
+from algorithms.problems import Experts
+from algorithms.restarting_learner import RestartingLearner
 from algorithms.unit import ONE_REPORT
 from mechanisms import Box, BufferedCounter
 from mechanisms.arrays import FloatArray, IntArray
 
 
-class Hedge(HorizonLearner[Experts]):
+class Hedge(RestartingLearner[Experts]):
     """Exponential weights without privacy.
 
     Parameters
@@ -32,7 +32,7 @@ class Hedge(HorizonLearner[Experts]):
     gate
         Where feedback comes from: the outcomes of all experts in [0, 1], in the order of the action.
     horizon
-        The number of rounds T.
+        The number of rounds T; None if it is not known (`algorithms.restarts`).
 
     Attributes
     ----------
@@ -42,22 +42,22 @@ class Hedge(HorizonLearner[Experts]):
     Raises
     ------
     ProblemError
-        If the structure is not `Experts`.
+        If the structure is not `Experts`: others do not show all outcomes.
     """
 
-    family: ClassVar[Family] = "semi-bandit"
+    family: ClassVar[Family] = "experts"
     claim: ClassVar[ClaimForm] = NO_CLAIM
-    needs_horizon: ClassVar[str] = "its rate of learning is for a known number of rounds"
 
     def __init__(self, structure: Experts, gate: Gate, *, horizon: int | None) -> None:
-        if not isinstance(structure, Experts):
-            raise ProblemError(
-                f"structure={structure!r}: {type(self).__name__} plays Experts only: it sees all outcomes"
-            )
         super().__init__(structure, gate, horizon)
-        self.rate = math.sqrt(8.0 * math.log(structure.arms) / self.horizon)
-        self.weights: FloatArray = np.full((gate.lanes, structure.arms), 1.0 / structure.arms)
-        self._total: FloatArray = np.zeros_like(self.weights)
+        self.begin(self.horizon)
+
+    def begin(self, horizon: int) -> None:
+        """Begin with equal weights, and nothing summed."""
+        lanes, experts = self.gate.lanes, self.structure.arms
+        self.rate = math.sqrt(8.0 * math.log(experts) / horizon)
+        self.weights: FloatArray = np.full((lanes, experts), 1.0 / experts)
+        self._total: FloatArray = np.zeros((lanes, experts))
 
     def choose(self) -> IntArray:
         """Return an expert drawn by the weights, and then the others by their ids."""
@@ -119,11 +119,15 @@ class DPHedge(Hedge):
     def __init__(
         self, structure: Experts, gate: Gate, *, epsilon: float, delta: float, horizon: int | None
     ) -> None:
+        self.epsilon, self.delta = check_epsilon(epsilon), check_delta(delta)
         super().__init__(structure, gate, horizon=horizon)
-        counter = expert_counter(
-            structure.arms, epsilon=check_epsilon(epsilon), delta=check_delta(delta), horizon=self.horizon
-        )
-        self._sums = PrivateStream(gate, counter, structure.arms)
+
+    def begin(self, horizon: int) -> None:
+        """Begin with equal weights and a stream of its own."""
+        super().begin(horizon)
+        experts = self.structure.arms
+        counter = expert_counter(experts, epsilon=self.epsilon, delta=self.delta, horizon=horizon)
+        self._sums = PrivateStream(self.gate, counter, experts)
 
     def running_sums(self, outcomes: Private) -> FloatArray:
         """Release the row of this round, and return the running sums that follow from all rows."""

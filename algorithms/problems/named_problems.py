@@ -46,7 +46,7 @@ class ProblemEntry(Generic[_Built]):
         What it is called, and one line on what it is.
     family
         Which learners run on it: ``"semi-bandit"``, ``"matroid"`` (a semi-bandit whose super arms are
-        bases), ``"cascade"``, ``"linear"`` or ``"contextual"``.
+        bases), ``"cascade"``, ``"experts"``, ``"linear"`` or ``"contextual"``.
     parameters
         Its settings, with defaults.
     make
@@ -347,7 +347,7 @@ problems: dict[str, ProblemEntry[Problem]] = {
         ProblemEntry(
             "experts",
             "follow the best of some experts; the outcomes of all are seen in every round",
-            "semi-bandit",
+            "experts",
             (
                 Parameter("experts", "int", 10, 1, 10_000, "number of experts K"),
                 _good(0.6, "one expert"),

@@ -43,8 +43,7 @@ import sympy as sp
 from sympy.utilities.lambdify import implemented_function
 
 from algorithms.full_information.hedge import expert_counter
-from algorithms.problems import Experts
-from algorithms.theory.regret_bound import K, RegretBound, T, delta, epsilon
+from algorithms.theory.regret_bound import K, R_max, RegretBound, T, delta, epsilon
 from mechanisms.toeplitz_counter import ToeplitzCounter
 
 _BLOCK = 1 << 16
@@ -106,24 +105,23 @@ def _expert_deviation(horizon: float, experts: float, epsilon: float, delta: flo
 _Largest = implemented_function("MeanOfLargestNormal", mean_of_largest)
 _Deviation = implemented_function("DeviationOfSums", _expert_deviation)
 _hedge = sp.sqrt(T * sp.log(K) / 2)
-_APPLIES = "Experts, every epsilon > 0 and T >= 1; outcomes that do not answer the actions"
 
 EXPERT_BOUNDS: dict[str, RegretBound] = {
     "hedge": RegretBound(
-        family="semi-bandit",
-        constant=_hedge,
+        family="experts",
+        constant=sp.Min(T * R_max, _hedge),
         per_arm=sp.S.Zero,
+        restarts=True,
         source="Freund & Schapire 1997, with the constant of Hoeffding's lemma",
-        regime="Experts, every T >= 1",
-        applies=lambda instance: isinstance(getattr(instance.problem, "structure", None), Experts),
+        regime="every T >= 1; outcomes that do not answer the actions",
     ),
     "dp-hedge": RegretBound(
-        family="semi-bandit",
-        constant=_hedge + _Largest(K) * _Deviation(T, K, epsilon, delta),
+        family="experts",
+        constant=sp.Min(T * R_max, _hedge + _Largest(K) * _Deviation(T, K, epsilon, delta)),
         per_arm=sp.S.Zero,
+        restarts=True,
         source="this library (algorithms.theory.expert_regret, Theorem 4)",
-        regime=_APPLIES,
-        applies=lambda instance: isinstance(getattr(instance.problem, "structure", None), Experts),
+        regime="every epsilon > 0 and T >= 1; outcomes that do not answer the actions",
     ),
 }
 """Bounds by the learner's registered name."""
