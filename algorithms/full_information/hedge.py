@@ -84,7 +84,7 @@ class DPHedge(Hedge):
 
     Expected regret to the best expert is at most ``sqrt(T ln K / 2) + m s``, m the mean of the largest of K standard
     normals and s the noise's deviation after T - 1 rounds (`algorithms.theory.expert_regret`): privacy is added, not
-    multiplied.
+    multiplied. A `DurableRun` cannot save it: what its stream holds is in memory only.
 
     Parameters
     ----------

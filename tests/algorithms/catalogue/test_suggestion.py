@@ -11,6 +11,7 @@ from algorithms.catalogue.linear_entries import linear_learners
 from algorithms.catalogue.structured_entries import learners
 from algorithms.catalogue.suggestion import suggest
 from algorithms.problems import contextual_problems, linear_problems, problems
+from mechanisms.parameters import ParameterError
 from verify.commands.command_group import cli
 
 NAMES = [
