@@ -18,7 +18,7 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-from scipy import optimize, special
+from scipy import special
 
 from accountant import Gate
 from algorithms.lanes import gather, lookup
@@ -83,7 +83,6 @@ class MeanRun(StructuredRun[Confidence]):
         self.few = int(bound.value_of(theorem.few, instance))
         self.radius = theorem.radius_on(values, bound.definitions)
         self.scale = bound.value_of(theorem.scale, instance)
-        self.shift = bound.value_of(theorem.shift, instance, n=1.0)
         self.best = problem.structure.solve(problem.means[np.newaxis])[0]
         shape = (lanes, problem.structure.arms)
         self.least = float(problem.means[self.best].min())
@@ -96,25 +95,20 @@ class MeanRun(StructuredRun[Confidence]):
             if theorem.noise == "bit"
             else AdditiveNoise("Laplace" if theorem.noise == "none" else theorem.noise, self.scale)
         )
-        self.samples = AdditiveNoise("Gaussian", 1.0)
-        self.clipped = theorem.index in ("clipped", "level-free", "mixture", "least")
+        self.clipped = theorem.index in ("clipped", "level-free", "mixture")
 
     def checks(self, error: float) -> tuple[ProofCheck, ...]:
         """Return the checks once all rounds are played."""
-        theorem, sampled = self.theorem, self.theorem.index == "sampled"
-        level = error / (4 if sampled else 3)
+        theorem = self.theorem
         return self.all_checks(
-            3 * level,
+            error,
             (1.0, "by the theorem: none")
             if theorem.noise == "none"
             else (self.noise.p, self.noise.description),
             theorem.sides,
-            further=(ProofCheck("samples", self.samples.p, level, self.in_runs(self.samples.description)),)
-            if sampled
-            else (),
             lemmas=_GAP
             if self.in_expectation
-            else {"none": (), "evidence": _GAP, "episode": _GAP}.get(theorem.lemma, (*_GAP, "path")),
+            else {"evidence": _GAP, "episode": _GAP}.get(theorem.lemma, (*_GAP, "path")),
             radius="all indices were 1: radii are too large to be seen" if self.clipped else "",
         )
 
@@ -154,17 +148,13 @@ class MeanRun(StructuredRun[Confidence]):
     def check_action(self, shown: Confidence, learner: ExplainedLearner, action: IntArray) -> None:
         """Check an action against the index, and its gap against the radii."""
         self.round += 1
-        if self.theorem.index == "sampled":
-            shown = self.state(learner)
-            self._sampled(shown)
         if self.theorem.exponent is not None:
             self._enter_round(shown)
         self._check_oracle(shown, action)
         self.fed = self._fed_by(learner, shown, action)
         gap = self.problem.benchmark - self.problem.expected_reward(action)
         self.regret += np.where(self.failed, 0.0, gap)
-        if self.theorem.lemma != "none":
-            self._check_gaps(shown, action, gap)
+        self._check_gaps(shown, action, gap)
 
     def _check_oracle(self, shown: Confidence, action: IntArray) -> None:
         """Check that an action is an answer of the oracle to the indices."""
@@ -233,17 +223,6 @@ class MeanRun(StructuredRun[Confidence]):
             self.bound.value_of(self.theorem.failure, self.instance, t=now),
         )
 
-    def _sampled(self, shown: Confidence) -> None:
-        """Check that what was never seen is drawn first, and hand the other draws to their test."""
-        some = shown.count > 0
-        self.refuse_arm(
-            "radius",
-            ~some & ~np.isposinf(shown.index),
-            lambda lane, arm: f"sample {shown.index[lane, arm]:.6g} of an arm without a release",
-        )
-        n = shown.count[some]
-        self.samples.add((shown.index[some] - shown.estimate[some] - self.shift / n) * np.sqrt(n))
-
     def check_feedback(
         self, before: Confidence, after: Confidence, action: IntArray, feedback: FloatArray
     ) -> None:
@@ -271,7 +250,7 @@ class MeanRun(StructuredRun[Confidence]):
         if self.epoch_ends:
             self._set_levels()
             levelled = count > 0
-        if self.theorem.exponent is None and self.theorem.index != "sampled":
+        if self.theorem.exponent is None:
             self._check_index(before, after, levelled)
         self._take_releases(before, after, had, due)
         if self.theorem.exponent is None and self.failure is not None:
@@ -280,7 +259,7 @@ class MeanRun(StructuredRun[Confidence]):
 
     def _released(self, had: FloatArray, count: FloatArray) -> BoolArray:
         """Return which arms' estimates are new after a round, from how many values were in them and now are."""
-        return count > 0 if self.theorem.counting == "fresh tree" else count != had
+        return np.asarray(count != had)
 
     def _counted(self, state: Confidence, here: BoolArray) -> None:
         """Check the counts of values and noises."""
@@ -300,7 +279,7 @@ class MeanRun(StructuredRun[Confidence]):
         """Compare what was released with the true sums."""
         count = after.count
         released = count * np.where(count > 0, after.estimate, 0.0)
-        if self.theorem.tree:
+        if self.theorem.counting == "tree":
             if (
                 self.round & (self.round - 1) == 0
             ):  # one node holds all rounds so far, with a noise of its own
@@ -343,11 +322,9 @@ class MeanRun(StructuredRun[Confidence]):
         if self.theorem.index != "unclipped":
             expected = np.clip(expected, 0.0, 1.0)
             self.clipped &= bool((expected == 1.0).all())
-        if self.theorem.index == "least":
-            expected = np.minimum(expected, before.index[due])
         off, slack = index - expected, TOLERANCE * (1 + np.abs(expected))
         wrong = ~(np.abs(off) <= slack)
-        lower = self.theorem.index in ("level-free", "mixture", "least")  # is an index that is valid
+        lower = self.theorem.index in ("level-free", "mixture")  # is an index that is valid
         if lower:
             lowered = off < -slack
             releases = after.releases[due][lowered]
@@ -369,23 +346,11 @@ class MeanRun(StructuredRun[Confidence]):
         self, n: FloatArray, m: FloatArray, mean: FloatArray, u: FloatArray, exponent: FloatArray
     ) -> BoolArray:
         """Where the theorem's inequality does not allow for an index of u."""
-        if self.theorem.index == "least":
-            width = (u - mean - np.sqrt(self.exponent / (2 * n))) * n
-            return np.asarray(width < self._noise_width(self.round.bit_count()) - 1e-6 * m)
         if self.theorem.index == "mixture":
             found = self._mixture_exponent(n, mean, u)
         else:
             found = self.chernoff_exponent(n, m, mean, u)
         return found < exponent * (1 - _CHERNOFF_TOLERANCE)
-
-    def _noise_width(self, noises: int) -> float:
-        """Return ``inf_s (x - J ln(1 - b^2 s^2)) / s``: what the sum of J Laplace noises exceeds with e^-x at most."""
-        at = optimize.minimize_scalar(
-            lambda u: (self.exponent - noises * np.log1p(-u * u)) / u,
-            bounds=(1e-6, 1 - 1e-9),
-            method="bounded",
-        )
-        return float(self.scale * at.fun)
 
     def chernoff_exponent(self, n: FloatArray, m: FloatArray, mean: FloatArray, u: FloatArray) -> FloatArray:
         """Return with which exponent Chernoff's inequality rejects a mean of u."""
