@@ -18,7 +18,7 @@ from typing import ClassVar
 import numpy as np
 
 from accountant import Gate, Private
-from algorithms.claim import ClaimForm, View
+from algorithms.claim import NO_CLAIM, ClaimForm, View
 from algorithms.estimates.chernoff import NoiseTail
 from algorithms.estimates.doubling_batches import GrowingBatches
 from algorithms.estimates.level_free import UNCOUNTED, level_free_upper
@@ -86,18 +86,22 @@ class LevelFreeLearner(HorizonLearner[StructureType]):
 
     def confidence(self) -> Confidence:
         """Return the means of all released batches, the values and noises in them, and the indices."""
-        return Confidence(self.batches.mean, self.batches.size, self.batches.releases, self.index)
+        mean = np.where(self.batches.size > 0, self._unbiased(self.batches.mean), 0.0)
+        return Confidence(mean, self.batches.size, self.batches.releases, self.index)
 
     def learn(self, action: IntArray, feedback: Private, rounds: IntArray | None = None) -> None:
         """Put the outcomes of the arms of fewest released outcomes in their batches (lower ids among equals)."""
         place = least_counted(self.batches.size, action, self.few)
-        released = self.batches.add(gather(action, place), feedback.take(place), rounds)
+        self._renew(self.batches.add(gather(action, place), feedback.take(place), rounds), rounds)
+
+    def _renew(self, released: BoolArray | None, rounds: IntArray | None = None) -> None:
+        """Compute all indices of the lanes in which a batch was released."""
         if released is None:
             return
         clock = np.asarray(self.rounds.observed + (1 if rounds is None else rounds), dtype=np.float64)
         some = (self.batches.releases > 0) & released.any(axis=1, keepdims=True)
         batches = self.batches
-        self.index[some] = level_free_upper(
+        upper = level_free_upper(
             batches.size[some],
             batches.releases[some],
             batches.total[some],
@@ -105,16 +109,23 @@ class LevelFreeLearner(HorizonLearner[StructureType]):
             noise=self.noise,
             share=self.uncounted,
         )
+        self.index[some] = np.clip(self._unbiased(upper), 0.0, 1.0)
+
+    def _unbiased(self, mean: FloatArray) -> FloatArray:
+        """Return what is said of an arm's mean by that of the values in its batches: the same."""
+        return mean
 
 
 class HeldBatches(LevelFreeLearner[StructureType]):
-    """The same where a server adds the noise to a batch's sum: it accepts the total of several rounds of an action."""
+    """The same where a server adds the noise to a batch's sum, or none: it accepts the total of several rounds of an
+    action.
+    """
 
     def __init__(
         self,
         structure: StructureType,
         gate: Gate,
-        mechanism: Laplace | Gaussian,
+        mechanism: Laplace | Gaussian | None,
         horizon: int | None,
         *,
         few: int = 1,
@@ -208,3 +219,23 @@ class CUCBBatchGaussian(HeldBatches[SuperArms]):
         # A hair more: the ledger rounds the cost of each of the K releases up.
         mechanism = Gaussian(sigma=together.sigma * (1 + 1e-10), sensitivity=outcomes, delta=delta)
         super().__init__(structure, gate, mechanism, horizon, few=structure.size)
+
+
+class CUCBKL(HeldBatches[SuperArms]):
+    """`CUCBBatch` without noise, and without privacy: all arms played are fed, first batches have one outcome.
+
+    The index of an arm of n outcomes and mean p is then the largest u with ``H(n kl(p, u)) <= ln+(tau / n)``: but for H
+    that of KL-UCB+ (Garivier & Cappe 2011).
+
+    Parameters
+    ----------
+    structure
+        The super arms.
+    gate
+        Where feedback comes from.
+    """
+
+    claim: ClassVar[ClaimForm] = NO_CLAIM
+
+    def __init__(self, structure: SuperArms, gate: Gate) -> None:
+        super().__init__(structure, gate, None, None, few=self.size_of(structure))

@@ -1,34 +1,33 @@
 """CUCB under local differential privacy, certified: every user sends randomized bits of the least-counted arms.
 
 Which arms these are follows from public counters, so a user's message is about one number in [0, 1], however large
-the super arm; about a few where epsilon is large. Indices hold at all counts at once, by a mixture (``x = ln(K T)``).
+the super arm; about a few where epsilon is large. Bits are means with no further noise: the level-free index of
+`algorithms.semi_bandits.cucb_batch` holds of the chance that a bit is 1, which is linear in the arm's mean.
 """
 
 from __future__ import annotations
 
-import math
 from typing import Any, ClassVar
 
-import numpy as np
 import numpy.typing as npt
 
 from accountant import Gate
-from algorithms.anytime_learner import AnytimeLearner
 from algorithms.claim import ClaimForm, View
-from algorithms.estimates.bit_mixture import BitMeans
+from algorithms.estimates.chernoff import NoiseTail
+from algorithms.estimates.doubling_batches import PublicBatches
 from algorithms.estimates.message_means import least_counted
 from algorithms.estimates.randomized_bits import RandomizedBits, bits_of_one_message
 from algorithms.lanes import gather
-from algorithms.learner import Confidence, Family, check_epsilon
+from algorithms.learner import check_epsilon
 from algorithms.message_learner import MessageLearner, Question
 from algorithms.problems import SuperArms
-from algorithms.problems.availability import mask_weights
+from algorithms.semi_bandits.cucb_batch import LevelFreeLearner
 from algorithms.unit import ONE_REPORT
 from mechanisms import Choose
-from mechanisms.arrays import BoolArray, IntArray
+from mechanisms.arrays import FloatArray, IntArray
 
 
-class CUCBLDPBit(MessageLearner[SuperArms], AnytimeLearner[SuperArms]):
+class CUCBLDPBit(MessageLearner[SuperArms], LevelFreeLearner[SuperArms]):
     """Every user sends randomized bits: one, or a few at once where epsilon is large.
 
     The user rounds the value X to a bit Y with ``P(Y = 1) = X`` and flips it with probability ``1 / (1 +
@@ -40,9 +39,9 @@ class CUCBLDPBit(MessageLearner[SuperArms], AnytimeLearner[SuperArms]):
     gain ``1 + 2^q / (e^epsilon - 1)``, at most 33/32. In simulation that is 1.1 to 1.5 times less regret (sets of 4 of
     20 and paths, T = 10^4, epsilon = 5 and 10); a constant below 32 helps on paths, and costs as much on sets.
 
-    A bit is 1 with a chance that is linear in the arm's mean, exactly, so a bound on the chance is one on the mean: the
-    largest u with ``n kl(o/n, u) <= ln(K T) + c``, o ones among n bits (`algorithms.estimates.bit_mixture`), fails for
-    any of the at most K best arms in the whole run with probability 1/T, and no other arm's index need be valid.
+    The bits of an arm are read in batches, the first of one bit, each later one of a tenth of those before: only then
+    do indices change. ``U = 1/2 + (P - 1/2) gain``, P the largest chance u with ``H(n kl(o / n, u)) <= ln+(tau / n)``,
+    o ones among n bits.
 
     Parameters
     ----------
@@ -53,11 +52,10 @@ class CUCBLDPBit(MessageLearner[SuperArms], AnytimeLearner[SuperArms]):
     epsilon
         The privacy of one user's message.
     horizon
-        The number of rounds T; None if it is not known (`algorithms.epochs`).
+        The number of rounds T; None if it is not known. Nothing depends on it.
     """
 
-    family: ClassVar[Family] = "semi-bandit"
-    needs_all_arms: ClassVar[str] = ""
+    falling: ClassVar[float] = 0.0
     claim: ClassVar[ClaimForm] = ClaimForm(
         model="local",
         view=View.MESSAGE,
@@ -66,36 +64,20 @@ class CUCBLDPBit(MessageLearner[SuperArms], AnytimeLearner[SuperArms]):
     )
 
     def __init__(self, structure: SuperArms, gate: Gate, *, epsilon: float, horizon: int | None) -> None:
-        super().__init__(structure, gate, horizon)
-        self.few = bits_of_one_message(check_epsilon(epsilon), structure.size)
-        self.bits = RandomizedBits(gate, epsilon, self.few)
-        self.exponent: float = self.exponent_for(self.horizon)
-        self.estimates = BitMeans(gate.lanes, structure.arms, gain=self.bits.gain, exponent=self.exponent)
+        few = bits_of_one_message(check_epsilon(epsilon), structure.size)
+        super().__init__(structure, gate, NoiseTail(0.0, 0.0), horizon, few=few)
+        self.bits = RandomizedBits(gate, epsilon, few)
+        self.batches = PublicBatches(
+            gate, structure.arms, first_size=self.first, growth=self.growth, falling=self.falling
+        )
 
-    def exponent_for(self, horizon: int) -> float:
-        """Return ``ln(K T)``."""
-        return math.log(self.structure.size * horizon)
-
-    def renew(self, lanes: npt.NDArray[np.bool_]) -> None:
-        """Compute all indices: messages come one in every lane."""
-        self.estimates.renew(self.exponent)
-
-    def choose(self, available: BoolArray | None = None) -> IntArray:
-        """Return the oracle's answer to the indices."""
-        return self.structure.solve(mask_weights(self.estimates.index, available))
-
-    @property
-    def fed_arms(self) -> IntArray:
-        """The least-counted arms played, (lanes, few)."""
-        return gather(self.action, least_counted(self.estimates.count, self.action, self.few))
-
-    def confidence(self) -> Confidence:
-        """Return the mean messages, their counts and indices."""
-        return self.estimates.confidence()
+    def _unbiased(self, mean: FloatArray) -> FloatArray:
+        """Return ``1/2 + (mean - 1/2) gain``, of an index in [0, 1]."""
+        return 0.5 + (mean - 0.5) * self.bits.gain
 
     def ask(self, action: IntArray) -> Question:
         """Ask about the least-counted arms played (lower ids among equals)."""
-        place = least_counted(self.estimates.count, action, self.few)
+        place = least_counted(self.batches.size, action, self.few)
         return Question(Choose(place) >> self.bits.mechanism, self.feedback_domain, gather(action, place))
 
     def reset_user(self) -> None:
@@ -103,5 +85,5 @@ class CUCBLDPBit(MessageLearner[SuperArms], AnytimeLearner[SuperArms]):
         self.bits.reset_threshold()
 
     def hear(self, about: IntArray, message: npt.NDArray[Any]) -> None:
-        """Count the bits of one message."""
-        self.estimates.add(about, self.bits.decode_bits(message))
+        """Put the bits of one message in the batches of their arms."""
+        self._renew(self.batches.add_numbers(about, self.bits.decode_bits(message)))

@@ -27,13 +27,6 @@ from algorithms.theory.regret_bound import (
     v,
 )
 
-# A message of randomized bits is about q arms; 1/2 + (Y - 1/2) g is unbiased for each (`randomized_bits`).
-q, g = sp.symbols("q g", positive=True)
-_bits = (
-    (q, sp.Max(1, sp.Min(K, 20, sp.floor((epsilon + sp.log(1 - sp.exp(-epsilon))) / sp.log(2) - 5)))),
-    (g, 1 + 2**q * sp.exp(-epsilon) / (1 - sp.exp(-epsilon))),
-)
-
 _printed_regime: dict[str, Any] = {
     "regime": "T >= 10: for fewer rounds the printed radius is too small for its own noise",
     "applies": lambda instance: instance.horizon >= 10,
@@ -162,30 +155,6 @@ SEMI_BANDIT_BOUNDS: dict[str, RegretBound] = {
             least=True,
             failure=2 * L / T,
             sides=None,
-        ),
-    ),
-    # The mixture at ln(K T) holds for the best arms' indices, at ln(L T) for all means' distances, each but with 1/T.
-    # Its redundancy is at most ln(T) / 2 + ln 2; by Pinsker's inequality both radii are sqrt(x / 2n) g. That other bits
-    # are in a message only adds to counts: the least-counted arm played has one in each round, as with one bit.
-    "cucb-ldp-bit": RegretBound(
-        family="semi-bandit",
-        constant=2 * R_max,
-        per_arm=sp.S.Zero,
-        per_member=spread(2 * B**2 * g**2 * x, R_max) + R_max,
-        definitions=(*_bits, (x, sp.log(2 * L * T ** sp.Rational(3, 2)))),
-        source="this library: randomized bits of the q least-counted arms, an index valid at all counts at once "
-        "(Theorem 3)",
-        confidence=ConfidenceTheorem(
-            radius=g * sp.sqrt(x / (2 * n)),
-            noise="bit",
-            scale=g,
-            feeds="least",
-            few=q,
-            counting="every value",
-            index="mixture",
-            lemma="B_inf",
-            index_level=sp.log(K * T),
-            failure=2 / T,
         ),
     ),
     "cucb-ldp-gaussian": RegretBound(
