@@ -107,7 +107,7 @@ class EpisodeRun(MeanRun):
         self, before: Confidence, after: Confidence, action: IntArray, feedback: FloatArray, held: int
     ) -> None:
         """Check counts and estimates after the feedback, and which lanes' next round starts an episode."""
-        due = gather(self.filled + 1 >= self.batch, action)[:, 0]
+        due = gather(self.filled + held >= self.batch, action)[:, 0]
         super().check_feedback(before, after, action, feedback, held)
         self.begins = np.asarray(due)
 
