@@ -79,6 +79,7 @@ class ClickRun(StructuredRun[ClickConfidence]):
             self.best, self.least = order[:size], float(self.problem.means[order[size - 1]])
         self.displays: FloatArray = np.zeros(shape)
         self.expected: FloatArray = np.zeros(shape)
+        self.releases: FloatArray = np.zeros(shape)
         self.played: IntArray = np.zeros(lanes, dtype=np.int64)
         self.length: IntArray = np.zeros(lanes, dtype=np.int64)
         self.open: FloatArray = np.zeros((lanes, size))  # true clicks of the phase
@@ -171,7 +172,7 @@ class ClickRun(StructuredRun[ClickConfidence]):
             self._take(before, after, shown, ending)
             self.open[ending] = 0.0
             self.played[ending] = 0
-        levelled = due
+        self.releases, levelled = after.releases, due
         if self.epoch_ends:
             self._set_level()
             self.lowest[:] = np.inf

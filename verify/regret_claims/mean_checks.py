@@ -71,6 +71,8 @@ class MeanRun(StructuredRun[Confidence]):
         Number of outcomes that wait for a release, and their sum (those of a tree always wait).
     batch
         After how many a release is due.
+    releases
+        The number of noises in each estimate.
 
     Raises
     ------
@@ -116,6 +118,7 @@ class MeanRun(StructuredRun[Confidence]):
         self.filled: FloatArray = np.zeros(shape)
         self.open: FloatArray = np.zeros(shape)
         self.batch: FloatArray = np.full(shape, float(self.first if theorem.counting == "growing batches" else 1))
+        self.releases: FloatArray = np.zeros(shape)
         self.clock: FloatArray = np.zeros((lanes, 1))  # the round of the last release
         self.lowest: FloatArray = np.full(shape, np.inf)  # of the valid indices so far
         self.moved: FloatArray = np.zeros(shape)  # how many values there were when the index changed
@@ -344,6 +347,7 @@ class MeanRun(StructuredRun[Confidence]):
         )
         self._check_noises(before, after, released)
         self._take_releases(before, after, released & (gained == self.filled))
+        self.releases = after.releases
         self.filled[released] = 0.0
         if not theorem.tree:
             self.open[released] = 0.0

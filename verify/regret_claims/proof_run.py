@@ -55,8 +55,6 @@ class ProofCheck:
         At or below which it is a violation; 0 for what is deterministic.
     sentence
         What was seen, with lane and round where it contradicts.
-    binding
-        Whether the theorem rests on it; not on a lemma as printed that the theorem corrects.
     differs
         Whether it shows another learner than the theorem's: then nothing is said of the bound.
     """
@@ -67,7 +65,6 @@ class ProofCheck:
     p: float
     level: float
     sentence: Sentence
-    binding: bool = True
     differs: bool = False
 
     @property
@@ -112,8 +109,8 @@ class ProofRun:
         The regret of each lane on the good event.
     laws
         Whether random quantities are tested, and what holds on the good event; else only what holds in every run.
-    phases
-        How many phases were played as a whole, which `round` counts with all their rounds.
+    single, phases
+        How many rounds were played one by one, and how many phases as a whole; `round` counts all their rounds.
     difference
         The first that shows another learner than the theorem's; None so far.
     """
@@ -122,7 +119,7 @@ class ProofRun:
 
     def __init__(self, bound: RegretBound, instance: Instance, lanes: int, failure: float | None) -> None:
         self.bound, self.instance = bound, instance
-        self.phases = 0
+        self.single = self.phases = 0
         self.difference: ProofCheck | None = None
         self.failure = None if failure is None else min(1.0, failure)
         self.round = 0
@@ -415,6 +412,7 @@ def play_checked(
     seed: int,
     draw: Callable[[IntArray], FloatArray] | None = None,
     whole: int | None = None,
+    rounds: int | None = None,
 ) -> ProofCheck | None:
     """Play a learner to the run's horizon, and check every round; return the first counterexample, if there is one.
 
@@ -426,34 +424,42 @@ def play_checked(
         Returns the feedback on an action; by default it is drawn from the problem.
     whole
         After how many rounds a learner that holds its actions is played phase by phase; by default never.
+    rounds
+        How many rounds another learner is played for at most.
     """
     problem: Any = run.instance.problem
     gate = Simulation(seed, lanes)
     learner: Any = build(gate)
     environment = lane_randomness(seed, lanes, 0, RandomStream.ENVIRONMENT)
     draw = draw or (lambda action: checked_outcomes(problem, problem.draw_feedback(action, environment)))
+    last = run.instance.horizon
     holds = whole is not None and hasattr(type(learner), "committed_rounds")
+    if rounds is not None and not holds:
+        last = min(last, rounds)
     try:
         if hasattr(learner, "observe_initial"):
             outcomes = problem.draw_records(environment, lanes)
             start_warm(learner, gate, problem, outcomes)
             run.check_start(run.state(learner), outcomes)
         before = run.state(learner)
-        while run.round < run.instance.horizon:
+        while run.round < last:
             action = checked_action(learner, problem, lanes)
             run.check_action(before, learner, action)
             held = 1
             if holds and run.round > whole:  # type: ignore[operator]
-                left = run.instance.horizon - run.round + 1
-                held = min(int(learner.committed_rounds.min()), left)
+                held = min(int(learner.committed_rounds.min()), last - run.round + 1)
                 run.phases += 1
+            else:
+                run.single += 1
             if held == 1:
                 feedback = draw(action)
                 learner.observe(gate.private(feedback, learner.feedback_domain, run.round))
             else:
-                rounds = np.full(lanes, held, dtype=np.int64)
-                feedback = checked_outcomes(problem, problem.draw_totals(action, rounds, environment), rounds)
-                learner.observe(gate.private(feedback, learner.feedback_domain, run.round), rounds)
+                held_by = np.full(lanes, held, dtype=np.int64)
+                feedback = checked_outcomes(
+                    problem, problem.draw_totals(action, held_by, environment), held_by
+                )
+                learner.observe(gate.private(feedback, learner.feedback_domain, run.round), held_by)
                 run.round += held - 1
             after = run.state(learner)
             run.check_feedback(before, after, action, feedback, held)
