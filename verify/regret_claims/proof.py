@@ -28,7 +28,7 @@ from algorithms.theory.confidence_theorem import (
 )
 from algorithms.theory.gaps import GapsUnavailable
 from algorithms.theory.regret_bound import Instance, RegretBound
-from verify.findings.sentences import Basis, Sentence
+from verify.findings.sentences import exact
 from verify.regret_claims.click_checks import ClickRun
 from verify.regret_claims.elimination_checks import EliminationRun
 from verify.regret_claims.episode_checks import EpisodeRun
@@ -86,7 +86,7 @@ def check_proof(
     found = _checked_laws(make, bound, once, seed=seed, error=0.75 * error)
     if any(check.violated for check in found):
         return found
-    own = _checked_run(make, bound, once, problem=problem, seed=seed, error=0.25 * error)
+    own = check_run(make, bound, once, problem=problem, seed=seed, error=0.25 * error)
     if any(check.differs for check in own):
         found = tuple(check for check in found if not check.differs)
     return own if any(check.violated for check in own) else (*found, *own)
@@ -116,7 +116,7 @@ def _run_of(theorem: object) -> Callable[..., Any]:
     return ClickRun if isinstance(theorem, ClickTheorem) else EliminationRun
 
 
-def _checked_run(
+def check_run(
     make: type[Any], bound: RegretBound, played: Instance, *, problem: str, seed: int, error: float
 ) -> tuple[ProofCheck, ...]:
     """Return what one run of a learner on the user's own problem shows, and which rounds were looked at."""
@@ -135,15 +135,14 @@ def _checked_run(
         assert not isinstance(played.problem, LinearBandit | LinearContexts)
         contradiction = play_checked(run, build, lanes=1, seed=seed, whole=WHOLE, rounds=ONE_BY_ONE)  # type: ignore[type-var]
         looked = f"{run.single:,} rounds one by one" + (f" and {run.phases:,} phases" if run.phases else "")
-    where = f"of {played.horizon:,} rounds of {problem} (1 run)"
+    where = exact("of {rounds:,} rounds of {problem}", rounds=played.horizon, problem=problem).text
     if contradiction is not None:
-        said = replace(contradiction.sentence, text=f"{contradiction.description}: {where}")
+        said = contradiction.sentence.with_words(f", {where}")
         return (replace(contradiction, sentence=said),)
-    seen = Sentence(f"looked at: {looked}, {where}", Basis.OBSERVED, draws=1)
-    checks = [ProofCheck("your problem", 1.0, 0.0, seen)]
+    checks = [ProofCheck("your problem", 1.0, 0.0, exact("looked at: {looked}, {where}", looked=looked, where=where))]
     law = getattr(run, "noise", None)
     if law is not None and law.p <= error:
-        said = Sentence(f"{law.description}: {where}", Basis.OBSERVED, draws=1)
+        said = exact("{seen}, {where}", seen=law.description, where=where)
         checks = [ProofCheck("noise", law.p, error, said)]
     return (*checks, *([] if run.difference is None else [run.difference]))
 
