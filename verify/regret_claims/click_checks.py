@@ -84,7 +84,7 @@ class ClickRun(StructuredRun[ClickConfidence]):
         self.length: IntArray = np.zeros(lanes, dtype=np.int64)
         self.open: FloatArray = np.zeros((lanes, size))  # true clicks of the phase
         self.lowest: FloatArray = np.full(shape, np.inf)  # of the valid indices so far
-        self.moved: FloatArray = np.zeros(shape)  # how many displays there were when the index changed
+        self.moved: FloatArray = np.zeros(shape)  # as of `MeanRun`, of displays
         self.symbols: FloatArray = np.zeros((2, *shape))  # of displays: its position was said, and one above
         self.placed: FloatArray = np.zeros((*shape, size))  # displays at each position
         self.last: IntArray = np.zeros((lanes, size), dtype=np.int64)
@@ -280,8 +280,8 @@ class ClickRun(StructuredRun[ClickConfidence]):
         below = here & (index < least - slack) & (index < self.lowest)
         over = here & (index > most + slack)
         self.lowest = np.where(here & ~over, np.minimum(self.lowest, index), self.lowest)
-        self.moved = np.where(moves, after.displays, self.moved)
-        stuck = over & ~moves & stale(after.displays, self.moved)
+        self.moved = np.where(moves | (here & ~over), after.displays, self.moved)
+        stuck = over & (most < 1) & ~moves & stale(after.displays, self.moved)
 
         def words(lane: int, arm: int) -> str:
             return (

@@ -121,7 +121,7 @@ class MeanRun(StructuredRun[Confidence]):
         self.releases: FloatArray = np.zeros(shape)
         self.clock: FloatArray = np.zeros((lanes, 1))  # the round of the last release
         self.lowest: FloatArray = np.full(shape, np.inf)  # of the valid indices so far
-        self.moved: FloatArray = np.zeros(shape)  # how many values there were when the index changed
+        self.moved: FloatArray = np.zeros(shape)  # values when the index changed, or was no larger than the theorem's
         self.action: IntArray | None = None
         self.fed: IntArray = np.zeros((lanes, 0), dtype=np.int64)
         self.changed = True
@@ -416,7 +416,7 @@ class MeanRun(StructuredRun[Confidence]):
             below &= index < self.lowest
         above = here & (index > most + slack)
         self.lowest = np.where(here & ~above, np.minimum(self.lowest, index), self.lowest)
-        self.moved = np.where(moves, after.count, self.moved)
+        self.moved = np.where(moves | (here & ~above), after.count, self.moved)
         wide = self.radius(after.count, after.releases, 4.0 * self.exponent + 4.0) if above.any() else 0.0
         stuck = above & ~moves & stale(after.count, self.moved)
         stuck &= (index < 1) | (after.estimate + wide < 1)
@@ -431,7 +431,7 @@ class MeanRun(StructuredRun[Confidence]):
         self.refuse_arm(
             "radius",
             stuck,
-            lambda lane, arm: f"{words(lane, arm)}: it has stayed since there were {self.moved[lane, arm]:g}",
+            lambda lane, arm: f"{words(lane, arm)}: too large and the same since there were {self.moved[lane, arm]:g}",
         )
         self.note_difference("radius", above, words)
 

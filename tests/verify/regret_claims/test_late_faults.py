@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from algorithms.catalogue.structured_entries import learners
+from algorithms.estimates.level_free import level_free_upper
 from algorithms.problems import (
     LinearBandit,
     LinearContexts,
@@ -158,8 +159,150 @@ class LoudNoiseLate(Late):
 class KeptFromPhaseEight:
     """No action is eliminated from phase 8 on."""
 
-    def learn(self, *args, **keywords):
+    def _eliminate(self, phase, *args, **keywords):
         before = self.active
-        super().learn(*args, **keywords)
-        if self.learned is not None and self.learned.phase.number >= 8:
+        super()._eliminate(phase, *args, **keywords)
+        if phase.number >= 8:
             self.active = before
+
+
+class PolicyStays(Late):
+    """The policy is that of round 500."""
+
+    after = 500
+
+    def learn(self, *args, **keywords):
+        policy = self.policy
+        super().learn(*args, **keywords)
+        if self.late:
+            self.policy = policy
+
+
+class WorstListLate(Late):
+    """The items of least index are shown."""
+
+    def choose(self, *args, **keywords):
+        shown = super().choose(*args, **keywords)
+        if self.late:
+            shown = self.list = self.structure.solve(-self.estimates.index)
+        return shown
+
+
+class SmallLevelLate(Late):
+    """A quarter of the exponent, of lists."""
+
+    def observe(self, *args, **keywords):
+        super().observe(*args, **keywords)
+        if self.late and not hasattr(self, "changed"):
+            self.changed = True
+            self.estimates.bound = replace(self.estimates.bound, exponent=self.estimates.bound.exponent / 4)
+
+
+class NobodyRemoved:
+    """From phase 6 on no arm is removed."""
+
+    def _end_phase(self, lanes):
+        left = self.left.copy()
+        super()._end_phase(lanes)
+        if self.phase.max() > 6:
+            self.left = left
+            self.recommendation[:] = -1
+
+
+# Legal changes.
+
+
+class RunningMinimum:
+    """The least index so far, which is valid, too."""
+
+    def hear(self, *args, **keywords):
+        index = self.estimates.index.copy()
+        super().hear(*args, **keywords)
+        self.estimates.index = np.minimum(index, self.estimates.index)
+
+
+class HalfTheError:
+    """Radii for half the error."""
+
+    def __init__(self, *args, **keywords):
+        super().__init__(*args, **keywords)
+        if hasattr(getattr(self, "estimates", None), "_exponent"):
+            self.estimates._exponent += np.log(2)
+        elif hasattr(self, "estimates"):
+            self.estimates.bound = replace(
+                self.estimates.bound, exponent=self.estimates.bound.exponent + np.log(2)
+            )
+
+
+class Clipped:
+    """Indices are clipped to [0, 1]."""
+
+    def confidence(self):
+        found = super().confidence()
+        return replace(found, index=np.clip(found.index, 0.0, 1.0) + np.where(np.isinf(found.index), np.inf, 0))
+
+
+class HighestId:
+    """Of equal indices the highest id."""
+
+    def choose(self, *args, **keywords):
+        action = super().choose(*args, **keywords)
+        index = np.minimum(self.confidence().index, 1e6)
+        worst = self.structure.solve(index + 1e-13 * np.arange(index.shape[1]))
+        return worst if worst.shape == action.shape else action
+
+
+class Reversed:
+    """The arms of an action in another order."""
+
+    def choose(self, *args, **keywords):
+        return super().choose(*args, **keywords)[:, ::-1].copy()
+
+
+class Plain:
+    """``H(v) = v``."""
+
+    uncounted = 0.0
+
+
+class AHairAbove:
+    """Indices are a millionth larger."""
+
+    def learn(self, *args, **keywords):
+        super().learn(*args, **keywords)
+        known = self.batches.releases > 0
+        self.index[known] = np.minimum(self.index[known] * (1 + 1e-6), 1.0)
+
+
+class LongerFirstBatch:
+    """First batches of one more."""
+
+    def __init__(self, *args, **keywords):
+        super().__init__(*args, **keywords)
+        self.batches._next_size += 1
+
+
+class FasterGrowth:
+    """Batches grow twice as fast."""
+
+    growth = 0.2
+    falling = 3.0
+
+
+class AlwaysAnew:
+    """All indices are computed anew in every round."""
+
+    def learn(self, action, feedback, rounds):
+        super().learn(action, feedback, rounds)
+        known = self.batches.releases > 0
+        if known.any():
+            batches = (self.batches.size[known], self.batches.releases[known], self.batches.total[known])
+            clock = np.full(known.sum(), self.rounds.observed + float(rounds.max()))
+            self.index[known] = level_free_upper(*batches, clock, noise=self.noise)
+
+
+class WiderWidth:
+    """A tenth wider."""
+
+    def widths(self, *args, **keywords):
+        return 1.1 * super().widths(*args, **keywords)
