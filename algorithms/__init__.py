@@ -8,7 +8,6 @@ from algorithms.cascades.cascade_batch import (
     CascadeUCBBatchGaussian,
     CascadeUCBBatchShuffle,
 )
-from algorithms.cascades.cascade_ldp import CascadeUCBLDPGaussian, CascadeUCBLDPLaplace
 from algorithms.cascades.cascade_rr import CascadeUCBRR
 from algorithms.cascades.cascade_ucb1 import CascadeUCB1
 from algorithms.claim import Claim, ClaimForm, View
@@ -24,14 +23,12 @@ from algorithms.linear.linear_play import PhasedTrace, simulate_phases
 from algorithms.message_learner import MessageLearner, Question
 from algorithms.semi_bandits.cts import CTS
 from algorithms.semi_bandits.cucb import CUCB
-from algorithms.semi_bandits.cucb_batch import CUCBBatch, CUCBBatchAll, CUCBBatchGaussian, CUCBBatchLeast
-from algorithms.semi_bandits.cucb_dp import CUCBDP, CUCBDPLeast
+from algorithms.semi_bandits.cucb_batch import CUCBBatch, CUCBBatchGaussian
 from algorithms.semi_bandits.cucb_ldp import CUCBLDP1, CUCBLDP2
-from algorithms.semi_bandits.cucb_ldp_all import CUCBLDPGaussian, CUCBLDPLaplaceAll
-from algorithms.semi_bandits.cucb_ldp_one import CUCBLDPBit, CUCBLDPLaplaceOne
+from algorithms.semi_bandits.cucb_ldp_bit import CUCBLDPBit
+from algorithms.semi_bandits.cucb_ldp_gaussian import CUCBLDPGaussian
 from algorithms.semi_bandits.dp_bandit import DPBandit, DPBanditGaussian, DPBanditLDP, DPBanditShuffle
 from algorithms.semi_bandits.dp_best_arm import DPBestArm
-from algorithms.semi_bandits.dpucb_mat import DPTSMat, DPUCBMat
 from algorithms.semi_bandits.omm import OMM
 from algorithms.simulate import Trace, simulate
 from algorithms.structured_learner import HorizonPassed, NothingPlayed
@@ -41,7 +38,6 @@ from algorithms.unit import ONE_REPORT, OnePerson
 __all__ = [
     "CTS",
     "CUCB",
-    "CUCBDP",
     "CUCBLDP1",
     "CUCBLDP2",
     "DPE",
@@ -51,20 +47,13 @@ __all__ = [
     "REWARD_DOMAIN",
     "AmbiguousFeedback",
     "CUCBBatch",
-    "CUCBBatchAll",
     "CUCBBatchGaussian",
-    "CUCBBatchLeast",
-    "CUCBDPLeast",
     "CUCBLDPBit",
     "CUCBLDPGaussian",
-    "CUCBLDPLaplaceAll",
-    "CUCBLDPLaplaceOne",
     "CascadeUCB1",
     "CascadeUCBBatch",
     "CascadeUCBBatchGaussian",
     "CascadeUCBBatchShuffle",
-    "CascadeUCBLDPGaussian",
-    "CascadeUCBLDPLaplace",
     "CascadeUCBRR",
     "Claim",
     "ClaimForm",
@@ -81,8 +70,6 @@ __all__ = [
     "DPPECentral",
     "DPPELocal",
     "DPPEShuffle",
-    "DPTSMat",
-    "DPUCBMat",
     "Design",
     "DesignError",
     "DurableRun",

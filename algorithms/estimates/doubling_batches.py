@@ -1,4 +1,4 @@
-"""Batches of doubling size, each released once: the private means behind DPUCB-MAT and DPTS-MAT."""
+"""Batches of doubling size, each released once: the private means behind DPUCB-MAT and DPTS-MAT, and of growing size."""
 
 from __future__ import annotations
 

@@ -47,8 +47,6 @@ class LevelFreeLearner(HorizonLearner[StructureType]):
         The law of the noise on a batch's sum.
     few
         How many arms a round feeds, at most.
-    first
-        The size of an arm's first batch, if not that of the noise.
     """
 
     family: ClassVar[Family] = "semi-bandit"
@@ -71,11 +69,10 @@ class LevelFreeLearner(HorizonLearner[StructureType]):
         horizon: int | None,
         *,
         few: int = 1,
-        first: int | None = None,
     ) -> None:
         super().__init__(structure, gate, horizon)
         self.noise, self.few = noise, few
-        self.first = max(1, math.ceil(noise.first_size(self.horizon))) if first is None else first
+        self.first = max(1, math.ceil(noise.first_size(self.horizon)))
         self.index: FloatArray = np.ones((gate.lanes, structure.arms))
 
     def choose(self, available: BoolArray | None = None) -> IntArray:
@@ -121,10 +118,8 @@ class HeldBatches(LevelFreeLearner[StructureType]):
         horizon: int | None,
         *,
         few: int = 1,
-        first: int | None = None,
     ) -> None:
-        tail = NoiseTail.from_mechanism(mechanism)
-        super().__init__(structure, gate, tail, horizon, few=few, first=first)
+        super().__init__(structure, gate, NoiseTail.from_mechanism(mechanism), horizon, few=few)
         self.mechanism = mechanism
         self.batches = GrowingBatches(
             gate,
@@ -141,16 +136,15 @@ class HeldBatches(LevelFreeLearner[StructureType]):
         return self.batches.values_until_full(self.fed_arms)
 
 
-def _laplace(epsilon: float, few: int) -> Laplace:
-    """Return the noise of scale q / epsilon on sums that a record moves by 1 each, q of them at most."""
-    return Laplace.for_epsilon(check_epsilon(epsilon), sensitivity=Box(0, 1, few).sensitivity)
+class CUCBBatch(HeldBatches[SuperArms]):
+    """The few arms played of fewest released outcomes are fed.
 
-
-class CUCBBatchAll(HeldBatches[SuperArms]):
-    """All arms played are fed, with ``Lap(K / epsilon)`` on every batch: `CUCBBatch` with q = K, first batches of
-    one.
-
-    A record feeds at most K batches, each with an outcome in [0, 1]: exactly epsilon.
+    ``q = min(K, ceil(epsilon / 4))`` arms of a round are fed, with ``Lap(q / epsilon)`` on every batch: as many as
+    leave the noise a scale of about 1/4, on sets and bases of a matroid, where one arm can be exchanged for another.
+    Elsewhere an arm is played with others, and ``q = min(K, ceil(epsilon T^(2/5) / 36))``: the longer a run, the less a
+    batch's noise counts beside what its outcomes say. (Without a horizon q is that of T = 100,000.) Which arms are fed
+    follows from public counts; a record feeds q batches: exactly epsilon. The rules for q are measured. The regret
+    theorems, one for sets and bases and one for all structures else, hold for any q.
 
     Parameters
     ----------
@@ -161,19 +155,25 @@ class CUCBBatchAll(HeldBatches[SuperArms]):
     epsilon
         The privacy of one round's outcome vector, in the view of everything released.
     horizon
-        The number of rounds T; None if it is not known (`algorithms.epochs`).
+        The number of rounds T, by which the first batches are as long as they are; None if it is not known: then they
+        are those of T = 2048.
     """
 
     claim: ClassVar[ClaimForm] = ClaimForm(
         model="central",
         view=View.ACTIONS,
         unit=ONE_REPORT,
-        source="Chen et al. 2020, Algorithm 3, repaired: growing batches instead of a tree",
+        source="this library: accumulated batches of the least-counted arms",
     )
 
     def __init__(self, structure: SuperArms, gate: Gate, *, epsilon: float, horizon: int | None) -> None:
-        few = self.size_of(structure)
-        super().__init__(structure, gate, _laplace(epsilon, few), horizon, few=few, first=1)
+        size = self.size_of(structure)
+        exchanged = isinstance(structure, TopK | FailingTopK | Matroid)
+        rounds = UNKNOWN_HORIZON if horizon is None else check_horizon(horizon)
+        share = 0.25 if exchanged else rounds**0.4 / 36.0
+        few = min(size, math.ceil(share * check_epsilon(epsilon)))
+        mechanism = Laplace.for_epsilon(epsilon, sensitivity=Box(0, 1, few).sensitivity)
+        super().__init__(structure, gate, mechanism, horizon, few=few)
 
 
 class CUCBBatchGaussian(HeldBatches[SuperArms]):
@@ -186,7 +186,7 @@ class CUCBBatchGaussian(HeldBatches[SuperArms]):
     Parameters
     ----------
     structure, gate, epsilon, horizon
-        As for `CUCBBatchAll`.
+        As for `CUCBBatch`.
     delta
         The delta of one round, in (0, 1).
     """
@@ -208,58 +208,3 @@ class CUCBBatchGaussian(HeldBatches[SuperArms]):
         # A hair more: the ledger rounds the cost of each of the K releases up.
         mechanism = Gaussian(sigma=together.sigma * (1 + 1e-10), sensitivity=outcomes, delta=delta)
         super().__init__(structure, gate, mechanism, horizon, few=structure.size)
-
-
-class CUCBBatchLeast(HeldBatches[SuperArms]):
-    """Only the arm played of fewest released outcomes is fed, with ``Lap(1 / epsilon)`` on every batch.
-
-    `CUCBBatch` with q = 1, and first batches of one outcome. Which arm is fed follows from public counts; a record
-    feeds one batch: exactly epsilon.
-
-    Parameters
-    ----------
-    structure, gate, epsilon, horizon
-        As for `CUCBBatchAll`.
-    """
-
-    claim: ClassVar[ClaimForm] = ClaimForm(
-        model="central",
-        view=View.ACTIONS,
-        unit=ONE_REPORT,
-        source="Chen et al. 2020, least-pulled variant of Algorithm 3, repaired: growing batches",
-    )
-
-    def __init__(self, structure: SuperArms, gate: Gate, *, epsilon: float, horizon: int | None) -> None:
-        super().__init__(structure, gate, _laplace(epsilon, few=1), horizon, first=1)
-
-
-class CUCBBatch(HeldBatches[SuperArms]):
-    """The few arms played of fewest released outcomes are fed.
-
-    ``q = min(K, ceil(epsilon / 4))`` arms of a round are fed, with ``Lap(q / epsilon)`` on every batch: as many as
-    leave the noise a scale of about 1/4, on sets and bases of a matroid, where one arm can be exchanged for another.
-    Elsewhere an arm is played with others, and ``q = min(K, ceil(epsilon T^(2/5) / 36))``: the longer a run, the less a
-    batch's noise counts beside what its outcomes say. (Without a horizon q is that of T = 100,000.) Which arms are fed
-    follows from public counts; a record feeds q batches: exactly epsilon. The rules for q are measured. The regret
-    theorems, one for sets and bases and one for all structures else, hold for any q.
-
-    Parameters
-    ----------
-    structure, gate, epsilon, horizon
-        As for `CUCBBatchAll`.
-    """
-
-    claim: ClassVar[ClaimForm] = ClaimForm(
-        model="central",
-        view=View.ACTIONS,
-        unit=ONE_REPORT,
-        source="this library: accumulated batches of the least-counted arms",
-    )
-
-    def __init__(self, structure: SuperArms, gate: Gate, *, epsilon: float, horizon: int | None) -> None:
-        size = self.size_of(structure)
-        exchanged = isinstance(structure, TopK | FailingTopK | Matroid)
-        rounds = UNKNOWN_HORIZON if horizon is None else check_horizon(horizon)
-        share = 0.25 if exchanged else rounds**0.4 / 36.0
-        few = min(size, math.ceil(share * check_epsilon(epsilon)))
-        super().__init__(structure, gate, _laplace(epsilon, few), horizon, few=few)

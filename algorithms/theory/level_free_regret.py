@@ -318,8 +318,6 @@ class _Form:
     noise: _Noise
     few: sp.Expr
     deviation: sp.Expr
-    short: bool = False
-    """True if a first batch has one outcome."""
 
     @property
     def laplace(self) -> bool:
@@ -330,8 +328,6 @@ class _Form:
     def first(self) -> sp.Expr:
         """The size of a first batch, to be rounded up."""
         logarithm = sp.log(T0)
-        if self.short:
-            return sp.S.One
         return b * logarithm if self.laplace else sigma * sp.sqrt(2 * logarithm)
 
     @property
@@ -452,8 +448,6 @@ def _super_arms(form: _Form, elsewhere: _Form) -> RegretBound:
 
 _few = sp.Min(K, sp.ceiling(epsilon / 4))
 _few_elsewhere = sp.Min(K, sp.ceiling(epsilon * Tq ** sp.Rational(2, 5) / 36))
-_all = _Form("Laplace", K, K / epsilon, short=True)
-_least = _Form("Laplace", sp.S.One, 1 / epsilon, short=True)
 _normal = _Form("Gaussian", K, sp.sqrt(K) / mu)
 
 LEVEL_FREE_BOUNDS: dict[str, RegretBound] = {
@@ -482,8 +476,6 @@ LEVEL_FREE_BOUNDS: dict[str, RegretBound] = {
     "cucb-batch": _super_arms(
         _Form("Laplace", _few, _few / epsilon), _Form("Laplace", _few_elsewhere, _few_elsewhere / epsilon)
     ),
-    "cucb-batch-all": _super_arms(_all, _all),
-    "cucb-batch-least": _super_arms(_least, _least),
     "cucb-batch-gaussian": _super_arms(_normal, _normal),
 }
 """Regret bounds of learners with level-free indices, and of one by divergence on bits, by the registered name."""

@@ -6,7 +6,7 @@ import pytest
 from scipy import optimize
 
 from accountant import Simulation
-from algorithms import CUCBLDPBit, CUCBLDPGaussian, CUCBLDPLaplaceAll, CUCBLDPLaplaceOne
+from algorithms import CUCBLDPBit, CUCBLDPGaussian
 from algorithms.play import play_fresh
 from algorithms.problems import MaximumCoverage, SemiBandit, ShortestPath, TopK, UniformMatroid
 from algorithms.theory.regret import BOUNDS
@@ -24,7 +24,7 @@ PROBLEMS = {
     "coverage": SemiBandit(MaximumCoverage(4, 2, 2), [0.1, 0.5, 0.4, 0.3, 0.9, 0.2, 0.1, 0.6]),
 }
 EPSILON, HORIZON, DELTA = 20.0, 300, 1e-3
-LEARNERS = [CUCBLDPBit, CUCBLDPLaplaceOne, CUCBLDPLaplaceAll, CUCBLDPGaussian]
+LEARNERS = [CUCBLDPBit, CUCBLDPGaussian]
 
 
 def build(learner, structure, gate, epsilon=EPSILON, horizon=HORIZON):
@@ -32,13 +32,9 @@ def build(learner, structure, gate, epsilon=EPSILON, horizon=HORIZON):
     return learner(structure, gate, epsilon=epsilon, horizon=horizon, **delta)
 
 
-def radius(learner, epsilon, horizon, size, arms, width, n):
-    """Return the radius of section 1 (bit, LAP2, LAP1) or 3 (Gaussian)."""
-    x = math.log(2 * arms * horizon**2)
-    if learner is CUCBLDPGaussian:
-        return math.sqrt(2 * x * (1 / 4 + width**2) / n)
-    b = (size if learner is CUCBLDPLaplaceAll else 1) / epsilon
-    return math.sqrt(x * (1 / 2 + 4 / epsilon**2 * (b * epsilon) ** 2) / n) + x * b / n
+def radius(horizon, arms, width, n):
+    """Return the radius of Gaussian noise of this deviation."""
+    return math.sqrt(2 * math.log(2 * arms * horizon**2) * (1 / 4 + width**2) / n)
 
 
 def bits_together(epsilon, size):
@@ -75,9 +71,7 @@ def bit_index(epsilon, horizon, size, ones, n):
 
 def literal(learner, structure, records, noise, width):
     """Follow the algorithm on one lane; yield the actions and at last means and counts."""
-    few = {CUCBLDPBit: bits_together(EPSILON, structure.size), CUCBLDPLaplaceOne: 1}.get(
-        learner, structure.size
-    )
+    few = bits_together(EPSILON, structure.size) if learner is CUCBLDPBit else structure.size
     n, mean = [0] * structure.arms, [0.0] * structure.arms
     gain = 1 + 2**few / (math.exp(EPSILON) - 1)
     for t in range(1, HORIZON + 1):
@@ -87,9 +81,7 @@ def literal(learner, structure, records, noise, width):
                 ones = round(n[i] * (0.5 + (mean[i] - 0.5) / gain))
                 index[i] = bit_index(EPSILON, HORIZON, structure.size, ones, n[i])
             elif n[i]:
-                index[i] = mean[i] + radius(
-                    learner, EPSILON, HORIZON, structure.size, structure.arms, width, n[i]
-                )
+                index[i] = mean[i] + radius(HORIZON, structure.arms, width, n[i])
         index = [min(max(u, 0.0), 1.0) for u in index]
         played = [int(i) for i in structure.solve(np.array([index]))[0] if i >= 0]
         yield played
@@ -117,9 +109,6 @@ def test_it_plays_as_the_pseudocode(name, learner, recorded_run):
     (mechanism,) = {release.mechanism for release in run.releases}
     if learner is CUCBLDPBit:
         assert (mechanism.size, mechanism.epsilon) == (2**problem.structure.size, EPSILON)
-    elif learner is not CUCBLDPGaussian:
-        size = problem.structure.size if learner is CUCBLDPLaplaceAll else 1
-        assert mechanism.scale == pytest.approx(size / EPSILON, rel=1e-15)
     width = getattr(mechanism, "sigma", None)
     for lane in (0, 17, 63):
         replay = literal(learner, problem.structure, run.records[:, lane], run.noise(lane), width)
@@ -186,17 +175,7 @@ def test_the_gaussian_noise_is_exactly_enough_for_k_values():
     assert GaussianProfile(math.sqrt(4) / sigma).delta(0.7) == pytest.approx(DELTA, rel=1e-9)
 
 
-@pytest.mark.parametrize("epsilon", [0.5, 5.0, 20.0])
-def test_the_bit_has_the_least_index_of_all_local_learners(epsilon):
-    for n in (1, 10, 1000):
-        for share in (0.1, 0.5, 0.9):
-            wide = radius(CUCBLDPLaplaceOne, epsilon, 1000, 1, 5, None, n)
-            ones = round(n * (0.5 + (share - 0.5) * math.tanh(epsilon / 2)))
-            mean = 0.5 + (ones / n - 0.5) / math.tanh(epsilon / 2)
-            assert bit_index(epsilon, 1000, 1, ones, n) < mean + wide
-
-
-@pytest.mark.slow_cells("CUCBLDPBit", "CUCBLDPLaplaceOne", "CUCBLDPLaplaceAll")
+@pytest.mark.slow_cells("CUCBLDPBit")
 @pytest.mark.parametrize("learner", LEARNERS)
 def test_no_confidence_bound_fails(learner):
     """The theorem allows one run in T = 1,000 to fail: of 256 more than 4 with probability 1e-5 (bits: two, 2e-4)."""
@@ -210,9 +189,8 @@ def test_no_confidence_bound_fails(learner):
     assert (learner.estimates.index < 1).any(axis=1).all()
 
 
-@pytest.mark.parametrize("learner", [CUCBLDPLaplaceAll, CUCBLDPGaussian])
-def test_a_path_sends_one_number_per_edge_walked(learner, recorded_run):
+def test_a_path_sends_one_number_per_edge_walked(recorded_run):
     problem = PROBLEMS["paths of different length"]
-    run = recorded_run(lambda s, g: build(learner, s, g), problem, 50, 5)
+    run = recorded_run(lambda s, g: build(CUCBLDPGaussian, s, g), problem, 50, 5)
     for action, release in zip(run.actions, run.releases, strict=True):
         np.testing.assert_array_equal(release.where, action >= 0)
