@@ -71,6 +71,8 @@ class AdditiveNoise:
     @property
     def p(self) -> float:
         """A p-value of the claim."""
+        if not self._trials:
+            return 1.0
         logs = []
         for depth, hits in zip(_DEPTHS, self._hits, strict=True):
             chance = self._beyond(depth)

@@ -9,7 +9,7 @@ from algorithms.theory.confidence_theorem import ClickTheorem
 from algorithms.theory.regret import BOUNDS
 from algorithms.theory.regret_bound import Instance
 from verify.regret_claims.plain_problem import plain_problem
-from verify.regret_claims.worst_clicks import check_worst_clicks, worst_lists
+from worst_clicks import check_worst_clicks, worst_lists
 
 CHECKED = [
     name
