@@ -7,6 +7,7 @@ from algorithms.cascades.cascade_batch import (
     CascadeUCBBatch,
     CascadeUCBBatchGaussian,
     CascadeUCBBatchShuffle,
+    CascadeUCBKL,
 )
 from algorithms.cascades.cascade_rr import CascadeUCBRR
 from algorithms.cascades.cascade_ucb1 import CascadeUCB1
@@ -23,7 +24,7 @@ from algorithms.linear.linear_play import PhasedTrace, simulate_phases
 from algorithms.message_learner import MessageLearner, Question
 from algorithms.semi_bandits.cts import CTS
 from algorithms.semi_bandits.cucb import CUCB
-from algorithms.semi_bandits.cucb_batch import CUCBBatch, CUCBBatchGaussian
+from algorithms.semi_bandits.cucb_batch import CUCBKL, CUCBBatch, CUCBBatchGaussian
 from algorithms.semi_bandits.cucb_ldp import CUCBLDP1, CUCBLDP2
 from algorithms.semi_bandits.cucb_ldp_bit import CUCBLDPBit
 from algorithms.semi_bandits.cucb_ldp_gaussian import CUCBLDPGaussian
@@ -38,6 +39,7 @@ from algorithms.unit import ONE_REPORT, OnePerson
 __all__ = [
     "CTS",
     "CUCB",
+    "CUCBKL",
     "CUCBLDP1",
     "CUCBLDP2",
     "DPE",
@@ -54,6 +56,7 @@ __all__ = [
     "CascadeUCBBatch",
     "CascadeUCBBatchGaussian",
     "CascadeUCBBatchShuffle",
+    "CascadeUCBKL",
     "CascadeUCBRR",
     "Claim",
     "ClaimForm",

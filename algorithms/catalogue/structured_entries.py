@@ -10,6 +10,7 @@ from algorithms.cascades.cascade_batch import (
     CascadeUCBBatch,
     CascadeUCBBatchGaussian,
     CascadeUCBBatchShuffle,
+    CascadeUCBKL,
     ListIndex,
 )
 from algorithms.cascades.cascade_rr import CascadeUCBRR
@@ -20,7 +21,7 @@ from algorithms.play import BuildLearner
 from algorithms.problems import Parameter, ProblemError, SuperArms, Value
 from algorithms.semi_bandits.cts import CTS
 from algorithms.semi_bandits.cucb import CUCB
-from algorithms.semi_bandits.cucb_batch import CUCBBatch, CUCBBatchGaussian
+from algorithms.semi_bandits.cucb_batch import CUCBKL, CUCBBatch, CUCBBatchGaussian
 from algorithms.semi_bandits.cucb_ldp import CUCBLDP1, CUCBLDP2
 from algorithms.semi_bandits.cucb_ldp_bit import CUCBLDPBit
 from algorithms.semi_bandits.cucb_ldp_gaussian import CUCBLDPGaussian
@@ -206,7 +207,7 @@ learners: dict[str, LearnerEntry] = {
             CUCBLDPBit,
             "combinatorial UCB, every user sends randomized bits about the least-counted arms played: one, or a few",
             "Chen et al. 2020, Algorithm 2, improved",
-            "certified; the least regret of the local learners of sets and paths here, from epsilon = 0.2 to 10",
+            "certified; the least regret of the local learners of sets and paths here",
             "top-k",
         ),
         LearnerEntry(
@@ -234,6 +235,14 @@ learners: dict[str, LearnerEntry] = {
             "top-k",
         ),
         LearnerEntry(
+            "cucb-kl",
+            CUCBKL,
+            "cucb-batch without noise: growing batches of all played arms, level-free index, no privacy",
+            "this library; Garivier & Cappe 2011",
+            "makes no privacy claim",
+            "top-k",
+        ),
+        LearnerEntry(
             "omm",
             OMM,
             "optimistic matroid maximisation, no privacy",
@@ -254,6 +263,14 @@ learners: dict[str, LearnerEntry] = {
             CascadeUCB1,
             "UCB on ranked lists, no privacy",
             "Kveton et al. 2015, Algorithm 1",
+            "makes no privacy claim",
+            "cascade",
+        ),
+        LearnerEntry(
+            "cascade-ucb-kl",
+            CascadeUCBKL,
+            "cascade-ucb-batch without noise: lists held for short phases, level-free index, no privacy",
+            "this library; Garivier & Cappe 2011",
             "makes no privacy claim",
             "cascade",
         ),

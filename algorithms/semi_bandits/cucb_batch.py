@@ -13,6 +13,7 @@ Gaussian noise: fewer say nothing. After j releases the next batch is ``max(0.1,
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -89,11 +90,6 @@ class LevelFreeLearner(HorizonLearner[StructureType]):
         mean = np.where(self.batches.size > 0, self._unbiased(self.batches.mean), 0.0)
         return Confidence(mean, self.batches.size, self.batches.releases, self.index)
 
-    def learn(self, action: IntArray, feedback: Private, rounds: IntArray | None = None) -> None:
-        """Put the outcomes of the arms of fewest released outcomes in their batches (lower ids among equals)."""
-        place = least_counted(self.batches.size, action, self.few)
-        self._renew(self.batches.add(gather(action, place), feedback.take(place), rounds), rounds)
-
     def _renew(self, released: BoolArray | None, rounds: IntArray | None = None) -> None:
         """Compute all indices of the lanes in which a batch was released."""
         if released is None:
@@ -116,7 +112,16 @@ class LevelFreeLearner(HorizonLearner[StructureType]):
         return mean
 
 
-class HeldBatches(LevelFreeLearner[StructureType]):
+class BatchLearner(LevelFreeLearner[StructureType]):
+    """The same on private outcomes."""
+
+    def learn(self, action: IntArray, feedback: Private, rounds: IntArray | None = None) -> None:
+        """Put the outcomes of the arms of fewest released outcomes in their batches (lower ids among equals)."""
+        place = least_counted(self.batches.size, action, self.few)
+        self._renew(self.batches.add(gather(action, place), feedback.take(place), rounds), rounds)
+
+
+class HeldBatches(BatchLearner[StructureType]):
     """The same where a server adds the noise to a batch's sum, or none: it accepts the total of several rounds of an
     action.
     """
@@ -239,3 +244,7 @@ class CUCBKL(HeldBatches[SuperArms]):
 
     def __init__(self, structure: SuperArms, gate: Gate) -> None:
         super().__init__(structure, gate, None, None, few=self.size_of(structure))
+
+    def confidence(self) -> Confidence:
+        """Return the means, the values in them, of which none has noise, and the indices."""
+        return replace(super().confidence(), releases=np.zeros_like(self.index))

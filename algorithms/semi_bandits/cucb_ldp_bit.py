@@ -56,6 +56,7 @@ class CUCBLDPBit(MessageLearner[SuperArms], LevelFreeLearner[SuperArms]):
     """
 
     falling: ClassVar[float] = 0.0
+    batches: PublicBatches
     claim: ClassVar[ClaimForm] = ClaimForm(
         model="local",
         view=View.MESSAGE,

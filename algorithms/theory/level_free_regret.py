@@ -85,8 +85,8 @@ G``, P the index of the bits' mean. Means that differ by z have bits' means that
 each other changes nothing, as only probabilities and means are added up.
 
 **One bit at a time.** An arm with o ones among n bits has the index ``H(n kl(o / n, u)) + ln n``, u the largest mean of
-an arm's bits, ``H(v) = v + c ln(1 + 4 pi v)`` with c = 0.2; the arm of least index is played, after f messages of each (Honda &
-Takemura 2015).
+an arm's bits, ``H(v) = v + c ln(1 + 4 pi v)`` with c = 0.2; the arm of least index is played, after f messages of each
+(Honda & Takemura 2015).
 
 **Theorem 4.** For every ``0 < z < Delta / 2``, Delta the gap of the bits' means (``tanh(epsilon / 2)`` of the arms'),
 an arm is played ``max{f, nu + 1} + sum_(n >= f) e^(-2 n z^2) + B sum_(n >= f) (n + 1) e^(-2 n z^2)`` times at most in
@@ -311,7 +311,7 @@ _Releases = implemented_function(
 )
 
 _first_bits = sp.sqrt(sp.log(T0))
-_Noise = Literal["bit", "Laplace", "Gaussian", "below Gaussian"]
+_Noise = Literal["none", "bit", "Laplace", "Gaussian", "below Gaussian"]
 
 # A message of randomized bits is about q arms; 1/2 + (Y - 1/2) g is unbiased for each (`randomized_bits`).
 q, g = sp.symbols("q g", positive=True)
@@ -345,12 +345,12 @@ class _Form:
     @property
     def scale(self) -> sp.Expr:
         """The scale of Laplace noise b, the deviation sigma of what is below normal, or the gain of bits g."""
-        return {"bit": g, "Laplace": b}.get(self.noise, sigma)
+        return {"none": sp.S.Zero, "bit": g, "Laplace": b}.get(self.noise, sigma)
 
     @property
     def first(self) -> sp.Expr:
         """The size of a first batch, to be rounded up."""
-        if self.noise == "bit":
+        if self.noise in ("none", "bit"):
             return sp.S.One
         logarithm = sp.log(T0)
         return b * logarithm if self.noise == "Laplace" else sigma * sp.sqrt(2 * logarithm)
@@ -358,7 +358,7 @@ class _Form:
     @property
     def tail(self) -> tuple[sp.Expr, sp.Expr]:
         """The variance proxy of a noise, and b or 0."""
-        if self.noise == "bit":
+        if self.noise in ("none", "bit"):
             return sp.S.Zero, sp.S.Zero
         return (2 * b**2, b) if self.noise == "Laplace" else (sigma**2, sp.S.Zero)
 
@@ -379,7 +379,7 @@ class _Form:
         releases = _Releases(T, self.first, sp.Float(self.falling))
         proxy, scale = self.tail
         noise = scale * x + sp.sqrt(2 * proxy * releases * x)
-        own = _bits if self.noise == "bit" else ((self.scale, self.deviation),)
+        own = {"none": (), "bit": _bits}.get(self.noise, ((self.scale, self.deviation),))
         return (*own, (x, sp.log(L * releases * T)), (F, noise))
 
     def charge(self, low: sp.Expr, high: sp.Expr) -> sp.Expr:
@@ -487,6 +487,7 @@ _few = sp.Min(K, sp.ceiling(epsilon / 4))
 _few_elsewhere = sp.Min(K, sp.ceiling(epsilon * Tq ** sp.Rational(2, 5) / 36))
 _normal = _Form("Gaussian", K, sp.sqrt(K) / mu)
 _local = _Form("bit", q, g)
+_open = _Form("none", K, sp.S.Zero)
 
 LEVEL_FREE_BOUNDS: dict[str, RegretBound] = {
     "dp-bandit": _one_arm("Laplace", 1 / epsilon),
@@ -516,5 +517,6 @@ LEVEL_FREE_BOUNDS: dict[str, RegretBound] = {
     ),
     "cucb-batch-gaussian": _super_arms(_normal, _normal),
     "cucb-ldp-bit": _super_arms(_local, _local),
+    "cucb-kl": _super_arms(_open, _open),
 }
 """Regret bounds of learners with level-free indices, and of one by divergence on bits, by the registered name."""

@@ -34,7 +34,6 @@ SEMI = SemiBandit(TopK(5, 2), [0.2, 0.9, 0.5, 0.4, 0.7])
 ONE = SemiBandit(Arms(4), [0.2, 0.9, 0.5, 0.4])
 LISTS = Cascade(5, 2, [0.2, 0.7, 0.1, 0.5, 0.3])
 BY_EPOCHS: dict[str, Problem] = {
-    "cucb-ldp-bit": SEMI,
     "cucb-ldp-gaussian": SEMI,
     "cucb-ldp1": SEMI,
     "cucb-ldp2": SEMI,
@@ -46,6 +45,7 @@ BY_EPOCHS: dict[str, Problem] = {
 AT_ONCE: dict[str, Problem] = {
     "cucb-batch": SEMI,
     "cucb-batch-gaussian": SEMI,
+    "cucb-ldp-bit": SEMI,
     "dp-bandit": ONE,
     "dp-bandit-gaussian": ONE,
     "dp-bandit-ldp": ONE,
@@ -141,10 +141,8 @@ def literal_exponent(name: str, horizon: int) -> float:
     """Return x as its class's docstring writes it."""
     if name in ("cucb-ldp1", "cucb-ldp2"):
         return math.log(horizon)
-    if name.startswith("cucb-ldp-") and name != "cucb-ldp-bit":
+    if name == "cucb-ldp-gaussian":
         return math.log(2 * 5 * horizon**2)
-    if name == "cucb-ldp-bit":
-        return math.log(2 * horizon)
     if name == "cascade-ucb-rr":
         return math.log(6 * 5 * horizon**2)
     if name.startswith("cascade"):

@@ -78,10 +78,10 @@ def test_questions_are_asked_while_others_wait_each_with_a_threshold_of_its_own(
     assert len(thresholds) == 3
     for ticket, question in reversed(list(zip(tickets, posed, strict=True))):
         about = question.about.item()
-        before = learner.estimates.count[0].copy()
+        before = learner.confidence().count[0].copy()
         learner.observe_message(question, [1], ticket.name, ticket=ticket)
         before[about] += 1
-        assert (learner.estimates.count[0] == before).all()
+        assert (learner.confidence().count[0] == before).all()
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,6 @@ from collections.abc import Callable
 import numpy as np
 
 from accountant import Gate
-from algorithms.estimates.bit_mixture import bit_upper
 from algorithms.estimates.chernoff import NoiseTail
 from algorithms.estimates.level_free import level_free_upper, unsharpened
 from algorithms.lanes import gather, lookup
@@ -88,8 +87,7 @@ class MeanRun(StructuredRun[Confidence]):
             if not isinstance(problem, Cascade):
                 raise ParameterError(f"problem={problem!r}: must be a cascade")
         elif laws and not (
-            isinstance(problem, SemiBandit)
-            and isinstance(problem.structure, TopK | Matroid | DisjointPaths)
+            isinstance(problem, SemiBandit) and isinstance(problem.structure, TopK | Matroid | DisjointPaths)
         ):
             raise ParameterError(
                 f"problem={problem!r}: must be a semi-bandit with a linear reward, on sets, a matroid or disjoint "
@@ -106,8 +104,9 @@ class MeanRun(StructuredRun[Confidence]):
         self.few = int(bound.value_of(theorem.few, instance))
         self.radius = theorem.radius_on(values, bound.definitions)
         self.scale = bound.value_of(theorem.scale, instance)
-        laplace = theorem.noise == "Laplace"
-        self.tail = NoiseTail((2 if laplace else 1) * self.scale**2, self.scale if laplace else 0.0)
+        laplace, self.gain = theorem.noise == "Laplace", self.scale if theorem.noise == "bit" else 1.0
+        proxy = 0.0 if theorem.noise == "bit" else (2 if laplace else 1) * self.scale**2
+        self.tail = NoiseTail(proxy, self.scale if laplace else 0.0)
         self.fresh = theorem.counting in ("last batch", "doubling episodes")
         structure = self.problem.structure
         if laws:
@@ -117,11 +116,15 @@ class MeanRun(StructuredRun[Confidence]):
         self.feeds: FloatArray = np.zeros(shape)
         self.filled: FloatArray = np.zeros(shape)
         self.open: FloatArray = np.zeros(shape)
-        self.batch: FloatArray = np.full(shape, float(self.first if theorem.counting == "growing batches" else 1))
+        self.batch: FloatArray = np.full(
+            shape, float(self.first if theorem.counting == "growing batches" else 1)
+        )
         self.releases: FloatArray = np.zeros(shape)
         self.clock: FloatArray = np.zeros((lanes, 1))  # the round of the last release
         self.lowest: FloatArray = np.full(shape, np.inf)  # of the valid indices so far
-        self.moved: FloatArray = np.zeros(shape)  # values when the index changed, or was no larger than the theorem's
+        self.moved: FloatArray = np.zeros(
+            shape
+        )  # values when the index changed, or was no larger than the theorem's
         self.action: IntArray | None = None
         self.fed: IntArray = np.zeros((lanes, 0), dtype=np.int64)
         self.changed = True
@@ -141,7 +144,7 @@ class MeanRun(StructuredRun[Confidence]):
             self.theorem.sides,
             lemmas=_GAP
             if self.in_expectation
-            else {"none": (), "evidence": _GAP, "episode": _GAP}.get(self.theorem.lemma, (*_GAP, "path")),
+            else {"evidence": _GAP, "episode": _GAP}.get(self.theorem.lemma, (*_GAP, "path")),
             radius="all indices were 1: radii are too large to be seen" if self.clipped else "",
         )
 
@@ -156,12 +159,10 @@ class MeanRun(StructuredRun[Confidence]):
             super().check_end()
 
     def _set_levels(self) -> None:
-        """Set the exponents of the radii, and of the indices if they have others."""
+        """Set the exponent of the radii."""
         there = self.level_instance
         defined = any(symbol == x for symbol, _ in self.bound.definitions)
         self.exponent = self.bound.value_of(x, there) if defined else 1.0
-        level = self.theorem.index_level
-        self.index_exponent = None if level is None else self.bound.value_of(level, there)
 
     def state(self, learner: ExplainedLearner) -> Confidence:
         """Return the estimates, counts and indices."""
@@ -190,8 +191,7 @@ class MeanRun(StructuredRun[Confidence]):
             return
         gap = self.problem.benchmark - self.problem.expected_reward(action)
         self.regret += np.where(self.failed, 0.0, gap)
-        if self.theorem.lemma != "none":
-            self._check_gaps(shown, action, gap)
+        self._check_gaps(shown, action, gap)
 
     def _check_oracle(self, shown: Confidence, action: IntArray) -> None:
         """Check that an action is an answer of the oracle to the indices, or earns as much by them."""
@@ -258,7 +258,9 @@ class MeanRun(StructuredRun[Confidence]):
         self.note_difference(
             "bookkeeping",
             others,
-            lambda lane, arm: f"action {action[lane].tolist()} feeds {fed[lane].tolist()}, and {self.few} are to be fed",
+            lambda lane, arm: (
+                f"action {action[lane].tolist()} feeds {fed[lane].tolist()}, and {self.few} are to be fed"
+            ),
         )
         return np.asarray(fed.copy())
 
@@ -328,7 +330,10 @@ class MeanRun(StructuredRun[Confidence]):
         )
         self.refuse_arm(
             "bookkeeping",
-            due & ~released & (self.filled > self.batch) & stale(after.count + self.filled, after.count + self.batch),
+            due
+            & ~released
+            & (self.filled > self.batch)
+            & stale(after.count + self.filled, after.count + self.batch),
             lambda lane, arm: (
                 f"{self.filled[lane, arm]:g} outcomes wait beside {after.count[lane, arm]:g} that were released: "
                 f"nothing is learned any more, where {self.batch[lane, arm]:g} make a release"
@@ -349,7 +354,7 @@ class MeanRun(StructuredRun[Confidence]):
         self._take_releases(before, after, released & (gained == self.filled))
         self.releases = after.releases
         self.filled[released] = 0.0
-        if not theorem.tree:
+        if theorem.counting != "tree":
             self.open[released] = 0.0
         if theorem.counting == "growing batches":
             share = np.maximum(theorem.growth, theorem.falling / np.maximum(after.releases, 1.0))
@@ -361,7 +366,7 @@ class MeanRun(StructuredRun[Confidence]):
 
     def _check_noises(self, before: Confidence, after: Confidence, released: BoolArray) -> None:
         """Check the numbers of noises: more of them make wider radii, and so another learner."""
-        if self.theorem.tree:
+        if self.theorem.counting == "tree":
             expected = np.where(after.count > 0, float(self.round.bit_count()), after.releases)
         elif self.theorem.noise == "none":
             expected = np.zeros_like(after.releases)
@@ -374,13 +379,15 @@ class MeanRun(StructuredRun[Confidence]):
         self.note_difference(
             "bookkeeping",
             after.releases > expected,
-            lambda lane, arm: f"{after.releases[lane, arm]:g} noises are counted where there are {expected[lane, arm]:g}",
+            lambda lane, arm: (
+                f"{after.releases[lane, arm]:g} noises are counted where there are {expected[lane, arm]:g}"
+            ),
         )
 
     def _take_releases(self, before: Confidence, after: Confidence, whole: BoolArray) -> None:
         """Compare what was released with the true sums, where it is known of which outcomes it is."""
         sums, start = _totals(after), self.round == 0
-        if self.theorem.tree:  # one node holds all rounds so far, with a noise of its own
+        if self.theorem.counting == "tree":  # one node holds all rounds so far, with a noise of its own
             whole = whole & (self.round & (self.round - 1) == 0)
         elif not self.fresh:
             sums = sums - _totals(before)
@@ -394,7 +401,7 @@ class MeanRun(StructuredRun[Confidence]):
                 ),
             )
         else:
-            self._take(sums[whole], self.open[whole], whole)
+            self._take(sums[whole], self.open[whole], self.filled[whole], whole)
 
     def _check_index(self, before: Confidence, after: Confidence, levelled: BoolArray) -> None:
         """Check the indices that are to be computed, and those that have moved, against the theorem's interval."""
@@ -431,7 +438,9 @@ class MeanRun(StructuredRun[Confidence]):
         self.refuse_arm(
             "radius",
             stuck,
-            lambda lane, arm: f"{words(lane, arm)}: too large and the same since there were {self.moved[lane, arm]:g}",
+            lambda lane, arm: (
+                f"{words(lane, arm)}: too large and the same since there were {self.moved[lane, arm]:g}"
+            ),
         )
         self.note_difference("radius", above, words)
 
@@ -440,14 +449,11 @@ class MeanRun(StructuredRun[Confidence]):
         count, noises, mean = after.count[here], after.releases[here], after.estimate[here]
         if self.theorem.index == "level-free":
             clock = np.broadcast_to(self.clock, here.shape)[here]
-            least = level_free_upper(count, noises, count * mean, clock, noise=self.tail)
+            chance = 0.5 + (mean - 0.5) / self.gain  # of a bit
+            least = level_free_upper(count, noises, count * chance, clock, noise=self.tail)
+            least = np.clip(0.5 + (least - 0.5) * self.gain, 0.0, 1.0)
             level = unsharpened(np.log(np.maximum(clock / count, 1.0)))
             most = np.clip(mean + self.radius(count, noises, level), 0.0, 1.0)
-        elif self.theorem.index == "mixture":
-            ones = np.clip(np.round(count * (0.5 + (mean - 0.5) / self.scale)), 0.0, count)
-            level = self.exponent if self.index_exponent is None else self.index_exponent
-            least = np.clip(0.5 + (bit_upper(ones, count, level) - 0.5) * self.scale, 0.0, 1.0)
-            most = np.clip(mean + self.radius(count, noises, self.exponent), 0.0, 1.0)
         else:
             most = mean + self.radius(count, noises, self.exponent)
             if self.theorem.index != "unclipped":
@@ -456,29 +462,31 @@ class MeanRun(StructuredRun[Confidence]):
         self.clipped &= bool((most == 1.0).all())
         return least, np.maximum(most, 0.0)
 
-    def _take(self, released: FloatArray, sums: FloatArray, due: BoolArray) -> None:
-        """Hand the noise of releases to its test; a debiased bit has one of two values.
+    def _take(self, released: FloatArray, sums: FloatArray, sizes: FloatArray, due: BoolArray) -> None:
+        """Hand the noise of releases to its test; of debiased bits there is a whole number of ones.
 
         Of the bits of one message, which are flipped together, the test is given one.
         """
         if isinstance(self.noise, AdditiveNoise):
             self.noise.add(released - sums)
             return
-        gain = self.scale
-        bits = (released - 0.5) / gain + 0.5
-        nearest = np.round(bits)
-        off = (np.abs(bits - nearest) > 1e-5) | ((nearest != 0) & (nearest != 1))
-        values = scatter_masked(released, due)
+        if self.theorem.counting == "every value":
+            sizes = np.ones_like(sizes)
+        ones = (released - 0.5 * sizes) / self.gain + 0.5 * sizes
+        nearest = np.round(ones)
+        off = (np.abs(ones - nearest) > 1e-5 * sizes) | (nearest < 0) | (nearest > sizes)
+        values = scatter_masked(ones, due)
         self.refuse_arm(
             "noise",
             scatter_masked(off, due),
-            lambda lane, arm: (
-                f"a debiased bit is {values[lane, arm]:.6g}, not {0.5 - gain / 2:.6g} or {0.5 + gain / 2:.6g}"
-            ),
+            lambda lane, arm: f"{values[lane, arm]:.6g} of its bits are ones, which is no possible number",
         )
         first = (np.cumsum(due, axis=1) == 1)[due]
-        certain = (sums == 0) | (sums == 1)  # of what is between, either bit may be true
-        self.noise.add((nearest != sums)[first & certain], sums[first & certain])
+        certain = sums == np.round(sums)  # of what is between, either bit may be true
+        single = first & certain & (sizes == 1)
+        self.noise.add((nearest != sums)[single], sums[single])
+        several = first & certain & (sizes > 1)
+        self.noise.add_sums(nearest[several], sums[several], sizes[several])
 
     def _note_event(
         self, after: Confidence, count: FloatArray, releases: FloatArray, levelled: BoolArray
@@ -487,11 +495,9 @@ class MeanRun(StructuredRun[Confidence]):
         means = self.problem.means
         off = after.estimate - means
         radius = self.radius(count, releases, self.exponent) * (1 + TOLERANCE)
-        below = after.index < means - TOLERANCE if self.theorem.index == "mixture" else off < -radius
+        below = off < -radius
         if self.in_expectation:  # what indices below means cost is in the bound
             below &= False
-        if self.index_exponent is not None:  # and of the best arms only
-            below &= np.isin(np.arange(means.size), self.best)
         self.failed |= (levelled & (below | (off > radius))).any(axis=1)
 
     def _note(self, after: Confidence, count: FloatArray, releases: FloatArray, due: BoolArray) -> None:
