@@ -223,7 +223,7 @@ class EliminationRun(StructuredRun[Confidence]):
         found, most = behind, 2 * radius
         if theorem.apart == "separation":
             most = np.broadcast_to(level, mean.shape)
-            others = here & (behind > 0)
+            others = here & (behind > 0) & (self.count > 0)
             counts = self.count[others], self.releases[others]
             totals = counts[0] * (mean + behind)[others], counts[0] * mean[others]
             found = scatter_masked(chernoff_separation(*counts, *totals, noise=self.tail), others)

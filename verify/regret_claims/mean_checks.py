@@ -108,6 +108,7 @@ class MeanRun(StructuredRun[Confidence]):
         proxy = 0.0 if theorem.noise == "bit" else (2 if laplace else 1) * self.scale**2
         self.tail = NoiseTail(proxy, self.scale if laplace else 0.0)
         self.fresh = theorem.counting in ("last batch", "doubling episodes")
+        self.tree = theorem.counting == "tree"
         structure = self.problem.structure
         if laws:
             self.best = structure.solve(self.problem.means[np.newaxis])[0]
@@ -354,7 +355,7 @@ class MeanRun(StructuredRun[Confidence]):
         self._take_releases(before, after, released & (gained == self.filled))
         self.releases = after.releases
         self.filled[released] = 0.0
-        if theorem.counting != "tree":
+        if not self.tree:
             self.open[released] = 0.0
         if theorem.counting == "growing batches":
             share = np.maximum(theorem.growth, theorem.falling / np.maximum(after.releases, 1.0))
@@ -366,7 +367,7 @@ class MeanRun(StructuredRun[Confidence]):
 
     def _check_noises(self, before: Confidence, after: Confidence, released: BoolArray) -> None:
         """Check the numbers of noises: more of them make wider radii, and so another learner."""
-        if self.theorem.counting == "tree":
+        if self.tree:
             expected = np.where(after.count > 0, float(self.round.bit_count()), after.releases)
         elif self.theorem.noise == "none":
             expected = np.zeros_like(after.releases)
@@ -387,7 +388,7 @@ class MeanRun(StructuredRun[Confidence]):
     def _take_releases(self, before: Confidence, after: Confidence, whole: BoolArray) -> None:
         """Compare what was released with the true sums, where it is known of which outcomes it is."""
         sums, start = _totals(after), self.round == 0
-        if self.theorem.counting == "tree":  # one node holds all rounds so far, with a noise of its own
+        if self.tree:  # one node holds all rounds so far, with a noise of its own
             whole = whole & (self.round & (self.round - 1) == 0)
         elif not self.fresh:
             sums = sums - _totals(before)

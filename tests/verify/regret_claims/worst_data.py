@@ -118,7 +118,7 @@ class _Adversary:
         total = float(run.open[0, arm]) if run.fresh else self.total[arm]
         due = float(run.batch[0, arm]) + (0.0 if run.fresh else released)
         inside += 0.0 if run.fresh else released
-        noises = np.array([float(run.round.bit_count()) if theorem.tree else run.releases[0, arm] + 1.0])
+        noises = np.array([float(run.round.bit_count()) if run.tree else run.releases[0, arm] + 1.0])
         if run.fresh:
             noises = np.ones(1)
         reach = due * float(run.radius(np.array([due]), noises, run.exponent)[0])
