@@ -241,6 +241,7 @@ class CUCBKL(HeldBatches[SuperArms]):
     """
 
     claim: ClassVar[ClaimForm] = NO_CLAIM
+    needs_all_arms: ClassVar[str] = "it is what private learners of all arms are compared with"
 
     def __init__(self, structure: SuperArms, gate: Gate) -> None:
         super().__init__(structure, gate, None, None, few=self.size_of(structure))

@@ -65,7 +65,7 @@ class CUCBLDPBit(MessageLearner[SuperArms], LevelFreeLearner[SuperArms]):
     )
 
     def __init__(self, structure: SuperArms, gate: Gate, *, epsilon: float, horizon: int | None) -> None:
-        few = bits_of_one_message(check_epsilon(epsilon), structure.size)
+        few = bits_of_one_message(check_epsilon(epsilon), self.size_of(structure))
         super().__init__(structure, gate, NoiseTail(0.0, 0.0), horizon, few=few)
         self.bits = RandomizedBits(gate, epsilon, few)
         self.batches = PublicBatches(

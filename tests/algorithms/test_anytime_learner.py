@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from accountant import Accountant, BasicComposition, Budget, GaussianComposition, Simulation, Trust
-from algorithms import CUCBLDP1, CUCBBatch, CUCBLDPBit, DurableRun
+from algorithms import CUCBLDP1, CascadeUCBRR, CUCBBatch, DurableRun
 from algorithms.anytime_learner import AnytimeLearner
 from algorithms.catalogue.contextual_entries import contextual_learners
 from algorithms.catalogue.learner_entry import ANYTIME
@@ -21,7 +21,16 @@ from algorithms.catalogue.named_run import NamedLearner, begin_named_run, load_n
 from algorithms.catalogue.structured_entries import learners
 from algorithms.epochs import EPOCHS, FIRST_EPOCH, epoch_end, epoch_horizon, epoch_of
 from algorithms.learner import needs_horizon
-from algorithms.problems import Arms, Cascade, Problem, SemiBandit, TopK, UniformMatroid, build_problem
+from algorithms.problems import (
+    Arms,
+    Cascade,
+    Problem,
+    RankedLists,
+    SemiBandit,
+    TopK,
+    UniformMatroid,
+    build_problem,
+)
 from algorithms.simulate import simulate
 from algorithms.theory.level_free_regret import ReleaseCounts
 from algorithms.theory.regret import BOUNDS
@@ -323,7 +332,7 @@ def test_epochs_count_what_was_observed_whenever_it_comes(short_epochs: None) ->
 
 def test_messages_of_devices_count_too(short_epochs: None) -> None:
     gate = Accountant(Budget(2.0), trust=Trust.LOCAL)
-    learner = CUCBLDPBit(TopK(4, 2), gate, epsilon=2.0, horizon=None)
+    learner = CascadeUCBRR(RankedLists(4, 2), gate, epsilon=2.0, horizon=None)
     for user in range(9):
         ticket = learner.issue()
         question = learner.pose(ticket)
@@ -331,7 +340,7 @@ def test_messages_of_devices_count_too(short_epochs: None) -> None:
         message = question.answer(device, [1.0, 0.0], user)
         learner.observe_message(question, message, user, ticket=ticket)
     assert learner.epoch == 1
-    assert learner.exponent == pytest.approx(math.log(2 * 8 * 6))
+    assert learner.exponent == pytest.approx(math.log(6 * 4 * (8 * 6) ** 2))
 
 
 def test_a_named_run_needs_no_horizon(tmp_path: Path) -> None:
@@ -392,7 +401,7 @@ def test_the_bound_of_one_arm_at_a_time_holds_at_every_horizon() -> None:
 def proof(make: type[Any], name: str) -> Any:
     settings = {"anytime": "yes"} | (LEVEL if name.startswith("cascade-ucb-batch") else {})
     instance = Instance(CASES[name], 8.0, 5000, DELTA, settings)
-    return check_proof(make, BOUNDS[name], instance, seed=1, error=1e-6)
+    return check_proof(make, BOUNDS[name], instance, problem=name, seed=1, error=1e-6)
 
 
 @pytest.mark.slow
@@ -406,11 +415,11 @@ def test_what_the_proof_rests_on_holds_over_epochs(name: str, epochs_of_proofs: 
 
 
 def test_indices_that_stay_as_they_were_are_found_out(epochs_of_proofs: None) -> None:
-    class Forgets(CUCBLDPBit):
+    class Forgets(CUCBLDP1):
         def renew(self, lanes: Any) -> None:
             pass
 
-    (found,) = proof(Forgets, "cucb-ldp-bit")
+    (found,) = proof(Forgets, "cucb-ldp1")
     assert (found.name, found.violated) == ("radius", True)
     assert found.description.startswith("round 16,")
 

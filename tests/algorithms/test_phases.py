@@ -23,6 +23,8 @@ CASES = {
     "published/dp-imed": SemiBandit(Arms(4), [0.2, 0.9, 0.5, 0.4]),
     "cucb-batch": SemiBandit(TopK(5, 3), [0.2, 0.9, 0.5, 0.4, 0.7]),
     "cucb-batch-gaussian": SemiBandit(TopK(4, 2), [0.2, 0.9, 0.5, 0.4]),
+    "cucb-kl": SemiBandit(TopK(5, 3), [0.2, 0.9, 0.5, 0.4, 0.7]),
+    "cascade-ucb-kl": Cascade(5, 2, [0.2, 0.7, 0.1, 0.5, 0.3]),
     "cascade-ucb-batch": Cascade(5, 2, [0.2, 0.7, 0.1, 0.5, 0.3]),
     "cascade-ucb-batch-gaussian": Cascade(5, 2, [0.2, 0.7, 0.1, 0.5, 0.3]),
     "cascade-ucb-batch-shuffle": Cascade(5, 2, [0.2, 0.7, 0.1, 0.5, 0.3]),

@@ -38,7 +38,7 @@ HORIZON = 9
 HAVE_HORIZON = [
     name
     for name, entry in learners.items()
-    if not name.startswith("published/") and name not in ("cucb", "omm", "cts", "cascade-ucb1", "dp-best-arm")
+    if not name.startswith("published/") and entry.certified_form and name != "dp-best-arm"
 ]
 
 
