@@ -16,13 +16,14 @@ from accountant import Gate, Private, PrivateStream
 from algorithms.claim import NO_CLAIM, ClaimForm, View
 from algorithms.learner import Family, check_delta, check_epsilon
 from algorithms.problems import Experts
-from algorithms.restarting_learner import RestartingLearner
+from algorithms.restarts import restart_horizon
+from algorithms.structured_learner import HorizonLearner
 from algorithms.unit import ONE_REPORT
 from mechanisms import Box, BufferedCounter
 from mechanisms.arrays import FloatArray, IntArray
 
 
-class Hedge(RestartingLearner[Experts]):
+class Hedge(HorizonLearner[Experts]):
     """Exponential weights without privacy.
 
     Parameters
@@ -47,10 +48,25 @@ class Hedge(RestartingLearner[Experts]):
 
     family: ClassVar[Family] = "experts"
     claim: ClassVar[ClaimForm] = NO_CLAIM
+    needs_horizon: ClassVar[str] = ""
 
     def __init__(self, structure: Experts, gate: Gate, *, horizon: int | None) -> None:
         super().__init__(structure, gate, horizon)
+        self.epoch = self.begun = 0
         self.begin(self.horizon)
+
+    @property
+    def horizon(self) -> int:
+        """T, or that of the epoch."""
+        told = self.rounds.horizon
+        return restart_horizon(self.epoch) if told is None else told
+
+    def update_epoch(self) -> None:
+        """Begin afresh, with a longer horizon, where the last one has ended and none is known."""
+        observed = int(self.rounds.observed)
+        if self.rounds.horizon is None and observed - self.begun >= self.horizon:
+            self.begin(restart_horizon(self.epoch + 1))
+            self.begun, self.epoch = observed, self.epoch + 1
 
     def begin(self, horizon: int) -> None:
         """Begin with equal weights, and nothing summed."""

@@ -225,9 +225,9 @@ def test_the_printed_cascade_learner_pays_infinity():
 
 def test_a_matroid_run_has_the_tight_epsilon_of_its_plan():
     """With δ allowed, K coordinates of Lap(K/ε) cost less than ε: the plan's certified interval says how much."""
-    plan = at("dpucb-mat", 4, 6, 2.0, "one round")
-    accountant = run("dpucb-mat", 4, 6, 2.0, budget=Budget(2.0), plan=plan)
+    plan = at("cucb-batch", 4, 6, 16.0, "one round")
+    accountant = run("cucb-batch", 4, 6, 16.0, budget=Budget(16.0), plan=plan)
     tight = accountant.guarantee(0.01)
     assert tight.width < 1e-6
-    assert tight.upper < 1.95
-    assert accountant.guarantee(0.0).upper == 2.0
+    assert tight.upper < 15.9
+    assert accountant.guarantee(0.0).upper == 16.0
