@@ -1,7 +1,7 @@
 """Follow the regularised leader in a ball, on private running sums of gradients (DP-FTRL).
 
-The theorems are in `algorithms.theory.expert_regret`. Kairouz, McMahan, Song, Thakkar, Thakurta & Xu 2021, "Practical
-and private (deep) learning without sampling or shuffling", on trees.
+The theorems are in `leader_regret`. Kairouz, McMahan, Song, Thakkar, Thakurta & Xu 2021, "Practical and private (deep)
+learning without sampling or shuffling", on trees.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from accountant import Gate, Private, PrivateStream, check_feedback
+from algorithms.full_information.leader_regret import gradient_regret, linear_regret
 from algorithms.learner import check_delta, check_epsilon, check_horizon
-from algorithms.theory.expert_regret import gradient_regret, linear_regret
 from mechanisms import Ball, BandedCounter, BufferedCounter
 from mechanisms.arrays import FloatArray
 from mechanisms.parameters import positive, whole_number

@@ -99,8 +99,8 @@ class DPHedge(Hedge):
     """Exponential weights on private running sums: exactly (epsilon, delta) for every round's outcomes of all experts.
 
     Expected regret to the best expert is at most ``sqrt(T ln K / 2) + m s``, m the mean of the largest of K standard
-    normals and s the noise's deviation after T - 1 rounds (`algorithms.theory.expert_regret`): privacy is added, not
-    multiplied. A `DurableRun` cannot save it: what its stream holds is in memory only.
+    normals and s the noise's deviation after T - 1 rounds (`algorithms.full_information.leader_regret`): privacy is
+    added, not multiplied. A `DurableRun` cannot save it: what its stream holds is in memory only.
 
     Parameters
     ----------

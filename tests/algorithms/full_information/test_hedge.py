@@ -8,8 +8,9 @@ import pytest
 from accountant import Accountant, Budget, BudgetExceeded, Simulation
 from algorithms import DPHedge, Hedge
 from algorithms.full_information.hedge import expert_counter
+from algorithms.full_information.leader_regret import last_deviation
 from algorithms.problems import Experts, ProblemError, TopK
-from algorithms.theory.expert_regret import last_deviation, mean_of_largest
+from algorithms.theory.expert_regret import mean_of_largest
 from mechanisms import HorizonExceeded
 
 EXPERTS = 10

@@ -5,14 +5,14 @@ import math
 import numpy as np
 import pytest
 
-from algorithms.problems import build_problem
-from algorithms.theory.expert_regret import (
+from algorithms.full_information.leader_regret import (
     gradient_regret,
     last_deviation,
     linear_regret,
     mean_deviation,
-    mean_of_largest,
 )
+from algorithms.problems import build_problem
+from algorithms.theory.expert_regret import mean_of_largest
 from algorithms.theory.regret import BOUNDS
 from algorithms.theory.regret_bound import Instance
 from mechanisms import Ball, Box, BufferedCounter, SquareRootCounter
