@@ -210,12 +210,22 @@ class SignedStream(Stream):
         self, counter: SignedTree, shape: tuple[int, ...], noise: NoiseSource | np.random.Generator
     ) -> None:
         super().__init__(shape, counter.horizon, counter.mechanism, noise)
+        if self._noise.secure and not self._whole:
+            raise ParameterError(
+                f"noise = {self._noise.name}: its floating-point guarantee does not carry over to sums of values "
+                "and correlated noise; use a discrete mechanism, or BinaryTree, which releases each node by itself"
+            )
         self._branching = counter.branching
         self._half = (counter.branching - 1) // 2
         self._sizes = [counter.branching**level for level in range(counter.levels)]
         self._total = self._zeros()
         self._used = self._zeros(counter.levels)
         self._ahead = self._zeros(counter.levels, self._half)
+
+    def _draw(self) -> FloatArray:
+        """Return the noise of one node."""
+        assert self._mechanism is not None
+        return np.asarray(self._mechanism.release(self._zeros(), self._noise))
 
     def step(self, increment: npt.ArrayLike) -> FloatArray:
         """Add an increment and return the private running sum; see `RunningSum.step`."""

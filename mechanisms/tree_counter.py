@@ -209,7 +209,7 @@ class BinaryStream(Stream):
         mechanism: NodeNoise,
         noise: NoiseSource | np.random.Generator,
     ) -> None:
-        super().__init__(shape, horizon, mechanism, noise, own_values=True)
+        super().__init__(shape, horizon, mechanism, noise)
         self._open = self._zeros(levels)
         self._released = self._zeros(levels)
 

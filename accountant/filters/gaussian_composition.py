@@ -35,6 +35,8 @@ class GaussianComposition(DeclaredFailures):
 
     name: ClassVar[str] = "Gaussian DP filter"
     _names: ClassVar[tuple[str, ...]] = ("mu²", "delta")
+    charges_may_lead: ClassVar[bool] = True
+    """It needs losses to be covered by the charges so far on every path, not each by its own (`PrivateStream`)."""
 
     def amount(self, values: tuple[Fraction | None, ...]) -> Spend:
         """Return (μ², delta) in this currency; older files have μ² alone."""

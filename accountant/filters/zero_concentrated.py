@@ -42,6 +42,8 @@ class ZeroConcentratedComposition(DeclaredFailures):
 
     name: ClassVar[str] = "zCDP filter"
     _names: ClassVar[tuple[str, ...]] = ("rho", "delta")
+    charges_may_lead: ClassVar[bool] = True
+    """It needs losses to be covered by the charges so far on every path, not each by its own (`PrivateStream`)."""
 
     def charge(self, mechanism: Mechanism, sensitivity: Sensitivity) -> Spend:
         """Return (rho, delta) of the mechanism at the record's sensitivity.

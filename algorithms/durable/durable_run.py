@@ -145,10 +145,10 @@ class DurableRun(Generic[LearnerType]):
     >>> import tempfile
     >>> import numpy as np
     >>> from accountant import Accountant, Budget
-    >>> from algorithms import CUCBBatchLeast, DurableRun
+    >>> from algorithms import CUCBBatch, DurableRun
     >>> from algorithms.problems import TopK
     >>> def build(gate):
-    ...     return CUCBBatchLeast(TopK(arms=5, size=2), gate, epsilon=1.0, horizon=100)
+    ...     return CUCBBatch(TopK(arms=5, size=2), gate, epsilon=1.0, horizon=100)
     >>> folder = tempfile.TemporaryDirectory()
     >>> with DurableRun(build, Accountant(Budget(epsilon=1.0))) as run:
     ...     arms = run.learner.act()[0]

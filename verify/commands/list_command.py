@@ -26,7 +26,7 @@ from verify.document.elements import Block, Facts, Paragraph
 from verify.document.terminal_text import print_blocks
 from verify.findings.json_form import json_able
 from verify.findings.sentences import remark
-from verify.subjects.resolve import every_learner, resolve
+from verify.subjects.resolve import every_learner, names_file, resolve
 
 if TYPE_CHECKING:
     from verify.zoo.specimen import Specimen
@@ -79,8 +79,13 @@ def _suggestions(played: str, trust: LearnerTrust, epsilon: float) -> dict[float
     ParameterError
         If there is none for either.
     """
-    catalogue = {entry.name: entry for entry in _every_problem()}
-    problem = catalogue[known_name("problem", played, catalogue)].build()
+    if names_file(played):
+        from verify.subjects.own_problem import own_problem
+
+        problem = own_problem(played)
+    else:
+        catalogue = {entry.name: entry for entry in _every_problem()}
+        problem = catalogue[known_name("problem", played, catalogue)].build()
     found: dict[float, Suggestion] = {}
     refused: ValueError | None = None
     for delta in _DELTAS:

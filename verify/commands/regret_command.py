@@ -43,6 +43,7 @@ from verify.subjects.resolve import every_learner, is_registered, names_file, re
 _TWINS = {
     "bandit": "cucb",
     "semi-bandit": "cucb",
+    "experts": "hedge",
     "matroid": "omm",
     "cascade": "cascade-ucb1",
     "contextual": "linucb",

@@ -110,7 +110,7 @@ def _builder(asked: _Asked, log: LoggedBandit) -> tuple[LearnerSubject, Any]:
     subject = resolve(asked.learner)
     if not isinstance(subject, LearnerSubject):
         raise SubjectError(f"{asked.learner}: only learners can be evaluated on a log")
-    if getattr(subject.make, "family", None) in ("linear", "contextual", "cascade", "matroid"):
+    if getattr(subject.make, "family", None) in ("linear", "contextual", "cascade", "matroid", "experts"):
         raise ProblemError(
             f"{asked.learner}: plays {subject.make.family} problems; a log's actions are K arms"
         )

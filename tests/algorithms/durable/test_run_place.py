@@ -23,7 +23,7 @@ from accountant.stores.database import _PRAGMAS
 from accountant.stores.run_store import RunStore
 from accountant.stores.session import Session
 from accountant.stores.store_refusals import LedgerDamaged, StoreMoved
-from algorithms import CascadeUCBBatch, CUCBBatchLeast, CUCBLDPBit, DurableRun
+from algorithms import CascadeUCBBatch, CUCBBatch, CUCBLDPBit, DurableRun
 from algorithms.durable.run_place import kept_in, pack, unpack
 from algorithms.durable.state import Encoder
 from algorithms.problems import RankedLists, TopK
@@ -36,7 +36,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def batches(gate: Any) -> Any:
-    return CUCBBatchLeast(TopK(arms=4, size=2), gate, epsilon=1.0, horizon=1000)
+    return CUCBBatch(TopK(arms=4, size=2), gate, epsilon=1.0, horizon=1000)
 
 
 def bits(gate: Any, horizon: int = 1000) -> Any:

@@ -106,10 +106,9 @@ SEARCHES = [
 PLAYED = [
     "dp-bandit dp-bandit-gaussian dp-bandit-ldp dp-bandit-shuffle published/dp-se published/adap-klucb "
     "published/dp-imed published/lazy-dp-ts",
-    "cucb-ldp1 cucb-ldp2 cucb-ldp-bit cucb-ldp-laplace-all cucb-batch cucb-batch-least cucb-batch-gaussian cucb-dp",
-    "dpucb-mat dpts-mat cts omm published/dpucb-mat published/dpts-mat --problem linear-matroid",
-    "cascade-ucb1 cascade-ucb-rr cascade-ucb-ldp-laplace cascade-ucb-batch cascade-ucb-batch-gaussian "
-    "cascade-ucb-batch-shuffle",
+    "cucb-ldp1 cucb-ldp2 cucb-ldp-bit cucb-ldp-gaussian cucb-batch cucb-batch-gaussian",
+    "cts omm published/dpucb-mat published/dpts-mat --problem linear-matroid",
+    "cascade-ucb1 cascade-ucb-rr cascade-ucb-batch cascade-ucb-batch-gaussian cascade-ucb-batch-shuffle",
     "dpe dp-dpe-central dp-dpe-local dp-dpe-shuffle",
     "pe dp-pe-central dp-pe-local dp-pe-shuffle",
     "linucb dp-linucb published/tree-linucb-gaussian",
@@ -271,7 +270,7 @@ REPORTED = [
     "verify zoo/geometric-linear --effort quick --samples 20000 --json",
     "verify cascade-ucb-rr --epsilon 1 --effort quick --horizon 30 --json",
     "verify mine.py:laplace --epsilon 0.5 --effort quick --samples 20000 --json",
-    "regret dpts-mat --horizon 2000 --runs 8 --json",
+    "regret omm --horizon 2000 --runs 8 --json",
     "simulate dp-bandit --horizon 300 --runs 3 --json",
     "audit plain.toml --budget 3 --json",
 ]
