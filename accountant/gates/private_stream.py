@@ -22,8 +22,8 @@ Gaussian or zero-concentrated losses alone.
     Whitehouse, Ramdas, Rogers & Wu 2023). Under basic composition the shared noise would need a theorem about
     concurrent releases. []
 
-A certificate states N_j as a factor of the value that enters: like every step of a derivation, it is what this gate says
-of itself, and here nobody else computes it again.
+A certificate states N_j as a factor of the value that enters: like every step of a derivation, it is what this gate
+says of itself, and here nobody else computes it again.
 
 What floating point rounds off in all of a record's rows is charged with its first (`Factors.bounds`): the root of the
 sum of squares over T rows.
