@@ -233,7 +233,7 @@ class ToeplitzCounter(abc.ABC):
 
     @abc.abstractmethod
     def variance(self, t: npt.ArrayLike) -> FloatArray:
-        """Return the variance of one coordinate of the running sum after t >= 1 steps, elementwise; it does not fall."""
+        """Return the variance of one coordinate of the running sum after t >= 1 steps; it does not fall with t."""
 
     def start(self, shape: tuple[int, ...], noise: NoiseSource | np.random.Generator) -> ToeplitzStream:
         """Start a stream of increments of this shape (lanes first)."""
