@@ -133,7 +133,7 @@ def test_without_the_certificate_that_was_asked_for_the_exit_code_is_not_0(
 
 
 def test_outputs_are_complete_or_as_they_were(tmp_path: Path) -> None:
-    file, link = tmp_path / "result.json", tmp_path / "link.json"
+    file, link = tmp_path / "result.png", tmp_path / "link.png"
     file.write_bytes(b"before")
     file.chmod(0o640)
     link.symlink_to(file)
@@ -143,11 +143,11 @@ def test_outputs_are_complete_or_as_they_were(tmp_path: Path) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        write_outputs([link], {".json": half})
+        write_outputs([link], png=half)
     assert file.read_bytes() == b"before"
-    write_outputs([link], {".json": lambda path: None})
+    write_outputs([link], png=lambda path: None)
     assert file.read_bytes() == b"before"
-    write_outputs([link], {".json": lambda path: path.write_bytes(b"whole")})
+    write_outputs([link], png=lambda path: path.write_bytes(b"whole"))
     assert (file.read_bytes(), stat.S_IMODE(file.stat().st_mode)) == (b"whole", 0o640)
     assert link.is_symlink()
-    assert {each.name for each in tmp_path.iterdir()} == {"result.json", "link.json"}
+    assert {each.name for each in tmp_path.iterdir()} == {"result.png", "link.png"}
