@@ -11,9 +11,10 @@ from mechanisms.arrays import FloatArray
 from verify.bandits.bandit_view import BanditView
 from verify.bandits.call_cost import cost_of, run_cost
 from verify.bandits.calling.plain_bandit import PlainBandit
+from verify.bandits.coin_screen import CoinScreen, screen_rounds
 from verify.bandits.message_search import MessageScan, distinguishing_messages
 from verify.bandits.neighbouring_tables import row_in_words
-from verify.bandits.paired_runs import UNITS_OF_ROUND
+from verify.bandits.paired_runs import UNITS_OF_ROUND, PairedPlayer
 from verify.bandits.table_search import RUNS_OF_ANY_PAIR, is_far_beyond, plainest_pair, telling_tables
 from verify.conduct.effort import Effort
 from verify.conduct.spawn_keys import SpawnKey
@@ -87,11 +88,14 @@ class FoundPairs:
         Number of draws of a second test; 0: there is none.
     scan
         The scan of the messages of all rounds, if the bandit sends messages.
+    screen
+        The screen of the actions after all rounds; None if messages tell enough.
     """
 
     candidates: Candidates
     second: int
     scan: MessageScan | None = None
+    screen: CoinScreen | None = None
 
 
 def find_candidates(bandit: PlainBandit, claim: Claim, effort: Effort, seed: int) -> FoundPairs | None:
@@ -136,7 +140,10 @@ def _worlds(bandit: PlainBandit, adversary: Adversary, effort: Effort, seed: int
 
 def _tables(bandit: PlainBandit, claim: Claim, effort: Effort, seed: int) -> FoundPairs | None:
     """Return the most telling reward tables; None if the actions never vary."""
-    pairs = telling_tables(bandit, claim, effort, SpawnKey.TRANSCRIPT_SCAN.sequence(seed))
+    player = PairedPlayer(bandit, claim, effort, SpawnKey.TRANSCRIPT_SCAN.sequence(seed, 6))
+    screen = screen_rounds(bandit, player, SpawnKey.TRANSCRIPT_SCAN.sequence(seed, 7))
+    searched = telling_tables(bandit, claim, effort, SpawnKey.TRANSCRIPT_SCAN.sequence(seed))
+    pairs = sorted([*screen.pairs, *searched], key=lambda pair: -pair.predicted)
     if not pairs:
         return None
     best, plain = pairs[0], None
@@ -153,7 +160,7 @@ def _tables(bandit: PlainBandit, claim: Claim, effort: Effort, seed: int) -> Fou
     elif plain is not None and plain.predicted > best.predicted:
         pairs = [plain]
     candidates = [_seen(bandit, claim, BanditView(pair)) for pair in pairs]
-    return FoundPairs(Candidates(candidates, samples), second)
+    return FoundPairs(Candidates(candidates, samples), second, screen=screen)
 
 
 def _messages(bandit: PlainBandit, claim: Claim, effort: Effort, seed: int) -> FoundPairs | None:
@@ -169,7 +176,9 @@ def _messages(bandit: PlainBandit, claim: Claim, effort: Effort, seed: int) -> F
     if actions is not None:
         candidates += actions.candidates.worlds[:1]
         samples, second = max(samples, actions.candidates.samples), max(second, actions.second)
-    return FoundPairs(Candidates(candidates, samples), second, scan)
+    return FoundPairs(
+        Candidates(candidates, samples), second, scan, None if actions is None else actions.screen
+    )
 
 
 def _draws(

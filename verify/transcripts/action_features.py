@@ -112,9 +112,11 @@ class PlayCount:
 
     @property
     def column(self) -> Column:
+        one = self.first == self.last_round
+        when = f"round {self.first}" if one else f"rounds {self.first} to {self.last_round}"
         return Column(
             f"count[{self.arm},{self.first},{self.last_round}]",
-            f"the number of plays of arm {self.arm} in rounds {self.first} to {self.last_round}",
+            f"the number of plays of arm {self.arm} in {when}",
             "real",
         )
 
