@@ -1,8 +1,8 @@
 """Imports of a user's code whose own packages are called as those of this library are.
 
-``import mechanisms`` in a file beside a folder ``mechanisms`` means that folder; everywhere else it means this library.
-Who imports is known by the ``__import__`` in a module's builtins, so that imports in functions, long after loading, find
-the right ones, too. Not covered: `importlib.import_module` of one of these names.
+``import mechanisms`` in a file beside a folder ``mechanisms`` means that folder; everywhere else it means this
+library. Who imports is known by the ``__import__`` in a module's builtins, so that imports in functions, long after
+loading, find the right ones, too. Not covered: `importlib.import_module` of one of these names.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class OwnPackages:
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Find a module of a user's, whose own imports are found as the file's are; see `importlib.abc.MetaPathFinder`."""
+        """Find a module of a user's, whose imports are found as the file's are; see `importlib.abc.MetaPathFinder`."""
         spec = PathFinder.find_spec(name, self._folders() if path is None else path, target)
         if spec is None or not isinstance(spec.loader, SourceFileLoader):
             return spec if name.partition(".")[0] in self._found else None

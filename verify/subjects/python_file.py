@@ -18,7 +18,6 @@ from verify.conduct.process_state import subjects_own
 from verify.findings.subject_error import SubjectError, describe_error
 from verify.subjects.own_packages import OwnPackages, is_installed, is_of_a_user
 
-
 own_packages: dict[str, OwnPackages] = {}
 """The packages of the imported files, by the names of their modules."""
 
