@@ -81,7 +81,7 @@ class _Proposal:
 
 @dataclass(frozen=True, eq=False)
 class CoinScreen:
-    """The pairs of tables that a screen proposes, and what it looked at.
+    """The pairs of tables that a screen proposes, and the rounds that it changed.
 
     Attributes
     ----------
@@ -112,7 +112,7 @@ class CoinScreen:
 
 
 def screen_rounds(bandit: PlainBandit, player: PairedPlayer, seed: np.random.SeedSequence) -> CoinScreen:
-    """Change all rounds by coins; return the pairs on whose actions a change seems to tell most.
+    """Change all rounds by coins; return the pairs of the most telling rounds.
 
     Parameters
     ----------

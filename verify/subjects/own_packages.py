@@ -61,7 +61,7 @@ class OwnPackages:
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Find a module of a user's, whose imports are found as the file's are; see `importlib.abc.MetaPathFinder`."""
+        """Return the spec of a user's module, with a loader of its own; see `importlib.abc.MetaPathFinder`."""
         spec = PathFinder.find_spec(name, self._folders() if path is None else path, target)
         if spec is None or not isinstance(spec.loader, SourceFileLoader):
             return spec if name.partition(".")[0] in self._found else None
