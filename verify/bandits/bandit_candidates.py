@@ -74,6 +74,7 @@ class _TestSize:
 
 _SIZE = _TestSize()
 _SHOWN = 64  # rewards of a table that is printed
+_MOST_ENTRIES = 10_000  # of a table that a report holds
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,8 +211,18 @@ def _second(near: int, first: int, effort: Effort) -> int:
 def _seen(bandit: PlainBandit, claim: Claim, view: BanditView) -> NeighbouringWorlds:
     """Return the two tables of a view, and how to draw it on either."""
     draw = functools.partial(view.draw, bandit, View(claim.view).hides_own_action)
+    pair = view.pair
+    tables = {
+        "data": pair.data[1:].tolist(),
+        "data_prime": pair.data_prime[1:].tolist(),
+        "record": pair.record,
+    }
     return NeighbouringWorlds(
-        _words(bandit, view.pair), draw, rounds=view.pair.rounds, name="messages" if view.rounds else ""
+        _words(bandit, pair),
+        draw,
+        rounds=pair.rounds,
+        name="messages" if view.rounds else "",
+        data=tables if pair.data.size <= _MOST_ENTRIES else None,
     )
 
 
