@@ -131,7 +131,11 @@ class EventAgain:
     def _worlds(self, source: CandidateSource) -> tuple[int, NeighbouringWorlds]:
         """Return the pair of the witness, and its number among the source's."""
         data, label = self.witness.get("data"), self.witness["label"]
-        for number, worlds in enumerate(source.known_candidates([data] if self.anytime else []).worlds):
+        try:
+            known = source.known_candidates([data] if self.anytime else []).worlds
+        except ValueError as error:
+            raise ParameterError(f"witness: its data sets are no neighbours: {error}") from None
+        for number, worlds in enumerate(known):
             if worlds.data == data and (self.anytime or worlds.pair_label == label):
                 return number, worlds
         raise ParameterError(f"witness: its data sets did not come up again: {label}")
