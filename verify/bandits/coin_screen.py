@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -234,7 +235,7 @@ class _Scores:
         self._keep(u, scores, np.full(len(u), self.rounds - 1), arm)
 
     def _log_ratios(
-        self, ones: FloatArray, zeros: FloatArray, u: IntArray, caution: FloatArray | float
+        self, ones: Any, zeros: Any, u: IntArray, caution: FloatArray | float
     ) -> FloatArray:
         """Return the larger log-ratio of an event and of its complement, less standard errors."""
         n, m = self.ones[u], self.zeros[u]

@@ -281,7 +281,7 @@ def _conversation(process: subprocess.Popen[bytes], question: str) -> tuple[str 
     parts: list[bytes] = []
     left, ended = _MOST_PRINTED, False
     try:
-        while left > 0 and (part := said.read1(min(left, _AT_ONCE))):
+        while left > 0 and (part := os.read(said.fileno(), min(left, _AT_ONCE))):
             parts.append(part)
             left -= len(part)
         if left > 0:

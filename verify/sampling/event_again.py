@@ -132,7 +132,7 @@ class EventAgain:
         """Return the pair of the witness, and its number among the source's."""
         data, label = self.witness.get("data"), self.witness["label"]
         try:
-            known = source.known_candidates([data] if self.anytime else []).worlds
+            known = source.known_candidates([self.witness["data"]] if self.anytime else []).worlds
         except ValueError as error:
             raise ParameterError(f"witness: its data sets are no neighbours: {error}") from None
         for number, worlds in enumerate(known):

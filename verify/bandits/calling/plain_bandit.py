@@ -294,7 +294,7 @@ class PlainBandit:
             If the bandit cannot be called as it was said, or does not return arms.
         """
         numbers = range(draws) if isinstance(draws, int) else draws
-        return self._played([data] if data.ndim == 2 else data, numbers, seed, None)
+        return self._played([data] if data.ndim == 2 else list(data), numbers, seed, None)
 
     def messages(
         self,
