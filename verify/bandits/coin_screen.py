@@ -234,9 +234,7 @@ class _Scores:
         scores = self._log_ratios(hits, event.sum(axis=0) - hits, u, _SIZE.far_caution)
         self._keep(u, scores, np.full(len(u), self.rounds - 1), arm)
 
-    def _log_ratios(
-        self, ones: Any, zeros: Any, u: IntArray, caution: FloatArray | float
-    ) -> FloatArray:
+    def _log_ratios(self, ones: Any, zeros: Any, u: IntArray, caution: FloatArray | float) -> FloatArray:
         """Return the larger log-ratio of an event and of its complement, less standard errors."""
         n, m = self.ones[u], self.zeros[u]
         best: FloatArray | None = None
