@@ -54,7 +54,7 @@ class _ScreenSize:
     """
 
     changed: float = 0.125
-    units: float = 2.0
+    units: float = 4.0
     runs: tuple[int, int] = (64, 512)
     run_rounds: int = 200_000
     fewest_rounds: int = 16
