@@ -10,7 +10,7 @@ What is found only proposes: a proposed pair of tables is tested on fresh draws.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -22,7 +22,7 @@ from verify.bandits.neighbouring_tables import NeighbouringTables
 from verify.bandits.paired_events import view_pair_of
 from verify.bandits.paired_runs import PairedPlayer
 from verify.transcripts.action_features import ActionFeature, PlayCount, first_actions, without_repeats
-from verify.transcripts.transcript import ActionArray
+from verify.transcripts.transcript import ActionArray, Transcript
 from verify.transcripts.view_pair import ViewPair
 
 
@@ -221,7 +221,7 @@ class _Scores:
     def compare_near(self, event: BoolArray, lag: int) -> None:
         """Compare an event of each round and of the one so many rounds later; shape (runs, rounds - lag)."""
         u = np.arange(self.rounds - lag)
-        hits = (self.coins[:, :-lag] * event).sum(axis=0)
+        hits = (self.coins[:, : self.rounds - lag] * event).sum(axis=0)
         scores = self._log_ratios(hits, event.sum(axis=0) - hits, u, _SIZE.near_caution)
         self._keep(u, scores, u + lag, -1)
 
@@ -253,7 +253,7 @@ class _Scores:
 
 
 def _played(bandit: PlainBandit, player: PairedPlayer, proposal: _Proposal) -> ViewPair | None:
-    """Play a proposed pair; it promises at least what the screen showed. None if no action varies."""
+    """Play a proposed pair; None if no action varies. It promises what the screen showed, if that shows again."""
     tables = proposal.tables
     fewest, most = _SIZE.pairs
     runs = int(min(max(player.affordable(_SIZE.pair_units, 2.0 * tables.rounds), fewest), most))
@@ -262,10 +262,26 @@ def _played(bandit: PlainBandit, player: PairedPlayer, proposal: _Proposal) -> V
     pair = view_pair_of(played, change, bandit.action_space, player.planned, caution=_SIZE.near_caution)
     if pair is None:
         return None
+    shown = _log_ratio_again(proposal, played.worlds(change), bandit.action_space.arms)
     return replace(
         pair,
         data=tables.table,
         data_prime=tables.neighbour,
         features=without_repeats([*proposal.features, *pair.features]),
-        predicted=max(pair.predicted, proposal.score),
+        predicted=max(pair.predicted, min(proposal.score, shown)),
     )
+
+
+def _log_ratio_again(proposal: _Proposal, worlds: Sequence[ActionArray], arms: int) -> float:
+    """Return the largest cautious log-ratio of a proposal's events in fresh runs: the best of many is often chance."""
+    n, both = len(worlds[0]), Transcript(np.concatenate(worlds))
+    later, *own = [feature.values(both) for feature in proposal.features]
+    if isinstance(proposal.features[0], PlayCount):
+        later = (later > np.median(later)).astype(np.int64)
+    labels = [later, *(each for first in own for each in (later * arms + first, (later - first) % arms))]
+    changed = np.arange(2 * n)[:, np.newaxis] < n
+    scores = _Scores(changed)
+    for each in labels:
+        for value in np.unique(each).tolist():
+            scores.compare_near(np.stack([each == value], axis=1), 0)
+    return float(scores.best[0])
