@@ -60,7 +60,7 @@ class CountedAgain(CountedEvent):
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what a report keeps, as JSON-able data."""
+        """Return the entries of a report, as JSON-able data."""
         numbers = ("epsilon_lower", "confidence", "refuted", "significance", "samples", "seed")
         return {**super().to_dict(), **{name: getattr(self, name) for name in numbers}}
 
@@ -142,7 +142,7 @@ class EventAgain:
 
 
 class PairAgain(EventAgain):
-    """The tester of a witness whose file holds its data sets: nothing is searched for."""
+    """The tester of a witness whose file holds its data sets, so that none are searched for."""
 
     anytime: ClassVar[bool] = True
 
