@@ -142,7 +142,7 @@ class EventAgain:
 
 
 class PairAgain(EventAgain):
-    """The tester of a witness whose file holds its data sets, so that none are searched for."""
+    """The tester of a witness with data sets in its file: without a search."""
 
     anytime: ClassVar[bool] = True
 
