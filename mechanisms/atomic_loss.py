@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 
 from mechanisms.arrays import FloatArray
-from mechanisms.log_sum import log_sum
+from mechanisms.log_sum import log_mixture, log_sum
 from mechanisms.neighbouring import Neighbouring
 from mechanisms.oscillation import Oscillations
 from mechanisms.point_masses import fourier_of_masses
@@ -25,7 +25,6 @@ from mechanisms.privacy_loss import (
     RelatedLoss,
 )
 from mechanisms.rounding import multiply_up, up
-from mechanisms.subsampled_gaussian_loss import log_mixture
 
 _FEW = 8
 

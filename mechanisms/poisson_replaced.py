@@ -11,6 +11,7 @@ import numpy as np
 from mechanisms.arrays import FloatArray
 from mechanisms.gaussian import GaussianProfile
 from mechanisms.laplace import LaplaceProfile
+from mechanisms.log_sum import log_mixture
 from mechanisms.neighbouring import Neighbouring, conversion_hint
 from mechanisms.parameters import ParameterError
 from mechanisms.poisson_replaced_curve import (
@@ -22,7 +23,6 @@ from mechanisms.profile import PrivacyProfile
 from mechanisms.related_profile import bare
 from mechanisms.rounding import up
 from mechanisms.subsampled import SampledProfile, check_sampled
-from mechanisms.subsampled_gaussian_loss import log_mixture
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class PoissonReplacedProfile(SampledProfile):
     One symmetric pair, ((1-q) N_0 + q N_D, (1-q) N_0 + q N_{-D}), D the movement of the query when a record *joins or
     leaves* the sample: hence the base is stated for adding or removing a record.
 
-    *Proved* for Gaussian noise in any number of dimensions (`PoissonReplacedGaussianLoss`) and Laplace noise on a
+    *Proved* for Gaussian noise in any number of dimensions (`GaussianLoss.poisson_replaced`) and Laplace noise on a
     single number (`PoissonReplacedLaplaceLoss`); by joint convexity over the other records' sample and by Zhu, Dong,
     Wang 2022, Thm 10, also composed. *Attained* if records that move the query by D in opposite directions exist.
     *Not proved* for Laplace noise on several numbers, and of other noise no curve is written here: take the base's

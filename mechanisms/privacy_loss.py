@@ -220,10 +220,6 @@ class PrivacyLoss(abc.ABC):
         value, error = self.log_mgf_line(s, np.zeros(1))
         return float(value[0].real + error[0])
 
-    def log_top_from_above(self, s: float) -> float:
-        """Return a bound on `log_top` that may be some percent larger where that is cheaper."""
-        return self.log_top(s)
-
     def oscillations(self, s: float) -> Oscillations | None:
         """Return the oscillations of the atoms at tilt s; None if the part without atoms has no bound."""
         return None

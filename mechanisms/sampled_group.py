@@ -12,7 +12,8 @@ from scipy.special import logsumexp
 
 from mechanisms.arrays import FloatArray
 from mechanisms.gaussian import GaussianProfile
-from mechanisms.gaussian_loss import sigma_of_sampled
+from mechanisms.gaussian_loss import sampled_gaussian_loss, sigma_of_sampled
+from mechanisms.gaussian_mixture_loss import binomial_mixture
 from mechanisms.neighbouring import Neighbouring
 from mechanisms.parameters import ParameterError, whole_number
 from mechanisms.privacy_loss import ROUNDING, PrivacyLoss, stated_alike
@@ -20,7 +21,6 @@ from mechanisms.profile import PrivacyProfile
 from mechanisms.related_profile import bare
 from mechanisms.rounding import multiply_up
 from mechanisms.subsampled import OneDirection, SampledProfile, check_sampled
-from mechanisms.subsampled_gaussian_loss import SubsampledGaussianLoss, log_binomial_weights
 
 MOST_SAMPLED = 256
 """The largest group whose pair is computed; the time grows with it."""
@@ -54,7 +54,7 @@ class GroupOnSample(SampledProfile):
     @cached_property
     def _log_weights(self) -> FloatArray:
         """Return ln p_j, j = 0 .. k."""
-        return log_binomial_weights(self.size, self.rate)
+        return np.array([weight for _, weight in binomial_mixture(self.size, self.rate)])
 
     @property
     def gaussian_mu(self) -> float:
@@ -111,7 +111,7 @@ class SampledGroupDirection(GroupOnSample, OneDirection):
         sigma = sigma_of_sampled(self._mu * self._mu)
         if sigma is None:
             return None
-        own = SubsampledGaussianLoss(self.rate, sigma, self.added, self.size)
+        own = sampled_gaussian_loss(self.rate, sigma, self.added, self.size)
         return stated_alike(own, self.neighbouring)
 
     def _parts(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
