@@ -292,6 +292,9 @@ class GaussianMixtureLossSum(LossSum):
         found = []
         for side in (0, 1):
             own, v, logs = self._log_density(side, u, rows)
+            if not v.any():
+                found.append((own, v[0]))
+                continue
             weights = self._sides[side][1][:, rows, None]
             parts = np.exp(np.maximum(logs, weights) - own)
             size = np.abs(v)
@@ -483,9 +486,9 @@ class GaussianMixtureLossSum(LossSum):
             moduli, angles, plain = [], [], []
             for side in (0, 1):
                 own, _, logs = self._log_density(side, u, rows)
-                turned = np.tensordot(
-                    np.exp(1j * theta * self._sides[side][0]), np.exp(logs - own), 1
-                )  # axes: shares, losses, nodes
+                turns = np.exp(1j * theta * self._sides[side][0])
+                parts = np.exp(logs - own) if len(logs) > 1 else np.ones((1, 1, 1))
+                turned = np.tensordot(turns, parts, 1)  # axes: shares, losses, nodes
                 moduli.append(own + np.log(np.abs(turned)))
                 angles.append(np.angle(turned))
                 plain.append(own)

@@ -25,7 +25,8 @@ class PoissonReplacedLaplaceLoss(PrivacyLoss):
     record taking part with probability q, under symmetric log-concave noise. For replacing one record by another
     the mechanism is dominated, at every real ε, by the pair with movements D and -D.
 
-    *Proof.* As for `GaussianLoss.poisson_replaced`, for w >= 1, δ = E_u(q - c_0 X - c_1 Y)^+ with X = dN_0/dN_u and
+    *Proof.* As for Gaussian noise (`PoissonReplacedProfile`), for w >= 1, δ = E_u(q - c_0 X - c_1 Y)^+ with
+    X = dN_0/dN_u and
     Y = dN_v/dN_u. By symmetry the law of X depends on |u| only, that of Y on |u-v| only. With 0 and v on the
     same side of u both are monotone in the noise (log-concavity), so c_0 X + c_1 Y is largest in convex order: such
     u, v are worst for given distances. There the best set is [τ, ∞) or (-∞, τ], and its value increases in both
