@@ -215,6 +215,13 @@ class PrivacyLoss(abc.ABC):
         """
         return np.full(heights.shape, self.log_top(s))
 
+    def log_lattice_envelope(self, s: float, heights: FloatArray, spacing: Fraction) -> FloatArray:
+        """Return ln of a bound on |M(s+it)| over τ <= t <= π/d, d = ``spacing`` of the total's lattice, for each τ.
+
+        Default: ln M(s).
+        """
+        return np.full(heights.shape, self.log_top(s))
+
     def log_top(self, s: float) -> float:
         """Return ln M(s), rounded up: as the Gaussian part is independent, |M(s+it)| e^{ρt²/2} <= M(s) for every t."""
         value, error = self.log_mgf_line(s, np.zeros(1))
@@ -396,6 +403,11 @@ class LossSum(PrivacyLoss):
             size += np.abs(part)
         return total + (len(self.losses) + 2) * ROUNDING * size
 
+    def log_lattice_envelope(self, s: float, heights: FloatArray, spacing: Fraction) -> FloatArray:
+        """Sum of the parts'."""
+        parts = [n * loss.log_lattice_envelope(s, heights, spacing) for loss, n in self._terms]
+        return np.asarray(sum(parts) + (len(parts) + 2) * ROUNDING * sum(map(np.abs, parts)))
+
     @cached_property
     def distinct_count(self) -> int:
         """Those of all parts."""
@@ -521,6 +533,10 @@ class RelatedLoss(PrivacyLoss):
     def log_envelope(self, s: float, heights: FloatArray) -> FloatArray:
         """Return the loss's."""
         return self.loss.log_envelope(s, heights)
+
+    def log_lattice_envelope(self, s: float, heights: FloatArray, spacing: Fraction) -> FloatArray:
+        """Return the loss's."""
+        return self.loss.log_lattice_envelope(s, heights, spacing)
 
     def approximation(self) -> PrivacyLoss:
         """Return the loss's approximation, stated for the same relation."""
