@@ -18,6 +18,7 @@ import numpy as np
 from scipy.optimize import brentq
 
 from mechanisms.arrays import FloatArray
+from mechanisms.bounded_range import BoundedRangeProfile
 from mechanisms.bounds import ApproximateProfile, PureProfile, ZeroConcentratedProfile
 from mechanisms.gaussian import GaussianProfile, gaussian_epsilons
 from mechanisms.losses.conversions import (
@@ -27,12 +28,14 @@ from mechanisms.losses.conversions import (
     gaussian_dp_of,
     zcdp_of,
 )
-from mechanisms.losses.deadline import check_time
+from mechanisms.losses.deadline import OutOfTime, check_time
 from mechanisms.losses.enclosure import Bound
 from mechanisms.losses.product import CountedProfiles, Product, largest_delta, largest_epsilon, products
+from mechanisms.losses.worst_case import bounded_range_curve, delta_of_curve, epsilon_of_curve
 from mechanisms.neighbouring import common_neighbouring
 from mechanisms.privacy_loss import ROUNDING
 from mechanisms.profile import PrivacyProfile
+from mechanisms.related_profile import bare
 from mechanisms.rounding import exact_sum, up
 
 RENYI_ORDERS = 1.0 + np.geomspace(1e-3, 1e6, 91)
@@ -44,6 +47,10 @@ _FINER = 33
 _CHOICES = 4
 """How often a δ that was proved is taken for the next choice of what the δ_i add up to."""
 _WIDTH = 1e-9
+_FURTHER = 1e-3
+"""A recursion's grid ends where δ is that much smaller."""
+_LARGEST_RANGE = 30.0
+_LEAST_DELTA = 1e-300
 
 
 TheoremBound = Callable[[CountedProfiles, float], Bound | None]
@@ -415,6 +422,37 @@ def _exact_delta(releases: CountedProfiles, epsilon: float) -> Bound:
     return largest_delta(products(releases), epsilon, _WIDTH).bound
 
 
+def _adaptive_curve(releases: CountedProfiles, delta: float) -> tuple[FloatArray, FloatArray] | None:
+    """Return the recursion's curve as far as δ is above ``delta``; None unless all releases are one bounded range."""
+    curves = [bare(profile) for profile, _ in releases]
+    ranges = [curve.epsilon_bound for curve in curves if isinstance(curve, BoundedRangeProfile)]
+    known = concentrated(releases)
+    if known is None or len(ranges) < len(curves) or len(set(ranges)) != 1:
+        return None
+    size, count = up(ranges[0]), sum(n for _, n in releases)
+    right = min(known.epsilon(max(delta, _LEAST_DELTA)), count * size)
+    if not 0.0 < size <= _LARGEST_RANGE or count < 2:
+        return None
+    try:
+        return bounded_range_curve(size, count, right)
+    except OutOfTime:
+        return None
+
+
+def _adaptive(releases: CountedProfiles, delta: float) -> Bound | None:
+    found = _adaptive_curve(releases, _FURTHER * delta)
+    return None if found is None else Bound(epsilon_of_curve(*found, delta), ADAPTIVE_NAME)
+
+
+def _adaptive_delta(releases: CountedProfiles, epsilon: float) -> Bound | None:
+    known = concentrated(releases)
+    if known is None:
+        return None
+    found = _adaptive_curve(releases, _FURTHER * float(known.delta(epsilon)))
+    return None if found is None else Bound(delta_of_curve(*found, epsilon), ADAPTIVE_NAME)
+
+
+ADAPTIVE_NAME = "adaptive worst case"
 EXACT = "privacy-loss distributions"
 ZCDP = _by_one_number(
     "zCDP", "Bun & Steinke 2016, Lemma 1.7; Canonne, Kamath, Steinke 2020, Cor. 13", concentrated
@@ -433,6 +471,10 @@ OPTIMAL = CompositionTheorem(
 )
 GAUSSIAN = _by_one_number("Gaussian DP", "Dong, Roth, Su 2022, Cor. 3.3", gaussian_dp)
 
+ADAPTIVE = CompositionTheorem(
+    ADAPTIVE_NAME, "mechanisms.losses.worst_case; Durfee & Rogers 2019", _adaptive, _adaptive_delta
+)
+
 AT_ONCE = (ZCDP, RENYI)
 """What is known in next to no time."""
 
@@ -448,6 +490,7 @@ THEOREMS: Mapping[str, CompositionTheorem] = MappingProxyType(
             ZCDP,
             RENYI,
             GAUSSIAN,
+            ADAPTIVE,
             CompositionTheorem(EXACT, "Zhu, Dong, Wang 2022", exact, _exact_delta, one_way=True),
         )
     }
@@ -460,12 +503,12 @@ def beside_the_product(releases: CountedProfiles, *, loose: bool) -> tuple[Compo
 
     What follows from a release's curve alone, as its μ, its pure ε and its (ε, δ), stands for a mechanism that
     dominates the curve, and its composition dominates the product of the curves' pairs (Zhu, Dong, Wang 2022, Thm 10).
-    So there are two cases: numbers that add up and do not follow from the curve (ρ, Rényi divergences), and products
-    that are known loosely, as those of curves without a law of the loss, which are rounded to a grid.
+    So there are two cases: numbers that do not follow from the curve (ρ, Rényi divergences, an adaptive worst case),
+    and products that are known loosely, as those of curves without a law of the loss, which are rounded to a grid.
     """
     if loose:
-        return (ZCDP, RENYI, GAUSSIAN, BASIC, OPTIMAL)
-    return (ZCDP, RENYI) if _outdoing(releases) else ()
+        return (ZCDP, RENYI, GAUSSIAN, BASIC, OPTIMAL, ADAPTIVE)
+    return (ZCDP, RENYI, ADAPTIVE) if _outdoing(releases) else ()
 
 
 def _outdoing(releases: CountedProfiles) -> bool:
