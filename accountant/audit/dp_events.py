@@ -228,14 +228,7 @@ def _moved(relation: Neighbouring) -> int:
 
 
 def _sampled(name: str, fields: Mapping[str, Any], relation: Neighbouring, where: str) -> _Table | None:
-    inner, inside = _node(fields["event"], where)
-    if inner in (
-        "SelfComposedDpEvent",
-        "ComposedDpEvent",
-        "PoissonSampledDpEvent",
-        "SampledWithoutReplacementDpEvent",
-    ):
-        raise ParameterError(f"a sample that is used more than once, {inner}, has no exact counterpart")
+    inner, inside = _on_one_sample(fields["event"], where)
     if name == "PoissonSampledDpEvent":
         scheme, rate = "poisson", real("sampling_probability", fields["sampling_probability"])
         if not 0.0 <= rate <= 1.0:
@@ -257,8 +250,54 @@ def _sampled(name: str, fields: Mapping[str, Any], relation: Neighbouring, where
     if table is None or rate == 0.0:
         return None
     if times != 1:
-        raise ParameterError(f"a sample that is used more than once, {inner}, has no exact counterpart")
+        raise ParameterError(f"{inner} on a sample has no exact counterpart")
     return table if rate == 1.0 else {**table, "sampling_rate": rate, "sampling": scheme}
+
+
+def _on_one_sample(event: Any, where: str) -> tuple[str, Mapping[str, Any]]:
+    """Return the one event to which all events on a sample amount.
+
+    Several Gaussians see the sample through one vector of means: Σ x_i/σ_i² is sufficient, so they are one Gaussian of
+    noise (Σ σ_i^{-2})^{-1/2}. Of other noise no such number is known.
+    """
+    noises: list[tuple[Fraction, int]] = []
+    others: list[tuple[str, Mapping[str, Any]]] = []
+    several = 0
+    waiting = [(event, 1, where)]
+    while waiting:
+        node, count, place = waiting.pop()
+        name, fields = _node(node, place)
+        if name == "SelfComposedDpEvent":
+            times = whole_number("count", fields["count"], least=1)
+            waiting.append((fields["event"], count * times, f"{place}.event"))
+        elif name == "ComposedDpEvent":
+            events = enumerate(_sequence("events", fields["events"]))
+            waiting.extend((one, count, f"{place}.events[{i}]") for i, one in events)
+        elif name in ("PoissonSampledDpEvent", "SampledWithoutReplacementDpEvent"):
+            raise ParameterError(f"a sample of a sample, {name}, has no exact counterpart")
+        elif name == "GaussianDpEvent" and nonnegative("noise_multiplier", fields["noise_multiplier"]):
+            noises.append((Fraction(fields["noise_multiplier"]), count))
+            several += count
+        elif name != "NoOpDpEvent":
+            others.append((name, fields))
+            several += count
+    if several > 1 and others:
+        raise ParameterError(
+            f"several mechanisms on one sample have an exact counterpart if all are Gaussian; {others[0][0]} is not"
+        )
+    if others:
+        return others[0]
+    if several <= 1:
+        return (
+            ("GaussianDpEvent", {"noise_multiplier": float(noises[0][0])}) if noises else ("NoOpDpEvent", {})
+        )
+    total = sum(count / (noise * noise) for noise, count in noises)
+    joint = math.sqrt(_down(1 / total)) * (1.0 - 2.0**-52)
+    if not joint > 0.0:
+        raise ParameterError(
+            "noise_multiplier: that of all Gaussians on the sample together is below all floats"
+        )
+    return "GaussianDpEvent", {"noise_multiplier": joint}
 
 
 def _released(

@@ -55,6 +55,22 @@ def epsilon(event, relation, delta=1e-6):
     return compose(counted(event, relation)).epsilon(delta)
 
 
+def test_several_gaussians_on_one_sample_are_one():
+    """As adaptive clipping writes them: 1 and 10 together are one of (1 + 1/100)^{-1/2}."""
+    joint = dp_event.ComposedDpEvent(
+        [dp_event.GaussianDpEvent(1.0), dp_event.NoOpDpEvent(), dp_event.GaussianDpEvent(10.0)]
+    )
+    run = dp_event.SelfComposedDpEvent(dp_event.PoissonSampledDpEvent(0.01, joint), 1000)
+    found = epsilon(run, A)
+    assert found.lower - 1e-10 <= 2.1474953056 <= found.upper + 1e-10
+    assert found.width < 1e-9
+    four = dp_event.SelfComposedDpEvent(dp_event.GaussianDpEvent(2.0), 4)
+    for relation in (A, R):
+        again = epsilon(dp_event.PoissonSampledDpEvent(0.01, four), relation).upper
+        once = epsilon(dp_event.PoissonSampledDpEvent(0.01, dp_event.GaussianDpEvent(1.0)), relation).upper
+        assert once <= again <= once * (1 + 1e-12)
+
+
 @pytest.mark.parametrize(("relation", "expected"), [(A, 1.5803318997), (Z, 1.5803318997), (R, 2.2382069821)])
 def test_the_golden_training_run(relation, expected):
     """A contour integral with 50 digits; what a record that is added loses, 1.0473676973, is less."""
@@ -202,7 +218,14 @@ def test_no_noise_is_no_privacy():
         ),
         (dp_event.SelfComposedDpEvent(dp_event.NoOpDpEvent(), 0), A, "count = 0"),
         (dp_event.PoissonSampledDpEvent(1.5, dp_event.NoOpDpEvent()), A, "sampling_probability = 1.5"),
-        (dp_event.PoissonSampledDpEvent(0.5, TRAINING), A, "used more than once, SelfComposedDpEvent"),
+        (dp_event.PoissonSampledDpEvent(0.5, TRAINING), A, "a sample of a sample, PoissonSampledDpEvent"),
+        (
+            dp_event.PoissonSampledDpEvent(
+                0.5, dp_event.ComposedDpEvent([dp_event.GaussianDpEvent(1.0), dp_event.LaplaceDpEvent(1.0)])
+            ),
+            A,
+            "if all are Gaussian; LaplaceDpEvent is not",
+        ),
         (
             dp_event.PoissonSampledDpEvent(0.1, dp_event.LaplaceDpEvent(1.0)),
             R,
