@@ -366,7 +366,8 @@ WITHOUT = {
         "GroupProfile",
         "SubsampledDirection",
     ),
-    *("GroupOnSample", "SampledGroupDirection", "SampledGroupProfile"),  # Gaussian
+    *("GroupOnSample", "SampledGroupDirection", "SampledGroupProfile", "ReplacedGroupProfile"),  # Gaussian
+    "ShuffledResponseProfile",  # an AtomicProfile
     *("SampledProfile", "OneDirection"),  # what their subclasses share
 }
 
