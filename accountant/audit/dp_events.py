@@ -31,6 +31,7 @@ from mechanisms import (
     ZeroConcentratedProfile,
 )
 from mechanisms.fixed_size import FixedSizeProfile
+from mechanisms.gaussian_mixture import GaussianMixtureProfile
 from mechanisms.neighbouring import Neighbouring, common_neighbouring
 from mechanisms.parameters import nonnegative, real, whole_number
 from mechanisms.poisson_replaced import PoissonReplacedProfile
@@ -46,6 +47,7 @@ _FIELDS: dict[str, tuple[str, ...]] = {
     "DiscreteLaplaceDpEvent": ("noise_parameter", "sensitivity"),
     "RandomizedResponseDpEvent": ("noise_parameter", "num_buckets"),
     "ZCDpEvent": ("rho", "xi"),
+    "MixtureOfGaussiansDpEvent": ("standard_deviation", "sensitivities", "sampling_probs"),
     "SingleEpochTreeAggregationDpEvent": ("noise_multiplier", "step_counts"),
     "SelfComposedDpEvent": ("event", "count"),
     "ComposedDpEvent": ("events",),
@@ -329,6 +331,14 @@ def _released(
             if real("xi", fields["xi"]) != 0.0:
                 raise ParameterError(f"xi = {fields['xi']!r}: only xi = 0 has an exact counterpart")
             return {"mechanism": "zcdp", "rho": rho}, 1
+        case "MixtureOfGaussiansDpEvent":
+            sigma = nonnegative("standard_deviation", fields["standard_deviation"])
+            moved_by = tuple(_sequence("sensitivities", fields["sensitivities"]))
+            if not any(moved_by):
+                return None, 1
+            chances = tuple(_sequence("sampling_probs", fields["sampling_probs"]))
+            table = {"mechanism": "gaussian-mixture", "sigma": sigma, "movements": moved_by}
+            return {**table, "probabilities": chances} if sigma else everything, 1
     return _trees(fields, relation)
 
 
@@ -402,6 +412,8 @@ def _event(library: ModuleType, profile: PrivacyProfile) -> Any:
             return library.DiscreteLaplaceDpEvent(up(1 / Fraction(scale)), shift // moved)
         case ZeroConcentratedProfile(rho):
             return library.ZCDpEvent(rho)
+        case GaussianMixtureProfile(movements, chances, sigma):
+            return library.MixtureOfGaussiansDpEvent(sigma, list(movements), list(chances))
         case SubsampledProfile(base, rate) | PoissonReplacedProfile(base, rate):
             return library.PoissonSampledDpEvent(rate, _event(library, base))
         case FixedSizeProfile(base, rate):

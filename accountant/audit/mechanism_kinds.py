@@ -36,6 +36,7 @@ from mechanisms import (
     ZeroConcentratedProfile,
 )
 from mechanisms.binomial_law import MOST_TRIALS
+from mechanisms.gaussian_mixture import GaussianMixtureProfile
 from mechanisms.mechanism import checked_whole_sensitivity
 from mechanisms.neighbouring import Neighbouring
 from mechanisms.parameters import DPWitnessError, delta_of_approximate, nonnegative, whole_number
@@ -181,6 +182,16 @@ def _counter(name: str, counter: type[ToeplitzCounter], *own: str) -> tuple[str,
     )
 
 
+def _mixture(
+    parameters: Mapping[str, Any], sensitivity: Sensitivity, neighbouring: Neighbouring
+) -> PrivacyProfile:
+    lists = {
+        key: tuple(parameters[key]) if isinstance(parameters[key], list) else parameters[key]
+        for key in ("movements", "probabilities")
+    }
+    return GaussianMixtureProfile(**lists, sigma=parameters["sigma"], relation=neighbouring)
+
+
 def _pure(parameters: Mapping[str, Any]) -> PrivacyProfile:
     return PureProfile(_epsilon(parameters))
 
@@ -234,6 +245,8 @@ def _kinds(built_in: tuple[type[Any], ...]) -> Mapping[str, MechanismKind]:
         _counter("buffered-counter", BufferedCounter),
         _counter("banded-counter", BandedCounter, "bandwidth"),
     )
+    of_mixture = ("sigma", "movements", "probabilities")
+    found["gaussian-mixture"] = MechanismKind(of_mixture, of_mixture, _mixture, moves=False)
     return MappingProxyType(found | dict(notions) | dict((*of_scores, sparse, tested)) | dict(counters))
 
 

@@ -33,6 +33,9 @@ _VALUES: Mapping[str, Schema] = {
     "probability": _BETWEEN,
 }
 _OF_NOTIONS: Mapping[str, Schema] = {
+    "sigma": _POSITIVE,
+    "movements": {"type": "array", "minItems": 1, "maxItems": 256, "items": _NORM},
+    "probabilities": {"type": "array", "minItems": 1, "maxItems": 256, "items": _POSITIVE},
     "epsilon": _NORM,
     "rho": _NORM,
     "delta": {"type": "number", "minimum": 0, "exclusiveMaximum": 1},

@@ -55,6 +55,21 @@ def epsilon(event, relation, delta=1e-6):
     return compose(counted(event, relation)).epsilon(delta)
 
 
+@pytest.mark.parametrize("relation", [A, Z])
+def test_mixtures_of_gaussians(relation):
+    """The golden number is that of two quadratures; of one Gaussian they are that Gaussian."""
+    event = dp_event.MixtureOfGaussiansDpEvent(2.0, [0.0, 1.0, 2.0], [0.9801, 0.0198, 0.0001])
+    found = epsilon(dp_event.SelfComposedDpEvent(event, 100), relation)
+    assert found.lower - 1e-10 <= 0.4806295192 <= found.upper + 1e-10
+    assert found.width < 1e-9
+    accountant = PLDAccountant(RELATIONS[relation]).compose(event, 100)
+    assert found.upper <= accountant.get_epsilon(1e-6) <= found.upper + 1e-3
+    again = to_dp_event(counted(event, relation))
+    assert (again.standard_deviation, again.sensitivities) == (2.0, [0.0, 1.0, 2.0])
+    alone = epsilon(dp_event.MixtureOfGaussiansDpEvent(2.0, [1.0], [1.0]), relation).upper
+    assert alone == pytest.approx(epsilon(dp_event.GaussianDpEvent(2.0), relation).upper, rel=1e-9)
+
+
 def test_several_gaussians_on_one_sample_are_one():
     """As adaptive clipping writes them: 1 and 10 together are one of (1 + 1/100)^{-1/2}."""
     joint = dp_event.ComposedDpEvent(
@@ -209,7 +224,8 @@ def test_no_noise_is_no_privacy():
     ("event", "relation", "words"),
     [
         (dp_event.UnsupportedDpEvent(), A, "event: UnsupportedDpEvent has no exact counterpart"),
-        (dp_event.MixtureOfGaussiansDpEvent(1.0, [1.0], [1.0]), A, "MixtureOfGaussiansDpEvent has no exact"),
+        (dp_event.MixtureOfGaussiansDpEvent(1.0, [1.0], [1.0]), R, "not for 'replace one'"),
+        (dp_event.MixtureOfGaussiansDpEvent(1.0, [1.0], [0.5]), A, "must be positive and add up to 1"),
         (dp_event.ZCDpEvent(1.0, 0.5), A, "event: ZCDpEvent: xi = 0.5"),
         (
             dp_event.ComposedDpEvent([dp_event.NoOpDpEvent(), dp_event.GaussianDpEvent(-1.0)]),

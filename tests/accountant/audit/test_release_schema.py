@@ -24,6 +24,12 @@ PLAIN: dict[str, dict[str, Any]] = {
     "approximate": {"epsilon": 1, "delta": 0.1},
     "zcdp": {"rho": 1},
     "declassified": {},
+    "gaussian-mixture": {
+        "sigma": 2,
+        "movements": [0, 1],
+        "probabilities": [0.9, 0.1],
+        "neighbours": "add or remove one",
+    },
     "exponential-mechanism": {"scale": 1, "monotone": True},
     "permute-and-flip": {"scale": 1, "monotone": True},
     "noisy-max": {"scale": 1, "monotone": True},

@@ -367,6 +367,7 @@ WITHOUT = {
         "SubsampledDirection",
     ),
     *("GroupOnSample", "SampledGroupDirection", "SampledGroupProfile", "ReplacedGroupProfile"),  # Gaussian
+    *("GaussianMixtureDirection", "GaussianMixtureProfile"),
     "ShuffledResponseProfile",  # an AtomicProfile
     *("SampledProfile", "OneDirection"),  # what their subclasses share
 }
