@@ -38,7 +38,7 @@ class GaussianMixtureDirection(OneDirection):
 
     @property
     def bound(self) -> str:
-        """Empty: the pair is what is stated."""
+        """The empty word: the pair is what is stated."""
         return ""
 
     @property

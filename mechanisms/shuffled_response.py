@@ -102,7 +102,7 @@ def shuffled_response(size: int, epsilon: float, clients: int) -> ShuffledRespon
 
 
 def most_clients(size: int, epsilon: float) -> int:
-    """Return how many clients are told apart; 0 where nothing is computed."""
+    """Return the largest number of clients that is computed; 0 where nothing is."""
     k, local = whole_number("size", size, least=2), positive("epsilon", epsilon)
     if k > _MOST_WORDS or local > _LARGEST:
         return 0

@@ -38,6 +38,7 @@ from mechanisms.poisson_replaced import PoissonReplacedProfile
 from mechanisms.related_profile import bare
 from mechanisms.rounding import up
 from mechanisms.subsampled import SubsampledProfile
+from mechanisms.truncated_batches import TruncatedBatchProfile
 
 _FIELDS: dict[str, tuple[str, ...]] = {
     "NoOpDpEvent": (),
@@ -48,6 +49,12 @@ _FIELDS: dict[str, tuple[str, ...]] = {
     "RandomizedResponseDpEvent": ("noise_parameter", "num_buckets"),
     "ZCDpEvent": ("rho", "xi"),
     "MixtureOfGaussiansDpEvent": ("standard_deviation", "sensitivities", "sampling_probs"),
+    "TruncatedSubsampledGaussianDpEvent": (
+        "dataset_size",
+        "sampling_probability",
+        "truncated_batch_size",
+        "noise_multiplier",
+    ),
     "SingleEpochTreeAggregationDpEvent": ("noise_multiplier", "step_counts"),
     "SelfComposedDpEvent": ("event", "count"),
     "ComposedDpEvent": ("events",),
@@ -331,6 +338,12 @@ def _released(
             if real("xi", fields["xi"]) != 0.0:
                 raise ParameterError(f"xi = {fields['xi']!r}: only xi = 0 has an exact counterpart")
             return {"mechanism": "zcdp", "rho": rho}, 1
+        case "TruncatedSubsampledGaussianDpEvent":
+            noise = nonnegative("noise_multiplier", fields["noise_multiplier"])
+            rest = {key: value for key, value in fields.items() if key != "noise_multiplier"}
+            if not all(rest.values()):
+                return None, 1
+            return {"mechanism": "truncated-batches", "sigma": noise, **rest} if noise else everything, 1
         case "MixtureOfGaussiansDpEvent":
             sigma = nonnegative("standard_deviation", fields["standard_deviation"])
             moved_by = tuple(_sequence("sensitivities", fields["sensitivities"]))
@@ -412,6 +425,8 @@ def _event(library: ModuleType, profile: PrivacyProfile) -> Any:
             return library.DiscreteLaplaceDpEvent(up(1 / Fraction(scale)), shift // moved)
         case ZeroConcentratedProfile(rho):
             return library.ZCDpEvent(rho)
+        case TruncatedBatchProfile(sigma, rate, size, most):
+            return library.TruncatedSubsampledGaussianDpEvent(size, rate, most, sigma)
         case GaussianMixtureProfile(movements, chances, sigma):
             return library.MixtureOfGaussiansDpEvent(sigma, list(movements), list(chances))
         case SubsampledProfile(base, rate) | PoissonReplacedProfile(base, rate):

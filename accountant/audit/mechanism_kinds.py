@@ -43,6 +43,7 @@ from mechanisms.parameters import DPWitnessError, delta_of_approximate, nonnegat
 from mechanisms.related_profile import restate
 from mechanisms.sensitivity import UNIT
 from mechanisms.toeplitz_counter import ToeplitzCounter
+from mechanisms.truncated_batches import MOST_RECORDS, TruncatedBatchProfile
 
 ALIASES = {"k": "size"}
 """Other names of parameters."""
@@ -192,6 +193,16 @@ def _mixture(
     return GaussianMixtureProfile(**lists, sigma=parameters["sigma"], relation=neighbouring)
 
 
+def _truncated(
+    parameters: Mapping[str, Any], sensitivity: Sensitivity, neighbouring: Neighbouring
+) -> PrivacyProfile:
+    if neighbouring is not Neighbouring.ADD_OR_REMOVE:
+        raise ParameterError(
+            f"neighbours = {neighbouring.value!r}: truncated batches have a proved pair for 'add or remove one' only"
+        )
+    return TruncatedBatchProfile(**parameters)
+
+
 def _pure(parameters: Mapping[str, Any]) -> PrivacyProfile:
     return PureProfile(_epsilon(parameters))
 
@@ -247,6 +258,16 @@ def _kinds(built_in: tuple[type[Any], ...]) -> Mapping[str, MechanismKind]:
     )
     of_mixture = ("sigma", "movements", "probabilities")
     found["gaussian-mixture"] = MechanismKind(of_mixture, of_mixture, _mixture, moves=False)
+    numbers = ("dataset_size", "truncated_batch_size")
+    of_batches = ("sigma", "sampling_probability", *numbers)
+    found["truncated-batches"] = MechanismKind(
+        of_batches,
+        of_batches,
+        _truncated,
+        moves=False,
+        whole=frozenset(numbers),
+        most=dict.fromkeys(numbers, MOST_RECORDS),
+    )
     return MappingProxyType(found | dict(notions) | dict((*of_scores, sparse, tested)) | dict(counters))
 
 

@@ -206,7 +206,7 @@ class LatticeContour:
 def lattice_contour(
     line: TiltedLoss, saddle: Saddle, tolerance: float, most_nodes: int = _MOST_NODES
 ) -> LatticeContour | None:
-    """Return the engine with aliases and what is left out below tolerance·δ, or None if it takes too many nodes."""
+    """Return the engine with aliases and truncation below tolerance·δ, or None if it takes too many nodes."""
     loss = line.loss
     values = loss.lattice
     if values is None:

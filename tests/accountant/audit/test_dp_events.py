@@ -32,6 +32,7 @@ from mechanisms import (
 )
 from mechanisms.fixed_size import FixedSizeProfile
 from mechanisms.losses.composed_profile import composed_profile
+from mechanisms.losses.enclosure import Bound
 from mechanisms.related_profile import restate
 
 A, R, Z = Neighbouring.ADD_OR_REMOVE, Neighbouring.REPLACE_ONE, Neighbouring.ZERO_OUT
@@ -68,6 +69,18 @@ def test_mixtures_of_gaussians(relation):
     assert (again.standard_deviation, again.sensitivities) == (2.0, [0.0, 1.0, 2.0])
     alone = epsilon(dp_event.MixtureOfGaussiansDpEvent(2.0, [1.0], [1.0]), relation).upper
     assert alone == pytest.approx(epsilon(dp_event.GaussianDpEvent(2.0), relation).upper, rel=1e-9)
+
+
+def test_truncated_batches():
+    """dp-accounting takes a looser pair for full batches; batches that are never full are Poisson's."""
+    event = dp_event.TruncatedSubsampledGaussianDpEvent(10_000, 0.01, 150, 1.0)
+    found = epsilon(dp_event.SelfComposedDpEvent(event, 500), A)
+    assert isinstance(found, Bound)
+    assert 1.59 <= found.upper <= 1.59222
+    assert found.upper <= PLDAccountant(RELATIONS[A]).compose(event, 500).get_epsilon(1e-6)
+    assert to_dp_event(counted(event, A)) == event
+    never = dp_event.TruncatedSubsampledGaussianDpEvent(10_000, 0.01, 10_000, 1.0)
+    assert epsilon(never, A).upper == pytest.approx(epsilon(STEP, A).upper, rel=1e-9)
 
 
 def test_several_gaussians_on_one_sample_are_one():
@@ -225,6 +238,8 @@ def test_no_noise_is_no_privacy():
     [
         (dp_event.UnsupportedDpEvent(), A, "event: UnsupportedDpEvent has no exact counterpart"),
         (dp_event.MixtureOfGaussiansDpEvent(1.0, [1.0], [1.0]), R, "not for 'replace one'"),
+        (dp_event.TruncatedSubsampledGaussianDpEvent(9, 0.5, 3, 1.0), Z, "for 'add or remove one' only"),
+        (dp_event.TruncatedSubsampledGaussianDpEvent(9, 1.5, 3, 1.0), A, "sampling_probability = 1.5"),
         (dp_event.MixtureOfGaussiansDpEvent(1.0, [1.0], [0.5]), A, "must be positive and add up to 1"),
         (dp_event.ZCDpEvent(1.0, 0.5), A, "event: ZCDpEvent: xi = 0.5"),
         (

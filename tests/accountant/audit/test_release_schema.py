@@ -24,6 +24,13 @@ PLAIN: dict[str, dict[str, Any]] = {
     "approximate": {"epsilon": 1, "delta": 0.1},
     "zcdp": {"rho": 1},
     "declassified": {},
+    "truncated-batches": {
+        "sigma": 1,
+        "sampling_probability": 0.1,
+        "dataset_size": 100,
+        "truncated_batch_size": 20,
+        "neighbours": "add or remove one",
+    },
     "gaussian-mixture": {
         "sigma": 2,
         "movements": [0, 1],

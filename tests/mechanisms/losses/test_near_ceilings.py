@@ -368,6 +368,7 @@ WITHOUT = {
     ),
     *("GroupOnSample", "SampledGroupDirection", "SampledGroupProfile", "ReplacedGroupProfile"),  # Gaussian
     *("GaussianMixtureDirection", "GaussianMixtureProfile"),
+    *("TruncatedBatchDirection", "TruncatedBatchProfile"),
     "ShuffledResponseProfile",  # an AtomicProfile
     *("SampledProfile", "OneDirection"),  # what their subclasses share
 }

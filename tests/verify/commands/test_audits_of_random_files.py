@@ -49,6 +49,8 @@ def parameters(name, draw):
         said |= {"bandwidth": draw.randint(1, 4)}
     if name == "gaussian-mixture":
         said |= {"movements": [0, 1, 2], "probabilities": [0.9, 0.09, 0.01]}
+    if name == "truncated-batches":
+        said |= {"sampling_probability": 0.1, "dataset_size": 100, "truncated_batch_size": 20}
     if name == "binomial":
         said = {"trials": draw.randint(100, 2000), "shift": 1}
     return said
@@ -64,6 +66,7 @@ def random_file(seed, names, *, groups=True):
                 one
                 for one in names
                 if one != ("gaussian-mixture" if relation == "replace one" else "randomized-response")
+                and (one != "truncated-batches" or relation == "add or remove one")
             ]
         )
         table = {"mechanism": name, **parameters(name, draw), "count": draw.choice([1, 2, 10, 100])}
