@@ -309,7 +309,7 @@ class _AtomicLossSum(LossSum):
         return value, bound + 2.0 * ROUNDING * np.abs(value)
 
     def _near_one(self, s: float) -> BoolArray:
-        return (s + 1.0) * np.max(np.abs(self._table[0]), axis=1) <= 1.0
+        return np.asarray((s + 1.0) * np.max(np.abs(self._table[0]), axis=1) <= 1.0)
 
     @cached_property
     def _whole(self) -> tuple[FloatArray, FloatArray, BoolArray]:
@@ -368,7 +368,7 @@ class _AtomicLossSum(LossSum):
         if displaced.any():
             error += np.expm1(np.minimum(np.outer(displaced, np.hypot(s, t)), 700.0))
         size = np.maximum(np.abs(phi), 1e-300)
-        logs = np.log(np.where(np.abs(phi) > 0.0, phi, 1e-300)) + log_m[:, None]
+        logs: ComplexArray = np.asarray(np.log(np.where(np.abs(phi) > 0.0, phi, 1e-300)) + log_m[:, None])
         return logs, np.log1p(error / size) + 4.0 * ROUNDING * (1.0 + np.abs(log_m[:, None]))
 
     def log_envelope(self, s: float, heights: FloatArray) -> FloatArray:

@@ -38,7 +38,7 @@ class GaussianMixtureDirection(OneDirection):
 
     @property
     def bound(self) -> str:
-        """The empty word: the pair is what is stated."""
+        """Nothing: the pair is what is stated."""
         return ""
 
     @property

@@ -204,7 +204,7 @@ def _others_alike(k: int, p: float, r: float, clients: int, step: float) -> Atom
     losses = np.log(masses_p / masses_q) - 1e-12 - 4.0 * step * _rounding(clients)
     missing = max(0.0, 1.0 - math.fsum(masses_p))
     return AtomicProfile(
-        (*losses.tolist(), float(losses.min()) - 1.0),
+        (*map(Fraction, losses.tolist()), Fraction(float(losses.min()) - 1.0)),
         (*masses_p.tolist(), missing),
         relative_rounding=_rounding(clients),
     )

@@ -65,11 +65,14 @@ class AnnouncedLoss(PrivacyLoss):
         top = max(float(one[0].real), float(two[0].real))
         with np.errstate(over="ignore", invalid="ignore"):
             if top < 0.3:
-                parts = (1.0 - tau) * np.expm1(one), tau * np.expm1(two)
+                parts: tuple[ComplexArray, ComplexArray] = (
+                    np.asarray((1.0 - tau) * np.expm1(one)),
+                    np.asarray(tau * np.expm1(two)),
+                )
                 value, sizes = log1p_complex(parts[0] + parts[1]), np.abs(parts[0]) + np.abs(parts[1])
             else:
-                parts = (1.0 - tau) * np.exp(one - top), tau * np.exp(two - top)
-                value = top + np.log(parts[0] + parts[1] + 1e-300)
+                parts = np.asarray((1.0 - tau) * np.exp(one - top)), np.asarray(tau * np.exp(two - top))
+                value = np.asarray(top + np.log(parts[0] + parts[1] + 1e-300))
                 sizes = (np.abs(parts[0]) + np.abs(parts[1])) * (2.0 + np.abs(one) + np.abs(two) + 2.0 * top)
                 sizes = sizes * np.exp(np.minimum(top, 700.0))
             scales = (1.0 - tau) * np.exp(one.real - value.real), tau * np.exp(two.real - value.real)
@@ -128,7 +131,7 @@ class TruncatedBatchDirection(OneDirection):
     def _pairs(self, scale: float) -> list[tuple[Mixture, Mixture]]:
         """Return the pair of a batch that is not full, and of one that is."""
         _, kept = self._chances
-        found = []
+        found: list[tuple[Mixture, Mixture]] = []
         for moved, chance in ((1.0, self.rate), (2.0, kept)):
             taken = ((0.0, math.log1p(-chance)), (moved * scale, math.log(chance)))
             found.append((AT_ZERO, taken) if self.added else (taken, AT_ZERO))

@@ -370,6 +370,7 @@ WITHOUT = {
     *("GaussianMixtureDirection", "GaussianMixtureProfile"),
     *("TruncatedBatchDirection", "TruncatedBatchProfile"),
     "ShuffledResponseProfile",  # an AtomicProfile
+    "ShuffledBatchesProfile",  # another profile's curve
     *("SampledProfile", "OneDirection"),  # what their subclasses share
 }
 
