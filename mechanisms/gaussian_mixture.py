@@ -38,7 +38,7 @@ class GaussianMixtureDirection(OneDirection):
 
     @property
     def bound(self) -> str:
-        """Nothing: the pair is what is stated."""
+        """Nothing: the stated pair is attained."""
         return ""
 
     @property

@@ -79,8 +79,8 @@ def sampled(
     profile
         Profile on the sample, stated for what `Sampling.movement` says.
     rate
-        Probability that a record takes part; 1 is no sampling. Of shuffled batches the share of one; a release is then a
-        whole pass.
+        Probability that a record takes part; 1 is no sampling. Of shuffled batches the share of one; a release is then
+        a whole pass.
     neighbouring
         The relation of the result.
     sampling

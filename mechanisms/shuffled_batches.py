@@ -48,5 +48,5 @@ class ShuffledBatchesProfile(SameCurve):
         return BOUND
 
     def attained(self) -> tuple[PrivacyProfile, ...]:
-        """Return nothing: whoever sees the batches does not know which one the record is in."""
+        """Return no pair: none is known to lose as much."""
         return ()

@@ -300,7 +300,7 @@ def _on_one_sample(event: Any, where: str) -> tuple[str, Mapping[str, Any]]:
         return (
             ("GaussianDpEvent", {"noise_multiplier": float(noises[0][0])}) if noises else ("NoOpDpEvent", {})
         )
-    total = sum(count / (noise * noise) for noise, count in noises)
+    total = sum((count / (noise * noise) for noise, count in noises), start=Fraction(0))
     joint = math.sqrt(_down(1 / total)) * (1.0 - 2.0**-52)
     if not joint > 0.0:
         raise ParameterError(
