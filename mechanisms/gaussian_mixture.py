@@ -6,16 +6,13 @@ import math
 from dataclasses import dataclass
 from functools import cached_property
 
-import numpy as np
-
 from mechanisms.arrays import FloatArray
 from mechanisms.gaussian_mixture_curve import GaussianMixtureCurve
 from mechanisms.gaussian_mixture_loss import AT_ZERO, GaussianMixtureLoss, Mixture
 from mechanisms.neighbouring import Neighbouring
 from mechanisms.parameters import ParameterError, nonnegative, positive, real
 from mechanisms.privacy_loss import PrivacyLoss
-from mechanisms.profile import PrivacyProfile
-from mechanisms.subsampled import OneDirection
+from mechanisms.subsampled import BothDirections, BoundedCurve, OneDirection
 
 _MOST_PARTS = 256
 _LARGEST_RATIO = 44.0
@@ -23,7 +20,7 @@ _LARGEST_RATIO = 44.0
 
 
 @dataclass(frozen=True)
-class GaussianMixtureDirection(OneDirection):
+class GaussianMixtureDirection(BoundedCurve, OneDirection):
     """One direction of `GaussianMixtureProfile`: (M, N(0, σ²)), or (N(0, σ²), M) if ``added``."""
 
     mixture: Mixture
@@ -62,15 +59,9 @@ class GaussianMixtureDirection(OneDirection):
         """Bound the curve as `GaussianMixtureCurve` does."""
         return self._own.bounds(epsilon)
 
-    def _curve(self, epsilon: FloatArray) -> FloatArray:
-        return self._everywhere(epsilon)
-
-    def _everywhere(self, epsilon: FloatArray) -> FloatArray:
-        return self.bounds(epsilon)[1]
-
 
 @dataclass(frozen=True)
-class GaussianMixtureProfile(PrivacyProfile):
+class GaussianMixtureProfile(BothDirections):
     """Profile of N(0, σ²) against Σ_i p_i N(c_i, σ²), in both directions.
 
     So much is lost at most where a value moves by c_i with probability p_i, and by no more than that (Choquette-Choo,
@@ -158,18 +149,3 @@ class GaussianMixtureProfile(PrivacyProfile):
             GaussianMixtureDirection(mixture, self.sigma, self.relation, False),
             GaussianMixtureDirection(mixture, self.sigma, self.relation, True),
         )
-
-    def directions(self) -> tuple[PrivacyProfile, ...]:
-        """Return (removing a record, adding it)."""
-        return self._sides
-
-    def bounds(self, epsilon: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Bound the larger of both directions."""
-        (low, high), (low_added, high_added) = (side.bounds(epsilon) for side in self._sides)
-        return np.maximum(low, low_added), np.maximum(high, high_added)
-
-    def _curve(self, epsilon: FloatArray) -> FloatArray:
-        return self._everywhere(epsilon)
-
-    def _everywhere(self, epsilon: FloatArray) -> FloatArray:
-        return self.bounds(epsilon)[1]

@@ -20,13 +20,13 @@ from mechanisms.privacy_loss import PrivacyLoss, stated_alike
 from mechanisms.profile import PrivacyProfile
 from mechanisms.related_profile import bare
 from mechanisms.rounding import multiply_up
-from mechanisms.subsampled import OneDirection, SampledProfile, check_sampled
+from mechanisms.subsampled import BothDirections, BoundedCurve, OneDirection, SampledProfile, check_sampled
 
 MOST_SAMPLED = 256
 """The largest group whose pair is computed; the time grows with it."""
 
 
-class GroupOnSample(SampledProfile):
+class GroupOnSample(BoundedCurve, SampledProfile):
     """Base class of the profiles of both directions, and of the larger of them."""
 
     rate: float
@@ -74,12 +74,6 @@ class GroupOnSample(SampledProfile):
         logs = self._log_weights + np.multiply.outer(a * (a - 1.0), squares)
         return np.asarray(logsumexp(logs, axis=-1) / (a - 1.0) * (1.0 + 1e-12) + 1e-12)
 
-    def _curve(self, epsilon: FloatArray) -> FloatArray:
-        return self._everywhere(epsilon)
-
-    def _everywhere(self, epsilon: FloatArray) -> FloatArray:
-        return self.bounds(epsilon)[1]
-
 
 @dataclass(frozen=True)
 class SampledGroupDirection(GroupOnSample, OneDirection):
@@ -109,7 +103,7 @@ class SampledGroupDirection(GroupOnSample, OneDirection):
 
 
 @dataclass(frozen=True)
-class SampledGroupProfile(GroupOnSample):
+class SampledGroupProfile(BothDirections, GroupOnSample):
     """Gaussian noise on a Poisson sample, for up to k records that are all removed, all added, or all zeroed out.
 
     The pair is (M, N(0, 1)) and its reverse, M = Σ_j C(k, j) q^j (1-q)^{k-j} N(jμ, 1): each record is in the sample
@@ -161,15 +155,6 @@ class SampledGroupProfile(GroupOnSample):
             SampledGroupDirection(self.base, self.rate, self.size, False),
             SampledGroupDirection(self.base, self.rate, self.size, True),
         )
-
-    def directions(self) -> tuple[PrivacyProfile, ...]:
-        """Return (removing the group, adding it)."""
-        return self._sides
-
-    def bounds(self, epsilon: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Bound the larger of both directions."""
-        (low, high), (low_added, high_added) = (side.bounds(epsilon) for side in self._sides)
-        return np.maximum(low, low_added), np.maximum(high, high_added)
 
 
 @dataclass(frozen=True)

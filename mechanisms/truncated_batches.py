@@ -15,8 +15,7 @@ from mechanisms.gaussian_mixture_loss import AT_ZERO, GaussianMixtureLoss, Mixtu
 from mechanisms.neighbouring import Neighbouring
 from mechanisms.parameters import ParameterError, open_unit, positive, whole_number
 from mechanisms.privacy_loss import ROUNDING, ComplexArray, PrivacyLoss, log1p_complex
-from mechanisms.profile import PrivacyProfile
-from mechanisms.subsampled import OneDirection
+from mechanisms.subsampled import BothDirections, BoundedCurve, OneDirection
 
 BOUND = "truncated batches"
 _TAIL = 1e-9
@@ -94,7 +93,7 @@ class AnnouncedLoss(PrivacyLoss):
 
 
 @dataclass(frozen=True)
-class TruncatedBatchDirection(OneDirection):
+class TruncatedBatchDirection(BoundedCurve, OneDirection):
     """One direction of `TruncatedBatchProfile`: a record is removed, or added."""
 
     sigma: float
@@ -155,15 +154,9 @@ class TruncatedBatchDirection(OneDirection):
         low, high = ((1.0 - tau) * one + tau * two for one, two in zip(free, full, strict=True))
         return low * (1.0 - 4.0 * _TAIL * tau), np.minimum(1.0, high + 4.0 * _TAIL * tau * full[1])
 
-    def _curve(self, epsilon: FloatArray) -> FloatArray:
-        return self._everywhere(epsilon)
-
-    def _everywhere(self, epsilon: FloatArray) -> FloatArray:
-        return self.bounds(epsilon)[1]
-
 
 @dataclass(frozen=True)
-class TruncatedBatchProfile(PrivacyProfile):
+class TruncatedBatchProfile(BothDirections):
     """Upper curve of Gaussian noise on a Poisson sample of n records of which at most B are kept, uniformly.
 
     **Theorem.** Let τ = P(Bin(n-1, q) >= B) and ρ = B P(Bin(n, q) >= B+1) / nτ, records contributing vectors of norm at
@@ -230,18 +223,3 @@ class TruncatedBatchProfile(PrivacyProfile):
     def _sides(self) -> tuple[TruncatedBatchDirection, TruncatedBatchDirection]:
         numbers = self.sigma, self.sampling_probability, self.dataset_size, self.truncated_batch_size
         return TruncatedBatchDirection(*numbers, False), TruncatedBatchDirection(*numbers, True)
-
-    def directions(self) -> tuple[PrivacyProfile, ...]:
-        """Return (removing a record, adding it)."""
-        return self._sides
-
-    def bounds(self, epsilon: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Bound the larger of both directions."""
-        (low, high), (low_added, high_added) = (side.bounds(epsilon) for side in self._sides)
-        return np.maximum(low, low_added), np.maximum(high, high_added)
-
-    def _curve(self, epsilon: FloatArray) -> FloatArray:
-        return self._everywhere(epsilon)
-
-    def _everywhere(self, epsilon: FloatArray) -> FloatArray:
-        return self.bounds(epsilon)[1]
