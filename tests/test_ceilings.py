@@ -12,8 +12,8 @@ import pytest
 ROOT = Path(__file__).parent.parent
 
 CEILINGS = {
-    "mechanisms": {"code lines": 10_409, "public functions and classes": 332, "files": 88, "floors": 18},
-    "accountant": {"code lines": 14_749, "public functions and classes": 493, "files": 142, "floors": 9},
+    "mechanisms": {"code lines": 11_084, "public functions and classes": 351, "files": 95, "floors": 19},
+    "accountant": {"code lines": 14_885, "public functions and classes": 493, "files": 142, "floors": 9},
     "algorithms": {"code lines": 12_491, "public functions and classes": 404, "files": 156, "floors": 9},
     "verify": {"code lines": 29_360, "public functions and classes": 874, "files": 315, "floors": 9},
 }
