@@ -2,6 +2,7 @@
 
 import json
 import math
+import random
 import sys
 
 import pytest
@@ -81,6 +82,32 @@ def test_truncated_batches():
     assert to_dp_event(counted(event, A)) == event
     never = dp_event.TruncatedSubsampledGaussianDpEvent(10_000, 0.01, 10_000, 1.0)
     assert epsilon(never, A).upper == pytest.approx(epsilon(STEP, A).upper, rel=1e-9)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(4))
+def test_random_events_against_dp_accounting(seed):
+    """Its distributions are rounded up to a grid of 1e-4: never below the lower end, and near the upper one."""
+    draw = random.Random(seed)
+    for _ in range(15):
+        sigma, rate, count = draw.uniform(0.6, 4.0), draw.uniform(0.005, 0.3), draw.choice([1, 3, 30, 300])
+        gaussian = dp_event.GaussianDpEvent(sigma)
+        joint = dp_event.ComposedDpEvent([gaussian, dp_event.GaussianDpEvent(2.0 * sigma)])
+        weights = [1.0 - rate, 0.7 * rate, 0.3 * rate]
+        event, plain = draw.choice(
+            [
+                (dp_event.MixtureOfGaussiansDpEvent(sigma, [0.0, 1.0, 1.5], weights),) * 2,
+                (
+                    dp_event.PoissonSampledDpEvent(rate, joint),
+                    dp_event.PoissonSampledDpEvent(rate, dp_event.GaussianDpEvent(sigma / math.sqrt(1.25))),
+                ),
+                (dp_event.PoissonSampledDpEvent(rate, gaussian),) * 2,
+            ]
+        )
+        found = epsilon(dp_event.SelfComposedDpEvent(event, count), A)
+        theirs = PLDAccountant(RELATIONS[A]).compose(plain, count).get_epsilon(1e-6)
+        assert found.lower <= theirs + 1e-9
+        assert theirs <= found.upper + 2e-4 * math.sqrt(count) + 1e-3 * found.upper
 
 
 def test_several_gaussians_on_one_sample_are_one():

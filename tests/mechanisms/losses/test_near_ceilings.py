@@ -371,7 +371,7 @@ WITHOUT = {
     *("TruncatedBatchDirection", "TruncatedBatchProfile"),
     "ShuffledResponseProfile",  # an AtomicProfile
     "ShuffledBatchesProfile",  # another profile's curve
-    *("SampledProfile", "OneDirection"),  # what their subclasses share
+    *("SampledProfile", "OneDirection", "BothDirections", "BoundedCurve"),  # what their subclasses share
 }
 
 
