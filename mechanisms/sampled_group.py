@@ -10,6 +10,7 @@ import numpy.typing as npt
 from scipy.special import logsumexp
 
 from mechanisms.arrays import FloatArray
+from mechanisms.delegation import delegated
 from mechanisms.gaussian import GaussianProfile
 from mechanisms.gaussian_loss import sampled_gaussian_loss, sigma_of_sampled
 from mechanisms.gaussian_mixture_curve import GaussianMixtureCurve
@@ -32,10 +33,7 @@ class GroupOnSample(BoundedCurve, SampledProfile):
     rate: float
     size: int
 
-    @property
-    def neighbouring(self) -> Neighbouring:
-        """The base's."""
-        return self.base.neighbouring
+    neighbouring = delegated("base.neighbouring")
 
     @property
     def pure_epsilon(self) -> None:

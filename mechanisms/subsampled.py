@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mechanisms.arrays import FloatArray
+from mechanisms.delegation import delegated
 from mechanisms.log_sum import log_mixture
 from mechanisms.neighbouring import Neighbouring
 from mechanisms.parameters import ParameterError, real
@@ -34,14 +35,11 @@ class SampledProfile(PrivacyProfile):
         """Its own relation alone: how far another kind of neighbour moves the query is another question."""
         return frozenset({self.neighbouring})
 
-    @property
-    def bound(self) -> str:
-        """The base's."""
-        return self.base.bound
+    bound = delegated("base.bound")
 
 
 class BoundedCurve(PrivacyProfile):
-    """Base class of profiles whose `bounds` are what is computed: δ is the upper one."""
+    """Base class of profiles that compute `bounds`: δ is the upper one."""
 
     def _curve(self, epsilon: FloatArray) -> FloatArray:
         return self._everywhere(epsilon)
@@ -110,10 +108,7 @@ class SubsampledDirection(OneDirection):
         if self.base.neighbouring is Neighbouring.REPLACE_ONE:
             raise ParameterError(_FOR_REPLACING)
 
-    @property
-    def neighbouring(self) -> Neighbouring:
-        """The base's."""
-        return self.base.neighbouring
+    neighbouring = delegated("base.neighbouring")
 
     @cached_property
     def _largest(self) -> Fraction | None:
@@ -248,10 +243,7 @@ class SubsampledProfile(BothDirections, SampledProfile):
         if self.base.neighbouring is Neighbouring.REPLACE_ONE:
             raise ParameterError(_FOR_REPLACING)
 
-    @property
-    def neighbouring(self) -> Neighbouring:
-        """The base's."""
-        return self.base.neighbouring
+    neighbouring = delegated("base.neighbouring")
 
     @cached_property
     def _sides(self) -> tuple[SubsampledDirection, SubsampledDirection]:

@@ -12,10 +12,10 @@ import pytest
 ROOT = Path(__file__).parent.parent
 
 CEILINGS = {
-    "mechanisms": {"code lines": 11_084, "public functions and classes": 351, "files": 95, "floors": 19},
-    "accountant": {"code lines": 14_885, "public functions and classes": 493, "files": 142, "floors": 9},
+    "mechanisms": {"code lines": 10_915, "public functions and classes": 352, "files": 96, "floors": 19},
+    "accountant": {"code lines": 14_794, "public functions and classes": 490, "files": 141, "floors": 9},
     "algorithms": {"code lines": 12_491, "public functions and classes": 404, "files": 156, "floors": 9},
-    "verify": {"code lines": 29_360, "public functions and classes": 874, "files": 315, "floors": 9},
+    "verify": {"code lines": 29_204, "public functions and classes": 871, "files": 314, "floors": 9},
 }
 
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)

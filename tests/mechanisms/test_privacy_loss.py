@@ -33,7 +33,7 @@ from mechanisms.gaussian_loss import GaussianLoss, sampled_gaussian_loss
 from mechanisms.gaussian_mixture_loss import AT_ZERO, GaussianMixtureLoss, GaussianMixtureLossSum, _transforms
 from mechanisms.laplace_loss import LaplaceLoss
 from mechanisms.neighbouring import Neighbouring
-from mechanisms.privacy_loss import LossSum, PrivacyLoss, add_losses, log1p_complex, related_loss
+from mechanisms.privacy_loss import LossSum, PrivacyLoss, add_losses, log1p_complex, stated_alike
 from mechanisms.subsampled import SubsampledProfile
 from mechanisms.subsampled_laplace_loss import SubsampledLaplaceLoss
 
@@ -345,7 +345,7 @@ def test_pieces_of_a_sum_add_up_to_it(most: int) -> None:
     sampled = [sampled_gaussian_loss(0.01, 1.0 + 0.1 * i, added) for i in range(6) for added in (True, False)]
     laplace = [LaplaceLoss((Fraction(i + 1, 20),), (2,)) for i in range(7)]
     total = add_losses(
-        [related_loss(loss, Neighbouring.ADD_OR_REMOVE) for loss in (*sampled, *laplace)], (3,) * 19
+        [stated_alike(loss, Neighbouring.ADD_OR_REMOVE) for loss in (*sampled, *laplace)], (3,) * 19
     )
     pieces, t = total.pieces(most), np.array([0.0, 1.5, 3.0])
     assert total.distinct_count == 19
