@@ -227,7 +227,6 @@ def _answer(
         tell,
         options.time_limit,
         start,
-        lambda samples: reproduction(subject, found, replace(repeated, samples=samples)),
     )
     bets = Bets(seed, account, file) if options.bets else None
     # Products here are thin: more threads for linear algebra only wait for each other.

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from verify.betting.anytime_result import AnytimeResult, Opening
-from verify.betting.anytime_test import anytime_test
+from verify.betting.anytime_test import ONCE, Pace, anytime_test
 from verify.betting.wealth_file import WealthAccount, WealthError
 from verify.conduct.conduct import Conduct
 from verify.findings.finding import Statement
@@ -25,12 +25,18 @@ class Bets:
         Of the bets: one that no run in `account` used.
     account, file
         What earlier runs won, and the file in which to keep it; None if it is not kept.
+    pace
+        Until when they go on.
+    share_of_error
+        Share of every error that they may spend.
     """
 
     anytime: ClassVar[bool] = True
     seed: int
     account: WealthAccount | None = None
     file: Path | None = None
+    pace: Pace = ONCE
+    share_of_error: float = 1.0
 
     def test(
         self, source: CandidateSource, conduct: Conduct, *, epsilon: float, delta: float
@@ -55,12 +61,13 @@ class Bets:
             claim_epsilon=epsilon,
             claim_delta=delta,
             samples=known.samples,
-            confidence=effort.confidence,
-            significance=effort.significance - known.negligible,
+            confidence=1.0 - self.share_of_error * (1.0 - effort.confidence),
+            significance=self.share_of_error * effort.significance - known.negligible,
             seed=self.seed,
             progress=conduct.progress,
             opening=opening.with_share(source.share_of_wealth),
             source=source,
+            pace=self.pace,
         )
         return replace(
             result,

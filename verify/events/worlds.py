@@ -30,6 +30,8 @@ class NeighbouringWorlds:
         The name of this pair in a verification, where the words alone do not identify it in every run.
     found
         Plain data from which a later run can make them again; None if that finds them anyway.
+    one_by_one
+        Whether draws are dear: then they are asked for one at a time, not in multiples of 64.
     """
 
     words: tuple[str, str]
@@ -37,6 +39,7 @@ class NeighbouringWorlds:
     rounds: int | None = None
     name: str = ""
     found: Mapping[str, Any] | None = None
+    one_by_one: bool = False
 
     @property
     def pair_label(self) -> str:

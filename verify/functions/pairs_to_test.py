@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -76,6 +77,8 @@ class FunctionPairs(CandidateSource):
         The conduct of the verification: its whole progress, of which the search takes a part.
     floating_point
         True if a second test, of the lowest bits, counts against the claim: then it takes half of the error.
+    dear
+        Whether calls cost so much that there is time for few.
     search
         The result of a search, if there was one.
     """
@@ -85,6 +88,7 @@ class FunctionPairs(CandidateSource):
     delta: float
     conduct: Conduct
     floating_point: bool
+    dear: bool = False
     search: SearchResult | None = None
     _bet_on: list[Pair] = field(default_factory=list)
     _tried: set[Any] = field(default_factory=set)
@@ -183,9 +187,17 @@ class FunctionPairs(CandidateSource):
     @property
     def search_samples(self) -> int:
         """None if all pairs are bet on already, or there are too few draws."""
-        neighbours, samples = self.runs.subject.neighbours, self.budget.search_of(self.budget.samples)
+        neighbours, samples = self.runs.subject.neighbours, self.budget.search_of(self._draws_in_time)
         all_known = isinstance(neighbours, Listed) and len(neighbours.seeds()) <= len(self._bet_on)
         return 0 if all_known or samples < _COUNTS.least_draws else samples
+
+    @property
+    def _draws_in_time(self) -> int:
+        """Draws that there is time for, at what calls cost so far."""
+        draws, left = self.budget.samples, self.conduct.seconds - self.conduct.elapsed_seconds
+        if not self.dear or math.isinf(left):
+            return draws
+        return min(draws, int(max(left, 0.0) / max(self.runs.seconds_a_draw, 1e-9)))
 
     def known_candidates(self, earlier: Sequence[Mapping[str, Any]]) -> Candidates:
         """Return the pairs of earlier runs, the pair of the first look, and known pairs."""
@@ -201,7 +213,7 @@ class FunctionPairs(CandidateSource):
 
     def further_candidates(self, left: int) -> Candidates:
         """Search for more pairs."""
-        samples = self.budget.search_of(left)
+        samples = self.budget.search_of(min(left, self._draws_in_time))
         self.search = self._searched(
             samples=samples,
             error=self.conduct.effort.significance,
@@ -230,7 +242,8 @@ class FunctionPairs(CandidateSource):
             return self.draw(pair, other, n, seed)
 
         words = describe_data(pair.data), describe_data(pair.other)
-        return NeighbouringWorlds(words, draw, found=_plain(pair) if found else None)
+        one_by_one = self.dear and self.runs.subject.single_lanes and not self.runs.together
+        return NeighbouringWorlds(words, draw, found=_plain(pair) if found else None, one_by_one=one_by_one)
 
 
 def _plain(pair: Pair) -> dict[str, Any]:

@@ -30,8 +30,6 @@ class CountedEvent(ABC):
     ----------
     kind
         The name under which a report keeps it.
-    looked_for_dependence
-        True if it tests whether the draws that it counted are independent.
     candidate, worlds
         The pair of worlds, and its number among those that were tested.
     swapped
@@ -64,7 +62,6 @@ class CountedEvent(ABC):
     """
 
     kind: ClassVar[str]
-    looked_for_dependence: ClassVar[bool]
     candidate: int
     worlds: NeighbouringWorlds
     swapped: bool
@@ -182,8 +179,9 @@ class CountedEvent(ABC):
                 for other, seed in zip((self.swapped, not self.swapped), seeds, strict=True)
             ]
 
-        blocks = [max(self.trials // share // _BLOCK, 1) for share in (_FEWER, PROCESSES)]
-        return Again.from_events(inside, _BLOCK * min(blocks[0], _MOST_BLOCKS), _BLOCK * blocks[1])
+        block = 1 if self.worlds.one_by_one else _BLOCK
+        blocks = [max(self.trials // share // block, 1) for share in (_FEWER, PROCESSES)]
+        return Again.from_events(inside, block * min(blocks[0], _MOST_BLOCKS), block * blocks[1])
 
     def witness(self, reproduce: str) -> Witness:
         """Return the witness for a verdict; `reproduce` is a command that repeats the test."""
