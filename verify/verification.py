@@ -282,7 +282,8 @@ def _collect(
             evidence = verify_bandit(bandit, claim, ground, tester)
         case FunctionSubject() if tester is not None:
             bits = options.floating_point
-            evidence = verify_function(found, claim, conduct, tester, floating_point=bits)
+            bets = Bets(conduct.seed)
+            evidence = verify_function(found, claim, conduct, tester, bets, floating_point=bits)
         case BanditSubject() | FunctionSubject():
             evidence = Evidence(upper=UpperBound(math.inf, 1.0, "black box"))
     evidence.assume(*altered_library())  # at last: whatever the subject changed, and whenever

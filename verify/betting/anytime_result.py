@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -101,7 +101,7 @@ class Opening:
 
 @dataclass(frozen=True)
 class Outlook:
-    """What more draws of the pair that was bet on would show, if they came as they did.
+    """An outlook on more draws of the pair that was bet on, if they come as they did.
 
     Attributes
     ----------
@@ -163,15 +163,19 @@ class AnytimeResult(CountedEvent):
         said = self.interrupted and not self.by_time_limit
         return Statement.STOPPED_BETS.finding(draws=self.draws) if said else None
 
-    @property
-    def more_time(self) -> Finding | None:
-        """The finding that there was time for few draws, and what more would buy; None if nothing is known of that."""
+    def with_interruption(self, *, by_time_limit: bool) -> Self:
+        """Return the result as that of bets that were stopped."""
+        return replace(self, interrupted=True, by_time_limit=by_time_limit)
+
+    def more_time(self, *, bits: bool) -> Finding | None:
+        """Return the outlook as a finding; see `CountedEvent`."""
         if self.outlook is None:
             return None
         more, said = self.outlook.needed, ""
         if more is not None:
             seconds = math.ceil(more * self.outlook.seconds)
             said = f"; a refutation needs about {more:,} more, {seconds:,} s"
+        said += "; the lowest bits of numbers were not tested" if bits else ""
         return Statement.FEWER_DRAWS.finding(
             seconds=self.outlook.seconds,
             draws=self.draws,

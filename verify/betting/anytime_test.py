@@ -24,7 +24,7 @@ from __future__ import annotations
 import json
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from mechanisms import BLOCK
@@ -38,7 +38,7 @@ from verify.conduct.progress import Progress, no_progress
 from verify.conduct.time_limit import TimeLimitReached
 from verify.events.worlds import NeighbouringWorlds
 from verify.sampling.stage_sizes import FEWEST_OF_PAIR
-from verify.sampling.tester import Candidates, CandidateSource
+from verify.sampling.tester import ONCE, Candidates, CandidateSource, Pace
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,29 +79,6 @@ class _BettingSchedule:
 
 
 SCHEDULE = _BettingSchedule()
-
-
-@dataclass(frozen=True)
-class Pace:
-    """Until when bets go on, and what is done meanwhile.
-
-    Attributes
-    ----------
-    seconds
-        The time that they may take.
-    to_the_end
-        Whether they go on for a better bound when the claim is refuted.
-    meanwhile
-        Called once, when there is a first bound.
-    """
-
-    seconds: float = math.inf
-    to_the_end: bool = False
-    meanwhile: Callable[[], None] | None = None
-
-
-ONCE = Pace()
-"""Until the claim is refuted or the draws are spent, however long that takes."""
 
 
 def anytime_test(

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import ClassVar
 
 from verify.betting.anytime_result import AnytimeResult, Opening
-from verify.betting.anytime_test import ONCE, Pace, anytime_test
+from verify.betting.anytime_test import anytime_test
 from verify.betting.wealth_file import WealthAccount, WealthError
 from verify.conduct.conduct import Conduct
 from verify.findings.finding import Statement
 from verify.sampling.evidence import Evidence
-from verify.sampling.tester import CandidateSource
+from verify.sampling.tester import ONCE, CandidateSource, Pace
 
 
 @dataclass(frozen=True)
@@ -37,6 +37,10 @@ class Bets:
     file: Path | None = None
     pace: Pace = ONCE
     share_of_error: float = 1.0
+
+    def at_pace(self, pace: Pace, share_of_error: float = 1.0) -> Bets:
+        """Return the bets that go on until then, with this share of every error; see `PacedTester`."""
+        return replace(self, pace=pace, share_of_error=share_of_error)
 
     def test(
         self, source: CandidateSource, conduct: Conduct, *, epsilon: float, delta: float

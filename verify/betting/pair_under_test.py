@@ -94,7 +94,7 @@ class PairUnderTest:
             self._draw_batch(-(-missing // BLOCK) * BLOCK, alike=False)
 
     def bet_on(self, rows: int, wealth: Wealth, horizon: float | None, start: int) -> None:
-        """Draw so many rows more, and bet on them if there is a horizon: on what is there, if it is stopped meanwhile.
+        """Bet on so many more draws, if there is a horizon; on those that are there, if it is stopped meanwhile.
 
         Parameters
         ----------
@@ -127,7 +127,7 @@ class PairUnderTest:
 
     @property
     def dependence(self) -> str | None:
-        """How the draws in which the event was counted depend on each other; None if nothing speaks for it.
+        """The dependence of the draws in which the event was counted; None if there is no evidence of one.
 
         Draws that were made alike are compared within each world: between the worlds they do depend.
         """

@@ -24,7 +24,7 @@ _FEWEST_HELD = 8  # draws that an event came up in, below which a new one need n
 
 @dataclass(frozen=True)
 class Stakes:
-    """What bets on an event aim at.
+    """The aim of bets on an event.
 
     Attributes
     ----------
@@ -152,5 +152,5 @@ def _plain_events(past: WorldSamples) -> Iterator[Event]:
 
 
 def sample_of(values: np.ndarray[Any, Any], columns: tuple[Column, ...]) -> ViewSample:
-    """The draws as a view whose whole columns are read."""
+    """Return draws as a view, stored column by column."""
     return ViewSample(np.asfortranarray(values), columns)

@@ -88,7 +88,7 @@ class Wealth:
         return self.has_rejected and bool(self.state.bets)
 
     def stakes(self, tracked: TrackedEvent, horizon: float) -> FloatArray:
-        """What to stake on an event where so many draws a side are to come; to be asked for before they are drawn."""
+        """Return the stakes on an event for so many draws a side to come; they are fixed before these are drawn."""
         spans = np.maximum(_HORIZONS * horizon, _SHORTEST)
         planned = [self.payoff.stake(tracked.joint, span, self.errors) for span in spans]
         return np.stack([*planned, self.payoff.seen_stake(tracked.joint)])
@@ -109,7 +109,7 @@ class Wealth:
         tracked: TrackedEvent,
         start: int,
     ) -> None:
-        """Win or lose what was staked on the next draws of a pair, by the counts of their outcomes.
+        """Add gains or losses on the next draws of a pair, by the counts of their outcomes.
 
         What is staked on one event of one pair from draw `start` on is one bet.
         """

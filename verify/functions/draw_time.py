@@ -45,7 +45,7 @@ LONG = 10.0
 
 
 def expected_seconds(runs: FunctionRuns, conduct: Conduct, data: Data) -> float:
-    """Return how long all calls that the effort asks for are expected to take; tells it to who waits.
+    """Return the seconds that all calls which the effort asks for may take, and report them as progress.
 
     Parameters
     ----------

@@ -112,7 +112,8 @@ class FunctionPairs(CandidateSource):
         for data in (pair.data, pair.other):
             if key_of(data) not in self._tried:
                 self._tried.add(key_of(data))
-                self.runs.outputs(data, _COUNTS.tries, np.random.SeedSequence(self.conduct.seed))
+                tries = 1 if self.dear else _COUNTS.tries
+                self.runs.outputs(data, tries, np.random.SeedSequence(self.conduct.seed))
 
     def is_outside(self, worlds: NeighbouringWorlds) -> bool:
         """Return whether the subject raised on one of two data sets that were drawn from, and they are a guess."""

@@ -78,7 +78,7 @@ class NeverEnds(Exception):
 
 
 def glance(runs: FunctionRuns, pair: Pair, seed: int, seconds: float) -> Probe | None:
-    """Call a function a few times on a pair; None if its calls cost so little that `probe` may look at it.
+    """Return the results of a few calls on a pair; None if they cost so little that there is time for `probe`.
 
     It is what is known of a function with dear calls when its test begins: the form of its outputs, and that nothing
     speaks against drawing them again (`check_dear_calls` looks for that).
@@ -114,7 +114,7 @@ def glance(runs: FunctionRuns, pair: Pair, seed: int, seconds: float) -> Probe |
 def check_dear_calls(
     runs: FunctionRuns, looked: Probe, pair: Pair, seed: int, seconds: float
 ) -> list[Finding]:
-    """Return what speaks against the draws of a function with dear calls, from as few calls as show it.
+    """Look for evidence against the draws of a function with dear calls, in as few calls as show it.
 
     Parameters
     ----------

@@ -11,9 +11,6 @@ import numpy as np
 from algorithms.blocks import Serial
 from algorithms.claim import Claim
 from mechanisms.printed_numbers import at_least
-from verify.betting.anytime_result import AnytimeResult
-from verify.betting.anytime_test import Pace
-from verify.betting.bets import Bets
 from verify.conduct.conduct import Conduct
 from verify.conduct.progress import no_progress, subprogress
 from verify.conduct.spawn_keys import SpawnKey
@@ -39,11 +36,17 @@ from verify.sampling.evidence import Evidence
 from verify.sampling.final_test import OPENING_SHARE
 from verify.sampling.second_test import hold_tests
 from verify.sampling.stopping import stopped_by_hand, stopped_in_time
-from verify.sampling.tester import SingleLook, Tester
+from verify.sampling.tester import Pace, PacedTester, SingleLook, Tester
 
 
 def verify_function(
-    subject: FunctionSubject, claim: Claim, conduct: Conduct, tester: Tester, *, floating_point: bool = False
+    subject: FunctionSubject,
+    claim: Claim,
+    conduct: Conduct,
+    tester: Tester,
+    bets: PacedTester,
+    *,
+    floating_point: bool = False,
 ) -> Evidence:
     """Collect findings and a lower bound for a function's claim; nothing gives an upper bound.
 
@@ -53,8 +56,8 @@ def verify_function(
         The function, and what it is held to.
     conduct
         How the verification is carried out.
-    tester
-        Who tests it.
+    tester, bets
+        Who tests it, and who does so where calls are dear, or before a long test.
     floating_point
         Whether events on the floating-point lattice count against the claim; otherwise they are a remark.
 
@@ -67,7 +70,7 @@ def verify_function(
     """
     evidence = Evidence(upper=UpperBound(math.inf, 1.0, "black box"))
     runs = FunctionRuns(subject, together=subject.takes_lanes)
-    test = _FunctionTest(runs, claim, conduct, tester, floating_point, evidence)
+    test = _FunctionTest(runs, claim, conduct, tester, bets, floating_point, evidence)
     with stopped_in_time(evidence, conduct.seconds, conduct.elapsed_seconds), stopped_by_hand(evidence):
         try:
             try:
@@ -107,6 +110,7 @@ class _FunctionTest:
     claim: Claim
     conduct: Conduct
     tester: Tester
+    bets: PacedTester
     floating_point: bool
     evidence: Evidence
 
@@ -138,10 +142,10 @@ class _FunctionTest:
         else:
             self._test(looked, conduct, self._bets(conduct), [])
 
-    def _bets(self, conduct: Conduct, meanwhile: Callable[[], None] | None = None) -> Bets:
+    def _bets(self, conduct: Conduct, meanwhile: Callable[[], None] | None = None) -> Tester:
         """Return bets for as long as there is time."""
         left = _TIME_OF_BETS * (conduct.seconds - conduct.elapsed_seconds)
-        return Bets(conduct.seed, pace=Pace(left, to_the_end=True, meanwhile=meanwhile))
+        return self.bets.at_pace(Pace(left, to_the_end=True, meanwhile=meanwhile))
 
     def _bet_on_dear_calls(self, pair: Pair, looked: Probe) -> None:
         """Bet from the first calls on, where a first look would take long; look once there is a bound."""
@@ -210,8 +214,8 @@ class _FunctionTest:
             if pairs.is_outside(result.worlds):
                 continue
             evidence.keep(result, conduct.reproduce)
-            if isinstance(result, AnytimeResult) and result.more_time is not None:
-                evidence.findings.append(result.more_time)
+            more_time = result.more_time(bits=self.floating_point)
+            evidence.findings.extend([] if more_time is None else [more_time])
             if result.dependent is not None:
                 return
         if pairs.search is not None:
@@ -220,14 +224,14 @@ class _FunctionTest:
         if not (tester.anytime or result.refuted or result.interrupted):
             self._test_floating_point(pairs, result.worlds)
 
-    def _opening(self, pairs: FunctionPairs) -> AnytimeResult | None:
+    def _opening(self, pairs: FunctionPairs) -> CountedEvent | None:
         """Bet a little on a few known pairs; the errors are set aside, of those of all tests that are stopped early."""
-        conduct, known = pairs.conduct, pairs.known_candidates(())
+        known = pairs.known_candidates(())
         few = replace(known, worlds=known.worlds[: _OPENING.pairs], samples=_OPENING.samples)
-        bets = Bets(conduct.seed, pace=Pace(_OPENING.seconds, to_the_end=True), share_of_error=OPENING_SHARE)
-        quietly = replace(conduct, progress=no_progress)
+        bets = self.bets.at_pace(Pace(_OPENING.seconds, to_the_end=True), OPENING_SHARE)
+        quietly = replace(pairs.conduct, progress=no_progress)
         result = bets.test(few, quietly, epsilon=self.claim.epsilon, delta=self.claim.delta)
-        return None if pairs.is_outside(result.worlds) else replace(result, outlook=None)
+        return None if pairs.is_outside(result.worlds) else result
 
     def _in_one_place(self, conduct: Conduct) -> Conduct:
         """Return the conduct without workers where the function draws from a generator of its own, or data are a guess.
@@ -257,7 +261,7 @@ class _FunctionTest:
                 self.evidence.offer(result.lower_bound(), result.witness(pairs.conduct.reproduce))
 
 
-def _or_opening(opening: AnytimeResult | None, results: Iterator[CountedEvent]) -> Iterator[CountedEvent]:
+def _or_opening(opening: CountedEvent | None, results: Iterator[CountedEvent]) -> Iterator[CountedEvent]:
     """Yield the results; what the first bets showed, if the test is stopped before it has one."""
     if opening is not None and opening.interrupted:
         yield opening
@@ -270,8 +274,7 @@ def _or_opening(opening: AnytimeResult | None, results: Iterator[CountedEvent]) 
     except KeyboardInterrupt as stop:
         if some or opening is None:
             raise
-        by_time_limit = isinstance(stop, TimeLimitReached)
-        yield replace(opening, interrupted=True, by_time_limit=by_time_limit)
+        yield opening.with_interruption(by_time_limit=isinstance(stop, TimeLimitReached))
 
 
 def _wrong_guess(outside: Sequence[tuple[Data, Raised]]) -> Finding:

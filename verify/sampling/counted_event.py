@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -90,6 +90,17 @@ class CountedEvent(ABC):
     @abstractmethod
     def floor_sentence(self) -> Sentence:
         """The smallest probability of an event that the counted draws detect, where they were drawn."""
+
+    def with_interruption(self, *, by_time_limit: bool) -> Self:
+        """Return the result as that of a test that was stopped, by a time limit or by hand."""
+        return replace(self, interrupted=True)
+
+    def more_time(self, *, bits: bool) -> Finding | None:
+        """Return the finding that there was time for few draws, with the use of more; None if there was enough.
+
+        `bits` is whether the lowest bits of numbers were to be tested, too.
+        """
+        return None
 
     @property
     def varied(self) -> bool:
