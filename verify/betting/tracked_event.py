@@ -112,9 +112,8 @@ def best_event(past: WorldSamples, stakes: Stakes, held: TrackedEvent | None) ->
             final_samples=max(int(stakes.draws), FEW),
             delta=stakes.delta,
             error=stakes.error,
-            shortlist=True,
         )
-        found = [TrackedEvent(one.event, one.swapped, (0, 0, 0, 0)) for one in searched.shortlist]
+        found = [TrackedEvent(one.event, one.swapped, (0, 0, 0, 0)) for one in searched.best]
     counted = [one.with_counts(one.count(late)) for one in found]
     if n < FEW:  # either world may be the likelier one
         counted += [replace(one, swapped=True, joint=_other_way(one.joint)) for one in counted]
@@ -125,7 +124,7 @@ def best_event(past: WorldSamples, stakes: Stakes, held: TrackedEvent | None) ->
     new = counted[int(np.argmax(promises))]
     if held is None or sum(held.joint[:3]) == 0 or sum(held.joint) < _FEWEST_HELD:
         return new
-    return max((held, new), key=lambda one: one.promise(stakes))
+    return max((held, new), key=lambda one: one.promise(stakes, _CAUTION))
 
 
 def _other_way(joint: tuple[int, int, int, int]) -> tuple[int, int, int, int]:

@@ -98,6 +98,7 @@ def glance(runs: FunctionRuns, pair: Pair, seed: int, seconds: float) -> Probe |
             if turn:  # what is called for the first time may be compiled
                 least[side] = min(least[side], runs.seconds - before)
         if turn and max(least) * _LOOK.all_calls < _LOOK.dear:
+            runs.effects.printed = ""  # more of it is shown from the calls to come
             return None
         if turn and max(least) >= _LOOK.surely_dear:
             break
