@@ -32,6 +32,9 @@ class NeighbouringWorlds:
         Plain data from which a later run can make them again; None if that finds them anyway.
     one_by_one
         Whether draws are dear: then they are asked for one at a time, not in multiples of 64.
+    data
+        Both data sets as JSON data, ``{"data": ..., "data_prime": ...}``: arrays with their type, or the rewards of a
+        run's rounds with the changed ``record``; None if they are too large, or nothing of the kind.
     """
 
     words: tuple[str, str]
@@ -40,6 +43,7 @@ class NeighbouringWorlds:
     name: str = ""
     found: Mapping[str, Any] | None = None
     one_by_one: bool = False
+    data: Mapping[str, Any] | None = None
 
     @property
     def pair_label(self) -> str:

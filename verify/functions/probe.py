@@ -251,9 +251,10 @@ def _first_outputs(
     try:
         with time_limit(seconds):
             return SeenOutputs(data, runs.outputs_with_effects(data, n, part.sequence(seed, 0, before)))
-    except TimeLimitReached:
+    except TimeLimitReached as error:
         calls = f"one call for {n} lanes" if runs.together else "one call" if n == 1 else f"{n} calls"
         others = f"; on {before} other data set{'s' * (before > 1)} it ended" if before else ""
+        others += "".join(f"; {note}" for note in getattr(error, "__notes__", ()))
         finding = Statement.CALLS_TOO_LONG.finding(
             calls=calls, data=describe_data(data), seconds=seconds, others=others
         )
