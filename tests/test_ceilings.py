@@ -15,7 +15,7 @@ CEILINGS = {
     "mechanisms": {"code lines": 10_915, "public functions and classes": 352, "files": 96, "floors": 19},
     "accountant": {"code lines": 14_794, "public functions and classes": 490, "files": 141, "floors": 9},
     "algorithms": {"code lines": 12_491, "public functions and classes": 404, "files": 156, "floors": 9},
-    "verify": {"code lines": 29_204, "public functions and classes": 871, "files": 314, "floors": 9},
+    "verify": {"code lines": 29_379, "public functions and classes": 871, "files": 311, "floors": 9},
 }
 
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)

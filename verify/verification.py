@@ -238,7 +238,6 @@ def _answer(
         tell,
         options.time_limit,
         start,
-        lambda samples: reproduction(subject, found, replace(repeated, samples=samples)),
     )
     bets = Bets(seed, account, file) if options.bets else None
     # Products here are thin: more threads for linear algebra only wait for each other.
@@ -296,7 +295,8 @@ def _collect(
             evidence = verify_bandit(bandit, claim, ground, tester)
         case FunctionSubject() if tester is not None:
             bits = options.floating_point
-            evidence = verify_function(found, claim, conduct, tester, floating_point=bits)
+            bets = Bets(conduct.seed)
+            evidence = verify_function(found, claim, conduct, tester, bets, floating_point=bits)
         case BanditSubject() | FunctionSubject():
             evidence = Evidence(upper=UpperBound(math.inf, 1.0, "black box"))
     evidence.assume(*altered_library())  # at last: whatever the subject changed, and whenever

@@ -17,9 +17,7 @@ from verify.events.features import Draws, features
 from verify.events.predicted_bound import predicted_epsilon
 from verify.events.readings import ColumnValue
 from verify.events.score_fit import logistic, naive_bayes
-from verify.events.scores import AdditiveScore
 from verify.events.summaries import ColumnSummary, SummaryOperation
-from verify.events.tree_fit import boosted_trees
 from verify.events.view_sample import Column, ViewSample
 from verify.events.worlds import NeighbouringWorlds
 from verify.outputs.read_outputs import read_outputs
@@ -62,7 +60,7 @@ def views(world: int, rows: int) -> ViewSample:
 
 
 def band() -> tuple[Event, ...]:
-    """Events such as a band has: thresholds of three scores that share their readings."""
+    """Events such as a band has: thresholds of two scores that share their readings."""
     fit = views(0, 40_000), views(1, 40_000)
     draws = Draws.from_sizes((40_000, 40_000))
     readings = [
@@ -70,9 +68,7 @@ def band() -> tuple[Event, ...]:
         *(ColumnSummary(name, TEN) for name in OPERATIONS),
     ]
     found = features(fit, readings)
-    fitted = logistic(found, draws)
-    base = fitted if fitted is not None else (AdditiveScore(()), np.zeros(80_000))
-    scores = [naive_bayes(found, draws), base[0], boosted_trees(found, draws, *base)]
+    scores = [naive_bayes(found, draws), logistic(found, draws)]
     return tuple(HalfLine(score, 0.1 * i, True) for score in scores if score is not None for i in range(6))
 
 
@@ -83,7 +79,7 @@ TASKS: dict[str, Callable[[], object]] = {
         300_001, 10**6, 150_000, 10**6, 0.0, 0.05
     ),
     "predicted bounds of 20,000 events": lambda: predicted_epsilon(SHARES, SHARES / 2, 10**6, 1e-5, 0.05),
-    "a band of three scores of 17 readings, 26,112 draws": lambda: count_events(BAND, BATCH),
+    "a band of two scores of 17 readings, 26,112 draws": lambda: count_events(BAND, BATCH),
     "fitting those scores to 80,000 draws": band,
     "reading 100,000 words": lambda: read_outputs(WORDS),
     "black box, scalar, 1e6 draws": lambda: black_box(1_000_000),

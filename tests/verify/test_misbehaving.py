@@ -252,14 +252,14 @@ def test_a_constant_is_not_tested():
     [
         pytest.param(
             "never_ends",
-            "51 calls on data = 0.0 exceeded 1 s",
+            "one call on data = 0.0 exceeded 1 s",
             marks=pytest.mark.slow,
         ),
         (
             "never_ends_on_one",
-            "51 calls on data = 1.0 exceeded 1 s; on 1 other data set",
+            "one call on data = 1.0 exceeded 1 s; on 1 other data set",
         ),
-        ("swallows_everything", "51 calls on data = 0.0 exceeded 1 s"),
+        ("swallows_everything", "one call on data = 0.0 exceeded 1 s"),
     ],
 )
 def test_what_never_ends_is_stopped(name, words):

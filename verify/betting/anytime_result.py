@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from mechanisms.printed_numbers import at_most
-from verify.betting.e_process import Payoff
+from mechanisms.printed_numbers import at_least, at_most
+from verify.betting.e_process import LONGEST_SHARE, Payoff
 from verify.events.event import Event
 from verify.findings.finding import Finding, LowerBound, Statement
 from verify.findings.sentences import Sentence, observed
@@ -72,9 +72,9 @@ class Opening:
     log_wealth, log_peak
         The log-wealth, and the largest that it ever was.
     bets
-        For every pair, by its label, the last bet: ``{"swapped", "event", "hits", "draws"}``.
+        For every pair, by its label, the last bet: ``{"swapped", "event", "joint"}``.
     pairs
-        `NeighbouringWorlds.found` of the pairs of all searches with the fastest expected growth.
+        `NeighbouringWorlds.found` of the pairs of all searches that promise most.
     withheld
         Share of the wealth that is kept and not bet, in [0, 1): no run can lose more than the rest.
     grid_log_wealth, grid_log_peak
@@ -97,6 +97,25 @@ class Opening:
             log_wealth=self.log_wealth + math.log(share),
             grid_log_wealth=tuple(value + math.log(share) for value in grid),
         )
+
+
+@dataclass(frozen=True)
+class Outlook:
+    """An outlook on more draws of the pair that was bet on, if they come as they did.
+
+    Attributes
+    ----------
+    seconds
+        That a draw of both worlds takes.
+    promised
+        The ε to be expected of four times as many draws.
+    needed
+        Draws a side until the claim is refuted; None if it is already, or is not expected to be.
+    """
+
+    seconds: float
+    promised: float
+    needed: int | None
 
 
 @dataclass(frozen=True)
@@ -125,22 +144,44 @@ class AnytimeResult(CountedEvent):
         The state with which the next run begins.
     by_time_limit
         True if a time limit stopped it. Its bounds hold all the same.
+    outlook
+        What more time would buy.
     """
 
     kind: ClassVar[str] = "anytime"
-    looked_for_dependence: ClassVar[bool] = False  # it does not keep where its event occurred
     log_wealth: float
     log_peak: float
     draws: int
     bets: tuple[Bet, ...]
     closing: Opening
     by_time_limit: bool = False
+    outlook: Outlook | None = None
 
     @property
     def interruption(self) -> Finding | None:
         """The finding that interrupted bets still hold; None if a time limit stopped them, which its caller reports."""
         said = self.interrupted and not self.by_time_limit
         return Statement.STOPPED_BETS.finding(draws=self.draws) if said else None
+
+    def with_interruption(self, *, by_time_limit: bool) -> Self:
+        """Return the result as that of bets that were stopped."""
+        return replace(self, interrupted=True, by_time_limit=by_time_limit)
+
+    def more_time(self, *, bits: bool) -> Finding | None:
+        """Return the outlook as a finding; see `CountedEvent`."""
+        if self.outlook is None:
+            return None
+        more, said = self.outlook.needed, ""
+        if more is not None:
+            seconds = math.ceil(more * self.outlook.seconds)
+            said = f"; a refutation needs about {more:,} more, {seconds:,} s"
+        said += "; the lowest bits of numbers were not tested" if bits else ""
+        return Statement.FEWER_DRAWS.finding(
+            seconds=self.outlook.seconds,
+            draws=self.draws,
+            promised=at_least(max(self.outlook.promised, self.epsilon_lower)),
+            needed=said,
+        )
 
     @property
     def p_value(self) -> float:
@@ -151,11 +192,13 @@ class AnytimeResult(CountedEvent):
     def detection_floor(self) -> float:
         """The mass that an event, impossible in the other world, needs for the wealth to get there.
 
-        n draws with the largest stake λ win n m ln(1 + λ (1 - δ)) and lose -n (1 - m) ln(1 - λ δ) on average.
+        n draws with the largest stake λ win n m ln(1 + λ (1 - δ)) and lose -n (1 - m) ln(1 - λ δ) on average, for the
+        share of the wealth that is staked for all draws.
         """
         payoff = Payoff.for_claims(self.claim_epsilon, self.claim_delta)
-        won, lost = np.log1p(payoff.largest_stake * payoff.outcomes[[0, 3], 0][:, None])[:, 0]
-        return float((-math.log(self.significance) / max(1, self.draws) - lost) / (won - lost))
+        won, lost = np.log1p(payoff.largest_stake * payoff.outcomes[[1, 3], 0][:, None])[:, 0]
+        needed = -math.log(LONGEST_SHARE * self.significance)
+        return float((needed / max(1, self.draws) - lost) / (won - lost))
 
     @property
     def floor_sentence(self) -> Sentence:

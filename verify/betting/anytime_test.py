@@ -1,39 +1,44 @@
-"""The anytime mode of the black-box test: bet on events while drawing, and stop when the wealth is enough.
+"""The test that may be read at any time: bet on events while drawing, until the draws or the time are spent.
 
-There is no sample split. The past, at 16, 32, 64 ... draws a side, chooses an event for each pair of data
-sets and, within a stretch, the stakes; only draws that come later decide (`verify.betting.e_process`). The
-bets on all pairs multiply into one wealth, because each of them is fair given all that came before it; so neither the
-number of pairs nor both orders of each, nor the looks at the wealth cost anything.
+There is no sample split. The past, at 1, 2, 4 ... draws a side, chooses an event for each pair of data sets and the
+stakes; only draws that come later decide (`verify.betting.e_process`). Of all pairs under test the one that promises
+most is bet on. All bets multiply into one wealth, because each of them is fair given all that came before it; so
+neither the number of pairs nor both orders of each, nor the looks at the wealth cost anything.
 
-The known pairs are bet on at once, so that gross bugs end the run within a few draws. Where these bets win nothing,
-more pairs are searched for, if there is anything to search (`CandidateSource.further_candidates`), once they have spent
-a fair part of the cost of the search; the pairs that it finds catch up and are bet on beside the others. Its draws
-count as spent, and no bet is on them.
+The known pairs are bet on at once, so that gross bugs show within a few draws. What a draw costs is measured while it
+is made, for each pair by itself: where time allows few draws, few pairs are looked at, and how many draws are to come,
+for which stakes are made, is what time and draws leave for this pair. Both may be functions of the past. A run that is
+stopped bets on the draws that are complete, and skips none: to leave out slow ones would condition on being fast.
 
-A second family of bets runs along: one wealth for every ε of a grid, on the same events with stakes of their
-own. The lower bound on ε is the largest grid point below which every ε has been refuted at the level of the
-confidence. It may be read at any time too (`AnytimeResult.epsilon_lower`): a run that is stopped says what it
-has seen, at no cost.
+Where these bets win nothing, more pairs are searched for, if there is anything to search
+(`CandidateSource.further_candidates`), once they have spent a fair part of the cost of the search; the pairs that it
+finds catch up and are bet on beside the others. Its draws count as spent, and no bet is on them.
+
+One wealth for every ε of a grid runs along, on the same events with stakes of its own. The lower bound on ε is the
+largest grid point up to which every ε has been rejected at the level of the confidence. It may be read at any time too
+(`AnytimeResult.epsilon_lower`): a run that is stopped says what it has seen, at no cost.
 """
 
 from __future__ import annotations
 
 import json
 import math
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from mechanisms import BLOCK
 from mechanisms.parameters import ParameterError
-from verify.betting.anytime_result import AnytimeResult, Bet, Opening
+from verify.betting.anytime_result import AnytimeResult, Bet, Opening, Outlook
 from verify.betting.pair_under_test import PairUnderTest
-from verify.betting.wealth import SEARCHED, Wealth
+from verify.betting.tracked_event import Stakes
+from verify.betting.wealth import Wealth
 from verify.conduct.effort import FALSE_ALARM
 from verify.conduct.progress import Progress, no_progress
 from verify.conduct.time_limit import TimeLimitReached
 from verify.events.worlds import NeighbouringWorlds
 from verify.sampling.stage_sizes import FEWEST_OF_PAIR
-from verify.sampling.tester import Candidates, CandidateSource
+from verify.sampling.tester import ONCE, Candidates, CandidateSource, Pace
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,25 +48,33 @@ class _BettingSchedule:
     Attributes
     ----------
     first_look
-        Draws a side after which the first event is chosen.
+        Draws a side after which the first event is chosen, where they come in blocks.
+    parts
+        Of a stretch between two looks, each with stakes of its own.
     search_after
         Draws a side before which no more pairs are searched for.
     patience, longest
         Of the cost of the search, what bets spend before it; and at most, while they win.
-    prune_from
-        Draws a side after which the slower half of the pairs is dropped, at every look.
-    bet_on
-        Of the best pair's expected growth: slower pairs are looked at, not bet on.
+    prune_from, prune_dear_from
+        Draws a side after which the less promising half of the pairs is dropped, at every look; where draws are dear.
+    worth_a_pair
+        Draws a side that must be affordable for every pair that is looked at.
+    first_bound, first_seconds
+        Draws a side, and seconds, before anything else is done than betting.
     kept
         Pairs of searches that the next run begins with.
     """
 
     first_look: int = 16
+    parts: int = 16
     search_after: int = 1024
     patience: float = 0.25
     longest: float = 1.0
-    prune_from: int = 4096
-    bet_on: float = 0.5
+    prune_from: int = 1024
+    prune_dear_from: int = 16
+    worth_a_pair: int = 32
+    first_bound: int = 4
+    first_seconds: float = 2.0
     kept: int = 3
 
 
@@ -80,8 +93,9 @@ def anytime_test(
     progress: Progress | None = None,
     opening: Opening | None = None,
     source: CandidateSource | None = None,
+    pace: Pace = ONCE,
 ) -> AnytimeResult:
-    """Bet against a claim of (ε, δ)-differential privacy until it is refuted or the draws are spent.
+    """Bet against a claim of (ε, δ)-differential privacy until it is refuted, or the draws or the time are spent.
 
     Parameters
     ----------
@@ -103,6 +117,8 @@ def anytime_test(
         What earlier runs won.
     source
         Where the pairs come from, and more, once, if the first ones do not refute the claim soon.
+    pace
+        Until when it goes on, and what is done meanwhile.
 
     Returns
     -------
@@ -132,11 +148,8 @@ def anytime_test(
             f"samples={samples:,}: must be at least {least:,} for {len(candidates)} pair(s) of neighbours"
         )
     source = source or Candidates(candidates, samples)
-    reserve = SEARCHED if source.search_samples else 0.0
-    wealth = Wealth(
-        claim_epsilon, claim_delta, confidence, significance, opening or Opening(), reserve=reserve
-    )
-    run = _Run(wealth, candidates, samples, seed, progress or no_progress, source)
+    wealth = Wealth(claim_epsilon, claim_delta, confidence, significance, opening or Opening())
+    run = _Run(wealth, candidates, samples, seed, progress or no_progress, source, pace)
     stopped: KeyboardInterrupt | None = None
     try:
         run.bet()
@@ -148,7 +161,7 @@ def anytime_test(
 
 
 class _Run:
-    """The pairs under test, and the draws that are left."""
+    """The pairs under test, and the draws and seconds that are left."""
 
     def __init__(
         self,
@@ -158,17 +171,19 @@ class _Run:
         seed: int,
         tell: Progress,
         source: CandidateSource,
+        pace: Pace,
     ) -> None:
         self.wealth, self.samples, self.seed, self.tell = wealth, samples, seed, tell
         self.source, self.to_search = source, source.search_samples > 0
+        self.pace, self.began = pace, time.monotonic()
+        self.meanwhile = pace.meanwhile
         self.searched, self.limit = 0, samples
         self.pairs = self._under_test(candidates, 0)
         self.active = self.pairs
 
     def _under_test(self, worlds: Sequence[NeighbouringWorlds], first: int) -> list[PairUnderTest]:
         """Return pairs under test, numbered from `first` on."""
-        dear = self.source.calls_are_dear
-        return [PairUnderTest(one, i, self.seed, dear) for i, one in enumerate(worlds, start=first)]
+        return [PairUnderTest(one, i, self.seed) for i, one in enumerate(worlds, start=first)]
 
     @property
     def spent(self) -> int:
@@ -176,48 +191,95 @@ class _Run:
         return self.searched + sum(pair.spent for pair in self.pairs)
 
     def bet(self) -> None:
-        """Bet until the claim is refuted or the draws are spent."""
-        while not self.wealth.is_finished:
+        """Bet until the claim is refuted, unless it is to go on to the end, or draws or time are spent."""
+        while not self._is_done:
             seen = min(pair.seen for pair in self.active)
             if self.to_search and seen >= SCHEDULE.search_after and self._search_is_due:
                 self._search()
                 self.to_search = False
                 continue
             behind = [pair for pair in self.active if pair.seen == seen]  # those who came late catch up
-            stretch = min(seen or SCHEDULE.first_look, _affordable(behind, self.limit - self.spent))
-            if stretch == 0:
+            first = 1 if self.active[0].candidate.one_by_one else SCHEDULE.first_look
+            if not self._advance(behind, seen or first):
                 break
-            self._advance(behind, stretch)
-            if seen + stretch >= SCHEDULE.prune_from and len(behind) == len(self.active):
-                ranked = sorted(self.active, key=lambda pair: (-pair.growth, pair.index))
-                self.active = sorted(ranked[: (len(ranked) + 1) // 2], key=lambda pair: pair.index)
+            self._drop_pairs(late=len(behind) < len(self.active))
         self.tell(1.0, "done")
+
+    @property
+    def _is_done(self) -> bool:
+        return self.wealth.is_finished and not self.pace.to_the_end
+
+    @property
+    def _time_left(self) -> float:
+        return max(self.began + self.pace.seconds - time.monotonic(), 0.0)
+
+    def _look_meanwhile(self, pair: PairUnderTest) -> None:
+        """Do what is to be done once there is a first bound."""
+        if self.meanwhile is None or pair.seen < SCHEDULE.first_bound:
+            return
+        if time.monotonic() - self.began >= SCHEDULE.first_seconds:
+            look, self.meanwhile = self.meanwhile, None
+            look()
 
     @property
     def _search_is_due(self) -> bool:
         """Whether the bets cost enough for a search to be worth its draws."""
-        winning = self.wealth.state.log_wealth > self.wealth.opening.log_wealth
+        winning = self.wealth.state.log_wealth[0] > self.wealth.opening.log_wealth
         return self.spent >= (SCHEDULE.longest if winning else SCHEDULE.patience) * self.source.search_samples
 
-    def _advance(self, pairs: Sequence[PairUnderTest], stretch: int) -> None:
-        """Bet on the next draws of some pairs, on those that are expected to grow about as fast as the best of all."""
+    def _affordable(self, pairs: Sequence[PairUnderTest]) -> int:
+        """Draws a side of each of some pairs that draws and time allow, all pairs together."""
+        ready = min(pair.unused_draws for pair in pairs)
+        draws = max(0, self.limit - self.spent) // (2 * len(pairs))
+        block = 1 if pairs[0].candidate.one_by_one else BLOCK
+        cost = sum(pair.cost for pair in pairs)
+        if cost > 0.0 and math.isfinite(self.pace.seconds):
+            draws = min(draws, int(self._time_left / cost))
+        return ready + draws // block * block
+
+    def _drop_pairs(self, *, late: bool) -> None:
+        """Drop pairs that promise less: more of them, and sooner, where few draws are affordable."""
+        dear = self.active[0].candidate.one_by_one
+        if dear:
+            most = self._affordable(self.active[:1]) // SCHEDULE.worth_a_pair
+            self.active = self._best(max(1, most))
+        if not late and self.active[0].seen >= (SCHEDULE.prune_dear_from if dear else SCHEDULE.prune_from):
+            self.active = self._best((len(self.active) + 1) // 2)
+
+    def _best(self, most: int) -> list[PairUnderTest]:
+        """The pairs that promise most, in their order."""
+        ranked = sorted(self.active, key=lambda pair: (-pair.promise, pair.index))[:most]
+        return sorted(ranked, key=lambda pair: pair.index)
+
+    def _advance(self, pairs: Sequence[PairUnderTest], stretch: int) -> bool:
+        """Draw a stretch of some pairs, and bet on one if it promises most of all; return False if nothing is left."""
         for pair in pairs:
-            pair.choose_event(self.wealth)
-        if any(pair.tracked is not None for pair in pairs):
-            self.wealth.begin()
-        worth_it = SCHEDULE.bet_on * max(pair.growth for pair in self.active)
-        for pair in pairs:
-            wealth = math.exp(min(self.wealth.state.log_wealth, 700.0))
+            aim = Stakes(self.wealth.claimed[1], self.wealth.error_of_bound, self._affordable([pair]))
+            pair.choose_event(self.wealth, aim)
+        best = max(self.active, key=lambda pair: (pair.promise, -pair.index))
+        start, end = pairs[0].seen, pairs[0].seen + stretch
+        while pairs[0].seen < end:
+            part = min(max(1, stretch // SCHEDULE.parts), end - pairs[0].seen, pairs[0].most_rows)
+            part = min(part, self._affordable(pairs))
+            if part == 0:
+                return False
+            wealth = math.exp(min(self.wealth.state.log_wealth[0], 700.0))
             self.tell(min(1.0, self.spent / self.samples), f"betting, wealth {wealth:.3g}")
-            pair.advance(stretch, self.wealth, staking=pair.growth >= worth_it)
-            if self.wealth.state.crossed:
-                return
+            for pair in pairs:
+                if self.source.calls_are_dear:
+                    pair.draw(min(end - pair.seen, pair.most_rows, self._affordable([pair])))
+                drawn = pair.seen - start
+                horizon = drawn + float(self._affordable([pair])) if pair is best else None
+                pair.bet_on(part, self.wealth, horizon, start)
+                if self._is_done:
+                    return True
+                self._look_meanwhile(pair)
+        return True
 
     def _search(self) -> None:
         """Search for more pairs."""
         found = self.source.further_candidates(self.limit - self.spent)
         self.searched += found.searched
-        self.wealth.begin(searched=True)
         self.limit = int(min(self.limit, self.spent + found.samples))
         late = self._under_test(found.worlds, len(self.pairs))
         self.pairs = [*self.pairs, *late]
@@ -231,22 +293,23 @@ class _Run:
             key = (bet.candidate, bet.swapped, json.dumps(bet.event.to_dict(), sort_keys=True))
             gains.setdefault(key, []).append(bet)
         best = max(gains.values(), key=lambda bets: sum(bet.gain for bet in bets))
+        dependent = self.pairs[best[0].candidate].dependence if stopped is None else None
         tracked = {
             pair.candidate.pair_label: pair.tracked.to_dict()
             for pair in self.pairs
             if pair.tracked is not None
         }
         searched = [
-            (pair.growth, pair.candidate.found) for pair in self.pairs if pair.candidate.found is not None
+            (pair.promise, pair.candidate.found) for pair in self.pairs if pair.candidate.found is not None
         ]
         opening = wealth.opening
         closing = replace(
             opening,
-            log_wealth=state.log_wealth,
-            log_peak=state.log_peak,
+            log_wealth=float(state.log_wealth[0]),
+            log_peak=float(state.log_peak[0]),
             bets={**opening.bets, **tracked},
-            grid_log_wealth=tuple(wealth.grid_wealth.tolist()),
-            grid_log_peak=tuple(state.grid_peak.tolist()),
+            grid_log_wealth=tuple(state.log_wealth[1:].tolist()),
+            grid_log_peak=tuple(state.log_peak[1:].tolist()),
             pairs=tuple(found for _, found in sorted(searched, key=lambda pair: -pair[0])[: SCHEDULE.kept]),
         )
         return AnytimeResult(
@@ -259,9 +322,9 @@ class _Run:
             trials=sum(bet.draws for bet in best),
             claim_epsilon=wealth.claimed[0],
             claim_delta=wealth.claimed[1],
-            log_wealth=state.log_wealth,
-            log_peak=state.log_peak,
-            refuted=wealth.has_rejected,
+            log_wealth=float(state.log_wealth[0]),
+            log_peak=float(state.log_peak[0]),
+            refuted=wealth.has_rejected and dependent is None,
             significance=wealth.significance,
             epsilon_lower=wealth.epsilon_lower,
             confidence=wealth.confidence,
@@ -273,11 +336,17 @@ class _Run:
             seed=self.seed,
             interrupted=stopped is not None,
             by_time_limit=isinstance(stopped, TimeLimitReached),
-            dependent=None,
+            dependent=dependent,
+            outlook=self._outlook(self.pairs[best[0].candidate]),
         )
 
-
-def _affordable(pairs: Sequence[PairUnderTest], budget: int) -> int:
-    """The longest stretch for all pairs that takes at most `budget` draws of both worlds together."""
-    ready = min(pair.unused_draws for pair in pairs)
-    return ready + max(0, budget) // (2 * len(pairs)) // BLOCK * BLOCK
+    def _outlook(self, pair: PairUnderTest) -> Outlook | None:
+        """What more draws of a pair would show, by how often its event came up."""
+        wealth, tracked = self.wealth, pair.tracked
+        if tracked is None or not math.isfinite(self.pace.seconds):
+            return None
+        aim = Stakes(wealth.claimed[1], wealth.error_of_bound, 4.0 * pair.seen)
+        growth = wealth.expected_growth(tracked)
+        missing = -math.log(wealth.significance) - float(wealth.state.log_wealth[0])
+        needed = None if wealth.has_rejected or growth <= 0.0 else math.ceil(missing / growth)
+        return Outlook(pair.cost, tracked.promise(aim), needed)

@@ -12,7 +12,7 @@ from verify.betting.wealth_file import WealthAccount, WealthError
 from verify.conduct.conduct import Conduct
 from verify.findings.finding import Statement
 from verify.sampling.evidence import Evidence
-from verify.sampling.tester import CandidateSource
+from verify.sampling.tester import ONCE, CandidateSource, Pace
 
 
 @dataclass(frozen=True)
@@ -25,12 +25,22 @@ class Bets:
         Of the bets: one that no run in `account` used.
     account, file
         What earlier runs won, and the file in which to keep it; None if it is not kept.
+    pace
+        Until when they go on.
+    share_of_error
+        Share of every error that they may spend.
     """
 
     anytime: ClassVar[bool] = True
     seed: int
     account: WealthAccount | None = None
     file: Path | None = None
+    pace: Pace = ONCE
+    share_of_error: float = 1.0
+
+    def at_pace(self, pace: Pace, share_of_error: float = 1.0) -> Bets:
+        """Return the bets that go on until then, with this share of every error; see `PacedTester`."""
+        return replace(self, pace=pace, share_of_error=share_of_error)
 
     def test(
         self, source: CandidateSource, conduct: Conduct, *, epsilon: float, delta: float
@@ -55,12 +65,13 @@ class Bets:
             claim_epsilon=epsilon,
             claim_delta=delta,
             samples=known.samples,
-            confidence=effort.confidence,
-            significance=effort.significance - known.negligible,
+            confidence=1.0 - self.share_of_error * (1.0 - effort.confidence),
+            significance=self.share_of_error * effort.significance - known.negligible,
             seed=self.seed,
             progress=conduct.progress,
             opening=opening.with_share(source.share_of_wealth),
             source=source,
+            pace=self.pace,
         )
         return replace(
             result,

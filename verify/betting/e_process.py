@@ -10,6 +10,17 @@ nonnegative supermartingale that starts at 1 (an e-process), and by Ville's ineq
 probability at most α: at whatever time one stops, and however the events, stakes and pairs of data sets were
 chosen from the past.
 
+Nothing is asked of the joint law of X and Y but that each has its law given all pairs before. So both may be drawn with
+the same random numbers, if every pair has a seed of its own: one stream that goes on from pair to pair would not do,
+since draws on D and D′ may take different amounts of it, and what was drawn on the one would foretell the other.
+
+*Stakes.* The best stake hangs on how far the claim is off. What is worth being best at is what the draws can just
+show: over N draws an edge E g = sd(g) sqrt(2 ln(1/α) / N), for which the stake that grows fastest is
+
+    λ = sqrt(2 ln(1/α) / N) / sd(g),
+
+and nothing has to be known for it but the size of the payoffs. `Payoff.stake` takes that from the past.
+
 Waudby-Smith, Ramdas 2024, "Estimating means of bounded random variables by betting" (JRSS B 86, Sec. 4);
 González, Dulce-Rubio, Ramdas, Ribero 2025, "Sequentially auditing differential privacy" (arXiv 2509.07055): bets of
 this kind against a privacy claim. The payoff itself is the claim: P(X in S) ≤ e^ε P(Y in S) + δ.
@@ -26,15 +37,18 @@ import numpy.typing as npt
 from mechanisms.arrays import BoolArray, FloatArray
 from mechanisms.parameters import ParameterError
 
-LARGEST_SHARE = 0.95
-"""Of the stake that one draw could lose in full: no draw takes more than 95 % of the wealth."""
+LARGEST_SHARE = 0.98
+"""Of the stake that one draw could lose in full: no draw takes more than 98 % of the wealth."""
 
-_HALVINGS = 40  # of the interval of stakes: 2⁻⁴⁰ of it is below any effect
+LONGEST_SHARE = 0.7
+"""Of the wealth, that is staked for all draws that are to come; the rest for shorter horizons."""
+
+_UNSEEN = np.array([0.25, 0.5, 0.25, 0.25])  # of each outcome, that is added to what was seen
 
 
 @dataclass(frozen=True, slots=True)
 class Payoff:
-    """The payoffs of one claim at one δ and one or many ε, by outcome (X in S, Y in S).
+    """The payoffs of claims at one δ and one or many ε, by the outcome of a pair of draws.
 
     Attributes
     ----------
@@ -66,68 +80,83 @@ class Payoff:
 
     @property
     def outcomes(self) -> FloatArray:
-        """Payoffs g for (X, Y) = (1, 0), (1, 1), (0, 1), (0, 0): shape (4, m)."""
+        """Payoffs g for (X in S, Y in S) = (1, 1), (1, 0), (0, 1), (0, 0): shape (4, m)."""
         one = np.ones_like(self.growth)
-        return np.stack([one, 1.0 - self.growth, -self.growth, 0.0 * one]) - self.delta
+        return np.stack([1.0 - self.growth, one, -self.growth, 0.0 * one]) - self.delta
 
     @property
     def largest_stake(self) -> FloatArray:
         """λ may not exceed this: 1 + λ g ≥ 1 - `LARGEST_SHARE` for every outcome."""
         return LARGEST_SHARE / (self.growth + self.delta)
 
-    def stake(self, p: npt.ArrayLike, q: npt.ArrayLike) -> FloatArray:
-        """The λ in [0, `largest_stake`] with the fastest expected growth of the log-wealth.
+    def stake(self, joint: npt.ArrayLike, horizon: float, error: npt.ArrayLike) -> FloatArray:
+        """The λ in [0, `largest_stake`] that grows fastest where `horizon` draws can just reject at level `error`.
 
-        X and Y are in the event with probabilities p and q, independently; p and q broadcast against the m
-        values of ε. The expectation of ln(1 + λ g) is concave in λ, so that bisection on its slope finds the
-        best λ; 0 if the bet is unfavourable.
+        Parameters
+        ----------
+        joint
+            How often each of the four outcomes was seen before.
+        horizon
+            Draws a side.
+        error
+            Of the rejection; of every ε, or one for all.
         """
-        chances, outcomes = _chances(p, q), self.outcomes
-        high = self.largest_stake + 0.0 * chances[0]
-        low = np.zeros_like(high)
-        for _ in range(_HALVINGS):
-            middle = (low + high) / 2.0
-            rising = (chances * outcomes / (1.0 + middle * outcomes)).sum(axis=0) > 0.0
-            low, high = np.where(rising, middle, low), np.where(rising, high, middle)
-        return np.asarray(low)
+        seen = np.asarray(joint, dtype=np.float64) + _UNSEEN
+        size = np.sqrt((seen / seen.sum()) @ self.outcomes**2)
+        return np.asarray(
+            np.minimum(np.sqrt(-2.0 * np.log(error) / horizon) / size, self.largest_stake), dtype=np.float64
+        )
 
-    def quick_stake(self, p: npt.ArrayLike, q: npt.ArrayLike) -> FloatArray:
-        """Nearly `stake`, without a search: E g / E g², which maximises E (λ g - λ² g² / 2), if it is allowed."""
-        chances, outcomes = _chances(p, q), self.outcomes
-        mean, square = (chances * outcomes).sum(axis=0), (chances * outcomes * outcomes).sum(axis=0)
-        return np.asarray(np.clip(mean / np.maximum(square, 1e-300), 0.0, self.largest_stake))
+    def seen_stake(self, joint: npt.ArrayLike) -> FloatArray:
+        """The λ in [0, `largest_stake`] that grows fastest if outcomes come as they were seen: nearly E g / E g².
 
-    def expected_growth(self, stake: FloatArray, p: npt.ArrayLike, q: npt.ArrayLike) -> FloatArray:
-        """E ln(1 + λ g) per pair of draws; shapes as in `stake`."""
-        return np.asarray((_chances(p, q) * np.log1p(stake * self.outcomes)).sum(axis=0))
+        Their mean payoff is taken to be a standard error smaller.
+        """
+        seen = np.asarray(joint, dtype=np.float64) + _UNSEEN
+        mean, square = (seen / seen.sum()) @ self.outcomes, (seen / seen.sum()) @ self.outcomes**2
+        safe = mean - np.sqrt(square / seen.sum())
+        return np.asarray(np.clip(safe / square, 0.0, self.largest_stake), dtype=np.float64)
 
-    def log_wealth(self, stake: FloatArray, counts: FloatArray) -> FloatArray:
-        """Σ ln(1 + λ g) over draws with these counts of the four outcomes, shape (m,); never rounded up."""
-        grown = counts @ np.log1p(stake * self.outcomes)
-        lost: FloatArray = grown - 1e-12 * (counts @ np.abs(np.log1p(stake * self.outcomes)))
-        return lost
-
-    def steps(self, stake: float, x: BoolArray, y: BoolArray) -> FloatArray:
-        """ln(1 + λ g) draw by draw for the first ε, shape (n,)."""
-        table = np.log1p(stake * self.outcomes[:, 0])
-        table = table - 1e-12 * np.abs(table)
-        return np.asarray(table[np.where(x, np.where(y, 1, 0), np.where(y, 2, 3))])
+    def log_wealth(self, stake: FloatArray, counts: npt.ArrayLike) -> FloatArray:
+        """Σ ln(1 + λ g) over draws with these counts of the four outcomes, shape (..., m); never rounded up."""
+        seen, steps = np.asarray(counts, dtype=np.float64), np.log1p(stake[..., None, :] * self.outcomes)
+        return np.asarray(seen @ steps - 1e-12 * (seen @ np.abs(steps)), dtype=np.float64)
 
 
-def outcome_counts(x: BoolArray, y: BoolArray) -> FloatArray:
-    """Return the counts of the outcomes (X in S, Y in S) = (1, 0), (1, 1), (0, 1), (0, 0), shape (4,)."""
+def promised_epsilon(
+    joint: npt.ArrayLike, draws: float, *, delta: float, error: float, caution: float
+) -> FloatArray:
+    """The ε that bets over some more draws are expected to reject, for each of some events; below 0 if none.
+
+    Parameters
+    ----------
+    joint
+        How often each of the four outcomes was seen; shape (events, 4).
+    draws
+        Draws a side to come.
+    delta, error
+        Of the claims, and of their rejection.
+    caution
+        Standard errors by which the mean payoff is taken to be smaller than it was seen.
+    """
+    unseen = np.array([0.0, 0.25, 0.25 + caution**2 / 2.0, 0.25])
+    seen = np.atleast_2d(np.asarray(joint, dtype=np.float64)) + unseen
+    n = seen.sum(axis=1, keepdims=True)
+    outcomes = Payoff.for_claims(_PROMISED, delta).outcomes
+    mean, size = (seen / n) @ outcomes, np.sqrt((seen / n) @ outcomes**2)
+    left = mean - (math.sqrt(-2.0 * math.log(error) / max(draws, 1.0)) + caution / np.sqrt(n)) * size
+    stop = np.where((left < 0.0).any(axis=1), np.argmax(left < 0.0, axis=1), _PROMISED.size - 1)
+    before, rows = np.maximum(stop - 1, 0), np.arange(len(left))
+    gain, loss = left[rows, before], left[rows, stop]
+    share = np.where(loss < 0.0, gain / np.maximum(gain - loss, 1e-300), 1.0)
+    between = _PROMISED[before] + (_PROMISED[stop] - _PROMISED[before]) * share
+    return np.asarray(np.where(stop == 0, left[:, 0], between), dtype=np.float64)
+
+
+_PROMISED = np.concatenate([[0.0], np.geomspace(1e-3, 24.0, 60)])
+
+
+def joint_counts(x: BoolArray, y: BoolArray) -> tuple[int, int, int, int]:
+    """Return the counts of the outcomes (X in S, Y in S) = (1, 1), (1, 0), (0, 1), (0, 0)."""
     both, first, second = (int(np.count_nonzero(z)) for z in (x & y, x, y))
-    return np.array([first - both, both, second - both, len(x) - first - second + both], dtype=np.float64)
-
-
-def wilson_shifted(hits: npt.ArrayLike, draws: float, errors: float) -> FloatArray:
-    """Frequencies moved by so many standard errors (Wilson's score bound, which knows that 0 of 10 is not 0)."""
-    n, square = max(draws, 1.0), errors * errors
-    p = np.asarray(hits, dtype=np.float64) / n
-    half = errors * np.sqrt(p * (1.0 - p) / n + square / (4.0 * n * n))
-    return np.asarray(np.clip((p + square / (2.0 * n) + half) / (1.0 + square / n), 0.0, 1.0))
-
-
-def _chances(p: npt.ArrayLike, q: npt.ArrayLike) -> FloatArray:
-    p, q = np.atleast_1d(np.asarray(p, dtype=np.float64)), np.atleast_1d(np.asarray(q, dtype=np.float64))
-    return np.stack([p * (1.0 - q), p * q, (1.0 - p) * q, (1.0 - p) * (1.0 - q)])
+    return both, first - both, second - both, len(x) - first - second + both

@@ -1,46 +1,25 @@
-"""One pair of worlds under test: its draws, its past, and the event that is bet on."""
+"""One pair of worlds under test: its draws, what they cost, its past, and the event that is bet on."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+import time
 
 import numpy as np
 
 from mechanisms import BLOCK
-from mechanisms.arrays import FloatArray
+from mechanisms.arrays import BoolArray, FloatArray
 from mechanisms.parameters import ParameterError
-from verify.betting.tracked_event import TrackedEvent, best_event
+from verify.betting.tracked_event import FEW, Stakes, TrackedEvent, best_event, sample_of
 from verify.betting.wealth import Wealth
 from verify.conduct.spawn_keys import SpawnKey
 from verify.events.view_sample import Column, ViewSample
 from verify.events.worlds import NeighbouringWorlds
 from verify.sampling.draws import WorldStream
-from verify.sampling.stage_sizes import FEWEST_OF_PAIR
+from verify.sampling.independence import dependence
 
-_PARTS = 8  # a stretch between two looks has so many parts, each with a stake of its own
-
-
-@dataclass(frozen=True, slots=True)
-class _Memory:
-    """How much is held in memory: settings of this library, on which no bet's validity rests.
-
-    Attributes
-    ----------
-    rows
-        Of the past, that events are chosen on.
-    values
-        Of one world's past (32 MB).
-    batch_values
-        Of one batch of draws.
-    """
-
-    rows: int = 1 << 17
-    values: int = 1 << 22
-    batch_values: int = 1 << 20
-
-
-_MEMORY = _Memory()
+_MOST_ROWS, _MOST_VALUES = 1 << 15, 1 << 21  # of one world's past, that events are chosen on
+_BATCH_VALUES = 1 << 20  # of one batch of draws
 
 
 class PairUnderTest:
@@ -52,105 +31,149 @@ class PairUnderTest:
         The pair, and its number in the run.
     seed
         Of its draws.
-    whole_stretches
-        Draw a whole stretch in one call, where a call costs more than its draws; else no more than are soon bet on.
     """
 
-    def __init__(self, candidate: NeighbouringWorlds, index: int, seed: int, whole_stretches: bool) -> None:
+    def __init__(self, candidate: NeighbouringWorlds, index: int, seed: int) -> None:
         self.candidate, self.index = candidate, index
         self.seen = 0
         """Draws a side that were looked at."""
-        self.growth = -math.inf
-        """Expected growth of the log-wealth per pair of draws, by the past."""
         self.spent = 0
         """Draws made, both worlds."""
+        self.promise = -math.inf
+        """The ε that bets on it may be expected to reject, by the past."""
         self.tracked: TrackedEvent | None = None
         """The event to bet on, if there is one."""
-        self._seed, self._batches, self._whole = seed, 0, whole_stretches
-        self._next: tuple[FloatArray, FloatArray] | None = None
+        self._seed, self._seconds = seed, 0.0
+        self._batches = 0
+        self._next: list[tuple[FloatArray, FloatArray]] = []
         self._past: list[tuple[FloatArray, FloatArray]] = []
+        self._marks: list[tuple[BoolArray, BoolArray]] = []
         self._columns: tuple[Column, ...] = ()
 
     @property
     def unused_draws(self) -> int:
         """Draws a side that were made and not looked at."""
-        return 0 if self._next is None else len(self._next[0])
-
-    def choose_event(self, wealth: Wealth) -> None:
-        """Choose an event on the past, or take an earlier run's."""
-        if self.seen == 0:
-            self._draw(1)
-            saved = wealth.opening.bets.get(self.candidate.pair_label)
-            self.tracked = None if saved is None else TrackedEvent.from_dict(saved, self._columns)
-        else:
-            self.tracked = self._chosen(wealth)
-        if self.tracked is not None:
-            self.growth = self.tracked.growth(wealth.claim)
-
-    def advance(self, stretch: int, wealth: Wealth, *, staking: bool) -> None:
-        """Draw the next `stretch` views a side, and bet on them if `staking`, until the claim is refuted."""
-        start = self.seen
-        while self.seen < start + stretch and not wealth.state.crossed:
-            left = start + stretch - self.seen
-            part = min(self._part(stretch), left)
-            self._draw(min(left, self._most) if self._whole else part)
-            x, y = self._take(part)
-            counted = part
-            if self.tracked is not None:
-                first, second = (y, x) if self.tracked.swapped else (x, y)
-                in_first = self.tracked.event.holds(ViewSample(first, self._columns))
-                in_second = self.tracked.event.holds(ViewSample(second, self._columns))
-                if staking:
-                    label = self.candidate.pair_label
-                    counted = wealth.stake(self.index, label, self.tracked, start, in_first, in_second)
-                self.tracked = self.tracked.with_draws(in_first[:counted], in_second[:counted])
-            self.seen += counted
+        return sum(len(x) for x, _ in self._next)
 
     @property
-    def _most(self) -> int:
-        """Rows of one batch of draws at most."""
-        return max(BLOCK, _MEMORY.batch_values // len(self._columns) // BLOCK * BLOCK)
+    def cost(self) -> float:
+        """Seconds for a draw of both worlds; 0 before the first."""
+        return 2.0 * self._seconds / max(self.spent, 1)
 
-    def _part(self, stretch: int) -> int:
-        return min(max(1, stretch // _PARTS), self._most)
+    @property
+    def most_rows(self) -> int:
+        """Draws a side that may be made at once."""
+        return max(BLOCK, _BATCH_VALUES // max(len(self._columns), 1) // BLOCK * BLOCK)
 
-    def _draw(self, rows: int) -> None:
-        """Make sure that `rows` draws a side are ready."""
-        size = -(-(rows - self.unused_draws) // BLOCK) * BLOCK
-        if size <= 0:
-            return
-        worlds = []
-        for world in (False, True):
-            stream = WorldStream(self.candidate, self.index, SpawnKey.BETS, world, self._seed)
+    def choose_event(self, wealth: Wealth, stakes: Stakes) -> None:
+        """Choose an event on the past, or take an earlier run's."""
+        if self.seen == 0:
+            saved = wealth.opening.bets.get(self.candidate.pair_label)
+            if saved is not None:
+                self.draw(1)
+                self.tracked = TrackedEvent.from_dict(saved, self._columns)
+        else:
+            x, y = (np.concatenate(world) for world in zip(*self._past, strict=True))
+            self._past = [(x, y)]
+            chosen = best_event((self._sample(x), self._sample(y)), stakes, self.tracked)
+            if chosen is not self.tracked:
+                self.tracked, self._marks = chosen, []
+        if self.tracked is not None:
+            self.promise = self.tracked.promise(stakes)
+
+    def draw(self, rows: int) -> None:
+        """Make sure that `rows` draws a side are ready.
+
+        Where draws are made one by one, each pair of them has a seed of its own, the same for both worlds, and a fair
+        coin says which is drawn first: what drifts from call to call, whatever the data, then favours neither.
+        """
+        if self.candidate.one_by_one:
+            while self.unused_draws < rows:
+                self._draw_batch(1, alike=True)
+        elif (missing := rows - self.unused_draws) > 0:
+            self._draw_batch(-(-missing // BLOCK) * BLOCK, alike=False)
+
+    def bet_on(self, rows: int, wealth: Wealth, horizon: float | None, start: int) -> None:
+        """Bet on so many more draws, if there is a horizon; on those that are there, if it is stopped meanwhile.
+
+        Parameters
+        ----------
+        rows
+            Draws a side, at most `most_rows`.
+        wealth
+            Whose stakes are fixed before the draws are made.
+        horizon
+            Draws a side that are to come, with these.
+        start
+            Where the bet began.
+        """
+        tracked = self.tracked
+        stakes = None if horizon is None or tracked is None else wealth.stakes(tracked, horizon)
+        try:
+            self.draw(rows)
+        finally:
+            drawn = self._taken(min(rows, self.unused_draws))
+            if tracked is not None and drawn is not None:
+                worlds = self._sample(drawn[0]), self._sample(drawn[1])
+                marks = tracked.event.holds(worlds[0]), tracked.event.holds(worlds[1])
+                counts = tracked.count_marks(marks)
+                if stakes is not None:
+                    label = self.candidate.pair_label
+                    wealth.book(
+                        stakes, counts, candidate=self.index, label=label, tracked=tracked, start=start
+                    )
+                self.tracked = tracked.with_counts(counts)
+                self._marks.append(marks)
+
+    @property
+    def dependence(self) -> str | None:
+        """The dependence of the draws in which the event was counted; None if there is no evidence of one.
+
+        Draws that were made alike are compared within each world: between the worlds they do depend.
+        """
+        worlds = [[marks[world] for marks in self._marks] for world in (0, 1)]
+        if not self.candidate.one_by_one:
+            return dependence(worlds)
+        whole = [np.concatenate(world) if world else np.zeros(0, dtype=np.bool_) for world in worlds]
+        alone = (dependence([[world], [np.zeros_like(world)]]) for world in whole)
+        return next((how for how in alone if how is not None), None)
+
+    def _draw_batch(self, size: int, *, alike: bool) -> None:
+        worlds, began = {}, time.monotonic()
+        order = (False, True)
+        if (
+            alike
+            and SpawnKey.BETS.sequence(self._seed, self.index, 2, self._batches).generate_state(1)[0] & 1
+        ):
+            order = (True, False)
+        for world in order:
+            stream = WorldStream(self.candidate, self.index, SpawnKey.BETS, world, self._seed, alike)
             sample = stream.batch(self._batches, size)
             if self._columns and sample.columns != self._columns:
                 raise ParameterError(
                     f"candidates must draw views with the same columns from both worlds ({self.candidate.pair_label})"
                 )
             self._columns = sample.columns
-            worlds.append(sample.values)
-            self.spent += size
+            worlds[world] = sample.values
+        self._next = [*self._next, (worlds[False], worlds[True])]
+        self.spent += 2 * size
+        self._seconds += time.monotonic() - began
         self._batches += 1
-        if self._next is not None and len(self._next[0]):
-            worlds = [np.concatenate(both) for both in zip(self._next, worlds, strict=True)]
-        self._next = worlds[0], worlds[1]
 
-    def _take(self, rows: int) -> tuple[FloatArray, FloatArray]:
-        """Look at the next draws; they belong to the past from now on."""
-        assert self._next is not None
-        taken = self._next[0][:rows], self._next[1][:rows]
-        self._next = self._next[0][rows:], self._next[1][rows:]
-        self._past.append(taken)
-        kept = min(_MEMORY.rows, max(FEWEST_OF_PAIR // 2, _MEMORY.values // len(self._columns)))
-        while sum(len(x) for x, _ in self._past) - len(self._past[0][0]) >= kept:
-            self._past.pop(0)
+    def _taken(self, rows: int) -> tuple[FloatArray, FloatArray] | None:
+        """Look at the next draws; they belong to the past from now on. None if there are none."""
+        if rows == 0:
+            return None
+        x, y = (np.concatenate(world) for world in zip(*self._next, strict=True))
+        taken = x[:rows], y[:rows]
+        self._next = [(x[rows:], y[rows:])] if len(x) > rows else []
+        self.seen += rows
+        kept = min(_MOST_ROWS, max(FEW, _MOST_VALUES // len(self._columns)))
+        past = [*self._past, taken]
+        while sum(len(one) for one, _ in past[1:]) >= kept:
+            past.pop(0)
+        self._past = past
         return taken
 
-    def _chosen(self, wealth: Wealth) -> TrackedEvent:
-        """The event of the past with the fastest growth, its frequencies from the later half of the past."""
-        x, y = (np.concatenate(world) for world in zip(*self._past, strict=True))
-        self._past = [(x, y)]
-        half = len(x) // 2
-        fit = ViewSample(x[:half], self._columns), ViewSample(y[:half], self._columns)
-        late = ViewSample(x[half : 2 * half], self._columns), ViewSample(y[half : 2 * half], self._columns)
-        return best_event(wealth.claim, fit, late, self.tracked)
+    def _sample(self, values: FloatArray) -> ViewSample:
+        return sample_of(values, self._columns)

@@ -1,28 +1,47 @@
-"""The event to bet on: by the past, the one on which wealth grows fastest; with the counts of its later occurrences."""
+"""The event to bet on: by the past, the one that promises most; with how often it came up in both worlds together."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from mechanisms.arrays import BoolArray, FloatArray, IntArray
-from verify.betting.e_process import Payoff, wilson_shifted
-from verify.events.event import Event, event_from_dict
-from verify.events.families import EventFamily
-from verify.events.tried_families import all_families
-from verify.events.view_sample import Column, WorldSamples
+from mechanisms.arrays import BoolArray
+from verify.betting.e_process import joint_counts, promised_epsilon
+from verify.events.event import Event, HalfLine, RowTable, event_from_dict
+from verify.events.readings import ColumnValue
+from verify.events.search import search_events
+from verify.events.view_sample import Column, ViewSample, WorldSamples
 
-_CAUTION = 1.0  # standard errors by which frequencies are moved towards no bet when money is staked
-_CAUTIONS = (0.5, 1.0, 2.0, 3.0)  # and when events are compared
+FEW = 64
+"""Draws a side below which events are plain ones: a value of a column, or a side of a cut."""
+_PLAIN_COLUMNS, _PLAIN_CUTS = 12, 16  # of few draws, that are looked at
+_CAUTION = 1.5  # standard errors by which events are compared
+_FEWEST_HELD = 8  # draws that an event came up in, below which a new one need not be compared with it
+
+
+@dataclass(frozen=True)
+class Stakes:
+    """The aim of bets on an event.
+
+    Attributes
+    ----------
+    delta, error
+        Of the claims, and of their rejection.
+    draws
+        Draws a side to come.
+    """
+
+    delta: float
+    error: float
+    draws: float
 
 
 @dataclass(frozen=True)
 class TrackedEvent:
-    """An event to bet on, and how often it came up in draws that it was not laid out on.
+    """An event to bet on, and how often it came up.
 
     Attributes
     ----------
@@ -30,96 +49,107 @@ class TrackedEvent:
         The event.
     swapped
         Whether D′ is the world in which it is meant to be likelier.
-    hits, draws
-        Of either world, the one in which the event is meant to be likelier first.
+    joint
+        In how many pairs of draws it occurred in both worlds, in the likelier one only, in the other only, in neither.
     """
 
     event: Event
     swapped: bool
-    hits: tuple[int, int]
-    draws: tuple[int, int]
+    joint: tuple[int, int, int, int]
 
-    def shrunk_probabilities(self) -> tuple[float, float]:
-        """Probabilities in the two worlds, each moved `_CAUTION` standard errors towards no bet."""
-        p, q = (
-            wilson_shifted(self.hits[0], self.draws[0], -_CAUTION),
-            wilson_shifted(self.hits[1], self.draws[1], _CAUTION),
+    def count_marks(self, marks: tuple[BoolArray, BoolArray]) -> tuple[int, int, int, int]:
+        """Count such pairs by where the event occurred in both worlds."""
+        return joint_counts(*(marks[::-1] if self.swapped else marks))
+
+    def count(self, worlds: WorldSamples) -> tuple[int, int, int, int]:
+        """Count such pairs among other draws."""
+        return self.count_marks((self.event.holds(worlds[0]), self.event.holds(worlds[1])))
+
+    def with_counts(self, counts: Sequence[int]) -> TrackedEvent:
+        """The same with more pairs of draws counted."""
+        both, first, second, neither = (a + b for a, b in zip(self.joint, counts, strict=True))
+        return replace(self, joint=(both, first, second, neither))
+
+    def promise(self, stakes: Stakes, caution: float = 1.0) -> float:
+        """The ε that bets on it may be expected to reject, see `promised_epsilon`."""
+        found = promised_epsilon(
+            self.joint, stakes.draws, delta=stakes.delta, error=stakes.error, caution=caution
         )
-        return float(p), float(q)
-
-    def with_draws(self, x: BoolArray, y: BoolArray) -> TrackedEvent:
-        """The same with more draws counted."""
-        hits = self.hits[0] + int(np.count_nonzero(x)), self.hits[1] + int(np.count_nonzero(y))
-        return TrackedEvent(self.event, self.swapped, hits, (self.draws[0] + len(x), self.draws[1] + len(y)))
-
-    def growth(self, claim: Payoff) -> float:
-        """Expected growth of the log-wealth per pair of draws, see `_expected_growths`."""
-        return float(_expected_growths(claim, self.hits, self.draws)[0])
+        return float(found[0])
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-able data, from which `from_dict` makes it again."""
-        return {
-            "swapped": self.swapped,
-            "event": self.event.to_dict(),
-            "hits": list(self.hits),
-            "draws": list(self.draws),
-        }
+        return {"swapped": self.swapped, "event": self.event.to_dict(), "joint": list(self.joint)}
 
     @classmethod
     def from_dict(cls, saved: Mapping[str, Any], columns: Sequence[Column]) -> TrackedEvent | None:
         """Rebuild the event of an earlier run; None if the view's columns or the data's form are others now."""
         try:
-            hits, draws = (tuple(int(count) for count in saved[key]) for key in ("hits", "draws"))
-            event = event_from_dict(saved["event"], tuple(columns))
-            swapped = bool(saved["swapped"])
+            both, first, second, neither = (int(count) for count in saved["joint"])
+            event, swapped = event_from_dict(saved["event"], tuple(columns)), bool(saved["swapped"])
         except (ValueError, KeyError, TypeError):
             return None
-        if (
-            len(hits) != 2
-            or len(draws) != 2
-            or any(not 0 <= h <= n for h, n in zip(hits, draws, strict=True))
-        ):
+        if min(both, first, second, neither) < 0:
             return None
-        return cls(event, swapped, (hits[0], hits[1]), (draws[0], draws[1]))
+        return cls(event, swapped, (both, first, second, neither))
 
 
-def best_event(
-    claim: Payoff, fit: WorldSamples, late: WorldSamples, held: TrackedEvent | None
-) -> TrackedEvent:
-    """The event of the fastest growth: laid out on one sample, compared on the other, and with the one held so far."""
-    best: dict[bool, tuple[float, EventFamily, int]] = {}
-    for family in all_families(fit, late):
-        for swapped in (False, True):
-            growth = _expected_growths(claim, *_ordered(family, swapped))
-            at = int(np.argmax(growth))
-            if swapped not in best or growth[at] > best[swapped][0]:
-                best[swapped] = (float(growth[at]), family, at)
-    found = []
-    for swapped, (_, family, at) in best.items():
-        hits, draws = _ordered(family, swapped)
-        found.append(TrackedEvent(family.build(at), swapped, (int(hits[0][at]), int(hits[1][at])), draws))
-    if held is not None:
-        found.append(held)
-    return max(found, key=lambda one: one.growth(claim))
+def best_event(past: WorldSamples, stakes: Stakes, held: TrackedEvent | None) -> TrackedEvent:
+    """The event that promises most: of few draws a plain one; else laid out on one half, and compared on the other.
+
+    The one that was held so far is compared with the new one: all its counts are of draws after it was chosen.
+    """
+    n = len(past[0].values)
+    if n < FEW:
+        found = [TrackedEvent(event, False, (0, 0, 0, 0)) for event in _plain_events(past)]
+        late = past
+    else:
+        late = past[0].rows(n // 2), past[1].rows(n // 2)
+        late = late[0].rows(0, n - n // 2), late[1].rows(0, n - n // 2)
+        searched = search_events(
+            (past[0].rows(0, n // 2), past[1].rows(0, n // 2)),
+            late,
+            final_samples=max(int(stakes.draws), FEW),
+            delta=stakes.delta,
+            error=stakes.error,
+        )
+        found = [TrackedEvent(one.event, one.swapped, (0, 0, 0, 0)) for one in searched.best]
+    counted = [one.with_counts(one.count(late)) for one in found]
+    if n < FEW:  # either world may be the likelier one
+        counted += [replace(one, swapped=True, joint=_other_way(one.joint)) for one in counted]
+    joints = np.array([one.joint for one in counted])
+    promises = promised_epsilon(
+        joints, stakes.draws, delta=stakes.delta, error=stakes.error, caution=_CAUTION
+    )
+    new = counted[int(np.argmax(promises))]
+    if held is None or sum(held.joint[:3]) == 0 or sum(held.joint) < _FEWEST_HELD:
+        return new
+    return max((held, new), key=lambda one: one.promise(stakes, _CAUTION))
 
 
-def _ordered(family: EventFamily, swapped: bool) -> tuple[tuple[IntArray, IntArray], tuple[int, int]]:
-    """Hits and draws, of the world in which the events are meant to be likelier first."""
-    first, second = family.trials
-    if swapped:
-        return (family.hits_prime, family.hits), (second, first)
-    return (family.hits, family.hits_prime), (first, second)
+def _other_way(joint: tuple[int, int, int, int]) -> tuple[int, int, int, int]:
+    both, first, second, neither = joint
+    return both, second, first, neither
 
 
-def _expected_growths(
-    claim: Payoff,
-    hits: Sequence[npt.ArrayLike],
-    draws: Sequence[float],
-    cautions: Sequence[float] = _CAUTIONS,
-) -> FloatArray:
-    """Expected growth, averaged over how cautiously the frequencies are read; shape (events,)."""
-    total = np.zeros(np.size(hits[0]))
-    for errors in cautions:
-        p, q = wilson_shifted(hits[0], draws[0], -errors), wilson_shifted(hits[1], draws[1], errors)
-        total += claim.expected_growth(claim.quick_stake(p, q), p, q)
-    return total / len(cautions)
+def _plain_events(past: WorldSamples) -> Iterator[Event]:
+    """Values of single columns, and sides of cuts halfway between two values that follow each other."""
+    columns = past[0].columns[:_PLAIN_COLUMNS]
+    for at, column in enumerate(columns):
+        reading = ColumnValue(column)
+        values = np.concatenate([world.values[:, at] for world in past])
+        present = np.unique(values[~np.isnan(values)])
+        few = [*present.tolist(), *([float("nan")] if np.isnan(values).any() else [])]
+        if len(few) <= _PLAIN_CUTS:
+            yield from (RowTable((reading,), ((value + 0.0,),)) for value in few)
+        finite = present[np.isfinite(present)]
+        if column.kind == "real" and finite.size > 1:
+            cuts = finite[:-1] + np.diff(finite) / 2.0
+            if cuts.size > _PLAIN_CUTS:
+                cuts = np.quantile(cuts, np.linspace(0.0, 1.0, _PLAIN_CUTS), method="nearest")
+            yield from (HalfLine(reading, float(cut), above) for cut in cuts for above in (False, True))
+
+
+def sample_of(values: np.ndarray[Any, Any], columns: tuple[Column, ...]) -> ViewSample:
+    """Return draws as a view, stored column by column."""
+    return ViewSample(np.asfortranarray(values), columns)

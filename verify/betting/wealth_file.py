@@ -24,7 +24,7 @@ from mechanisms.parameters import DPWitnessError
 from verify.betting.anytime_result import AnytimeResult, Opening
 from verify.findings.json_form import json_able
 
-_FORMAT = "dpwitness wealth, version 2"
+_FORMAT = "dpwitness wealth, version 3"
 
 _WITHHELD = 0.5  # a run that learns in vain loses half of what earlier ones won, not nearly all
 _LISTS = ("log_wealth", "log_peak")  # of the grid

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from verify.conduct.effort import Effort
 from verify.conduct.progress import Progress, no_progress
@@ -30,8 +29,6 @@ class Conduct:
         was stopped.
     began
         Time of the beginning, by `time.monotonic`.
-    reproduce_with
-        The command line, or the Python call, for a number of draws that is found on the way.
     """
 
     effort: Effort
@@ -40,15 +37,8 @@ class Conduct:
     progress: Progress = no_progress
     seconds: float = SECONDS
     began: float = field(default_factory=time.monotonic)
-    reproduce_with: Callable[[int], str] | None = None
 
     @property
     def elapsed_seconds(self) -> float:
         """Seconds of the time limit that are over."""
         return time.monotonic() - self.began
-
-    def with_samples(self, samples: int) -> Conduct:
-        """Return the same with so many draws, as if the caller had asked for them."""
-        effort = self.effort.with_samples(samples, self.effort.confidence)
-        said = self.reproduce if self.reproduce_with is None else self.reproduce_with(samples)
-        return replace(self, effort=effort, reproduce=said)

@@ -38,6 +38,8 @@ class SpawnKey(IntEnum):
     OTHER_PROCESSES = 18
     # Bets, on whatever subject
     BETS = 14
+    # A few calls of a function before anything else
+    GLANCE = 19
 
     def sequence(self, seed: int, *key: int) -> np.random.SeedSequence:
         """Return the seed of one stretch of a part; `key` is the number of the stretch.

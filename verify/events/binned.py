@@ -21,7 +21,7 @@ _BLOCK = 1 << 15  # values that are put into bins at once, and stay in the proce
 
 @dataclass(frozen=True, slots=True)
 class Binned:
-    """A reading in bins; scores and trees that ask for the same bins share one of these.
+    """A reading in bins; scores that ask for the same bins share one of these.
 
     Attributes
     ----------

@@ -107,61 +107,6 @@ class HalfLine(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class Both(Event):
-    """Two half-lines at once: a quadrant."""
-
-    kind: ClassVar[str] = "both"
-    first: HalfLine
-    second: HalfLine
-
-    def holds(self, sample: ViewSample) -> BoolArray:
-        return self.first.holds(sample) & self.second.holds(sample)
-
-    @property
-    def description(self) -> str:
-        return f"{self.first.description}, and {self.second.description}"
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any], columns: Sequence[Column]) -> Both:
-        first, second = (event_from_dict(data[key], columns) for key in ("first", "second"))
-        if not isinstance(first, HalfLine) or not isinstance(second, HalfLine):
-            raise ParameterError(
-                f"kind must name a half-line in both parts, got {first.kind!r} and {second.kind!r}"
-            )
-        return cls(first, second)
-
-
-@dataclass(frozen=True, slots=True)
-class ValueInterval(Event):
-    """A reading lies between two numbers (ends included); for the complement, it is present and does not."""
-
-    kind: ClassVar[str] = "interval"
-    reading: Reading
-    low: float
-    high: float
-    complement: bool = False
-
-    def holds(self, sample: ViewSample) -> BoolArray:
-        values = sample.read_values(self.reading)
-        if self.complement:
-            outside: BoolArray = (values < self.low) | (values > self.high)
-            return outside
-        inside: BoolArray = (values >= self.low) & (values <= self.high)
-        return inside
-
-    @property
-    def description(self) -> str:
-        if self.complement:
-            return f"{self.reading.description} < {format_value(self.low)} or > {format_value(self.high)}"
-        return f"{format_value(self.low)} ≤ {self.reading.description} ≤ {format_value(self.high)}"
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any], columns: Sequence[Column]) -> ValueInterval:
-        reading = reading_from_dict(data["reading"], columns)
-        return cls(reading, decode(data["low"]), decode(data["high"]), data["complement"])
-
-
-@dataclass(frozen=True, slots=True)
 class Near(Event):
     """A reading is a given number, to within a tolerance: one noise draw shared by two values shows so.
 

@@ -14,7 +14,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -84,9 +83,9 @@ class Pairs:
         other_low, other_high = np.minimum(first, second), np.fmax(first, second)
         return cls(first.size, low, high, _sorted_present(other_low), _sorted_present(other_high))
 
-    def split_at_most(self, cuts: FloatArray, side: Literal["left", "right"] = "right") -> FloatArray:
-        """Share of pairs of which one is at most ("left": below) the cut, the other not or absent; one is added."""
-        split = np.searchsorted(self.low, cuts, side) - np.searchsorted(self.high, cuts, side)
+    def split_at_most(self, cuts: FloatArray) -> FloatArray:
+        """Share of pairs of which one is at most the cut, the other not or absent; one is added."""
+        split = np.searchsorted(self.low, cuts, "right") - np.searchsorted(self.high, cuts, "right")
         return np.asarray((split + 1.0) / self.size)
 
     def split_at_least(self, cuts: FloatArray) -> FloatArray:

@@ -14,12 +14,13 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from verify.events.discriminant import MOST_FITTED, SMALLEST_SPREAD, within_worlds
 from verify.events.readings import Combination
 from verify.events.relations import MOST_COLUMNS
 from verify.events.view_sample import Column, WorldSamples
 
 _FEWEST = 2  # draws a column, of each world, below which predictions say little
+_MOST_FITTED = 1 << 13  # draws of each world to which predictions are fitted
+_SMALLEST_SPREAD = 1e-5  # relative to a measurement's own, below which nothing but rounding is left of it
 
 
 def innovations(fit: WorldSamples, columns: Sequence[Column]) -> list[Combination]:
@@ -35,12 +36,14 @@ def innovations(fit: WorldSamples, columns: Sequence[Column]) -> list[Combinatio
     """
     if not 2 <= len(columns) <= MOST_COLUMNS or len(fit[0].values) < _FEWEST * len(columns):
         return []
-    first, second = (world.values[:MOST_FITTED, world.places_of(columns)] for world in fit)
-    _, within, scale = within_worlds(first, second)
+    first, second = (world.values[:_MOST_FITTED, world.places_of(columns)] for world in fit)
+    with np.errstate(over="ignore", invalid="ignore"):
+        within = np.concatenate([first - first.mean(axis=0), second - second.mean(axis=0)])
+        scale = np.sqrt(np.mean(within**2, axis=0))
     unit = scale * np.sqrt(len(within))
     used = np.flatnonzero((scale > 0.0) & np.isfinite(scale))
     new = np.abs(np.diagonal(np.linalg.qr(within[:, used] / unit[used], mode="r")))
-    used = used[new > SMALLEST_SPREAD]
+    used = used[new > _SMALLEST_SPREAD]
     if used.size < 2:
         return []
     factor = np.linalg.qr(within[:, used] / unit[used], mode="r")

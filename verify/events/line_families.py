@@ -1,4 +1,4 @@
-"""Families of events that cut one line: half-lines, intervals, thresholds of scores, numbers of reports."""
+"""Families of events that cut one line: half-lines, thresholds of scores, numbers of reports."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 
 from mechanisms.arrays import FloatArray, IntArray
-from verify.events.event import Event, HalfLine, ReportCount, ValueInterval
+from verify.events.event import Event, HalfLine, ReportCount
 from verify.events.families import EventFamily, Pairs, Sorted, nested, quantiles
 from verify.events.readings import Reading
 from verify.events.view_sample import WorldSamples
@@ -59,42 +59,6 @@ def _half_lines(
 def _up_to_cuts(parts: Sequence[FloatArray], cuts: FloatArray, side: Literal["left", "right"]) -> IntArray:
     """How many values of sorted arrays are at most ("left": below) each cut."""
     return np.asarray(np.sum([np.searchsorted(part, cuts, side) for part in parts], axis=0))
-
-
-def interval_family(sorted_values: Sorted) -> Iterator[EventFamily]:
-    """Between two pooled quantiles, and outside of them.
-
-    Of values it shows 2.43 of gamma-shares-missing (without it 2.23; seeds 0 to 2), of differences 6.3 of both-shares
-    (6.1).
-    """
-    reading = sorted_values.reading
-    pooled = sorted_values.pooled
-    if pooled.size == 0:
-        return
-    cuts = quantiles(pooled, 32, 4)
-    if cuts.size < 2:
-        return
-    low, high = np.triu_indices(cuts.size, k=1)
-    hits = []
-    for parts in zip(sorted_values.fit, sorted_values.choose, strict=True):
-        inside = _up_to_cuts(parts, cuts, "right")[high] - _up_to_cuts(parts, cuts, "left")[low]
-        hits.append(np.concatenate([inside, sum(part.size for part in parts) - inside]))
-
-    def build(at: int) -> Event:
-        complement, which = divmod(at, low.size)
-        a, b = float(cuts[low[which]]), float(cuts[high[which]])
-        return ValueInterval(reading, a, b, bool(complement))
-
-    pairs, split = sorted_values.pairs, None
-    if pairs is not None:  # a pair that one end or the other splits
-        split = pairs.split_at_most(cuts, "left")[low] + pairs.split_at_most(cuts)[high]
-        split = np.concatenate([split, split + pairs.split_at_most(np.array([np.inf]))])
-    yield EventFamily(hits[0], hits[1], sorted_values.all_size, build, _intervals, split)
-
-
-def _intervals(mass: FloatArray) -> FloatArray:
-    """Alternatives of intervals of one line: they may shift, and be a little longer or shorter."""
-    return 1.0 + 4.0 / np.maximum(mass, 1e-300)
 
 
 def _edges(worlds: tuple[FloatArray, FloatArray]) -> FloatArray:

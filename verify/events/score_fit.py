@@ -75,7 +75,7 @@ def naive_bayes(found: Sequence[Feature], draws: Draws) -> AdditiveScore:
     return AdditiveScore(tuple(tables))
 
 
-def logistic(found: Sequence[Feature], draws: Draws) -> tuple[AdditiveScore, FloatArray] | None:
+def logistic(found: Sequence[Feature], draws: Draws) -> AdditiveScore | None:
     """Penalised logistic regression on all bins of all readings.
 
     Starting from the strongest of `_Regression.penalties`, the penalty is relaxed as long as the log-likelihood of the
@@ -83,23 +83,22 @@ def logistic(found: Sequence[Feature], draws: Draws) -> tuple[AdditiveScore, Flo
 
     Returns
     -------
-    tuple or None
-        The score and its value at each draw; None if no penalty improves on knowing nothing.
+    AdditiveScore or None
+        None if no penalty improves on knowing nothing.
     """
     model = _Model.of(found, draws)
     weights = np.zeros(model.offsets[-1])
-    best: tuple[float, FloatArray] = (log_loss(np.zeros(draws.label.size), draws), weights)
+    best: tuple[float, FloatArray] = (_log_loss(np.zeros(draws.label.size), draws), weights)
     for penalty in SETTINGS.penalties:
         weights = model.newton(model.roughness(penalty), weights)
-        loss = log_loss(model.score(weights), draws)
+        loss = _log_loss(model.score(weights), draws)
         if loss >= best[0]:
             break
         best = (loss, weights)
     if not best[1].any():
         return None
     weights, kept = _without_negligible(model, draws, *best)
-    tables = [_table(found[j], weights[model.parts[j]]) for j in kept]
-    return AdditiveScore(tuple(tables)), model.score(weights)
+    return AdditiveScore(tuple(_table(found[j], weights[model.parts[j]]) for j in kept))
 
 
 def _without_negligible(
@@ -121,7 +120,7 @@ def _without_negligible(
     for j in kept:
         fewer[model.parts[j]] = weights[model.parts[j]]
     allowed = loss + SETTINGS.missed / int(np.count_nonzero(~draws.train))
-    if log_loss(model.score(fewer), draws) <= allowed:
+    if _log_loss(model.score(fewer), draws) <= allowed:
         return fewer, kept
     return weights, list(range(len(spread)))
 
@@ -133,7 +132,7 @@ def _spread(weights: FloatArray, feature: Feature) -> float:
     return float(np.sqrt(np.sum(share * centred**2)))
 
 
-def log_loss(score: FloatArray, draws: Draws) -> float:
+def _log_loss(score: FloatArray, draws: Draws) -> float:
     """Mean of ln(1 + e^(-±score)) over the validating draws."""
     validate = ~draws.train
     sign = 1.0 - 2.0 * draws.label[validate]

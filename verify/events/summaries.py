@@ -32,7 +32,6 @@ SummaryOperation = Literal[
     "first of",
     "first change",
     "present",
-    "last",
 ]
 
 _PHRASES: dict[SummaryOperation, str] = {
@@ -46,7 +45,6 @@ _PHRASES: dict[SummaryOperation, str] = {
     "first of": "the place (from 1; 0 if none) of the first {value} among {of}",
     "first change": "the place (from 1; 0 if none) of the first of {of} that differs from the one before",
     "present": "how many of {of} are present",
-    "last": "the last of {of} that is present",
 }
 
 
@@ -105,8 +103,6 @@ class ColumnSummary(Reading):
                 return _first(_changes(values))
             case "present":
                 return _count(~np.isnan(column) for column in values)
-            case "last":
-                return _last_present(values)
 
     @property
     def description(self) -> str:
@@ -148,13 +144,6 @@ def _extreme(values: Sequence[FloatArray], sign: float) -> FloatArray:
     for column in values[1:]:
         better(best, column, out=best)
     return best
-
-
-def _last_present(values: Sequence[FloatArray]) -> FloatArray:
-    """The last value that is present; NaN if all are absent."""
-    back = _first(~np.isnan(column) for column in reversed(values)).astype(np.intp)
-    place = np.where(back == 0, 0, len(values) - back)
-    return np.asarray(np.stack(values).ravel()[place * values[0].size + np.arange(values[0].size)])
 
 
 def _changes(values: Sequence[FloatArray]) -> Iterator[BoolArray]:

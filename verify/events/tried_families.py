@@ -13,29 +13,24 @@ from itertools import chain
 
 import numpy as np
 
-from verify.events.discriminant import Discriminant
 from verify.events.families import EventFamily, Sorted
-from verify.events.features import Draws, feature_of, features, most_telling
+from verify.events.features import Draws, features, most_telling
 from verify.events.float_lattice import LatticeReading
 from verify.events.line_families import (
     certain_family,
     half_line_family,
-    interval_family,
     report_count_family,
     score_family,
 )
 from verify.events.one_sided import one_sided_families
-from verify.events.quadrant_family import quadrant_family
 from verify.events.readings import ColumnValue, Combination, Reading, Where
 from verify.events.relations import relation_families
 from verify.events.residues import residue_families
 from verify.events.rounded_readings import Rounding
 from verify.events.score_fit import logistic, naive_bayes
-from verify.events.scores import AdditiveScore
 from verify.events.sequences import sequences
 from verify.events.summaries import ColumnSummary, SummaryOperation
 from verify.events.table_families import pair_families, row_families, value_families
-from verify.events.tree_fit import boosted_trees
 from verify.events.view_sample import Column, WorldSamples
 
 
@@ -45,8 +40,6 @@ class _Limits:
 
     Attributes
     ----------
-    interval_columns
-        Measurements up to which differences are looked at in intervals.
     differences
         Pairs of columns whose difference is looked at.
     pairs
@@ -73,7 +66,6 @@ class _Limits:
         Draws of each world below which no score is fitted.
     """
 
-    interval_columns: int = 3
     differences: int = 28
     pairs: int = 66
     few_values: int = 16
@@ -143,15 +135,11 @@ def all_families(fit: WorldSamples, choose: WorldSamples) -> Iterator[EventFamil
             yield from half_line_family(view)
             if different > _LIMITS.few_values:
                 yield from one_sided_families(view)
-                yield from interval_family(view)
     pairs = _nearest_pairs(kinds.smooth, _LIMITS.differences)
     rounding = Rounding(fit)
     steps = [rounding.round_reading(Combination.difference(later, column)) for column, later in pairs]
     for step in steps:
-        view = Sorted.from_reading(step, fit, choose)
-        yield from half_line_family(view)
-        if len(kinds.smooth) <= _LIMITS.interval_columns:
-            yield from interval_family(view)
+        yield from half_line_family(Sorted.from_reading(step, fit, choose))
     yield from relation_families(fit, choose)
     yield from residue_families(fit, choose, [ColumnValue(column) for column in kinds.smooth])
     summaries = _summaries(columns, kinds, rounding) + _counts_from(fit, kinds)
@@ -164,13 +152,8 @@ def all_families(fit: WorldSamples, choose: WorldSamples) -> Iterator[EventFamil
         for at, column in enumerate(place.columns, start=1):
             view = Sorted.from_reading(Where(ColumnValue(column), place, float(at)), fit, choose)
             yield from half_line_family(view)
-        yield from quadrant_family(fit, choose, place, _number_at(place))
     if len(kinds.few) * (len(kinds.few) - 1) // 2 <= _LIMITS.pairs:
         yield from pair_families(fit, choose, [ColumnValue(column) for column in kinds.few])
-    discriminant = Discriminant.from_samples(fit, kinds.smooth)
-    if discriminant is not None:
-        yield discriminant.family(fit, choose)
-        summaries += [discriminant.reading] if discriminant.hidden else []
     yield from _learned_families(fit, choose, values, steps[: max(0, len(kinds.smooth) - 1)], summaries)
 
 
@@ -188,9 +171,6 @@ def quick_families(
         yield from value_families(view)
         if value.column.kind == "real":
             yield from half_line_family(view)
-    place = _place_of_number(columns, kinds)
-    if place is not None:
-        yield from quadrant_family(fit, choose, place, _number_at(place))
     yield from relation_families(fit, choose)
     yield from residue_families(fit, choose, [ColumnValue(column) for column in kinds.smooth])
     for score in scores:
@@ -241,17 +221,9 @@ def _learned_families(
         return
     found = most_telling([*plain, *features(part, [*steps, *summaries])], draws, _LIMITS.scored)
     fitted = logistic(found, draws)
-    base, base_score = fitted if fitted is not None else (AdditiveScore(()), np.zeros(draws.label.size))
-    best: Reading | None = base if fitted is not None else None
     if fitted is not None:
-        yield score_family(base, spare, choose)
-        found.append(feature_of(base, base_score))
-    trees = boosted_trees(found, draws, base, base_score)
-    if trees is not None:
-        best = trees
-    yield from row_families(fit, choose, values, best)
-    if trees is not None:
-        yield score_family(trees, spare, choose)
+        yield score_family(fitted, spare, choose)
+    yield from row_families(fit, choose, values, fitted)
 
 
 def _summaries(columns: tuple[Column, ...], kinds: _Kinds, rounding: Rounding) -> list[Reading]:
@@ -301,9 +273,7 @@ def _counts_from(fit: WorldSamples, kinds: _Kinds) -> list[Reading]:
     return [ColumnSummary("count from", tuple(kinds.smooth), float(level)) for level in levels]
 
 
-def _place_of_number(
-    columns: Sequence[Column], kinds: _Kinds, rounding: Rounding | None = None
-) -> ColumnSummary | None:
+def _place_of_number(columns: Sequence[Column], kinds: _Kinds, rounding: Rounding) -> ColumnSummary | None:
     """The place of the last measurement, or of the largest if measurements are mixed with a default; else None.
 
     A sequence that ends with a number (a noisy value above a threshold) has its length and that number to be read
@@ -314,12 +284,7 @@ def _place_of_number(
         return None
     if kinds.absent:
         return ColumnSummary("present", real)
-    return ColumnSummary("place of largest", real, 0.0 if rounding is None else rounding.step(real))
-
-
-def _number_at(place: ColumnSummary) -> ColumnSummary:
-    """The measurement of which `place` is the place."""
-    return ColumnSummary("last" if place.operation == "present" else "largest", place.columns)
+    return ColumnSummary("place of largest", real, rounding.step(real))
 
 
 _OF_NUMBERS: tuple[SummaryOperation, ...] = (

@@ -30,6 +30,8 @@ class NeighbouringWorlds:
         The name of this pair in a verification, where the words alone do not identify it in every run.
     found
         Plain data from which a later run can make them again; None if that finds them anyway.
+    one_by_one
+        Whether draws are dear: then they are asked for one at a time, not in multiples of 64.
     data
         Both data sets as JSON data, ``{"data": ..., "data_prime": ...}``: arrays with their type, or the rewards of a
         run's rounds with the changed ``record``; None if they are too large, or nothing of the kind.
@@ -40,6 +42,7 @@ class NeighbouringWorlds:
     rounds: int | None = None
     name: str = ""
     found: Mapping[str, Any] | None = None
+    one_by_one: bool = False
     data: Mapping[str, Any] | None = None
 
     @property

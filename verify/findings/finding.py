@@ -143,15 +143,8 @@ class Statement(Enum):
     FEWER_DRAWS = (
         FindingKind.FEWER_DRAWS,
         METADATA,
-        "about {seconds:.2g} s per draw: {draws:,} of {asked:,} draws fit the limit of {limit:g} s, done after about "
-        "{ends} s; {enough:,} s suffice for all{bits}",
-        False,
-    )
-    TOO_DEAR = (
-        FindingKind.FEWER_DRAWS,
-        METADATA,
-        "about {seconds:.2g} s per draw: the minimum of {draws:,} takes about {ends} s; the limit is {limit:g} s, and "
-        "{least:,} s suffice",
+        "about {seconds:.2g} s for a pair of draws: {draws:,} of each data set in the time given; four times as many "
+        "are expected to show ε ≥ {promised}{needed}",
         False,
     )
     TIME_LIMIT = (

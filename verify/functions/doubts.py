@@ -13,7 +13,7 @@ from functools import partial
 import numpy as np
 
 from algorithms.blocks import Executor
-from mechanisms.arrays import BoolArray, FloatArray
+from mechanisms.arrays import FloatArray
 from verify.conduct.spawn_keys import SpawnKey
 from verify.events.count_events import count_events
 from verify.findings.finding import Finding, Statement
@@ -21,8 +21,6 @@ from verify.functions.probe_result import Probe
 from verify.functions.repeats import REPEATS_ERROR, repeats_an_event
 from verify.functions.runs import FunctionRuns
 from verify.sampling.counted_event import CountedEvent
-from verify.sampling.draws import batch_sizes
-from verify.sampling.independence import DEPENDENCE_ERROR, dependence
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,10 +33,6 @@ class _Placebo:
         Draws that are made at once, and in how many parts each half falls at least.
     most_values
         Values of one half that are held in memory.
-    fewest_marked, most_marked
-        Draws of each world, of which it is noted whether an event occurred.
-    marked_columns
-        Columns for which batches are sized, so that they are those of the smallest size.
     standard_errors
         By which counts must differ; by chance they do with probability below 4e-8 each.
     confidence
@@ -48,9 +42,6 @@ class _Placebo:
     batch: int = 1 << 13
     fewest_parts: int = 4
     most_values: int = 1 << 22
-    fewest_marked: int = 1 << 12
-    most_marked: int = 1 << 18
-    marked_columns: int = 32
     standard_errors: float = 5.5
     confidence: float = 0.9999
 
@@ -63,19 +54,16 @@ def dependence_reason(
 ) -> Finding | None:
     """Return a finding that draws with a result are not independent; None without evidence of it, or if it was stopped.
 
-    It is drawn where the test drew: a memory of the workers shows in them.
+    It is drawn where the test drew: a memory of the workers shows in them. Where draws were made one by one, whichever
+    world came first, no drift can pass for a difference, and nothing more is drawn.
     """
-    if result.interrupted:
+    if result.interrupted or result.worlds.one_by_one:
         return None
     says_something = result.refuted or result.dependent is not None
     if says_something and runs.together and repeats_an_event(result, runs.width, seed):
         return Statement.REPEATS.finding(share="a part", confidence=1.0 - REPEATS_ERROR)
     if (says_something or not looked.repeatable) and _drifts(result, seed, executor):
         return Statement.DRIFT.finding(confidence=_PLACEBO.confidence)
-    if result.refuted and not result.looked_for_dependence:
-        how = _dependence(result, seed)
-        if how is not None:
-            return Statement.DEPENDENT_DRAWS.finding(how=how, confidence=1.0 - DEPENDENCE_ERROR)
     return None
 
 
@@ -104,21 +92,6 @@ def _drifts(result: CountedEvent, seed: int, executor: Executor) -> bool:
         counts += [_below_median(ours, theirs)] if not np.isnan(ours).all() else []
     n = first.shape[1]
     return any(_differ(ours, theirs, n) for ours, theirs in counts)
-
-
-def _dependence(result: CountedEvent, seed: int) -> str | None:
-    """Return how draws of the tested worlds depend on each other; None if nothing speaks for it (`independence`).
-
-    For a test that does not keep where its event occurred: as many draws as it made are made anew, 2^12 to 2^18 of
-    each world, both in turn.
-    """
-    marks: tuple[list[BoolArray], list[BoolArray]] = [], []
-    draws = min(max(result.trials, _PLACEBO.fewest_marked), _PLACEBO.most_marked)
-    for part, size in enumerate(batch_sizes(draws, _PLACEBO.marked_columns)):
-        for world, found in enumerate(marks):
-            sequence = SpawnKey.PLACEBO.sequence(seed, 2, world, part)
-            found.append(result.event.holds(result.worlds.draw(bool(world), size, sequence)))
-    return dependence(marks)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -86,12 +86,14 @@ def look_elsewhere(runs: FunctionRuns, known: Sequence[Data], same: object, seed
     return Elsewhere(tried, None)
 
 
-def remembers_elsewhere(runs: FunctionRuns, known: Sequence[Data], seed: int) -> bool:
+def remembers_elsewhere(
+    runs: FunctionRuns, known: Sequence[Data], seed: int, seconds: float = _SECONDS
+) -> bool:
     """Return whether a function that looks deterministic returns something else in another process.
 
     One that draws noise from a generator of its own when it first sees a data set, and returns the same ever after,
     cannot be told from a function without noise by what it returned before. It is called on data sets that it has not
-    seen: in one process on the last of them only, in another one on all of them.
+    seen: in one process on the last of them only, in another one on all of them, each for at most so many seconds.
     """
     new = [data for data, _ in _others(runs.subject.neighbours, known, 4, seed)]
     sequence = SpawnKey.PROBE.sequence(seed, 6)
@@ -100,7 +102,7 @@ def remembers_elsewhere(runs: FunctionRuns, known: Sequence[Data], seed: int) ->
         def work(_: Reports) -> str:
             return repr([runs.outputs(data, 1, sequence).rows[0] for data in of][-1])
 
-        return in_own_process(work, no_progress, _SECONDS, errors=(SubjectError, ValueError))
+        return in_own_process(work, no_progress, seconds, errors=(SubjectError, ValueError))
 
     if not new:
         return False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -81,6 +82,8 @@ class FunctionPairs(CandidateSource):
         The conduct of the verification: its whole progress, of which the search takes a part.
     floating_point
         True if a second test, of the lowest bits, counts against the claim: then it takes half of the error.
+    dear
+        Whether calls cost so much that there is time for few.
     search
         The result of a search, if there was one.
     """
@@ -90,6 +93,7 @@ class FunctionPairs(CandidateSource):
     delta: float
     conduct: Conduct
     floating_point: bool
+    dear: bool = False
     search: SearchResult | None = None
     _bet_on: list[Pair] = field(default_factory=list)
     _tried: set[Any] = field(default_factory=set)
@@ -113,7 +117,8 @@ class FunctionPairs(CandidateSource):
         for data in (pair.data, pair.other):
             if key_of(data) not in self._tried:
                 self._tried.add(key_of(data))
-                self.runs.outputs(data, _COUNTS.tries, np.random.SeedSequence(self.conduct.seed))
+                tries = 1 if self.dear else _COUNTS.tries
+                self.runs.outputs(data, tries, np.random.SeedSequence(self.conduct.seed))
 
     def is_outside(self, worlds: NeighbouringWorlds) -> bool:
         """Return whether the subject raised on one of two data sets that were drawn from, and they are a guess."""
@@ -188,9 +193,17 @@ class FunctionPairs(CandidateSource):
     @property
     def search_samples(self) -> int:
         """None if all pairs are bet on already, or there are too few draws."""
-        neighbours, samples = self.runs.subject.neighbours, self.budget.search_of(self.budget.samples)
+        neighbours, samples = self.runs.subject.neighbours, self.budget.search_of(self._draws_in_time)
         all_known = isinstance(neighbours, Listed) and len(neighbours.seeds()) <= len(self._bet_on)
         return 0 if all_known or samples < _COUNTS.least_draws else samples
+
+    @property
+    def _draws_in_time(self) -> int:
+        """Draws that there is time for, at what calls cost so far."""
+        draws, left = self.budget.samples, self.conduct.seconds - self.conduct.elapsed_seconds
+        if not self.dear or math.isinf(left):
+            return draws
+        return min(draws, int(max(left, 0.0) / max(self.runs.seconds_a_draw, 1e-9)))
 
     def known_candidates(self, earlier: Sequence[Mapping[str, Any]]) -> Candidates:
         """Return the pairs of earlier runs, the pair of the first look, and known pairs."""
@@ -206,7 +219,7 @@ class FunctionPairs(CandidateSource):
 
     def further_candidates(self, left: int) -> Candidates:
         """Search for more pairs."""
-        samples = self.budget.search_of(left)
+        samples = self.budget.search_of(min(left, self._draws_in_time))
         self.search = self._searched(
             samples=samples,
             error=self.conduct.effort.significance,
@@ -236,7 +249,9 @@ class FunctionPairs(CandidateSource):
 
         words = describe_data(pair.data), describe_data(pair.other)
         data = _json_data(pair) if pair.data.size + pair.other.size <= _COUNTS.most_entries else None
-        return NeighbouringWorlds(words, draw, found=_plain(pair) if found else None, data=data)
+        one_by_one = self.dear and self.runs.subject.single_lanes and not self.runs.together
+        kept = _plain(pair) if found else None
+        return NeighbouringWorlds(words, draw, found=kept, one_by_one=one_by_one, data=data)
 
 
 def _plain(pair: Pair) -> dict[str, Any]:

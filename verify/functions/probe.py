@@ -6,6 +6,7 @@ two global random states, and on one data set with many generators.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -15,7 +16,7 @@ from verify.conduct.spawn_keys import SpawnKey
 from verify.conduct.time_limit import TimeLimitReached, time_limit
 from verify.findings.finding import Finding, FindingKind, Statement
 from verify.findings.subject_error import SubjectError
-from verify.functions.elsewhere import Elsewhere, look_elsewhere
+from verify.functions.elsewhere import Elsewhere, look_elsewhere, remembers_elsewhere
 from verify.functions.noise_checks import NoiseChecks
 from verify.functions.probe_result import Probe, SeenOutputs, describe_data
 from verify.functions.runs import FunctionRuns, same_data
@@ -44,6 +45,11 @@ class _Look:
     seldom, seldom_seconds
         Outputs on either data set of the first pair, of functions that have returned nothing so far, and the seconds
         that either may take.
+    glances, glance_seconds
+        Calls at most on either data set of the first pair before anything else, and the seconds that each may take.
+    dear, surely_dear
+        Seconds for the calls on all data sets, above which a function is not looked at so often; and for one call, of
+        which two on a data set are enough: others may have been slow by chance.
     """
 
     lanes: int = 64
@@ -53,9 +59,14 @@ class _Look:
     seconds: float = 10.0
     seldom: int = 1 << 14
     seldom_seconds: float = 1.0
+    glances: int = 6
+    glance_seconds: float = 60.0
+    dear: float = 4.0
+    surely_dear: float = 0.1
 
 
 _LOOK = _Look()
+_FEW_CALLS = 2  # on a data set, that a glance makes at least
 
 
 class NeverEnds(Exception):
@@ -64,6 +75,65 @@ class NeverEnds(Exception):
     def __init__(self, finding: Finding) -> None:
         super().__init__(finding.message)
         self.finding = finding
+
+
+def glance(runs: FunctionRuns, pair: Pair, seed: int, seconds: float) -> Probe | None:
+    """Return the results of a few calls on a pair; None if they cost so little that there is time for `probe`.
+
+    It is what is known of a function with dear calls when its test begins: the form of its outputs, and that nothing
+    speaks against drawing them again (`check_dear_calls` looks for that).
+
+    Raises
+    ------
+    SubjectError
+        If it always raises, or returns nothing that can be read.
+    NeverEnds
+        If a call takes longer than 60 s or half of `seconds`.
+    """
+    seen, least = list[SeenOutputs](), [math.inf, math.inf]
+    for turn in range(_LOOK.glances):
+        for side, data in enumerate((pair.data, pair.other)):
+            before, limit = runs.seconds, min(seconds / 2.0, _LOOK.glance_seconds)
+            seen.append(_first_outputs(runs, data, len(seen), 1, seed, limit, SpawnKey.GLANCE))
+            if turn:  # what is called for the first time may be compiled
+                least[side] = min(least[side], runs.seconds - before)
+        if turn and max(least) * _LOOK.all_calls < _LOOK.dear:
+            runs.effects.printed = ""  # more of it is shown from the calls to come
+            return None
+        if turn and max(least) >= _LOOK.surely_dear:
+            break
+    if all(one.readings.raised or _is_empty(one.readings) or _is_none(one.readings) for one in seen):
+        return None  # only more calls can say more
+    layout = layout_of([one.readings for one in seen])
+    runs.width = layout.width
+    rows = [{one.readings.rows[0] for one in seen[side::2]} for side in (0, 1)]
+    never_vary = len(rows[0]) == len(rows[1]) == 1 and rows[0] != rows[1]
+    unlike = (pair.data, pair.other) if never_vary else None
+    return Probe(layout, [*_unusual_outputs(seen), *_side_effects(runs)], True, unlike, None)
+
+
+def check_dear_calls(
+    runs: FunctionRuns, looked: Probe, pair: Pair, seed: int, seconds: float
+) -> list[Finding]:
+    """Look for evidence against the draws of a function with dear calls, in as few calls as show it.
+
+    Parameters
+    ----------
+    runs, looked, pair, seed
+        As for `glance`, and its result.
+    seconds
+        That calls in a process of their own may take.
+    """
+    noise = NoiseChecks(runs, pair, seed)
+    randomness = noise.foreign_randomness(1)
+    findings = [] if randomness is None else [randomness.finding()]
+    if looked.unlike is None:
+        return findings
+    if runs.effects.drew and not runs.effects.drew_last:
+        return [*findings, Statement.REMEMBERS_OUTPUT.finding(draws=_FEW_CALLS)]
+    if remembers_elsewhere(runs, [pair.data, pair.other], seed, seconds):
+        return [*findings, Statement.REMEMBERS_OWN_DRAW.finding(draws=_FEW_CALLS)]
+    return findings
 
 
 def probe(runs: FunctionRuns, pairs: Sequence[Pair], seed: int, seconds: float) -> Probe:
@@ -169,16 +239,20 @@ def _new(datasets: Sequence[Data], known: Sequence[Data]) -> list[Data]:
 
 
 def _first_outputs(
-    runs: FunctionRuns, data: Data, before: int, n: int, seed: int, seconds: float
+    runs: FunctionRuns,
+    data: Data,
+    before: int,
+    n: int,
+    seed: int,
+    seconds: float,
+    part: SpawnKey = SpawnKey.PROBE,
 ) -> SeenOutputs:
     """Return n outputs on a data set, before which there were so many others."""
     try:
         with time_limit(seconds):
-            return SeenOutputs(
-                data, runs.outputs_with_effects(data, n, SpawnKey.PROBE.sequence(seed, 0, before))
-            )
+            return SeenOutputs(data, runs.outputs_with_effects(data, n, part.sequence(seed, 0, before)))
     except TimeLimitReached as error:
-        calls = f"one call for {n} lanes" if runs.together else f"{n} calls"
+        calls = f"one call for {n} lanes" if runs.together else "one call" if n == 1 else f"{n} calls"
         others = f"; on {before} other data set{'s' * (before > 1)} it ended" if before else ""
         others += "".join(f"; {note}" for note in getattr(error, "__notes__", ()))
         finding = Statement.CALLS_TOO_LONG.finding(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,33 +12,41 @@ from algorithms.blocks import Serial
 from algorithms.claim import Claim
 from mechanisms.printed_numbers import at_least
 from verify.conduct.conduct import Conduct
-from verify.conduct.progress import subprogress
+from verify.conduct.progress import no_progress, subprogress
 from verify.conduct.spawn_keys import SpawnKey
+from verify.conduct.time_limit import TimeLimitReached
 from verify.events.worlds import NeighbouringWorlds
 from verify.findings.finding import Finding, FindingKind, Statement, UpperBound
 from verify.findings.subject_error import SubjectError
 from verify.functions.doubts import dependence_reason
 from verify.functions.draw_budget import DrawBudget
-from verify.functions.draw_plan import expected_draws, fits_time_limit, plan_draws
+from verify.functions.draw_time import LONG, draws_fit, expected_seconds, seconds_for_calls
 from verify.functions.drifting import drop_drifting_columns
 from verify.functions.function_subject import FunctionSubject
 from verify.functions.gate_replay import replay_gate
 from verify.functions.pairs_to_test import FunctionPairs, known_pairs
-from verify.functions.probe import NeverEnds, probe
-from verify.functions.probe_result import describe_data
+from verify.functions.probe import NeverEnds, check_dear_calls, glance, probe
+from verify.functions.probe_result import Probe, describe_data
 from verify.functions.runs import FunctionRuns, RaisedInLanes
 from verify.neighbouring.adjacency import Data, Pair
 from verify.outputs.output_layout import OutputLayout
 from verify.outputs.output_readings import Raised
 from verify.sampling.counted_event import CountedEvent
 from verify.sampling.evidence import Evidence
+from verify.sampling.final_test import OPENING_SHARE
 from verify.sampling.second_test import hold_tests
 from verify.sampling.stopping import stopped_by_hand, stopped_in_time
-from verify.sampling.tester import SingleLook, Tester
+from verify.sampling.tester import Pace, PacedTester, SingleLook, Tester
 
 
 def verify_function(
-    subject: FunctionSubject, claim: Claim, conduct: Conduct, tester: Tester, *, floating_point: bool = False
+    subject: FunctionSubject,
+    claim: Claim,
+    conduct: Conduct,
+    tester: Tester,
+    bets: PacedTester,
+    *,
+    floating_point: bool = False,
 ) -> Evidence:
     """Collect findings and a lower bound for a function's claim; nothing gives an upper bound.
 
@@ -48,8 +56,8 @@ def verify_function(
         The function, and what it is held to.
     conduct
         How the verification is carried out.
-    tester
-        Who tests it.
+    tester, bets
+        Who tests it, and who does so where calls are dear, or before a long test.
     floating_point
         Whether events on the floating-point lattice count against the claim; otherwise they are a remark.
 
@@ -62,7 +70,7 @@ def verify_function(
     """
     evidence = Evidence(upper=UpperBound(math.inf, 1.0, "black box"))
     runs = FunctionRuns(subject, together=subject.takes_lanes)
-    test = _FunctionTest(runs, claim, conduct, tester, floating_point, evidence)
+    test = _FunctionTest(runs, claim, conduct, tester, bets, floating_point, evidence)
     with stopped_in_time(evidence, conduct.seconds, conduct.elapsed_seconds), stopped_by_hand(evidence):
         try:
             try:
@@ -81,6 +89,19 @@ def verify_function(
     return evidence
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Opening:
+    """The first bets of a long test: pairs, draws of all of them, and seconds at most."""
+
+    pairs: int = 4
+    samples: int = 1 << 13
+    seconds: float = 2.0
+
+
+_OPENING = _Opening()
+_TIME_OF_BETS = 0.95  # of the time left; the rest is for what they leave to be done
+
+
 @dataclass(frozen=True)
 class _FunctionTest:
     """One verification of a function: its settings, and the evidence that is filled in."""
@@ -89,6 +110,7 @@ class _FunctionTest:
     claim: Claim
     conduct: Conduct
     tester: Tester
+    bets: PacedTester
     floating_point: bool
     evidence: Evidence
 
@@ -98,6 +120,11 @@ class _FunctionTest:
         if not self.tester.anytime:
             DrawBudget(self.runs, conduct.effort).check(floating_point=self.floating_point)
         known = known_pairs(self.runs)
+        if subject.single_lanes and not self.runs.together:
+            looked = glance(self.runs, known[0], conduct.seed, conduct.seconds)
+            if looked is not None:
+                self._bet_on_dear_calls(known[0], looked)
+                return
         looked = probe(self.runs, known, conduct.seed, conduct.seconds)
         if not (looked.repeatable or looked.nothing_to_test):
             looked = drop_drifting_columns(self.runs, looked, known[0], conduct.seed)
@@ -108,21 +135,76 @@ class _FunctionTest:
         if subject.takes_gate:
             conduct.progress(0.0, "replaying recorded runs")
             evidence.findings.extend(replay_gate(subject, known, self.claim, conduct))
-        if not self.tester.anytime:
-            conduct = self._planned(known[0])
         conduct = self._in_one_place(conduct)
-        pairs = FunctionPairs(self.runs, looked, self.claim.delta, conduct, self.floating_point)
+        expected = expected_seconds(self.runs, conduct, known[0].data)
+        if self.tester.anytime or conduct.effort.given or expected <= seconds_for_calls(conduct):
+            self._test(looked, conduct, self.tester, opening=expected > LONG)
+        else:
+            self._test(looked, conduct, self._bets(conduct), [])
+
+    def _bets(self, conduct: Conduct, meanwhile: Callable[[], None] | None = None) -> Tester:
+        """Return bets for as long as there is time."""
+        left = _TIME_OF_BETS * (conduct.seconds - conduct.elapsed_seconds)
+        return self.bets.at_pace(Pace(left, to_the_end=True, meanwhile=meanwhile))
+
+    def _bet_on_dear_calls(self, pair: Pair, looked: Probe) -> None:
+        """Bet from the first calls on, where a first look would take long; look once there is a bound."""
+        evidence, found = self.evidence, list[Finding]()
+        evidence.findings.extend(looked.findings)
+        conduct = self._in_one_place(self.conduct)
+        if self.runs.subject.takes_gate:
+            few = replace(conduct, effort=replace(conduct.effort, replays=1))
+            evidence.findings.extend(replay_gate(self.runs.subject, [pair], self.claim, few))
+
+        def meanwhile() -> None:
+            left = conduct.seconds - conduct.elapsed_seconds
+            found.extend(check_dear_calls(self.runs, looked, pair, conduct.seed, left))
+
+        tester = self.tester if self.tester.anytime else self._bets(conduct, meanwhile)
+        self._test(looked, conduct, tester, found)
+
+    def _test(
+        self,
+        looked: Probe,
+        conduct: Conduct,
+        tester: Tester,
+        dear: list[Finding] | None = None,
+        *,
+        opening: bool = False,
+    ) -> None:
+        """Test the claim, and doubt what that shows.
+
+        Parameters
+        ----------
+        looked, conduct
+            The results of a first look, and the conduct from here on.
+        tester
+            Who tests it.
+        dear
+            Where calls cost so much that there is time for few: what speaks against their draws, found meanwhile.
+        opening
+            Whether bets are made first, so that there is a bound if the test is stopped before it gives one.
+        """
+        evidence = self.evidence
+        pairs = FunctionPairs(
+            self.runs, looked, self.claim.delta, conduct, self.floating_point, dear is not None
+        )
         before: CountedEvent | None = None
         told = replace(conduct, progress=subprogress(conduct.progress, 0.25, 0.9))
 
         def there_is_time(draws: int) -> bool:
-            return fits_time_limit(self.runs, draws, told.seconds - told.elapsed_seconds)
+            return draws_fit(self.runs, told, draws)
 
-        second = pairs.budget.second
-        for result in hold_tests(
-            self.tester, pairs, self.claim, told, second=second, there_is_time=there_is_time
+        for result in _or_opening(
+            self._opening(pairs) if opening and not tester.anytime else None,
+            hold_tests(
+                tester, pairs, self.claim, told, second=pairs.budget.second, there_is_time=there_is_time
+            ),
         ):
+            remembers = [finding for finding in dear or () if finding.kind is FindingKind.REMEMBERS]
+            evidence.findings.extend(finding for finding in dear or () if finding not in remembers)
             doubt = dependence_reason(result, self.runs, looked, result.seed, conduct.effort.executor)
+            doubt = remembers[0] if remembers else doubt
             if before is not None and (doubt is not None or not result.interrupted):
                 evidence.lower = evidence.witness = None  # else the better of the two bounds stays
             before = result
@@ -132,32 +214,24 @@ class _FunctionTest:
             if pairs.is_outside(result.worlds):
                 continue
             evidence.keep(result, conduct.reproduce)
+            more_time = result.more_time(bits=self.floating_point)
+            evidence.findings.extend([] if more_time is None else [more_time])
             if result.dependent is not None:
                 return
         if pairs.search is not None:
             found = pairs.search
             evidence.details["neighbour_search"] = {"samples": found.samples, "generated": found.generated}
-        if not (self.tester.anytime or result.refuted or result.interrupted):
+        if not (tester.anytime or result.refuted or result.interrupted):
             self._test_floating_point(pairs, result.worlds)
 
-    def _planned(self, pair: Pair) -> Conduct:
-        """Return the conduct with as many draws as the time limit allows, if those of the effort would not fit."""
-        conduct = self.conduct
-        budget = DrawBudget(self.runs, conduct.effort)
-        plan = plan_draws(
-            self.runs,
-            budget,
-            pair.data,
-            seed=conduct.seed,
-            limit=conduct.seconds,
-            spent=conduct.elapsed_seconds,
-        )
-        if plan is None:
-            conduct.progress(0.0, expected_draws(self.runs, budget))
-            return conduct
-        self.evidence.findings.append(plan.finding)
-        conduct.progress(0.0, plan.description)
-        return conduct.with_samples(plan.draws)
+    def _opening(self, pairs: FunctionPairs) -> CountedEvent | None:
+        """Bet a little on a few known pairs; the errors are set aside, of those of all tests that are stopped early."""
+        known = pairs.known_candidates(())
+        few = replace(known, worlds=known.worlds[: _OPENING.pairs], samples=_OPENING.samples)
+        bets = self.bets.at_pace(Pace(_OPENING.seconds, to_the_end=True), OPENING_SHARE)
+        quietly = replace(pairs.conduct, progress=no_progress)
+        result = bets.test(few, quietly, epsilon=self.claim.epsilon, delta=self.claim.delta)
+        return None if pairs.is_outside(result.worlds) else result
 
     def _in_one_place(self, conduct: Conduct) -> Conduct:
         """Return the conduct without workers where the function draws from a generator of its own, or data are a guess.
@@ -185,6 +259,22 @@ class _FunctionTest:
             self.evidence.findings.append(_lattice_finding(result, counts=self.floating_point))
             if self.floating_point:
                 self.evidence.offer(result.lower_bound(), result.witness(pairs.conduct.reproduce))
+
+
+def _or_opening(opening: CountedEvent | None, results: Iterator[CountedEvent]) -> Iterator[CountedEvent]:
+    """Yield the results; what the first bets showed, if the test is stopped before it has one."""
+    if opening is not None and opening.interrupted:
+        yield opening
+        return
+    some = False
+    try:
+        for result in results:
+            some = True
+            yield result
+    except KeyboardInterrupt as stop:
+        if some or opening is None:
+            raise
+        yield opening.with_interruption(by_time_limit=isinstance(stop, TimeLimitReached))
 
 
 def _wrong_guess(outside: Sequence[tuple[Data, Raised]]) -> Finding:

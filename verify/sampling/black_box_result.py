@@ -56,7 +56,6 @@ class BlackBoxResult(CountedEvent):
     """
 
     kind: ClassVar[str] = "black_box"
-    looked_for_dependence: ClassVar[bool] = True  # it keeps where its event occurred
     delta_lower: float
     inverted_by: Inversion
     strict_epsilon_lower: float

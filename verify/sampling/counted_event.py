@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -30,8 +30,6 @@ class CountedEvent(ABC):
     ----------
     kind
         The name under which a report keeps it.
-    looked_for_dependence
-        True if it tests whether the draws that it counted are independent.
     candidate, worlds
         The pair of worlds, and its number among those that were tested.
     swapped
@@ -64,7 +62,6 @@ class CountedEvent(ABC):
     """
 
     kind: ClassVar[str]
-    looked_for_dependence: ClassVar[bool]
     candidate: int
     worlds: NeighbouringWorlds
     swapped: bool
@@ -93,6 +90,17 @@ class CountedEvent(ABC):
     @abstractmethod
     def floor_sentence(self) -> Sentence:
         """The smallest probability of an event that the counted draws detect, where they were drawn."""
+
+    def with_interruption(self, *, by_time_limit: bool) -> Self:
+        """Return the result as that of a test that was stopped, by a time limit or by hand."""
+        return replace(self, interrupted=True)
+
+    def more_time(self, *, bits: bool) -> Finding | None:
+        """Return the finding that there was time for few draws, with the use of more; None if there was enough.
+
+        `bits` is whether the lowest bits of numbers were to be tested, too.
+        """
+        return None
 
     @property
     def varied(self) -> bool:
@@ -182,8 +190,9 @@ class CountedEvent(ABC):
                 for other, seed in zip((self.swapped, not self.swapped), seeds, strict=True)
             ]
 
-        blocks = [max(self.trials // share // _BLOCK, 1) for share in (_FEWER, PROCESSES)]
-        return Again.from_events(inside, _BLOCK * min(blocks[0], _MOST_BLOCKS), _BLOCK * blocks[1])
+        block = 1 if self.worlds.one_by_one else _BLOCK
+        blocks = [max(self.trials // share // block, 1) for share in (_FEWER, PROCESSES)]
+        return Again.from_events(inside, block * min(blocks[0], _MOST_BLOCKS), block * blocks[1])
 
     def witness(self, reproduce: str) -> Witness:
         """Return the witness for a verdict; `reproduce` is a command that repeats the test."""

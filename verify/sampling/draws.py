@@ -7,7 +7,8 @@ repeat bit by bit, whichever process draws them and in whatever order.
 Draws that only compare are asked for `alike`: both worlds get the seed of w = 0, *common random numbers* (Glasserman
 and Yao 1992, Management Science 38). A view that moves little with the data then moves little from the one world to the
 other, and what differs between them is seen through far less noise. The draws of each world are still independent of
-each other. Draws that decide are never alike: they are independent of everything.
+each other. Draws that decide are alike only where every pair has a seed of its own (`verify.betting.e_process`); all
+others are independent of everything.
 """
 
 from __future__ import annotations

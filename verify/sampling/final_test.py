@@ -20,6 +20,8 @@ from verify.sampling.independence import dependence
 
 STOPPED_EARLY = 0.2
 """Share of every error that is set aside for tests that were stopped before their last batch."""
+OPENING_SHARE = 0.05
+"""Of these, the share for tests that were stopped before their first batch: for bets made before the test."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -98,9 +100,11 @@ def share_of_error(batches: int, planned: int) -> float:
 
     A test may be stopped after any batch, and the reason for that may depend on the draws. So each batch's end is a
     look of its own: the last one has 1 - `STOPPED_EARLY` of the error, the b-th before it
-    ``STOPPED_EARLY · 6 / (π² b²)``; together they spend no more than the error.
+    ``(STOPPED_EARLY - OPENING_SHARE) · 6 / (π² b²)``; together they spend no more than the error.
     """
-    return 1.0 - STOPPED_EARLY if batches == planned else STOPPED_EARLY * 6.0 / (math.pi * batches) ** 2
+    if batches == planned:
+        return 1.0 - STOPPED_EARLY
+    return (STOPPED_EARLY - OPENING_SHARE) * 6.0 / (math.pi * batches) ** 2
 
 
 def final_counts(

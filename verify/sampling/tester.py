@@ -8,8 +8,9 @@ are two: the `SingleLook` of this module has the source find all that is worth a
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Protocol
 
@@ -97,6 +98,29 @@ class Candidates(CandidateSource):
         return self
 
 
+@dataclass(frozen=True)
+class Pace:
+    """The end of bets, and a task for meanwhile.
+
+    Attributes
+    ----------
+    seconds
+        The time that they may take.
+    to_the_end
+        Whether they go on for a better bound when the claim is refuted.
+    meanwhile
+        Called once, when there is a first bound.
+    """
+
+    seconds: float = math.inf
+    to_the_end: bool = False
+    meanwhile: Callable[[], None] | None = None
+
+
+ONCE = Pace()
+"""Until the claim is refuted or the draws are spent, however long that takes."""
+
+
 class Tester(Protocol):
     """Tests a claim on pairs of worlds.
 
@@ -120,6 +144,14 @@ class Tester(Protocol):
         KeyboardInterrupt
             If it came before anything was seen that says something.
         """
+        ...
+
+
+class PacedTester(Tester, Protocol):
+    """A tester with a result that holds at any end."""
+
+    def at_pace(self, pace: Pace, share_of_error: float = 1.0) -> Tester:
+        """Return the tester that goes on until then, and may spend this share of every error."""
         ...
 
 

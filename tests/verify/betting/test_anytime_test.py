@@ -8,8 +8,7 @@ import pytest
 
 from mechanisms.printed_numbers import at_most
 from verify.betting.anytime_result import Opening
-from verify.betting.anytime_test import SCHEDULE, anytime_test
-from verify.betting.wealth import LATER, SEARCHED
+from verify.betting.anytime_test import SCHEDULE, Pace, anytime_test
 from verify.conduct.time_limit import TimeLimitReached
 from verify.events.event import event_from_dict
 from verify.events.view_sample import Column, ViewSample
@@ -85,11 +84,11 @@ def bet(*candidates, epsilon=EPSILON, seed=0, samples=100_000, significance=0.05
 @pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("subject", "runs", "most"),
-    [(NOISY_HISTOGRAM_2, 8, 69), (SVT_5, 4, 400), (HALF_NOISE, 4, 16_000)],
+    [(NOISY_HISTOGRAM_2, 8, 69), (SVT_5, 4, 1_000), (HALF_NOISE, 4, 20_000)],
     ids=["NoisyHist2", "SVT5", "half the noise"],
 )
 def test_gross_bugs_need_few_draws(subject, runs, most):
-    """Means of 22, 241 and 7,000 draws a side (30 runs); the bounds are loose because a few runs vary."""
+    """Means of 25, 400 and 9,000 draws a side (6 runs); the bounds are loose because a few runs vary."""
     results = [bet(subject, seed=seed) for seed in range(runs)]
     assert all(result.refuted for result in results)
     assert np.mean([result.draws for result in results]) <= most
@@ -149,55 +148,43 @@ def test_the_right_one_of_several_pairs_is_bet_on():
     assert swapped.refuted
 
 
-def mixture(result, reserve=0.0):
-    """The wealth from the gains of the bets, one pair only: every look's share goes into the bets from it on."""
-    gains = [one.gain for one in result.bets]
-    shares = [1.0 - LATER - reserve, *(LATER / (k * (k + 1)) for k in range(1, len(gains)))]
-    assert [one.start for one in result.bets] == sorted({one.start for one in result.bets})
-    staked = sum(share * math.exp(sum(gains[k:])) for k, share in enumerate(shares))
-    return staked + 1.0 - sum(shares)
-
-
 @pytest.mark.slow
 def test_the_same_seed_gives_the_same_bets_and_they_multiply_to_the_wealth():
     first, second = bet(SVT_5, seed=3), bet(SVT_5, seed=3)
     assert first.to_dict() == second.to_dict()
-    assert first.log_wealth == pytest.approx(math.log(mixture(first)))
+    assert first.log_wealth == pytest.approx(sum(one.gain for one in first.bets))
     assert [one.start for one in first.bets] == sorted(one.start for one in first.bets)
     assert bet(SVT_5, seed=4).to_dict() != first.to_dict()
 
 
 def test_every_bet_is_on_draws_that_came_later_and_can_be_counted_again():
     result = bet(HALF_NOISE, seed=2, samples=4_000)
-    draws = {}
-    for world in (False, True):
-        batches, size, done = [], 64, 0
-        number = 0
-        while done < result.draws:
-            sequence = np.random.SeedSequence(2, spawn_key=(14, 0, int(world), number))
-            size = 64 if done < 512 else done_part(done)
-            batches.append(HALF_NOISE.draw(world, size, sequence).values)
-            done, number = done + size, number + 1
-        draws[world] = np.concatenate(batches)
+    draws = [
+        np.concatenate(
+            [
+                HALF_NOISE.draw(world, 64, np.random.SeedSequence(2, spawn_key=(14, 0, int(world), n))).values
+                for n in range(8)
+            ]
+        )
+        for world in (False, True)
+    ]
+    columns = HALF_NOISE.draw(False, 64, np.random.SeedSequence(0)).columns
+    assert [one.start for one in result.bets[:3]] == [16, 32, 64]
     for one in result.bets:
         if one.start + one.draws > 512:
             break
         rows = slice(one.start, one.start + one.draws)
-        columns = HALF_NOISE.draw(False, 64, np.random.SeedSequence(0)).columns
         again = event_from_dict(one.to_dict()["event"], columns)
-        counts = [int(again.holds(ViewSample(draws[w][rows], columns)).sum()) for w in (False, True)]
+        counts = [int(again.holds(ViewSample(world[rows], columns)).sum()) for world in draws]
         assert counts == ([one.hits_prime, one.hits] if one.swapped else [one.hits, one.hits_prime])
 
 
-def done_part(done):
-    """Size of a batch once parts are at least 64: an eighth of the stretch, which is the next power of two."""
-    return max(64, 2 ** int(math.log2(done)) // 8)
-
-
 def test_what_is_withheld_limits_the_loss_and_carries_wealth_on():
-    kept = bet(CORRECT, seed=5, samples=20_000, opening=Opening(log_wealth=2.0, log_peak=2.5, withheld=0.5))
+    strict = {"seed": 5, "samples": 20_000, "significance": 1e-6}
+    kept = bet(CORRECT, **strict, opening=Opening(log_wealth=2.0, log_peak=2.5, withheld=0.5))
     assert kept.log_wealth >= 2.0 + math.log(0.5) - 1e-9
-    assert kept.log_wealth == pytest.approx(2.0 + math.log(0.5 + 0.5 * mixture(kept)))
+    all_staked = bet(CORRECT, **strict)
+    assert kept.log_wealth == pytest.approx(2.0 + math.log(0.5 + 0.5 * math.exp(all_staked.log_wealth)))
     assert kept.log_peak >= 2.5
     rich = bet(CORRECT, seed=5, opening=Opening(log_peak=3.1))
     assert rich.refuted  # it was, before
@@ -257,7 +244,7 @@ def test_a_stopped_run_says_what_it_has_seen(error, stopped):
     assert part.bets[:-1] == whole.bets[: bets - 1]  # those that were finished
     assert part.bets[-1].start == whole.bets[bets - 1].start
     assert part.bets[-1].draws < whole.bets[bets - 1].draws
-    assert part.log_wealth == pytest.approx(math.log(mixture(part)))
+    assert part.log_wealth == pytest.approx(sum(one.gain for one in part.bets))
     assert f"p ≤ {at_most(part.p_value, 2)}" in part.sentence.text
 
 
@@ -287,19 +274,16 @@ def test_a_search_may_leave_fewer_draws_and_is_not_made_for_a_gross_bug():
     gross = bet(SVT_5, source=unasked)
     assert gross.refuted
     assert not unasked.asked
-    assert gross.log_wealth == pytest.approx(math.log(mixture(gross, SEARCHED)))
 
 
 def test_what_is_lost_before_the_bug_is_found_need_not_be_won_back():
-    """Tight pairs lose nearly all that is bet on them; what waits for the search is not touched."""
+    """Stakes for all draws lose little in few: tight pairs take but a part of what is bet on them."""
     tight = [candidate(laplace(1 / EPSILON), 0.0, 1.0, label=f"tight {i}") for i in range(6)]
     gross = Finds([candidate(laplace(1.0), 0.0, 1.0, label="gross")], 0, costs=1)
     result = bet(*tight, seed=2, samples=400_000, significance=1e-4, source=gross)
     lost = sum(one.gain for one in result.bets if one.candidate < 6)
-    assert lost < -math.log(1 / SEARCHED)
+    assert abs(lost) < 2.5
     assert result.refuted
-    won = sum(one.gain for one in result.bets if one.candidate == 6)
-    assert won < math.log(1e4 / SEARCHED) + 1.0
 
 
 def test_the_bound_grows_over_runs():
@@ -310,7 +294,7 @@ def test_the_bound_grows_over_runs():
         for opening in (first.closing, Opening(bets=first.closing.bets))
     )
     assert later.epsilon_lower >= first.epsilon_lower
-    assert later.log_wealth == pytest.approx(first.log_wealth + alone.log_wealth)
+    assert later.log_wealth == pytest.approx(first.log_wealth + alone.log_wealth, abs=1e-6)
     wealths = (np.array(run.closing.grid_log_wealth) for run in (first, alone, later))
     assert next(wealths) + next(wealths) == pytest.approx(next(wealths))
     assert max(np.array(later.closing.grid_log_peak) - first.closing.grid_log_peak) > 0.0
@@ -323,3 +307,93 @@ def test_a_reserve_is_taken_from_the_wealth_and_from_every_bound():
     assert opening.log_wealth == pytest.approx(1.0 + math.log(0.25))
     assert opening.grid_log_wealth == pytest.approx((1.0 + math.log(0.25), 3.0 + math.log(0.25)))
     assert opening.log_peak == 2.0
+
+
+# --- dear draws -------------------------------------------------------------------------------------
+
+
+def truthful(epsilon):
+    """A bit that is told truly with probability e^ε / (1 + e^ε); the same numbers are used for both."""
+    lie = 1.0 / (1.0 + math.exp(epsilon))
+    return lambda data, rng, n: (rng.random(n) < lie) != bool(data)
+
+
+def dear(draw, label="dear"):
+    return replace(candidate(draw, 0.0, 1.0, label=label), one_by_one=True)
+
+
+@pytest.mark.parametrize("calls", [8, 9, 15, 30, 61])
+def test_whenever_dear_draws_are_stopped_there_is_a_bound(calls):
+    """Four calls a side are enough: the first of them chooses an event, the next one is bet on."""
+    gross = dear(lambda data, rng, n: np.full(n, data))
+
+    class Ends:
+        def __init__(self):
+            self.left = calls
+
+        def draw(self, other, n, seed):
+            if self.left == 0:
+                raise KeyboardInterrupt
+            self.left -= 1
+            return gross.draw(other, n, seed)
+
+    result = bet(replace(gross, draw=Ends().draw), epsilon=1.0, samples=10_000, pace=Pace(to_the_end=True))
+    assert result.interrupted
+    assert result.draws == calls // 2, "no pair of draws that is complete is left out"
+    assert sum(one.draws for one in result.bets) == result.draws - 1
+    assert result.epsilon_lower >= (0.5 if calls > 40 else 0.0)
+
+
+def test_draws_that_are_made_one_by_one_have_seeds_of_their_own_and_are_alike():
+    asked = []
+
+    def draw(other, n, seed):
+        asked.append((other, n, seed.spawn_key))
+        return CORRECT.draw(other, n, seed)
+
+    bet(replace(CORRECT, draw=draw, one_by_one=True), samples=400)
+    pairs = [asked[i : i + 2] for i in range(0, len(asked), 2)]
+    assert all(n == 1 for _, n, _ in asked)
+    assert all({first[0], second[0]} == {False, True} for first, second in pairs)
+    assert all(first[2] == second[2] for first, second in pairs)
+    assert len({first[2] for first, _ in pairs}) == len(pairs)
+    leads = sum(first[0] for first, _ in pairs)
+    assert 60 <= leads <= 140, "a fair coin says which comes first: four standard errors"
+
+
+def test_a_drift_that_is_the_same_in_both_worlds_is_no_difference():
+    """A counter's last bit tells calls with odd numbers apart: it did tell worlds that were drawn in turn."""
+    calls = iter(range(10**6))
+    odd = NeighbouringWorlds(
+        ("D", "D′"),
+        lambda other, n, seed: ViewSample(
+            np.array([[next(calls) % 2.0] for _ in range(n)]), CORRECT.draw(False, 1, seed).columns
+        ),
+        one_by_one=True,
+    )
+    result = bet(odd, epsilon=0.0, samples=2_000, significance=1e-4)
+    assert not result.refuted
+    assert result.epsilon_lower < 0.5
+
+
+@pytest.mark.slow
+def test_bounds_of_tight_claims_that_are_stopped_by_what_they_return_are_wrong_as_rarely_as_stated():
+    """A stop that waits for a good moment: at 0.3 more than 63 of 120 wrong bounds have probability below 1e-5."""
+    wrong = 0
+    for seed in range(120):
+        rng = np.random.default_rng(seed)
+        told = {"left": int(rng.integers(8, 90))}
+
+        def draw(data, generator, n, told=told):
+            values = truthful(1.0)(data, generator, n)
+            told["left"] -= int(values[0]) + 1
+            if told["left"] < 0:
+                raise KeyboardInterrupt
+            return values
+
+        result = anytime_test(
+            [dear(draw)], claim_epsilon=1.0, claim_delta=0.0, samples=400, confidence=0.7, significance=0.01,
+            seed=seed, pace=Pace(to_the_end=True),
+        )  # fmt: skip
+        wrong += result.epsilon_lower > 1.0
+    assert wrong <= 63

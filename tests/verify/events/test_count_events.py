@@ -14,10 +14,10 @@ from mechanisms.arrays import FloatArray
 from verify.conduct.spawn_keys import SpawnKey
 from verify.events.binned import Binned
 from verify.events.count_events import count_events, count_pairs
-from verify.events.event import Event, HalfLine, Near, ReportCount, RowTable, ValueInterval
+from verify.events.event import Event, HalfLine, Near, ReportCount, RowTable
 from verify.events.float_lattice import LatticeReading
 from verify.events.readings import ColumnValue, Combination, Reading, Where
-from verify.events.scores import NEVER, AdditiveScore, ScoreTable, Tree, TreeScore
+from verify.events.scores import AdditiveScore, ScoreTable
 from verify.events.summaries import ColumnSummary
 from verify.events.view_sample import Column, ReadOnce, ViewSample
 from verify.events.worlds import NeighbouringWorlds
@@ -52,20 +52,19 @@ ADDITIVE = AdditiveScore(tuple(ScoreTable(binned, (0.0, -1.0, 2.0, 4.0, 0.5), 8.
 OTHER = AdditiveScore(
     (ScoreTable(BINNED[1], (1.0, 2.0, 3.0, 4.0, 5.0), -1.0),)
 )  # the same bins, other weights
-TREES = TreeScore(ADDITIVE, BINNED[:2], (Tree((0, 1, 1), (3, 2, NEVER), (0.0, 16.0, 32.0, 64.0)),))
 EVENTS: tuple[Event, ...] = (
     HalfLine(A, 0.5, True),
     HalfLine(A, 0.5, False),
     HalfLine(TOTAL, 1.0, True),
     HalfLine(Where(B, A, 0.0), 0.5, False),
     HalfLine(LatticeReading("exponent", B), -1.0, True),
-    ValueInterval(Combination.difference(THREE[2], THREE[0]), -0.5, 0.5),
-    ValueInterval(LARGEST, 0.0, 0.5, complement=True),
+    HalfLine(Combination.difference(THREE[2], THREE[0]), -0.5, True),
+    HalfLine(LARGEST, 0.5, False),
     Near(B, 0.5, 0.25),
     RowTable((A, B), ((0.0, 0.5), (NAN, 0.0))),
     RowTable((LARGEST,), ((0.0,), (2.0,)), complement=True),
     ReportCount(2, True, THREE),
-    *(HalfLine(score, float(cut), True) for cut in (0, 4, 20) for score in (ADDITIVE, OTHER, TREES)),
+    *(HalfLine(score, float(cut), True) for cut in (0, 4, 20) for score in (ADDITIVE, OTHER)),
 )
 NUMBERS = st.sampled_from([0.0, -0.0, 0.5, -1.0, 2.0, 0.75, INF, -INF, NAN])
 
@@ -98,7 +97,7 @@ def test_what_events_share_is_read_once() -> None:
     sample = Noting.from_sample(ViewSample(np.random.default_rng(0).normal(size=(50, 3)), THREE))
     for event in EVENTS:
         event.holds(sample)
-    assert taken.count("Binned") == 3, "four scores and their trees ask for three readings in bins"
+    assert taken.count("Binned") == 3, "four scores ask for three readings in bins"
     assert taken.count("ColumnSummary") == 2
     assert taken.count("AdditiveScore") == 2
 

@@ -13,13 +13,11 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from verify.events.event import (
-    Both,
     Event,
     HalfLine,
     Near,
     ReportCount,
     RowTable,
-    ValueInterval,
     event_from_dict,
     row_keys,
 )
@@ -97,21 +95,6 @@ CASES: list[tuple[Event, list[bool], str]] = [
         RowTable((ColumnValue(A), ColumnValue(B)), ((1.0, NAN), (2.0, -3.0))),
         [False, True, True, False, False],
         "(the item shown in round 1 and the noisy count) in {(1, absent), (2, -3)}",
-    ),
-    (
-        ValueInterval(ColumnValue(B), -3.0, 0.5),
-        [True, False, True, False, False],
-        "-3 ≤ the noisy count ≤ 0.5",
-    ),
-    (
-        Both(HalfLine(ColumnValue(A), 1.0, True), HalfLine(ColumnValue(B), 0.5, False)),
-        [False, False, True, False, False],
-        "the item shown in round 1 ≥ 1, and the noisy count ≤ 0.5",
-    ),
-    (
-        ValueInterval(ColumnValue(B), -1.0, 1.0, True),
-        [False, False, True, False, True],
-        "the noisy count < -1 or > 1",
     ),
 ]
 

@@ -72,7 +72,6 @@ LITERAL: dict[str, Callable[[Sequence[float]], float]] = {
     "first of": lambda row: next((i for i, v in enumerate(row, 1) if v == 1.0), 0),
     "first change": lambda row: changes(row)[0] if changes(row) else 0,
     "present": lambda row: len(present(row)),
-    "last": lambda row: present(row)[-1] if present(row) else NAN,
 }
 
 
@@ -139,7 +138,6 @@ CASES: list[tuple[Reading, str]] = [
         Where(ColumnValue(COLUMNS[0]), ColumnValue(COLUMNS[1]), 2.0),
         "(value a, given value b = 2)",
     ),
-    (summary("last"), "the last of value a, value b, value c and value d that is present"),
     (summary("present"), "how many of value a, value b, value c and value d are present"),
 ]
 

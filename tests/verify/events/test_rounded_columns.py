@@ -12,7 +12,7 @@ from verify import verify
 from verify.events.event import event_from_dict
 from verify.events.readings import join_names
 from verify.events.rounded_columns import OfRounded, _Offset, _Roundoff, _roundoff_of
-from verify.events.scores import AdditiveScore, TreeScore
+from verify.events.scores import AdditiveScore
 from verify.events.search import search_events
 from verify.events.summaries import ColumnSummary
 from verify.events.view_sample import Column, ViewSample
@@ -105,7 +105,7 @@ def test_equal_numbers_have_one_place():
 
 
 def test_a_score_without_readings_can_be_said():
-    assert "nothing" in TreeScore(AdditiveScore(()), (), ()).description
+    assert "nothing" in AdditiveScore(()).description
 
 
 @pytest.mark.parametrize("large", [1e11, 1e12, 1e13, 1e14, -1e14, 1e14 / 3.0])

@@ -70,7 +70,7 @@ def test_the_logistic_score_is_the_optimum_of_the_penalised_likelihood(
         monkeypatch.setattr(score_fit, "SETTINGS", _Regression(penalties=(penalty,), negligible=0.0))
         fitted = score_fit.logistic(found, draws)
         assert fitted is not None
-        weights = np.concatenate([[table.absent, *table.weights] for table in fitted[0].tables])
+        weights = np.concatenate([[table.absent, *table.weights] for table in fitted.tables])
         # The objective is strictly convex: its optimum is the same from wherever one starts.
         best = optimize.minimize(objective, weights, jac=True, hess=hessian, method="trust-exact")
         assert np.linalg.norm(best.jac) < 1e-3

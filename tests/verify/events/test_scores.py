@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,9 +16,8 @@ from verify.events.binned import Binned, bin_of
 from verify.events.features import Draws, _bin_cuts, features, most_telling
 from verify.events.readings import ColumnValue, Reading, reading_from_dict
 from verify.events.score_fit import logistic, naive_bayes
-from verify.events.scores import NEVER, AdditiveScore, ScoreTable, Tree, TreeScore
+from verify.events.scores import AdditiveScore, ScoreTable
 from verify.events.summaries import ColumnSummary
-from verify.events.tree_fit import boosted_trees
 from verify.events.view_sample import Column, ViewSample
 
 NAN, INF = math.nan, math.inf
@@ -30,14 +28,6 @@ TABLES = (
     ScoreTable(Binned(ColumnSummary("largest", COLUMNS[1:]), (0.0,)), (-4.0, 1.0), 0.0),
 )
 ADDITIVE = AdditiveScore(TABLES)
-TREES = TreeScore(
-    ADDITIVE,
-    (TABLES[0].binned, Binned(B, (0.0, 0.5))),
-    (
-        Tree((0, 1, 1), (2, 2, NEVER), (1.0, 2.0, 4.0, 8.0)),
-        Tree((1,), (3,), (0.0, 16.0)),
-    ),
-)
 ROWS = arrays(
     np.float64,
     st.tuples(st.integers(1, 20), st.just(3)),
@@ -51,30 +41,16 @@ def literal_table(table: ScoreTable, value: float) -> float:
     return table.weights[sum(cut <= value for cut in table.binned.cuts)]
 
 
-def literal_tree(tree: dict[str, Any], values: list[float]) -> float:
-    """From what is written down, where every question has its cut."""
-    node, cuts = 0, tree["cuts"]
-    while node < len(cuts):
-        yes = cuts[node] is not None and values[tree["readings"][node]] >= cuts[node]
-        node = 2 * node + 1 + yes
-    return float(tree["leaves"][node - len(cuts)])
-
-
 @given(ROWS)
-def test_scores_add_what_their_tables_and_trees_say(values: npt.NDArray[np.float64]) -> None:
+def test_scores_add_what_their_tables_say(values: npt.NDArray[np.float64]) -> None:
     sample = ViewSample(values, COLUMNS)
     largest = TABLES[1].binned.reading.values(sample)
-    trees = TREES.to_dict()["trees"]
-    for row, big, additive, both in zip(
-        values, largest, ADDITIVE.values(sample), TREES.values(sample), strict=True
-    ):
-        expected = literal_table(TABLES[0], row[0]) + literal_table(TABLES[1], big)
-        assert additive == expected
-        assert both == expected + sum(literal_tree(tree, row.tolist()) for tree in trees)
+    for row, big, additive in zip(values, largest, ADDITIVE.values(sample), strict=True):
+        assert additive == literal_table(TABLES[0], row[0]) + literal_table(TABLES[1], big)
 
 
-@pytest.mark.parametrize("score", [ADDITIVE, TREES])
-def test_scores_survive_json(score: Reading) -> None:
+def test_scores_survive_json() -> None:
+    score = ADDITIVE
     data = json.loads(json.dumps(score.to_dict(), allow_nan=False))
     again = reading_from_dict(data, COLUMNS)
     sample = ViewSample(np.random.default_rng(0).normal(size=(50, 3)), COLUMNS)
@@ -85,7 +61,6 @@ def test_scores_survive_json(score: Reading) -> None:
 
 def test_scores_say_what_they_weigh_most() -> None:
     assert "for each of 2 readings (largest weights first: the largest of" in ADDITIVE.description
-    assert "2 decision trees (first questions: value b and value a)" in TREES.description
 
 
 def test_tables_are_checked() -> None:
@@ -140,9 +115,8 @@ def test_logistic_regression_knows_that_readings_repeat_each_other() -> None:
     assert fitted is not None
     ends = ViewSample(np.array([[0.0] * 3, [1.0] * 3]), fit[0].columns)
     expected = 2.0 * math.log(0.6 / 0.4)
-    assert np.diff(fitted[0].values(ends))[0] == pytest.approx(expected, abs=0.1)
+    assert np.diff(fitted.values(ends))[0] == pytest.approx(expected, abs=0.1)
     assert np.diff(naive_bayes(found, draws).values(ends))[0] == pytest.approx(3.0 * expected, abs=0.3)
-    np.testing.assert_allclose(fitted[1], np.concatenate([fitted[0].values(world) for world in fit]))
 
 
 def test_readings_that_add_next_to_nothing_are_dropped_and_others_kept() -> None:
@@ -153,8 +127,7 @@ def test_readings_that_add_next_to_nothing_are_dropped_and_others_kept() -> None
     fit, draws = worlds(first, second)
     fitted = logistic(features(fit, readings(fit)), draws)
     assert fitted is not None
-    assert [table.binned.reading for table in fitted[0].tables] == [readings(fit)[1], readings(fit)[4]]
-    np.testing.assert_allclose(fitted[1], np.concatenate([fitted[0].values(world) for world in fit]))
+    assert [table.binned.reading for table in fitted.tables] == [readings(fit)[1], readings(fit)[4]]
 
 
 def test_smooth_tables_find_a_loss_that_free_ones_drown_in_noise() -> None:
@@ -167,40 +140,15 @@ def test_smooth_tables_find_a_loss_that_free_ones_drown_in_noise() -> None:
     fresh = ViewSample(rng.laplace(0.0, 20.0, (20_000, 6)), fit[0].columns)
     true = ((np.abs(fresh.values - 1.0) - np.abs(fresh.values)) / 20.0).sum(axis=1)
     naive = naive_bayes(features(fit, readings(fit)), draws).values(fresh)
-    assert np.corrcoef(fitted[0].values(fresh), true)[0, 1] > 0.85
-    assert np.corrcoef(fitted[0].values(fresh), true)[0, 1] > np.corrcoef(naive, true)[0, 1] + 0.05
+    assert np.corrcoef(fitted.values(fresh), true)[0, 1] > 0.85
+    assert np.corrcoef(fitted.values(fresh), true)[0, 1] > np.corrcoef(naive, true)[0, 1] + 0.05
 
 
 def test_nothing_is_learned_from_equal_worlds() -> None:
     rng = np.random.default_rng(5)
     fit, draws = worlds(rng.normal(size=(4000, 4)), rng.normal(size=(4000, 4)))
-    found = features(fit, readings(fit))
-    zero = AdditiveScore(()), np.zeros(8000)
-    for score in (logistic(found, draws), boosted_trees(found, draws, *zero)):
-        if score is not None:  # chance may let a little through, never much
-            reading = score if isinstance(score, TreeScore) else score[0]
-            assert np.std(reading.values(fit[0])) < 0.2
-
-
-def test_trees_see_readings_that_matter_only_together() -> None:
-    """The sign of the product of two values: no additive score sees it."""
-    rng = np.random.default_rng(6)
-
-    def draw(agree: float) -> npt.NDArray[np.float64]:
-        values = rng.normal(size=(20_000, 3))
-        values[:, 1] = (
-            np.abs(values[:, 1]) * np.sign(values[:, 0]) * np.where(rng.random(20_000) < agree, 1, -1)
-        )
-        return values
-
-    fit, draws = worlds(draw(0.7), draw(0.3))
-    found = features(fit, readings(fit))
-    trees = boosted_trees(found, draws, AdditiveScore(()), np.zeros(40_000))
-    assert trees is not None
-    fresh = ViewSample(draw(0.7), fit[0].columns)
-    score, agree = trees.values(fresh), np.sign(fresh.values[:, 0]) == np.sign(fresh.values[:, 1])
-    assert score[agree].mean() - score[~agree].mean() > 1.0, "the true difference is 2 ln(7/3) = 1.69"
-    assert {binned.reading.description for binned in trees.readings} >= {"value 0", "value 1"}
+    score = logistic(features(fit, readings(fit)), draws)
+    assert score is None or np.std(score.values(fit[0])) < 0.2, "chance may let a little through, never much"
 
 
 def test_the_most_telling_readings_are_kept_in_order() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from mechanisms.arrays import FloatArray
-from verify.events.event import Both, Event, HalfLine, Near, ReportCount, RowTable, ValueInterval
+from verify.events.event import Event, HalfLine, Near, ReportCount, RowTable
 from verify.events.families import EventFamily
 from verify.events.readings import ColumnValue, Combination, Reading, Where
 from verify.events.rounded_readings import Rounded
@@ -72,13 +72,11 @@ def tried(families: Iterable[EventFamily]) -> set[tuple[type[Event], str]]:
     for event in (family.build(0) for family in families):
         if isinstance(event, ReportCount):
             found.add((ReportCount, "all"))
-        elif isinstance(event, Both):
-            found.add((Both, f"{said(event.first.reading)}, {said(event.second.reading)}"))
         elif isinstance(event, RowTable):
             readings = [said(reading) for reading in event.readings]
             found.add((RowTable, readings[0] if len(readings) == 1 else f"{len(readings)} {readings[0]}"))
         else:
-            assert isinstance(event, HalfLine | ValueInterval | Near)
+            assert isinstance(event, HalfLine | Near)
             found.add((type(event), said(event.reading)))
     return found
 
@@ -90,17 +88,10 @@ def test_measurements_are_read_one_by_one_and_together() -> None:
     found = tried(all_families(*samples("real", smooth)))
     assert found >= LINES | {
         (HalfLine, "ColumnValue"),
-        (ValueInterval, "ColumnValue"),
         (HalfLine, "Combination"),
     }
     assert found >= {(HalfLine, "count from"), (HalfLine, "AdditiveScore"), (Near, "Combination")}
     assert not {what for _, what in found} & {"count of", "first of", "first change", "Where"}
-    assert (ValueInterval, "Combination") not in found, "of at most three measurements only"
-
-
-def test_differences_of_few_measurements_are_looked_at_in_intervals() -> None:
-    fit, choose = samples("real", lambda rng, shift: smooth(rng, shift)[:, :3])
-    assert (ValueInterval, "Combination") in tried(all_families(fit, choose))
 
 
 def test_few_values_are_read_as_rows_pairs_and_counts() -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from mechanisms import Interval, Laplace
 from verify import PlainBandit, verify
+from verify.betting.bets import Bets
 from verify.conduct.conduct import Conduct
 from verify.conduct.effort import EFFORTS
 from verify.events.view_sample import Column, ViewSample
@@ -71,7 +72,7 @@ def test_a_function_that_loses_four_per_cent_more_than_it_claims_is_refuted_by_o
     effort = replace(EFFORTS["default"], batch_samples=400_000, search_samples=10_000)
     subject = resolve(noisy, Interval(0, 1))
     form = subject.form.with_parameters(1.0)
-    evidence = verify_function(subject, form, Conduct(effort, seed + 5, "again"), SingleLook())
+    evidence = verify_function(subject, form, Conduct(effort, seed + 5, "again"), SingleLook(), Bets(seed))
     assert evidence.lower.decisive or "first_test" in evidence.details
 
 
