@@ -106,7 +106,7 @@ def test_what_is_written_keeps_to_its_schema_and_what_lacks_a_key_does_not(name:
 @pytest.mark.parametrize("name", SCHEMAS)
 def test_the_published_schema_is_that_of_the_types(name: str) -> None:
     assert (PUBLISHED / f"{name}.json").read_text() == schema_text(name), (
-        "python tests/verify/published_schemas.py"
+        "PYTHONPATH=tests/accountant/audit python tests/verify/published_schemas.py"
     )
 
 
