@@ -145,7 +145,7 @@ class MeanRun(StructuredRun[Confidence]):
             self.theorem.sides,
             lemmas=_GAP
             if self.in_expectation
-            else {"evidence": _GAP, "episode": _GAP}.get(self.theorem.lemma, (*_GAP, "path")),
+            else {"episode": _GAP}.get(self.theorem.lemma, (*_GAP, "path")),
             radius="all indices were 1: radii are too large to be seen" if self.clipped else "",
         )
 

@@ -32,7 +32,6 @@ from verify.findings.sentences import exact
 from verify.regret_claims.click_checks import ClickRun
 from verify.regret_claims.elimination_checks import EliminationRun
 from verify.regret_claims.episode_checks import EpisodeRun
-from verify.regret_claims.evidence_checks import EvidenceRun
 from verify.regret_claims.mean_checks import MeanRun
 from verify.regret_claims.phase_checks import PhaseRun, check_phases, play_phases_checked
 from verify.regret_claims.plain_problem import plain_instance, plain_problem
@@ -108,7 +107,7 @@ def _shows(make: type[Any], theorem: object) -> bool:
 def _run_of(theorem: object) -> Callable[..., Any]:
     """Return the class of the runs that check a theorem."""
     if isinstance(theorem, ConfidenceTheorem):
-        return {"evidence": EvidenceRun, "divergence": EpisodeRun}.get(theorem.index, MeanRun)
+        return EpisodeRun if theorem.index == "divergence" else MeanRun
     if isinstance(theorem, PhaseTheorem):
         return PhaseRun
     if isinstance(theorem, WidthTheorem):

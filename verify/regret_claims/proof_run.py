@@ -381,7 +381,7 @@ def check_rounds(
     Parameters
     ----------
     make_run
-        The class that checks the rounds, as the theorem's `confidence` needs it: `MeanRun`, `EvidenceRun`,
+        The class that checks the rounds, as the theorem's `confidence` needs it: `MeanRun`,
         `EpisodeRun`, `ClickRun` or `EliminationRun`.
     build
         Makes the learner on a gate: one that shows its state (`ExplainedLearner`, `ExplainedLists`).
