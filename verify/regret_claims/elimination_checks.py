@@ -189,7 +189,9 @@ class EliminationRun(StructuredRun[Confidence]):
         self.note_difference(
             "bookkeeping",
             after.releases > noises,
-            lambda lane, arm: f"{after.releases[lane, arm]:g} noises are counted where there are {noises[lane, arm]:g}",
+            lambda lane, arm: (
+                f"{after.releases[lane, arm]:g} noises are counted where there are {noises[lane, arm]:g}"
+            ),
         )
         moved = ~released & (after.estimate != before.estimate)
         self.refuse_moves("bookkeeping", "mean", moved, before.estimate, after.estimate)
@@ -210,7 +212,11 @@ class EliminationRun(StructuredRun[Confidence]):
     def _end_phase(self, after: Confidence, over: BoolArray) -> None:
         """Check which arms are removed, and what is said of the others."""
         theorem, level, mean = self.theorem, self.level, after.estimate
-        values = np.where(self.count == np.ceil(self.batch), self.batch, self.count) if theorem.fresh else self.count
+        values = (
+            np.where(self.count == np.ceil(self.batch), self.batch, self.count)
+            if theorem.fresh
+            else self.count
+        )
         radius = self.radius(values, self.releases, level if theorem.apart == "radii" else level / 2)
         behind = np.where(self.left, mean, -np.inf).max(axis=1, keepdims=True) - mean
         here = self.left & over

@@ -116,4 +116,3 @@ class EpisodeRun(MeanRun):
         off = after.estimate - self.problem.means
         several = due & (self.feeds > 1)  # one value is there twice
         self.note_radii(count, several, off, lambda level: self.radius(count, releases, level))
-

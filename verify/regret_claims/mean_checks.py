@@ -88,8 +88,7 @@ class MeanRun(StructuredRun[Confidence]):
             if not isinstance(problem, Cascade):
                 raise ParameterError(f"problem={problem!r}: must be a cascade")
         elif laws and not (
-            isinstance(problem, SemiBandit)
-            and isinstance(problem.structure, TopK | Matroid | DisjointPaths)
+            isinstance(problem, SemiBandit) and isinstance(problem.structure, TopK | Matroid | DisjointPaths)
         ):
             raise ParameterError(
                 f"problem={problem!r}: must be a semi-bandit with a linear reward, on sets, a matroid or disjoint "
@@ -118,11 +117,15 @@ class MeanRun(StructuredRun[Confidence]):
         self.feeds: FloatArray = np.zeros(shape)
         self.filled: FloatArray = np.zeros(shape)
         self.open: FloatArray = np.zeros(shape)
-        self.batch: FloatArray = np.full(shape, float(self.first if theorem.counting == "growing batches" else 1))
+        self.batch: FloatArray = np.full(
+            shape, float(self.first if theorem.counting == "growing batches" else 1)
+        )
         self.releases: FloatArray = np.zeros(shape)
         self.clock: FloatArray = np.zeros((lanes, 1))  # the round of the last release
         self.lowest: FloatArray = np.full(shape, np.inf)  # of the valid indices so far
-        self.moved: FloatArray = np.zeros(shape)  # values when the index changed, or was no larger than the theorem's
+        self.moved: FloatArray = np.zeros(
+            shape
+        )  # values when the index changed, or was no larger than the theorem's
         self.action: IntArray | None = None
         self.fed: IntArray = np.zeros((lanes, 0), dtype=np.int64)
         self.changed = True
@@ -259,7 +262,9 @@ class MeanRun(StructuredRun[Confidence]):
         self.note_difference(
             "bookkeeping",
             others,
-            lambda lane, arm: f"action {action[lane].tolist()} feeds {fed[lane].tolist()}, and {self.few} are to be fed",
+            lambda lane, arm: (
+                f"action {action[lane].tolist()} feeds {fed[lane].tolist()}, and {self.few} are to be fed"
+            ),
         )
         return np.asarray(fed.copy())
 
@@ -329,7 +334,10 @@ class MeanRun(StructuredRun[Confidence]):
         )
         self.refuse_arm(
             "bookkeeping",
-            due & ~released & (self.filled > self.batch) & stale(after.count + self.filled, after.count + self.batch),
+            due
+            & ~released
+            & (self.filled > self.batch)
+            & stale(after.count + self.filled, after.count + self.batch),
             lambda lane, arm: (
                 f"{self.filled[lane, arm]:g} outcomes wait beside {after.count[lane, arm]:g} that were released: "
                 f"nothing is learned any more, where {self.batch[lane, arm]:g} make a release"
@@ -375,7 +383,9 @@ class MeanRun(StructuredRun[Confidence]):
         self.note_difference(
             "bookkeeping",
             after.releases > expected,
-            lambda lane, arm: f"{after.releases[lane, arm]:g} noises are counted where there are {expected[lane, arm]:g}",
+            lambda lane, arm: (
+                f"{after.releases[lane, arm]:g} noises are counted where there are {expected[lane, arm]:g}"
+            ),
         )
 
     def _take_releases(self, before: Confidence, after: Confidence, whole: BoolArray) -> None:
@@ -432,7 +442,9 @@ class MeanRun(StructuredRun[Confidence]):
         self.refuse_arm(
             "radius",
             stuck,
-            lambda lane, arm: f"{words(lane, arm)}: too large and the same since there were {self.moved[lane, arm]:g}",
+            lambda lane, arm: (
+                f"{words(lane, arm)}: too large and the same since there were {self.moved[lane, arm]:g}"
+            ),
         )
         self.note_difference("radius", above, words)
 

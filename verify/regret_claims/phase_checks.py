@@ -176,7 +176,9 @@ class PhaseRun(ProofRun):
         expected = reward + noise
         slack = TOLERANCE * expected
         least = reward if self.theorem.law == "at most" else expected
-        words = f"averages have variances {rounded(learned.variances)}, and the theorem's are {rounded(expected)}"
+        words = (
+            f"averages have variances {rounded(learned.variances)}, and the theorem's are {rounded(expected)}"
+        )
         self._say("radius", bool((learned.variances < least - slack).any()), words)
         self._differs("radius", bool((learned.variances > expected + slack).any()), words)
         weights, root = self._weighted(phase, learned.variances)
@@ -225,7 +227,11 @@ class PhaseRun(ProofRun):
         largest = (values - widths).max()
         kept, far = learned.active[values + widths >= largest], values + 2 * widths < largest - widths.min()
         words = f"actions {sorted(active.tolist())} are kept where widths leave {sorted(kept.tolist())}"
-        self._say("oracle", not np.isin(kept, active).all() or bool(np.isin(learned.active[far], active).any()), words)
+        self._say(
+            "oracle",
+            not np.isin(kept, active).all() or bool(np.isin(learned.active[far], active).any()),
+            words,
+        )
         self._differs("oracle", not np.isin(active, kept).all(), words)
         off = np.abs(values - self.problem.means[learned.active]) > widths * (1 + TOLERANCE)
         self.failed[self.lane] |= bool(off.any())

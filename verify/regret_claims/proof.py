@@ -139,7 +139,11 @@ def check_run(
     if contradiction is not None:
         said = contradiction.sentence.with_words(f", {where}")
         return (replace(contradiction, sentence=said),)
-    checks = [ProofCheck("your problem", 1.0, 0.0, exact("looked at: {looked}, {where}", looked=looked, where=where))]
+    checks = [
+        ProofCheck(
+            "your problem", 1.0, 0.0, exact("looked at: {looked}, {where}", looked=looked, where=where)
+        )
+    ]
     law = getattr(run, "noise", None)
     if law is not None and law.p <= error:
         said = exact("{seen}, {where}", seen=law.description, where=where)

@@ -20,9 +20,7 @@ from verify.verdict.result_kinds import document_of
 FORMAT = "dpwitness regret, version 1"
 _DIGITS = 5  # of numbers in reasons
 
-RegretVerdict = Literal[
-    "consistent", "violated", "undecided", "vacuous", "out of regime", "another learner"
-]
+RegretVerdict = Literal["consistent", "violated", "undecided", "vacuous", "out of regime", "another learner"]
 
 EXIT_CODES: Mapping[RegretVerdict, int] = {
     "consistent": 0,

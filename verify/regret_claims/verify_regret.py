@@ -144,9 +144,7 @@ def regret(
     proof: tuple[ProofCheck, ...] = ()
     with attribute_errors_to_subject(subject, problem_file(problem)):
         if isinstance(stated, RegretBound) and stated.claimed(played):
-            proof = check_proof(
-                subject.make, stated, played, problem=name, seed=seed, error=error / 2
-            )
+            proof = check_proof(subject.make, stated, played, problem=name, seed=seed, error=error / 2)
         trace = simulated_regret(
             subject.make,
             played,

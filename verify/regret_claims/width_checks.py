@@ -234,12 +234,16 @@ class WidthRun(ProofRun):
         self.refuse(
             "bookkeeping",
             np.full(len(self.failed), not sent and 0 < self._waited < waits and waits > self._last / 2 + 8),
-            lambda lane: f"{waits} rounds wait beside {self._last} that were released: nothing is learned any more",
+            lambda lane: (
+                f"{waits} rounds wait beside {self._last} that were released: nothing is learned any more"
+            ),
         )
         self.note_difference(
             "bookkeeping",
             np.array([[sent != (due > 0) or (sent and waits != due)]]),
-            lambda lane, arm: f"{waits} rounds wait and are {'' if sent else 'not '}released, where {due} are due",
+            lambda lane, arm: (
+                f"{waits} rounds wait and are {'' if sent else 'not '}released, where {due} are due"
+            ),
         )
         return waits if sent else 0
 

@@ -92,7 +92,10 @@ PRINTED_THEOREMS: tuple[PrintedTheorem, ...] = (
         says="sum_e (192 / Delta_e) (c_1 L ln T / epsilon)^(1 + xi) + 2 pi^2 L / 3 + c_2",
     ),
     PrintedTheorem(
-        "cascading bandits paper, Theorem 4", "published/cascade-ucb-ldp-laplace", {"epsilon": 1.0}, lemma=True
+        "cascading bandits paper, Theorem 4",
+        "published/cascade-ucb-ldp-laplace",
+        {"epsilon": 1.0},
+        lemma=True,
     ),
     PrintedTheorem(
         "cascading bandits paper, Theorem 4 for its experiments",

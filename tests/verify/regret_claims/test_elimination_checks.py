@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import sympy as sp
+from chernoff_search import search_separation
 
 from algorithms.catalogue.structured_entries import learner_builder, learners
 from algorithms.estimates.chernoff import NoiseTail, chernoff_separation
@@ -17,7 +18,6 @@ from algorithms.theory.regret import BOUNDS
 from algorithms.theory.regret_bound import Instance
 from mechanisms import Laplace
 from verify import regret
-from chernoff_search import search_separation
 from verify.regret_claims.elimination_checks import EliminationRun
 from verify.regret_claims.proof_run import check_rounds
 
@@ -244,7 +244,7 @@ class LastFirst:
         (NeverAgain, {"oracle"}),
         (NobodyRemoved, {"another learner"}),  # for as long
         (RemovedTooLate, {"radius"}),
-        (CountForgotten, {"bookkeeping"}),
+        (CountForgotten, {"bookkeeping", "radius"}),
         pytest.param(StaleBatch, {"noise"}, marks=pytest.mark.slow),
         pytest.param(FifthTooLarge, {"noise"}, marks=pytest.mark.slow),
         (NoiseUnknown, {"radius"}),

@@ -1,24 +1,18 @@
 """Faults that begin late are seen in a run of the user's own problem; changes that break no proof are no violations."""
 
-import copy
 import inspect
-import time
 from dataclasses import replace
 
 import numpy as np
-import pytest
 
-from algorithms.catalogue.structured_entries import learners
 from algorithms.estimates.level_free import level_free_upper
 from algorithms.problems import (
     LinearBandit,
     LinearContexts,
-    SemiBandit,
     build_problem,
 )
 from algorithms.theory.regret import BOUNDS
 from algorithms.theory.regret_bound import Instance
-from verify import regret
 from verify.regret_claims.proof import check_run
 from verify.regret_claims.speaking_instances import with_clients
 from verify.subjects.resolve import every_learner
@@ -239,7 +233,9 @@ class Clipped:
 
     def confidence(self):
         found = super().confidence()
-        return replace(found, index=np.clip(found.index, 0.0, 1.0) + np.where(np.isinf(found.index), np.inf, 0))
+        return replace(
+            found, index=np.clip(found.index, 0.0, 1.0) + np.where(np.isinf(found.index), np.inf, 0)
+        )
 
 
 class HighestId:

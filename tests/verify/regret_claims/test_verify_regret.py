@@ -71,9 +71,7 @@ def test_true_learners_in_two_thousand_seeded_reports(name):
     What is checked exactly is never wrong by chance.
     """
     reports = [regret(name, horizon=512, runs=16, seed=seed) for seed in range(1, 41)]
-    assert [
-        check.description for report in reports for check in report.proof if check.p == 0
-    ] == []
+    assert [check.description for report in reports for check in report.proof if check.p == 0] == []
     assert sum(report.verdict == "violated" for report in reports) < 3
 
 

@@ -4,13 +4,13 @@ from dataclasses import replace
 
 import pytest
 import sympy as sp
+from worst_data import check_worst_data, worst_instance
 
 from algorithms.catalogue.structured_entries import learner_builder, learners
 from algorithms.problems import SemiBandit, TopK
 from algorithms.theory.confidence_theorem import ConfidenceTheorem
 from algorithms.theory.regret import BOUNDS
 from algorithms.theory.regret_bound import Instance
-from worst_data import check_worst_data, worst_instance
 
 
 def checks(name, bound=None):

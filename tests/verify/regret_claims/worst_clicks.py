@@ -10,13 +10,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+from worst_data import WORST_EPSILON, worst_found
 
 from algorithms.theory.regret_bound import Instance, RegretBound
 from mechanisms.arrays import FloatArray, IntArray
 from verify.regret_claims.click_checks import BuildLists, ClickRun, examined_chance
 from verify.regret_claims.plain_problem import plain_problem
 from verify.regret_claims.proof_run import ProofCheck, play_checked
-from worst_data import WORST_EPSILON, worst_found
 
 _ATTRACTIONS = np.array([0.1, 0.5, 0.5])
 _SIZE = 2

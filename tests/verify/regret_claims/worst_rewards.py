@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
+from worst_data import WORST_EPSILON, worst_found
 
 from algorithms.linear.linear_phases import Phase
 from algorithms.linear.linear_play import LinearLearner
@@ -22,7 +23,6 @@ from verify.findings.sentences import exact
 from verify.regret_claims.phase_checks import AskedClients, BuildPhases, PhaseRun, play_phases_checked
 from verify.regret_claims.proof_run import ProofCheck
 from verify.regret_claims.speaking_instances import with_clients
-from worst_data import WORST_EPSILON, worst_found
 
 _GAPS = np.geomspace(0.05, 2.0, 48)  # 8 % apart: one of them nearly attains what a phase's widths allow
 _ROUNDS = 4096
