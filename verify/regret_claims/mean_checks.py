@@ -194,8 +194,7 @@ class MeanRun(StructuredRun[Confidence]):
             return
         gap = self.problem.benchmark - self.problem.expected_reward(action)
         self.regret += np.where(self.failed, 0.0, gap)
-        if self.theorem.lemma != "none":
-            self._check_gaps(shown, action, gap)
+        self._check_gaps(shown, action, gap)
 
     def _check_oracle(self, shown: Confidence, action: IntArray) -> None:
         """Check that an action is an answer of the oracle to the indices, or earns as much by them."""
@@ -460,8 +459,8 @@ class MeanRun(StructuredRun[Confidence]):
             most = np.clip(mean + self.radius(count, noises, level), 0.0, 1.0)
         elif self.theorem.index == "mixture":
             ones = np.clip(np.round(count * (0.5 + (mean - 0.5) / self.scale)), 0.0, count)
-            level = self.exponent if self.index_exponent is None else self.index_exponent
-            least = np.clip(0.5 + (bit_upper(ones, count, level) - 0.5) * self.scale, 0.0, 1.0)
+            exponent = self.exponent if self.index_exponent is None else self.index_exponent
+            least = np.clip(0.5 + (bit_upper(ones, count, exponent) - 0.5) * self.scale, 0.0, 1.0)
             most = np.clip(mean + self.radius(count, noises, self.exponent), 0.0, 1.0)
         else:
             most = mean + self.radius(count, noises, self.exponent)

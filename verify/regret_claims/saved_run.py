@@ -126,7 +126,8 @@ def _instance(named: NamedLearner, learner: Any, rounds: int) -> Instance:
     if named.horizon is None:
         settings = {**settings, "anytime": "yes"}
     delta = DEFAULT_DELTA if named.delta is None else named.delta
-    return Instance(problem, named.epsilon, named.horizon or rounds, delta, settings)
+    played: Any = problem
+    return Instance(played, named.epsilon, named.horizon or rounds, delta, settings)
 
 
 def _check_state(run: MeanRun, state: Confidence) -> None:
