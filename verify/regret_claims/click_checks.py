@@ -188,7 +188,9 @@ class ClickRun(StructuredRun[ClickConfidence]):
         late = ~ending & (self.played >= self.length)
         self.refuse(
             "bookkeeping",
-            late & (self.played > self.length) & stale(2.0 * self.played, self.played + self.length),
+            late
+            & (self.played > self.length)
+            & stale(*np.stack([2 * self.played, self.played + self.length]).astype(float)),
             lambda lane: (
                 f"list {self.last[lane].tolist()} is shown for {self.played[lane]} rounds and nothing was released, "
                 f"where {self.length[lane]} make a phase"

@@ -165,7 +165,7 @@ class EliminationRun(StructuredRun[Confidence]):
     def _check_releases(self, before: Confidence, after: Confidence, due: BoolArray) -> BoolArray:
         """Check counts of values and noises, and the means, after a round; return whose batch was released."""
         gained = after.count - (0.0 if self.theorem.fresh else before.count)
-        released = (after.count != before.count) | (due & (after.estimate != before.estimate))
+        released: BoolArray = (after.count != before.count) | (due & (after.estimate != before.estimate))
         self.refuse_counts("values", released & (after.count > self.feeds), after.count, self.feeds)
         waiting = due & ~released
         self.refuse_arm(

@@ -54,7 +54,7 @@ _GAP = ("gap lemma",)
 _STALE, _FEW = 1.5, 8.0
 
 
-def stale(count: FloatArray, since: FloatArray) -> FloatArray:
+def stale(count: FloatArray, since: FloatArray) -> BoolArray:
     """Return where counts have grown by half, and by more than a few, since what should have changed with them."""
     return np.asarray(count >= _STALE * since + _FEW)
 
@@ -294,7 +294,7 @@ class MeanRun(StructuredRun[Confidence]):
         self.filled[rows, arms] += held
         self.open[rows, arms] += np.take_along_axis(feedback, place, axis=1)[here]
         due = self.filled >= self.batch
-        self.changed = due.any() or self.epoch_ends or not _same(before, after)
+        self.changed = bool(due.any()) or self.epoch_ends or not _same(before, after)
         if self.changed:
             released = self._check_releases(before, after, due)
             self._check_indices(before, after, released)
@@ -320,7 +320,9 @@ class MeanRun(StructuredRun[Confidence]):
         """Check which arms' values are in their estimates after a round; return whose were released."""
         theorem, gained = self.theorem, after.count - (0.0 if self.fresh else before.count)
         ended = theorem.counting == "doubling episodes"  # the second play makes a count of one again
-        released = (after.count != before.count) | (due & (ended | (after.estimate != before.estimate)))
+        released: BoolArray = (after.count != before.count) | (
+            due & (ended | (after.estimate != before.estimate))
+        )
         self.clock = np.where(released.any(axis=1, keepdims=True), float(self.round), self.clock)
         self.refuse_arm(
             "bookkeeping",
@@ -417,7 +419,7 @@ class MeanRun(StructuredRun[Confidence]):
         )
         if not here.any():
             return
-        least, most = (scatter_masked(each, here) for each in self._interval(after, here))
+        least, most = (scatter_masked(each, here) for each in self.interval(after, here))
         slack = HAIR * (1 + np.abs(most))
         below = here & (index < least - slack)
         if not self.in_expectation and self.theorem.exponent is None:  # all so far hold together
@@ -445,7 +447,7 @@ class MeanRun(StructuredRun[Confidence]):
         )
         self.note_difference("radius", above, words)
 
-    def _interval(self, after: Confidence, here: BoolArray) -> tuple[FloatArray, FloatArray]:
+    def interval(self, after: Confidence, here: BoolArray) -> tuple[FloatArray, FloatArray]:
         """Return the least valid index of the arms in a mask, and the largest that the proof allows."""
         count, noises, mean = after.count[here], after.releases[here], after.estimate[here]
         if self.theorem.index == "level-free":

@@ -35,7 +35,7 @@ from verify.regret_claims.episode_checks import EpisodeRun
 from verify.regret_claims.mean_checks import MeanRun
 from verify.regret_claims.phase_checks import PhaseRun, check_phases, play_phases_checked
 from verify.regret_claims.plain_problem import plain_instance, plain_problem
-from verify.regret_claims.proof_run import ProofCheck, ProofRun, check_rounds, play_checked
+from verify.regret_claims.proof_run import ProofCheck, StructuredRun, check_rounds, play_checked
 from verify.regret_claims.simulated_regret import builder_for
 from verify.regret_claims.speaking_instances import with_clients
 from verify.regret_claims.width_checks import WidthRun, check_widths, play_widths_checked
@@ -120,7 +120,9 @@ def check_run(
 ) -> tuple[ProofCheck, ...]:
     """Return what one run of a learner on the user's own problem shows, and which rounds were looked at."""
     try:
-        run: ProofRun = _run_of(bound.confidence)(bound, played, 1, laws=False)
+        run: PhaseRun | WidthRun | StructuredRun[Any] = _run_of(bound.confidence)(
+            bound, played, 1, laws=False
+        )
     except GapsUnavailable:
         return ()
     build = builder_for(make, played)
@@ -132,7 +134,7 @@ def check_run(
         looked = f"{run.round:,} rounds one by one"
     else:
         assert not isinstance(played.problem, LinearBandit | LinearContexts)
-        contradiction = play_checked(run, build, lanes=1, seed=seed, whole=WHOLE, rounds=ONE_BY_ONE)  # type: ignore[type-var]
+        contradiction = play_checked(run, build, lanes=1, seed=seed, whole=WHOLE, rounds=ONE_BY_ONE)
         looked = f"{run.single:,} rounds one by one" + (f" and {run.phases:,} phases" if run.phases else "")
     where = exact("of {rounds:,} rounds of {problem}", rounds=played.horizon, problem=problem).text
     if contradiction is not None:

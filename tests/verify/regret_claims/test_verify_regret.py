@@ -1,6 +1,5 @@
 """`regret` on learners whose bound is true, and on ones whose is not."""
 
-import inspect
 import json
 import math
 from dataclasses import replace
