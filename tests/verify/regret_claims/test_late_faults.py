@@ -13,14 +13,13 @@ from accountant import Accountant, Budget
 from algorithms import CUCBBatch
 from algorithms.catalogue.named_run import NamedLearner, begin_named_run
 from algorithms.estimates.level_free import level_free_upper
-from algorithms.problems import LinearBandit, LinearContexts, build_problem
+from algorithms.problems import LinearContexts, build_problem
 from algorithms.theory.regret import BOUNDS
 from algorithms.theory.regret_bound import Instance
 from verify import regret
 from verify.commands.command_group import cli
-from verify.regret_claims.proof import check_run
+from verify.regret_claims.proof import check_run, linear_check_problem
 from verify.regret_claims.saved_run import check_saved_run
-from verify.regret_claims.speaking_instances import with_clients
 from verify.subjects.resolve import every_learner
 
 
@@ -35,9 +34,7 @@ def instance(name, problem=None, horizon=4000, epsilon=1.0, **settings):
     if family == "contextual":
         played = LinearContexts(np.array([0.6, -0.3]), 4)
     elif family == "linear":
-        angles = 2 * np.pi * np.arange(6) / 6
-        actions = np.stack([np.cos(angles), np.sin(angles)], axis=1)
-        played = with_clients(LinearBandit(actions, 0.7 * actions[5], 0.05, 1, "signs"), horizon, {})
+        played = linear_check_problem(horizon, {}, dimension=3 if name.startswith("published/") else 2)
     else:
         own = {"bandit": "arms", "matroid": "linear-matroid", "cascade": "cascade"}
         played = build_problem(problem or own.get(family, "top-k"), {})
