@@ -400,7 +400,7 @@ class BatchedRun(StructuredRun[Confidence]):
         self, before: Confidence, after: Confidence, released: BoolArray, due: BoolArray
     ) -> BoolArray:
         """Check the counts after a round in which some arms' values were released; return of whom all that waited."""
-        whole = after.count - (0.0 if self.fresh else before.count) == self.filled
+        whole: BoolArray = after.count - (0.0 if self.fresh else before.count) == self.filled
         self.refuse_counts("values", released & (after.count > self.feeds), after.count, self.feeds)
 
         def words(lane: int, arm: int) -> str:
