@@ -371,7 +371,7 @@ class StructuredRun(ProofRun, abc.ABC, Generic[State]):
 
 
 class BatchedRun(StructuredRun[Confidence]):
-    """The checked state of a learner whose estimates are of released batches.
+    """The checked state of a learner that releases batches.
 
     Attributes
     ----------
@@ -399,7 +399,7 @@ class BatchedRun(StructuredRun[Confidence]):
     def check_counts(
         self, before: Confidence, after: Confidence, released: BoolArray, due: BoolArray
     ) -> BoolArray:
-        """Check the counts after a round in which some arms' values were released; return of whom all that waited."""
+        """Check the counts after a round; return the arms that released all outcomes that waited."""
         whole: BoolArray = after.count - (0.0 if self.fresh else before.count) == self.filled
         self.refuse_counts("values", released & (after.count > self.feeds), after.count, self.feeds)
 
@@ -537,7 +537,7 @@ def play_checked(
 
 
 def stale(count: FloatArray, since: FloatArray) -> BoolArray:
-    """Return where counts have grown by half, and by more than a few, since what should have changed with them."""
+    """Return True where counts have grown by half, and by more than a few, since an earlier time."""
     return np.asarray(count >= _STALE * since + _FEW)
 
 

@@ -75,14 +75,12 @@ class Late:
 
 
 class LateExponent(Late):
-    """Indices get a quarter of the exponent."""
+    """Indices of next to no exponent."""
 
-    def learn(self, *args, **keywords):
+    def observe(self, *args, **keywords):
         if self.late:
-            self.estimates._exponent = self.quarter
-        else:
-            self.quarter = self.estimates._exponent / 4
-        super().learn(*args, **keywords)
+            self.uncounted = 1e3
+        super().observe(*args, **keywords)
 
 
 class LearnsNoMore(Late):
@@ -211,9 +209,9 @@ class HalfTheError:
 
     def __init__(self, *args, **keywords):
         super().__init__(*args, **keywords)
-        if hasattr(getattr(self, "estimates", None), "_exponent"):
-            self.estimates._exponent += np.log(2)
-        elif hasattr(self, "estimates"):
+        if hasattr(self.estimates, "_root"):
+            self.estimates._root *= 1.02
+        else:
             self.estimates.bound = replace(
                 self.estimates.bound, exponent=self.estimates.bound.exponent + np.log(2)
             )
@@ -327,8 +325,8 @@ def test_faults_that_begin_late_are_violations(name, fault, given):
 
 
 LEGAL = [
-    ("cucb-ldp-bit", RunningMinimum, {}),
-    ("cucb-ldp-bit", HalfTheError, {}),
+    ("cucb-ldp-gaussian", RunningMinimum, {"epsilon": 20.0}),
+    ("cucb-ldp-gaussian", HalfTheError, {"epsilon": 20.0}),
     ("cascade-ucb-rr", HalfTheError, {}),
     ("cascade-ucb-batch", HalfTheError, LIST),
     ("omm", Clipped, {}),
