@@ -279,7 +279,7 @@ class Decoder:
 
 
 class PublicDecoder(Decoder):
-    """Decoder of the public part of attributes, for a learner on another gate; None stands for private values."""
+    """Restore the public part of attributes in a learner on another gate; None stands for private values."""
 
     def __init__(self, gate: Gate, arrays: StateArrays, modules: Collection[str]) -> None:
         super().__init__(gate, arrays, modules, {})  # type: ignore[arg-type]
