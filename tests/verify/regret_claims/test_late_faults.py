@@ -82,9 +82,9 @@ class LateExponent(Late):
 
     def learn(self, *args, **keywords):
         if self.late:
-            self.estimates._exponent = self.quarter
+            self.estimates._root = self.half
         else:
-            self.quarter = self.estimates._exponent / 4
+            self.half = self.estimates._root / 2
         super().learn(*args, **keywords)
 
 
@@ -203,9 +203,9 @@ class NobodyRemoved:
 class RunningMinimum:
     """The least index so far, which is valid, too."""
 
-    def hear(self, *args, **keywords):
+    def learn(self, *args, **keywords):
         index = self.estimates.index.copy()
-        super().hear(*args, **keywords)
+        super().learn(*args, **keywords)
         self.estimates.index = np.minimum(index, self.estimates.index)
 
 
@@ -214,8 +214,8 @@ class HalfTheError:
 
     def __init__(self, *args, **keywords):
         super().__init__(*args, **keywords)
-        if hasattr(getattr(self, "estimates", None), "_exponent"):
-            self.estimates._exponent += np.log(2)
+        if hasattr(getattr(self, "estimates", None), "_root"):
+            self.estimates._root *= np.sqrt(1 + np.log(2) / self.exponent)
         elif hasattr(self, "estimates"):
             self.estimates.bound = replace(
                 self.estimates.bound, exponent=self.estimates.bound.exponent + np.log(2)
@@ -301,7 +301,7 @@ class WiderWidth:
 LIST = {"index": "confidence"}
 PHASES = {"horizon": 140_000, "epsilon": 5.0}
 LATE = [
-    ("cucb-ldp-bit", LateExponent, {}),
+    ("cucb-ldp2", LateExponent, {}),
     ("cucb-ldp-bit", LearnsNoMore, {}),
     ("cucb-batch", NoReleases, {}),
     ("cucb-batch", FrozenAboveACount, {}),
@@ -330,8 +330,8 @@ def test_faults_that_begin_late_are_violations(name, fault, given):
 
 
 LEGAL = [
-    ("cucb-ldp-bit", RunningMinimum, {}),
-    ("cucb-ldp-bit", HalfTheError, {}),
+    ("cucb-ldp2", RunningMinimum, {}),
+    ("cucb-ldp2", HalfTheError, {}),
     ("cascade-ucb-rr", HalfTheError, {}),
     ("cascade-ucb-batch", HalfTheError, LIST),
     ("omm", Clipped, {}),
