@@ -114,6 +114,7 @@ class MeanRun(BatchedRun):
             shape, float(self.first if theorem.counting == "growing batches" else 1)
         )
         self.releases: FloatArray = np.zeros(shape)
+        self.ended: FloatArray = np.zeros(shape)  # batches
         self.clock: FloatArray = np.zeros((lanes, 1))  # the round of the last release
         self.lowest: FloatArray = np.full(shape, np.inf)  # of the valid indices so far
         self.moved: FloatArray = np.zeros(
@@ -321,7 +322,8 @@ class MeanRun(BatchedRun):
         if not self.tree:
             self.open[released] = 0.0
         if theorem.counting == "growing batches":
-            share = np.maximum(theorem.growth, theorem.falling / np.maximum(after.releases, 1.0))
+            self.ended += released
+            share = np.maximum(theorem.growth, theorem.falling / np.maximum(self.ended, 1.0))
             self.batch = np.where(released, np.maximum(np.ceil(share * after.count), 1.0), self.batch)
         elif self.fresh:
             longer = 2.0 * after.count if theorem.counting == "last batch" else self.feeds
