@@ -358,7 +358,7 @@ def test_a_true_learner_is_looked_at_to_the_end_of_a_million_rounds():
     assert time.process_time() - start < 6  # 1 second, where nothing else runs
 
 
-TRUE = [*BOUNDS]
+TRUE = [name for name, bound in BOUNDS.items() if bound.confidence is not None]
 
 
 @pytest.mark.few(3)
