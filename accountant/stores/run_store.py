@@ -302,6 +302,26 @@ class RunStore:
         finally:
             database.close()
 
+    @classmethod
+    def state_in(cls, where: str | Path) -> bytes:
+        """Return the state that the run of a store was last saved with; the store may be in use.
+
+        Raises
+        ------
+        ParameterError
+            If there is no store of a run, or no save has ended in it.
+        """
+        database = opening.existing(where)
+        try:
+            if not opening.is_run(database):
+                raise ParameterError(f"{database.name}: holds a ledger, but no run")
+            with database.reading() as session:
+                if last_save(session)[0] == 0:
+                    raise ParameterError(f"{database.name}: holds no saved run: no save has ended here")
+                return stored_bytes(session.value("SELECT state FROM run"))
+        finally:
+            database.close()
+
     def save(self, news: News, state: bytes, kept: Mapping[str, bytes] = MappingProxyType({})) -> None:
         """Add the changes since the last save, and put a state in the place of the last one.
 

@@ -15,7 +15,8 @@ from algorithms.catalogue.contextual_entries import contextual_learners
 from algorithms.catalogue.structured_entries import Playable, learners
 from algorithms.durable.durable_run import DurableRun
 from algorithms.durable.open_tickets import AnyLearner, Run
-from algorithms.durable.run_place import absolute_location, kept_in, location_name
+from algorithms.durable.run_place import absolute_location, kept_in, location_name, state_in, unpack
+from algorithms.durable.state import PublicDecoder, own_modules
 from algorithms.problems import (
     LinearContexts,
     Value,
@@ -80,12 +81,13 @@ class NamedLearner:
 
     def _builder(self) -> Any:
         entry = RUN_LEARNERS[known_name("learner", self.learner, RUN_LEARNERS)]
-        problem, settings = self._problem(dict(self.settings or {}))
+        problem, settings = self.problem_and_settings()
         delta = {} if self.delta is None else {"delta": self.delta}
         return entry.build(problem, epsilon=self.epsilon, horizon=self.horizon, settings=settings, **delta)
 
-    def _problem(self, given: dict[str, Value]) -> tuple[RunProblem, dict[str, Value]]:
+    def problem_and_settings(self) -> tuple[RunProblem, dict[str, Value]]:
         """Return the problem, and those of the settings that are not its own."""
+        given = dict(self.settings or {})
         if self.own_problem is not None:
             return self.own_problem, given
         named: Mapping[str, Any] = {**problems, **contextual_problems}
@@ -146,7 +148,7 @@ def load_named_run(
     Parameters
     ----------
     read_problem
-        As for `_learner_of`.
+        As for `learner_of`.
     where, options
         As `DurableRun.load`.
 
@@ -157,10 +159,31 @@ def load_named_run(
     accountant.stores.store_refusals.StoreRefused, OSError
         As `DurableRun.load`.
     """
-    return DurableRun.load(where, _learner_of(where, read_problem), **options)
+    return DurableRun.load(where, learner_of(where, read_problem), **options)
 
 
-def _learner_of(where: str | Path, read_problem: Callable[[str], RunProblem] | None = None) -> NamedLearner:
+def saved_learner(where: str | Path, learner: NamedLearner, gate: Gate) -> AnyLearner:
+    """Return the learner of a run on another gate, with the public state that was saved last; it only reads.
+
+    What waits for a release stays where it is: of that there is nothing in the learner, which can be looked at only.
+
+    Raises
+    ------
+    ParameterError
+        If there is no saved run, or its state is another learner's.
+    """
+    at = absolute_location(where)
+    saved, arrays = unpack(state_in(at))
+    made = learner(gate)
+    if saved["learner"] != type(made).__qualname__:
+        raise ParameterError(
+            f"{location_name(at)}: holds a {saved['learner']}, and {learner.learner} is a {type(made).__qualname__}"
+        )
+    PublicDecoder(gate, arrays, own_modules(made)).restore(made, saved["state"])
+    return made
+
+
+def learner_of(where: str | Path, read_problem: Callable[[str], RunProblem] | None = None) -> NamedLearner:
     """Return the learner of a run that `begin_named_run` began; it only reads.
 
     Parameters

@@ -165,9 +165,9 @@ learners: dict[str, LearnerEntry] = {
         LearnerEntry(
             "dp-bandit-ldp",
             DPBanditLDP,
-            "K arms, every user sends one randomized bit, least empirical divergence of the bits",
-            "this library; Honda & Takemura 2015",
-            "certified; the least regret that messages of one randomized bit allow, as T grows",
+            "K arms, every user sends one randomized bit, level-free index of growing batches of bits",
+            "this library",
+            "certified; 1.1 times the least regret that messages of one randomized bit allow, as T grows",
             "arms",
         ),
         LearnerEntry(

@@ -242,7 +242,7 @@ def _less_noise(epsilon: float, delta: float, share: float = 1.0) -> bool:
 
 def _bandit(trust: LearnerTrust, epsilon: float, delta: float) -> tuple[str, str]:
     if trust == "local":
-        return "dp-bandit-ldp", "the least regret that randomized bits allow, as T grows (theorem)"
+        return "dp-bandit-ldp", "1.1 times the least regret that randomized bits allow, as T grows (theorem)"
     if delta and _less_noise(epsilon, delta):
         return "dp-bandit-gaussian", "less noise on a batch than Laplace's at this delta"
     return "dp-bandit", "1.1 to 2.5 times the least regret that epsilon allows, as T grows (theorem)"

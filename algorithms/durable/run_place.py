@@ -131,6 +131,19 @@ def kept_in(where: RunLocation, name: str) -> bytes | None:
     return RunStore.kept_in(where if isinstance(where, str) else where / RUN_STORE, name)
 
 
+def state_in(where: RunLocation) -> bytes:
+    """Return the state that a run was saved with last, as `pack` packed it; read as by `kept_in`.
+
+    Raises
+    ------
+    ParameterError
+        If there is no saved run.
+    """
+    from accountant.stores.run_store import RunStore
+
+    return RunStore.state_in(where if isinstance(where, str) else _store_in(where))
+
+
 def pack(state: dict[str, Any], arrays: StateArrays) -> bytes:
     """Return a state and its arrays as bytes: a line of JSON, and the arrays' numbers one after the other."""
     kinds = [

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from accountant import Accountant, Private, PrivateStream
+from accountant import Accountant, Gate, Private, PrivateStream
 from accountant.gates.lineage import TracedSums
 from accountant.gates.private_sums import PrivateSums
 from accountant.provenance import IMPORTED_AS
@@ -276,6 +276,16 @@ class Decoder:
         self._made[saved["number"]] = made
         self.restore(made, saved["attributes"])
         return made
+
+
+class PublicDecoder(Decoder):
+    """Decoder of public attributes, for a learner on another gate: private values become None."""
+
+    def __init__(self, gate: Gate, arrays: StateArrays, modules: Collection[str]) -> None:
+        super().__init__(gate, arrays, modules, {})  # type: ignore[arg-type]
+
+    def _plain(self, saved: dict[str, Any]) -> Any:
+        return None if "private" in saved else super()._plain(saved)
 
 
 def _find(name: str, packages: frozenset[str]) -> Any:

@@ -1,4 +1,4 @@
-"""Private K-armed bandits: on batches with level-free indices, shuffled too, or on randomized bits by divergence.
+"""Private K-armed bandits: level-free indices of batches, of shuffled bits, or of randomized ones.
 
 *Central.* The arm of largest index is played, and its outcomes released in growing batches (`HeldBatches`): as
 `CUCBBatch` does with sets of one arm. Each record is in one batch, and which one follows from releases before: a record
@@ -7,36 +7,23 @@ pays for one release of one number.
 *Shuffled.* Every user of a batch sends a bit, some bits that are random, and a shuffler leaves how many ones there are:
 the same with hardly more noise than a trusted server adds (`ShuffledCounts`).
 
-*Local.* Every user sends one bit, and every message counts at once. The index is how much speaks against an arm's being
-the best one (Honda & Takemura 2015), ``H(n kl(mean, largest mean)) + ln n`` with ``H(v) = v + 0.2 ln(1 + 4 pi v)``, and
-the arm of least index is played.
+*Local.* Every user sends one randomized bit, and the bits of an arm are read in growing batches: as `CUCBLDPBit`.
 """
 
 from __future__ import annotations
 
-import math
-from typing import Any, ClassVar
-
-import numpy as np
-import numpy.typing as npt
+from typing import ClassVar
 
 from accountant import Gate, Private
 from algorithms.claim import ClaimForm, View
-from algorithms.estimates.level_free import UNCOUNTED, sharpened
-from algorithms.estimates.randomized_bits import RandomizedBits
 from algorithms.estimates.shuffled_counts import ShuffledBatches, ShuffledCounts
-from algorithms.lanes import scatter_add
-from algorithms.learner import Confidence, Family, check_delta, check_epsilon
-from algorithms.message_learner import MessageLearner, Question
+from algorithms.learner import Family, check_delta, check_epsilon
 from algorithms.problems import Arms
-from algorithms.problems.availability import least_among
 from algorithms.semi_bandits.cucb_batch import BatchLearner, HeldBatches
+from algorithms.semi_bandits.cucb_ldp_bit import CUCBLDPBit
 from algorithms.unit import ONE_REPORT
 from mechanisms import Gaussian, Interval, Laplace, RandomRounding
-from mechanisms.arrays import BoolArray, FloatArray, IntArray
-
-BIT_SHARE = 0.5 * UNCOUNTED
-"""c where an arm is looked at after every message: it has more chances to look bad than where batches end."""
+from mechanisms.arrays import FloatArray, IntArray
 
 
 class DPBandit(HeldBatches[Arms]):
@@ -176,68 +163,24 @@ class DPBanditShuffle(BatchLearner[Arms]):
         self._uniform = None
 
 
-class DPBanditLDP(MessageLearner[Arms]):
-    """K arms under local differential privacy: every user sends one randomized bit.
+class DPBanditLDP(CUCBLDPBit):
+    """K arms under local differential privacy: every user sends one randomized bit (`CUCBLDPBit`).
 
-    Every arm is played ``ceil(sqrt(ln T))`` times first. Then the arm of least ``H(n kl(o / n, largest o / n)) + ln n``
-    is played, with o the ones among an arm's n messages and ``H(v) = v + 0.2 ln(1 + 4 pi v)``. An arm is played ``ln(T)
-    / kl(p, p*)`` times in the limit, p the means of the bits: the least for this message.
+    An arm is played ``1.1 ln(T) / kl(p, p*)`` times in the limit, p the means of the bits: 1.1 times the least for this
+    message.
 
     Parameters
     ----------
     structure, gate, horizon
-        As for `DPBandit`.
+        As for `DPBandit`; nothing depends on the horizon.
     epsilon
         The privacy of one user's message.
     """
 
     family: ClassVar[Family] = "bandit"
-    needs_horizon: ClassVar[str] = ""
-    needs_all_arms: ClassVar[str] = ""
     claim: ClassVar[ClaimForm] = ClaimForm(
         model="local",
         view=View.MESSAGE,
         unit=ONE_REPORT,
-        source="this library: IMED (Honda & Takemura 2015) on randomized bits",
+        source="this library: level-free indices of randomized bits",
     )
-
-    def __init__(self, structure: Arms, gate: Gate, *, epsilon: float, horizon: int | None) -> None:
-        super().__init__(structure, gate, horizon)
-        self.bits = RandomizedBits(gate, check_epsilon(epsilon))
-        self.first = max(1, math.ceil(math.sqrt(math.log(self.horizon))))
-        self.count: FloatArray = np.zeros((gate.lanes, structure.arms))
-        self.ones: FloatArray = np.zeros((gate.lanes, structure.arms))
-
-    def choose(self, available: BoolArray | None = None) -> IntArray:
-        """Return the least played arm while it has fewer than the first messages; then the one of least index."""
-        return least_among(self._index(), available)
-
-    def confidence(self) -> Confidence:
-        """Return the debiased means of the messages, their counts (a noise in each), and ``H(n kl) + ln n``."""
-        mean = 0.5 + self.bits.gain * (self.ones / np.maximum(self.count, 1.0) - 0.5)
-        return Confidence(mean, self.count, self.count, self._index())
-
-    def _index(self) -> FloatArray:
-        """Return ``H(n kl) + ln n``, and before the first messages how many are missing, below 0."""
-        count = np.maximum(self.count, 1.0)
-        mean = self.ones / count
-        best = mean.max(axis=1, keepdims=True)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            ones = np.where(self.ones > 0, self.ones * np.log(mean / best), 0.0)
-            zeros = np.where(mean < 1, (count - self.ones) * (np.log1p(-mean) - np.log1p(-best)), 0.0)
-        against = np.where(mean < best, np.maximum(ones + zeros, 0.0), 0.0)
-        index = sharpened(against, BIT_SHARE) + np.log(count)
-        return np.where(self.count < self.first, self.count - self.first, index)
-
-    def ask(self, action: IntArray) -> Question:
-        """Ask for one bit about the arm."""
-        return Question(self.bits.mechanism, self.feedback_domain, action)
-
-    def reset_user(self) -> None:
-        """Let the next user round by a threshold of their own."""
-        self.bits.reset_threshold()
-
-    def hear(self, about: IntArray, message: npt.NDArray[Any]) -> None:
-        """Count one bit."""
-        scatter_add(self.ones, about, message.astype(np.float64))
-        scatter_add(self.count, about, 1.0)

@@ -52,14 +52,12 @@ class ConfidenceTheorem:
         "tree" over the rounds, f, with a noise for each of its nodes in ``[1, t]``, read off when an arm is fed.
     index
         "clipped": estimate + radius in [0, 1]; "unclipped": infinite before the first value; "level-free":
-        `algorithms.estimates.level_free`, at the latest release of any arm; "evidence": ``H(n kl) + ln n``, the least
-        of which is played, ``H(v) = v + 0.2 ln(1 + 4 pi v)``, of bits against the largest estimate; "divergence": the
+        `algorithms.estimates.level_free`, at the latest release of any arm; "divergence": the
         largest q with ``n kl(p, q) <= x``, p the estimate and what its noise exceeds.
     lemma
         Which arms of a bad action allow its gap: "B_inf", twice B_inf times the largest radius; "B_1", twice B_1 times
         their sum; "exchange", twice the sum over arms outside the best basis; "item", each item's own distance to the
-        best list, twice its radius; "evidence", its one arm, its radius and twice what the estimates are off by;
-        "episode", the one arm whose episode starts, twice its radius.
+        best list, twice its radius; "episode", the one arm whose episode starts, twice its radius.
     failure
         Of the good event over the whole horizon, in T and L; of round t's where there is an `exponent`. None where the
         proof has no such event, but adds up what rare ones cost.
@@ -85,8 +83,8 @@ class ConfidenceTheorem:
         "doubling episodes",
         "tree",
     ]
-    index: Literal["clipped", "unclipped", "level-free", "evidence", "divergence"]
-    lemma: Literal["B_inf", "B_1", "exchange", "item", "evidence", "episode"]
+    index: Literal["clipped", "unclipped", "level-free", "divergence"]
+    lemma: Literal["B_inf", "B_1", "exchange", "item", "episode"]
     failure: sp.Expr | None
     sides: float | None = 1.0
     exponent: sp.Expr | None = None

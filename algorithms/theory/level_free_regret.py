@@ -1,4 +1,4 @@
-"""Regret theorems of level-free indices: K arms, sets, matroids, every monotone reward; and on randomized bits.
+"""Regret theorems of level-free indices: K arms, sets, matroids, every monotone reward; of randomized bits, too.
 
 A learner has indices ``U = max {u: H(I(u)) <= ln+(tau / n)}`` (`algorithms.estimates.level_free`) of all arms, computed
 again at every release, 1 before an arm's first; plays the oracle's answer to them; and feeds the q arms played of least
@@ -80,31 +80,9 @@ to t in Lemma 1, and so to each of the ``n_(j+1) + 1`` in W(z).
 
 **Randomized bits.** A bit about an arm of mean w is 1 with probability ``1/2 + (w - 1/2) / G``, G the gain; a message
 has bits of q arms. Batches of messages have no further noise (s = b = 0, f = 1, ``s_j = g``), and ``U = 1/2 + (P - 1/2)
-G``, P the index of the bits' mean. Means that differ by z have bits' means that differ by ``z / G``. So Theorems 2 and
-3 hold with ``W(z / G)`` for ``W(z)`` and ``nu(u) = 2 x G^2 / ((1 - theta) u)^2``: that bits of one message depend on
-each other changes nothing, as only probabilities and means are added up.
-
-**One bit at a time.** An arm with o ones among n bits has the index ``H(n kl(o / n, u)) + ln n``, u the largest mean of
-an arm's bits, ``H(v) = v + c ln(1 + 4 pi v)`` with c = 0.2; the arm of least index is played, after f messages of each
-(Honda & Takemura 2015).
-
-**Theorem 4.** For every ``0 < z < Delta / 2``, Delta the gap of the bits' means (``tanh(epsilon / 2)`` of the arms'),
-an arm is played ``max{f, nu + 1} + sum_(n >= f) e^(-2 n z^2) + B sum_(n >= f) (n + 1) e^(-2 n z^2)`` times at most in
-expectation, ``H(2 nu (Delta - 2 z)^2) = ln T``, ``B = M(v_T) - M(0) + 1``, and ``H(v_T) = ln T``, c = 0.2.
-
-*Proof.* Let p be the mean of the arm's bits, p* the largest. (A) Plays while ``u >= p* - z``. An arm of largest mean
-has the index ``ln n``, so the arm chosen has ``H(n kl) <= ln T``, and kl is nondecreasing in u. If ``o <= n (p + z)``,
-then ``H(2 n (Delta - 2 z)^2) <= ln T``: ``n <= nu``. Else, at n messages with probability ``e^(-2 n z^2)`` at most, one
-play.
-
-(B) Plays while ``u < p* - z``. Let the best arm have n messages, ``o < n (p* - z)`` ones, ``G = n kl(o / n, p* - z)``
-and ``F = n kl(o / n, p*)``. The arm chosen has ``ln n' <= H(G) + ln n``, so while the best arm stays there it is played
-``(n + 1) min(e^H(G), T)`` times at most. ``F - G >= 2 n z^2``, as in Lemma 2, so ``P(G > v) <= e^(-v - 2 n z^2)``, and
-the mean of the minimum is at most ``e^(-2 n z^2) (1 + int_0^(v_T) H' e^(H - v) dv)``. The best arm is at each count
-once. QED
-
-As T grows so does f, the sums vanish, and z may: an arm is played ``ln(T) / kl(p, p*)`` times in the limit. No index
-depends on T, and nothing in the proof on f: a learner that is not told T has the theorem at every T.
+G``, P the index of the bits' mean. Means that differ by z have bits' means that differ by ``z / G``. So the
+theorems hold with ``W(z / G)`` for ``W(z)``, ``C_j(z / G)`` for ``C_j(z)`` and ``nu(u) = 2 x G^2 / ((1 - theta) u)^2``:
+that bits of one message depend on each other changes nothing, as only probabilities and means are added up.
 """
 
 from __future__ import annotations
@@ -126,7 +104,6 @@ from algorithms.learner import Family
 from algorithms.problems import FailingTopK, Matroid, TopK
 from algorithms.semi_bandits.cucb_batch import LevelFreeLearner
 from algorithms.semi_bandits.cucb_ldp_bit import CUCBLDPBit
-from algorithms.semi_bandits.dp_bandit import BIT_SHARE
 from algorithms.theory.confidence_theorem import ConfidenceTheorem, j, n, x
 from algorithms.theory.regret_bound import (
     B1,
@@ -276,29 +253,6 @@ def _summed(edges: FloatArray, falling: FloatArray) -> float:
     return float(np.diff(edges) @ falling[:-1])
 
 
-_BIT_SHARES = np.linspace(0.02, 0.48, 47)
-"""z / Delta of Theorem 4 among which the least bound is taken."""
-
-
-def bit_plays(horizon: float, first: float, gain: float, gap: float) -> float:
-    """Return the theorem's bound for randomized bits, with means that differ by gap / gain; at most T."""
-    f, plays = max(1, math.ceil(first)), float(horizon)
-    levels = unsharpened(np.array([math.log(horizon)]), BIT_SHARE) * (1.0 + 1e-9)
-    level = float(levels[0])
-    longest = 1.0 + float((_mass(levels, BIT_SHARE) - _mass(0.0 * levels, BIT_SHARE))[0])
-    for z in (_BIT_SHARES * gap / gain).tolist():
-        nu = level / (2 * (gap / gain - 2 * z) ** 2)
-        share = math.exp(-2 * z * z)
-        rest = -math.expm1(-2 * z * z)
-        if rest == 0:  # the sums have more terms than there are numbers
-            continue
-        late = share**f / rest
-        behind = longest * share**f * ((f + 1) / rest + share / rest**2)
-        plays = min(plays, max(f, nu + 1) + late + behind)
-    return plays
-
-
-_BitPlays = implemented_function("BitPlays", bit_plays)
 _Plays = implemented_function("Plays", lambda *law: _releases(*law[:6]).plays(*law[6:]))
 _Behind = implemented_function("Behind", lambda *law: _releases(*law[:6]).behind(*law[6:]))
 _Shortfall = implemented_function("Shortfall", lambda *law: _releases(*law[:6]).shortfall(*law[6:]))
@@ -310,7 +264,6 @@ _Releases = implemented_function(
     ),
 )
 
-_first_bits = sp.sqrt(sp.log(T0))
 _Noise = Literal["none", "bit", "Laplace", "Gaussian", "below Gaussian"]
 
 # A message of randomized bits is about q arms; 1/2 + (Y - 1/2) g is unbiased for each (`randomized_bits`).
@@ -443,7 +396,7 @@ def _bound(
 
 def _one_arm(noise: _Noise, deviation: sp.Expr) -> RegretBound:
     """Return Theorem 1."""
-    form = _Form(noise, sp.S.One, deviation)
+    form = _Form(noise, q if noise == "bit" else sp.S.One, deviation)
     return _bound(
         form,
         family="bandit",
@@ -493,25 +446,7 @@ LEVEL_FREE_BOUNDS: dict[str, RegretBound] = {
     "dp-bandit": _one_arm("Laplace", 1 / epsilon),
     "dp-bandit-gaussian": _one_arm("Gaussian", 1 / mu),
     "dp-bandit-shuffle": _one_arm("below Gaussian", sp.Rational(NOISE.numerator, NOISE.denominator) / mu),
-    "dp-bandit-ldp": RegretBound(
-        family="bandit",
-        constant=sp.S.Zero,
-        per_arm=Delta * _BitPlays(T, _first_bits, sp.coth(epsilon / 2), Delta),
-        definitions=((x, sp.log(T)),),
-        source="this library: IMED on randomized bits (Theorem 4)",
-        confidence=ConfidenceTheorem(
-            radius=sp.coth(epsilon / 2) * sp.sqrt(x / (2 * n)),
-            noise="bit",
-            scale=sp.coth(epsilon / 2),
-            feeds="all",
-            counting="every value",
-            index="evidence",
-            lemma="evidence",
-            failure=None,
-            first=_first_bits,
-        ),
-        levels=False,
-    ),
+    "dp-bandit-ldp": _one_arm("bit", g),
     "cucb-batch": _super_arms(
         _Form("Laplace", _few, _few / epsilon), _Form("Laplace", _few_elsewhere, _few_elsewhere / epsilon)
     ),
@@ -519,4 +454,4 @@ LEVEL_FREE_BOUNDS: dict[str, RegretBound] = {
     "cucb-ldp-bit": _super_arms(_local, _local),
     "cucb-kl": _super_arms(_open, _open),
 }
-"""Regret bounds of learners with level-free indices, and of one by divergence on bits, by the registered name."""
+"""Regret bounds of learners with level-free indices by the registered name."""

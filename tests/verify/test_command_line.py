@@ -99,7 +99,7 @@ def test_list_fits_on_a_page_a_line_each(run, monkeypatch):
     lines = out.splitlines()
     assert len(lines) < 66
     assert max(map(len, lines)) <= 80
-    for name in ("cucb-ldp1", "cucb-batch", "cascade-ucb-rr", "open-bandit", "dpwitness list zoo"):
+    for name in ("cucb-ldp1", "cucb-kl", "cascade-ucb-rr", "open-bandit", "dpwitness list zoo"):
         assert sum(line.split()[:1] == [name] or name in line[20:] for line in lines) == 1
     assert "published/" not in out
     code, out, _ = run("list", "zoo", "false", "svt")

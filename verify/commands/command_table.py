@@ -152,14 +152,17 @@ COMMANDS = {
         function="regret_command:regret_command",
         help="""Test a learner's regret against its theorem.
 
-        LEARNER is a name or path/to/file.py:object, whose class states its bound as an attribute
-        `regret_bound`. By default epsilon and horizon are the least at which the bound says something. Other
-        tests, on instances of their own: --test growth, faster than log T? --test exponent --set
+        LEARNER is a name, or path/to/file.py:object, whose class has the theorem of the learner that it derives
+        from, or its own as an attribute `regret_bound`. By default epsilon and horizon are the least at which
+        the bound says something. One run of the problem is looked at to its horizon. Or LEARNER is the folder
+        (or database) of a run that `ledger create --learner` began: then its saved state is. Other tests, on
+        instances of their own: --test growth, faster than log T? --test exponent --set
         epsilon=0.5,1,2 (or gap, size, arms): how does regret grow in it? --test lower-bound --set claim=1: is
         so little regret possible for a learner of this local epsilon? -o writes .json, .html, .md, or as .png
         regret and its bound.
 
-        Exit codes: 0 consistent, 1 violated, 3 undecided, vacuous or out of regime, 2 usage or input error.""",
+        Exit codes: 0 consistent, 1 violated, 3 undecided, vacuous, out of regime or another learner than the
+        theorem's, 2 usage or input error.""",
         arguments=(Argument(name="learner", kind=LEARNER),),
         options="test problem set epsilon delta horizon runs significance seed workers cache output json",
     ),

@@ -36,6 +36,7 @@ from verify.regret_claims.growth import measure_growth
 from verify.regret_claims.local_privacy import audit_local_privacy
 from verify.regret_claims.regret_document import regret_document
 from verify.regret_claims.regret_report import EXIT_CODES, RegretReport
+from verify.regret_claims.saved_run import SavedRunReport, check_saved_run
 from verify.regret_claims.scaling import VARIABLES, fit_scaling
 from verify.regret_claims.verify_regret import regret, stated_value
 from verify.subjects.resolve import every_learner, is_registered, names_file, resolve
@@ -76,6 +77,8 @@ def regret_command(
     options["error"] = options.pop("significance")
     check_outputs(outputs, *([".json", ".html", ".md", ".png"] if test == "bound" else [".json"]))
     with stored_runs(blocks):
+        if _names_run(learner):
+            return _show_run(learner, outputs, as_json)
         if test == "bound":
             options |= {"problem": problem, "settings": settings}
             return _show_bound(learner, options, outputs, as_json)
@@ -105,6 +108,50 @@ def _show_bound(learner: str, options: dict[str, Any], outputs: Sequence[Path], 
 
     write_outputs(outputs, report.json, lambda: [regret_document(report)], png=draw)
     return report.exit_code
+
+
+def _names_run(learner: str) -> bool:
+    """Return True if a text names where a run is kept, and not a learner."""
+    return "://" in learner or (learner not in every_learner and Path(learner).is_dir())
+
+
+def _show_run(where: str, outputs: Sequence[Path], as_json: bool) -> int:
+    """Show what the saved state of a run in production says of its theorem, and return the exit code."""
+    context = click.get_current_context()
+    for name in context.params:
+        given = context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+        if given and name not in ("learner", "outputs", "as_json", "debug"):
+            raise SettingError(
+                f"--{name.replace('_', '-')}: a run has its own learner and numbers: leave it out"
+            )
+    check_outputs(outputs, ".json")
+    report = check_saved_run(where)
+    data = {**json_able(report), "verdict": report.verdict}
+    show(as_json, lambda: data, lambda console: print_blocks(_said_of_run(report), console))
+    write_outputs(outputs, lambda: data)
+    return EXIT_CODES[report.verdict]
+
+
+def _said_of_run(report: SavedRunReport) -> Iterator[Block]:
+    yield Paragraph(
+        remark(
+            "{verdict}  the state of {learner}, ε = {epsilon}, after {rounds:,} rounds of {problem}",
+            verdict=report.verdict.upper(),
+            learner=report.learner,
+            epsilon=as_given(report.epsilon),
+            rounds=report.rounds,
+            problem=report.problem,
+        )
+    )
+    yield TextTable(("lemma", "observed"), tuple((check.name, check.sentence) for check in report.checks))
+    yield Paragraph(
+        remark(
+            "Theorem: {source}. Counts, noises and indices were computed again. Nobody knows the means here, so "
+            "regret itself is not tested: dpwitness regret {learner} does, in simulation.",
+            source=report.source,
+            learner=report.learner,
+        )
+    )
 
 
 def _report(learner: str, options: Mapping[str, Any]) -> dict[str, Any]:

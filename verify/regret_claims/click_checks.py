@@ -23,15 +23,16 @@ from algorithms.theory.confidence_theorem import ClickTheorem, x
 from algorithms.theory.regret_bound import Instance, RegretBound, T
 from mechanisms.arrays import BoolArray, FloatArray, IntArray
 from mechanisms.parameters import ParameterError
-from verify.regret_claims.mean_checks import HAIR, stale
 from verify.regret_claims.noise_tests import AdditiveNoise, RandomizedTruth
 from verify.regret_claims.proof_run import (
+    HAIR,
     TOLERANCE,
     ProofCheck,
     StructuredRun,
     good_event_failure,
     rounded,
     scatter_masked,
+    stale,
 )
 
 BuildLists = Callable[[Gate], ExplainedLists]
@@ -188,7 +189,9 @@ class ClickRun(StructuredRun[ClickConfidence]):
         late = ~ending & (self.played >= self.length)
         self.refuse(
             "bookkeeping",
-            late & (self.played > self.length) & stale(2.0 * self.played, self.played + self.length),
+            late
+            & (self.played > self.length)
+            & stale(*np.stack([2 * self.played, self.played + self.length]).astype(float)),
             lambda lane: (
                 f"list {self.last[lane].tolist()} is shown for {self.played[lane]} rounds and nothing was released, "
                 f"where {self.length[lane]} make a phase"

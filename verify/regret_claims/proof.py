@@ -32,11 +32,10 @@ from verify.findings.sentences import exact
 from verify.regret_claims.click_checks import ClickRun
 from verify.regret_claims.elimination_checks import EliminationRun
 from verify.regret_claims.episode_checks import EpisodeRun
-from verify.regret_claims.evidence_checks import EvidenceRun
 from verify.regret_claims.mean_checks import MeanRun
 from verify.regret_claims.phase_checks import PhaseRun, check_phases, play_phases_checked
 from verify.regret_claims.plain_problem import plain_instance, plain_problem
-from verify.regret_claims.proof_run import ProofCheck, ProofRun, check_rounds, play_checked
+from verify.regret_claims.proof_run import ProofCheck, StructuredRun, check_rounds, play_checked
 from verify.regret_claims.simulated_regret import builder_for
 from verify.regret_claims.speaking_instances import with_clients
 from verify.regret_claims.width_checks import WidthRun, check_widths, play_widths_checked
@@ -108,7 +107,7 @@ def _shows(make: type[Any], theorem: object) -> bool:
 def _run_of(theorem: object) -> Callable[..., Any]:
     """Return the class of the runs that check a theorem."""
     if isinstance(theorem, ConfidenceTheorem):
-        return {"evidence": EvidenceRun, "divergence": EpisodeRun}.get(theorem.index, MeanRun)
+        return EpisodeRun if theorem.index == "divergence" else MeanRun
     if isinstance(theorem, PhaseTheorem):
         return PhaseRun
     if isinstance(theorem, WidthTheorem):
@@ -119,9 +118,11 @@ def _run_of(theorem: object) -> Callable[..., Any]:
 def check_run(
     make: type[Any], bound: RegretBound, played: Instance, *, problem: str, seed: int, error: float
 ) -> tuple[ProofCheck, ...]:
-    """Return what one run of a learner on the user's own problem shows, and which rounds were looked at."""
+    """Return the checks of one run of a learner on the user's own problem, with the rounds that were looked at."""
     try:
-        run: ProofRun = _run_of(bound.confidence)(bound, played, 1, laws=False)
+        run: PhaseRun | WidthRun | StructuredRun[Any] = _run_of(bound.confidence)(
+            bound, played, 1, laws=False
+        )
     except GapsUnavailable:
         return ()
     build = builder_for(make, played)
@@ -133,7 +134,7 @@ def check_run(
         looked = f"{run.round:,} rounds one by one"
     else:
         assert not isinstance(played.problem, LinearBandit | LinearContexts)
-        contradiction = play_checked(run, build, lanes=1, seed=seed, whole=WHOLE, rounds=ONE_BY_ONE)  # type: ignore[type-var]
+        contradiction = play_checked(run, build, lanes=1, seed=seed, whole=WHOLE, rounds=ONE_BY_ONE)
         looked = f"{run.single:,} rounds one by one" + (f" and {run.phases:,} phases" if run.phases else "")
     where = exact("of {rounds:,} rounds of {problem}", rounds=played.horizon, problem=problem).text
     if contradiction is not None:

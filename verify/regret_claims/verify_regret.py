@@ -64,6 +64,8 @@ _EASIEST = {
     "contextual": "two actions, each 1 or -1, drawn anew in every round",
 }
 
+_STATED = "regret_bound"  # the attribute of a class
+
 DEFAULT_ERROR = 1e-4
 """The probability that a learner which keeps its bound is called violated, at most."""
 
@@ -271,8 +273,8 @@ def _stated(subject: LearnerSubject, bound: RegretBound | StatedBound | None) ->
             name = registered_name(kind)
             if name is not None:
                 found, missing = BOUNDS.get(name), WITHOUT_BOUND.get(name, missing)
-            elif "regret_bound" in vars(kind):
-                found = kind.regret_bound
+            elif _STATED in vars(kind):
+                found = getattr(subject.make, _STATED)
             else:
                 continue
             break

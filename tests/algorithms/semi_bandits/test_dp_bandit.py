@@ -10,17 +10,14 @@ from accountant import Accountant, Budget, BudgetExceeded, Coupled, GaussianComp
 from algorithms import (
     CUCBBatch,
     CUCBBatchGaussian,
-    CUCBLDPBit,
     DPBandit,
     DPBanditGaussian,
-    DPBanditLDP,
     simulate,
 )
 from algorithms.catalogue.structured_entries import learners
 from algorithms.estimates.doubling_batches import released_counts
 from algorithms.play import play_records
 from algorithms.problems import Arms, ProblemError, SemiBandit, TopK
-from algorithms.theory.level_free_regret import bit_plays
 from algorithms.theory.regret import BOUNDS
 from algorithms.theory.regret_bound import Instance
 
@@ -128,36 +125,6 @@ def test_the_largest_loss_is_epsilon(record):
     assert gate.loss.max() == pytest.approx(1.0, rel=1e-9)
 
 
-def test_bits_are_those_of_the_other_learner_of_bits():
-    """The same seed sends the same messages of the same values."""
-    ones = []
-    for make in (DPBanditLDP, CUCBLDPBit):
-        gate = Simulation(5, 64)
-        learner = make(Arms(1), gate, epsilon=1.0, horizon=30)
-        for t in range(30):
-            learner.act()
-            learner.observe(gate.private(np.full((64, 1), 0.4), learner.feedback_domain, t))
-        if make is DPBanditLDP:
-            ones.append(learner.ones[:, 0])
-        else:
-            assert (learner.batches.size == 30).all()
-            ones.append(learner.batches.total[:, 0])
-    assert ones[0] == pytest.approx(ones[1], abs=1e-9)
-
-
-def test_the_local_index():
-    gate = Simulation(5, 64)
-    learner = DPBanditLDP(Arms(3), gate, epsilon=1.0, horizon=50)
-    assert learner.first == 2
-    learner.count[:], learner.ones[:] = [20, 30, 8], [12, 15, 0]
-    kl = [0.0, 30 * (0.5 * math.log(0.5 / 0.6) + 0.5 * math.log(0.5 / 0.4)), 8 * math.log(1 / 0.4)]
-    against = [kl[i] + 0.2 * math.log(1 + 4 * math.pi * kl[i]) for i in range(3)]
-    index = [against[i] + math.log((20, 30, 8)[i]) for i in range(3)]
-    assert (learner.act() == int(np.argmin(index))).all()
-    learner.count[:, 1] = learner.ones[:, 1] = 1
-    assert (learner.act() == 1).all()
-
-
 def test_one_arm_at_a_time_only():
     with pytest.raises(ProblemError, match="DPBandit plays bandit structures, not a TopK"):
         DPBandit(TopK(4, 2), Simulation(0, 64), epsilon=1.0, horizon=9)
@@ -169,14 +136,6 @@ def regret(name, problem, epsilon, horizon, runs=128):
     return trace.regret_mean[-1], trace.regret_sem[-1]
 
 
-@pytest.mark.slow
-def test_less_regret_than_confidence_bounds_on_bits():
-    problem = SemiBandit(Arms(4), [0.5, 0.3, 0.3, 0.3])
-    mine, _ = regret("dp-bandit-ldp", problem, 2.0, 4_000, runs=64)
-    theirs, _ = regret("cucb-ldp-bit", problem, 2.0, 4_000, runs=64)
-    assert mine <= 0.8 * theirs
-
-
 @pytest.mark.few(1)
 @pytest.mark.parametrize("name", ["dp-bandit", "dp-bandit-gaussian", "dp-bandit-ldp"])
 def test_regret_is_below_its_bound_where_that_says_something(name):
@@ -185,9 +144,3 @@ def test_regret_is_below_its_bound_where_that_says_something(name):
     assert bound < 3000 * 0.9 / 3
     mean, error = regret(name, problem, 5.0, 3000, runs=64)
     assert mean + 6 * error < bound
-
-
-def test_what_the_theorem_says_of_plays_on_bits():
-    """T at most."""
-    assert bit_plays(10**4, 3.0, 1e6, 0.5) == 10**4
-    assert bit_plays(10**4, 3.0, 1 / math.tanh(1e-9), 1e-9) == 10**4

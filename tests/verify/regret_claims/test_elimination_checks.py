@@ -244,7 +244,7 @@ class LastFirst:
         (NeverAgain, {"oracle"}),
         (NobodyRemoved, {"another learner"}),  # for as long
         (RemovedTooLate, {"radius"}),
-        (CountForgotten, {"bookkeeping"}),
+        (CountForgotten, {"bookkeeping", "radius"}),
         pytest.param(StaleBatch, {"noise"}, marks=pytest.mark.slow),
         pytest.param(FifthTooLarge, {"noise"}, marks=pytest.mark.slow),
         (NoiseUnknown, {"radius"}),

@@ -1,20 +1,25 @@
 """Faults that begin late are seen in a run of the user's own problem; changes that break no proof are no violations."""
 
 import inspect
+import json
+import time
 from dataclasses import replace
 
 import numpy as np
+import pytest
+from click.testing import CliRunner
 
+from accountant import Accountant, Budget
+from algorithms import CUCBBatch
+from algorithms.catalogue.named_run import NamedLearner, begin_named_run
 from algorithms.estimates.level_free import level_free_upper
-from algorithms.problems import (
-    LinearBandit,
-    LinearContexts,
-    build_problem,
-)
+from algorithms.problems import LinearContexts, build_problem
 from algorithms.theory.regret import BOUNDS
 from algorithms.theory.regret_bound import Instance
-from verify.regret_claims.proof import check_run
-from verify.regret_claims.speaking_instances import with_clients
+from verify import regret
+from verify.commands.command_group import cli
+from verify.regret_claims.proof import check_run, linear_check_problem
+from verify.regret_claims.saved_run import check_saved_run
 from verify.subjects.resolve import every_learner
 
 
@@ -29,9 +34,7 @@ def instance(name, problem=None, horizon=4000, epsilon=1.0, **settings):
     if family == "contextual":
         played = LinearContexts(np.array([0.6, -0.3]), 4)
     elif family == "linear":
-        angles = 2 * np.pi * np.arange(6) / 6
-        actions = np.stack([np.cos(angles), np.sin(angles)], axis=1)
-        played = with_clients(LinearBandit(actions, 0.7 * actions[5], 0.05, 1, "signs"), horizon, {})
+        played = linear_check_problem(horizon, {}, dimension=3 if name.startswith("published/") else 2)
     else:
         own = {"bandit": "arms", "matroid": "linear-matroid", "cascade": "cascade"}
         played = build_problem(problem or own.get(family, "top-k"), {})
@@ -72,14 +75,12 @@ class Late:
 
 
 class LateExponent(Late):
-    """Indices get a quarter of the exponent."""
+    """Indices of next to no exponent."""
 
-    def learn(self, *args, **keywords):
+    def observe(self, *args, **keywords):
         if self.late:
-            self.estimates._exponent = self.quarter
-        else:
-            self.quarter = self.estimates._exponent / 4
-        super().learn(*args, **keywords)
+            self.uncounted = 1e3
+        super().observe(*args, **keywords)
 
 
 class LearnsNoMore(Late):
@@ -160,18 +161,6 @@ class KeptFromPhaseEight:
             self.active = before
 
 
-class PolicyStays(Late):
-    """The policy is that of round 500."""
-
-    after = 500
-
-    def learn(self, *args, **keywords):
-        policy = self.policy
-        super().learn(*args, **keywords)
-        if self.late:
-            self.policy = policy
-
-
 class WorstListLate(Late):
     """The items of least index are shown."""
 
@@ -220,9 +209,9 @@ class HalfTheError:
 
     def __init__(self, *args, **keywords):
         super().__init__(*args, **keywords)
-        if hasattr(getattr(self, "estimates", None), "_exponent"):
-            self.estimates._exponent += np.log(2)
-        elif hasattr(self, "estimates"):
+        if hasattr(self.estimates, "_root"):
+            self.estimates._root *= 1.02
+        else:
             self.estimates.bound = replace(
                 self.estimates.bound, exponent=self.estimates.bound.exponent + np.log(2)
             )
@@ -302,3 +291,156 @@ class WiderWidth:
 
     def widths(self, *args, **keywords):
         return 1.1 * super().widths(*args, **keywords)
+
+
+LIST = {"index": "confidence"}
+PHASES = {"horizon": 140_000, "epsilon": 5.0}
+LATE = [
+    ("cucb-ldp-bit", LateExponent, {}),
+    ("cucb-ldp-bit", LearnsNoMore, {}),
+    ("cucb-batch", NoReleases, {}),
+    ("cucb-batch", FrozenAboveACount, {}),
+    ("dp-bandit", RandomArm, {}),
+    ("cucb-batch", RandomOnPaths, {"problem": "shortest-path"}),
+    ("dp-dpe-central", KeptFromPhaseEight, PHASES),
+    ("cascade-ucb-batch", WorstListLate, LIST),
+    ("cascade-ucb-batch", SmallLevelLate, LIST),
+    ("cascade-ucb-rr", WorstListLate, {}),
+    ("dp-best-arm", NobodyRemoved, {"horizon": 10**6}),
+    ("cucb-batch", NoReleases, {"horizon": 10**6}),
+    ("cucb-batch", FrozenAboveACount, {"horizon": 10**6, "problem": "shortest-path"}),
+    ("dp-bandit", RandomArm, {"horizon": 10**6}),
+    ("dp-bandit", LoudNoiseLate, {"horizon": 10**6}),
+    ("cascade-ucb-batch", WorstListLate, {"horizon": 10**6, **LIST}),
+]
+
+
+@pytest.mark.few(6)
+@pytest.mark.parametrize(("name", "fault", "given"), LATE, ids=lambda value: getattr(value, "__name__", ""))
+def test_faults_that_begin_late_are_violations(name, fault, given):
+    start = time.process_time()
+    verdict, words = checked(name, fault, **given)
+    assert verdict == "violated", words
+    assert time.process_time() - start < 8  # 2 seconds, where nothing else runs
+
+
+LEGAL = [
+    ("cucb-ldp-gaussian", RunningMinimum, {"epsilon": 20.0}),
+    ("cucb-ldp-gaussian", HalfTheError, {"epsilon": 20.0}),
+    ("cascade-ucb-rr", HalfTheError, {}),
+    ("cascade-ucb-batch", HalfTheError, LIST),
+    ("omm", Clipped, {}),
+    ("cucb-ldp-bit", HighestId, {}),
+    ("cucb-batch", HighestId, {}),
+    ("cucb-batch", Reversed, {"problem": "shortest-path"}),
+    ("cucb-batch", Plain, {}),
+    ("dp-bandit", Plain, {}),
+    ("dp-bandit", AHairAbove, {}),
+    ("dp-bandit", LongerFirstBatch, {}),
+    ("cucb-batch", LongerFirstBatch, {}),
+    ("cucb-batch", FasterGrowth, {}),
+    ("dp-bandit", AlwaysAnew, {}),
+    ("dp-dpe-central", WiderWidth, PHASES),
+]
+SAME = {RunningMinimum, Clipped, HighestId, Reversed, AHairAbove}
+
+
+@pytest.mark.few(6)
+@pytest.mark.parametrize(("name", "change", "given"), LEGAL, ids=lambda value: getattr(value, "__name__", ""))
+def test_changes_that_break_no_proof_are_no_violations(name, change, given):
+    verdict, words = checked(name, change, **{"horizon": 700, **given})
+    assert verdict == ("as the theorem says" if change in SAME else "another learner"), words
+
+
+def test_a_true_learner_is_looked_at_to_the_end_of_a_million_rounds():
+    start = time.process_time()
+    assert checked("cucb-batch", horizon=10**6) == ("as the theorem says", [])
+    assert time.process_time() - start < 6  # 1 second, where nothing else runs
+
+
+TRUE = [name for name, bound in BOUNDS.items() if bound.confidence is not None]
+
+
+@pytest.mark.few(3)
+@pytest.mark.parametrize("name", TRUE)
+def test_true_learners_do_as_the_theorem_says(name):
+    for epsilon in (1.0, 8.0):
+        given = LIST if name.startswith("cascade-ucb-batch") else {}
+        assert checked(name, horizon=300, epsilon=epsilon, **given) == ("as the theorem says", [])
+
+
+def test_a_subclass_has_its_parents_theorem_until_it_says_otherwise():
+    class Fiftieth(CUCBBatch):
+        """A radius divided by 50."""
+
+        uncounted = 1e4
+
+    class Silent(CUCBBatch):
+        regret_bound = None
+
+    report = regret(Fiftieth, epsilon=1.0, horizon=400, runs=2)
+    assert report.theorem.source == BOUNDS["cucb-batch"].source
+    assert report.verdict == "violated"
+    assert regret(Silent, epsilon=1.0, horizon=100, runs=2).verdict == "out of regime"
+
+
+def test_a_report_says_which_rounds_of_which_problem_were_looked_at():
+    class Longer(LongerFirstBatch, CUCBBatch):
+        __init__ = LongerFirstBatch.__init__
+        __signature__ = inspect.signature(CUCBBatch)
+
+    report = regret(Longer, problem="top-k", epsilon=1.0, horizon=1200, runs=2)
+    assert (report.verdict, report.exit_code) == ("another learner", 3)
+    assert "another learner than the theorem's" in report.reasons[0].text
+    (looked,) = (check for check in report.proof if check.name == "your problem")
+    assert looked.description.startswith("looked at: 1,000 rounds one by one and ")
+    assert looked.description.endswith(" of 1,200 rounds of top-k")
+
+
+@pytest.fixture
+def run(tmp_path):
+    """A run of K arms in production, 60 users on."""
+    named = NamedLearner("dp-bandit", "arms", 1.0, 1000)
+    noise = np.random.default_rng(1)
+    with begin_named_run(tmp_path / "run", named, Accountant(Budget(epsilon=1.0), noise=noise)) as run:
+        for user in range(60):
+            (arm,) = run.learner.act()[0]
+            click = run.accountant.private(
+                [float(user % 3 < arm % 3)], run.learner.feedback_domain, record=user
+            )
+            run.learner.observe(click)
+        run.save()
+        yield tmp_path / "run", run
+
+
+def test_a_run_in_production_is_checked_from_its_folder(run):
+    folder, production = run
+    shown = CliRunner().invoke(cli, ["regret", str(folder)])
+    assert shown.exit_code == 0, shown.output
+    assert shown.output.startswith("CONSISTENT  the state of dp-bandit, ε = 1, after 60 rounds of arms")
+    right = production.learner.index.copy()
+    for index, verdict in ((0.8 * right, "violated"), (1.2 * right, "another learner")):
+        production.learner.index = index
+        production.save()
+        assert check_saved_run(folder).verdict == verdict
+    shown = CliRunner().invoke(cli, ["regret", str(folder), "--json"])
+    assert (shown.exit_code, json.loads(shown.output)["verdict"]) == (3, "another learner")
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (["--horizon", "5"], "--horizon: a run has its own learner"),
+        (["--test", "growth"], "--test: a run has its own learner"),
+    ],
+)
+def test_a_run_has_its_own_numbers(run, given, words):
+    refused = CliRunner().invoke(cli, ["regret", str(run[0]), *given])
+    assert isinstance(refused.exception, ValueError)
+    assert words in str(refused.exception)
+
+
+def test_a_folder_without_a_run_is_refused(tmp_path):
+    refused = CliRunner().invoke(cli, ["regret", str(tmp_path)])
+    assert isinstance(refused.exception, ValueError)
+    assert "holds no saved run" in str(refused.exception)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from algorithms.learner import Confidence
 from algorithms.theory.regret_bound import Instance, RegretBound
 from mechanisms.arrays import FloatArray, IntArray
 from mechanisms.printed_numbers import as_given
@@ -51,7 +52,7 @@ def check_worst_data(
         Whether lemmas and bound hold; and whether the lemma does that the paper printed, where it is another. Nothing
         where the learner contradicts its theorem otherwise.
     """
-    run = MeanRun(bound, instance, 1)
+    run = _StartedRun(bound, instance, 1)
     adversary = _Adversary(run)
     contradiction = play_checked(run, build, lanes=1, seed=seed, draw=adversary.outcomes)
     gap, plays = float(_MEANS[1] - _MEANS[0]), int(run.feeds[0, 0])
@@ -99,11 +100,22 @@ def worst_found(run: ProofRun, contradiction: ProofCheck | None, words: str) -> 
     return (ProofCheck("worst data", 1.0, 0.0, said),)
 
 
+class _StartedRun(MeanRun):
+    """A run that keeps the outcomes that a learner starts on."""
+
+    started: FloatArray = np.zeros(2)
+
+    def check_start(self, state: Confidence, outcomes: FloatArray) -> None:
+        """Keep them, and check the state."""
+        self.started = outcomes[0]
+        super().check_start(state, outcomes)
+
+
 @dataclass
 class _Adversary:
     """Chooses outcomes of two arms: the first looks as good, the second as bad, as the good event lets them."""
 
-    run: MeanRun
+    run: _StartedRun
     total: FloatArray = field(default_factory=lambda: np.zeros(2))
 
     def outcomes(self, action: IntArray) -> FloatArray:
@@ -115,7 +127,7 @@ class _Adversary:
     def _outcome(self, arm: int) -> float:
         run, theorem = self.run, self.run.theorem
         inside, released = float(run.filled[0, arm]), float(run.feeds[0, arm] - run.filled[0, arm])
-        total = float(run.open[0, arm]) if run.fresh else self.total[arm]
+        total = float(run.open[0, arm]) if run.fresh else self.total[arm] + run.started[arm]
         due = float(run.batch[0, arm]) + (0.0 if run.fresh else released)
         inside += 0.0 if run.fresh else released
         noises = np.array([float(run.round.bit_count()) if run.tree else run.releases[0, arm] + 1.0])
