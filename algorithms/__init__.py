@@ -14,6 +14,8 @@ from algorithms.cascades.cascade_ucb1 import CascadeUCB1
 from algorithms.claim import Claim, ClaimForm, View
 from algorithms.durable.durable_run import CodeChanged, DurableRun
 from algorithms.estimates.continual_sums import PrivateHybridSums, PrivateTreeSums
+from algorithms.full_information.ftrl import DPFTRL
+from algorithms.full_information.hedge import DPHedge, Hedge
 from algorithms.learner import Learner
 from algorithms.linear.dp_dpe import DPE, DPDPECentral, DPDPELocal, DPDPEShuffle
 from algorithms.linear.dp_linucb import DPLinUCB, LinUCB
@@ -43,6 +45,7 @@ __all__ = [
     "CUCBLDP1",
     "CUCBLDP2",
     "DPE",
+    "DPFTRL",
     "OMM",
     "ONE_REPORT",
     "PE",
@@ -69,6 +72,7 @@ __all__ = [
     "DPDPECentral",
     "DPDPELocal",
     "DPDPEShuffle",
+    "DPHedge",
     "DPLinUCB",
     "DPPECentral",
     "DPPELocal",
@@ -76,6 +80,7 @@ __all__ = [
     "Design",
     "DesignError",
     "DurableRun",
+    "Hedge",
     "HorizonPassed",
     "Learner",
     "LinUCB",

@@ -18,6 +18,16 @@ VERDICTS = {
     "docs/gallery/findings.py:data_synthesizer_mended": "unproven",
     "docs/gallery/findings.py:smartnoise_mwem": "refuted",
     "docs/gallery/findings.py:smartnoise_mwem_mended": "unproven",
+    "docs/gallery/findings.py:exponential_mechanism": "refuted",
+    "docs/gallery/findings.py:exponential_mechanism_mended": "unproven",
+    "docs/gallery/findings.py:sum_clipped_by_quantiles": "refuted",
+    "docs/gallery/findings.py:sum_clipped_by_quantiles_mended": "unproven",
+    "docs/gallery/findings.py:sensitivity_of_a_view": "refuted",
+    "docs/gallery/findings.py:sensitivity_of_a_view_mended": "unproven",
+    "docs/gallery/findings.py:sampled_coordinates": "refuted",
+    "docs/gallery/findings.py:sampled_coordinates_mended": "unproven",
+    "docs/gallery/findings.py:fixed_seed": "refuted",
+    "docs/gallery/findings.py:fixed_seed_mended": "unproven",
     "zoo/plain-bandit-shared-noise": "refuted",
     "zoo/plain-bandit-elimination": "unproven",
     "published/cascade-ucb-ldp-laplace": "refuted",
@@ -34,7 +44,9 @@ def asked(command, **more):
 
 
 def test_every_finding_is_shown():
-    assert {shlex.split(command)[0] for command in COMMANDS} == set(VERDICTS)
+    shown = {shlex.split(command)[0] for command in COMMANDS}
+    mended = {name for name in VERDICTS if name.removesuffix("_mended") in shown}  # some are in one sentence
+    assert shown | mended == set(VERDICTS)
     written = re.findall(
         r"^def ([a-z]\w*)", (ROOT / "docs/gallery/findings.py").read_text(), flags=re.MULTILINE
     )
@@ -42,7 +54,13 @@ def test_every_finding_is_shown():
 
 
 @pytest.mark.few(1)
-@pytest.mark.parametrize("command", [command for command in COMMANDS if "findings.py" in command])
+@pytest.mark.parametrize(
+    "command",
+    [
+        *(command for command in COMMANDS if "findings.py" in command),
+        *(f"{name} --epsilon 1" for name in VERDICTS if f"dpwitness verify {name} " not in PAGE),
+    ],
+)
 def test_what_was_found_is_refuted_and_what_was_mended_is_not(command, monkeypatch):
     # A mended one is refuted with probability at most 1e-4.
     monkeypatch.chdir(ROOT)

@@ -31,6 +31,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from verify.assertion import DPViolation, assert_dp
     from verify.bandits.calling.plain_bandit import PlainBandit
+    from verify.bandits.canaries import CanaryAudit, audit_canaries
     from verify.certificates.certificate import Certificate
     from verify.certificates.certificate_check import CertificateCheck
     from verify.certificates.certification import NotCertified, certify
@@ -55,6 +56,7 @@ _HOMES = {
     "verify.neighbouring.replace_one": ("ReplaceOne",),
     "verify.neighbouring.within": ("AnyTwo", "Within"),
     "verify.bandits.calling.plain_bandit": ("PlainBandit",),
+    "verify.bandits.canaries": ("CanaryAudit", "audit_canaries"),
     "verify.certificates.certificate": ("Certificate",),
     "verify.certificates.certificate_check": ("CertificateCheck",),
     "verify.certificates.certification": ("NotCertified", "certify"),
@@ -71,6 +73,7 @@ __all__ = [
     "AddOrRemoveOne",
     "Adjacency",
     "AnyTwo",
+    "CanaryAudit",
     "Certificate",
     "CertificateCheck",
     "DPViolation",
@@ -89,6 +92,7 @@ __all__ = [
     "Within",
     "Witness",
     "assert_dp",
+    "audit_canaries",
     "certify",
     "claimed",
     "regret",

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -41,6 +42,7 @@ from verify.learners.learner_subject import LearnerSubject, beyond_the_runs
 from verify.learners.verify_learner import verify_learner
 from verify.options import Options, takes
 from verify.proof_checker import why_unproved
+from verify.sampling.event_again import tester_of_witness
 from verify.sampling.evidence import Evidence
 from verify.sampling.tester import SingleLook, Tester
 from verify.subjects.named_adversary import named_adversary
@@ -99,16 +101,24 @@ def verify(subject: object, options: Options) -> Verification:
     return run_verification(subject, options)
 
 
-def run_verification(subject: object, options: Options, *, tests: bool = True) -> Verification:
-    """Verify as `verify` does; without `tests` the claim's view is not sampled, and all that is left is the proof."""
+def run_verification(
+    subject: object, options: Options, *, tests: bool = True, witness: Mapping[str, Any] | None = None
+) -> Verification:
+    """Verify as `verify` does.
+
+    Without `tests` the claim's view is not sampled, and all that is left is the proof. Of a `witness`, as
+    `Witness.details` has it, the event alone is tested, on fresh draws.
+    """
     tell: Progress = options.progress if options.progress is not None else no_progress
     with count_interrupts():
         if options.isolated:
-            return _decided_apart(subject, options, tell, tests)
-        return _conclude(_answer(subject, options, tell, tests), subject)
+            return _decided_apart(subject, options, tell, tests, witness)
+        return _conclude(_answer(subject, options, tell, tests, witness), subject)
 
 
-def _decided_apart(subject: object, options: Options, tell: Progress, tests: bool) -> Verification:
+def _decided_apart(
+    subject: object, options: Options, tell: Progress, tests: bool, witness: Mapping[str, Any] | None
+) -> Verification:
     """Let a process of its own import and run the subject; decide here on the data that come back."""
     claimed: list[Answer] = []  # what is known before the subject is asked anything, once it is
 
@@ -116,7 +126,7 @@ def _decided_apart(subject: object, options: Options, tell: Progress, tests: boo
         for package in ("algorithms", "verify"):  # the other two watch themselves
             watch_package(package)
         return _answer(
-            subject, options, reports.progress, tests, lambda answer: reports.note(answer.to_data())
+            subject, options, reports.progress, tests, witness, lambda answer: reports.note(answer.to_data())
         ).to_data()
 
     def noted(data: Any) -> None:
@@ -186,6 +196,7 @@ def _answer(
     options: Options,
     tell: Progress,
     tests: bool,
+    witness: Mapping[str, Any] | None,
     known: Callable[[Answer], None] = lambda answer: None,
 ) -> Answer:
     """Find the subject, and let the layers say what they find; `known` is told what is known before they do."""
@@ -232,7 +243,9 @@ def _answer(
     bets = Bets(seed, account, file) if options.bets else None
     # Products here are thin: more threads for linear algebra only wait for each other.
     with threadpool_limits(limits=1, user_api="blas"), count_interrupts() as presses:
-        tester = (bets or SingleLook()) if tests else None
+        tester: Tester | None = (bets or SingleLook()) if tests else None
+        if witness is not None:
+            tester = tester_of_witness(witness, secrets.randbits(64))
         own_claim, evidence = _collect(
             found, claim, conduct, tester, replace(options, problem=problem), adversary
         )

@@ -16,6 +16,7 @@ from algorithms.cascades.cascade_batch import (
 from algorithms.cascades.cascade_rr import CascadeUCBRR
 from algorithms.cascades.cascade_ucb1 import CascadeUCB1
 from algorithms.catalogue.learner_entry import CatalogueEntry, builder
+from algorithms.full_information.hedge import DPHedge, Hedge
 from algorithms.learner import DEFAULT_DELTA, Family, Learner
 from algorithms.play import BuildLearner
 from algorithms.problems import Parameter, ProblemError, SuperArms, Value
@@ -241,6 +242,22 @@ learners: dict[str, LearnerEntry] = {
             "this library; Garivier & Cappe 2011",
             "makes no privacy claim",
             "top-k",
+        ),
+        LearnerEntry(
+            "hedge",
+            Hedge,
+            "experts: exponential weights on the outcomes of all, no privacy",
+            "Freund & Schapire 1997",
+            "makes no privacy claim",
+            "experts",
+        ),
+        LearnerEntry(
+            "dp-hedge",
+            DPHedge,
+            "experts: exponential weights on running sums of all outcomes with correlated Gaussian noise",
+            "this library",
+            "certified, (epsilon, delta); privacy is added to regret, with the deviation of one running sum",
+            "experts",
         ),
         LearnerEntry(
             "omm",

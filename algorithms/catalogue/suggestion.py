@@ -177,11 +177,13 @@ def _structured(
     if trust == "shuffle":
         return _shuffled(family, delta)
     if trust == "none":
-        name = "cascade-ucb-kl" if family == "cascade" else "cucb-kl"
+        name = {"cascade": "cascade-ucb-kl", "experts": "hedge"}.get(family, "cucb-kl")
         return (
             name,
             "no privacy is asked for: the private learner without its noise, the least regret measured",
         )
+    if family == "experts":
+        return _experts(trust, delta)
     if family == "bandit":
         return _bandit(trust, epsilon, delta)
     if family == "cascade":
@@ -220,6 +222,17 @@ def _shuffled(family: str, delta: float) -> tuple[str, str]:
     if not delta:
         raise ParameterError("delta=0.0: shuffled bits keep no pure epsilon, and need a delta above 0")
     return names[family], "shuffled bits have at most a tenth more noise than a trusted server adds (theorem)"
+
+
+def _experts(trust: LearnerTrust, delta: float) -> tuple[str, str]:
+    if trust == "local":
+        raise ParameterError("trust='local': no learner of experts works without a trusted server")
+    if not delta:
+        raise ParameterError("delta=0.0: running sums get Gaussian noise, which needs a delta above 0")
+    return (
+        "dp-hedge",
+        "privacy adds the deviation of one running sum to regret (theorem), whatever the horizon",
+    )
 
 
 def _less_noise(epsilon: float, delta: float, share: float = 1.0) -> bool:

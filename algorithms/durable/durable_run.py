@@ -282,7 +282,7 @@ class DurableRun(Generic[LearnerType]):
         if self._store is not None:
             self._store.check_held()
 
-    def kept(self, name: str) -> bytes | None:
+    def extra_state(self, name: str) -> bytes | None:
         """Return the value that a save kept by this name; None if none was.
 
         Raises

@@ -247,6 +247,15 @@ _PLANS: dict[str, Callable[[], SymbolicPlan]] = {
         {"one user": (_shuffled(_shuffled_bit, "one bit enters one batch, shuffled once"),)}, "this library"
     ),
     "dp-bandit-ldp": lambda: _local(lambda: _response(2, "one bit about one outcome"), "this library"),
+    "dp-hedge": lambda: _central(
+        lambda: _gaussian(
+            symbols()[0],
+            "the outcomes of all K experts enter one stream, whose rows are one release of them in units of the norm "
+            "of its column",
+        ),
+        "this library",
+        gaussian=True,
+    ),
     "cascade-ucb-rr": lambda: _local(
         lambda: _response(symbols()[0] + 1, "one symbol: the clicked position, or none"), "this library"
     ),

@@ -10,6 +10,7 @@ from __future__ import annotations
 from algorithms.theory.best_arm import BEST_ARM_BOUNDS
 from algorithms.theory.cascade_regret import CASCADE_BOUNDS
 from algorithms.theory.contextual_regret import CONTEXTUAL_BOUNDS
+from algorithms.theory.expert_regret import EXPERT_BOUNDS
 from algorithms.theory.level_free_regret import LEVEL_FREE_BOUNDS
 from algorithms.theory.linear_regret import LINEAR_BOUNDS
 from algorithms.theory.matroid_regret import MATROID_BOUNDS
@@ -20,6 +21,7 @@ from algorithms.theory.semi_bandit_regret import SEMI_BANDIT_BOUNDS
 BOUNDS: dict[str, RegretBound] = {
     **LEVEL_FREE_BOUNDS,
     **BEST_ARM_BOUNDS,
+    **EXPERT_BOUNDS,
     **PUBLISHED_BANDIT_BOUNDS,
     **SEMI_BANDIT_BOUNDS,
     **MATROID_BOUNDS,

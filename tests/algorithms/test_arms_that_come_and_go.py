@@ -10,7 +10,15 @@ import pytest
 from accountant import Accountant, Budget, Coupled, GaussianComposition, Trust
 from algorithms import AmbiguousFeedback, CUCBBatch, CUCBLDPBit, DPBandit, DurableRun
 from algorithms.catalogue.structured_entries import learner_builder, learners
-from algorithms.problems import Arms, MaximumCoverage, ProblemError, RankedLists, TopK, UniformMatroid
+from algorithms.problems import (
+    Arms,
+    Experts,
+    MaximumCoverage,
+    ProblemError,
+    RankedLists,
+    TopK,
+    UniformMatroid,
+)
 from mechanisms import Box
 
 CAN = {
@@ -19,7 +27,12 @@ CAN = {
 }
 """The certified learners that play without some arms."""
 EPSILON, DELTA, ROUNDS = 1.0, 1e-3, 60
-STRUCTURES = {"bandit": Arms(5), "matroid": UniformMatroid(5, 2), "cascade": RankedLists(5, 2)}
+STRUCTURES = {
+    "bandit": Arms(5),
+    "matroid": UniformMatroid(5, 2),
+    "cascade": RankedLists(5, 2),
+    "experts": Experts(5),
+}
 
 
 def built(name: str, gate: Any) -> Any:

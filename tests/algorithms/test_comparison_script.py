@@ -54,7 +54,7 @@ def test_only_what_is_private_counts_as_private(script):
 
 
 def test_every_learner_is_in_a_table(script):
-    problems = [build_problem(name) for name in ("arms", "linear-matroid", "cascade")]
+    problems = [build_problem(name) for name in ("arms", "linear-matroid", "cascade", "experts")]
     problems += [linear_problems["linear"].build(sigma=sigma) for sigma in (0.0, 0.1)]
     problems += [contextual_problems["contexts"].build()]
     trusts = ("none", "central", "local", "shuffle")

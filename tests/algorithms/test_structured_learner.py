@@ -24,7 +24,7 @@ from algorithms import (
 )
 from algorithms.catalogue.structured_entries import learner_builder, learners
 from algorithms.play import play_phases, start_warm
-from algorithms.problems import Arms, ProblemError, RankedLists, TopK, UniformMatroid, build_problem
+from algorithms.problems import Arms, Experts, ProblemError, RankedLists, TopK, UniformMatroid, build_problem
 from algorithms.structured_learner import PLAYS
 from mechanisms import HorizonExceeded
 
@@ -33,6 +33,7 @@ STRUCTURES = {
     "semi-bandit": build_problem("shortest-path", {}).structure,
     "matroid": build_problem("linear-matroid", {}).structure,
     "cascade": RankedLists(items=6, positions=2),
+    "experts": Experts(4),
 }
 HORIZON = 9
 HAVE_HORIZON = [

@@ -112,11 +112,8 @@ def test_list_fits_on_a_page_a_line_each(run, monkeypatch):
 
 
 def test_list_shows_everything(run):
-    code, out, _ = run("list", "--verbose")
-    assert code == 0
-    for name in ("cucb-ldp1", "cucb-batch", "cascade-ucb-rr", "open-bandit", "gap-svt-value"):
-        assert name in out
     code, out, _ = run("list", "--json")
+    assert code == 0
     catalogue = json.loads(out)
     assert {"name", "kind", "default", "low", "high", "meaning"} <= set(
         catalogue["problems"][0]["parameters"][0]

@@ -11,9 +11,10 @@ from mechanisms.arrays import FloatArray
 from verify.bandits.bandit_view import BanditView
 from verify.bandits.call_cost import cost_of, run_cost
 from verify.bandits.calling.plain_bandit import PlainBandit
+from verify.bandits.coin_screen import CoinScreen, screen_rounds
 from verify.bandits.message_search import MessageScan, distinguishing_messages
 from verify.bandits.neighbouring_tables import row_in_words
-from verify.bandits.paired_runs import UNITS_OF_ROUND
+from verify.bandits.paired_runs import UNITS_OF_ROUND, PairedPlayer
 from verify.bandits.table_search import RUNS_OF_ANY_PAIR, is_far_beyond, plainest_pair, telling_tables
 from verify.conduct.effort import Effort
 from verify.conduct.spawn_keys import SpawnKey
@@ -73,6 +74,7 @@ class _TestSize:
 
 _SIZE = _TestSize()
 _SHOWN = 64  # rewards of a table that is printed
+_MOST_ENTRIES = 10_000  # of a table that a report holds
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,11 +89,14 @@ class FoundPairs:
         Number of draws of a second test; 0: there is none.
     scan
         The scan of the messages of all rounds, if the bandit sends messages.
+    screen
+        The screen of the actions after all rounds; None if messages tell enough.
     """
 
     candidates: Candidates
     second: int
     scan: MessageScan | None = None
+    screen: CoinScreen | None = None
 
 
 def find_candidates(bandit: PlainBandit, claim: Claim, effort: Effort, seed: int) -> FoundPairs | None:
@@ -136,7 +141,10 @@ def _worlds(bandit: PlainBandit, adversary: Adversary, effort: Effort, seed: int
 
 def _tables(bandit: PlainBandit, claim: Claim, effort: Effort, seed: int) -> FoundPairs | None:
     """Return the most telling reward tables; None if the actions never vary."""
-    pairs = telling_tables(bandit, claim, effort, SpawnKey.TRANSCRIPT_SCAN.sequence(seed))
+    player = PairedPlayer(bandit, claim, effort, SpawnKey.TRANSCRIPT_SCAN.sequence(seed, 6))
+    screen = screen_rounds(bandit, player, SpawnKey.TRANSCRIPT_SCAN.sequence(seed, 7))
+    searched = telling_tables(bandit, claim, effort, SpawnKey.TRANSCRIPT_SCAN.sequence(seed))
+    pairs = sorted([*screen.pairs, *searched], key=lambda pair: -pair.predicted)
     if not pairs:
         return None
     best, plain = pairs[0], None
@@ -153,7 +161,7 @@ def _tables(bandit: PlainBandit, claim: Claim, effort: Effort, seed: int) -> Fou
     elif plain is not None and plain.predicted > best.predicted:
         pairs = [plain]
     candidates = [_seen(bandit, claim, BanditView(pair)) for pair in pairs]
-    return FoundPairs(Candidates(candidates, samples), second)
+    return FoundPairs(Candidates(candidates, samples), second, screen=screen)
 
 
 def _messages(bandit: PlainBandit, claim: Claim, effort: Effort, seed: int) -> FoundPairs | None:
@@ -169,7 +177,9 @@ def _messages(bandit: PlainBandit, claim: Claim, effort: Effort, seed: int) -> F
     if actions is not None:
         candidates += actions.candidates.worlds[:1]
         samples, second = max(samples, actions.candidates.samples), max(second, actions.second)
-    return FoundPairs(Candidates(candidates, samples), second, scan)
+    return FoundPairs(
+        Candidates(candidates, samples), second, scan, None if actions is None else actions.screen
+    )
 
 
 def _draws(
@@ -201,8 +211,18 @@ def _second(near: int, first: int, effort: Effort) -> int:
 def _seen(bandit: PlainBandit, claim: Claim, view: BanditView) -> NeighbouringWorlds:
     """Return the two tables of a view, and how to draw it on either."""
     draw = functools.partial(view.draw, bandit, View(claim.view).hides_own_action)
+    pair = view.pair
+    tables = {
+        "data": pair.data[1:].tolist(),
+        "data_prime": pair.data_prime[1:].tolist(),
+        "record": pair.record,
+    }
     return NeighbouringWorlds(
-        _words(bandit, view.pair), draw, rounds=view.pair.rounds, name="messages" if view.rounds else ""
+        _words(bandit, pair),
+        draw,
+        rounds=pair.rounds,
+        name="messages" if view.rounds else "",
+        data=tables if pair.data.size <= _MOST_ENTRIES else None,
     )
 
 

@@ -16,6 +16,7 @@ from verify.bandits.calling.bandit_calls import BanditError, WrongArm
 from verify.bandits.calling.bandit_construction import MissingArguments
 from verify.bandits.calling.bandit_crash import place_in_bandit
 from verify.bandits.calling.plain_bandit import PlainBandit
+from verify.bandits.coin_screen import CoinScreen
 from verify.bandits.message_search import MessageScan
 from verify.conduct.conduct import Conduct
 from verify.conduct.kept_outside import changed_state, class_state
@@ -25,7 +26,7 @@ from verify.sampling.counted_event import CountedEvent
 from verify.sampling.evidence import Evidence
 from verify.sampling.second_test import hold_tests
 from verify.sampling.stopping import stopped_by_hand, stopped_in_time
-from verify.sampling.tester import Tester
+from verify.sampling.tester import Candidates, Tester
 from verify.transcripts.action_features import with_paths_spelled
 
 _PROBED = 8  # the first runs
@@ -122,6 +123,8 @@ def _test(evidence: Evidence, bandit: PlainBandit, claim: Claim, conduct: Conduc
         return
     if found.scan is not None:
         evidence.findings.append(_looked_at(found.scan, bandit))
+    if found.screen is not None:
+        evidence.findings.append(_screened(found.screen, found.candidates, bandit))
     if any(finding.kind == FindingKind.UNREPEATABLE for finding in evidence.findings):
         # Processes would start with the same state of a generator that nobody seeds, and draw the same numbers.
         conduct = replace(conduct, effort=replace(effort, executor=Serial()))
@@ -143,4 +146,20 @@ def _looked_at(scan: MessageScan, bandit: PlainBandit) -> Finding:
         beyond = f"; those of rounds {scan.rounds + 1:,} to {bandit.rounds:,} were not tested"
     return Statement.MESSAGES_LOOKED_AT.finding(
         last=f"{scan.rounds:,}", draws=scan.runs, share=f"{scan.smallest_share:.1%}", beyond=beyond
+    )
+
+
+def _screened(screen: CoinScreen, tested: Candidates, bandit: PlainBandit) -> Finding:
+    """Say which rounds were changed, and which are played in the test."""
+    played = dict.fromkeys(f"rounds 1 to {worlds.rounds:,}" for worlds in tested.worlds)
+    beyond = ""
+    if screen.rounds < bandit.rounds:
+        beyond = f"; rewards of rounds {screen.rounds + 1:,} to {bandit.rounds:,} were not changed"
+    return Statement.ROUNDS_LOOKED_AT.finding(
+        last=f"{screen.rounds:,}",
+        changed=f"{screen.changed_runs:,}",
+        draws=screen.runs,
+        played=", ".join(played),
+        factor=f"{screen.smallest_factor:.2g}",
+        beyond=beyond,
     )

@@ -115,7 +115,7 @@ _VERDICTS = {"refuted": ("valid", GOOD), "certified": ("invalid", BAD), "unprove
 
 
 def _check_witness(file: str, data: Any, subject: str | None, as_json: bool) -> int:
-    """Make the test of a refutation again, by the command line that it says."""
+    """Draw the event of a refutation again, or make all of it again if it is no counted event."""
     from verify.verdict.result import Verification
 
     try:
@@ -130,6 +130,8 @@ def _check_witness(file: str, data: Any, subject: str | None, as_json: bool) -> 
     else:
         verdict, code = _VERDICTS[again.verdict]
         reason = f"made again with seed {again.seed}, the test says: {again.verdict}"
+        if again.witness is not None and "drawn_again" in again.details:
+            reason = f"its event, in {again.witness.trials:,} fresh draws a side: {again.verdict}"
     reasons = [reason, *map(str, again.decision.reasons)]
     found = {"format": WITNESS_CHECK, "verdict": verdict, "reasons": reasons, "verification": again.json()}
     words = f"{printable(said.subject)}: refuted, {printable(said.witness.event)}"
@@ -166,7 +168,8 @@ def _again(said: Verification, subject: str | None) -> Verification:
         values["subject"] = subject
     named, options = asked_verification(**values)
     with redirect_stdout(sys.stderr):
-        return run_verification(named, options)
+        counted = "event" in said.witness.details and said.witness.hits_prime is not None
+        return run_verification(named, options, witness=said.witness.details if counted else None)
 
 
 def _check_ledger(store: str, anchor: Path | None, as_json: bool) -> int:

@@ -115,9 +115,9 @@ COMMANDS = {
         help="""Check a certificate, a witness or a ledger again.
 
         FILE is a certificate (verify --certificate) or a proof (audit --proof), whose claim the independent
-        checker derives from the file alone; a refutation (verify -o result.json), whose test is made again;
-        or a ledger (a store or its export), of which every hash, charge and total is computed again. The code
-        that a witness is about is run, and with --replay that of a certificate.
+        checker derives from the file alone; a refutation (verify -o result.json), whose event is drawn again
+        on its data sets, afresh; or a ledger (a store or its export), of which every hash, charge and total
+        is computed again. The code that a witness is about is run, and with --replay that of a certificate.
 
         Exit codes: 0 valid; 1 something else comes out; 3 unproven: a replay releases what the proof does not
         list, or does not come to its end; 2 usage or input error.""",
@@ -198,7 +198,7 @@ COMMANDS = {
         are looked through. What alone is described is shown in full. With --for, --trust and --epsilon say
         what is asked of the learner (by default central, 1).""",
         arguments=(Argument(name="words", many=True, required=False),),
-        options="for trust epsilon verbose json",
+        options="for trust epsilon json",
     ),
     "report": TableCommand(
         function="report_command:report_command",

@@ -47,7 +47,6 @@ def list_command(
     played: str | None,
     trust: LearnerTrust | None,
     epsilon: float | None,
-    verbose: bool,
     as_json: bool,
 ) -> None:
     """Show learners, problems and specimens; or recommend a learner for a problem."""
@@ -64,7 +63,7 @@ def list_command(
     listed = _catalogue(words)
     if not as_json and not any(listed.values()):
         raise SettingError(f"words: nothing is described by {' '.join(words)!r}")
-    in_full = verbose or sum(map(len, listed.values())) == 1
+    in_full = sum(map(len, listed.values())) == 1
     show(
         as_json,
         lambda: listed,
@@ -219,48 +218,35 @@ def _every_problem() -> list[ProblemEntry[Any]]:
 def _catalogue(words: Sequence[str]) -> dict[str, list[dict[str, Any]]]:
     from verify.zoo import specimens
 
-    def parameters(entry: Any) -> list[dict[str, Any]]:
-        said = ("name", "kind", "default", "low", "high", "choices", "meaning")
-        return [{key: getattr(parameter, key) for key in said} for parameter in entry.parameters]
+    def facts(entry: Any, names: str) -> dict[str, Any]:
+        return {name: getattr(entry, name) for name in names.split()}
+
+    def parameters(entry: Any) -> dict[str, Any]:
+        names = "name kind default low high choices meaning"
+        return {"parameters": [facts(parameter, names) for parameter in entry.parameters]}
 
     return {
         "learners": [
             {
-                "name": entry.name,
-                "family": entry.family,
+                **facts(entry, "name family"),
                 "model": entry.claim.model,
                 "view": entry.claim.view.value,
                 "neighbours": entry.claim.neighbours.value,
-                "source": entry.source,
-                "as_printed": entry.as_printed,
-                "certified_form": entry.certified_form,
-                "summary": entry.summary,
-                "default_problem": entry.default_problem,
-                "parameters": parameters(entry),
+                **facts(entry, "source as_printed certified_form summary default_problem"),
+                **parameters(entry),
             }
             for entry in _described(every_learner.values(), words)
         ],
         "problems": [
-            {
-                "name": entry.name,
-                "family": entry.family,
-                "summary": entry.summary,
-                "parameters": parameters(entry),
-            }
+            facts(entry, "name family summary") | parameters(entry)
             for entry in _described(_every_problem(), words)
         ],
         "zoo": [
             {
-                "name": specimen.name,
-                "epsilon": specimen.epsilon,
-                "delta": specimen.delta,
+                **facts(specimen, "name epsilon delta"),
                 "true_epsilon": json_able(specimen.true_epsilon),
                 "neighbours": resolve(f"zoo/{specimen.name}").form.neighbours.value,
-                "correct": specimen.correct,
-                "floating_point": specimen.floating_point,
-                "hidden": specimen.hidden,
-                "why": specimen.why,
-                "source": specimen.source,
+                **facts(specimen, "correct floating_point hidden why source"),
             }
             for specimen in _described(specimens.values(), words)
         ],

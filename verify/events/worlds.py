@@ -30,6 +30,9 @@ class NeighbouringWorlds:
         The name of this pair in a verification, where the words alone do not identify it in every run.
     found
         Plain data from which a later run can make them again; None if that finds them anyway.
+    data
+        Both data sets as JSON data, ``{"data": ..., "data_prime": ...}``: arrays with their type, or the rewards of a
+        run's rounds with the changed ``record``; None if they are too large, or nothing of the kind.
     """
 
     words: tuple[str, str]
@@ -37,6 +40,7 @@ class NeighbouringWorlds:
     rounds: int | None = None
     name: str = ""
     found: Mapping[str, Any] | None = None
+    data: Mapping[str, Any] | None = None
 
     @property
     def pair_label(self) -> str:

@@ -64,6 +64,7 @@ class FindingKind(StrEnum):
     REMEMBERS = "remembers"
     REPEATS = "repeats"
     REPLACEMENT = "replacement"
+    ROUNDS = "rounds"
     SENSITIVITY = "sensitivity"
     SHAPE = "shape"
     STABILITY = "stability"
@@ -308,6 +309,14 @@ class Statement(Enum):
         "messages of rounds 1 to {last} tested in {draws:,} runs on rewards drawn by coins, those of the most telling "
         "rounds and of rounds 1, 2, 4, ... on neighbouring rewards; not tested: leaks of another single round in fewer "
         "than {share} of its runs, or after particular rewards{beyond}",
+        False,
+    )
+    ROUNDS_LOOKED_AT = (
+        FindingKind.ROUNDS,
+        OBSERVED,
+        "rewards of rounds 1 to {last} changed by coins, each round in about {changed} of {draws:,} runs, and later "
+        "actions compared; the most telling pairs were tested: {played}; not seen: an effect of one round on an action "
+        "of probability 1/2 by less than a factor of {factor}, on rarer ones by more{beyond}",
         False,
     )
     REMEMBERS_OUTPUT = (

@@ -30,6 +30,7 @@ import numpy as np
 
 from accountant.files.data_files import DataFileError, from_toml, without_repetition
 from mechanisms.parameters import real
+from verify.conduct.time_limit import TimeLimitReached
 from verify.findings.subject_error import SubjectError
 from verify.functions.claimed import claim_form
 from verify.functions.function_subject import FunctionSubject
@@ -111,14 +112,15 @@ class Command:
             if complaint.strip():
                 status += f": {_excerpt(complaint.strip().splitlines()[-1])}"
             return [], Raised(f"exit status {process.returncode}", status, str(self))
-        return self._parsed(printed, lanes), None
+        return self._parsed(printed, lanes, question), None
 
-    def _parsed(self, printed: str, lanes: int) -> list[Any]:
+    def _parsed(self, printed: str, lanes: int, question: str) -> list[Any]:
         lines = [line for line in printed.splitlines() if line.strip()]
         if len(lines) != lanes:
             raise SubjectError(
                 f"{self} printed {len(lines)} line{'s' * (len(lines) != 1)} where {lanes} outputs were asked for: "
-                'print one JSON value a line, as many as "lanes" says'
+                f'print one JSON value a line, as many as "lanes" says; it was sent {_excerpt(question)} and printed '
+                f"{_excerpt(printed)!r}"
             )
         try:
             # One call for all lines: ten times as fast as a call for each.
@@ -279,12 +281,16 @@ def _conversation(process: subprocess.Popen[bytes], question: str) -> tuple[str 
     parts: list[bytes] = []
     left, ended = _MOST_PRINTED, False
     try:
-        while left > 0 and (part := said.read(min(left, _AT_ONCE))):
+        while left > 0 and (part := os.read(said.fileno(), min(left, _AT_ONCE))):
             parts.append(part)
             left -= len(part)
         if left > 0:
             process.wait()
             ended = True
+    except TimeLimitReached as error:
+        answer = b"".join(parts).decode(errors="replace")
+        error.add_note(f"it was sent {_excerpt(question.strip())} and printed {_excerpt(answer)!r}")
+        raise
     finally:  # also when a time limit or Ctrl-C ends the wait
         if not ended:
             _end(process)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
@@ -14,6 +15,7 @@ from verify.conduct.conduct import Conduct
 from verify.conduct.progress import subprogress
 from verify.events.view_sample import ViewSample
 from verify.events.worlds import NeighbouringWorlds
+from verify.findings.json_form import json_able
 from verify.functions.draw_budget import DrawBudget
 from verify.functions.probe_result import Probe, describe_data
 from verify.functions.runs import FunctionRuns, key_of
@@ -42,6 +44,8 @@ class _PairCounts:
         Of the wealth, for the case that a function raises while it works on many lanes.
     tries
         Outputs that show whether a function works on data that are a guess.
+    most_entries
+        Of two data sets that a report holds.
     """
 
     known_of_command: int = 12
@@ -50,6 +54,7 @@ class _PairCounts:
     least_draws: int = 24_000
     reserve: float = 1e-3
     tries: int = 16
+    most_entries: int = 10_000
 
 
 _COUNTS = _PairCounts()
@@ -230,12 +235,21 @@ class FunctionPairs(CandidateSource):
             return self.draw(pair, other, n, seed)
 
         words = describe_data(pair.data), describe_data(pair.other)
-        return NeighbouringWorlds(words, draw, found=_plain(pair) if found else None)
+        data = _json_data(pair) if pair.data.size + pair.other.size <= _COUNTS.most_entries else None
+        return NeighbouringWorlds(words, draw, found=_plain(pair) if found else None, data=data)
 
 
 def _plain(pair: Pair) -> dict[str, Any]:
     both = (("data", pair.data), ("data_prime", pair.other))
     return {name: {"type": data.dtype.str, "values": data.tolist()} for name, data in both}
+
+
+def _json_data(pair: Pair) -> dict[str, Any] | None:
+    """Return both data sets as JSON data, None if that has no place for an entry, as for NaN."""
+    with suppress(ParameterError):
+        data: dict[str, Any] = json_able(_plain(pair))
+        return data
+    return None
 
 
 def _pair_of(saved: Mapping[str, Any]) -> Pair:

@@ -177,9 +177,10 @@ def _first_outputs(
             return SeenOutputs(
                 data, runs.outputs_with_effects(data, n, SpawnKey.PROBE.sequence(seed, 0, before))
             )
-    except TimeLimitReached:
+    except TimeLimitReached as error:
         calls = f"one call for {n} lanes" if runs.together else f"{n} calls"
         others = f"; on {before} other data set{'s' * (before > 1)} it ended" if before else ""
+        others += "".join(f"; {note}" for note in getattr(error, "__notes__", ()))
         finding = Statement.CALLS_TOO_LONG.finding(
             calls=calls, data=describe_data(data), seconds=seconds, others=others
         )

@@ -205,6 +205,7 @@ class CountedEvent(ABC):
         return {
             "candidate": self.candidate,
             "label": self.worlds.pair_label,
+            "data": self.worlds.data,
             "rounds": self.worlds.rounds,
             "swapped": self.swapped,
             "event": self.event.to_dict(),

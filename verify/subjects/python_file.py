@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import functools
 import importlib.util
 import marshal
 import os
 import sys
-import sysconfig
 import traceback
 from collections.abc import Collection
 from contextlib import suppress
@@ -18,6 +16,10 @@ from types import CodeType, ModuleType
 from accountant.provenance import IMPORTED_AS, LIBRARY
 from verify.conduct.process_state import subjects_own
 from verify.findings.subject_error import SubjectError, describe_error
+from verify.subjects.own_packages import OwnPackages, is_installed, is_of_a_user
+
+own_packages: dict[str, OwnPackages] = {}
+"""The packages of the imported files, by the names of their modules."""
 
 
 class _FromSource(SourceFileLoader):
@@ -32,7 +34,8 @@ class _FromSource(SourceFileLoader):
 def import_file(path: Path) -> ModuleType:
     """Import a file, with its own folder on the path: in front until it is imported, then at the end.
 
-    So what its functions import when they run is found beside it, too, and hides nothing that others import.
+    So what its functions import when they run is found beside it, too, and hides nothing that others import; its own
+    packages may even have names of this library's (`verify.subjects.own_packages`).
 
     Raises
     ------
@@ -49,6 +52,8 @@ def import_file(path: Path) -> ModuleType:
     specification = importlib.util.spec_from_file_location(name, path, loader=loader)
     assert specification is not None
     module = importlib.util.module_from_spec(specification)
+    packages = OwnPackages(path)
+    vars(module)["__builtins__"] = packages.builtins
     known = set(sys.modules)
     sys.modules[specification.name] = module
     sys.path.insert(0, str(path.parent))
@@ -78,6 +83,7 @@ def import_file(path: Path) -> ModuleType:
     if beside not in sys.path:
         sys.path.append(beside)
     check_byte_code(sys.modules.keys() - known)
+    own_packages[name] = packages
     return module
 
 
@@ -97,7 +103,7 @@ def of_users(names: Collection[str]) -> list[ModuleType]:
         for name, module in list(sys.modules.items())
         if name in names
         and name.partition(".")[0] not in _NO_USERS
-        and _is_of_a_user(getattr(module, "__file__", None))
+        and is_of_a_user(getattr(module, "__file__", None))
     ]
 
 
@@ -107,24 +113,11 @@ def is_package_of_users(name: str) -> bool:
     if spec is None:
         return False
     if spec.has_location:
-        return _is_of_a_user(spec.origin)
-    return any(not _is_installed(os.path.abspath(each)) for each in spec.submodule_search_locations or ())
+        return is_of_a_user(spec.origin)
+    return any(not is_installed(os.path.abspath(each)) for each in spec.submodule_search_locations or ())
 
 
 _NO_USERS = frozenset({*LIBRARY, "__main__"})
-_INSTALLED = tuple(
-    Path(sysconfig.get_path(name)).resolve() for name in ("stdlib", "platstdlib", "purelib", "platlib")
-)
-
-
-def _is_of_a_user(file: object) -> bool:
-    return isinstance(file, str) and file.endswith(".py") and not _is_installed(os.path.abspath(file))
-
-
-@functools.cache  # asked of all modules that are loaded, by every verification
-def _is_installed(file: str) -> bool:
-    path = Path(file).resolve()
-    return any(path.is_relative_to(folder) for folder in _INSTALLED)
 
 
 def _is_stale(kept: Path, file: Path) -> bool:

@@ -233,28 +233,42 @@ def load_object(reference: str) -> object:
         If there is no such file or object, or the file does not import.
     """
     path, attribute = _parts_of(reference)
-    if not attribute:
-        raise SubjectError(f"{path}: name the object too, as in {path}:MyLearner")
     module = import_file(Path(path))
+    if not attribute:
+        raise SubjectError(f"{path}: name the object too, as in {path}:MyLearner{_contents(module)}")
     if not hasattr(module, attribute):
-        subjects = [name for name, value in vars(module).items() if _is_subject(value)]
-        functions = [name for name, value in vars(module).items() if _lacks_neighbours_only(value, module)]
-        also = f"; given --data also {', '.join(functions)}" if functions else ""
-        raise SubjectError(
-            f"{path} has no object {attribute!r}; what could be verified in it: {', '.join(subjects) or 'none'}{also}"
-        )
+        raise SubjectError(f"{path} has no object {attribute!r}{_contents(module)}")
     return getattr(module, attribute)
 
 
-def _lacks_neighbours_only(value: object, module: ModuleType) -> bool:
-    """Return whether a value is a function of the module's own that needs no more than its neighbours."""
-    return (
-        inspect.isfunction(value)
+def _contents(module: ModuleType) -> str:
+    """Return what a file holds: subjects, and its other callables with their signatures."""
+    subjects = {name: value for name, value in vars(module).items() if _is_subject(value)}
+    others = {
+        name: value
+        for name, value in vars(module).items()
+        if name not in subjects
+        and not name.startswith("_")
+        and (inspect.isfunction(value) or inspect.isclass(value))
         and value.__module__ == module.__name__
-        and not value.__name__.startswith("_")
-        and _takes_randomness(value)
-        and not _is_subject(value)
-    )
+    }
+    functions = [
+        name for name, value in others.items() if inspect.isfunction(value) and _takes_randomness(value)
+    ]
+    said = f"; what could be verified in it: {', '.join(subjects) or 'none'}"
+    said += f"; given --data also {', '.join(functions)}" if functions else ""
+    rest = [f"{name}{_signature(value)}" for name, value in others.items() if name not in functions]
+    return said + (f"; its other callables: {'; '.join(rest)}" if rest else "")
+
+
+def _signature(value: Callable[..., Any]) -> str:
+    """Return a callable's signature, of a bandit class with its methods; "(...)" if it has none."""
+    try:
+        said = str(inspect.signature(value))
+    except (TypeError, ValueError):
+        said = "(...)"
+    methods = [name for name in vars(value) if not name.startswith("_")] if inspect.isclass(value) else []
+    return said + (f" with {', '.join(methods)}" if methods else "")
 
 
 def _is_subject(value: object) -> bool:

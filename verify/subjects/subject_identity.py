@@ -21,7 +21,7 @@ from verify.bandits.calling.plain_bandit import BanditSubject, PlainBandit
 from verify.functions.command_subject import Command
 from verify.functions.function_subject import FunctionSubject
 from verify.learners.learner_subject import LearnerSubject
-from verify.subjects.python_file import check_byte_code, is_package_of_users, of_users
+from verify.subjects.python_file import check_byte_code, is_package_of_users, of_users, own_packages
 from verify.subjects.resolve import Subject
 from verify.verify_mechanism import MechanismSubject
 
@@ -68,9 +68,13 @@ def module_digests(subject: Subject) -> dict[str, str]:
     versions = _versions(digests)
     ours = {name: module_digest(name) for name in sorted(modules_used(digests, frozenset(LIBRARY)))}
     digests |= {name: digest for name, digest in ours.items() if digest is not None}
-    return {f"module {name.removeprefix(IMPORTED_AS)}": digest for name, digest in digests.items()} | {
-        f"version of {name}": version for name, version in versions.items()
-    }
+    packages = own_packages.get(subject.make.__module__)
+    own = {} if packages is None else packages.digests()
+    return (
+        {f"module {name.removeprefix(IMPORTED_AS)}": digest for name, digest in digests.items()}
+        | {f"version of {name}": version for name, version in versions.items()}
+        | {f"own file {name}": digest for name, digest in own.items()}
+    )
 
 
 def modules_of_user(subject: Subject) -> list[types.ModuleType]:

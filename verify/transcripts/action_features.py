@@ -112,9 +112,11 @@ class PlayCount:
 
     @property
     def column(self) -> Column:
+        one = self.first == self.last_round
+        when = f"round {self.first}" if one else f"rounds {self.first} to {self.last_round}"
         return Column(
             f"count[{self.arm},{self.first},{self.last_round}]",
-            f"the number of plays of arm {self.arm} in rounds {self.first} to {self.last_round}",
+            f"the number of plays of arm {self.arm} in {when}",
             "real",
         )
 
@@ -155,9 +157,13 @@ class PlaysOfSame:
 
     @property
     def column(self) -> Column:
+        first, last = self.record + 1, self.last_round
+        words = f"in how many of rounds {first} to {last} the action is that of round {self.record}"
+        if first == last:
+            words = f"how often round {first} repeats the action of round {self.record}"
         return Column(
             f"repeats[{self.record},{self.last_round}]",
-            f"in how many of rounds {self.record + 1} to {self.last_round} the action is that of round {self.record}",
+            words,
             "real",
         )
 

@@ -11,6 +11,7 @@ from algorithms.catalogue.linear_entries import linear_learners
 from algorithms.catalogue.structured_entries import learners
 from algorithms.catalogue.suggestion import suggest
 from algorithms.problems import contextual_problems, linear_problems, problems
+from mechanisms.parameters import ParameterError
 from verify.commands.command_group import cli
 
 NAMES = [
@@ -27,9 +28,12 @@ def built(name):
 @pytest.mark.parametrize("name", NAMES)
 def test_what_is_suggested_plays_the_problem_under_its_trust(name, trust):
     problem = built(name)
-    found = suggest(
-        problem, trust=trust, epsilon=1.0, horizon=1000, delta=1e-5 if name in linear_problems else 0.0
-    )
+    asked = {"epsilon": 1.0, "horizon": 1000, "delta": 1e-5 if name in {*linear_problems, "experts"} else 0.0}
+    if (name, trust) == ("experts", "local"):
+        with pytest.raises(ParameterError, match="trust='local'"):
+            suggest(problem, trust=trust, **asked)
+        return
+    found = suggest(problem, trust=trust, **asked)
     entry = {**learners, **linear_learners}[found.name]
     assert not found.name.startswith("published/")
     if trust != "none":

@@ -47,7 +47,7 @@ class Served:
         self.folder = folder
         self.limits = ServiceLimits(**limits)
         self.keys = KeyFile(folder.with_suffix(".keys"))
-        known = {key.name for key in self.keys.known()}
+        known = {key.name for key in self.keys.load_keys()}
         self.words = {
             name: self.keys.add(name, granted) for name, granted in SCOPES.items() if name not in known
         }

@@ -15,6 +15,7 @@ from algorithms.problems import (
     Arms,
     Cascade,
     DisjointPaths,
+    Experts,
     FailingTopK,
     LinearBandit,
     LinearContexts,
@@ -117,6 +118,7 @@ def test_where_nothing_can_be_lost_bounds_are_0():
         "semi-bandit": SemiBandit(TopK(3, 2), equal),
         "matroid": SemiBandit(UniformMatroid(3, 2), equal),
         "cascade": Cascade(3, 2, equal),
+        "experts": SemiBandit(Experts(3), equal),
         "linear": LinearBandit(np.eye(3)[:1], np.eye(3)[0], 0.0, 100, "signs"),
         "contextual": LinearContexts(np.zeros(3), 4),
     }
@@ -161,6 +163,7 @@ def test_a_bound_is_about_what_its_learner_plays(name):
         "semi-bandit": SemiBandit(DisjointPaths(2, 2), [0.9, 0.5, 0.3, 0.1]),
         "matroid": MATROID,
         "cascade": Cascade(3, 2, [0.5, 0.3, 0.1]),
+        "experts": SemiBandit(Experts(3), [0.5, 0.3, 0.1]),
         "linear": LinearBandit([[1.0, 0, 0], [0, 1.0, 0]], [0.5, 0.1, 0], sigma=0.1, population=100),
         "contextual": LinearContexts(np.array([0.5, 0.2]), 3),
     }
@@ -275,6 +278,7 @@ def test_every_bound_says_which_of_its_terms_is_largest(name):
         "semi-bandit": SemiBandit(TopK(3, 2), [0.2, 0.5, 0.9]),
         "matroid": MATROID,
         "cascade": Cascade(5, 3, [0.1, 0.6, 0.5, 0.4, 0.3]),
+        "experts": SemiBandit(Experts(3), [0.2, 0.5, 0.9]),
         "linear": LinearBandit(np.eye(3), np.eye(3)[0], 0.0, 100, "signs"),
         "contextual": LinearContexts(np.eye(3)[0], 4),
     }[family]
@@ -292,6 +296,7 @@ EASY = {
     "semi-bandit": SemiBandit(TopK(4, 2), [0.05, 0.95, 0.1, 0.9]),
     "matroid": SemiBandit(UniformMatroid(4, 2), [0.05, 0.95, 0.1, 0.9]),
     "cascade": Cascade(4, 2, [0.02, 0.55, 0.05, 0.5]),
+    "experts": SemiBandit(Experts(4), [0.05, 0.95, 0.1, 0.9]),
 }
 RUNS = 64
 

@@ -12,6 +12,14 @@ from accountant import Accountant, Budget
 from accountant.stores.opening import open_store
 from verify.commands.command_group import cli
 
+FUNCTION = """\
+from mechanisms import Interval
+from verify import claimed
+
+@claimed(data=Interval(0, 1))
+def half(data, rng):
+    return float(data) + rng.laplace(scale=0.5)
+"""
 NOISE = "from mechanisms import Laplace\n\nnoise = Laplace(scale={})\n"
 
 
@@ -101,3 +109,31 @@ def test_what_a_ledger_was_compared_with_is_said(tmp_path: Path) -> None:
         assert (data["anchored"], data["compared_with_anchor"]) == (True, said)
     wrong = run("check", path, "--anchor", tmp_path / "achnor")
     assert "must be the file of an anchor, and there is none" in str(wrong.exception)
+
+
+def test_an_event_is_drawn_again_on_the_data_of_its_file(tmp_path: Path) -> None:
+    """The draws are fresh: no two checks count the same, and another event in the file is what is counted."""
+    (tmp_path / "mine.py").write_text(FUNCTION)
+    result = tmp_path / "result.json"
+    asked = ("--epsilon", "1", "--effort", "quick", "--samples", "20000")
+    assert run("verify", f"{tmp_path}/mine.py:half", *asked, "-o", result).exit_code == 1
+    data = json.loads(result.read_text())
+    details = data["witness"]["details"]
+    assert details["data"] in (
+        {"data": {"type": "<f8", "values": a}, "data_prime": {"type": "<f8", "values": b}}
+        for a, b in ((0.0, 1.0), (1.0, 0.0))
+    )
+    checks = [json.loads(run("check", result, "--json").stdout) for _ in range(2)]
+    assert [checked["verdict"] for checked in checks] == ["valid", "valid"]
+    counts = [checked["verification"]["drawn_again"] for checked in checks]
+    assert counts[0]["trials"] == counts[1]["trials"] >= 2 * details["trials"]
+    assert counts[0]["seed"] != counts[1]["seed"]
+    assert "fresh draws a side: refuted" in checks[0]["reasons"][0]
+    for each in (data["witness"]["details"], data["best_event"]["details"]):
+        each["event"]["threshold"] += 1e9 if each["event"]["above"] else -1e9
+    result.write_text(json.dumps(data))
+    assert json.loads(run("check", result, "--json").stdout)["verdict"] == "unproven"
+    for each in (data["witness"]["details"], data["best_event"]["details"]):
+        each["data"]["data_prime"]["values"] = 7.0
+    result.write_text(json.dumps(data))
+    assert "no neighbours: other holds 7.0" in str(run("check", result).exception)

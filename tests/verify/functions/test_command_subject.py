@@ -8,6 +8,7 @@ import pytest
 
 from mechanisms import Interval
 from verify import AnyTwo, Listed, SubjectError, verify
+from verify.conduct.time_limit import TimeLimitReached, time_limit
 from verify.functions.command_subject import Command, command_subject, subject_from_file
 
 SCRIPT = Path(__file__).parents[1] / "subjects" / "command.py"
@@ -139,3 +140,13 @@ def test_lists_too_deep_within_lists_are_refused():
     command = Command((sys.executable, "-c", "print('[' * 100_000 + ']' * 100_000)"))
     with pytest.raises(SubjectError, match="too deep within lists"):
         command(0.0, np.random.default_rng(0), 1)
+
+
+def test_what_a_command_that_waits_was_sent_and_printed_is_told() -> None:
+    """A program that waits for another form of input shows what it waits for."""
+    command = Command(("/bin/sh", "-c", "read question; echo columns?; exec sleep 60"))
+    with pytest.raises(TimeLimitReached) as caught, time_limit(2.0):
+        command([0, 1], np.random.default_rng(0), 3)
+    (note,) = caught.value.__notes__
+    assert note.startswith('it was sent {"data": [0, 1], "lanes": 3, "seed": ')
+    assert note.endswith("and printed 'columns?\\n'")

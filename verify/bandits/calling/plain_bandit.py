@@ -275,8 +275,8 @@ class PlainBandit:
         Parameters
         ----------
         data
-            The table, shape (rounds + 1, arms); with private contexts (`BanditRecords`), their entries follow the
-            rewards.
+            The table, shape (rounds + 1, arms), or one for each run; with private contexts (`BanditRecords`), their
+            entries follow the rewards.
         draws
             How many runs, numbered from 0; or their numbers.
         seed
@@ -294,7 +294,7 @@ class PlainBandit:
             If the bandit cannot be called as it was said, or does not return arms.
         """
         numbers = range(draws) if isinstance(draws, int) else draws
-        return self._played([data], numbers, seed, None)
+        return self._played([data] if data.ndim == 2 else list(data), numbers, seed, None)
 
     def messages(
         self,

@@ -1,0 +1,76 @@
+"""The screen proposes the round on whose reward later actions depend; the test then refutes on that pair."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+
+from tests.verify.bandits.late_rounds import HONEST, LEAKS, late_leak
+from verify import PlainBandit, verify
+from verify.bandits.coin_screen import CoinScreen, screen_rounds
+from verify.bandits.paired_runs import PairedPlayer
+from verify.conduct.effort import EFFORTS
+
+PLACES = [
+    (2, 32, 20),
+    (4, 64, 40),
+    (10, 120, 101),
+]  # arms, rounds, and the round that leaks: none of 2^k, 3 * 2^k
+
+
+def screen(bandit: PlainBandit) -> CoinScreen:
+    claim = bandit.form.with_parameters(1.0)
+    seeds = np.random.SeedSequence(0).spawn(2)
+    return screen_rounds(bandit, PairedPlayer(bandit, claim, EFFORTS["default"], seeds[0]), seeds[1])
+
+
+@pytest.mark.parametrize("kind", [kind for kind in LEAKS if kind != "counts"])
+def test_the_leaking_round_is_proposed(kind: str) -> None:
+    found = screen(late_leak(kind, 2, 32, 20))
+    best = found.pairs[0]
+    assert best.record == 20 or (kind in ("both", "parity") and best.record == 19)
+    assert best.predicted > 1.3
+    assert best.rounds <= 25  # no more than it takes
+
+
+def test_play_counts_long_after_the_round_are_compared() -> None:
+    found = screen(late_leak("counts", 4, 64, 40))
+    assert found.pairs[0].record == 40
+    assert found.pairs[0].rounds >= 60
+
+
+@pytest.mark.parametrize("kind", HONEST)
+def test_an_honest_one_promises_no_more_than_its_epsilon(kind: str) -> None:
+    assert all(pair.predicted < 1.3 for pair in screen(late_leak(kind, 2, 32, 20)).pairs)
+
+
+def test_the_report_names_the_rounds_changed_and_played() -> None:
+    result = verify(late_leak("raw", 2, 32, 20), epsilon=1.0, effort="quick", seed=0)
+    assert result.verdict == "refuted"
+    (said,) = (finding.message for finding in result.findings if finding.kind == "rounds")
+    assert "rewards of rounds 1 to 32 changed by coins, each round in about 64 of 512 runs" in said
+    assert "tested: rounds 1 to 21" in said
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", [*HONEST, *LEAKS])
+def test_screens_of_long_runs_take_three_seconds(kind: str) -> None:
+    began = time.process_time()
+    screen(late_leak(kind, 10, 250, 190))
+    assert time.process_time() - began < 3.0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("arms", "rounds", "at"), PLACES)
+@pytest.mark.parametrize("kind", [*HONEST, *LEAKS])
+@pytest.mark.parametrize("seed", range(20))
+def test_late_leaks_are_refuted_and_honest_ones_are_not(
+    seed: int, kind: str, arms: int, rounds: int, at: int
+) -> None:
+    """An honest one is refuted with probability at most 1e-4 for each seed."""
+    if kind == "counts" and at + 20 > rounds:
+        pytest.skip("it counts rounds 20 later")
+    result = verify(late_leak(kind, arms, rounds, at), epsilon=1.0, seed=seed)
+    assert (result.verdict == "refuted") == (kind in LEAKS)
