@@ -15,7 +15,7 @@ CEILINGS = {
     "mechanisms": {"code lines": 10_198, "public functions and classes": 332, "files": 89, "floors": 18},
     "accountant": {"code lines": 14_535, "public functions and classes": 488, "files": 140, "floors": 9},
     "algorithms": {"code lines": 12_491, "public functions and classes": 404, "files": 156, "floors": 9},
-    "verify": {"code lines": 29_204, "public functions and classes": 871, "files": 314, "floors": 9},
+    "verify": {"code lines": 29_246, "public functions and classes": 871, "files": 314, "floors": 9},
 }
 
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)

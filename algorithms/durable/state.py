@@ -279,7 +279,7 @@ class Decoder:
 
 
 class PublicDecoder(Decoder):
-    """Puts the public part of encoded attributes into a learner on another gate; None stands for private values."""
+    """Decoder of public attributes, for a learner on another gate: private values become None."""
 
     def __init__(self, gate: Gate, arrays: StateArrays, modules: Collection[str]) -> None:
         super().__init__(gate, arrays, modules, {})  # type: ignore[arg-type]

@@ -128,7 +128,7 @@ def _show_run(where: str, outputs: Sequence[Path], as_json: bool) -> int:
     report = check_saved_run(where)
     data = {**json_able(report), "verdict": report.verdict}
     show(as_json, lambda: data, lambda console: print_blocks(_said_of_run(report), console))
-    write_outputs(outputs, json_writer(lambda: data))
+    write_outputs(outputs, lambda: data)
     return EXIT_CODES[report.verdict]
 
 

@@ -23,15 +23,16 @@ from algorithms.theory.confidence_theorem import ClickTheorem, x
 from algorithms.theory.regret_bound import Instance, RegretBound, T
 from mechanisms.arrays import BoolArray, FloatArray, IntArray
 from mechanisms.parameters import ParameterError
-from verify.regret_claims.mean_checks import HAIR, stale
 from verify.regret_claims.noise_tests import AdditiveNoise, RandomizedTruth
 from verify.regret_claims.proof_run import (
+    HAIR,
     TOLERANCE,
     ProofCheck,
     StructuredRun,
     good_event_failure,
     rounded,
     scatter_masked,
+    stale,
 )
 
 BuildLists = Callable[[Gate], ExplainedLists]

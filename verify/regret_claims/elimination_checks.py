@@ -26,12 +26,12 @@ from algorithms.theory.confidence_theorem import EliminationTheorem
 from algorithms.theory.regret_bound import Instance, RegretBound
 from mechanisms.arrays import BoolArray, FloatArray, IntArray
 from mechanisms.parameters import ParameterError
-from verify.regret_claims.mean_checks import HAIR, stale
 from verify.regret_claims.noise_tests import AdditiveNoise
 from verify.regret_claims.proof_run import (
+    HAIR,
     TOLERANCE,
+    BatchedRun,
     ProofCheck,
-    StructuredRun,
     good_event_failure,
     rounded,
     scatter_masked,
@@ -42,7 +42,7 @@ _UNSURE = 1e-3  # and so little above it left, where a learner's search ends ear
 _APART = 2.0  # an arm that is so many times as far apart as is needed, and left, is never removed
 
 
-class EliminationRun(StructuredRun[Confidence]):
+class EliminationRun(BatchedRun):
     """The checked state of a learner by elimination, up to the current round.
 
     Attributes
@@ -71,7 +71,7 @@ class EliminationRun(StructuredRun[Confidence]):
             raise ParameterError(f"problem={problem!r}: must be arms")
         self.laws = laws
         super().__init__(bound, instance, lanes, good_event_failure(theorem.failure, bound, instance))
-        self.theorem = theorem
+        self.theorem, self.fresh = theorem, theorem.fresh
         self.problem: SemiBandit = problem  # type: ignore[assignment]
         self.radius = theorem.radius_on(bound.values(instance), bound.definitions)
         self.scale = bound.value_of(theorem.scale, instance)
@@ -109,10 +109,6 @@ class EliminationRun(StructuredRun[Confidence]):
         batch = self._each(self.theorem.batch, l=phase, m=left, n=count)
         self.batch = np.where(lanes, batch, self.batch)
 
-    def state(self, learner: ExplainedLearner) -> Confidence:
-        """Return the means, counts and indices."""
-        return learner.confidence().copy()
-
     def check_action(self, shown: Confidence, learner: ExplainedLearner, action: IntArray) -> None:
         """Check that an arm that is played is left, and is to be played."""
         self.round += 1
@@ -146,7 +142,7 @@ class EliminationRun(StructuredRun[Confidence]):
         self.feeds += held * fed
         self.open += np.where(fed, feedback, 0.0)
         full = self.left & (self.filled >= self.batch)
-        if self.theorem.fresh:
+        if self.fresh:
             full &= (full == self.left).all(axis=1, keepdims=True)
         released = self._check_releases(before, after, full & ~self.done & ~self._decided)
         self.done |= released
@@ -164,43 +160,17 @@ class EliminationRun(StructuredRun[Confidence]):
 
     def _check_releases(self, before: Confidence, after: Confidence, due: BoolArray) -> BoolArray:
         """Check counts of values and noises, and the means, after a round; return whose batch was released."""
-        gained = after.count - (0.0 if self.theorem.fresh else before.count)
         released: BoolArray = (after.count != before.count) | (due & (after.estimate != before.estimate))
-        self.refuse_counts("values", released & (after.count > self.feeds), after.count, self.feeds)
-        waiting = due & ~released
-        self.refuse_arm(
-            "bookkeeping",
-            waiting & (self.filled > self.batch) & stale(after.count + self.filled, after.count + self.batch),
-            lambda lane, arm: (
-                f"{self.filled[lane, arm]:g} outcomes wait beside {after.count[lane, arm]:g} that were released: "
-                f"nothing is learned any more, where {np.ceil(self.batch[lane, arm]):g} make a release"
-            ),
+        whole = self.check_counts(before, after, released, due)
+        self.check_noises(
+            after, np.where(released, 1.0 if self.fresh else before.releases + 1.0, before.releases)
         )
-        self.note_difference(
-            "bookkeeping",
-            waiting | (released & (~due | (gained != self.filled))),
-            lambda lane, arm: (
-                f"{after.count[lane, arm]:g} values are counted, where {self.filled[lane, arm]:g} wait and "
-                f"{np.ceil(self.batch[lane, arm]):g} make a release"
-            ),
-        )
-        noises = np.where(released, 1.0 if self.theorem.fresh else before.releases + 1.0, before.releases)
-        self.refuse_counts("noises", after.releases < noises, after.releases, noises)
-        self.note_difference(
-            "bookkeeping",
-            after.releases > noises,
-            lambda lane, arm: (
-                f"{after.releases[lane, arm]:g} noises are counted where there are {noises[lane, arm]:g}"
-            ),
-        )
-        moved = ~released & (after.estimate != before.estimate)
-        self.refuse_moves("bookkeeping", "mean", moved, before.estimate, after.estimate)
         self.count, self.releases = after.count, after.releases
         if released.any():
             sums = after.count * after.estimate
-            if not self.theorem.fresh:
+            if not self.fresh:
                 sums = sums - before.count * before.estimate
-            self.noise.add((sums - self.open)[released & (gained == self.filled)])
+            self.noise.add((sums - self.open)[whole])
             self.open[released] = 0.0
             if self.laws:
                 off = after.estimate - self.problem.means
@@ -213,9 +183,7 @@ class EliminationRun(StructuredRun[Confidence]):
         """Check which arms are removed, and what is said of the others."""
         theorem, level, mean = self.theorem, self.level, after.estimate
         values = (
-            np.where(self.count == np.ceil(self.batch), self.batch, self.count)
-            if theorem.fresh
-            else self.count
+            np.where(self.count == np.ceil(self.batch), self.batch, self.count) if self.fresh else self.count
         )
         radius = self.radius(values, self.releases, level if theorem.apart == "radii" else level / 2)
         behind = np.where(self.left, mean, -np.inf).max(axis=1, keepdims=True) - mean

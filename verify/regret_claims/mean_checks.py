@@ -38,28 +38,21 @@ from mechanisms.arrays import BoolArray, FloatArray, IntArray
 from mechanisms.parameters import ParameterError
 from verify.regret_claims.noise_tests import AdditiveNoise, RandomizedTruth
 from verify.regret_claims.proof_run import (
+    HAIR,
     TOLERANCE,
+    BatchedRun,
     ProofCheck,
-    StructuredRun,
     good_event_failure,
     rounded,
     scatter_masked,
+    stale,
 )
 
 BuildExplained = Callable[[Gate], ExplainedLearner]
-HAIR = 1e-5
-"""Relative: by so much an index may be off that is found by other steps than the theorem's."""
-
 _GAP = ("gap lemma",)
-_STALE, _FEW = 1.5, 8.0
 
 
-def stale(count: FloatArray, since: FloatArray) -> BoolArray:
-    """Return where counts have grown by half, and by more than a few, since what should have changed with them."""
-    return np.asarray(count >= _STALE * since + _FEW)
-
-
-class MeanRun(StructuredRun[Confidence]):
+class MeanRun(BatchedRun):
     """The checked state of a learner on means, up to the current round.
 
     Attributes
@@ -121,6 +114,7 @@ class MeanRun(StructuredRun[Confidence]):
             shape, float(self.first if theorem.counting == "growing batches" else 1)
         )
         self.releases: FloatArray = np.zeros(shape)
+        self.ended: FloatArray = np.zeros(shape)  # batches
         self.clock: FloatArray = np.zeros((lanes, 1))  # the round of the last release
         self.lowest: FloatArray = np.full(shape, np.inf)  # of the valid indices so far
         self.moved: FloatArray = np.zeros(
@@ -164,10 +158,6 @@ class MeanRun(StructuredRun[Confidence]):
         there = self.level_instance
         defined = any(symbol == x for symbol, _ in self.bound.definitions)
         self.exponent = self.bound.value_of(x, there) if defined else 1.0
-
-    def state(self, learner: ExplainedLearner) -> Confidence:
-        """Return the estimates, counts and indices."""
-        return learner.confidence().copy()
 
     def check_start(self, state: Confidence, outcomes: FloatArray) -> None:
         """Take a learner's first values: they count like any others."""
@@ -318,49 +308,22 @@ class MeanRun(StructuredRun[Confidence]):
 
     def _check_releases(self, before: Confidence, after: Confidence, due: BoolArray) -> BoolArray:
         """Check which arms' values are in their estimates after a round; return whose were released."""
-        theorem, gained = self.theorem, after.count - (0.0 if self.fresh else before.count)
+        theorem = self.theorem
         ended = theorem.counting == "doubling episodes"  # the second play makes a count of one again
         released: BoolArray = (after.count != before.count) | (
             due & (ended | (after.estimate != before.estimate))
         )
         self.clock = np.where(released.any(axis=1, keepdims=True), float(self.round), self.clock)
-        self.refuse_arm(
-            "bookkeeping",
-            released & (after.count > self.feeds),
-            lambda lane, arm: (
-                f"{after.count[lane, arm]:g} values are counted where {self.feeds[lane, arm]:g} were fed"
-            ),
-        )
-        self.refuse_arm(
-            "bookkeeping",
-            due
-            & ~released
-            & (self.filled > self.batch)
-            & stale(after.count + self.filled, after.count + self.batch),
-            lambda lane, arm: (
-                f"{self.filled[lane, arm]:g} outcomes wait beside {after.count[lane, arm]:g} that were released: "
-                f"nothing is learned any more, where {self.batch[lane, arm]:g} make a release"
-            ),
-        )
-        moved = np.abs(after.estimate - before.estimate) > TOLERANCE * (1 + np.abs(before.estimate))
-        moved &= ~released & (before.count > 0)
-        self.refuse_moves("bookkeeping", "estimate", moved, before.estimate, after.estimate)
-        self.note_difference(
-            "bookkeeping",
-            (due & ~released) | (released & (~due | (gained != self.filled))),
-            lambda lane, arm: (
-                f"{after.count[lane, arm]:g} values are counted after {self.feeds[lane, arm]:g} feeds, where "
-                f"{self.filled[lane, arm]:g} wait and {self.batch[lane, arm]:g} make a release"
-            ),
-        )
+        whole = self.check_counts(before, after, released, due)
         self._check_noises(before, after, released)
-        self._take_releases(before, after, released & (gained == self.filled))
+        self._take_releases(before, after, whole)
         self.releases = after.releases
         self.filled[released] = 0.0
         if not self.tree:
             self.open[released] = 0.0
         if theorem.counting == "growing batches":
-            share = np.maximum(theorem.growth, theorem.falling / np.maximum(after.releases, 1.0))
+            self.ended += released
+            share = np.maximum(theorem.growth, theorem.falling / np.maximum(self.ended, 1.0))
             self.batch = np.where(released, np.maximum(np.ceil(share * after.count), 1.0), self.batch)
         elif self.fresh:
             longer = 2.0 * after.count if theorem.counting == "last batch" else self.feeds
@@ -378,14 +341,7 @@ class MeanRun(StructuredRun[Confidence]):
         else:
             raw = self.theorem.start == "raw" and self.round == 0
             expected = before.releases + np.where(released, 0.0 if raw else 1.0, 0.0)
-        self.refuse_counts("noises", after.releases < expected, after.releases, expected)
-        self.note_difference(
-            "bookkeeping",
-            after.releases > expected,
-            lambda lane, arm: (
-                f"{after.releases[lane, arm]:g} noises are counted where there are {expected[lane, arm]:g}"
-            ),
-        )
+        self.check_noises(after, expected)
 
     def _take_releases(self, before: Confidence, after: Confidence, whole: BoolArray) -> None:
         """Compare what was released with the true sums, where it is known of which outcomes it is."""

@@ -118,7 +118,7 @@ def _run_of(theorem: object) -> Callable[..., Any]:
 def check_run(
     make: type[Any], bound: RegretBound, played: Instance, *, problem: str, seed: int, error: float
 ) -> tuple[ProofCheck, ...]:
-    """Return what one run of a learner on the user's own problem shows, and which rounds were looked at."""
+    """Return the checks of one run of a learner on the user's own problem, with the rounds that were looked at."""
     try:
         run: PhaseRun | WidthRun | StructuredRun[Any] = _run_of(bound.confidence)(
             bound, played, 1, laws=False

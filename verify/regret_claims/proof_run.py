@@ -20,7 +20,7 @@ from accountant import Gate, Simulation
 from accountant.gates.random_streams import RandomStream
 from accountant.gates.simulation import lane_randomness
 from algorithms.epochs import epoch_of
-from algorithms.learner import Learner
+from algorithms.learner import Confidence, Learner
 from algorithms.play import checked_action, start_warm
 from algorithms.problems.own_draws import checked_outcomes
 from algorithms.theory.regret_bound import Instance, RegretBound
@@ -37,6 +37,10 @@ TOLERANCE = 1e-8
 _LEVELS = np.array([1.0, 2.0, 3.0, 4.5])
 """Exponents at which the law of the estimates is tested."""
 
+HAIR = 1e-5
+"""Relative: by so much an index may be off that is found by other steps than the theorem's."""
+
+_STALE, _FEW = 1.5, 8.0
 _TESTS = 3  # noise, estimates, good event
 _NOT_TESTED = remark("not tested by itself")
 
@@ -366,6 +370,68 @@ class StructuredRun(ProofRun, abc.ABC, Generic[State]):
         """Check the state of a learner after the feedback, or the total of `held` rounds of an action."""
 
 
+class BatchedRun(StructuredRun[Confidence]):
+    """The checked state of a learner that releases batches.
+
+    Attributes
+    ----------
+    feeds
+        Number of outcomes of each arm that were fed; shape (lanes, arms), as those that follow.
+    filled, open
+        Number of outcomes that wait for a release, and their sum.
+    batch
+        After how many a release is due.
+    fresh
+        Whether an estimate is of the last batch alone.
+    """
+
+    fresh: bool
+    feeds: FloatArray
+    filled: FloatArray
+    open: FloatArray
+    batch: FloatArray
+
+    def state(self, learner: Any) -> Confidence:
+        """Return the estimates, counts and indices."""
+        shown: Confidence = learner.confidence()
+        return shown.copy()
+
+    def check_counts(
+        self, before: Confidence, after: Confidence, released: BoolArray, due: BoolArray
+    ) -> BoolArray:
+        """Check the counts after a round; return the arms that released all outcomes that waited."""
+        whole: BoolArray = after.count - (0.0 if self.fresh else before.count) == self.filled
+        self.refuse_counts("values", released & (after.count > self.feeds), after.count, self.feeds)
+
+        def words(lane: int, arm: int) -> str:
+            return (
+                f"{after.count[lane, arm]:g} values are counted and {self.filled[lane, arm]:g} wait, where "
+                f"{np.ceil(self.batch[lane, arm]):g} make a release"
+            )
+
+        late = due & ~released & (self.filled > self.batch)
+        late &= stale(after.count + self.filled, after.count + self.batch)
+        self.refuse_arm(
+            "bookkeeping", late, lambda lane, arm: f"{words(lane, arm)}: nothing is learned any more"
+        )
+        self.note_difference("bookkeeping", (due & ~released) | (released & (~due | ~whole)), words)
+        moved = np.abs(after.estimate - before.estimate) > TOLERANCE * (1 + np.abs(before.estimate))
+        moved &= ~released & (before.count > 0)
+        self.refuse_moves("bookkeeping", "estimate", moved, before.estimate, after.estimate)
+        return whole & released
+
+    def check_noises(self, after: Confidence, expected: FloatArray) -> None:
+        """Check the numbers of noises: more of them make wider radii, and so another learner."""
+        self.refuse_counts("noises", after.releases < expected, after.releases, expected)
+        self.note_difference(
+            "bookkeeping",
+            after.releases > expected,
+            lambda lane, arm: (
+                f"{after.releases[lane, arm]:g} noises are counted where there are {expected[lane, arm]:g}"
+            ),
+        )
+
+
 def check_rounds(
     make_run: Callable[[RegretBound, Instance, int], StructuredRun[Any]],
     build: Callable[[Gate], Learner],
@@ -468,6 +534,11 @@ def play_checked(
     except Contradiction as contradiction:
         return contradiction.check
     return None
+
+
+def stale(count: FloatArray, since: FloatArray) -> BoolArray:
+    """Return True where counts have grown by half, and by more than a few, since an earlier time."""
+    return np.asarray(count >= _STALE * since + _FEW)
 
 
 def good_event_failure(failure: sp.Expr, bound: RegretBound, instance: Instance) -> float:

@@ -159,6 +159,13 @@ class RegretReport(FromJson):
             for checkpoint in self.outcome
             if checkpoint.verdict == "violated"
         ][:1]
+        said += [
+            check.named_sentence.with_words(
+                " This is another learner than the theorem's, of whose regret nothing is said."
+            )
+            for check in self.proof
+            if check.differs
+        ]
         if not theorem.covered:
             missing = (
                 "There is no theorem"
@@ -187,13 +194,6 @@ class RegretReport(FromJson):
                 "trivial": nearest(last.trivial, _DIGITS),
             }
             said.append(confident(words, self.confidence, self.lanes, **numbers))
-        said += [
-            check.named_sentence.with_words(
-                " This is another learner than the theorem's, of whose regret nothing is said."
-            )
-            for check in self.proof
-            if check.differs
-        ]
         if theorem.of_runs and theorem.covered:
             said.append(
                 exact(

@@ -22,8 +22,12 @@ from algorithms.theory.confidence_theorem import ConfidenceTheorem
 from algorithms.theory.regret import BOUNDS
 from algorithms.theory.regret_bound import Instance
 from verify.findings.sentences import exact
-from verify.regret_claims.mean_checks import HAIR, MeanRun
-from verify.regret_claims.proof_run import Contradiction, ProofCheck
+from verify.regret_claims.mean_checks import MeanRun
+from verify.regret_claims.proof_run import (
+    HAIR,
+    Contradiction,
+    ProofCheck,
+)
 from verify.regret_claims.regret_report import RegretVerdict
 from verify.subjects.own_problem import own_structure
 

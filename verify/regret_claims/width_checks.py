@@ -74,10 +74,10 @@ def play_widths_checked(run: WidthRun, build: BuildContextual, *, lanes: int, se
     assert gate.published is not None
     try:
         learner = build(gate)
-        run.made(learner.policy)
+        run.check_policy(learner.policy)
         for played in play_contexts(learner, run.problem, gate, environment, run.instance.horizon):
-            run.played(played)
-            run.released([sent for _, sent in gate.published], learner.policy)
+            run.check_round(played)
+            run.check_releases([sent for _, sent in gate.published], learner.policy)
             gate.published.clear()
         run.check_end()
     except Contradiction as contradiction:
@@ -86,7 +86,7 @@ def play_widths_checked(run: WidthRun, build: BuildContextual, *, lanes: int, se
 
 
 class WidthRun(ProofRun):
-    """What has been seen so far of a learner on moments.
+    """The checked state of a learner on moments.
 
     Attributes
     ----------
@@ -121,8 +121,8 @@ class WidthRun(ProofRun):
         self._policy: LinearUCB | None = None
         self._allowed: FloatArray = np.zeros(lanes)
 
-    def made(self, policy: LinearUCB) -> None:
-        """Check a policy that is new, of what was released so far."""
+    def check_policy(self, policy: LinearUCB) -> None:
+        """Check a new policy against the releases so far."""
         d, after = self.problem.features, self._last
         numbers = {"n": float(after), "j": float(self._noises[after])}
         shift, least, cap = (
@@ -160,7 +160,7 @@ class WidthRun(ProofRun):
         self.failed |= np.sqrt((values * along**2).sum(axis=1)) > policy.width * (1 + TOLERANCE)
         self._policy = policy
 
-    def played(self, played: ContextualRound) -> None:
+    def check_round(self, played: ContextualRound) -> None:
         """Check a round against the policy that it was played by."""
         self.round += 1
         lane, policy, contexts = np.arange(len(self.failed)), played.policy, played.contexts
@@ -200,8 +200,8 @@ class WidthRun(ProofRun):
         self._allowed += np.minimum(allowed, self.problem.largest_regret)
         self._told.append(self._told[-1] + played.moments)
 
-    def released(self, sent: list[FloatArray], policy: LinearUCB) -> None:
-        """Check what a round has released, and take its noise; then check the policy that is made of it."""
+    def check_releases(self, sent: list[FloatArray], policy: LinearUCB) -> None:
+        """Check the releases of a round, and take their noise; then check the new policy."""
         span = self.spans.get(self.round, 0)
         if self.theorem.counting == "growing batches":
             span = self._own_span(span, bool(sent))
@@ -225,7 +225,7 @@ class WidthRun(ProofRun):
                 np.abs(noise).max(axis=1) > _GRID * span,
                 lambda lane: f"a sum is off by {np.abs(noise[lane]).max():.6g}, and there should be no noise",
             )
-        self.made(policy)
+        self.check_policy(policy)
 
     def _own_span(self, due: int, sent: bool) -> int:
         """Return of how many rounds a release is, 0 if there is none, on the learner's own schedule."""
@@ -248,7 +248,7 @@ class WidthRun(ProofRun):
         return waits if sent else 0
 
     def check_end(self) -> None:
-        """Check that no run on the good event has lost more than what its radii allow."""
+        """Check that no run on the good event has lost more than its radii allow."""
         self.refuse(
             "path",
             ~self.failed & (self.regret > self._allowed * (1 + TOLERANCE) + TOLERANCE),

@@ -13,14 +13,13 @@ from accountant import Accountant, Budget
 from algorithms import CUCBBatch
 from algorithms.catalogue.named_run import NamedLearner, begin_named_run
 from algorithms.estimates.level_free import level_free_upper
-from algorithms.problems import LinearBandit, LinearContexts, build_problem
+from algorithms.problems import LinearContexts, build_problem
 from algorithms.theory.regret import BOUNDS
 from algorithms.theory.regret_bound import Instance
 from verify import regret
 from verify.commands.command_group import cli
-from verify.regret_claims.proof import check_run
+from verify.regret_claims.proof import check_run, linear_check_problem
 from verify.regret_claims.saved_run import check_saved_run
-from verify.regret_claims.speaking_instances import with_clients
 from verify.subjects.resolve import every_learner
 
 
@@ -35,9 +34,7 @@ def instance(name, problem=None, horizon=4000, epsilon=1.0, **settings):
     if family == "contextual":
         played = LinearContexts(np.array([0.6, -0.3]), 4)
     elif family == "linear":
-        angles = 2 * np.pi * np.arange(6) / 6
-        actions = np.stack([np.cos(angles), np.sin(angles)], axis=1)
-        played = with_clients(LinearBandit(actions, 0.7 * actions[5], 0.05, 1, "signs"), horizon, {})
+        played = linear_check_problem(horizon, {}, dimension=3 if name.startswith("published/") else 2)
     else:
         own = {"bandit": "arms", "matroid": "linear-matroid", "cascade": "cascade"}
         played = build_problem(problem or own.get(family, "top-k"), {})
@@ -78,14 +75,12 @@ class Late:
 
 
 class LateExponent(Late):
-    """Indices get a quarter of the exponent."""
+    """Indices of next to no exponent."""
 
-    def learn(self, *args, **keywords):
+    def observe(self, *args, **keywords):
         if self.late:
-            self.estimates._root = self.half
-        else:
-            self.half = self.estimates._root / 2
-        super().learn(*args, **keywords)
+            self.uncounted = 1e3
+        super().observe(*args, **keywords)
 
 
 class LearnsNoMore(Late):
@@ -203,9 +198,9 @@ class NobodyRemoved:
 class RunningMinimum:
     """The least index so far, which is valid, too."""
 
-    def learn(self, *args, **keywords):
+    def hear(self, *args, **keywords):
         index = self.estimates.index.copy()
-        super().learn(*args, **keywords)
+        super().hear(*args, **keywords)
         self.estimates.index = np.minimum(index, self.estimates.index)
 
 
@@ -214,9 +209,9 @@ class HalfTheError:
 
     def __init__(self, *args, **keywords):
         super().__init__(*args, **keywords)
-        if hasattr(getattr(self, "estimates", None), "_root"):
-            self.estimates._root *= np.sqrt(1 + np.log(2) / self.exponent)
-        elif hasattr(self, "estimates"):
+        if hasattr(self.estimates, "_root"):
+            self.estimates._root *= 1.02
+        else:
             self.estimates.bound = replace(
                 self.estimates.bound, exponent=self.estimates.bound.exponent + np.log(2)
             )
@@ -301,7 +296,7 @@ class WiderWidth:
 LIST = {"index": "confidence"}
 PHASES = {"horizon": 140_000, "epsilon": 5.0}
 LATE = [
-    ("cucb-ldp2", LateExponent, {}),
+    ("cucb-ldp-bit", LateExponent, {}),
     ("cucb-ldp-bit", LearnsNoMore, {}),
     ("cucb-batch", NoReleases, {}),
     ("cucb-batch", FrozenAboveACount, {}),
@@ -330,8 +325,8 @@ def test_faults_that_begin_late_are_violations(name, fault, given):
 
 
 LEGAL = [
-    ("cucb-ldp2", RunningMinimum, {}),
-    ("cucb-ldp2", HalfTheError, {}),
+    ("cucb-ldp-gaussian", RunningMinimum, {"epsilon": 20.0}),
+    ("cucb-ldp-gaussian", HalfTheError, {"epsilon": 20.0}),
     ("cascade-ucb-rr", HalfTheError, {}),
     ("cascade-ucb-batch", HalfTheError, LIST),
     ("omm", Clipped, {}),

@@ -150,7 +150,7 @@ def test_a_bound_that_is_no_number_above_0_has_no_exponent(bound):
 
 def test_the_command_fits_an_own_learner_without_a_bound(tmp_path):
     file = tmp_path / "mine.py"
-    file.write_text("from algorithms import CUCBBatch\nclass Mine(CUCBBatch):\n    pass\n")
+    file.write_text("from algorithms import CUCBBatch\nclass Mine(CUCBBatch):\n    regret_bound = None\n")
     asked = [
         "--test",
         "exponent",
