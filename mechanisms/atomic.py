@@ -53,6 +53,8 @@ class AtomicProfile(PrivacyProfile):
         Empty if exact, else the theorem that makes it an upper bound.
     relative_rounding : float
         Relative rounding error of each probability (the default: they come from a few operations).
+    mirrored : bool
+        True if the mass of -l is, exactly, that of l times e^{-l}, for every loss l: given probabilities are rounded.
 
     Raises
     ------
@@ -66,6 +68,7 @@ class AtomicProfile(PrivacyProfile):
     infinite_mass: float = 0.0
     bound: str = ""
     relative_rounding: float = 2.0**-48
+    mirrored: bool = False
 
     def __post_init__(self) -> None:
         losses = tuple(loss if type(loss) is Fraction else Fraction(loss) for loss in self.losses)
@@ -103,7 +106,11 @@ class AtomicProfile(PrivacyProfile):
     def symmetric(self) -> bool:
         """True if -l has the mass of l times e^{-l}, for every loss l, up to rounding."""
         return AtomicLoss(
-            self.losses, self.probabilities, self.infinite_mass, self.relative_rounding
+            self.losses,
+            self.probabilities,
+            self.infinite_mass,
+            self.relative_rounding,
+            mirrored=self.mirrored,
         ).symmetric
 
     @property
@@ -173,7 +180,14 @@ class AtomicProfile(PrivacyProfile):
         bound = self.bound or other.bound
         terms = min(len(self.losses), len(other.losses)) + 4.0  # of each sum
         error = self.relative_rounding + other.relative_rounding + 2.0**-53 * terms
-        return AtomicProfile(losses, tuple(probabilities.tolist()), mass, bound, error)
+        return AtomicProfile(
+            losses,
+            tuple(probabilities.tolist()),
+            mass,
+            bound,
+            error,
+            self.mirrored and other.mirrored,
+        )
 
 
 def _on_common_lattice(*groups: tuple[Fraction, ...]) -> tuple[int, list[list[int]]]:

@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 
-from mechanisms.arrays import FloatArray
-from mechanisms.log_sum import log_sum
+from mechanisms.arrays import BoolArray, FloatArray
+from mechanisms.log_sum import log_mixture, log_sum
 from mechanisms.neighbouring import Neighbouring
 from mechanisms.oscillation import Oscillations
 from mechanisms.point_masses import fourier_of_masses
@@ -23,9 +24,9 @@ from mechanisms.privacy_loss import (
     LossSum,
     PrivacyLoss,
     RelatedLoss,
+    log1p_complex,
 )
 from mechanisms.rounding import multiply_up, up
-from mechanisms.subsampled_gaussian_loss import log_mixture
 
 _FEW = 8
 
@@ -49,6 +50,8 @@ class AtomicLoss(PrivacyLoss):
         Relative rounding error of each probability, and of ``mass``.
     displaced : float
         How far each true value may be from the one given (0: they are exact).
+    mirrored : bool
+        True if the mass of -l is, exactly, that of l times e^{-l}, for every l.
     """
 
     losses: tuple[Fraction, ...]
@@ -56,6 +59,7 @@ class AtomicLoss(PrivacyLoss):
     mass: float = 0.0
     relative_rounding: float = 0.0
     displaced: float = 0.0
+    mirrored: bool = False
 
     @cached_property
     def _hash(self) -> int:
@@ -153,6 +157,8 @@ class AtomicLoss(PrivacyLoss):
     @cached_property
     def symmetric(self) -> bool:
         """True if (Q, P) has the same loss as (P, Q), up to rounding: the mass of -l is that of l times e^{-l}."""
+        if self.mirrored:
+            return True
         of = dict(zip(self.losses, self.probabilities, strict=True))
         error = max(self.relative_rounding, ROUNDING * (16.0 - 4.0 * float(np.min(self._arrays[1]))))
         for loss, p in of.items():
@@ -200,20 +206,45 @@ class AtomicLoss(PrivacyLoss):
         relative, displaced = self._sampled_rounding
         return AtomicLoss(tuple(mixed), tuple(mixed.values()), mass, relative, displaced)
 
+    @cached_property
+    def _alone(self) -> _AtomicLossSum | None:
+        """The sum of this loss alone, if it has few atoms."""
+        return _AtomicLossSum((self,), (1,)) if len(self.losses) <= _FEW else None
+
     def log_mgf_line(self, s: float, t: FloatArray) -> tuple[ComplexArray, FloatArray]:
-        """Return the tilted sum; see `fourier_of_masses`."""
+        """Return the tilted sum; see `fourier_of_masses`, and of few atoms `_AtomicLossSum`."""
+        if self._alone is not None:
+            return self._alone.log_mgf_line(s, t)
         values, log_p = self._arrays
         relative = np.maximum(ROUNDING * (8.0 + 2.0 * np.abs(log_p)), self.relative_rounding)
         relative = relative + ROUNDING * (4.0 + np.abs(log_p) + 3.0 * s * np.abs(values))
         moved = np.expm1(np.minimum(self.displaced * np.hypot(s, t), 700.0)) if self.displaced else 0.0
         return fourier_of_masses(log_p + s * values, values, relative, moved, t)
 
+    def log_lattice_envelope(self, s: float, heights: FloatArray, spacing: Fraction) -> FloatArray:
+        """Return ln(M(s) √(1 - 2α (1 - cos dτ))), α the sum of products of tilted masses a spacing d apart.
+
+        With w_j the tilted masses |M(s+it) / M(s)|² = 1 - Σ_{jk} w_j w_k (1 - cos((x_j-x_k) t)), of which only
+        neighbours are kept; their cosine falls up to π/d.
+        """
+        top, order = self.log_top(s), np.argsort(self._arrays[0], kind="stable")
+        values, log_p = (column[order] for column in self._arrays)
+        exact = sorted(loss for loss, p in zip(self.losses, self.probabilities, strict=True) if p > 0.0)
+        beside = np.array([b - a == spacing for a, b in pairwise(exact)], dtype=np.bool_)
+        logs = log_p + s * values
+        logs = logs - log_sum(logs)
+        alpha = float(np.sum(np.exp(logs[:-1] + logs[1:])[beside])) * (1.0 - 1e-9)
+        turned = np.sin(0.5 * np.minimum(float(spacing) * heights, math.pi)) ** 2
+        return np.asarray(top + 0.5 * np.log1p(-np.minimum(4.0 * alpha * turned, 1.0 - 1e-9)))
+
     def oscillations(self, s: float) -> Oscillations | None:
         """Return the oscillations of all pairs of atoms if the atoms are few, else None."""
-        return _AtomicLossSum((self,), (1,)).oscillations(s) if len(self.losses) <= _FEW else None
+        return None if self._alone is None else self._alone.oscillations(s)
 
     def log_mgf_real(self, s: FloatArray) -> FloatArray:
         """Return ln Σ p_j e^{s l_j}."""
+        if self._alone is not None:
+            return self._alone.log_mgf_real(s)
         values, log_p = self._arrays
         return np.asarray(log_sum(log_p[:, None] + values[:, None] * s, axis=0))
 
@@ -267,14 +298,68 @@ class _AtomicLossSum(LossSum):
         return weights / total[:, None], top + np.log(total)
 
     def log_mgf_line(self, s: float, t: FloatArray) -> tuple[ComplexArray, FloatArray]:
-        """Return the sum of n_i ln M_i.
+        """Return the sum of n_i ln M_i: of losses that are small at this tilt by M_i - 1, of others by tilted sums."""
+        n, near = self._table[4], self._near_one(s)
+        value, bound = np.zeros(t.size, dtype=np.complex128), np.zeros(t.size)
+        for rows, method in ((near, self._small), (~near, self._large)):
+            if rows.any():
+                logs, error = method(rows, s, t)
+                value += n[rows] @ logs
+                bound += n[rows] @ (error + ROUNDING * (np.count_nonzero(rows) + 4.0) * np.abs(logs))
+        return value, bound + 2.0 * ROUNDING * np.abs(value)
+
+    def _near_one(self, s: float) -> BoolArray:
+        return np.asarray((s + 1.0) * np.max(np.abs(self._table[0]), axis=1) <= 1.0)
+
+    @cached_property
+    def _whole(self) -> tuple[FloatArray, FloatArray, BoolArray]:
+        """Return probabilities of infinite losses and their relative errors, and which losses are mirrored."""
+        losses = [loss for loss in self.losses if isinstance(loss, AtomicLoss)]
+        return (
+            np.array([[loss.mass] for loss in losses]),
+            np.array([[loss.relative_rounding + 64.0 * ROUNDING] for loss in losses]),
+            np.array([[loss.mirrored] for loss in losses]),
+        )
+
+    def _small(self, rows: BoolArray, s: float, t: FloatArray) -> tuple[ComplexArray, FloatArray]:
+        """Return ln M_i by M_i - 1 = Σ_j p_ij (e^{zl_ij} - 1) - mass, which does not cancel, and the error.
+
+        e^w - 1 = 2 e^{w/2} sinh(w/2). If masses mirror each other l > 0 and -l together add
+        4 p e^{-l/2} sinh(zl/2) sinh((z+1)l/2): it is second order in l, and so is its error, what counts multiply.
+        """
+        values, log_p, relative, displaced, _ = (table[rows] for table in self._table)
+        mass, off_mass, mirrored = (column[rows] for column in self._whole)
+        z = np.asarray(s + 1j * t)
+        excess = np.zeros((len(values), t.size), dtype=np.complex128) - mass
+        size = np.zeros(excess.shape) + mass * off_mass
+        for j in range(values.shape[1]):
+            x, p = values[:, j, None], np.exp(log_p[:, j, None])
+            p = np.where(mirrored, np.where(x > 0.0, 2.0 * np.exp(-0.5 * x), 0.0), 1.0) * p
+            half = 0.5 * x * z
+            first = 2.0 * np.sinh(half)
+            second = p * np.where(mirrored, np.sinh(half + 0.5 * x), np.exp(half))
+            term = first * second
+            excess += term
+            # Arguments are rounded; cosh is below 1.2 here.
+            turned = np.abs(half) * (np.abs(second) + np.abs(term))
+            turned += np.where(mirrored, p * np.abs(half + 0.5 * x) * np.abs(first), 0.0)
+            size += (relative[:, j, None] + 16.0 * ROUNDING) * np.abs(term) + 8.0 * ROUNDING * turned
+        if displaced.any():
+            size += 3.0 * np.expm1(np.minimum(np.outer(displaced, np.abs(z)), 700.0))
+        logs = log1p_complex(np.where(np.abs(1.0 + excess) > 1e-290, excess, 1e-290 - 1.0))
+        modulus = np.maximum(np.abs(1.0 + excess), 1e-300)
+        error = np.log1p((size + 8.0 * ROUNDING * np.abs(excess)) / modulus) + 4.0 * ROUNDING * np.abs(logs)
+        return logs, error
+
+    def _large(self, rows: BoolArray, s: float, t: FloatArray) -> tuple[ComplexArray, FloatArray]:
+        """Return ln M_i by tilted sums, and the error.
 
         φ_i = Σ_j w_ij e^{itl_ij} is off by at most Σ_j w_ij (r_ij + u (3|t l| + 3 s|l| + 24)) + (e^{|z|d} - 1), d the
         displacement, and ln M_i by the logarithm of 1 + that over |φ_i|.
         """
-        values, _, relative, displaced, n = self._table
-        weights, log_m = self._tilted(s)
-        phi = np.zeros((n.size, t.size), dtype=np.complex128)
+        values, _, relative, displaced, _ = (table[rows] for table in self._table)
+        weights, log_m = (part[rows] for part in self._tilted(s))
+        phi = np.zeros((len(values), t.size), dtype=np.complex128)
         for j in range(values.shape[1]):
             phi += weights[:, j, None] * np.exp(1j * np.outer(values[:, j], t))
         spread = np.sum(weights * (relative + ROUNDING * (3.0 * s * np.abs(values) + 24.0)), axis=1)
@@ -283,12 +368,8 @@ class _AtomicLossSum(LossSum):
         if displaced.any():
             error += np.expm1(np.minimum(np.outer(displaced, np.hypot(s, t)), 700.0))
         size = np.maximum(np.abs(phi), 1e-300)
-        logs = np.log(np.where(np.abs(phi) > 0.0, phi, 1e-300))
-        value: ComplexArray = np.asarray(n @ logs + n @ log_m, dtype=np.complex128)
-        bound = n @ np.log1p(error / size) + ROUNDING * (
-            float(n @ (4.0 + 4.0 * np.abs(log_m))) + (n.size + 4.0) * (n @ np.abs(logs))
-        )
-        return value, bound
+        logs: ComplexArray = np.asarray(np.log(np.where(np.abs(phi) > 0.0, phi, 1e-300)) + log_m[:, None])
+        return logs, np.log1p(error / size) + 4.0 * ROUNDING * (1.0 + np.abs(log_m[:, None]))
 
     def log_envelope(self, s: float, heights: FloatArray) -> FloatArray:
         """Return ln M(s): atoms do not decay."""
@@ -296,7 +377,7 @@ class _AtomicLossSum(LossSum):
 
     def log_mgf_real(self, s: FloatArray) -> FloatArray:
         """Sum of the parts."""
-        return np.array([self._table[4] @ self._tilted(float(own))[1] for own in s])
+        return np.array([self.log_mgf_line(own, np.zeros(1))[0][0].real for own in s.tolist()])
 
     def oscillations(self, s: float) -> Oscillations | None:
         """Return the pairs of atoms of all losses; None if a value is displaced."""
@@ -314,5 +395,5 @@ class _AtomicLossSum(LossSum):
         )
 
 
-NO_LOSS = AtomicLoss((Fraction(0),), (1.0,))
+NO_LOSS = AtomicLoss((Fraction(0),), (1.0,), mirrored=True)
 """The loss of a release that does not depend on the data."""

@@ -124,7 +124,7 @@ def response_atoms(epsilon: Fraction, delta: float, bound: str) -> AtomicProfile
     small = math.exp(-float(epsilon))
     keep = (1.0 - delta) / (1.0 + small)
     rounding = 2.0**-53 * (12.0 + 2.0 * min(float(epsilon), 746.0))  # beyond e^{-ε} is 0, or as good as that
-    return AtomicProfile((epsilon, -epsilon), (keep, keep * small), delta, bound, rounding)
+    return AtomicProfile((epsilon, -epsilon), (keep, keep * small), delta, bound, rounding, mirrored=True)
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,9 @@ from mechanisms.arrays import FloatArray, IntArray
 from mechanisms.bounds import NoPrivacy, PerfectPrivacy, ZeroConcentratedProfile
 from mechanisms.discrete_gaussian_loss import DiscreteGaussianLoss
 from mechanisms.discrete_laplace import log_probability_of_whole, whole_values
+from mechanisms.losses.contour import TiltedLoss
+from mechanisms.losses.lattice import lattice_contour
+from mechanisms.losses.saddle import saddle_for_epsilon
 from mechanisms.mechanism import BuiltInMechanism, checked_whole_sensitivity, register
 from mechanisms.noise import NoiseSource, noise_source
 from mechanisms.parameters import ParameterError, open_unit, positive, whole_number
@@ -24,7 +27,9 @@ from mechanisms.rounding import Ceiling, exact_product, up
 from mechanisms.sensitivity import Sensitivity
 
 _SMALLEST_SIGMA = 1e-140
-_LARGEST_SIGMA = 100_000.0  # a sum over about 10 sigma terms for each epsilon
+_LARGEST_SUMMED = 100_000.0  # a sum over about 10 sigma terms for each epsilon
+_LARGEST_SIGMA = 1e9  # tilts are about 5 sigma
+_TIGHT = 1e-12
 _FARTHEST = 1e150  # sigma that a value may move by: the square is a float
 _AT_ONCE = 1 << 18  # terms in one array
 
@@ -41,6 +46,8 @@ def _total_weight(sigma: float) -> float:
 class DiscreteGaussianProfile(PrivacyProfile):
     """Profile of discrete Gaussian noise on a whole number that moves by ``shift``, by direct summation.
 
+    Beyond sigma = 100,000 by the contour of its loss (`mechanisms.losses.lattice`).
+
     The loss at noise k is s(s - 2k)/2σ², so δ(x) = Σ_{k<u} P(k) (1 - exp(-(s/σ²)(u - k))) with
     u = s/2 - σ²x/s: all terms are positive and fall faster than a Gaussian; those left out are below
     1e-18 of the sum. The relative error is about 1e-14, and below 3e-13 where δ is least.
@@ -50,7 +57,7 @@ class DiscreteGaussianProfile(PrivacyProfile):
     shift : int
         At least 1, at most 1e150 sigma.
     sigma : float
-        At least 1e-140 (squares are floats), at most 100,000 (a sum over about 10 sigma terms).
+        At least 1e-140 (squares are floats), at most 1e9.
     """
 
     shift: int
@@ -84,7 +91,31 @@ class DiscreteGaussianProfile(PrivacyProfile):
     def _total(self) -> float:
         return _total_weight(self.sigma)
 
+    def bounds(self, epsilon: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Bound the curve by its relative error, or by the contour."""
+        if self.sigma <= _LARGEST_SUMMED:
+            return super().bounds(epsilon)
+        x = np.asarray(epsilon, dtype=np.float64)
+        size = np.abs(x)
+        ends = np.array([self._by_contour(own) for own in size.ravel().tolist()]).T.reshape(2, *x.shape)
+        sides = -np.expm1(-size) + np.exp(-size) * ends, np.array([1.0 - _TIGHT, 1.0 + _TIGHT])
+        low, high = np.where(x >= 0.0, ends, sides[0] * sides[1].reshape(2, *[1] * x.ndim))
+        return low, np.minimum(high, 1.0)
+
+    def _by_contour(self, epsilon: float) -> tuple[float, float]:
+        loss = self.loss()
+        saddle = saddle_for_epsilon(loss, epsilon)
+        engine = lattice_contour(TiltedLoss(loss, saddle.s), saddle, _TIGHT)
+        low, high = (0.0, 1.0) if engine is None else engine.bounds(epsilon)
+        mu = (
+            self.shift / self.sigma
+        )  # M is at most the Gaussian's: by its Chernoff bound, where tilts are beyond reach
+        far = max(0.0, epsilon / mu - 0.5 * mu) * (1.0 - _TIGHT)
+        return low, min(high, max(5e-324, math.exp(-0.5 * far * far)))
+
     def _curve(self, epsilon: FloatArray) -> FloatArray:
+        if self.sigma > _LARGEST_SUMMED:
+            return self.bounds(epsilon)[1]
         x = np.ravel(epsilon)
         found = np.zeros(x.shape)
         longest = 20.0 * self.sigma + 3.0
@@ -171,7 +202,7 @@ class DiscreteGaussian(BuiltInMechanism):
     def _profile_at(self, moved: Sensitivity) -> PrivacyProfile:
         """Return the profile when one record moves the value by ``moved``.
 
-        Exact when one coordinate makes the whole movement (l1 = linf) and sigma is at most 100,000. Else
+        Exact when one coordinate makes the whole movement (l1 = linf) and sigma is at most 1e9. Else
         the certified zCDP bound with ρ = l2²/2σ² (Canonne, Kamath, Steinke 2020, Thm 14).
         """
         if moved.l1 < 1.0:

@@ -60,7 +60,7 @@ class DiscreteLaplaceProfile(PrivacyProfile):
         if s > _MOST_ATOMS:
             return None
         if s == 0:
-            return AtomicProfile((Fraction(0),), (1.0,))
+            return AtomicProfile((Fraction(0),), (1.0,), mirrored=True)
         exact = Fraction(self.scale)
         a = math.exp(-1.0 / self.scale)
         inner = -math.expm1(-1.0 / self.scale) / (1.0 + a)
@@ -69,7 +69,10 @@ class DiscreteLaplaceProfile(PrivacyProfile):
         probabilities[s] = math.exp(-s / self.scale) / (1.0 + a)
         losses = tuple((s - 2 * k) / exact for k in range(s + 1))
         return AtomicProfile(
-            losses, tuple(probabilities), relative_rounding=2.0**-53 * (20.0 + 3.0 * s / self.scale)
+            losses,
+            tuple(probabilities),
+            relative_rounding=2.0**-53 * (20.0 + 3.0 * s / self.scale),
+            mirrored=True,
         )
 
     @property

@@ -30,12 +30,11 @@ from functools import cached_property
 import numpy as np
 
 from mechanisms.arrays import FloatArray
-from mechanisms.log_sum import log_sum
+from mechanisms.log_sum import log_drop, log_mixture, log_sum
 from mechanisms.point_masses import fourier_of_masses
 from mechanisms.privacy_loss import ROUNDING, ComplexArray, PrivacyLoss
 from mechanisms.quadrature import NEED, NODE_ERROR, Panels, layer_cake
 from mechanisms.rounding import up
-from mechanisms.subsampled_gaussian_loss import log_drop, log_mixture
 
 _CELLS = 120
 

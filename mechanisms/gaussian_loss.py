@@ -10,9 +10,9 @@ import numpy as np
 
 from mechanisms.arrays import FloatArray
 from mechanisms.fixed_size_loss import FixedSizeGaussianLoss
-from mechanisms.poisson_replaced_loss import PoissonReplacedGaussianLoss
+from mechanisms.gaussian_mixture_loss import AT_ZERO, GaussianMixtureLoss, binomial_mixture
+from mechanisms.neighbouring import Neighbouring
 from mechanisms.privacy_loss import ROUNDING, ComplexArray, PrivacyLoss
-from mechanisms.subsampled_gaussian_loss import SubsampledGaussianLoss
 
 _MOST_OF_SAMPLED = 2000.0
 """Of ρ: e^L of a record in the sample is beyond floats, and nodes are as many as 1/σ."""
@@ -23,6 +23,27 @@ _LEAST_OF_SAMPLED = 1e-280
 def sigma_of_sampled(rho: float) -> float | None:
     """Return 1/√ρ, or None if a quadrature of the loss on a sample is out of reach: then curves have to do."""
     return 1.0 / math.sqrt(rho) if _LEAST_OF_SAMPLED <= rho <= _MOST_OF_SAMPLED else None
+
+
+def sampled_gaussian_loss(
+    rate: float, sigma: float, added: bool = False, size: int = 1
+) -> GaussianMixtureLoss:
+    """Return the loss of (Σ_j C(k,j) q^j (1-q)^{k-j} N(j,σ²), N(0,σ²)), or of the reversed pair if ``added``.
+
+    Parameters
+    ----------
+    rate : float
+        Sampling rate q in (0, 1).
+    sigma : float
+        Noise over the l2 movement of one record, positive.
+    added : bool
+        The direction.
+    size : int
+        k, how many records are added or removed together; for groups see `SampledGroupProfile`.
+    """
+    taken = binomial_mixture(size, rate)
+    above, below = (AT_ZERO, taken) if added else (taken, AT_ZERO)
+    return GaussianMixtureLoss(above, below, sigma, Neighbouring.ADD_OR_REMOVE)
 
 
 @dataclass(frozen=True)
@@ -59,12 +80,15 @@ class GaussianLoss(PrivacyLoss):
     def subsampled(self, rate: float, added: bool) -> PrivacyLoss | None:
         """Return the loss of the subsampled pair at σ = 1/√ρ; None if that is beyond quadratures."""
         sigma = sigma_of_sampled(self.rho)
-        return None if sigma is None else SubsampledGaussianLoss(rate, sigma, added)
+        return None if sigma is None else sampled_gaussian_loss(rate, sigma, added)
 
     def poisson_replaced(self, rate: float) -> PrivacyLoss | None:
-        """Return the loss of the pair with movements 1 and -1 at σ = 1/√ρ; None if that is beyond quadratures."""
+        """Return the loss of ((1-q) N(0,σ²) + q N(1,σ²), (1-q) N(0,σ²) + q N(-1,σ²)), σ = 1/√ρ, or None."""
         sigma = sigma_of_sampled(self.rho)
-        return None if sigma is None else PoissonReplacedGaussianLoss(rate, sigma)
+        if sigma is None:
+            return None
+        taken = binomial_mixture(1, rate)
+        return GaussianMixtureLoss(taken, taken, sigma)
 
     def fixed_size(self, rate: float) -> PrivacyLoss | None:
         """Return the loss on a sample of fixed size at σ = 1/√ρ; None if that is beyond quadratures."""

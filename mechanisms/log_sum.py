@@ -1,6 +1,8 @@
-"""Logarithms of sums."""
+"""Logarithms of sums and of mixtures."""
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 
@@ -17,3 +19,27 @@ def log_sum(logs: FloatArray, axis: int = -1) -> FloatArray:
     with np.errstate(divide="ignore"):
         out = np.log(np.sum(np.exp(logs - top), axis=axis, keepdims=True))
     return np.asarray(np.squeeze(out + top, axis=axis))
+
+
+def log_mixture(q: float | FloatArray, v: FloatArray) -> FloatArray:
+    """Return ln(1 - q + q e^v), also at v = -inf: to a few u, relative; beyond 700, and below 0 for q > 1/2, absolute.
+
+    Absolute errors are relative to |v| + |ln q|.
+    """
+    out = np.log1p(q * np.expm1(np.minimum(v, 700.0)))
+    if np.max(q) > 0.5:  # 1 + q (e^v - 1) would cancel
+        near = np.log((1.0 - q) + q * np.exp(np.minimum(v, 0.0)))
+        out = np.where((v < -0.5) & (np.asarray(q) > 0.5), near, out)
+    if not np.max(v, initial=0.0) > 700.0:
+        return np.asarray(out)
+    return np.where(v > 700.0, v + np.log(q + (1.0 - q) * np.exp(-np.maximum(v, 700.0))), out)
+
+
+def log_drop(q: float, high: float, height: FloatArray) -> FloatArray:
+    """Return a lower bound on Re m(l + iy) - m(l), m(l) = ln(1 - q + q e^l), for real l <= high, |y| <= height < π.
+
+    |α + βe^{iy}|² = (α+β)² (1 - 4κ(1-κ) sin²(y/2)), κ = β/(α+β) = dm/dl, which increases with l.
+    """
+    steepest = 1.0 / (1.0 + (1.0 - q) / q * math.exp(-min(high, 700.0)))
+    bend = 4.0 * steepest * (1.0 - steepest) if steepest < 0.5 else 1.0
+    return 0.5 * np.log1p(-bend * np.sin(0.5 * np.minimum(height, 3.0)) ** 2)

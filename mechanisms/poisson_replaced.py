@@ -11,6 +11,7 @@ import numpy as np
 from mechanisms.arrays import FloatArray
 from mechanisms.gaussian import GaussianProfile
 from mechanisms.laplace import LaplaceProfile
+from mechanisms.log_sum import log_mixture
 from mechanisms.neighbouring import Neighbouring, conversion_hint
 from mechanisms.parameters import ParameterError
 from mechanisms.poisson_replaced_curve import (
@@ -22,7 +23,6 @@ from mechanisms.profile import PrivacyProfile
 from mechanisms.related_profile import bare
 from mechanisms.rounding import up
 from mechanisms.subsampled import SampledProfile, check_sampled
-from mechanisms.subsampled_gaussian_loss import log_mixture
 
 
 @dataclass(frozen=True)
@@ -32,11 +32,23 @@ class PoissonReplacedProfile(SampledProfile):
     One symmetric pair, ((1-q) N_0 + q N_D, (1-q) N_0 + q N_{-D}), D the movement of the query when a record *joins or
     leaves* the sample: hence the base is stated for adding or removing a record.
 
-    *Proved* for Gaussian noise in any number of dimensions (`PoissonReplacedGaussianLoss`) and Laplace noise on a
+    *Proved* for Gaussian noise in any number of dimensions (below) and Laplace noise on a
     single number (`PoissonReplacedLaplaceLoss`); by joint convexity over the other records' sample and by Zhu, Dong,
     Wang 2022, Thm 10, also composed. *Attained* if records that move the query by D in opposite directions exist.
     *Not proved* for Laplace noise on several numbers, and of other noise no curve is written here: take the base's
     `SubsampledProfile` and `convert` it, a group of two.
+
+    **Theorem.** Let a query move by at most 1 in L2 when a record joins or leaves the sample, and let each
+    record take part with probability q. With Gaussian noise σ, also in several dimensions, this pair dominates
+    the mechanism for replacing one record by another, at every real ε.
+
+    *Proof.* Fix the other records' sample: the two data sets give (1-q) N_0 + q N_u and (1-q) N_0 + q N_v,
+    |u|, |v| <= 1, and δ is jointly convex. For w = e^ε >= 1, δ = ∫ (q n_u - (w-1)(1-q) n_0 - wq n_v)^+. For
+    c_i >= 0, ∫ (q n_{m_0} - Σ c_i n_{m_i})^+ does not decrease in any entry of the Gram matrix
+    G_ij = (m_i - m_0)·(m_j - m_0): it is E h(Σ c_i X_i), h(t) = (q - t)^+, X_i = exp(g_i - G_ii/2),
+    g ~ N(0, G/σ²), and along (1-t) G + t G* its derivative is ½ Σ (G*-G)_ij c_i c_j E[h'' X_i X_j] >= 0 (the
+    heat equation; the drift cancels the terms in h'). Here |u|² <= 1, |u-v|² <= 4 and u·(u-v) <= 2, all attained
+    by u = 1, v = -1 on a line. For w < 1 use δ_{P,Q}(ε) = 1 - w + w δ_{Q,P}(-ε) and the symmetry of the set.
 
     Parameters
     ----------

@@ -8,7 +8,7 @@ import numpy as np
 
 from mechanisms.arrays import FloatArray
 from mechanisms.gaussian import GaussianProfile
-from mechanisms.subsampled_gaussian_loss import log_mixture
+from mechanisms.log_sum import log_mixture
 
 
 def poisson_replaced_gaussian_delta(rate: float, sigma: float, epsilon: FloatArray) -> FloatArray:

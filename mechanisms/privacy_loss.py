@@ -216,14 +216,17 @@ class PrivacyLoss(abc.ABC):
         """
         return np.full(heights.shape, self.log_top(s))
 
+    def log_lattice_envelope(self, s: float, heights: FloatArray, spacing: Fraction) -> FloatArray:
+        """Return ln of a bound on |M(s+it)| over τ <= t <= π/d, d = ``spacing`` of the total's lattice, for each τ.
+
+        Default: ln M(s).
+        """
+        return np.full(heights.shape, self.log_top(s))
+
     def log_top(self, s: float) -> float:
         """Return ln M(s), rounded up: as the Gaussian part is independent, |M(s+it)| e^{ρt²/2} <= M(s) for every t."""
         value, error = self.log_mgf_line(s, np.zeros(1))
         return float(value[0].real + error[0])
-
-    def log_top_from_above(self, s: float) -> float:
-        """Return a bound on `log_top` that may be some percent larger where that is cheaper."""
-        return self.log_top(s)
 
     def oscillations(self, s: float) -> Oscillations | None:
         """Return the oscillations of the atoms at tilt s; None if the part without atoms has no bound."""
@@ -401,6 +404,11 @@ class LossSum(PrivacyLoss):
             size += np.abs(part)
         return total + (len(self.losses) + 2) * ROUNDING * size
 
+    def log_lattice_envelope(self, s: float, heights: FloatArray, spacing: Fraction) -> FloatArray:
+        """Sum of the parts'."""
+        parts = [n * loss.log_lattice_envelope(s, heights, spacing) for loss, n in self._terms]
+        return np.asarray(sum(parts) + (len(parts) + 2) * ROUNDING * sum(map(np.abs, parts)))
+
     @cached_property
     def distinct_count(self) -> int:
         """Those of all parts."""
@@ -476,6 +484,7 @@ class RelatedLoss(PrivacyLoss):
     log_mgf_line = delegated("loss.log_mgf_line")
     log_mgf_real = delegated("loss.log_mgf_real")
     log_envelope = delegated("loss.log_envelope")
+    log_lattice_envelope = delegated("loss.log_lattice_envelope")
 
     def approximation(self) -> PrivacyLoss:
         """Return the loss's approximation, stated for the same relation."""

@@ -226,7 +226,11 @@ class PrivacyProfile(abc.ABC):
             None
             if finite is None
             else AtomicLoss(
-                finite.losses, finite.probabilities, finite.infinite_mass, finite.relative_rounding
+                finite.losses,
+                finite.probabilities,
+                finite.infinite_mass,
+                finite.relative_rounding,
+                mirrored=finite.mirrored,
             )
         )
 

@@ -94,10 +94,10 @@ class RandomizedResponse(BuiltInMechanism):
         loss, p, q = Fraction(self.epsilon), self.truth_probability, self.lie_probability
         # Exponentials of numbers that are themselves rounded.
         rounding = 2.0**-53 * (16.0 + 6.0 * (self.epsilon - self._log_truth))
-        if self.size == 2:
-            return AtomicProfile((loss, -loss), (p, q), relative_rounding=rounding)
+        losses, probabilities = (loss, -loss, Fraction(0)), (p, q, (self.size - 2) * q)
+        values = 2 if self.size == 2 else 3
         return AtomicProfile(
-            (loss, -loss, Fraction(0)), (p, q, (self.size - 2) * q), relative_rounding=rounding
+            losses[:values], probabilities[:values], relative_rounding=rounding, mirrored=True
         )
 
     def _profile_at(self, moved: Sensitivity) -> PrivacyProfile:

@@ -9,6 +9,8 @@ Poisson        replace one        `PoissonReplacedProfile`   add or remove one  
 fixed size     replace one        `FixedSizeProfile`         replace one              one, symmetric
 fixed size     zero out           convert "replace one"      replace one              the same
 fixed size     add or remove one  refused: n and m/n would change with the record
+shuffled       replace, zero out  `ShuffledBatchesProfile`   the same                 an upper curve of a whole pass
+shuffled       add or remove one  refused: all other records would change their places
 =============  =================  =========================  =======================  ==========================
 """
 
@@ -21,6 +23,7 @@ from mechanisms.neighbouring import Neighbouring
 from mechanisms.parameters import ParameterError, real
 from mechanisms.poisson_replaced import PoissonReplacedProfile
 from mechanisms.profile import PrivacyProfile
+from mechanisms.shuffled_batches import ShuffledBatchesProfile
 from mechanisms.subsampled import SubsampledProfile
 
 
@@ -29,6 +32,7 @@ class Sampling(Enum):
 
     POISSON = "poisson"
     FIXED_SIZE = "fixed size"
+    SHUFFLED = "shuffled batches"
 
     def movement(self, neighbouring: Neighbouring) -> Neighbouring:
         """Return the relation for which the profile on the sample is stated, for a result under ``neighbouring``.
@@ -41,8 +45,15 @@ class Sampling(Enum):
         if self is Sampling.POISSON:
             replaced = neighbouring is Neighbouring.REPLACE_ONE
             return Neighbouring.ADD_OR_REMOVE if replaced else neighbouring
-        if neighbouring is Neighbouring.REPLACE_ONE:
+        if neighbouring is Neighbouring.REPLACE_ONE or (
+            self is Sampling.SHUFFLED and neighbouring is Neighbouring.ZERO_OUT
+        ):
             return neighbouring
+        if self is Sampling.SHUFFLED:
+            raise ParameterError(
+                f"neighbours = {neighbouring.value!r}: for batches of shuffled records nothing is proved where one "
+                "is added or removed, as all others change their places; give 'replace one' or 'zero out'"
+            )
         raise ParameterError(
             f"neighbours = {neighbouring.value!r}: a sample of fixed size has a pair for 'replace one' only"
             + (
@@ -68,7 +79,8 @@ def sampled(
     profile
         Profile on the sample, stated for what `Sampling.movement` says.
     rate
-        Probability that a record takes part; 1 is no sampling.
+        Probability that a record takes part; 1 is no sampling. Of shuffled batches the share of one; a release is then
+        a whole pass.
     neighbouring
         The relation of the result.
     sampling
@@ -91,9 +103,11 @@ def sampled(
     needed = sampling.movement(neighbouring)
     if sampling is Sampling.FIXED_SIZE:
         return FixedSizeProfile(profile, rate)
-    if neighbouring is Neighbouring.REPLACE_ONE:
+    if sampling is Sampling.SHUFFLED and profile.neighbouring is needed:
+        return ShuffledBatchesProfile(profile)
+    if neighbouring is Neighbouring.REPLACE_ONE and sampling is Sampling.POISSON:
         return PoissonReplacedProfile(profile, rate, coordinates)
-    if profile.neighbouring not in (
+    if sampling is Sampling.SHUFFLED or profile.neighbouring not in (
         needed,
         Neighbouring.REPLACE_ONE,
     ):  # the latter is refused below, with the remedy

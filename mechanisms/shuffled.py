@@ -38,7 +38,7 @@ from mechanisms.profile import PrivacyProfile
 from mechanisms.rounding import up
 
 BOUND = "shuffled messages: the clones of one client"
-_MOST = 10**9
+MOST_CLIENTS = 10**9
 """Clients; more count as so many, which dominates."""
 _EXACT = 256
 """As many numbers of coins are told apart."""
@@ -82,7 +82,7 @@ def shuffled(profile: PrivacyProfile, clients: int) -> PrivacyProfile:
     >>> round(shuffled(RandomizedResponse(size=2, epsilon=1.0).profile(), 10_000).epsilon(1e-6), 3)
     0.053
     """
-    n = min(whole_number("clients", clients, least=1), _MOST)
+    n = min(whole_number("clients", clients, least=1), MOST_CLIENTS)
     if profile.neighbouring is not Neighbouring.REPLACE_ONE:
         raise ParameterError(
             f"profile: is for {profile.neighbouring.value!r}; shuffled messages need it for 'replace one': any two "
@@ -100,7 +100,7 @@ def shuffled(profile: PrivacyProfile, clients: int) -> PrivacyProfile:
 @functools.lru_cache(maxsize=64)
 def _among_clones(local: float, clients: int) -> AtomicProfile:
     share = min(math.exp(-local) * (1.0 - 4.0 * _ROUNDING), 1.0 - _ROUNDING)  # fewer coins hide less
-    coins, chances = _numbers_of_coins(clients - 1, share)
+    coins, chances = numbers_of_coins(clients - 1, share)
     losses, masses = [], []
     for c, chance in zip(coins.tolist(), chances.tolist(), strict=True):
         own_losses, own_masses = _given(c, local)
@@ -116,8 +116,13 @@ def _among_clones(local: float, clients: int) -> AtomicProfile:
     return AtomicProfile(values, tuple(grid.masses[kept].tolist()), bound=BOUND, relative_rounding=2.0**-40)
 
 
-def _numbers_of_coins(others: int, share: float) -> tuple[IntArray, FloatArray]:
-    """Return values of C and their chances, every C rounded down to one of them; the first is 0."""
+def numbers_of_coins(
+    others: int, share: float, places: FloatArray | None = None
+) -> tuple[IntArray, FloatArray]:
+    """Return values of C and their chances, every C rounded down to one of them; the first is 0.
+
+    Many are told apart at ``places``, standard deviations from their mean.
+    """
     if others * share < _HARDLY_ANY:
         return np.zeros(1, dtype=np.int64), np.ones(1)
     low, high = window(others, share)
@@ -125,8 +130,9 @@ def _numbers_of_coins(others: int, share: float) -> tuple[IntArray, FloatArray]:
         edges = np.arange(low, high + 1)
     else:
         mean = others * share
-        width = min(2.0, max(0.2, 2e-3 * math.sqrt(mean)))
-        places = np.concatenate([np.arange(-38.0, -14.0, 4.0), np.arange(-14.0, 8.0, width)])
+        if places is None:
+            width = min(2.0, max(0.2, 2e-3 * math.sqrt(mean)))
+            places = np.concatenate([np.arange(-38.0, -14.0, 4.0), np.arange(-14.0, 8.0, width)])
         edges = np.floor(mean + math.sqrt(mean * (1.0 - share)) * places).astype(np.int64)
         edges = np.unique(np.clip(edges, low, high))
     y = np.arange(low, high + 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 import dataclasses
 import math
 from dataclasses import dataclass
@@ -13,13 +14,13 @@ import numpy.typing as npt
 
 from mechanisms.arrays import FloatArray
 from mechanisms.delegation import delegated
+from mechanisms.log_sum import log_mixture
 from mechanisms.neighbouring import Neighbouring
 from mechanisms.parameters import ParameterError, real
 from mechanisms.privacy_loss import ROUNDING, PrivacyLoss
 from mechanisms.profile import PrivacyProfile
 from mechanisms.related_profile import bare
 from mechanisms.rounding import multiply_up, up
-from mechanisms.subsampled_gaussian_loss import log_mixture
 
 _SMALLEST = 5e-324  # a float
 
@@ -35,6 +36,34 @@ class SampledProfile(PrivacyProfile):
         return frozenset({self.neighbouring})
 
     bound = delegated("base.bound")
+
+
+class BoundedCurve(PrivacyProfile):
+    """Base class of profiles that compute `bounds`: δ is the upper one."""
+
+    def _curve(self, epsilon: FloatArray) -> FloatArray:
+        return self._everywhere(epsilon)
+
+    def _everywhere(self, epsilon: FloatArray) -> FloatArray:
+        return self.bounds(epsilon)[1]
+
+
+class BothDirections(BoundedCurve):
+    """Base class of profiles with two directions, each composed by itself: δ is the larger of both."""
+
+    @property
+    @abc.abstractmethod
+    def _sides(self) -> tuple[PrivacyProfile, PrivacyProfile]:
+        """Return (removing a record or a group, adding it)."""
+
+    def directions(self) -> tuple[PrivacyProfile, ...]:
+        """Return (removing a record or a group, adding it)."""
+        return self._sides
+
+    def bounds(self, epsilon: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Bound the larger of both directions."""
+        (low, high), (low_added, high_added) = (side.bounds(epsilon) for side in self._sides)
+        return np.maximum(low, low_added), np.maximum(high, high_added)
 
 
 class OneDirection(SampledProfile):
@@ -180,7 +209,7 @@ class SubsampledDirection(OneDirection):
 
 
 @dataclass(frozen=True)
-class SubsampledProfile(SampledProfile):
+class SubsampledProfile(BothDirections, SampledProfile):
     """Profile of a mechanism run on a Poisson subsample, for adding, removing or zeroing out one record.
 
     The sample must be secret and fresh for this one release. δ is the larger of both directions; a composition composes
@@ -223,10 +252,6 @@ class SubsampledProfile(SampledProfile):
             SubsampledDirection(self.base, self.rate, True),
         )
 
-    def directions(self) -> tuple[PrivacyProfile, ...]:
-        """Return (removing a record, adding a record)."""
-        return self._sides
-
     @property
     def pure_epsilon(self) -> Fraction | None:
         """ln(1-q + q e^ε) (the other direction's largest loss is smaller), rounded up."""
@@ -236,14 +261,6 @@ class SubsampledProfile(SampledProfile):
     def infinite_mass(self) -> float:
         """Of the base times q."""
         return self._sides[0].infinite_mass
-
-    def bounds(self, epsilon: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Bound the larger of both directions."""
-        (low, high), (low_added, high_added) = (side.bounds(epsilon) for side in self._sides)
-        return np.maximum(low, low_added), np.maximum(high, high_added)
-
-    def _curve(self, epsilon: FloatArray) -> FloatArray:
-        return self._everywhere(epsilon)
 
     def _everywhere(self, epsilon: FloatArray) -> FloatArray:
         return np.maximum(*(np.asarray(side._everywhere(epsilon)) for side in self._sides))

@@ -11,12 +11,11 @@ from typing import Any
 import numpy as np
 
 from mechanisms.arrays import FloatArray
-from mechanisms.log_sum import log_sum
+from mechanisms.log_sum import log_mixture, log_sum
 from mechanisms.neighbouring import Neighbouring
 from mechanisms.point_masses import fourier_of_masses
 from mechanisms.privacy_loss import ROUNDING, ComplexArray, PrivacyLoss
 from mechanisms.rounding import up
-from mechanisms.subsampled_gaussian_loss import log_mixture
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(32)
 _RATIO = 5.5  # semi-axis sum of the ellipses

@@ -31,12 +31,14 @@ from mechanisms import (
     ZeroConcentratedProfile,
 )
 from mechanisms.fixed_size import FixedSizeProfile
+from mechanisms.gaussian_mixture import GaussianMixtureProfile
 from mechanisms.neighbouring import Neighbouring, common_neighbouring
 from mechanisms.parameters import nonnegative, real, whole_number
 from mechanisms.poisson_replaced import PoissonReplacedProfile
 from mechanisms.related_profile import bare
 from mechanisms.rounding import up
 from mechanisms.subsampled import SubsampledProfile
+from mechanisms.truncated_batches import TruncatedBatchProfile
 
 _FIELDS: dict[str, tuple[str, ...]] = {
     "NoOpDpEvent": (),
@@ -46,6 +48,13 @@ _FIELDS: dict[str, tuple[str, ...]] = {
     "DiscreteLaplaceDpEvent": ("noise_parameter", "sensitivity"),
     "RandomizedResponseDpEvent": ("noise_parameter", "num_buckets"),
     "ZCDpEvent": ("rho", "xi"),
+    "MixtureOfGaussiansDpEvent": ("standard_deviation", "sensitivities", "sampling_probs"),
+    "TruncatedSubsampledGaussianDpEvent": (
+        "dataset_size",
+        "sampling_probability",
+        "truncated_batch_size",
+        "noise_multiplier",
+    ),
     "SingleEpochTreeAggregationDpEvent": ("noise_multiplier", "step_counts"),
     "SelfComposedDpEvent": ("event", "count"),
     "ComposedDpEvent": ("events",),
@@ -228,14 +237,7 @@ def _moved(relation: Neighbouring) -> int:
 
 
 def _sampled(name: str, fields: Mapping[str, Any], relation: Neighbouring, where: str) -> _Table | None:
-    inner, inside = _node(fields["event"], where)
-    if inner in (
-        "SelfComposedDpEvent",
-        "ComposedDpEvent",
-        "PoissonSampledDpEvent",
-        "SampledWithoutReplacementDpEvent",
-    ):
-        raise ParameterError(f"a sample that is used more than once, {inner}, has no exact counterpart")
+    inner, inside = _on_one_sample(fields["event"], where)
     if name == "PoissonSampledDpEvent":
         scheme, rate = "poisson", real("sampling_probability", fields["sampling_probability"])
         if not 0.0 <= rate <= 1.0:
@@ -257,8 +259,54 @@ def _sampled(name: str, fields: Mapping[str, Any], relation: Neighbouring, where
     if table is None or rate == 0.0:
         return None
     if times != 1:
-        raise ParameterError(f"a sample that is used more than once, {inner}, has no exact counterpart")
+        raise ParameterError(f"{inner} on a sample has no exact counterpart")
     return table if rate == 1.0 else {**table, "sampling_rate": rate, "sampling": scheme}
+
+
+def _on_one_sample(event: Any, where: str) -> tuple[str, Mapping[str, Any]]:
+    """Return the one event to which all events on a sample amount.
+
+    Several Gaussians see the sample through one vector of means: Σ x_i/σ_i² is sufficient, so they are one Gaussian of
+    noise (Σ σ_i^{-2})^{-1/2}. Of other noise no such number is known.
+    """
+    noises: list[tuple[Fraction, int]] = []
+    others: list[tuple[str, Mapping[str, Any]]] = []
+    several = 0
+    waiting = [(event, 1, where)]
+    while waiting:
+        node, count, place = waiting.pop()
+        name, fields = _node(node, place)
+        if name == "SelfComposedDpEvent":
+            times = whole_number("count", fields["count"], least=1)
+            waiting.append((fields["event"], count * times, f"{place}.event"))
+        elif name == "ComposedDpEvent":
+            events = enumerate(_sequence("events", fields["events"]))
+            waiting.extend((one, count, f"{place}.events[{i}]") for i, one in events)
+        elif name in ("PoissonSampledDpEvent", "SampledWithoutReplacementDpEvent"):
+            raise ParameterError(f"a sample of a sample, {name}, has no exact counterpart")
+        elif name == "GaussianDpEvent" and nonnegative("noise_multiplier", fields["noise_multiplier"]):
+            noises.append((Fraction(fields["noise_multiplier"]), count))
+            several += count
+        elif name != "NoOpDpEvent":
+            others.append((name, fields))
+            several += count
+    if several > 1 and others:
+        raise ParameterError(
+            f"several mechanisms on one sample have an exact counterpart if all are Gaussian; {others[0][0]} is not"
+        )
+    if others:
+        return others[0]
+    if several <= 1:
+        return (
+            ("GaussianDpEvent", {"noise_multiplier": float(noises[0][0])}) if noises else ("NoOpDpEvent", {})
+        )
+    total = sum((count / (noise * noise) for noise, count in noises), start=Fraction(0))
+    joint = math.sqrt(_down(1 / total)) * (1.0 - 2.0**-52)
+    if not joint > 0.0:
+        raise ParameterError(
+            "noise_multiplier: that of all Gaussians on the sample together is below all floats"
+        )
+    return "GaussianDpEvent", {"noise_multiplier": joint}
 
 
 def _released(
@@ -290,6 +338,20 @@ def _released(
             if real("xi", fields["xi"]) != 0.0:
                 raise ParameterError(f"xi = {fields['xi']!r}: only xi = 0 has an exact counterpart")
             return {"mechanism": "zcdp", "rho": rho}, 1
+        case "TruncatedSubsampledGaussianDpEvent":
+            noise = nonnegative("noise_multiplier", fields["noise_multiplier"])
+            rest = {key: value for key, value in fields.items() if key != "noise_multiplier"}
+            if not all(rest.values()):
+                return None, 1
+            return {"mechanism": "truncated-batches", "sigma": noise, **rest} if noise else everything, 1
+        case "MixtureOfGaussiansDpEvent":
+            sigma = nonnegative("standard_deviation", fields["standard_deviation"])
+            moved_by = tuple(_sequence("sensitivities", fields["sensitivities"]))
+            if not any(moved_by):
+                return None, 1
+            chances = tuple(_sequence("sampling_probs", fields["sampling_probs"]))
+            table = {"mechanism": "gaussian-mixture", "sigma": sigma, "movements": moved_by}
+            return {**table, "probabilities": chances} if sigma else everything, 1
     return _trees(fields, relation)
 
 
@@ -363,6 +425,10 @@ def _event(library: ModuleType, profile: PrivacyProfile) -> Any:
             return library.DiscreteLaplaceDpEvent(up(1 / Fraction(scale)), shift // moved)
         case ZeroConcentratedProfile(rho):
             return library.ZCDpEvent(rho)
+        case TruncatedBatchProfile(sigma, rate, size, most):
+            return library.TruncatedSubsampledGaussianDpEvent(size, rate, most, sigma)
+        case GaussianMixtureProfile(movements, chances, sigma):
+            return library.MixtureOfGaussiansDpEvent(sigma, list(movements), list(chances))
         case SubsampledProfile(base, rate) | PoissonReplacedProfile(base, rate):
             return library.PoissonSampledDpEvent(rate, _event(library, base))
         case FixedSizeProfile(base, rate):

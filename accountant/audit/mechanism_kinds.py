@@ -36,12 +36,14 @@ from mechanisms import (
     ZeroConcentratedProfile,
 )
 from mechanisms.binomial_law import MOST_TRIALS
+from mechanisms.gaussian_mixture import GaussianMixtureProfile
 from mechanisms.mechanism import checked_whole_sensitivity
 from mechanisms.neighbouring import Neighbouring
 from mechanisms.parameters import DPWitnessError, delta_of_approximate, nonnegative, whole_number
 from mechanisms.related_profile import restate
 from mechanisms.sensitivity import UNIT
 from mechanisms.toeplitz_counter import ToeplitzCounter
+from mechanisms.truncated_batches import MOST_RECORDS, TruncatedBatchProfile
 
 ALIASES = {"k": "size"}
 """Other names of parameters."""
@@ -181,6 +183,26 @@ def _counter(name: str, counter: type[ToeplitzCounter], *own: str) -> tuple[str,
     )
 
 
+def _mixture(
+    parameters: Mapping[str, Any], sensitivity: Sensitivity, neighbouring: Neighbouring
+) -> PrivacyProfile:
+    lists = {
+        key: tuple(parameters[key]) if isinstance(parameters[key], list) else parameters[key]
+        for key in ("movements", "probabilities")
+    }
+    return GaussianMixtureProfile(**lists, sigma=parameters["sigma"], relation=neighbouring)
+
+
+def _truncated(
+    parameters: Mapping[str, Any], sensitivity: Sensitivity, neighbouring: Neighbouring
+) -> PrivacyProfile:
+    if neighbouring is not Neighbouring.ADD_OR_REMOVE:
+        raise ParameterError(
+            f"neighbours = {neighbouring.value!r}: truncated batches have a proved pair for 'add or remove one' only"
+        )
+    return TruncatedBatchProfile(**parameters)
+
+
 def _pure(parameters: Mapping[str, Any]) -> PrivacyProfile:
     return PureProfile(_epsilon(parameters))
 
@@ -233,6 +255,18 @@ def _kinds(built_in: tuple[type[Any], ...]) -> Mapping[str, MechanismKind]:
         _counter("square-root-counter", SquareRootCounter),
         _counter("buffered-counter", BufferedCounter),
         _counter("banded-counter", BandedCounter, "bandwidth"),
+    )
+    of_mixture = ("sigma", "movements", "probabilities")
+    found["gaussian-mixture"] = MechanismKind(of_mixture, of_mixture, _mixture, moves=False)
+    numbers = ("dataset_size", "truncated_batch_size")
+    of_batches = ("sigma", "sampling_probability", *numbers)
+    found["truncated-batches"] = MechanismKind(
+        of_batches,
+        of_batches,
+        _truncated,
+        moves=False,
+        whole=frozenset(numbers),
+        most=dict.fromkeys(numbers, MOST_RECORDS),
     )
     return MappingProxyType(found | dict(notions) | dict((*of_scores, sparse, tested)) | dict(counters))
 

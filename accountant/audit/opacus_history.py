@@ -1,26 +1,31 @@
-"""The histories of Opacus' accountants: so many steps of Gaussian noise on Poisson samples."""
+"""The histories of Opacus' accountants: so many steps of Gaussian noise on batches.
+
+How batches were made, and by what a sum was divided, they do not say. The loss depends on it, so a reader must.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from accountant.audit.dp_events import releases_of_event
+from accountant.audit.release_tables import from_tables
 from accountant.audit.releases import ReleaseFileError, Releases
 from mechanisms.neighbouring import Neighbouring
 from mechanisms.parameters import ParameterError, nonnegative, real, whole_number
+from mechanisms.sampling import Sampling
 
 _ACCOUNTANTS = ("rdp", "prv", "gdp")
-_STATE = ("history", "mechanism")
+_STATE = ("history", "mechanism", "batches", "mean")
+_MEANS = ("public size", "own size")
 
 
-def from_opacus(state: Any, neighbours: Neighbouring | str) -> Releases:
+def from_opacus(
+    state: Any, neighbours: Neighbouring | str, *, batches: Sampling | str, mean: str
+) -> Releases:
     """Return the releases that an accountant of Opacus has counted; Opacus need not be installed.
 
-    Its steps are what its documentation says: each adds Gaussian noise of ``noise_multiplier`` times the norm to which
-    gradients are clipped, on a batch that each record joins by itself with probability ``sample_rate``. A loader
-    that draws its batches otherwise (``poisson_sampling=False``) makes the history, and this, say something else than
-    what was run.
+    Each step adds Gaussian noise of ``noise_multiplier`` times the norm to which gradients are clipped, to the sum over
+    a batch of a share ``sample_rate`` of the records.
 
     Parameters
     ----------
@@ -29,13 +34,19 @@ def from_opacus(state: Any, neighbours: Neighbouring | str) -> Releases:
         ``history`` alone: (noise_multiplier, sample_rate, steps). How Opacus would add it up does not matter.
     neighbours
         When two data sets are neighbours; Opacus' own numbers are for "add or remove one".
+    batches
+        How they were made: "poisson" (Opacus' own loader: each record by itself), "fixed size" (so many of all, drawn
+        anew for each step), or "shuffled batches" (each record once in a pass: ``poisson_sampling=False``).
+    mean
+        What the noisy sum was divided by: "public size" (Opacus' expected batch size, a number that does not depend on
+        the data), or "own size" (how many records the batch happened to have).
 
     Raises
     ------
     ReleaseFileError
-        If it is no such state, or a number breaks its rule.
+        If it is no such state, a number breaks its rule, or nothing is proved for such batches under this relation.
     """
-    return releases_of_history("history", state, neighbours)
+    return _releases("history", state, neighbours, batches, mean)
 
 
 def is_opacus_state(content: Mapping[str, Any]) -> bool:
@@ -43,13 +54,53 @@ def is_opacus_state(content: Mapping[str, Any]) -> bool:
     return "history" in content
 
 
-def releases_of_history(source: str, state: Any, neighbours: Neighbouring | str) -> Releases:
-    """Read a state as `from_opacus` does; messages begin with ``source``."""
+def releases_of_history(source: str, state: Mapping[str, Any], neighbours: Neighbouring | str) -> Releases:
+    """Read a state in a file, with ``batches`` and ``mean`` beside it, as `from_opacus` does."""
+    return _releases(source, state, neighbours, state.get("batches"), state.get("mean"))
+
+
+def _releases(source: str, state: Any, neighbours: Neighbouring | str, batches: Any, mean: Any) -> Releases:
     try:
-        steps = [_step(i, one) for i, one in enumerate(_history(state))]
+        relation = neighbours if isinstance(neighbours, Neighbouring) else Neighbouring.from_name(neighbours)
+        history = _history(state)
+        scheme = _scheme(batches)
+        _check_mean(mean, scheme)
+        counts: dict[tuple[tuple[str, Any], ...], int] = {}
+        for i, one in enumerate(history):
+            table, count = _step(i, one, relation, scheme)
+            key = tuple(table.items())
+            counts[key] = counts.get(key, 0) + count
     except ParameterError as error:
         raise ReleaseFileError(f"{source}: {error}") from None
-    return releases_of_event(source, {"class_name": "ComposedDpEvent", "events": steps}, neighbours)
+    tables = [{**dict(key), "count": count} for key, count in counts.items()]
+    return from_tables(source, {"neighbours": relation.value, "release": tables})
+
+
+def _scheme(batches: Any) -> Sampling:
+    """Return how batches were made: there is no default, as each other answer gives another loss."""
+    known = {one.value: one for one in Sampling}
+    found = (
+        batches if isinstance(batches, Sampling) else known.get(batches) if isinstance(batches, str) else None
+    )
+    if found is None:
+        raise ParameterError(
+            f"batches = {batches!r}: the history does not say how batches were made: give one of "
+            f"{', '.join(map(repr, known))}"
+        )
+    return found
+
+
+def _check_mean(mean: Any, scheme: Sampling) -> None:
+    if mean not in _MEANS:
+        raise ParameterError(
+            f"mean = {mean!r}: the history does not say what sums were divided by: give one of "
+            f"{', '.join(map(repr, _MEANS))}"
+        )
+    if mean == "own size" and scheme is Sampling.POISSON:
+        raise ParameterError(
+            "mean = 'own size': the size of a Poisson batch depends on who is in it, and so would the noise of the "
+            "mean; nothing is proved for it"
+        )
 
 
 def _history(state: Any) -> list[Any] | tuple[Any, ...]:
@@ -68,21 +119,23 @@ def _history(state: Any) -> list[Any] | tuple[Any, ...]:
     return history
 
 
-def _step(index: int, step: Any) -> dict[str, Any]:
-    """Return steps as an event of dp-accounting, which says the same."""
+def _step(index: int, step: Any, relation: Neighbouring, scheme: Sampling) -> tuple[dict[str, Any], int]:
+    """Return steps as a table of a release file, without its count, and the count."""
     where = f"history[{index}]"
     if not isinstance(step, list | tuple) or len(step) != 3:
         raise ParameterError(f"{where} = {str(step)[:80]!r}: must be (noise_multiplier, sample_rate, steps)")
-    noise, rate, count = step
-    if not 0.0 < real(f"{where}: sample_rate", rate) <= 1.0:
-        raise ParameterError(f"{where}: sample_rate = {rate!r}: must lie in (0, 1]")
-    gaussian = {
-        "class_name": "GaussianDpEvent",
-        "noise_multiplier": nonnegative(f"{where}: noise_multiplier", noise),
-    }
-    sampled = {"class_name": "PoissonSampledDpEvent", "sampling_probability": rate, "event": gaussian}
-    return {
-        "class_name": "SelfComposedDpEvent",
-        "event": sampled,
-        "count": whole_number(f"{where}: steps", count, least=1),
-    }
+    noise, rate = nonnegative(f"{where}: noise_multiplier", step[0]), real(f"{where}: sample_rate", step[1])
+    if not 0.0 < rate <= 1.0:
+        raise ParameterError(f"{where}: sample_rate = {step[1]!r}: must lie in (0, 1]")
+    count = whole_number(f"{where}: steps", step[2], least=1)
+    if not noise:
+        return {"mechanism": "declassified"}, count
+    joins = scheme is Sampling.POISSON and rate < 1.0  # then it is a record that joins the sample
+    moved = {"sensitivity": 2} if relation is Neighbouring.REPLACE_ONE and not joins else {}
+    table = {"mechanism": "gaussian", "sigma": noise, **moved}
+    if rate == 1.0:
+        return table, count
+    if scheme is Sampling.SHUFFLED:  # a record is in one batch of a pass, and the last pass may be unfinished
+        in_a_pass = round(1.0 / rate) if abs(1.0 / rate - round(1.0 / rate)) < 1e-6 else int(1.0 / rate)
+        count = -(-count // in_a_pass)
+    return {**table, "sampling_rate": rate, "sampling": scheme.value}, count

@@ -9,7 +9,8 @@ of fixed size takes the movement of replacing a record of it. Laplace noise on a
 1`` under "replace one".
 
 ``shuffled = n`` says that n clients send one message each by this mechanism, and a shuffler forgets who sent what: what
-one client's record loses is `mechanisms.shuffled`'s, under "replace one".
+one client's record loses is `mechanisms.shuffled`'s, under "replace one"; of randomized responses it is that of
+`mechanisms.shuffled_response`, which knows the randomizer.
 
 ``partition`` says that a record's part may depend on the record, and that no record is in two: so the loss is the
 largest of all parts (parallel composition) if a record is added, removed or zeroed out. One that is replaced may
@@ -46,9 +47,12 @@ from mechanisms.neighbouring import Neighbouring, conversion_hint
 from mechanisms.parameters import positive, real, whole_number
 from mechanisms.sampling import Sampling, sampled
 from mechanisms.shuffled import shuffled
+from mechanisms.shuffled_response import most_clients, shuffled_response
 
 MOST = 10**12
 """The largest count: more serve nobody, and floats no longer hold them exactly."""
+_MORE_CLIENTS = 3
+"""Times as many clients as are told apart, from which on the theorem that knows ε alone may say less."""
 _COMMON = (
     "mechanism",
     "sensitivity",
@@ -283,7 +287,17 @@ def _kind_of_release(table: Mapping[str, Any], index: int, neighbours: Neighbour
         given = parameters | noise
         base = kind.profile(given, moved(given), needed)
         own = sampled(base, rate, relation, sampling, coordinates=coordinates)
-        return own if clients is None else shuffled(own, clients)
+        if clients is None:
+            return own
+        if (
+            plain == "randomized-response"
+            and 1.0 <= moved(given).l1 < 2.0
+            and needed is Neighbouring.REPLACE_ONE
+        ):
+            size, local = given["size"], given["epsilon"]
+            if 1 < clients <= _MORE_CLIENTS * most_clients(size, local):
+                return shuffled_response(size, local, clients)
+        return shuffled(own, clients)
 
     try:
         as_written = build(1.0)

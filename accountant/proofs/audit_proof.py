@@ -73,6 +73,8 @@ def _release(release: Release) -> dict[str, Any]:
         raise NoProof(f"{release.name}: only its curve is known")
     if written.clients is not None:
         raise NoProof(f"{release.name}: there is no rule for shuffled messages")
+    if written.rate < 1.0 and written.sampling not in _SAMPLES:
+        raise NoProof(f"{release.name}: there is no rule for {written.sampling.value}")
     if written.kind not in _RULES:
         raise NoProof(f"{release.name}: there is no rule for {written.kind}")
     domain, mechanism = _RULES[written.kind](written)

@@ -139,7 +139,7 @@ class TiltedLoss:
         if self._rough is not self.loss and math.isfinite(right):
             # What some of the losses say chooses s', and all of them how far away aliases must be.
             if best not in self._log_tops:
-                self._log_tops[best] = self.loss.log_top_from_above(float(further[best]))
+                self._log_tops[best] = self.loss.log_top(float(further[best]))
             log_c = float(log_chernoff_factor(further[best]))
             right = (self._log_tops[best] + log_c - further[best] * epsilon + wanted) / (further[best] - s)
         chosen = float(further[best]) if math.isfinite(right) else 0.0
@@ -388,7 +388,7 @@ class Contour:
     def transform(self, loss: PrivacyLoss) -> Transform:
         """Return the values of a loss that this contour's `including` needs."""
         line, error = loss.log_mgf_line(self.s, self._t)
-        further = loss.log_top_from_above(self.plan.further) if self.plan.further else 0.0
+        further = loss.log_top(self.plan.further) if self.plan.further else 0.0
         return Transform(line, error, further, loss.supremum)
 
     def including(self, more: Transform, count: int) -> Contour:

@@ -1,20 +1,24 @@
-"""δ(ε) where all privacy losses lie on a lattice: exact up to rounding and aliases, without truncation.
+"""δ(ε) where all privacy losses lie on a lattice: one period of the contour, whatever the count.
 
-Theorem 7. If L lies in l_0 + gZ, l_0 the first lattice point above ε, then with N nodes z_k = s + 2πik/(Ng)
+Theorem 7. If L lies in l_0 + dZ, x the first lattice point above ε, g = x - ε in (0, d], then with m nodes
+z_j = s + 2πij/(md)
 
-    S = (1/N) Σ_{k<N} M(z_k) e^{-z_k l_0} (1/(1 - e^{-z_k g}) - e^{ε-l_0}/(1 - e^{-(z_k+1)g}))
-      = Σ_n δ(ε + nNg) e^{snNg},
+    S = (1/m) Σ_{j<m} M(z_j) e^{-z_j x} k(z_j) = Σ_n δ(ε + nmd) e^{snmd},
+    k(z) = ((1 - e^{-g}) + e^{-zd-g} (1 - e^{-(d-g)})) / ((1 - e^{-zd}) (1 - e^{-(z+1)d})),
 
-n over all whole numbers: the bracket is Σ_{m>=0} e^{-z_k m g} (1 - e^{ε-l_0-mg}), and the sum over k is an inverse
-discrete Fourier transform of the tilted masses. As in Theorem 2 of `mechanisms.losses.contour` S is never below δ, and
-the same aliases are subtracted for the lower end (none from the right once Ng exceeds L's largest value - ε).
+n over all whole numbers: k is Σ_{i>=0} e^{-zid} (1 - e^{-g-id}), and the sum over j is an inverse discrete Fourier
+transform of the tilted masses. As in Theorem 2 of `mechanisms.losses.contour` S is never below δ, and the same aliases
+are subtracted for the lower end (none from the right once md exceeds L's largest value - ε).
+
+Truncation. |k| <= 1/(1 - e^{-sd}), so that the nodes more than N from the real axis add up to at most
+e^{-sx} sup |M(s+it)| / (1 - e^{-sd}), over 2πN/(md) <= t <= π/d (`PrivacyLoss.log_lattice_envelope`).
 
 Positions. Rationals with a common step are used exactly. Otherwise every value may be moved to a lattice point
 by at most η in sum; the mechanism's δ then lies between the lattice's δ(ε + η) and δ(ε - η). M is evaluated at the
-original values, which is off by M(s) (e^{|z|η} - 1) at most.
+original values, which is off by M(s) (e^{|z|η} - 1) at most, and no node is left out.
 
-Rounding. The three parts of the bracket (-expm1(ε-l_0), r/(1-r), e^{ε-l_0-g} r/(1-r e^{-g}), r = e^{-zg}) may cancel:
-u·8(1 + |z|g) of their sizes; the exponent as in the contour.
+Rounding. Of k u (24 + 8|z|d) times what its numerator is at s, over the denominator's modulus; the exponent as in the
+contour.
 """
 
 from __future__ import annotations
@@ -35,6 +39,10 @@ from mechanisms.rounding import exact_sum
 
 _MOST_NODES = 2**18
 _CLOSE = Fraction(1, 10**13)
+_NODES = np.unique(np.ceil(16.0 * 1.1 ** np.arange(110.0)))
+"""How many nodes are tried."""
+_LOWER = 4.0
+"""How many 1/s below its saddle's ε a contour may be asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,13 +54,16 @@ class CommonLattice:
     moved: float
 
 
-def common_lattice(values: LatticeValues, least_spacing: Fraction) -> CommonLattice | None:
+def common_lattice(
+    values: LatticeValues, least_spacing: Fraction, exactly: bool = False
+) -> CommonLattice | None:
     """Return a lattice for all releases: the exact one, else one with ratios of small whole numbers.
 
-    None if its spacing would be below ``least_spacing``.
+    None if its spacing would be below ``least_spacing``; ``exactly`` where all releases have the same, any will do.
     """
-    exact = _largest_divisor([step for own, _ in values if (step := _spacing(own))])
-    if not exact or exact >= least_spacing:
+    steps = [step for own, _ in values if (step := _spacing(own))]
+    exact = _largest_divisor(steps)
+    if not exact or exact >= least_spacing or (exactly and exact in steps):
         origin = exact_sum((own[0], n) for own, n in values)
         return CommonLattice(origin, exact or Fraction(1), 0.0)
     differences = {b - own[0] for own, _ in values for b in own[1:] if b != own[0]}
@@ -90,27 +101,36 @@ class LatticeContour:
     name = "lattice contour"
 
     def __init__(
-        self, loss: PrivacyLoss, lattice: CommonLattice, saddle: Saddle, nodes: int, further: float
+        self,
+        loss: PrivacyLoss,
+        lattice: CommonLattice,
+        saddle: Saddle,
+        points: int,
+        nodes: int,
+        further: float,
     ) -> None:
-        """Evaluate ln M at N nodes; use `lattice_contour` to choose N."""
+        """Evaluate ln M at the nodes from 0 to N of m; use `lattice_contour` to choose them."""
         self.s = s = saddle.s
-        self._lattice, self._g = lattice, float(lattice.spacing)
-        self._period = nodes * self._g
-        half = nodes // 2
-        t: FloatArray = (2.0 * math.pi / self._period) * np.arange(half + 1, dtype=np.float64)
+        self._lattice, self._d = lattice, float(lattice.spacing)
+        self._period = points * self._d
+        t: FloatArray = (2.0 * math.pi / self._period) * np.arange(nodes + 1, dtype=np.float64)
         self._z: ComplexArray = np.asarray(s + 1j * t, dtype=np.complex128)
         log_m, error = loss.log_mgf_line(s, t)
-        log_weight = np.full(t.shape, math.log(2.0 / nodes))
+        log_weight = np.full(t.shape, math.log(2.0 / points))
         log_weight[0] -= math.log(2.0)
-        if nodes % 2 == 0:
+        if 2 * nodes == points:
             log_weight[-1] -= math.log(2.0)
         self._log_w: ComplexArray = log_m + log_weight
         self._log_top = float(log_m[0].real + error[0])
+        self._log_tail = -math.inf
+        if nodes < points // 2:
+            self._log_tail = float(loss.log_lattice_envelope(s, t[-1:], lattice.spacing)[0])
+            self._log_tail -= math.log(-math.expm1(-s * self._d)) - 1e-9
         self._abs_z: FloatArray = np.abs(self._z)
         self._error: FloatArray = error + ROUNDING * (6.0 * np.abs(log_m) + 38.0 + math.log2(nodes + 2.0))
-        self._r: ComplexArray = np.exp(-self._z * self._g)
-        self._first: ComplexArray = self._r / -np.expm1(-self._z * self._g)
-        self._second: ComplexArray = math.exp(-self._g) * self._r / -np.expm1(-(self._z + 1.0) * self._g)
+        self._fall: ComplexArray = np.exp(-self._z * self._d)
+        self._beyond: ComplexArray = -np.expm1(-(self._z + 1.0) * self._d)
+        self._denominator: ComplexArray = -np.expm1(-self._z * self._d) * self._beyond
         r = math.exp(-s * self._period)
         self._left = r / (1.0 - r) * (1.0 + 1e-9)
         self._supremum, self._far = loss.supremum, further
@@ -122,23 +142,22 @@ class LatticeContour:
                 float(value[0].real + far_error[0]) + log_c + log_r - math.log1p(-math.exp(log_r)) + 1e-9
             )
 
-    def _terms(self, epsilon: float) -> tuple[ComplexArray, ComplexArray, FloatArray, float]:
-        """Return the terms, their factor e^{...} and the sizes of the bracket's parts."""
+    def _terms(self, epsilon: float) -> tuple[ComplexArray, ComplexArray, FloatArray, float, float]:
+        """Return the terms, their factor e^{...}, bounds on |k|, the lattice point and the distance to it."""
         exact, lattice = Fraction(epsilon), self._lattice
         steps = math.floor((exact - lattice.origin) / lattice.spacing) + 1
         point = lattice.origin + steps * lattice.spacing
         gap, first_point = float(point - exact), float(point)
+        near, far = -math.expm1(-gap), -math.exp(-gap) * math.expm1(-float(lattice.spacing - (point - exact)))
         factor = np.exp(self._log_w - first_point * self._z)
-        fall = math.exp(-gap)
-        bracket = -math.expm1(-gap) + self._first - fall * self._second
-        sizes = 1.0 + np.abs(self._first) + np.abs(self._second)
-        return factor * bracket, factor, sizes, first_point
+        sizes = (near + math.exp(-self.s * self._d) * far) / np.abs(self._denominator)
+        return factor * ((near + self._fall * far) / self._denominator), factor, sizes, first_point, gap
 
     def estimate(self, epsilon: float) -> tuple[float, float]:
         """Return δ(ε) and its right derivative -e^ε Q(L > ε), not certified."""
         with np.errstate(over="ignore", invalid="ignore"):
-            terms, factor, _, first_point = self._terms(epsilon)
-            slope = -math.exp(epsilon - first_point) * float(np.sum((factor * (1.0 + self._second)).real))
+            terms, factor, _, _, gap = self._terms(epsilon)
+            slope = -math.exp(-gap) * float(np.sum((factor / self._beyond).real))
             return float(np.sum(terms.real)), slope
 
     def bounds(self, epsilon: float) -> tuple[float, float]:
@@ -157,22 +176,21 @@ class LatticeContour:
         return (lower, upper) if lower <= upper else (0.0, 1.0)  # far from the saddle all may overflow
 
     def _bounds(self, epsilon: float) -> tuple[float, float]:
-        terms, factor, sizes, first_point = self._terms(epsilon)
+        terms, factor, sizes, first_point, _ = self._terms(epsilon)
         total = float(np.sum(terms.real))
         error = self._error + 4.0 * ROUNDING * abs(first_point) * self._abs_z
         size = np.abs(factor)
         slack = float(np.sum(np.abs(terms) * np.expm1(np.minimum(error, 1.0))))
-        slack += (
-            float(np.sum(size * np.exp(np.minimum(error, 1.0)) * sizes * (8.0 + 8.0 * self._g * self._abs_z)))
-            * ROUNDING
-        )
+        kernels = size * sizes * (24.0 + 8.0 * self._d * self._abs_z) * np.exp(np.minimum(error, 1.0))
+        slack += float(np.sum(kernels)) * ROUNDING
+        slack += math.exp(min(700.0, self._log_tail - self.s * first_point * (1.0 - 1e-12)))
         large = error > 1.0
         if large.any():
             logs = self._log_w.real[large] - first_point * self.s + error[large]
             slack += float(np.sum(np.exp(logs) * sizes[large]))
         if self._lattice.moved:
             log_scale = self._log_top - self.s * first_point
-            scale = math.inf if log_scale > 700.0 else math.exp(log_scale) * 2.0 / self._period * self._g
+            scale = math.inf if log_scale > 700.0 else math.exp(log_scale) * 2.0 / self._period * self._d
             slack += scale * float(np.sum(np.expm1(self._abs_z * self._lattice.moved) * sizes))
         slack *= 1.0 + 1e-9
         right = 0.0
@@ -186,9 +204,9 @@ class LatticeContour:
 
 
 def lattice_contour(
-    line: TiltedLoss, saddle: Saddle, tolerance: float, most_points: int = _MOST_NODES
+    line: TiltedLoss, saddle: Saddle, tolerance: float, most_nodes: int = _MOST_NODES
 ) -> LatticeContour | None:
-    """Return the engine with aliases below tolerance·δ, or None without a lattice of moderate size."""
+    """Return the engine with aliases and truncation below tolerance·δ, or None if it takes too many nodes."""
     loss = line.loss
     values = loss.lattice
     if values is None:
@@ -196,10 +214,17 @@ def lattice_contour(
     period, further = line.period(saddle, tolerance)
     if math.isinf(period):  # no ε that is so large has a lattice
         return None
-    lattice = common_lattice(values, Fraction(period) / most_points)
+    lattice = common_lattice(values, Fraction(period) / most_nodes, loss.displaced == 0.0)
     if lattice is None:
         return None
     if loss.displaced:
         lattice = CommonLattice(lattice.origin, lattice.spacing, lattice.moved + 1.001 * loss.displaced)
-    nodes = math.ceil(period / float(lattice.spacing)) + 2
-    return LatticeContour(loss, lattice, saddle, nodes, further) if nodes <= most_points else None
+    points = math.ceil(Fraction(period) / lattice.spacing) + 2
+    nodes = points // 2
+    if not lattice.moved:
+        heights = 2.0 * math.pi / (points * float(lattice.spacing)) * _NODES[points > 2.0 * _NODES]
+        wanted = math.log(tolerance) + saddle.log_delta + line.s * saddle.epsilon - _LOWER
+        wanted += math.log(-math.expm1(-line.s * float(lattice.spacing)))
+        enough = np.flatnonzero(loss.log_lattice_envelope(line.s, heights, lattice.spacing) <= wanted)
+        nodes = int(_NODES[enough[0]]) if enough.size else nodes
+    return LatticeContour(loss, lattice, saddle, points, nodes, further) if 2 * nodes <= most_nodes else None

@@ -460,16 +460,15 @@ def engines(
 
 def _in_order(line: TiltedLoss, saddle: Saddle, width: float, rough_first: bool) -> Iterable[DeltaBounds]:
     loss = line.loss
+    lattice = lattice_contour(line, saddle, _WORK.tight)
+    if lattice is not None:
+        yield lattice
     relative = min(1e-3, max(_WORK.tight, 0.2 * width * saddle.s))
     for tolerance in (_WORK.tight, relative):
         check_time()
         plan = plan_contour(line, saddle, tolerance, _WORK.little * loss.cost(saddle.s, 0.0))
         if plan is not None:
             yield Contour(loss, plan)
-    check_time()
-    lattice = lattice_contour(line, saddle, _WORK.tight)
-    if lattice is not None:
-        yield lattice
     equal = loss.equal_laplace
     if equal is not None:
         series = equal_laplace(loss, equal[0], equal[1], saddle)

@@ -18,7 +18,9 @@ import numpy as np
 from scipy.optimize import brentq
 
 from mechanisms.arrays import FloatArray
+from mechanisms.bounded_range import BoundedRangeProfile
 from mechanisms.bounds import ApproximateProfile, PureProfile, ZeroConcentratedProfile
+from mechanisms.fixed_size import FixedSizeProfile
 from mechanisms.gaussian import GaussianProfile, gaussian_epsilons
 from mechanisms.losses.conversions import (
     corollary_4_1,
@@ -27,12 +29,15 @@ from mechanisms.losses.conversions import (
     gaussian_dp_of,
     zcdp_of,
 )
-from mechanisms.losses.deadline import check_time
+from mechanisms.losses.deadline import OutOfTime, check_time
 from mechanisms.losses.enclosure import Bound
+from mechanisms.losses.fixed_size_orders import fixed_size_divergence, triangle_divergence
 from mechanisms.losses.product import CountedProfiles, Product, largest_delta, largest_epsilon, products
+from mechanisms.losses.worst_case import bounded_range_curve, delta_of_curve, epsilon_of_curve
 from mechanisms.neighbouring import common_neighbouring
 from mechanisms.privacy_loss import ROUNDING
 from mechanisms.profile import PrivacyProfile
+from mechanisms.related_profile import bare
 from mechanisms.rounding import exact_sum, up
 
 RENYI_ORDERS = 1.0 + np.geomspace(1e-3, 1e6, 91)
@@ -44,6 +49,13 @@ _FINER = 33
 _CHOICES = 4
 """How often a δ that was proved is taken for the next choice of what the δ_i add up to."""
 _WIDTH = 1e-9
+_FURTHER = 1e-3
+"""A recursion's grid ends where δ is that much smaller."""
+_LARGEST_RANGE = 30.0
+_MOST_KINDS = 8
+"""Of samples of fixed size, over whose data divergences are bounded."""
+_TILTS = np.geomspace(0.1, 50.0, 32)
+_LEAST_DELTA = 1e-300
 
 
 TheoremBound = Callable[[CountedProfiles, float], Bound | None]
@@ -415,6 +427,83 @@ def _exact_delta(releases: CountedProfiles, epsilon: float) -> Bound:
     return largest_delta(products(releases), epsilon, _WIDTH).bound
 
 
+def _adaptive_curve(releases: CountedProfiles, delta: float) -> tuple[FloatArray, FloatArray] | None:
+    """Return the recursion's curve as far as δ is above ``delta``; None unless all releases are one bounded range."""
+    curves = [bare(profile) for profile, _ in releases]
+    ranges = [curve.epsilon_bound for curve in curves if isinstance(curve, BoundedRangeProfile)]
+    known = concentrated(releases)
+    if known is None or len(ranges) < len(curves) or len(set(ranges)) != 1:
+        return None
+    size, count = up(ranges[0]), sum(n for _, n in releases)
+    right = min(known.epsilon(max(delta, _LEAST_DELTA)), count * size)
+    if not 0.0 < size <= _LARGEST_RANGE or count < 2:
+        return None
+    try:
+        return bounded_range_curve(size, count, right)
+    except OutOfTime:
+        return None
+
+
+def _adaptive(releases: CountedProfiles, delta: float) -> Bound | None:
+    found = _adaptive_curve(releases, _FURTHER * delta)
+    return None if found is None else Bound(epsilon_of_curve(*found, delta), ADAPTIVE_NAME)
+
+
+def _adaptive_delta(releases: CountedProfiles, epsilon: float) -> Bound | None:
+    known = concentrated(releases)
+    if known is None:
+        return None
+    found = _adaptive_curve(releases, _FURTHER * float(known.delta(epsilon)))
+    return None if found is None else Bound(delta_of_curve(*found, epsilon), ADAPTIVE_NAME)
+
+
+def _fixed_size(profile: PrivacyProfile) -> tuple[float, float] | None:
+    """Return rate and σ of Gaussian noise on a sample of fixed size; None of all else."""
+    if not isinstance(profile, FixedSizeProfile):
+        return None
+    curve = bare(profile.base)
+    return (profile.rate, 1.0 / curve.mu) if isinstance(curve, GaussianProfile) and curve.mu > 1e-6 else None
+
+
+def _over_all_data(releases: CountedProfiles, convert: Callable[[float, float], float]) -> Bound | None:
+    """Return the least of a conversion of (order, Σ D) at some orders, D over all data of samples of fixed size."""
+    kinds = [(_fixed_size(profile), profile, n) for profile, n in releases]
+    own = [(found, n) for found, _, n in kinds if found is not None]
+    if not 1 <= len(own) <= _MOST_KINDS or sum(n for _, n in own) < 2:
+        return None
+    others = [(profile, n) for found, profile, n in kinds if found is None]
+
+    def value(s: float, divergence: Callable[[float, float, float], float]) -> float:
+        check_time()
+        total = sum(n * divergence(*numbers, s) for numbers, n in own)
+        if others and math.isfinite(total):
+            total += float(sum_of_divergences(others, np.array([s + 1.0]))[0])
+        return convert(s + 1.0, total * _UP) if math.isfinite(total) else math.inf
+
+    try:
+        best = min(_TILTS.tolist(), key=lambda s: value(s, triangle_divergence))
+        found = min(value(best * factor, fixed_size_divergence) for factor in (0.9, 1.0, 1.1))
+    except OutOfTime:
+        return None
+    return Bound(found, OVER_DATA) if math.isfinite(found) else None
+
+
+def _of_all_data(releases: CountedProfiles, delta: float) -> Bound | None:
+    return _over_all_data(
+        releases,
+        lambda order, total: float(epsilons_of_renyi(np.array([[order]]), np.array([[total]]), delta).min()),
+    )
+
+
+def _delta_of_all_data(releases: CountedProfiles, epsilon: float) -> Bound | None:
+    return _over_all_data(
+        releases,
+        lambda order, total: float(deltas_of_renyi(np.array([[order]]), np.array([[total]]), epsilon).min()),
+    )
+
+
+OVER_DATA = "Renyi DP over all data"
+ADAPTIVE_NAME = "adaptive worst case"
 EXACT = "privacy-loss distributions"
 ZCDP = _by_one_number(
     "zCDP", "Bun & Steinke 2016, Lemma 1.7; Canonne, Kamath, Steinke 2020, Cor. 13", concentrated
@@ -433,6 +522,14 @@ OPTIMAL = CompositionTheorem(
 )
 GAUSSIAN = _by_one_number("Gaussian DP", "Dong, Roth, Su 2022, Cor. 3.3", gaussian_dp)
 
+ADAPTIVE = CompositionTheorem(
+    ADAPTIVE_NAME, "mechanisms.losses.worst_case; Durfee & Rogers 2019", _adaptive, _adaptive_delta
+)
+
+ALL_DATA = CompositionTheorem(
+    OVER_DATA, "mechanisms.losses.fixed_size_orders", _of_all_data, _delta_of_all_data
+)
+
 AT_ONCE = (ZCDP, RENYI)
 """What is known in next to no time."""
 
@@ -448,6 +545,8 @@ THEOREMS: Mapping[str, CompositionTheorem] = MappingProxyType(
             ZCDP,
             RENYI,
             GAUSSIAN,
+            ADAPTIVE,
+            ALL_DATA,
             CompositionTheorem(EXACT, "Zhu, Dong, Wang 2022", exact, _exact_delta, one_way=True),
         )
     }
@@ -460,12 +559,13 @@ def beside_the_product(releases: CountedProfiles, *, loose: bool) -> tuple[Compo
 
     What follows from a release's curve alone, as its μ, its pure ε and its (ε, δ), stands for a mechanism that
     dominates the curve, and its composition dominates the product of the curves' pairs (Zhu, Dong, Wang 2022, Thm 10).
-    So there are two cases: numbers that add up and do not follow from the curve (ρ, Rényi divergences), and products
-    that are known loosely, as those of curves without a law of the loss, which are rounded to a grid.
+    So there are two cases: numbers that do not follow from the curve (ρ, Rényi divergences, an adaptive worst case),
+    and products that are known loosely, as those of curves without a law of the loss, which are rounded to a grid.
     """
+    over_data = (ALL_DATA,) if any(_fixed_size(profile) for profile, _ in releases) else ()
     if loose:
-        return (ZCDP, RENYI, GAUSSIAN, BASIC, OPTIMAL)
-    return (ZCDP, RENYI) if _outdoing(releases) else ()
+        return (ZCDP, RENYI, GAUSSIAN, BASIC, OPTIMAL, ADAPTIVE, *over_data)
+    return (ZCDP, RENYI, ADAPTIVE, *over_data) if _outdoing(releases) else over_data
 
 
 def _outdoing(releases: CountedProfiles) -> bool:

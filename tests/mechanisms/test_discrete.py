@@ -166,11 +166,11 @@ def test_whole_numbers_move_by_whole_numbers() -> None:
 
 
 def test_large_sigma_falls_back_to_the_certified_bound() -> None:
-    coarse = DiscreteGaussian(sigma=2e5, sensitivity=UNIT).profile()
+    coarse = DiscreteGaussian(sigma=2e9, sensitivity=UNIT).profile()
     assert not coarse.attained()
-    assert coarse.rho == pytest.approx(1 / (2 * 4e10))
+    assert coarse.rho == pytest.approx(1 / (2 * 4e18))
     with pytest.raises(ParameterError, match="sigma"):
-        DiscreteGaussianProfile(1, 2e5)
+        DiscreteGaussianProfile(1, 2e9)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from pathlib import Path
 import mpmath as mp
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from poisson import joining, subsampled
 
@@ -29,12 +29,12 @@ from mechanisms import (
 from mechanisms.atomic_loss import AtomicLoss
 from mechanisms.bounded_range import BoundedRangeLoss, BoundedRangeProfile
 from mechanisms.discrete_gaussian_loss import DiscreteGaussianLoss
-from mechanisms.gaussian_loss import GaussianLoss
+from mechanisms.gaussian_loss import GaussianLoss, sampled_gaussian_loss
+from mechanisms.gaussian_mixture_loss import AT_ZERO, GaussianMixtureLoss, GaussianMixtureLossSum, _transforms
 from mechanisms.laplace_loss import LaplaceLoss
 from mechanisms.neighbouring import Neighbouring
 from mechanisms.privacy_loss import LossSum, PrivacyLoss, add_losses, log1p_complex, stated_alike
 from mechanisms.subsampled import SubsampledProfile
-from mechanisms.subsampled_gaussian_loss import SubsampledGaussianLoss, SubsampledGaussianLossSum, _transforms
 from mechanisms.subsampled_laplace_loss import SubsampledLaplaceLoss
 
 mp.mp.dps = 30
@@ -85,7 +85,8 @@ def test_laplace(e: float, count: int, s: float) -> None:
 class Known:
     """A subsampled loss, where its transform is known (at ``s + it``), and its values to 25 digits."""
 
-    loss: SubsampledGaussianLoss | SubsampledLaplaceLoss
+    loss: GaussianMixtureLoss | SubsampledLaplaceLoss
+    rate: float
     s: float
     t: tuple[float, ...]
     values: tuple[tuple[str, str], ...]
@@ -99,9 +100,10 @@ class Known:
 
     def by_quadrature(self) -> list[mp.mpc]:
         loss = self.loss
-        powers = [-mp.mpc(self.s, x) if loss.added else mp.mpc(self.s, x) + 1 for x in self.t]
-        if isinstance(loss, SubsampledGaussianLoss):
-            return [sampled_gaussian(loss.rate, loss.sigma, w) for w in powers]
+        added = loss.added if isinstance(loss, SubsampledLaplaceLoss) else loss.above == AT_ZERO
+        powers = [-mp.mpc(self.s, x) if added else mp.mpc(self.s, x) + 1 for x in self.t]
+        if isinstance(loss, GaussianMixtureLoss):
+            return [sampled_gaussian(self.rate, loss.sigma, w) for w in powers]
         return [sampled_laplace(loss.rate, float(loss.epsilon), w) for w in powers]
 
 
@@ -111,11 +113,11 @@ def known_transforms() -> list[Known]:
     path = Path(__file__).parent / "subsampled_transforms.json"
     for kind, q, size, added, s, t, values in json.loads(path.read_text(encoding="ascii")):
         loss = (
-            SubsampledGaussianLoss(q, size, added)
+            sampled_gaussian_loss(q, size, added)
             if kind == "gaussian"
             else SubsampledLaplaceLoss(q, Fraction(size), added)
         )
-        found.append(Known(loss, s, tuple(t), tuple((re, im) for re, im in values)))
+        found.append(Known(loss, q, s, tuple(t), tuple((re, im) for re, im in values)))
     return found
 
 
@@ -152,36 +154,14 @@ def test_subsampled_gaussian_at_whole_orders(q: float, sigma: float, k: int) -> 
         math.comb(k, j) * (1 - q) ** (k - j) * q**j * math.exp(j * (j - 1) / (2 * sigma**2))
         for j in range(k + 1)
     ]
-    value, _ = SubsampledGaussianLoss(q, sigma).log_mgf_line(k - 1.0, np.zeros(1))
+    value, _ = sampled_gaussian_loss(q, sigma).log_mgf_line(k - 1.0, np.zeros(1))
     assert value[0].real == pytest.approx(math.log(math.fsum(terms)), rel=1e-12, abs=1e-16)
-
-
-_RATES = st.floats(-6.0, -0.01).map(lambda x: 10.0**x)
-_SIGMAS = st.floats(-0.7, 1.5).map(lambda x: 10.0**x)
-_COUNTS = st.floats(0.0, 6.0).map(lambda x: int(10.0**x))
-
-
-@pytest.mark.slow
-@example([(1e-6, 0.4, 1)], 4.5)  # moments begin to rise there
-@given(st.lists(st.tuples(_RATES, _SIGMAS, _COUNTS), min_size=1, max_size=3), st.floats(1.0, 250.0))
-def test_moments_between_whole_orders_are_bounded_by_a_chord(
-    parts: list[tuple[float, float, int]], s: float
-) -> None:
-    total = SubsampledGaussianLossSum(
-        tuple(SubsampledGaussianLoss(q, sigma) for q, sigma, _ in parts), tuple(n for *_, n in parts)
-    )
-    value, error = total.log_mgf_line(s, np.zeros(1))
-    bound = total.log_top_from_above(s)
-    assert value[0].real - error[0] <= bound <= 1.06 * (value[0].real + error[0])
-    whole = float(math.floor(s))
-    value, error = total.log_mgf_line(whole, np.zeros(1))
-    assert total.log_top_from_above(whole) <= value[0].real * (1.0 + 1e-9) + 2.0 * error[0]
 
 
 @pytest.mark.parametrize("added", [False, True])
 @pytest.mark.parametrize(("s", "top"), [(0.7, 40.0), (12.0, 9.0), (150.0, 3.0)])
 def test_many_sampled_gaussians_by_one_rule_are_each_by_its_own(added: bool, s: float, top: float) -> None:
-    losses = [SubsampledGaussianLoss(q, sigma, added) for q, sigma in [(1e-4, 0.8), (0.1, 2.0), (0.6, 1.1)]]
+    losses = [sampled_gaussian_loss(q, sigma, added) for q, sigma in [(1e-4, 0.8), (0.1, 2.0), (0.6, 1.1)]]
     t = np.linspace(0.0, top, 40)
     value, error = add_losses(losses, [3, 1, 2]).log_mgf_line(s, t)
     each = [loss.log_mgf_line(s, t) for loss in losses]
@@ -197,7 +177,7 @@ def test_many_sampled_gaussians_are_the_sum_of_each(added: bool, s: float, top: 
     """The rule for all together against 25 digits for each."""
     each = [(0.004, 0.8, 3), (0.1, 2.0, 1), (0.3, 1.1, 2), (0.9, 4.0, 1)]
     total = add_losses(
-        [SubsampledGaussianLoss(q, sigma, added) for q, sigma, _ in each], [n for *_, n in each]
+        [sampled_gaussian_loss(q, sigma, added) for q, sigma, _ in each], [n for *_, n in each]
     )
     t = np.linspace(0.0, top, 6)
     powers = [-mp.mpc(s, x) if added else mp.mpc(s, x) + 1 for x in t]
@@ -208,7 +188,7 @@ def test_many_sampled_gaussians_are_the_sum_of_each(added: bool, s: float, top: 
 def test_transforms_close_to_one_keep_their_digits() -> None:
     """A(2) - 1 = q² (e^{1/σ²} - 1): counts of 1e9 multiply the error of ln M."""
     q, sigma = 1e-4, 2.0
-    value, error = SubsampledGaussianLoss(q, sigma).log_mgf_line(1.0, np.array([0.0, 0.5]))
+    value, error = sampled_gaussian_loss(q, sigma).log_mgf_line(1.0, np.array([0.0, 0.5]))
     true = math.log1p(q * q * math.expm1(1.0 / sigma**2))
     assert abs(value[0].real - true) <= error[0] < 1e-17
 
@@ -233,8 +213,8 @@ def test_discrete_gaussian(shift: int, sigma: float) -> None:
 LOSSES = [
     GaussianLoss(0.3),
     LaplaceLoss((Fraction(1, 2), Fraction(1, 7)), (3, 5)),
-    SubsampledGaussianLoss(0.1, 1.0),
-    SubsampledGaussianLoss(0.1, 1.0, True),
+    sampled_gaussian_loss(0.1, 1.0),
+    sampled_gaussian_loss(0.1, 1.0, True),
     SubsampledLaplaceLoss(0.2, Fraction(1)),
     SubsampledLaplaceLoss(0.2, Fraction(1), True),
     AtomicLoss((Fraction(1), Fraction(-1)), (math.e / (1 + math.e), 1 / (1 + math.e))),
@@ -242,14 +222,14 @@ LOSSES = [
     BoundedRangeLoss(Fraction(3, 4)),
     *(
         add_losses(
-            [SubsampledGaussianLoss(0.03 * k, 0.7 + 0.1 * k, added) for k in range(1, 16)], [1, 2, 3] * 5
+            [sampled_gaussian_loss(0.03 * k, 0.7 + 0.1 * k, added) for k in range(1, 16)], [1, 2, 3] * 5
         )
         for added in (False, True)
     ),
 ]
 
 
-@pytest.mark.slow_cells("SubsampledGaussianLossSum0", "SubsampledGaussianLossSum1")
+@pytest.mark.slow_cells("GaussianMixtureLossSum0", "GaussianMixtureLossSum1")
 @pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: type(loss).__name__)
 @settings(max_examples=15, deadline=None)
 @given(s=st.floats(0.05, 30.0), top=st.floats(1.0, 300.0))
@@ -306,7 +286,7 @@ def test_the_other_direction_is_the_reflected_transform() -> None:
     near_one = 1.0 - 1e-12
     s = np.array([0.5, 2.0])
     for added in (False, True):
-        value = SubsampledGaussianLoss(near_one, 1.5, added).log_mgf_real(s)
+        value = sampled_gaussian_loss(near_one, 1.5, added).log_mgf_real(s)
         np.testing.assert_allclose(value, GaussianLoss(1 / 1.5**2).log_mgf_real(s), rtol=1e-9)
 
 
@@ -336,13 +316,13 @@ def test_transforms_of_weights_are_within_their_bound(count: int, spread: float)
 def test_some_losses_speak_for_a_thousand(added: bool) -> None:
     rng = np.random.default_rng(5)
     losses = [
-        SubsampledGaussianLoss(float(q), float(sigma), added)
+        sampled_gaussian_loss(float(q), float(sigma), added)
         for q, sigma in zip(
             10.0 ** rng.uniform(-3, -1, 1000), 10.0 ** rng.uniform(-0.2, 0.7, 1000), strict=True
         )
     ]
     whole = add_losses(losses, [int(n) for n in rng.integers(1, 20, 1000)])
-    assert isinstance(whole, SubsampledGaussianLossSum)
+    assert isinstance(whole, GaussianMixtureLossSum)
     assert len(whole.approximation().losses) <= 16
     for s in (0.5, 3.0, 12.0):
         at = np.array([s])
@@ -362,9 +342,7 @@ def test_sums_count_equal_losses_once() -> None:
 
 @pytest.mark.parametrize("most", [1, 3, 7, 100])
 def test_pieces_of_a_sum_add_up_to_it(most: int) -> None:
-    sampled = [
-        SubsampledGaussianLoss(0.01, 1.0 + 0.1 * i, added) for i in range(6) for added in (True, False)
-    ]
+    sampled = [sampled_gaussian_loss(0.01, 1.0 + 0.1 * i, added) for i in range(6) for added in (True, False)]
     laplace = [LaplaceLoss((Fraction(i + 1, 20),), (2,)) for i in range(7)]
     total = add_losses(
         [stated_alike(loss, Neighbouring.ADD_OR_REMOVE) for loss in (*sampled, *laplace)], (3,) * 19

@@ -6,21 +6,23 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from mechanisms import fixed_size_loss, poisson_replaced_loss, quadrature, subsampled_gaussian_loss
+from mechanisms import fixed_size_loss, gaussian_mixture_loss, quadrature
 from mechanisms.arrays import FloatArray
 from mechanisms.fixed_size_loss import FixedSizeGaussianLoss
-from mechanisms.poisson_replaced_loss import PoissonReplacedGaussianLoss, PoissonReplacedLaplaceLoss
+from mechanisms.gaussian_loss import sampled_gaussian_loss
+from mechanisms.gaussian_mixture_loss import GaussianMixtureLoss, GaussianMixtureLossSum, binomial_mixture
+from mechanisms.poisson_replaced_loss import PoissonReplacedLaplaceLoss
 from mechanisms.privacy_loss import ComplexArray, PrivacyLoss
-from mechanisms.subsampled_gaussian_loss import SubsampledGaussianLoss, SubsampledGaussianLossSum
 
 LOSSES = [
-    PoissonReplacedGaussianLoss(0.1, 1.0),
-    PoissonReplacedGaussianLoss(0.5, 4.0),
-    PoissonReplacedGaussianLoss(0.6, 0.5),
+    *(
+        GaussianMixtureLoss(binomial_mixture(1, q), binomial_mixture(1, q), sigma)
+        for q, sigma in [(0.1, 1.0), (0.5, 4.0), (0.6, 0.5)]
+    ),
     FixedSizeGaussianLoss(0.1, 1.0),
     FixedSizeGaussianLoss(0.02, 0.5),
-    *(SubsampledGaussianLoss(0.5, 4.0, added) for added in (False, True)),
-    *(SubsampledGaussianLoss(0.6, 0.5, added, size=3) for added in (False, True)),
+    *(sampled_gaussian_loss(0.5, 4.0, added) for added in (False, True)),
+    *(sampled_gaussian_loss(0.6, 0.5, added, size=3) for added in (False, True)),
 ]
 
 
@@ -29,10 +31,10 @@ def line_and_envelope(
 ) -> tuple[ComplexArray, FloatArray, FloatArray]:
     """Return M, its error and its envelope, by rules that are only required to err by e^{-need}."""
     with pytest.MonkeyPatch.context() as patch:
-        for module in (quadrature, poisson_replaced_loss, fixed_size_loss):
+        for module in (quadrature, fixed_size_loss):
             patch.setattr(module, "NEED", need)
-        patch.setattr(subsampled_gaussian_loss, "_NEED", need)
-        patch.setattr(subsampled_gaussian_loss, "_OUTSIDE", 4.0 * math.exp(-need))
+        patch.setattr(gaussian_mixture_loss, "_NEED", need)
+        patch.setattr(gaussian_mixture_loss, "_OUTSIDE", 4.0 * math.exp(-need))
         value, error = loss.log_mgf_line(s, t)
         return np.exp(value), error, loss.log_envelope(s, t[1:])
 
@@ -63,7 +65,7 @@ def test_rules_say_that_they_err_by_what_they_were_asked_to(loss: PrivacyLoss, s
         value, error, _ = line_and_envelope(loss, s, np.linspace(0.0, top, 12), need)
         stated = math.expm1(error[-1]) * abs(value[-1] / value[0])
         assert stated >= (4.0 if isinstance(loss, FixedSizeGaussianLoss) else 6.0) * math.exp(-need)
-        rules = 3.0 if isinstance(loss, SubsampledGaussianLoss) else 1.0
+        rules = 3.0 if isinstance(loss, GaussianMixtureLoss) else 1.0
         assert error[0] <= 1.000001 * rules * (2.0 / math.expm1(need) + 4.0 * math.exp(-need))
 
 
@@ -82,20 +84,22 @@ def test_divergences_of_high_orders_are_bounded_without_many_nodes(
 ) -> None:
     """A group of five took a minute for orders that nobody needs."""
     used: list[int] = []
-    own = SubsampledGaussianLossSum._log_ratio
+    own = GaussianMixtureLossSum._tilted_parts
 
-    def counted(self: SubsampledGaussianLossSum, u: FloatArray, rows: slice) -> tuple[FloatArray, FloatArray]:
+    def counted(
+        self: GaussianMixtureLossSum, side: int, u: FloatArray, rows: slice
+    ) -> tuple[FloatArray, FloatArray]:
         used.append(u.size * (size + 1))
-        return own(self, u, rows)
+        return own(self, side, u, rows)
 
-    monkeypatch.setattr(SubsampledGaussianLossSum, "_log_ratio", counted)
-    one = SubsampledGaussianLoss(rate, sigma, added, size)
-    loss = SubsampledGaussianLossSum((one,), (3,))
+    monkeypatch.setattr(GaussianMixtureLossSum, "_tilted_parts", counted)
+    one = sampled_gaussian_loss(rate, sigma, added, size)
+    loss = GaussianMixtureLossSum((one,), (3,))
     assert np.all(np.isfinite(loss.renyi(np.array([1e3, 1e5, 1e6]))))
     assert max(used, default=0) <= 1.1 * 2**20
     exact = loss.renyi(np.array([101.0, 300.0, 1e3]))
     assert exact == pytest.approx(3.0 * one.renyi(np.array([101.0, 300.0, 1e3])), rel=1e-9)
-    monkeypatch.setattr("mechanisms.subsampled_gaussian_loss._MOST_NUMBERS", 0)
+    monkeypatch.setattr("mechanisms.gaussian_mixture_loss._MOST_NUMBERS", 0)
     bounded = loss.renyi(np.array([101.0, 300.0, 1e3]))
     assert np.all(bounded >= exact * (1.0 - 1e-12))
     assert np.all(bounded <= 4.0 * exact)

@@ -14,11 +14,12 @@ from hypothesis import strategies as st
 
 from mechanisms.atomic_loss import AtomicLoss
 from mechanisms.fixed_size_loss import FixedSizeGaussianLoss, FixedSizeLaplaceLoss
+from mechanisms.gaussian_mixture_loss import GaussianMixtureLoss, binomial_mixture
 from mechanisms.poisson_replaced_curve import (
     poisson_replaced_gaussian_delta,
     poisson_replaced_laplace_delta,
 )
-from mechanisms.poisson_replaced_loss import PoissonReplacedGaussianLoss, PoissonReplacedLaplaceLoss
+from mechanisms.poisson_replaced_loss import PoissonReplacedLaplaceLoss
 from mechanisms.privacy_loss import PrivacyLoss
 from mechanisms.randomized_response import RandomizedResponse
 
@@ -68,6 +69,12 @@ def of_fixed_size(density: Density, around: list[mp.mpf], q: float, s: float, t:
     return power(z + 1) + power(-z) + 1 - power(mp.mpf(0)) - power(mp.mpf(1))
 
 
+def replaced_gaussian_loss(rate: float, sigma: float) -> GaussianMixtureLoss:
+    """Return the loss of the pair with movements 1 and -1 on a Poisson sample."""
+    taken = binomial_mixture(1, rate)
+    return GaussianMixtureLoss(taken, taken, sigma)
+
+
 @dataclass(frozen=True)
 class Known:
     """A sampled loss, where its transform is known (at ``s + it``), and its values to 25 digits."""
@@ -85,7 +92,7 @@ class Known:
     @property
     def loss(self) -> PrivacyLoss:
         return {
-            "poisson gaussian": lambda: PoissonReplacedGaussianLoss(self.rate, self.size),
+            "poisson gaussian": lambda: replaced_gaussian_loss(self.rate, self.size),
             "poisson laplace": lambda: PoissonReplacedLaplaceLoss(self.rate, Fraction(self.size)),
             "fixed size gaussian": lambda: FixedSizeGaussianLoss(self.rate, self.size),
             "fixed size laplace": lambda: FixedSizeLaplaceLoss(self.rate, Fraction(self.size)),
@@ -131,8 +138,8 @@ def test_the_digits_of_the_file_are_those_of_a_quadrature(known: Known) -> None:
 
 
 LOSSES = [
-    PoissonReplacedGaussianLoss(0.1, 1.0),
-    PoissonReplacedGaussianLoss(0.6, 0.5),
+    replaced_gaussian_loss(0.1, 1.0),
+    replaced_gaussian_loss(0.6, 0.5),
     PoissonReplacedLaplaceLoss(0.2, Fraction(1)),
     FixedSizeGaussianLoss(0.1, 1.0),
     FixedSizeGaussianLoss(0.02, 0.5),

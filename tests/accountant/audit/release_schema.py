@@ -34,6 +34,10 @@ _VALUES: Mapping[str, Schema] = {
     "probability": _BETWEEN,
 }
 _OF_NOTIONS: Mapping[str, Schema] = {
+    "sigma": _POSITIVE,
+    "sampling_probability": {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1},
+    "movements": {"type": "array", "minItems": 1, "maxItems": 256, "items": _NORM},
+    "probabilities": {"type": "array", "minItems": 1, "maxItems": 256, "items": _POSITIVE},
     "epsilon": _NORM,
     "rho": _NORM,
     "delta": {"type": "number", "minimum": 0, "exclusiveMaximum": 1},

@@ -2,6 +2,7 @@
 
 import json
 import math
+import random
 import sys
 
 import pytest
@@ -32,6 +33,7 @@ from mechanisms import (
 )
 from mechanisms.fixed_size import FixedSizeProfile
 from mechanisms.losses.composed_profile import composed_profile
+from mechanisms.losses.enclosure import Bound
 from mechanisms.related_profile import restate
 
 A, R, Z = Neighbouring.ADD_OR_REMOVE, Neighbouring.REPLACE_ONE, Neighbouring.ZERO_OUT
@@ -53,6 +55,75 @@ def counted(event, relation):
 
 def epsilon(event, relation, delta=1e-6):
     return compose(counted(event, relation)).epsilon(delta)
+
+
+@pytest.mark.parametrize("relation", [A, Z])
+def test_mixtures_of_gaussians(relation):
+    """The golden number is that of two quadratures; of one Gaussian they are that Gaussian."""
+    event = dp_event.MixtureOfGaussiansDpEvent(2.0, [0.0, 1.0, 2.0], [0.9801, 0.0198, 0.0001])
+    found = epsilon(dp_event.SelfComposedDpEvent(event, 100), relation)
+    assert found.lower - 1e-10 <= 0.4806295192 <= found.upper + 1e-10
+    assert found.width < 1e-9
+    accountant = PLDAccountant(RELATIONS[relation]).compose(event, 100)
+    assert found.upper <= accountant.get_epsilon(1e-6) <= found.upper + 1e-3
+    again = to_dp_event(counted(event, relation))
+    assert (again.standard_deviation, again.sensitivities) == (2.0, [0.0, 1.0, 2.0])
+    alone = epsilon(dp_event.MixtureOfGaussiansDpEvent(2.0, [1.0], [1.0]), relation).upper
+    assert alone == pytest.approx(epsilon(dp_event.GaussianDpEvent(2.0), relation).upper, rel=1e-9)
+
+
+def test_truncated_batches():
+    """dp-accounting takes a looser pair for full batches; batches that are never full are Poisson's."""
+    event = dp_event.TruncatedSubsampledGaussianDpEvent(10_000, 0.01, 150, 1.0)
+    found = epsilon(dp_event.SelfComposedDpEvent(event, 500), A)
+    assert isinstance(found, Bound)
+    assert 1.59 <= found.upper <= 1.59222
+    assert found.upper <= PLDAccountant(RELATIONS[A]).compose(event, 500).get_epsilon(1e-6)
+    assert to_dp_event(counted(event, A)) == event
+    never = dp_event.TruncatedSubsampledGaussianDpEvent(10_000, 0.01, 10_000, 1.0)
+    assert epsilon(never, A).upper == pytest.approx(epsilon(STEP, A).upper, rel=1e-9)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(4))
+def test_random_events_against_dp_accounting(seed):
+    """Its distributions are rounded up to a grid of 1e-4: never below the lower end, and near the upper one."""
+    draw = random.Random(seed)
+    for _ in range(15):
+        sigma, rate, count = draw.uniform(0.6, 4.0), draw.uniform(0.005, 0.3), draw.choice([1, 3, 30, 300])
+        gaussian = dp_event.GaussianDpEvent(sigma)
+        joint = dp_event.ComposedDpEvent([gaussian, dp_event.GaussianDpEvent(2.0 * sigma)])
+        weights = [1.0 - rate, 0.7 * rate, 0.3 * rate]
+        event, plain = draw.choice(
+            [
+                (dp_event.MixtureOfGaussiansDpEvent(sigma, [0.0, 1.0, 1.5], weights),) * 2,
+                (
+                    dp_event.PoissonSampledDpEvent(rate, joint),
+                    dp_event.PoissonSampledDpEvent(rate, dp_event.GaussianDpEvent(sigma / math.sqrt(1.25))),
+                ),
+                (dp_event.PoissonSampledDpEvent(rate, gaussian),) * 2,
+            ]
+        )
+        found = epsilon(dp_event.SelfComposedDpEvent(event, count), A)
+        theirs = PLDAccountant(RELATIONS[A]).compose(plain, count).get_epsilon(1e-6)
+        assert found.lower <= theirs + 1e-9
+        assert theirs <= found.upper + 2e-4 * math.sqrt(count) + 1e-3 * found.upper
+
+
+def test_several_gaussians_on_one_sample_are_one():
+    """As adaptive clipping writes them: 1 and 10 together are one of (1 + 1/100)^{-1/2}."""
+    joint = dp_event.ComposedDpEvent(
+        [dp_event.GaussianDpEvent(1.0), dp_event.NoOpDpEvent(), dp_event.GaussianDpEvent(10.0)]
+    )
+    run = dp_event.SelfComposedDpEvent(dp_event.PoissonSampledDpEvent(0.01, joint), 1000)
+    found = epsilon(run, A)
+    assert found.lower - 1e-10 <= 2.1474953056 <= found.upper + 1e-10
+    assert found.width < 1e-9
+    four = dp_event.SelfComposedDpEvent(dp_event.GaussianDpEvent(2.0), 4)
+    for relation in (A, R):
+        again = epsilon(dp_event.PoissonSampledDpEvent(0.01, four), relation).upper
+        once = epsilon(dp_event.PoissonSampledDpEvent(0.01, dp_event.GaussianDpEvent(1.0)), relation).upper
+        assert once <= again <= once * (1 + 1e-12)
 
 
 @pytest.mark.parametrize(("relation", "expected"), [(A, 1.5803318997), (Z, 1.5803318997), (R, 2.2382069821)])
@@ -193,7 +264,10 @@ def test_no_noise_is_no_privacy():
     ("event", "relation", "words"),
     [
         (dp_event.UnsupportedDpEvent(), A, "event: UnsupportedDpEvent has no exact counterpart"),
-        (dp_event.MixtureOfGaussiansDpEvent(1.0, [1.0], [1.0]), A, "MixtureOfGaussiansDpEvent has no exact"),
+        (dp_event.MixtureOfGaussiansDpEvent(1.0, [1.0], [1.0]), R, "not for 'replace one'"),
+        (dp_event.TruncatedSubsampledGaussianDpEvent(9, 0.5, 3, 1.0), Z, "for 'add or remove one' only"),
+        (dp_event.TruncatedSubsampledGaussianDpEvent(9, 1.5, 3, 1.0), A, "sampling_probability = 1.5"),
+        (dp_event.MixtureOfGaussiansDpEvent(1.0, [1.0], [0.5]), A, "must be positive and add up to 1"),
         (dp_event.ZCDpEvent(1.0, 0.5), A, "event: ZCDpEvent: xi = 0.5"),
         (
             dp_event.ComposedDpEvent([dp_event.NoOpDpEvent(), dp_event.GaussianDpEvent(-1.0)]),
@@ -202,7 +276,14 @@ def test_no_noise_is_no_privacy():
         ),
         (dp_event.SelfComposedDpEvent(dp_event.NoOpDpEvent(), 0), A, "count = 0"),
         (dp_event.PoissonSampledDpEvent(1.5, dp_event.NoOpDpEvent()), A, "sampling_probability = 1.5"),
-        (dp_event.PoissonSampledDpEvent(0.5, TRAINING), A, "used more than once, SelfComposedDpEvent"),
+        (dp_event.PoissonSampledDpEvent(0.5, TRAINING), A, "a sample of a sample, PoissonSampledDpEvent"),
+        (
+            dp_event.PoissonSampledDpEvent(
+                0.5, dp_event.ComposedDpEvent([dp_event.GaussianDpEvent(1.0), dp_event.LaplaceDpEvent(1.0)])
+            ),
+            A,
+            "if all are Gaussian; LaplaceDpEvent is not",
+        ),
         (
             dp_event.PoissonSampledDpEvent(0.1, dp_event.LaplaceDpEvent(1.0)),
             R,

@@ -1,6 +1,7 @@
 """Histories of Opacus' accountants, whose framework is not installed: the same as the release file that says it."""
 
 import json
+import math
 
 import pytest
 from damaged import damaged, refusal
@@ -8,7 +9,11 @@ from hypothesis import given, settings
 
 from accountant import compose
 from accountant.audit import ReleaseFileError, from_opacus, read_releases
+from mechanisms import GaussianProfile
+from mechanisms.fixed_size import FixedSizeProfile
+from mechanisms.losses.enclosure import Bound
 
+AS_OPACUS = {"batches": "poisson", "mean": "public size"}
 HISTORY = [(1.0, 0.01, 500), (1.5, 0.02, 30), (1.0, 0.01, 20), (20.0, 1.0, 3)]
 TABLES = """
 neighbours = "{relation}"
@@ -51,11 +56,11 @@ def counted(releases):
 )
 def test_a_history_is_the_release_file_that_says_the_same(relation, moved, file):
     written = counted(read_releases(file(TABLES.format(relation=relation, moved=moved))))
-    saved = file(json.dumps({"history": HISTORY, "mechanism": "rdp"}), "opacus.json")
+    saved = file(json.dumps({"history": HISTORY, "mechanism": "rdp", **AS_OPACUS}), "opacus.json")
     state = {"history": HISTORY, "mechanism": PRVAccountant.mechanism}
     for read in (
-        from_opacus(HISTORY, relation),
-        from_opacus(state, relation),
+        from_opacus(HISTORY, relation, **AS_OPACUS),
+        from_opacus(state, relation, **AS_OPACUS),
         read_releases(saved, relation),
     ):
         assert counted(read) == written
@@ -67,7 +72,7 @@ def test_a_history_is_the_release_file_that_says_the_same(relation, moved, file)
     ("relation", "expected"), [("add or remove one", 1.5803318997), ("replace one", 2.2382069821)]
 )
 def test_the_golden_history(relation, expected):
-    found = compose(counted(from_opacus([(1.0, 0.01, 500)], relation))).epsilon(1e-6)
+    found = compose(counted(from_opacus([(1.0, 0.01, 500)], relation, **AS_OPACUS))).epsilon(1e-6)
     assert found.lower - 5e-11 <= expected <= found.upper + 5e-11
     assert found.width < 1e-8
 
@@ -88,10 +93,43 @@ def test_the_golden_history(relation, expected):
 )
 def test_what_is_refused_and_why(state, words):
     with pytest.raises(ReleaseFileError, match=words):
-        from_opacus(state, "replace one")
+        from_opacus(state, "replace one", **AS_OPACUS)
 
 
 @settings(max_examples=30, deadline=None)
 @given(content=damaged({"history": [list(step) for step in HISTORY], "mechanism": "gdp"}))
 def test_a_damaged_state_is_read_or_refused_in_one_line(content):
-    assert len(refusal(lambda: from_opacus(content, "add or remove one")).splitlines()) <= 1
+    assert len(refusal(lambda: from_opacus(content, "add or remove one", **AS_OPACUS)).splitlines()) <= 1
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        ({}, "batches = None: the history does not say how batches were made: give one of 'poisson', 'fixed"),
+        ({"batches": "shuffled"}, "batches = 'shuffled'"),
+        ({"batches": "poisson"}, "mean = None: the history does not say what sums were divided by"),
+        ({"batches": "poisson", "mean": "own size"}, "the size of a Poisson batch depends on who is in it"),
+        ({"batches": "shuffled batches", "mean": "own size"}, "all others change their places"),
+        ({"batches": "fixed size", "mean": "own size"}, "a pair for 'replace one' only"),
+    ],
+)
+def test_how_batches_were_made_must_be_said(said, words, file):
+    """Until now all of these had a Poisson figure."""
+    saved = file(json.dumps({"history": HISTORY, "mechanism": "rdp", **said}), "opacus.json")
+    with pytest.raises(ReleaseFileError, match=words):
+        read_releases(saved, "add or remove one")
+
+
+def test_shuffled_batches_have_an_upper_end_of_their_own():
+    """A Gaussian a pass, five of them; Poisson batches would have 1.58."""
+    said = {"batches": "shuffled batches", "mean": "own size"}
+    for relation, sigma in (("zero out", 1.0), ("replace one", 0.5)):
+        found = compose(counted(from_opacus([(1.0, 0.01, 450)], relation, **said))).epsilon(1e-6)
+        assert isinstance(found, Bound)
+        assert found.upper == pytest.approx(GaussianProfile(math.sqrt(5) / sigma).epsilon(1e-6), rel=1e-9)
+
+
+def test_samples_of_fixed_size():
+    said = {"batches": "fixed size", "mean": "own size"}
+    ((profile, count),) = counted(from_opacus([(1.0, 0.01, 500)], "replace one", **said))
+    assert (profile, count) == (FixedSizeProfile(GaussianProfile(2.0), 0.01), 500)

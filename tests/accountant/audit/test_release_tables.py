@@ -19,6 +19,7 @@ from mechanisms import (
     GaussianProfile,
     Laplace,
     LaplaceProfile,
+    PureProfile,
     RandomizedResponse,
     Sensitivity,
 )
@@ -28,6 +29,7 @@ from mechanisms.neighbouring import Neighbouring
 from mechanisms.poisson_replaced import PoissonReplacedProfile
 from mechanisms.related_profile import RelatedProfile
 from mechanisms.shuffled import shuffled
+from mechanisms.shuffled_response import shuffled_response
 from mechanisms.subsampled import SubsampledProfile
 
 UNIT = Sensitivity(1, 1, 1)
@@ -116,8 +118,9 @@ def one(releases, factor=1.0):
         ),
         (
             'mechanism = "randomized-response"\nepsilon = 1\nk = 3\nshuffled = 500',
-            shuffled(RandomizedResponse(size=3, epsilon=1.0).profile(), 500),
+            shuffled_response(3, 1.0, 500),
         ),
+        ('mechanism = "pure"\nepsilon = 1\nshuffled = 500', shuffled(PureProfile(1), 500)),
         (
             'mechanism = "gaussian"\nsigma = 1.0\nneighbours = "add or remove one"',
             joining(GaussianProfile(1.0)),

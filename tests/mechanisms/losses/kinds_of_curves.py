@@ -29,8 +29,11 @@ from mechanisms import (
     sampled,
     shuffled,
 )
+from mechanisms.gaussian_mixture import GaussianMixtureProfile
 from mechanisms.losses.composed_profile import composed_profile
 from mechanisms.related_profile import restate
+from mechanisms.shuffled_response import shuffled_response
+from mechanisms.truncated_batches import TruncatedBatchProfile
 
 Draw = random.Random
 A, R = Neighbouring.ADD_OR_REMOVE, Neighbouring.REPLACE_ONE
@@ -78,6 +81,15 @@ REPLACING: Mapping[str, Callable[[Draw], PrivacyProfile]] = {
     "shuffled": lambda draw: shuffled(
         RandomizedResponse(size=4, epsilon=some(draw, 0.5, 3.0)).profile(), draw.choice([100, 10_000])
     ),
+    "shuffled response": lambda draw: shuffled_response(
+        draw.choice([2, 3, 8]), some(draw, 0.2, 3.0), draw.choice([5, 300])
+    ),
+    "shuffled batches": lambda draw: sampled(
+        GaussianProfile(some(draw, 0.05, 1.0)), 0.1, R, Sampling.SHUFFLED
+    ),
+    "replaced group on a sample": lambda draw: convert(
+        for_group(JOINING["sampled Gaussian"](draw), draw.choice([1, 3])), R
+    ),
     "group of two": lambda draw: convert(
         restate(PLAIN[draw.choice(["Laplace", "zCDP", "response"])](draw), A), R
     ),
@@ -91,6 +103,12 @@ JOINING: Mapping[str, Callable[[Draw], PrivacyProfile]] = {
     )
     for name in ("Gaussian", "Laplace", "response", "pure", "zCDP", "skewed binomial")
 } | {
+    "mixture of Gaussians": lambda draw: GaussianMixtureProfile(
+        (0.0, 1.0, 1.7), (0.9, 0.09, 0.01), some(draw, 0.5, 20.0)
+    ),
+    "truncated batches": lambda draw: TruncatedBatchProfile(
+        some(draw, 0.5, 20.0), some(draw, 0.005, 0.3), 200, draw.choice([10, 60, 200])
+    ),
     "group on a sample": lambda draw: for_group(JOINING["sampled Gaussian"](draw), 2),
     "group on a sample, Laplace": lambda draw: for_group(JOINING["sampled Laplace"](draw), 3),
 }

@@ -19,6 +19,8 @@ from mechanisms import (
     ZeroConcentratedProfile,
 )
 from mechanisms.arrays import FloatArray
+from mechanisms.gaussian_loss import sampled_gaussian_loss
+from mechanisms.gaussian_mixture_loss import GaussianMixtureLossSum
 from mechanisms.losses import contour as contours
 from mechanisms.losses import deadline as deadlines
 from mechanisms.losses import least_noise as search
@@ -29,7 +31,6 @@ from mechanisms.neighbouring import Neighbouring
 from mechanisms.privacy_loss import ComplexArray
 from mechanisms.related_profile import RelatedProfile
 from mechanisms.subsampled import SubsampledProfile
-from mechanisms.subsampled_gaussian_loss import SubsampledGaussianLoss, SubsampledGaussianLossSum
 
 NO_TIME = 1e-9
 CASES: dict[str, list[tuple[PrivacyProfile, int]]] = {
@@ -92,20 +93,20 @@ class Clock:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now, self.longest = 0.0, 0.0
-        line, envelope = SubsampledGaussianLossSum.log_mgf_line, SubsampledGaussianLossSum.log_envelope
+        line, envelope = GaussianMixtureLossSum.log_mgf_line, GaussianMixtureLossSum.log_envelope
 
         def slow_line(
-            loss: SubsampledGaussianLossSum, s: float, t: FloatArray
+            loss: GaussianMixtureLossSum, s: float, t: FloatArray
         ) -> tuple[ComplexArray, FloatArray]:
             self._pass(len(loss.losses) * t.size)
             return line(loss, s, t)
 
-        def slow_envelope(loss: SubsampledGaussianLossSum, s: float, heights: FloatArray) -> FloatArray:
+        def slow_envelope(loss: GaussianMixtureLossSum, s: float, heights: FloatArray) -> FloatArray:
             self._pass(len(loss.losses) * heights.size)
             return envelope(loss, s, heights)
 
-        monkeypatch.setattr(SubsampledGaussianLossSum, "log_mgf_line", slow_line)
-        monkeypatch.setattr(SubsampledGaussianLossSum, "log_envelope", slow_envelope)
+        monkeypatch.setattr(GaussianMixtureLossSum, "log_mgf_line", slow_line)
+        monkeypatch.setattr(GaussianMixtureLossSum, "log_envelope", slow_envelope)
         monkeypatch.setattr(deadlines, "time", SimpleNamespace(monotonic=lambda: self.now))
 
     def _pass(self, seconds: float) -> None:
@@ -145,8 +146,8 @@ def test_an_interval_in_time_overruns_by_a_few_small_steps(monkeypatch: pytest.M
 
 
 def test_an_envelope_is_left_when_time_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
-    loss = SubsampledGaussianLossSum(
-        tuple(SubsampledGaussianLoss(0.01, 1.0 + 0.01 * i) for i in range(30)), (1,) * 30
+    loss = GaussianMixtureLossSum(
+        tuple(sampled_gaussian_loss(0.01, 1.0 + 0.01 * i) for i in range(30)), (1,) * 30
     )
     clock = Clock(monkeypatch)
     monkeypatch.setattr(contours, "_AT_ONCE", 20.0 * loss.cost(5.0, 0.0))

@@ -366,8 +366,12 @@ WITHOUT = {
         "GroupProfile",
         "SubsampledDirection",
     ),
-    *("GroupOnSample", "SampledGroupDirection", "SampledGroupProfile"),  # Gaussian
-    *("SampledProfile", "OneDirection"),  # what their subclasses share
+    *("GroupOnSample", "SampledGroupDirection", "SampledGroupProfile", "ReplacedGroupProfile"),  # Gaussian
+    *("GaussianMixtureDirection", "GaussianMixtureProfile"),
+    *("TruncatedBatchDirection", "TruncatedBatchProfile"),
+    "ShuffledResponseProfile",  # an AtomicProfile
+    "ShuffledBatchesProfile",  # another profile's curve
+    *("SampledProfile", "OneDirection", "BothDirections", "BoundedCurve"),  # what their subclasses share
 }
 
 

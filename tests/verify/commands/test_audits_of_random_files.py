@@ -47,6 +47,10 @@ def parameters(name, draw):
         said |= {"horizon": draw.randint(2, 60)}
     if "bandwidth" in kind.required:
         said |= {"bandwidth": draw.randint(1, 4)}
+    if name == "gaussian-mixture":
+        said |= {"movements": [0, 1, 2], "probabilities": [0.9, 0.09, 0.01]}
+    if name == "truncated-batches":
+        said |= {"sampling_probability": 0.1, "dataset_size": 100, "truncated_batch_size": 20}
     if name == "binomial":
         said = {"trials": draw.randint(100, 2000), "shift": 1}
     return said
@@ -58,7 +62,12 @@ def random_file(seed, names, *, groups=True):
     tables = []
     for _ in range(draw.randint(1, 4)):
         name = draw.choice(
-            [one for one in names if one != "randomized-response" or relation == "replace one"]
+            [
+                one
+                for one in names
+                if one != ("gaussian-mixture" if relation == "replace one" else "randomized-response")
+                and (one != "truncated-batches" or relation == "add or remove one")
+            ]
         )
         table = {"mechanism": name, **parameters(name, draw), "count": draw.choice([1, 2, 10, 100])}
         if name in SAMPLED and draw.random() < 0.3:

@@ -1,0 +1,151 @@
+"""Gaussian noise on a value that moves by a random amount: what a record adds depends on who is drawn."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+from mechanisms.arrays import FloatArray
+from mechanisms.gaussian_mixture_curve import GaussianMixtureCurve
+from mechanisms.gaussian_mixture_loss import AT_ZERO, GaussianMixtureLoss, Mixture
+from mechanisms.neighbouring import Neighbouring
+from mechanisms.parameters import ParameterError, nonnegative, positive, real
+from mechanisms.privacy_loss import PrivacyLoss
+from mechanisms.subsampled import BothDirections, BoundedCurve, OneDirection
+
+_MOST_PARTS = 256
+_LARGEST_RATIO = 44.0
+"""Of a movement to sigma: beyond, e^L is beyond floats, and quadratures take too many nodes."""
+
+
+@dataclass(frozen=True)
+class GaussianMixtureDirection(BoundedCurve, OneDirection):
+    """One direction of `GaussianMixtureProfile`: (M, N(0, σ²)), or (N(0, σ²), M) if ``added``."""
+
+    mixture: Mixture
+    sigma: float
+    relation: Neighbouring
+    added: bool
+
+    @property
+    def neighbouring(self) -> Neighbouring:
+        """The relation that is stated."""
+        return self.relation
+
+    @property
+    def bound(self) -> str:
+        """Nothing: the stated pair is attained."""
+        return ""
+
+    @property
+    def pure_epsilon(self) -> None:
+        """None: nothing is known of the largest loss of a group that is added, and of one removed there is none."""
+        return None
+
+    def _both(self, scale: float) -> tuple[Mixture, Mixture]:
+        taken = tuple((centre * scale, weight) for centre, weight in self.mixture)
+        return (AT_ZERO, taken) if self.added else (taken, AT_ZERO)
+
+    def loss(self) -> PrivacyLoss:
+        """Return the law of the loss in this direction."""
+        return GaussianMixtureLoss(*self._both(1.0), self.sigma, self.relation)
+
+    @cached_property
+    def _own(self) -> GaussianMixtureCurve:
+        return GaussianMixtureCurve(*self._both(1.0 / self.sigma))
+
+    def bounds(self, epsilon: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Bound the curve as `GaussianMixtureCurve` does."""
+        return self._own.bounds(epsilon)
+
+
+@dataclass(frozen=True)
+class GaussianMixtureProfile(BothDirections):
+    """Profile of N(0, σ²) against Σ_i p_i N(c_i, σ²), in both directions.
+
+    So much is lost at most where a value moves by c_i with probability p_i, and by no more than that (Choquette-Choo,
+    Ganesh, Steinke, Thakurta 2024, "Privacy amplification for matrix mechanisms", Sec. 4: also for vectors of such
+    norms, and adaptively).
+
+    Parameters
+    ----------
+    movements : tuple of float
+        c_i, nonnegative, at most 44 sigma, one of them above 0; at most 256.
+    probabilities : tuple of float
+        p_i, positive, which add up to 1.
+    sigma : float
+        Noise, positive.
+    relation : Neighbouring
+        Adding or removing a record, or zeroing one out.
+
+    Raises
+    ------
+    ParameterError
+        If a parameter breaks its rule.
+    """
+
+    movements: tuple[float, ...]
+    probabilities: tuple[float, ...]
+    sigma: float
+    relation: Neighbouring = Neighbouring.ADD_OR_REMOVE
+
+    def __post_init__(self) -> None:
+        sigma = positive("sigma", self.sigma)
+        for name in ("movements", "probabilities"):
+            if not isinstance(getattr(self, name), list | tuple):
+                raise ParameterError(f"{name} = {getattr(self, name)!r}: must be a list of numbers")
+        if not 1 <= len(self.movements) == len(self.probabilities) <= _MOST_PARTS:
+            raise ParameterError(
+                f"movements: there are {len(self.movements)}, and {len(self.probabilities)} probabilities; must be "
+                f"as many, from 1 to {_MOST_PARTS}"
+            )
+        moved = tuple(nonnegative("movements", own) for own in self.movements)
+        chances = tuple(real("probabilities", own) for own in self.probabilities)
+        if not min(chances) > 0.0 or abs(math.fsum(chances) - 1.0) > 1e-9:
+            raise ParameterError(f"probabilities = {list(chances)}: must be positive and add up to 1")
+        if not 0.0 < max(moved) <= _LARGEST_RATIO * sigma:
+            raise ParameterError(
+                f"movements = {list(moved)}: the largest must be above 0, and at most {_LARGEST_RATIO:g} sigma"
+            )
+        if self.relation is Neighbouring.REPLACE_ONE:
+            raise ParameterError(
+                "relation: a mixture of Gaussians is for a record that joins, leaves or is zeroed out, not for "
+                "'replace one'"
+            )
+        for name, value in (("movements", moved), ("probabilities", chances), ("sigma", sigma)):
+            object.__setattr__(self, name, value)
+
+    @property
+    def neighbouring(self) -> Neighbouring:
+        """The relation that is stated."""
+        return self.relation
+
+    @property
+    def statable(self) -> frozenset[Neighbouring]:
+        """The relation that is stated, alone."""
+        return frozenset({self.relation})
+
+    @property
+    def pure_epsilon(self) -> None:
+        """None: the loss is unbounded where the value moved."""
+        return None
+
+    @property
+    def gaussian_mu(self) -> float:
+        """The largest movement over sigma (joint convexity)."""
+        return math.nextafter(max(self.movements) / self.sigma, math.inf)
+
+    @cached_property
+    def _sides(self) -> tuple[GaussianMixtureDirection, GaussianMixtureDirection]:
+        together: dict[float, float] = {}
+        for moved, chance in zip(self.movements, self.probabilities, strict=True):
+            together[moved] = together.get(moved, 0.0) + chance
+        rest = 1.0 - math.fsum(chance for moved, chance in together.items() if moved)
+        if 0.0 in together:  # what is left, whatever is stated
+            together[0.0] = max(rest, 5e-324)
+        mixture = tuple((moved, math.log(chance)) for moved, chance in sorted(together.items()))
+        return (
+            GaussianMixtureDirection(mixture, self.sigma, self.relation, False),
+            GaussianMixtureDirection(mixture, self.sigma, self.relation, True),
+        )

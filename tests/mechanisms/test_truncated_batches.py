@@ -1,0 +1,64 @@
+"""Truncated Poisson batches: the pair of the theorem against all batches of few records."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import norm
+
+from mechanisms import Neighbouring, ParameterError
+from mechanisms.gaussian_loss import sampled_gaussian_loss
+from mechanisms.truncated_batches import AnnouncedLoss, TruncatedBatchProfile
+
+
+def output(values: list[float], rate: float, most: int, z: np.ndarray) -> np.ndarray:
+    """Return the density of the noisy sum over a truncated batch of records with these values."""
+    density = np.zeros(z.shape)
+    for taken in itertools.product((False, True), repeat=len(values)):
+        drawn = [own for own, is_in in zip(values, taken, strict=True) if is_in]
+        chance = math.prod(rate if is_in else 1.0 - rate for is_in in taken)
+        kept = list(itertools.combinations(drawn, min(most, len(drawn))))
+        for batch in kept:
+            density += chance / len(kept) * norm.pdf(z, sum(batch))
+    return density
+
+
+@pytest.mark.parametrize(("rate", "most"), [(0.5, 1), (0.5, 2), (0.3, 3), (0.2, 5)])
+@pytest.mark.parametrize("others", [[-1.0] * 4, [1.0, -1.0, 0.5, 0.0]])
+def test_no_data_of_few_records_lose_more(rate: float, most: int, others: list[float]) -> None:
+    profile = TruncatedBatchProfile(1.0, rate, len(others) + 1, most)
+    z = np.linspace(-16.0, 16.0, 40_001)
+    with_it, without = output([1.0, *others], rate, most, z), output(others, rate, most, z)
+    for direction, (p, q) in zip(profile.directions(), ((with_it, without), (without, with_it)), strict=True):
+        for x in (-0.5, 0.0, 0.4, 1.0, 2.0):
+            played = float(np.trapezoid(np.maximum(p - math.exp(x) * q, 0.0), z))
+            assert played <= direction.bounds(np.array(x))[1] + 1e-9
+
+
+@pytest.mark.parametrize("added", [False, True])
+def test_what_is_announced_mixes_transforms(added: bool) -> None:
+    one, two = sampled_gaussian_loss(0.1, 1.0, added), sampled_gaussian_loss(0.3, 0.7, added)
+    loss, t = AnnouncedLoss(one, two, 0.25), np.linspace(0.0, 6.0, 30)
+    for s in (0.01, 2.0):
+        value, error = loss.log_mgf_line(s, t)
+        mixed = 0.75 * np.exp(one.log_mgf_line(s, t)[0]) + 0.25 * np.exp(two.log_mgf_line(s, t)[0])
+        assert (np.abs(np.exp(value) / mixed - 1.0) <= 1e-12 + 2.0 * error).all()
+        assert error[0] < 1e-12
+        assert (loss.log_envelope(s, t) >= value.real - 1e-9).all()
+        assert loss.log_mgf_real(np.array([s]))[0] == pytest.approx(value[0].real, abs=1e-12)
+    assert loss.neighbouring is Neighbouring.ADD_OR_REMOVE
+
+
+@pytest.mark.parametrize(
+    ("numbers", "named"),
+    [
+        ((0.01, 0.1, 10, 3), "sigma = 0.01"),
+        ((1.0, 1.0, 10, 3), "sampling_probability"),
+        ((1.0, 0.1, 10**13, 3), "dataset_size"),
+        ((1.0, 0.1, 10, 0), "truncated_batch_size"),
+    ],
+)
+def test_bad_batches_are_refused(numbers: tuple[float, float, int, int], named: str) -> None:
+    with pytest.raises(ParameterError, match=named):
+        TruncatedBatchProfile(*numbers)
