@@ -667,7 +667,7 @@ def test_a_question_is_the_same_after_a_restart_and_answers_come_in_any_order(as
     with asking.desk._reading() as run:
         learner = run.learner
         assert isinstance(learner, CUCBLDPBit)
-        counts = learner.estimates.count[0].tolist()
+        counts = learner.confidence().count[0].tolist()
     about = [asked[i]["question"]["about"][0][0] for i in (2, 0, 3)]
     assert counts == [about.count(arm) for arm in range(5)]
 
