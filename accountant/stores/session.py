@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import queue
+import re
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
@@ -13,6 +15,10 @@ if TYPE_CHECKING:
 
 TableRow = tuple[Any, ...]
 _CHUNK = 500  # parameters of one statement; SQLite's own limit was 999 for long
+_FLUSH = "SELECT set_config('synchronous_commit', 'on', true), pg_logical_emit_message(true, '', '')"
+_VALUES = re.compile(r"VALUES \([?, ]+\)")
+_TYPES = {int: "bigint", str: "text", bytes: "bytea"}
+_FAILED = 3  # a transaction that can only be undone, as libpq has it
 _MOST, _KEPT = 15, 5
 """So many connections of a database are in use at once, and so many of them stay open."""
 
@@ -30,15 +36,18 @@ class Session:
         Where the connection is kept for the next.
     lent
         Whether it is one of `Connections` that was not given back.
+    flushes
+        Whether the end of a server's transaction waits for the disk.
     """
 
-    __slots__ = ("_streams", "database", "driver", "kept", "lent")
+    __slots__ = ("_streams", "database", "driver", "flushes", "kept", "lent")
 
     def __init__(self, database: Database, driver: Any = None) -> None:
         self.database = database
         self.driver = driver
         self.kept: list[Any] = []
         self.lent = False
+        self.flushes = True
         self._streams: list[Any] = []
 
     def execute(self, sql: str, parameters: Sequence[Any] = ()) -> Any:
@@ -75,8 +84,19 @@ class Session:
         return found
 
     def run(self, sql: str, rows: Sequence[TableRow]) -> None:
-        """Run a statement with each of some rows of parameters."""
-        if rows:
+        """Run a statement with each of some rows of parameters; rows for a server's table go there as its columns."""
+        if len(rows) > 1 and not self.database.sqlite and _VALUES.search(sql):
+            columns = {f"c{i}": column for i, column in enumerate(zip(*rows, strict=True))}
+            types = {
+                name: _TYPES[type(each)]
+                for name, column in columns.items()
+                for each in itertools.islice((each for each in column if each is not None), 1)
+            }
+            found = ", ".join(name if name in types else "NULL" for name in columns)
+            arrays = ", ".join(f"%b::{each}[]" for each in types.values())
+            sql = _VALUES.sub(f"SELECT {found} FROM unnest({arrays}) AS t ({', '.join(types)})", sql)
+            self.driver.execute(sql, [list(columns[name]) for name in types])
+        elif rows:
             self.driver.cursor().executemany(self.database.spelled(sql), rows)
 
     def pipeline(self) -> AbstractContextManager[object]:
@@ -93,8 +113,22 @@ class Session:
         return {name for (name,) in self.rows(sql)}
 
     def commit(self) -> None:
-        """End the transaction and make its writes durable."""
-        self.driver.commit()
+        """End the transaction and make its writes, and all that it has read, durable: in a pipeline when that ends.
+
+        A server keeps other writers out until a transaction is on the disk. This one lets them in first, and then has
+        its log written to the end by a transaction of nothing: whoever has read this one comes later in that log.
+        """
+        if self.database.sqlite:
+            self.driver.commit()
+        else:
+            self.execute("COMMIT")
+            if self.flushes:
+                self.execute(_FLUSH)
+
+    @property
+    def failed(self) -> bool:
+        """True if a statement has failed in front of a server's commit, which was then skipped."""
+        return not self.database.sqlite and self.driver.info.transaction_status == _FAILED
 
     def rollback(self) -> None:
         """End the transaction and undo its writes."""

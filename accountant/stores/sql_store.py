@@ -135,7 +135,7 @@ class SQLStore:
             self._check_anchor(work)
             yield work
             mark = work.finish()
-            new = mark != self._synced
+            session.flushes = new = mark != self._synced
             if new and work.unchanged:
                 # What was read, and may be shown, may be of a process that died before it was durable.
                 self.database.sync(session)

@@ -138,6 +138,7 @@ class Work(State):
                 f"{self._database.name}: was restored from a dump, or moved to another server, since this process "
                 "opened it: what was charged since may be missing; open it again"
             )
+        self._place = None  # where it stays until the transaction ends
         self.check_open()
 
     def check_open(self) -> None:
@@ -556,7 +557,8 @@ class Work(State):
         tallies
             How often there is each kind of charge among those that stay.
         """
-        removed: int = self.session.execute("DELETE FROM entry WHERE position <= ?", (last,)).rowcount
+        removed: int = self.session.value("SELECT count(*) FROM entry WHERE position <= ?", last)
+        self._run("DELETE FROM entry WHERE position <= ?", [(last,)])
         self._run("DELETE FROM tally WHERE kind > 0", [()])
         self._write_accounts()
         self._run(
@@ -578,8 +580,7 @@ class Work(State):
 
     def finish(self) -> Mark:
         """Write all of it, and return the new head."""
-        with self.session.pipeline():
-            self._write()
+        self._write()
         return Mark(self.instance, self.epoch, self.position, self._hash.hex())
 
     def _write(self) -> None:
@@ -628,28 +629,16 @@ class Work(State):
                 row.counted = None if self.limits is None else self.limits.text(account.counted)
             values = number, row.name, row.salt, row.spent, row.counted
             digest = row_digest(*values)
-            if row.digest is None:
-                fresh.append((*values, digest))
-            else:
-                changed.append((*values[1:], digest, number))
+            (changed if row.digest else fresh).append((*values, digest))
             mass += mass_of(digest) - mass_of(row.digest or b"")
             row.digest = digest
         if fresh or changed:
             self._tally[0] = len(fresh), mass
-        self._run(
-            "INSERT INTO account (number, label, salt, spent, counted, digest) VALUES (?, ?, ?, ?, ?, ?)",
-            fresh,
-        )
-        if self._relabelled:
-            sql = (
-                "UPDATE account SET label = ?, salt = ?, spent = ?, counted = ?, digest = ? WHERE number = ?"
-            )
-            self._run(sql, changed)
-        else:
-            self._run(
-                "UPDATE account SET spent = ?, counted = ?, digest = ? WHERE number = ?",
-                [each[2:] for each in changed],
-            )
+        sql = "INSERT INTO account (number, label, salt, spent, counted, digest) VALUES (?, ?, ?, ?, ?, ?)"
+        self._run(sql, fresh)
+        columns = ("label", "salt") * bool(self._relabelled) + ("spent", "counted", "digest")
+        said = ", ".join(f"{column} = excluded.{column}" for column in columns)
+        self._run(f"{sql} ON CONFLICT (number) DO UPDATE SET {said}", changed)
 
     @property
     def unchanged(self) -> bool:

@@ -15,7 +15,7 @@ from postgresql_server import execute, new_database, postgresql, single
 from processes import forked
 from test_sharing import LIMIT, contradiction, kill_often, threads
 
-from accountant import Accountant, Budget, BudgetExceeded, Rule, spending_on
+from accountant import Accountant, Budget, BudgetExceeded, Place, Rule, spending_on
 from accountant.rules import clock
 from accountant.stores.export import read_export
 from accountant.stores.folding import fold
@@ -50,7 +50,9 @@ def test_a_pool_that_keeps_no_settings_of_sessions_makes_nothing_less_durable(ur
         session.execute("SET synchronous_commit = off")
         session.commit()
     with store.working(()) as work:
-        assert work.session.value("SHOW synchronous_commit") == "on"
+        work.shut("a test", Place("f.py", 1))
+        written = work.session.value("SELECT pg_current_wal_insert_lsn()")
+    assert single(url, f"SELECT pg_current_wal_flush_lsn() > '{written}'")
     with store.database.reading() as session:
         assert session.value("SHOW synchronous_commit") == "off"
     store.close()
