@@ -43,6 +43,11 @@ class GroupCommit(Generic[Task]):
         self._queueing = threading.Lock()
         self._committing = threading.RLock()
 
+    @property
+    def waiting(self) -> list[Task]:
+        """The tasks of the next transaction so far."""
+        return [job.task for job in self._queued]
+
     def do(self, task: Task) -> Any:
         """Return the result of a task once it is durable, or raise its error.
 

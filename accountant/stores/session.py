@@ -40,7 +40,7 @@ class Session:
         Whether the end of a server's transaction waits for the disk.
     """
 
-    __slots__ = ("_streams", "database", "driver", "flushes", "kept", "lent")
+    __slots__ = ("_asked", "_streams", "database", "driver", "flushes", "kept", "lent")
 
     def __init__(self, database: Database, driver: Any = None) -> None:
         self.database = database
@@ -48,6 +48,7 @@ class Session:
         self.kept: list[Any] = []
         self.lent = False
         self.flushes = True
+        self._asked: dict[tuple[Any, ...], list[Any]] = {}
         self._streams: list[Any] = []
 
     def execute(self, sql: str, parameters: Sequence[Any] = ()) -> Any:
@@ -77,11 +78,16 @@ class Session:
 
     def select(self, sql: str, keys: Sequence[Any]) -> list[TableRow]:
         """Return the rows that a statement with a list of keys, ``IN (...)``, finds."""
-        found: list[TableRow] = []
-        for start in range(0, len(keys), _CHUNK):
-            part = keys[start : start + _CHUNK]
-            found += self.rows(sql.replace("...", ",".join("?" * len(part))), *part)
-        return found
+        self.ask(sql, keys)
+        return [row for cursor in self._asked.pop((sql, *keys)) for row in cursor.fetchall()]
+
+    def ask(self, sql: str, keys: Sequence[Any]) -> None:
+        """Send a statement ahead that `select` is going to return the rows of, unless it was sent."""
+        if (sql, *keys) not in self._asked:
+            parts = [keys[start : start + _CHUNK] for start in range(0, len(keys), _CHUNK)]
+            self._asked[sql, *keys] = [
+                self.execute(sql.replace("...", ",".join("?" * len(part))), part) for part in parts
+            ]
 
     def run(self, sql: str, rows: Sequence[TableRow]) -> None:
         """Run a statement with each of some rows of parameters; rows for a server's table go there as its columns."""

@@ -114,9 +114,9 @@ class SQLStore:
 
     def _commit(self, batches: Iterator[Sequence[_Task]]) -> list[Any]:
         results: list[Any] = []
-        with self.working(()) as work:
+        with self.working(_names(self._queue.waiting)) as work:
             for tasks in batches:  # not before the transaction has begun: whoever comes meanwhile is in it
-                work.load(name for task in tasks for name in getattr(task, "names", ()))
+                work.load(_names(tasks))
                 results += [_result(task, work) for task in tasks]
         return results
 
@@ -130,8 +130,9 @@ class SQLStore:
             Labels of accounts to be read at once.
         """
         with self.database.writing() as session:
+            session.ask(f"{ACCOUNT_ROW} WHERE label IN (...)", wanted := sorted({*names}))
             work = self._work(session)
-            work.load(names)
+            work.load(wanted)
             self._check_anchor(work)
             yield work
             mark = work.finish()
@@ -655,6 +656,11 @@ def happened(store: SQLStore, work: Work, event: LedgerEvent, reserved: dict[int
         work.happen(event._replace(at=work.later(event.at)))
     else:
         work.happen(event)
+
+
+def _names(tasks: Iterable[_Task]) -> Iterator[str]:
+    """Iterate over the labels of accounts that tasks are going to read."""
+    return (name for task in tasks for name in getattr(task, "names", ()))
 
 
 def _result(task: _Task, work: Work) -> Any:
