@@ -24,7 +24,7 @@ from accountant.rules import clock
 from accountant.stores.file_lock import HAS_LOCKS, LONGEST_WAIT, FileLock, Turns, this_process
 from accountant.stores.location import CHARGES, RUN_STORE, location_of, shared_file_system
 from accountant.stores.session import Connections, Session, TableRow
-from accountant.stores.session_lock import CLIENT_SETTINGS, WRITING, SessionLock, alive, set_session, writer
+from accountant.stores.session_lock import CLIENT_SETTINGS, WRITING, SessionLock, alive, owner, set_session
 from accountant.stores.store_refusals import InUse, LedgerDamaged, OutcomeUnknown, StoreMoved, StoreRefused
 from mechanisms.parameters import ParameterError
 
@@ -344,7 +344,7 @@ class Database:
                 session.execute(f"PRAGMA busy_timeout = {_PRAGMAS['busy_timeout']}")
 
     def _in_use(self, session: Session, wait: float | None) -> InUse:
-        holder, ended = writer(session.driver)
+        holder, ended = owner(session.driver, WRITING)
         longest = "a minute" if wait is None else f"{wait:g} s"
         return InUse(f"{self.name}: has been written to by {holder} for {longest}; {ended}", holder)
 

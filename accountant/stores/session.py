@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import queue
 import re
 import weakref
@@ -15,7 +14,10 @@ if TYPE_CHECKING:
 
 TableRow = tuple[Any, ...]
 _CHUNK = 500  # parameters of one statement; SQLite's own limit was 999 for long
-_FLUSH = "SELECT set_config('synchronous_commit', 'on', true), pg_logical_emit_message(true, '', '')"
+_FLUSH = (  # on a standby there is nothing that is not on the disk of its primary
+    "SELECT set_config('synchronous_commit', 'on', true), pg_logical_emit_message(true, '', '') "
+    "WHERE NOT pg_is_in_recovery()"
+)
 _VALUES = re.compile(r"VALUES \([?, ]+\)")
 _TYPES = {int: "bigint", str: "text", bytes: "bytea"}
 _FAILED = 3  # a transaction that can only be undone, as libpq has it
@@ -84,24 +86,23 @@ class Session:
     def ask(self, sql: str, keys: Sequence[Any]) -> None:
         """Send a statement ahead that `select` is going to return the rows of, unless it was sent."""
         if (sql, *keys) not in self._asked:
-            parts = [keys[start : start + _CHUNK] for start in range(0, len(keys), _CHUNK)]
             self._asked[sql, *keys] = [
-                self.execute(sql.replace("...", ",".join("?" * len(part))), part) for part in parts
+                self.execute(sql.replace("...", ",".join("?" * len(part))), part)
+                for part in (keys[start : start + _CHUNK] for start in range(0, len(keys), _CHUNK))
             ]
 
     def run(self, sql: str, rows: Sequence[TableRow]) -> None:
         """Run a statement with each of some rows of parameters; rows for a server's table go there as its columns."""
         if len(rows) > 1 and not self.database.sqlite and _VALUES.search(sql):
-            columns = {f"c{i}": column for i, column in enumerate(zip(*rows, strict=True))}
-            types = {
-                name: _TYPES[type(each)]
-                for name, column in columns.items()
-                for each in itertools.islice((each for each in column if each is not None), 1)
-            }
-            found = ", ".join(name if name in types else "NULL" for name in columns)
-            arrays = ", ".join(f"%b::{each}[]" for each in types.values())
-            sql = _VALUES.sub(f"SELECT {found} FROM unnest({arrays}) AS t ({', '.join(types)})", sql)
-            self.driver.execute(sql, [list(columns[name]) for name in types])
+            columns = [list(column) for column in zip(*rows, strict=True)]
+            types = [
+                next((_TYPES[type(each)] for each in column if each is not None), "") for column in columns
+            ]
+            found = ", ".join(f"c{i}" if type_ else "NULL" for i, type_ in enumerate(types))
+            arrays = ", ".join(f"%b::{type_ or 'text'}[]" for type_ in types)
+            names = ", ".join(f"c{i}" for i, _ in enumerate(types))
+            sql = _VALUES.sub(f"SELECT {found} FROM unnest({arrays}) AS t ({names})", sql)
+            self.driver.execute(sql, columns)
         elif rows:
             self.driver.cursor().executemany(self.database.spelled(sql), rows)
 
@@ -149,8 +150,7 @@ class Session:
         try:
             for cursor in self._streams:
                 cursor.close()
-            if not self.database.sqlite or self.driver.in_transaction:
-                self.driver.rollback()
+            self.driver.rollback()
         except self.database.driver.Error:
             return False
         return True

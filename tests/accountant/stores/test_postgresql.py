@@ -56,10 +56,15 @@ def test_a_pool_that_keeps_no_settings_of_sessions_makes_nothing_less_durable(ur
     store: Any = opened(url).ledger
     with store.database.reading() as within:
         within.execute("SET synchronous_commit = off")
+    execute(url, "ALTER SYSTEM SET wal_writer_delay = '10s'")  # what nobody waits for is written then
+    execute(url, "SELECT pg_reload_conf()")
     with store.working(()) as work:
         work.shut("a test", Place("f.py", 1))
         written = work.session.value("SELECT pg_current_wal_insert_lsn()")
-    assert single(url, f"SELECT pg_current_wal_flush_lsn() > '{written}'")
+    with store.database.reading() as within:
+        assert within.value(f"SELECT pg_current_wal_flush_lsn() > '{written}'")
+    execute(url, "ALTER SYSTEM RESET wal_writer_delay")
+    execute(url, "SELECT pg_reload_conf()")
     with store.database.reading() as within:
         assert within.value("SHOW synchronous_commit") == "off"
     store.close()
