@@ -48,6 +48,7 @@ _PLACE = (
 )
 # Who comes next need not wait for the disk, and a pool may give away the session's settings: see `Session.commit`.
 _TURN = f"SELECT set_config('synchronous_commit', 'off', true), pg_advisory_xact_lock({WRITING})"
+_FAILED = 3  # a transaction that can only be undone, as libpq has it
 _NOW = "floor(extract(epoch FROM clock_timestamp()) * 1000)"
 
 _databases: weakref.WeakSet[Database] = weakref.WeakSet()
@@ -315,7 +316,8 @@ class Database:
                     ending = True
                     session.commit()
             except BaseException as error:
-                known = not ending or session.failed
+                # Behind a statement that has failed a server skips the commit.
+                known = not ending or (not self.sqlite and session.driver.info.transaction_status == _FAILED)
                 with suppress(self.driver.Error):  # what went wrong is raised, and not what follows from it
                     session.rollback()
                 if not known and isinstance(error, self.driver.Error):

@@ -20,7 +20,6 @@ _FLUSH = (  # on a standby there is nothing that is not on the disk of its prima
 )
 _VALUES = re.compile(r"VALUES \([?, ]+\)")
 _TYPES = {int: "bigint", str: "text", bytes: "bytea"}
-_FAILED = 3  # a transaction that can only be undone, as libpq has it
 _MOST, _KEPT = 15, 5
 """So many connections of a database are in use at once, and so many of them stay open."""
 
@@ -95,9 +94,7 @@ class Session:
         """Run a statement with each of some rows of parameters; rows for a server's table go there as its columns."""
         if len(rows) > 1 and not self.database.sqlite and _VALUES.search(sql):
             columns = [list(column) for column in zip(*rows, strict=True)]
-            types = [
-                next((_TYPES[type(each)] for each in column if each is not None), "") for column in columns
-            ]
+            types = [next((_TYPES[type(e)] for e in each if e is not None), "") for each in columns]
             found = ", ".join(f"c{i}" if type_ else "NULL" for i, type_ in enumerate(types))
             arrays = ", ".join(f"%b::{type_ or 'text'}[]" for type_ in types)
             names = ", ".join(f"c{i}" for i, _ in enumerate(types))
@@ -131,11 +128,6 @@ class Session:
             self.execute("COMMIT")
             if self.flushes:
                 self.execute(_FLUSH)
-
-    @property
-    def failed(self) -> bool:
-        """True if a statement has failed in front of a server's commit, which was then skipped."""
-        return not self.database.sqlite and self.driver.info.transaction_status == _FAILED
 
     def rollback(self) -> None:
         """End the transaction and undo its writes."""

@@ -84,7 +84,6 @@ class SessionLock:
         self._process = os.getpid()
         self._connection = connection
         try:
-            self._connection.autocommit = True
             if not self._connection.execute(f"SELECT pg_try_advisory_lock({_HOLDING})").fetchone()[0]:
                 holder, ended = owner(self._connection, _HOLDING)
                 raise InUse(
