@@ -16,6 +16,7 @@ from accountant.gates.feedback import check_feedback
 from accountant.gates.gate import Gate, Mask
 from accountant.gates.lineage import Influence, RecordId
 from accountant.gates.private import Private
+from accountant.gates.private_stream import PrivateStream
 from accountant.gates.private_sums import PrivateSums, add_to_all
 from accountant.gates.replay import Call, Difference, Direct, Recorder, Replay
 from accountant.gates.simulation import Simulation
@@ -34,6 +35,7 @@ from accountant.refusals import (
     GateBusy,
     GateClosed,
     OtherNeighbours,
+    ParticipationExceeded,
     PurposeRefused,
     RawRead,
     RecordWaiting,
@@ -96,10 +98,12 @@ __all__ = [
     "Line",
     "Mask",
     "OtherNeighbours",
+    "ParticipationExceeded",
     "Place",
     "Plan",
     "PlanStep",
     "Private",
+    "PrivateStream",
     "PrivateSums",
     "PurposeRefused",
     "Quote",

@@ -59,7 +59,6 @@ from accountant.trust import Trust, check_holders, check_shuffler
 from accountant.written_terms import Terms
 from mechanisms import (
     Assumption,
-    Categories,
     Domain,
     DomainError,
     Mechanism,
@@ -264,13 +263,7 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
             )
         if self._tape is not None:
             self._tape.enters(record, array)
-        return Private(
-            self,
-            array,
-            Traced({record: influence}, bounds_of(domain)),
-            categories=domain.size if isinstance(domain, Categories) else 0,
-            domain=domain,
-        )
+        return Private(self, array, Traced({record: influence}, bounds_of(domain)), domain=domain)
 
     def sums(self, size: int) -> PrivateSums:
         """Open `size` running private sums."""
@@ -540,7 +533,7 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
             own.assumptions,
         )
 
-    def room(
+    def remaining_releases(
         self, mechanism: Mechanism, record: RecordId, *, sensitivity: Sensitivity | None = None
     ) -> float:
         """Return how many more releases through one mechanism a record can pay for: so many, and not one more.
@@ -575,7 +568,7 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
         >>> from mechanisms import Laplace
         >>> noise = Laplace(scale=50.0)
         >>> accountant = Accountant(Budget(2.0, delta=1e-6), plan=Plan((PlanStep(noise, count=50),)))
-        >>> accountant.room(noise, record="user-17")
+        >>> accountant.remaining_releases(noise, record="user-17")
         50
         """
         place = calling_place()

@@ -87,7 +87,7 @@ class Amount(Protocol):
         """Iterate over (name, value)."""
 
     @property
-    def words(self) -> str:
+    def description(self) -> str:
         """The numbers, rounded up, without their neighbouring relation, for a text that names it; ``str`` does, too."""
 
     @property
@@ -156,7 +156,7 @@ class Cost:
         return min(1.0, up(self.delta))
 
     @property
-    def words(self) -> str:
+    def description(self) -> str:
         """Both numbers, rounded up."""
         delta = f", delta = {at_most(self.delta_up)}" if self.delta else ""
         return f"epsilon = {at_most(self.epsilon_up)}{delta}"
@@ -168,7 +168,7 @@ class Cost:
         return f"epsilon = {written_left(self.epsilon)}{delta}"
 
     def __str__(self) -> str:
-        return f"{self.words}, neighbours: {self.neighbouring}"
+        return f"{self.description}, neighbours: {self.neighbouring}"
 
 
 def _at_most(value: Fraction, limit: float) -> bool:

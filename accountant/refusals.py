@@ -112,6 +112,20 @@ class RecordWaiting(Refusal):
         self.record = record
 
 
+class ParticipationExceeded(Refusal):
+    """A record came to a stream more often, or sooner again, than the stream's noise is calibrated for.
+
+    Attributes
+    ----------
+    record
+        The record.
+    """
+
+    def __init__(self, record: object, rule: str, where: Place) -> None:
+        super().__init__(f"record {record!r} cannot enter this stream: {rule}", where)
+        self.record = record
+
+
 class SensitivityExceeded(Refusal):
     """One record moves the value further than the mechanism is calibrated for."""
 

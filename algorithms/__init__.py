@@ -7,13 +7,15 @@ from algorithms.cascades.cascade_batch import (
     CascadeUCBBatch,
     CascadeUCBBatchGaussian,
     CascadeUCBBatchShuffle,
+    CascadeUCBKL,
 )
-from algorithms.cascades.cascade_ldp import CascadeUCBLDPGaussian, CascadeUCBLDPLaplace
 from algorithms.cascades.cascade_rr import CascadeUCBRR
 from algorithms.cascades.cascade_ucb1 import CascadeUCB1
 from algorithms.claim import Claim, ClaimForm, View
 from algorithms.durable.durable_run import CodeChanged, DurableRun
 from algorithms.estimates.continual_sums import PrivateHybridSums, PrivateTreeSums
+from algorithms.full_information.ftrl import DPFTRL
+from algorithms.full_information.hedge import DPHedge, Hedge
 from algorithms.learner import Learner
 from algorithms.linear.dp_dpe import DPE, DPDPECentral, DPDPELocal, DPDPEShuffle
 from algorithms.linear.dp_linucb import DPLinUCB, LinUCB
@@ -24,14 +26,12 @@ from algorithms.linear.linear_play import PhasedTrace, simulate_phases
 from algorithms.message_learner import MessageLearner, Question
 from algorithms.semi_bandits.cts import CTS
 from algorithms.semi_bandits.cucb import CUCB
-from algorithms.semi_bandits.cucb_batch import CUCBBatch, CUCBBatchAll, CUCBBatchGaussian, CUCBBatchLeast
-from algorithms.semi_bandits.cucb_dp import CUCBDP, CUCBDPLeast
+from algorithms.semi_bandits.cucb_batch import CUCBKL, CUCBBatch, CUCBBatchGaussian
 from algorithms.semi_bandits.cucb_ldp import CUCBLDP1, CUCBLDP2
-from algorithms.semi_bandits.cucb_ldp_all import CUCBLDPGaussian, CUCBLDPLaplaceAll
-from algorithms.semi_bandits.cucb_ldp_one import CUCBLDPBit, CUCBLDPLaplaceOne
+from algorithms.semi_bandits.cucb_ldp_bit import CUCBLDPBit
+from algorithms.semi_bandits.cucb_ldp_gaussian import CUCBLDPGaussian
 from algorithms.semi_bandits.dp_bandit import DPBandit, DPBanditGaussian, DPBanditLDP, DPBanditShuffle
 from algorithms.semi_bandits.dp_best_arm import DPBestArm
-from algorithms.semi_bandits.dpucb_mat import DPTSMat, DPUCBMat
 from algorithms.semi_bandits.omm import OMM
 from algorithms.simulate import Trace, simulate
 from algorithms.structured_learner import HorizonPassed, NothingPlayed
@@ -41,30 +41,25 @@ from algorithms.unit import ONE_REPORT, OnePerson
 __all__ = [
     "CTS",
     "CUCB",
-    "CUCBDP",
+    "CUCBKL",
     "CUCBLDP1",
     "CUCBLDP2",
     "DPE",
+    "DPFTRL",
     "OMM",
     "ONE_REPORT",
     "PE",
     "REWARD_DOMAIN",
     "AmbiguousFeedback",
     "CUCBBatch",
-    "CUCBBatchAll",
     "CUCBBatchGaussian",
-    "CUCBBatchLeast",
-    "CUCBDPLeast",
     "CUCBLDPBit",
     "CUCBLDPGaussian",
-    "CUCBLDPLaplaceAll",
-    "CUCBLDPLaplaceOne",
     "CascadeUCB1",
     "CascadeUCBBatch",
     "CascadeUCBBatchGaussian",
     "CascadeUCBBatchShuffle",
-    "CascadeUCBLDPGaussian",
-    "CascadeUCBLDPLaplace",
+    "CascadeUCBKL",
     "CascadeUCBRR",
     "Claim",
     "ClaimForm",
@@ -77,15 +72,15 @@ __all__ = [
     "DPDPECentral",
     "DPDPELocal",
     "DPDPEShuffle",
+    "DPHedge",
     "DPLinUCB",
     "DPPECentral",
     "DPPELocal",
     "DPPEShuffle",
-    "DPTSMat",
-    "DPUCBMat",
     "Design",
     "DesignError",
     "DurableRun",
+    "Hedge",
     "HorizonPassed",
     "Learner",
     "LinUCB",

@@ -25,7 +25,7 @@ DEFAULT_DELTA = 1e-3
 LEAST_EPSILON, LARGEST_EPSILON = 1e-7, 1e9
 """Between these, all learners' indices and bounds are right to rounding; beyond, squares and debiased bits are not."""
 
-Family = Literal["bandit", "semi-bandit", "matroid", "cascade", "linear", "contextual"]
+Family = Literal["bandit", "semi-bandit", "matroid", "cascade", "experts", "linear", "contextual"]
 """The kinds of problems that learners are for."""
 
 

@@ -15,7 +15,7 @@ from accountant import Gate, Private, check_feedback, check_gate
 from algorithms.claim import ClaimForm
 from algorithms.epochs import epoch_horizon
 from algorithms.learner import Family, check_horizon, check_rounds
-from algorithms.problems import Arms, Matroid, ProblemError, RankedLists, SuperArms
+from algorithms.problems import Arms, Experts, Matroid, ProblemError, RankedLists, SuperArms
 from algorithms.problems.availability import available_arms
 from algorithms.problems.own_choices import check_choice, is_ours
 from algorithms.tickets import Ticket, TicketedLearner
@@ -28,6 +28,7 @@ PLAYS: dict[str, tuple[Family, ...]] = {
     "semi-bandit": ("semi-bandit", "matroid", "bandit"),
     "matroid": ("matroid",),
     "cascade": ("cascade",),
+    "experts": ("experts",),
 }
 """Which structures each family of learners plays: a matroid's bases are super arms, and so is one of some arms."""
 
@@ -49,6 +50,8 @@ def structure_kind(structure: object) -> Family:
         return "cascade"
     if isinstance(structure, Arms):
         return "bandit"
+    if isinstance(structure, Experts):
+        return "experts"
     return "matroid" if isinstance(structure, Matroid) else "semi-bandit"
 
 

@@ -1,4 +1,7 @@
-"""Counters whose noise forgets: the square root of the counting matrix, cut off below a band."""
+"""Counters whose noise forgets: the square root of the counting matrix, cut off below a band.
+
+Its coefficients are rounded down to multiples of 2^-20: so the rows of increments on a grid, too, are exact sums.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +13,11 @@ import numpy as np
 import numpy.typing as npt
 
 from mechanisms.arrays import FloatArray
-from mechanisms.continual import Stream, checked_steps
-from mechanisms.noise import NoiseSource
+from mechanisms.continual import checked_steps
 from mechanisms.parameters import ParameterError, whole_number
-from mechanisms.toeplitz_counter import OUTWARDS, ToeplitzCounter, square_root_coefficients
+from mechanisms.toeplitz_counter import OUTWARDS, DelayFactors, ToeplitzCounter, square_root_coefficients
+
+_FINENESS = 2.0**20
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,7 +25,7 @@ class BandedCounter(ToeplitzCounter):
     """R has the first w coefficients c_0 .. c_{w-1} of √A and zeros below, L = A R⁻¹ (Kalinin & Lampert 2024).
 
     For records in several increments: at least w steps apart, their columns of R do not overlap, and k of them cost √k
-    times one (Choquette-Choo, Ganesh, McKenna, McMahan, Rush, Thakurta & Xu 2023). A stream keeps w - 1 numbers.
+    times one (Choquette-Choo, Ganesh, McKenna, McMahan, Rush, Thakurta & Xu 2023). A stream keeps w numbers.
 
     Parameters
     ----------
@@ -49,15 +53,16 @@ class BandedCounter(ToeplitzCounter):
         return np.asarray(lfilter([1.0], self.right_column(self.bandwidth), np.ones(steps)), dtype=np.float64)
 
     def right_column(self, steps: int) -> FloatArray:
-        """Return c_0 .. c_{w-1} and zeros."""
-        column = square_root_coefficients(steps)
-        column[self.bandwidth :] = 0.0
+        """Return c_0 .. c_{w-1}, rounded down, and zeros."""
+        column = np.zeros(steps)
+        band = square_root_coefficients(min(steps, self.bandwidth))
+        column[: band.size] = np.floor(band * _FINENESS) / _FINENESS
         return column
 
     @cached_property
     def column_norm(self) -> float:
         """√Σ_{j<w} c_j², rounded up."""
-        c = square_root_coefficients(self.bandwidth)
+        c = self.right_column(self.bandwidth)
         return math.sqrt(math.fsum((c * c).tolist())) * OUTWARDS
 
     def variance(self, t: npt.ArrayLike) -> FloatArray:
@@ -66,29 +71,12 @@ class BandedCounter(ToeplitzCounter):
         sums = np.cumsum(self.left_column(int(steps.max(initial=1))) ** 2)
         return np.asarray(self.mechanism.sigma**2 * sums[steps - 1])
 
-    def start(self, shape: tuple[int, ...], noise: NoiseSource | np.random.Generator) -> BandedStream:
-        """Start a stream of increments of this shape (lanes first)."""
-        return BandedStream(self, shape, noise)
+    @property
+    def columns_overlap(self) -> bool:
+        """True unless a record's increments are at least w steps apart."""
+        return self.participations > 1 and self.separation < self.bandwidth
 
-
-class BandedStream(Stream):
-    """A stream that keeps w - 1 numbers per coordinate: the increments' own noise R⁻¹ z of the last steps."""
-
-    def __init__(
-        self, counter: BandedCounter, shape: tuple[int, ...], noise: NoiseSource | np.random.Generator
-    ) -> None:
-        super().__init__(shape, counter.horizon, counter.mechanism, noise)
-        self._coefficients = counter.right_column(counter.bandwidth)[1:]
-        self._last: list[FloatArray] = []  # the latest first
-        self._total = self._zeros()
-        self._noises = self._zeros()
-
-    def step(self, increment: npt.ArrayLike) -> FloatArray:
-        """Add an increment and return the private running sum; see `RunningSum.step`."""
-        self._total += self._next(increment)
-        own = self._draw()
-        for coefficient, earlier in zip(self._coefficients.tolist(), self._last, strict=False):
-            own -= coefficient * earlier
-        self._last = [own, *self._last][: self._coefficients.size]
-        self._noises += own
-        return np.asarray(self._total + self._noises)
+    @property
+    def factors(self) -> DelayFactors:
+        """R and L step by step; they keep w numbers each."""
+        return DelayFactors(self.right_column(self.bandwidth))

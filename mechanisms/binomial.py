@@ -87,16 +87,8 @@ class Binomial(BuiltInMechanism):
         """A box: every coordinate moves by ``shift``."""
         return Sensitivity.of_box([float(self.shift)] * self.dimension)
 
-    @property
-    def nominal_delta(self) -> float:
-        """The δ given, else 0."""
-        return self.delta or 0.0
-
-    @cached_property
-    def _own_profile(self) -> PrivacyProfile:
-        return self._profile_at(self.sensitivity)
-
     def _profile_at(self, moved: Sensitivity) -> PrivacyProfile:
+        """Return the `BinomialProfile` when one record moves the value by ``moved``."""
         if moved.l1 < 1.0 or moved.linf < 1.0:
             return PerfectPrivacy()
         if math.isinf(moved.l1) or moved.linf * self.ones > self.trials:
@@ -121,15 +113,6 @@ class Binomial(BuiltInMechanism):
     def counts_in_public(self) -> bool:
         """True if the sum is that of a shuffler's messages from a stated number of clients."""
         return self.clients is not None
-
-    def profile(self, sensitivity: Sensitivity | None = None) -> PrivacyProfile:
-        """Return the `BinomialProfile` when one record moves the value by ``sensitivity`` (default: its own)."""
-        return self._own_profile if sensitivity is None else self._profile_at(sensitivity)
-
-    @cached_property
-    def epsilon(self) -> float:
-        """The smallest ε at (`sensitivity`, `nominal_delta`); inf without a delta."""
-        return self.profile().epsilon(self.nominal_delta)
 
     def release(self, value: npt.ArrayLike, noise: NoiseSource | np.random.Generator) -> IntArray:
         """Return g value + Bin(N, p), same shape; the trailing axis holds at most ``dimension`` coordinates.

@@ -10,8 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from mechanisms.arrays import FloatArray
-from mechanisms.continual import Stream, checked_steps
-from mechanisms.noise import NoiseSource
+from mechanisms.continual import checked_steps
+from mechanisms.float_bounds import FloatBounds
+from mechanisms.rounding import add_up, multiply_up
 from mechanisms.toeplitz_counter import OUTWARDS, ToeplitzCounter
 
 _BUFFERS: dict[int, tuple[tuple[float, ...], tuple[float, ...]]] = {
@@ -110,28 +111,55 @@ class BufferedCounter(ToeplitzCounter):
         rest = (steps - 1.0)[..., np.newaxis] * pairs
         return np.asarray(self.mechanism.sigma**2 * (1.0 - np.expm1(rest) @ weights))
 
-    def start(self, shape: tuple[int, ...], noise: NoiseSource | np.random.Generator) -> BufferedStream:
-        """Start a stream of increments of this shape (lanes first)."""
-        return BufferedStream(self, shape, noise)
+    @property
+    def factors(self) -> BufferFactors:
+        """R and L step by step; they keep six numbers each."""
+        return BufferFactors(*self.buffers)
 
 
-class BufferedStream(Stream):
-    """A stream that keeps five numbers per coordinate."""
+class BufferFactors:
+    """L of buffers: z_t + Σ ω_i s_i, s_i <- θ_i s_i + z_t; and R = L⁻¹A: y_t = S_t - Σ ω_i s_i, s_i <- θ_i s_i + y_t.
 
-    def __init__(
-        self, counter: BufferedCounter, shape: tuple[int, ...], noise: NoiseSource | np.random.Generator
-    ) -> None:
-        super().__init__(shape, counter.horizon, counter.mechanism, noise)
-        theta, self._omega = counter.buffers
-        self._theta = theta.reshape(-1, *[1] * len(self.shape))
-        self._buffers = self._zeros(theta.size)
-        self._total = self._zeros()
+    *Rounding of rows.* Let |x| <= M, u the unit round-off, m buffers, Σ ω_i <= 1, and R's first column r not negative
+    nor increasing from r_0 = 1. What is rounded off acts like a change of S by some P_t, as y = L⁻¹ S; and the first
+    column of L⁻¹ is 1, r_1 - r_0, r_2 - r_1, ..., of absolute sum at most 2: so it moves rows by at most 2 max |P_t|.
 
-    def step(self, increment: npt.ArrayLike) -> FloatArray:
-        """Add an increment and return the private running sum; see `RunningSum.step`."""
-        self._total += self._next(increment)
-        drawn = self._draw()
-        correlated = drawn + np.tensordot(self._omega, self._buffers, axes=1)
-        self._buffers *= self._theta
-        self._buffers += drawn
-        return np.asarray(self._total + correlated)
+    - |S| <= TM, so its own T roundings come to u T² M.
+    - s_i is a sum of x with coefficients that are not negative, so Σ ω_i |s_i| is at most what it is for x = M, where
+      it is S - y <= TM. Making y of it takes m + 2 roundings: (m + 2) u T M.
+    - s_i' is off by 2u (θ_i |s_i| + |y|), and θ_i <= 1 keeps that: with weights ω_i, 2u (TM + TM) a step, 4 u T² M.
+
+    Together 2 (5 T + m + 2) u T M, and as much again of u² or less; then u₆₄ T M where the row is made a float.
+    """
+
+    def __init__(self, theta: FloatArray, omega: FloatArray) -> None:
+        self._theta, self._omega = theta, omega
+
+    @property
+    def memory(self) -> int:
+        """A sum and the buffers."""
+        return 1 + self._theta.size
+
+    def row(self, memory: FloatArray, increment: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the next row; and the sum of increments and the buffers, in the longest floats that there are."""
+        memory = memory.astype(np.longdouble, copy=False)
+        total = memory[0] + increment
+        row = total - np.tensordot(self._omega.astype(np.longdouble), memory[1:], axes=1)
+        return row.astype(np.float64), self._remember(memory, total, row)
+
+    def total(self, memory: FloatArray, row: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the next running sum, and the next memory."""
+        total: FloatArray = row + np.tensordot(self._omega, memory[1:], axes=1)
+        return total, self._remember(memory, total, row)
+
+    def _remember(self, memory: FloatArray, total: FloatArray, row: FloatArray) -> FloatArray:
+        theta = self._theta.reshape(-1, *[1] * row.ndim)
+        return np.concatenate([total[np.newaxis], theta * memory[1:] + row])
+
+    def bounds(self, increments: FloatBounds, horizon: int) -> FloatBounds:
+        """Return the bounds of rows, as above."""
+        largest = multiply_up(increments.magnitude, float(horizon))
+        unit = float(np.finfo(np.longdouble).eps)  # twice the round-off: for what is of second order
+        rounded = 2.0 * unit * (5 * horizon + self.memory + 1) + float(np.finfo(np.float64).eps)
+        error = add_up(multiply_up(increments.error, 2.0 * horizon), multiply_up(largest, rounded))
+        return FloatBounds(largest, error)

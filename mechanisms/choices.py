@@ -9,14 +9,14 @@ import numpy as np
 import numpy.typing as npt
 
 from mechanisms.arrays import FloatArray, IntArray
-from mechanisms.domain import as_numbers, as_values, box_corners, check_within
+from mechanisms.domain import Vectors, as_numbers, as_values, box_corners, check_within
 from mechanisms.parameters import DomainError, ParameterError, whole_number
 from mechanisms.rounding import square_root_up
 from mechanisms.sensitivity import Sensitivity
 
 
 @dataclass(frozen=True)
-class Integers:
+class Integers(Vectors):
     """Vectors of ``size`` whole numbers, each from lower to upper: counts."""
 
     lower: int
@@ -34,11 +34,6 @@ class Integers:
             raise ParameterError(
                 f"(lower, upper) = ({self.lower}, {self.upper}): lower must not exceed upper"
             )
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """``(size,)``."""
-        return (self.size,)
 
     @property
     def widths(self) -> FloatArray:
@@ -73,7 +68,7 @@ _LARGEST = 2**52  # whole numbers up to here survive the way through a float
 
 
 @dataclass(frozen=True)
-class OneHot:
+class OneHot(Vectors):
     """0/1 vectors with at most one 1 (exactly one if ``allow_none`` is false): one choice, or none."""
 
     size: int
@@ -81,11 +76,6 @@ class OneHot:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "size", whole_number("size", self.size, least=1))
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """``(size,)``."""
-        return (self.size,)
 
     @property
     def widths(self) -> FloatArray:

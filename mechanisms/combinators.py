@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from mechanisms.arrays import FloatArray
 from mechanisms.assumptions import Assumption, assumptions_of
+from mechanisms.delegation import delegated
 from mechanisms.losses.composed_profile import composed_profile
 from mechanisms.mechanism import (
     BuiltInMechanism,
@@ -104,21 +105,9 @@ class Composed(BuiltInMechanism):
         """Sum of the parts' (kept below 1)."""
         return min(math.fsum(part.nominal_delta for part in self.parts), _BELOW_ONE)
 
-    @cached_property
-    def _own_profile(self) -> PrivacyProfile:
-        return self._profile_at(self.sensitivity)
-
     def _profile_at(self, moved: Sensitivity) -> PrivacyProfile:
-        return composed_profile((part.profile(moved), 1) for part in self.parts)
-
-    def profile(self, sensitivity: Sensitivity | None = None) -> PrivacyProfile:
         """Return the composition of the parts' profiles, all at the same movement."""
-        return self._own_profile if sensitivity is None else self._profile_at(sensitivity)
-
-    @cached_property
-    def epsilon(self) -> float:
-        """The smallest ε at (`sensitivity`, `nominal_delta`) read from `profile`; inf if there is none."""
-        return self.profile().epsilon(self.nominal_delta)
+        return composed_profile((part.profile(moved), 1) for part in self.parts)
 
     def release(self, value: npt.ArrayLike, noise: NoiseSource | np.random.Generator) -> npt.NDArray[Any]:
         """Return one release from each part, stacked in front."""
@@ -134,9 +123,42 @@ class Composed(BuiltInMechanism):
         return total
 
 
+class _Wrapped(BuiltInMechanism):
+    """Base class of mechanisms around another one, with its values and movements."""
+
+    mechanism: Mechanism
+
+    @property
+    def categorical(self) -> bool:
+        """True if the mechanism inside works on category names."""
+        return is_categorical(self.mechanism)
+
+    @property
+    def whole_numbers(self) -> bool:
+        """True if the mechanism inside needs values of an integer type."""
+        return needs_whole_numbers(self.mechanism)
+
+    @property
+    def whole_values(self) -> bool:
+        """True if the mechanism inside needs integers, of any numeric type."""
+        return needs_whole_values(self.mechanism)
+
+    @property
+    def counts_in_public(self) -> bool:
+        """True if the mechanism inside reveals the number of records."""
+        return counts_in_public(self.mechanism)
+
+    sensitivity = delegated("mechanism.sensitivity")
+    nominal_delta = delegated("mechanism.nominal_delta")
+
+    def _profile_at(self, moved: Sensitivity) -> PrivacyProfile:
+        """Return the profile of the mechanism inside, to which its wrapper adds no loss."""
+        return self.mechanism.profile(moved)
+
+
 @register
 @dataclass(frozen=True)
-class Repeated(BuiltInMechanism):
+class Repeated(_Wrapped):
     """Release the same value ``count`` times with fresh noise.
 
     ``release`` returns shape (count, *value.shape); ``log_density`` sums over the first axis.
@@ -150,49 +172,13 @@ class Repeated(BuiltInMechanism):
         _check_bare("mechanism", self.mechanism, "Repeated(mechanism, count)")
 
     @property
-    def categorical(self) -> bool:
-        """True if the repeated mechanism works on category names."""
-        return is_categorical(self.mechanism)
-
-    @property
-    def whole_numbers(self) -> bool:
-        """True if the repeated mechanism needs values of an integer type."""
-        return needs_whole_numbers(self.mechanism)
-
-    @property
-    def whole_values(self) -> bool:
-        """True if the repeated mechanism needs integers, of any numeric type."""
-        return needs_whole_values(self.mechanism)
-
-    @property
-    def counts_in_public(self) -> bool:
-        """True if the repeated mechanism reveals the number of records."""
-        return counts_in_public(self.mechanism)
-
-    @property
-    def sensitivity(self) -> Sensitivity:
-        """The repeated mechanism's."""
-        return self.mechanism.sensitivity
-
-    @property
     def nominal_delta(self) -> float:
         """``count`` times the mechanism's (kept below 1)."""
         return min(self.count * self.mechanism.nominal_delta, _BELOW_ONE)
 
-    @cached_property
-    def _own_profile(self) -> PrivacyProfile:
-        return composed_profile([(self.mechanism.profile(), self.count)])
-
-    def profile(self, sensitivity: Sensitivity | None = None) -> PrivacyProfile:
+    def _profile_at(self, moved: Sensitivity) -> PrivacyProfile:
         """Return the mechanism's profile composed with itself ``count`` times."""
-        if sensitivity is None:
-            return self._own_profile
-        return composed_profile([(self.mechanism.profile(sensitivity), self.count)])
-
-    @cached_property
-    def epsilon(self) -> float:
-        """The smallest ε at (`sensitivity`, `nominal_delta`) read from `profile`; inf if there is none."""
-        return self.profile().epsilon(self.nominal_delta)
+        return composed_profile([(self.mechanism.profile(moved), self.count)])
 
     def release(self, value: npt.ArrayLike, noise: NoiseSource | np.random.Generator) -> npt.NDArray[Any]:
         """Return ``count`` releases, stacked in front."""
@@ -212,7 +198,7 @@ class Repeated(BuiltInMechanism):
 
 @register
 @dataclass(frozen=True)
-class PostProcessed(BuiltInMechanism):
+class PostProcessed(_Wrapped):
     """A mechanism followed by a function of its output, which costs nothing (Dwork & Roth 2014, Prop. 2.1).
 
     Parameters
@@ -235,45 +221,6 @@ class PostProcessed(BuiltInMechanism):
         _check_bare("mechanism", self.mechanism, "(mechanism >> function)")
         if not self.name:
             object.__setattr__(self, "name", getattr(self.function, "__name__", type(self.function).__name__))
-
-    @property
-    def categorical(self) -> bool:
-        """True if the mechanism works on category names."""
-        return is_categorical(self.mechanism)
-
-    @property
-    def whole_numbers(self) -> bool:
-        """True if the mechanism needs values of an integer type."""
-        return needs_whole_numbers(self.mechanism)
-
-    @property
-    def whole_values(self) -> bool:
-        """True if the mechanism needs integers, of any numeric type."""
-        return needs_whole_values(self.mechanism)
-
-    @property
-    def counts_in_public(self) -> bool:
-        """True if the mechanism reveals the number of records."""
-        return counts_in_public(self.mechanism)
-
-    @property
-    def sensitivity(self) -> Sensitivity:
-        """The mechanism's."""
-        return self.mechanism.sensitivity
-
-    @property
-    def nominal_delta(self) -> float:
-        """The mechanism's."""
-        return self.mechanism.nominal_delta
-
-    def profile(self, sensitivity: Sensitivity | None = None) -> PrivacyProfile:
-        """Return the mechanism's profile: post-processing adds no loss."""
-        return self.mechanism.profile(sensitivity)
-
-    @cached_property
-    def epsilon(self) -> float:
-        """The smallest ε at (`sensitivity`, `nominal_delta`) read from `profile`; inf if there is none."""
-        return self.profile().epsilon(self.nominal_delta)
 
     def rests_on(self) -> tuple[Assumption, ...]:
         """Return the mechanism's assumptions; the function only sees released values, and costs no privacy."""

@@ -22,7 +22,7 @@ pure ε (in units of 1/ε²)                    T = 10³      10⁴            1
 `BinaryTree`                                 49.4 / 90    90.5 / 182     139 / 272        198 / 380        log T
 `SignedTree` (best branching k)              26.6 / 48    47.9 / 92      71.0 / 120       99.2 / 176       k log T
 `SquareRootCounter`                          9.6 / 10.7   14.7 / 16.0    20.9 / 22.4      28.1 / 29.9      T
-`BufferedCounter`                            9.6 / 10.7   14.7 / 16.0    20.9 / 22.4      28.4 / 30.1      5
+`BufferedCounter`                            9.6 / 10.7   14.7 / 16.0    20.9 / 22.4      28.4 / 30.1      6
 ===========================================  ===========  =============  ===============  ===============  ======
 
 A record that is in k increments, any two b steps apart, ρ-zCDP in the same units (`ToeplitzCounter`):
@@ -164,8 +164,6 @@ class Stream:
         horizon: int | None,
         mechanism: NodeNoise | None,
         noise: NoiseSource | np.random.Generator,
-        *,
-        own_values: bool = False,
     ) -> None:
         self.shape = tuple(shape)
         self.steps = 0
@@ -173,11 +171,6 @@ class Stream:
         self._noise = noise_source(noise)
         self._mechanism = mechanism
         self._whole = isinstance(mechanism, DiscreteLaplace)
-        if self._noise.secure and not own_values and not self._whole:
-            raise ParameterError(
-                f"noise = {self._noise.name}: its floating-point guarantee does not carry over to sums of values "
-                "and correlated noise; use a discrete mechanism, or BinaryTree, which releases each node by itself"
-            )
 
     def _next(self, increment: npt.ArrayLike) -> npt.NDArray[np.float64]:
         """Count one step and return the checked increment."""
@@ -193,11 +186,6 @@ class Stream:
 
     def _zeros(self, *leading: int) -> npt.NDArray[np.float64]:
         return np.zeros((*leading, *self.shape), dtype=np.int64 if self._whole else np.float64)
-
-    def _draw(self) -> npt.NDArray[np.float64]:
-        """Return the noise of one node."""
-        assert self._mechanism is not None
-        return np.asarray(self._mechanism.release(self._zeros(), self._noise))
 
 
 def checked_horizon(horizon: int) -> int:

@@ -168,16 +168,12 @@ class DiscreteGaussian(BuiltInMechanism):
             object.__setattr__(self, "delta", open_unit("delta", self.delta))
         object.__setattr__(self, "sensitivity", checked_whole_sensitivity(self.sensitivity))
 
-    @property
-    def nominal_delta(self) -> float:
-        """The δ given, else 0."""
-        return self.delta or 0.0
-
-    @cached_property
-    def _own_profile(self) -> PrivacyProfile:
-        return self._profile_at(self.sensitivity)
-
     def _profile_at(self, moved: Sensitivity) -> PrivacyProfile:
+        """Return the profile when one record moves the value by ``moved``.
+
+        Exact when one coordinate makes the whole movement (l1 = linf) and sigma is at most 100,000. Else
+        the certified zCDP bound with ρ = l2²/2σ² (Canonne, Kamath, Steinke 2020, Thm 14).
+        """
         if moved.l1 < 1.0:
             return PerfectPrivacy()
         if math.isinf(moved.l2):
@@ -195,19 +191,6 @@ class DiscreteGaussian(BuiltInMechanism):
     def whole_numbers(self) -> bool:
         """True: noise and values are whole numbers."""
         return True
-
-    def profile(self, sensitivity: Sensitivity | None = None) -> PrivacyProfile:
-        """Return the profile when one record moves the value by ``sensitivity`` (default: its own).
-
-        Exact when one coordinate makes the whole movement (l1 = linf) and sigma is at most 100,000. Else
-        the certified zCDP bound with ρ = l2²/2σ² (Canonne, Kamath, Steinke 2020, Thm 14).
-        """
-        return self._own_profile if sensitivity is None else self._profile_at(sensitivity)
-
-    @cached_property
-    def epsilon(self) -> float:
-        """The smallest ε at (`sensitivity`, `nominal_delta`); inf without a delta."""
-        return self.profile().epsilon(self.nominal_delta)
 
     def release(self, value: npt.ArrayLike, noise: NoiseSource | np.random.Generator) -> IntArray:
         """Return value + noise, same shape, whole numbers.

@@ -136,11 +136,12 @@ class DiscreteLaplace(BuiltInMechanism):
         moved = checked_whole_sensitivity(sensitivity)
         return cls(scale=scale_for_epsilon(epsilon, moved.l1), sensitivity=moved)
 
-    @cached_property
-    def _own_profile(self) -> PrivacyProfile:
-        return self._profile_at(self.sensitivity)
-
     def _profile_at(self, moved: Sensitivity) -> PrivacyProfile:
+        """Return the profile at the L1 movement.
+
+        Exact when one coordinate makes the whole movement (l1 = linf). Else the certified `PureProfile`:
+        on the lattice no convexity argument shows which movement is worst.
+        """
         if moved.l1 < 1.0:
             return PerfectPrivacy()
         if math.isinf(moved.l1):
@@ -154,19 +155,6 @@ class DiscreteLaplace(BuiltInMechanism):
     def whole_numbers(self) -> bool:
         """True: noise and values are whole numbers."""
         return True
-
-    def profile(self, sensitivity: Sensitivity | None = None) -> PrivacyProfile:
-        """Return the profile at the L1 movement of ``sensitivity`` (default: its own).
-
-        Exact when one coordinate makes the whole movement (l1 = linf). Else the certified `PureProfile`:
-        on the lattice no convexity argument shows which movement is worst.
-        """
-        return self._own_profile if sensitivity is None else self._profile_at(sensitivity)
-
-    @cached_property
-    def epsilon(self) -> float:
-        """The ε guaranteed at `sensitivity`: its largest privacy loss, rounded up (inf if unbounded)."""
-        return self.profile().epsilon(0.0)
 
     def release(self, value: npt.ArrayLike, noise: NoiseSource | np.random.Generator) -> IntArray:
         """Return value + noise, same shape, whole numbers.

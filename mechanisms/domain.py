@@ -178,8 +178,19 @@ class Interval:
         return np.array([self.lower, self.upper])
 
 
+class Vectors:
+    """Base class of domains of vectors."""
+
+    size: int
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """``(size,)``."""
+        return (self.size,)
+
+
 @dataclass(frozen=True)
-class Box:
+class Box(Vectors):
     """Vectors of ``size`` coordinates, each in [lower, upper]."""
 
     lower: float
@@ -194,11 +205,6 @@ class Box:
 
     def __str__(self) -> str:
         return f"[{self.lower:.12g}, {self.upper:.12g}]^{self.size}"
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """``(size,)``."""
-        return (self.size,)
 
     @property
     def widths(self) -> FloatArray:
@@ -230,7 +236,7 @@ class Box:
 
 
 @dataclass(frozen=True)
-class Ball:
+class Ball(Vectors):
     """Vectors of ``size`` coordinates with norm at most ``radius``; ``order`` is 1, 2 or infinity."""
 
     radius: float
@@ -242,11 +248,6 @@ class Ball:
         object.__setattr__(self, "size", whole_number("size", self.size, least=1))
         if self.order not in (1, 2, math.inf):
             raise ParameterError(f"order = {self.order!r}: must be 1, 2 or infinity")
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """``(size,)``."""
-        return (self.size,)
 
     @property
     def widths(self) -> FloatArray:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
 
 from mechanisms.arrays import FloatArray
+from mechanisms.delegation import delegated
 from mechanisms.neighbouring import Neighbouring
 from mechanisms.parameters import ParameterError
 from mechanisms.privacy_loss import ROUNDING, PrivacyLoss
@@ -62,15 +62,8 @@ class FixedSizeProfile(SampledProfile):
         )  # for its curve, which is not stated anew
         return SubsampledDirection(removed, self.rate, False)
 
-    @property
-    def pure_epsilon(self) -> Fraction | None:
-        """ln(1-q + q e^ε), rounded up to a float."""
-        return self._upper_side.pure_epsilon
-
-    @property
-    def infinite_mass(self) -> float:
-        """Of the base times q."""
-        return self._upper_side.infinite_mass
+    pure_epsilon = delegated("_upper_side.pure_epsilon")
+    infinite_mass = delegated("_upper_side.infinite_mass")
 
     def attained(self) -> tuple[PrivacyProfile, ...]:
         """Return the pairs of data in which all other records are like the second of both records, or like the first.

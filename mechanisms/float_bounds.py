@@ -104,6 +104,17 @@ class FloatBounds:
             return FloatBounds(magnitude, error, exponent)
         return FloatBounds(magnitude, add_up(error, _unit(magnitude)), NO_GRID)
 
+    def combine(self, coefficients: npt.NDArray[np.float64]) -> FloatBounds:
+        """Return the bounds of sums of numbers times public coefficients, one number each, added in any order."""
+        weight = math.nextafter(math.fsum(np.abs(coefficients).tolist()), math.inf)
+        magnitude = multiply_up(self.magnitude, weight)
+        error = self.error if self.overflowed else multiply_up(self.error, weight)
+        exponent = self.exponent + _lowest_bit(coefficients)
+        if exponent >= NO_GRID and magnitude <= _exact_up_to(exponent):
+            return FloatBounds(magnitude, error, exponent)
+        units = multiply_up(_unit(magnitude), 2.0 * coefficients.size)
+        return FloatBounds(magnitude, add_up(error, units), NO_GRID)
+
     def stretch_by(self, stability: float, size: int, offset: float, units: int) -> FloatBounds:
         """Return the bounds of a function's results.
 

@@ -281,29 +281,12 @@ class Gaussian(BuiltInMechanism):
             )
         return cls(sigma=sigma, sensitivity=moved, delta=delta)
 
-    @property
-    def nominal_delta(self) -> float:
-        """The δ given, else 0."""
-        return self.delta or 0.0
-
-    @cached_property
-    def _own_profile(self) -> PrivacyProfile:
-        return self._profile_at(self.sensitivity)
-
     def _profile_at(self, moved: Sensitivity) -> PrivacyProfile:
+        """Return the `GaussianProfile` at the L2 movement."""
         if moved.l2 == 0.0:
             return PerfectPrivacy()
         mu = divide_up(moved.l2, self.sigma)
         return NoPrivacy() if math.isinf(mu) else GaussianProfile(mu)
-
-    def profile(self, sensitivity: Sensitivity | None = None) -> PrivacyProfile:
-        """Return the `GaussianProfile` at the L2 movement of ``sensitivity`` (default: its own)."""
-        return self._own_profile if sensitivity is None else self._profile_at(sensitivity)
-
-    @cached_property
-    def epsilon(self) -> float:
-        """The smallest ε at (`sensitivity`, `nominal_delta`); inf without a delta."""
-        return self.profile().epsilon(self.nominal_delta)
 
     def release(self, value: npt.ArrayLike, noise: NoiseSource | np.random.Generator) -> FloatArray:
         """Return value + noise, same shape."""

@@ -36,6 +36,7 @@ from mechanisms.bounds import (
     ZeroConcentratedProfile,
 )
 from mechanisms.conversion import GroupOfTwoProfile
+from mechanisms.delegation import delegated
 from mechanisms.gaussian import GaussianProfile
 from mechanisms.laplace import LaplaceProfile
 from mechanisms.neighbouring import Neighbouring
@@ -149,10 +150,7 @@ class GroupProfile(PrivacyProfile):
     def __post_init__(self) -> None:
         whole_number("size", self.size, least=2)
 
-    @property
-    def neighbouring(self) -> Neighbouring:
-        """The base's."""
-        return self.base.neighbouring
+    neighbouring = delegated("base.neighbouring")
 
     @property
     def statable(self) -> frozenset[Neighbouring]:

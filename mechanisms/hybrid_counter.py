@@ -104,7 +104,7 @@ class HybridStream(Stream):
     def __init__(
         self, counter: Hybrid, shape: tuple[int, ...], noise: NoiseSource | np.random.Generator
     ) -> None:
-        super().__init__(shape, None, counter.node(1), noise, own_values=True)
+        super().__init__(shape, None, counter.node(1), noise)
         self._counter = counter
         self._complete = self._zeros()
         self._segment = self._zeros()

@@ -175,26 +175,14 @@ class Laplace(BuiltInMechanism):
         moved = checked_sensitivity(sensitivity)
         return cls(scale=scale_for_epsilon(epsilon, moved.l1), sensitivity=moved)
 
-    @cached_property
-    def _own_profile(self) -> PrivacyProfile:
-        return self._profile_at(self.sensitivity)
-
     def _profile_at(self, moved: Sensitivity) -> PrivacyProfile:
+        """Return the `LaplaceProfile` at the L1 movement."""
         if moved.l1 == 0.0:
             return PerfectPrivacy()
         if math.isinf(moved.l1):
             return NoPrivacy()
         bound = "" if moved.moves_one_coordinate else "one coordinate moving by the whole of l1"
         return LaplaceProfile(moved.l1, self.scale, bound)
-
-    def profile(self, sensitivity: Sensitivity | None = None) -> PrivacyProfile:
-        """Return the `LaplaceProfile` at the L1 movement of ``sensitivity`` (default: its own)."""
-        return self._own_profile if sensitivity is None else self._profile_at(sensitivity)
-
-    @cached_property
-    def epsilon(self) -> float:
-        """The ε guaranteed at `sensitivity`: its largest privacy loss, rounded up (inf if unbounded)."""
-        return self.profile().epsilon(0.0)
 
     def release(self, value: npt.ArrayLike, noise: NoiseSource | np.random.Generator) -> FloatArray:
         """Return value + noise, same shape."""

@@ -234,10 +234,7 @@ class OpenDPMeasurement(BuiltInMechanism):
 
     @cached_property
     def _own_profile(self) -> PrivacyProfile:
-        return self._profile_at(self.d_in)
-
-    def _profile_at(self, d_in: float) -> PrivacyProfile:
-        distance = int(d_in) if _is_counted(str(self.measurement.input_metric)) else d_in
+        distance = int(self.d_in) if _is_counted(str(self.measurement.input_metric)) else self.d_in
         profile = _PROFILE_OF[str(self.measurement.output_measure)](self.measurement.map(distance))
         return restate(profile, self.neighbouring)
 
@@ -246,16 +243,11 @@ class OpenDPMeasurement(BuiltInMechanism):
         """Neighbouring relation of data sets at distance ``d_in``."""
         return _relation_of(str(self.measurement.input_metric), float(self.d_in))
 
-    def profile(self, sensitivity: Sensitivity | None = None) -> PrivacyProfile:
+    def _profile_at(self, moved: Sensitivity) -> PrivacyProfile:
         """Return the profile certified by the privacy map at ``d_in``, or `NoPrivacy` if that is exceeded."""
-        if sensitivity is None or self.sensitivity.covers(sensitivity):
-            return self._own_profile
-        return restate(NoPrivacy(), self.neighbouring)
-
-    @cached_property
-    def epsilon(self) -> float:
-        """The smallest ε certified at (``d_in``, ``nominal_delta``); inf if there is none."""
-        return self.profile().epsilon(self.nominal_delta)
+        return (
+            self._own_profile if self.sensitivity.covers(moved) else restate(NoPrivacy(), self.neighbouring)
+        )
 
     def release(self, value: npt.ArrayLike, noise: NoiseSource | np.random.Generator) -> npt.NDArray[Any]:
         """Return the measurement's output, same shape; OpenDP draws the noise itself, ``noise`` is unused.

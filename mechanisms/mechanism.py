@@ -7,6 +7,7 @@ import dataclasses
 import math
 import numbers
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
@@ -63,7 +64,6 @@ class BuiltInMechanism(abc.ABC):
 
     # A field of some subclasses, a property of others: hence no narrower type here.
     sensitivity: Any
-    epsilon: Any
 
     log_concave: ClassVar[bool] = False
     """Whether every coordinate gets independent noise of a log-concave density on the real line."""
@@ -120,12 +120,25 @@ class BuiltInMechanism(abc.ABC):
 
     @property
     def nominal_delta(self) -> float:
-        """The δ at which basic composition reads the profile; 0 for pure mechanisms."""
-        return 0.0
+        """The δ at which basic composition reads the profile: the ``delta`` given, if there is one, else 0."""
+        return getattr(self, "delta", None) or 0.0
 
     @abc.abstractmethod
+    def _profile_at(self, moved: Sensitivity) -> PrivacyProfile:
+        """Return the privacy profile when one record moves the value by ``moved``."""
+
+    @cached_property
+    def _own_profile(self) -> PrivacyProfile:
+        return self._profile_at(self.sensitivity)
+
     def profile(self, sensitivity: Sensitivity | None = None) -> PrivacyProfile:
-        """Return the privacy profile when one record moves the value by ``sensitivity``."""
+        """Return the privacy profile when one record moves the value by ``sensitivity`` (default: its own)."""
+        return self._own_profile if sensitivity is None else self._profile_at(sensitivity)
+
+    @cached_property
+    def epsilon(self) -> float:
+        """The smallest ε at (`sensitivity`, `nominal_delta`), rounded up; inf if there is none."""
+        return self.profile().epsilon(self.nominal_delta)
 
     @abc.abstractmethod
     def release(self, value: npt.ArrayLike, noise: NoiseSource | np.random.Generator) -> Any:

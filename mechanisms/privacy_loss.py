@@ -20,7 +20,8 @@ import numpy as np
 import numpy.typing as npt
 
 from mechanisms.arrays import FloatArray
-from mechanisms.neighbouring import MixedNeighbours, Neighbouring, common_neighbouring, conversion_hint
+from mechanisms.delegation import delegated
+from mechanisms.neighbouring import Neighbouring, common_neighbouring
 from mechanisms.oscillation import Oscillations
 from mechanisms.rounding import exact_sum
 
@@ -456,84 +457,32 @@ class RelatedLoss(PrivacyLoss):
         """The relation that is stated."""
         return self.stated_for
 
-    @property
-    def supremum(self) -> float:
-        """The loss's."""
-        return self.loss.supremum
-
-    @property
-    def infimum(self) -> float:
-        """The loss's."""
-        return self.loss.infimum
-
-    @property
-    def infinite_mass(self) -> float:
-        """The loss's."""
-        return self.loss.infinite_mass
-
-    @property
-    def least_infinite_mass(self) -> float:
-        """The loss's."""
-        return self.loss.least_infinite_mass
-
-    @property
-    def displaced(self) -> float:
-        """The loss's."""
-        return self.loss.displaced
-
-    @property
-    def precision(self) -> float:
-        """The loss's."""
-        return self.loss.precision
-
-    @property
-    def lattice(self) -> LatticeValues | None:
-        """The loss's."""
-        return self.loss.lattice
-
-    @property
-    def below_ceiling(self) -> CeilingLaw | None:
-        """The loss's."""
-        return self.loss.below_ceiling
-
-    @property
-    def equal_laplace(self) -> tuple[Fraction, int] | None:
-        """The loss's."""
-        return self.loss.equal_laplace
-
-    def cost(self, s: float, height: float) -> float:
-        """The loss's."""
-        return self.loss.cost(s, height)
-
-    @property
-    def distinct_count(self) -> int:
-        """The loss's."""
-        return self.loss.distinct_count
+    supremum = delegated("loss.supremum")
+    infimum = delegated("loss.infimum")
+    infinite_mass = delegated("loss.infinite_mass")
+    least_infinite_mass = delegated("loss.least_infinite_mass")
+    displaced = delegated("loss.displaced")
+    precision = delegated("loss.precision")
+    lattice = delegated("loss.lattice")
+    below_ceiling = delegated("loss.below_ceiling")
+    equal_laplace = delegated("loss.equal_laplace")
+    cost = delegated("loss.cost")
+    distinct_count = delegated("loss.distinct_count")
 
     def pieces(self, most: int) -> list[tuple[PrivacyLoss, int]]:
         """Return the loss's, each stated for the same relation."""
         return [(stated_alike(one, self.stated_for), n) for one, n in self.loss.pieces(most)]
 
-    def log_mgf_line(self, s: float, t: FloatArray) -> tuple[ComplexArray, FloatArray]:
-        """Return the loss's."""
-        return self.loss.log_mgf_line(s, t)
-
-    def log_mgf_real(self, s: FloatArray) -> FloatArray:
-        """Return the loss's."""
-        return self.loss.log_mgf_real(s)
-
-    def log_envelope(self, s: float, heights: FloatArray) -> FloatArray:
-        """Return the loss's."""
-        return self.loss.log_envelope(s, heights)
+    log_mgf_line = delegated("loss.log_mgf_line")
+    log_mgf_real = delegated("loss.log_mgf_real")
+    log_envelope = delegated("loss.log_envelope")
 
     def approximation(self) -> PrivacyLoss:
         """Return the loss's approximation, stated for the same relation."""
         rough = self.loss.approximation()
         return self if rough is self.loss else stated_alike(rough, self.stated_for)
 
-    def oscillations(self, s: float) -> Oscillations | None:
-        """Return the loss's."""
-        return self.loss.oscillations(s)
+    oscillations = delegated("loss.oscillations")
 
     def subsampled(self, rate: float, added: bool) -> PrivacyLoss | None:
         """Return the loss on a Poisson subsample, stated for the same relation."""
@@ -550,30 +499,12 @@ class RelatedLoss(PrivacyLoss):
         return None
 
 
-def related_loss(loss: PrivacyLoss, neighbouring: Neighbouring) -> PrivacyLoss:
-    """Return the loss stated for a relation; the loss itself if it holds for that one anyway.
-
-    Raises
-    ------
-    MixedNeighbours
-        If it is stated for another one.
-    """
-    if loss.neighbouring is neighbouring:
-        return loss
-    if loss.neighbouring is not Neighbouring.REPLACE_ONE:
-        raise MixedNeighbours(
-            f"neighbours: this loss is for {loss.neighbouring.value!r}, not for {neighbouring.value!r}; "
-            f"{conversion_hint(loss.neighbouring, neighbouring)}"
-        )
-    return RelatedLoss(loss, neighbouring)
-
-
 def _without_relation(loss: PrivacyLoss) -> PrivacyLoss:
     return loss.loss if isinstance(loss, RelatedLoss) else loss
 
 
 def stated_alike(loss: PrivacyLoss, neighbouring: Neighbouring) -> PrivacyLoss:
-    """State a loss made of losses for a relation, or converted to it, for that relation; see `related_loss`."""
+    """State a loss made of losses for a relation, or converted to it, for that relation."""
     return loss if loss.neighbouring is neighbouring else RelatedLoss(_without_relation(loss), neighbouring)
 
 

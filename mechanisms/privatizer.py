@@ -22,7 +22,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, Self, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -156,10 +156,24 @@ class _Gaussian(abc.ABC):
                 f"mechanism = {self.mechanism!r}: must be calibrated for a movement of {self._moved}"
             )
 
-    @property
+    @staticmethod
     @abc.abstractmethod
+    def _movement(clients: int, size: int, bound: float) -> Sensitivity:
+        """Return how far one client can move the vector that the noise is added to."""
+
+    @property
     def _moved(self) -> Sensitivity:
-        """How far one client can move the vector that the noise is added to."""
+        return self._movement(self.clients, self.size, self.bound)
+
+    @classmethod
+    def for_epsilon_delta(
+        cls, epsilon: float, delta: float, *, clients: int, size: int, bound: float
+    ) -> Self:
+        """Return the privatizer with the least noise that is (ε, δ)-DP: the analytic Gaussian mechanism."""
+        n, s = whole_number("clients", clients, least=1), whole_number("size", size, least=1)
+        moved = cls._movement(n, s, positive("bound", bound))
+        mechanism = Gaussian.for_epsilon_delta(epsilon, delta, sensitivity=moved)
+        return cls(clients=n, size=s, bound=bound, mechanism=mechanism)
 
     @property
     def communication(self) -> Communication:
@@ -175,10 +189,6 @@ class _Gaussian(abc.ABC):
         return messages
 
 
-def _box(size: int, bound: float) -> Sensitivity:
-    return Box(-bound, bound, size).sensitivity
-
-
 @dataclass(frozen=True, kw_only=True)
 class CentralGaussian(_Gaussian):
     """The server sees the vectors and adds Gaussian noise to their mean, which one client moves by 2B√s/n."""
@@ -188,22 +198,10 @@ class CentralGaussian(_Gaussian):
         """The server is trusted."""
         return "central"
 
-    @property
-    def _moved(self) -> Sensitivity:
-        return _central(self.clients, self.size, self.bound)
-
-    @classmethod
-    def for_epsilon_delta(
-        cls, epsilon: float, delta: float, *, clients: int, size: int, bound: float
-    ) -> CentralGaussian:
-        """Return the privatizer with the least noise that is (ε, δ)-DP: the analytic Gaussian mechanism."""
-        moved = _central(
-            whole_number("clients", clients, least=1),
-            whole_number("size", size, least=1),
-            positive("bound", bound),
-        )
-        mechanism = Gaussian.for_epsilon_delta(epsilon, delta, sensitivity=moved)
-        return cls(clients=clients, size=size, bound=bound, mechanism=mechanism)
+    @staticmethod
+    def _movement(clients: int, size: int, bound: float) -> Sensitivity:
+        share = math.nextafter(1.0 / clients, 1.0) if clients > 1 else 1.0
+        return Box(-bound, bound, size).sensitivity.multiply_by(share)
 
     @cached_property
     def proxy(self) -> float:
@@ -219,10 +217,6 @@ class CentralGaussian(_Gaussian):
         return self.mechanism.release(np.mean(seen, axis=0), noise)
 
 
-def _central(clients: int, size: int, bound: float) -> Sensitivity:
-    return _box(size, bound).multiply_by(math.nextafter(1.0 / clients, 1.0) if clients > 1 else 1.0)
-
-
 @dataclass(frozen=True, kw_only=True)
 class LocalGaussian(_Gaussian):
     """Every client adds Gaussian noise to its own vector, which can be anything in a box of diameter 2B√s."""
@@ -232,18 +226,9 @@ class LocalGaussian(_Gaussian):
         """The trust model "local": no party is trusted."""
         return "local"
 
-    @property
-    def _moved(self) -> Sensitivity:
-        return _box(self.size, self.bound)
-
-    @classmethod
-    def for_epsilon_delta(
-        cls, epsilon: float, delta: float, *, clients: int, size: int, bound: float
-    ) -> LocalGaussian:
-        """Return the privatizer with the least noise that is (ε, δ)-LDP: the analytic Gaussian mechanism."""
-        moved = _box(whole_number("size", size, least=1), positive("bound", bound))
-        mechanism = Gaussian.for_epsilon_delta(epsilon, delta, sensitivity=moved)
-        return cls(clients=clients, size=size, bound=bound, mechanism=mechanism)
+    @staticmethod
+    def _movement(clients: int, size: int, bound: float) -> Sensitivity:
+        return Box(-bound, bound, size).sensitivity
 
     @cached_property
     def proxy(self) -> float:

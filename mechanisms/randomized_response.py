@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 
@@ -48,7 +48,7 @@ class RandomizedResponse(BuiltInMechanism):
     """
 
     size: int
-    epsilon: float
+    epsilon: float = field()  # without a default, which the property of other mechanisms would be
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "size", whole_number("size", self.size, least=2))
@@ -100,17 +100,16 @@ class RandomizedResponse(BuiltInMechanism):
             (loss, -loss, Fraction(0)), (p, q, (self.size - 2) * q), relative_rounding=rounding
         )
 
-    def profile(self, sensitivity: Sensitivity | None = None) -> PrivacyProfile:
+    def _profile_at(self, moved: Sensitivity) -> PrivacyProfile:
         """Return the profile; for one change δ(x) = (p - e^x q)⁺ + (q - e^x p)⁺ + (k-2) q (1 - e^x)⁺.
 
         Exact up to 10,000 changes; of more, which nobody makes, the sum of their ε.
         """
-        moved = 1.0 if sensitivity is None else sensitivity.l1
-        if moved < 1.0:
+        if moved.l1 < 1.0:
             return PerfectPrivacy()
-        if math.isinf(moved):
+        if math.isinf(moved.l1):
             return NoPrivacy()
-        changes = math.floor(moved)
+        changes = math.floor(moved.l1)
         if changes > _MOST_CHANGES:
             return PureProfile(changes * Fraction(self.epsilon), BASIC)
         return composed_profile([(self._one_change, changes)])

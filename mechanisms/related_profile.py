@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
-import numpy.typing as npt
-
-from mechanisms.arrays import FloatArray
+from mechanisms.delegation import delegated
 from mechanisms.neighbouring import Neighbouring, conversion_hint
 from mechanisms.parameters import ParameterError
 from mechanisms.privacy_loss import PrivacyLoss, stated_alike
 from mechanisms.profile import PrivacyProfile
 
 if TYPE_CHECKING:
-    from mechanisms.atomic import AtomicProfile
+    pass
 
 
 @dataclass(frozen=True)
@@ -30,67 +27,20 @@ class SameCurve(PrivacyProfile):
         """Its own relation alone."""
         return frozenset({self.neighbouring})
 
-    @property
-    def bound(self) -> str:
-        """The curve's."""
-        return self.profile.bound
-
-    @property
-    def relative_error(self) -> float:
-        """The curve's."""
-        return self.profile.relative_error
-
-    @property
-    def symmetric(self) -> bool:
-        """True if the curve is symmetric."""
-        return self.profile.symmetric
-
-    @property
-    def covers_both_directions(self) -> bool:
-        """True if the curve covers both directions."""
-        return self.profile.covers_both_directions
-
-    @property
-    def pure_epsilon(self) -> Fraction | None:
-        """The curve's."""
-        return self.profile.pure_epsilon
-
-    @property
-    def infinite_mass(self) -> float:
-        """The curve's."""
-        return self.profile.infinite_mass
-
-    @property
-    def largest_finite(self) -> Fraction | None:
-        """The curve's."""
-        return self.profile.largest_finite
-
-    @property
-    def rho(self) -> float | None:
-        """The curve's."""
-        return self.profile.rho
-
-    @property
-    def gaussian_mu(self) -> float | None:
-        """The curve's."""
-        return self.profile.gaussian_mu
-
-    def _curve(self, epsilon: FloatArray) -> FloatArray:
-        return self.profile._curve(epsilon)
-
-    def _everywhere(self, epsilon: FloatArray) -> FloatArray:
-        return self.profile._everywhere(epsilon)
-
-    def _invert(self, delta: float) -> float:
-        return self.profile._invert(delta)
-
-    def bounds(self, epsilon: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the curve's bounds."""
-        return self.profile.bounds(epsilon)
-
-    def atoms(self) -> AtomicProfile | None:
-        """Return the curve's loss distribution, which does not depend on the relation."""
-        return self.profile.atoms()
+    bound = delegated("profile.bound")
+    relative_error = delegated("profile.relative_error")
+    symmetric = delegated("profile.symmetric")
+    covers_both_directions = delegated("profile.covers_both_directions")
+    pure_epsilon = delegated("profile.pure_epsilon")
+    infinite_mass = delegated("profile.infinite_mass")
+    largest_finite = delegated("profile.largest_finite")
+    rho = delegated("profile.rho")
+    gaussian_mu = delegated("profile.gaussian_mu")
+    _curve = delegated("profile._curve")
+    _everywhere = delegated("profile._everywhere")
+    _invert = delegated("profile._invert")
+    bounds = delegated("profile.bounds")
+    atoms = delegated("profile.atoms")
 
     def loss(self) -> PrivacyLoss | None:
         """Return the law of the loss, stated for the relation."""
@@ -106,18 +56,13 @@ class SameCurve(PrivacyProfile):
         """Return the curve's, stated for the relation."""
         return tuple(dataclasses.replace(self, profile=one) for one in self.profile.attained())
 
-    @property
-    def outdoes_its_curve(self) -> bool:
-        """True if this holds for the curve."""
-        return self.profile.outdoes_its_curve
+    outdoes_its_curve = delegated("profile.outdoes_its_curve")
 
     def parts(self) -> tuple[tuple[PrivacyProfile, int], ...]:
         """Return the curve's, stated for the relation."""
         return tuple((dataclasses.replace(self, profile=one), n) for one, n in self.profile.parts())
 
-    def renyi(self, order: npt.ArrayLike) -> FloatArray:
-        """Return the curve's."""
-        return self.profile.renyi(order)
+    renyi = delegated("profile.renyi")
 
 
 @dataclass(frozen=True)

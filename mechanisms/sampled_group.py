@@ -11,6 +11,7 @@ import numpy.typing as npt
 from scipy.special import logsumexp
 
 from mechanisms.arrays import FloatArray
+from mechanisms.delegation import delegated
 from mechanisms.gaussian import GaussianProfile
 from mechanisms.gaussian_loss import sigma_of_sampled
 from mechanisms.neighbouring import Neighbouring
@@ -34,10 +35,7 @@ class GroupOnSample(SampledProfile):
     rate: float
     size: int
 
-    @property
-    def neighbouring(self) -> Neighbouring:
-        """The base's."""
-        return self.base.neighbouring
+    neighbouring = delegated("base.neighbouring")
 
     @property
     def pure_epsilon(self) -> None:

@@ -43,7 +43,7 @@ def _digit(t: IntArray, branching: int, level: int) -> tuple[IntArray, IntArray]
     return m, (m + half) % branching - half
 
 
-def total_weight(horizon: int, branching: int) -> int:
+def _total_weight(horizon: int, branching: int) -> int:
     """Return the sum over t = 1 .. T of the absolute signed digits of t, by counting whole blocks."""
     k, half = branching, (branching - 1) // 2
     total = 0
@@ -69,7 +69,7 @@ def best_branching(horizon: int, power: int = 2) -> int:
         2 for Laplace noise (variance 2 h² / ε² per node), 1 for Gaussian noise (h / 2ρ).
     """
     odd = range(3, _LARGEST_BRANCHING + 1, 2)
-    return min(odd, key=lambda k: levels_for(horizon, k) ** power * total_weight(horizon, k))
+    return min(odd, key=lambda k: levels_for(horizon, k) ** power * _total_weight(horizon, k))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -210,12 +210,22 @@ class SignedStream(Stream):
         self, counter: SignedTree, shape: tuple[int, ...], noise: NoiseSource | np.random.Generator
     ) -> None:
         super().__init__(shape, counter.horizon, counter.mechanism, noise)
+        if self._noise.secure and not self._whole:
+            raise ParameterError(
+                f"noise = {self._noise.name}: its floating-point guarantee does not carry over to sums of values "
+                "and correlated noise; use a discrete mechanism, or BinaryTree, which releases each node by itself"
+            )
         self._branching = counter.branching
         self._half = (counter.branching - 1) // 2
         self._sizes = [counter.branching**level for level in range(counter.levels)]
         self._total = self._zeros()
         self._used = self._zeros(counter.levels)
         self._ahead = self._zeros(counter.levels, self._half)
+
+    def _draw(self) -> FloatArray:
+        """Return the noise of one node."""
+        assert self._mechanism is not None
+        return np.asarray(self._mechanism.release(self._zeros(), self._noise))
 
     def step(self, increment: npt.ArrayLike) -> FloatArray:
         """Add an increment and return the private running sum; see `RunningSum.step`."""

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mechanisms.arrays import FloatArray
+from mechanisms.delegation import delegated
 from mechanisms.neighbouring import Neighbouring
 from mechanisms.parameters import ParameterError, real
 from mechanisms.privacy_loss import ROUNDING, PrivacyLoss
@@ -33,10 +34,7 @@ class SampledProfile(PrivacyProfile):
         """Its own relation alone: how far another kind of neighbour moves the query is another question."""
         return frozenset({self.neighbouring})
 
-    @property
-    def bound(self) -> str:
-        """The base's."""
-        return self.base.bound
+    bound = delegated("base.bound")
 
 
 class OneDirection(SampledProfile):
@@ -81,10 +79,7 @@ class SubsampledDirection(OneDirection):
         if self.base.neighbouring is Neighbouring.REPLACE_ONE:
             raise ParameterError(_FOR_REPLACING)
 
-    @property
-    def neighbouring(self) -> Neighbouring:
-        """The base's."""
-        return self.base.neighbouring
+    neighbouring = delegated("base.neighbouring")
 
     @cached_property
     def _largest(self) -> Fraction | None:
@@ -219,10 +214,7 @@ class SubsampledProfile(SampledProfile):
         if self.base.neighbouring is Neighbouring.REPLACE_ONE:
             raise ParameterError(_FOR_REPLACING)
 
-    @property
-    def neighbouring(self) -> Neighbouring:
-        """The base's."""
-        return self.base.neighbouring
+    neighbouring = delegated("base.neighbouring")
 
     @cached_property
     def _sides(self) -> tuple[SubsampledDirection, SubsampledDirection]:

@@ -22,7 +22,7 @@ import abc
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Self
+from typing import Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -30,6 +30,7 @@ from scipy import fft
 
 from mechanisms.arrays import FloatArray
 from mechanisms.continual import Factorization, Stream, checked_horizon, checked_steps
+from mechanisms.float_bounds import FloatBounds
 from mechanisms.gaussian import Gaussian
 from mechanisms.mechanism import checked_sensitivity
 from mechanisms.noise import NoiseSource, noise_source
@@ -48,6 +49,59 @@ def square_root_coefficients(steps: int) -> FloatArray:
     ratios = np.ones(steps)
     ratios[1:] -= 0.5 / np.arange(1, steps)
     return np.asarray(np.cumprod(ratios), dtype=np.float64)
+
+
+class Factors(Protocol):
+    """The matrices R and L of a counter, step by step. Each has a memory of numbers, zeros at first."""
+
+    @property
+    def memory(self) -> int:
+        """The numbers a coordinate that R remembers, and L."""
+
+    def row(self, memory: FloatArray, increment: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the next row of R x, and the next memory of R, shape (memory, *shape)."""
+
+    def total(self, memory: FloatArray, row: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the next running sum, L y, and the next memory of L, shape (memory, *shape)."""
+
+    def bounds(self, increments: FloatBounds, horizon: int) -> FloatBounds:
+        """Return bounds of every row, of increments with these bounds."""
+
+
+class DelayFactors:
+    """R by its first column 1, c_1, ...: y_t = x_t + Σ c_j x_{t-j}; and L = A R⁻¹: sums of u_t = y_t - Σ c_j u_{t-j}.
+
+    Parameters
+    ----------
+    column
+        c_0, c_1, ... as far as they are not 0. R keeps as many increments, L the running sum and the last u.
+    """
+
+    def __init__(self, column: FloatArray) -> None:
+        self._column = column
+        self._delayed = column[1:]
+
+    @property
+    def memory(self) -> int:
+        """The number of coefficients."""
+        return self._column.size
+
+    def row(self, memory: FloatArray, increment: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the next row, and the last increments, the latest first."""
+        shape = np.broadcast_shapes(increment.shape, memory.shape[1:])
+        last = np.broadcast_to(memory[:-1], (self.memory - 1, *shape))
+        row = increment + np.tensordot(self._delayed, last, axes=1)
+        return row, np.concatenate([np.broadcast_to(increment, (1, *shape)), last])
+
+    def total(self, memory: FloatArray, row: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the next running sum; and it, and the last u, the latest first."""
+        own = row - np.tensordot(self._delayed, memory[1:], axes=1)
+        total: FloatArray = memory[0] + own
+        return total, np.concatenate([total[np.newaxis], own[np.newaxis], memory[1:]])[: self.memory]
+
+    def bounds(self, increments: FloatBounds, horizon: int) -> FloatBounds:
+        """Return the bounds of rows: their sums are exact if increments and coefficients are on coarse enough grids."""
+        return increments.combine(self._column)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,57 +142,26 @@ class ToeplitzCounter(abc.ABC):
         cls,
         rho: float,
         *,
-        horizon: int,
         sensitivity: Sensitivity | float = UNIT,
         delta: float | None = None,
-        participations: int = 1,
-        separation: int = 1,
-        **own: int,
+        **numbers: int,
     ) -> Self:
         """Return the ρ-zCDP counter; ``delta`` names the δ at which its profile is read.
 
-        ``own`` are fields of this kind of counter alone.
+        ``numbers`` are the horizon, and participations, separation and what this kind of counter alone has.
         """
-        shape = cls(
-            horizon=horizon,
-            mechanism=_ANY_NOISE,
-            sensitivity=checked_sensitivity(sensitivity),
-            participations=participations,
-            separation=separation,
-            **own,
-        )
-        return replace(
-            shape,
-            mechanism=Gaussian.for_rho(
-                rho, sensitivity=shape.image_sensitivity(shape.sensitivity), delta=delta
-            ),
-        )
+        shape = cls(mechanism=_ANY_NOISE, sensitivity=checked_sensitivity(sensitivity), **numbers)
+        moved = shape.image_sensitivity(shape.sensitivity)
+        return replace(shape, mechanism=Gaussian.for_rho(rho, sensitivity=moved, delta=delta))
 
     @classmethod
     def for_epsilon_delta(
-        cls,
-        epsilon: float,
-        delta: float,
-        *,
-        horizon: int,
-        sensitivity: Sensitivity | float = UNIT,
-        participations: int = 1,
-        separation: int = 1,
-        **own: int,
+        cls, epsilon: float, delta: float, *, sensitivity: Sensitivity | float = UNIT, **numbers: int
     ) -> Self:
-        """Return the counter with the least noise of this kind that is (ε, δ)-DP; ``own`` as for `for_rho`."""
-        shape = cls(
-            horizon=horizon,
-            mechanism=_ANY_NOISE,
-            sensitivity=checked_sensitivity(sensitivity),
-            participations=participations,
-            separation=separation,
-            **own,
-        )
-        noise = Gaussian.for_epsilon_delta(
-            epsilon, delta, sensitivity=shape.image_sensitivity(shape.sensitivity)
-        )
-        return replace(shape, mechanism=noise)
+        """Return the counter with the least noise of this kind that is (ε, δ)-DP; ``numbers`` as for `for_rho`."""
+        shape = cls(mechanism=_ANY_NOISE, sensitivity=checked_sensitivity(sensitivity), **numbers)
+        moved = shape.image_sensitivity(shape.sensitivity)
+        return replace(shape, mechanism=Gaussian.for_epsilon_delta(epsilon, delta, sensitivity=moved))
 
     @abc.abstractmethod
     def left_column(self, steps: int) -> FloatArray:
@@ -188,9 +211,29 @@ class ToeplitzCounter(abc.ABC):
             self.image_sensitivity(self.sensitivity if sensitivity is None else sensitivity)
         )
 
+    @property
     @abc.abstractmethod
-    def start(self, shape: tuple[int, ...], noise: NoiseSource | np.random.Generator) -> Stream:
+    def factors(self) -> Factors:
+        """R and L step by step."""
+
+    @property
+    def columns_overlap(self) -> bool:
+        """True if two of a record's columns of R may have a row in common."""
+        return self.participations > 1 and self.separation < self.horizon
+
+    def entry_norm(self, entry: int) -> float:
+        """Return the L2 norm at which a record pays for its increment number `entry` = 1, 2, ..., by itself.
+
+        √(N_j² - N_{j-1}²), N_j the `record_norm` of j increments: after each, the squares add up to at least the square
+        of what the record's columns so far can move, and after `participations` of them to no more than what the noise
+        is calibrated for. (N_j stands 1e-9 above the exact norm; rounding here takes less than that away.)
+        """
+        norms = [replace(self, participations=j).record_norm for j in (entry, max(entry - 1, 1))]
+        return norms[0] if entry == 1 else math.sqrt(max(norms[0] ** 2 - norms[1] ** 2, 0.0)) * (1.0 - 1e-10)
+
+    def start(self, shape: tuple[int, ...], noise: NoiseSource | np.random.Generator) -> ToeplitzStream:
         """Start a stream of increments of this shape (lanes first)."""
+        return ToeplitzStream(self, shape, noise)
 
     def noise_path(
         self, steps: int, noise: NoiseSource | np.random.Generator, lanes: tuple[int, ...] = ()
@@ -215,11 +258,30 @@ class ToeplitzCounter(abc.ABC):
         return Factorization(left, right, np.full(steps, self.mechanism.sigma))
 
 
+class ToeplitzStream(Stream):
+    """Running sums of raw numbers: rows of R x are released one by one, and L makes sums of them."""
+
+    def __init__(
+        self, counter: ToeplitzCounter, shape: tuple[int, ...], noise: NoiseSource | np.random.Generator
+    ) -> None:
+        super().__init__(shape, counter.horizon, counter.mechanism, noise)
+        self._factors = counter.factors
+        self._inside = self._public = self._zeros(self._factors.memory)
+
+    def step(self, increment: npt.ArrayLike) -> FloatArray:
+        """Add an increment and return the private running sum; see `RunningSum.step`."""
+        row, self._inside = self._factors.row(self._inside, self._next(increment))
+        assert self._mechanism is not None
+        released = np.asarray(self._mechanism.release(row, self._noise))
+        total, self._public = self._factors.total(self._public, released)
+        return total
+
+
 @dataclass(frozen=True, kw_only=True)
 class SquareRootCounter(ToeplitzCounter):
     """L = R = √A: variance σ² Σ_{j<t} c_j², with σ² = Σ_{j<T} c_j² / 2ρ, about (ln T / π + 1.07)² / 2ρ at t = T.
 
-    A stream keeps its noise for all T steps, drawn at the start.
+    A stream keeps all its increments.
     """
 
     def left_column(self, steps: int) -> FloatArray:
@@ -242,22 +304,7 @@ class SquareRootCounter(ToeplitzCounter):
         sums = np.cumsum(square_root_coefficients(int(steps.max(initial=1))) ** 2)
         return np.asarray(self.mechanism.sigma**2 * sums[steps - 1])
 
-    def start(self, shape: tuple[int, ...], noise: NoiseSource | np.random.Generator) -> PathStream:
-        """Start a stream of increments of this shape (lanes first)."""
-        return PathStream(self, shape, noise)
-
-
-class PathStream(Stream):
-    """Stream with noise that is drawn at the start, for all steps."""
-
-    def __init__(
-        self, counter: SquareRootCounter, shape: tuple[int, ...], noise: NoiseSource | np.random.Generator
-    ) -> None:
-        super().__init__(shape, counter.horizon, counter.mechanism, noise)
-        self._total = self._zeros()
-        self._path = counter.noise_path(counter.horizon, self._noise, self.shape)
-
-    def step(self, increment: npt.ArrayLike) -> FloatArray:
-        """Add an increment and return the private running sum; see `RunningSum.step`."""
-        self._total += self._next(increment)
-        return np.asarray(self._total + self._path[..., self.steps - 1])
+    @property
+    def factors(self) -> DelayFactors:
+        """R and L step by step; they keep all increments."""
+        return DelayFactors(square_root_coefficients(self.horizon))

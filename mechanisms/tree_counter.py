@@ -67,11 +67,6 @@ class TreeOfNodes(abc.ABC):
     def levels(self) -> int:
         """Largest number of nodes that hold one record."""
 
-    @property
-    def node_sensitivity(self) -> Sensitivity:
-        """Sensitivity of the vector of all nodes to one record."""
-        return in_levels(self.sensitivity, self.levels)
-
     def profile(self, sensitivity: Sensitivity | None = None) -> PrivacyProfile:
         """Return the profile of all outputs: the node mechanism's at one record's movement of all nodes."""
         moved = self.sensitivity if sensitivity is None else sensitivity
@@ -214,7 +209,7 @@ class BinaryStream(Stream):
         mechanism: NodeNoise,
         noise: NoiseSource | np.random.Generator,
     ) -> None:
-        super().__init__(shape, horizon, mechanism, noise, own_values=True)
+        super().__init__(shape, horizon, mechanism, noise)
         self._open = self._zeros(levels)
         self._released = self._zeros(levels)
 

@@ -44,14 +44,17 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # started in the backgrou
 
 
 def pytest_configure(config):
-    """Let the processes that tests start, and xdist's own, share what they compile, which is most of an import.
+    """Let the processes that tests start, xdist's own, and the next run share what they compile.
 
-    It stays out of the source tree if that was asked for.
+    That, and rewriting asserts, is two thirds of collecting the tests. It stays out of the source tree if that was
+    asked for: in a folder of the user's, where only what lies in temporary folders is of no use later.
     """
     if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):
-        compiled = tempfile.TemporaryDirectory(prefix="dpwitness-compiled-")
-        config.add_cleanup(compiled.cleanup)
-        os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix = compiled.name
+        compiled = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "dpwitness" / "compiled"
+        temporary = Path(tempfile.gettempdir()).resolve()
+        of_temporary = compiled / temporary.relative_to(temporary.anchor)
+        config.add_cleanup(functools.partial(shutil.rmtree, of_temporary, ignore_errors=True))
+        os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix = str(compiled)
         sys.dont_write_bytecode = False
 
 

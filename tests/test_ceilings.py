@@ -12,10 +12,10 @@ import pytest
 ROOT = Path(__file__).parent.parent
 
 CEILINGS = {
-    "mechanisms": {"code lines": 10_409, "public functions and classes": 332, "files": 88, "floors": 18},
-    "accountant": {"code lines": 14_749, "public functions and classes": 493, "files": 142, "floors": 9},
+    "mechanisms": {"code lines": 10_198, "public functions and classes": 332, "files": 89, "floors": 18},
+    "accountant": {"code lines": 14_535, "public functions and classes": 488, "files": 140, "floors": 9},
     "algorithms": {"code lines": 12_491, "public functions and classes": 404, "files": 156, "floors": 9},
-    "verify": {"code lines": 29_360, "public functions and classes": 874, "files": 315, "floors": 9},
+    "verify": {"code lines": 29_204, "public functions and classes": 871, "files": 314, "floors": 9},
 }
 
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)

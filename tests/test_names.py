@@ -44,14 +44,14 @@ REFUSED_WORD = re.compile(
 )
 
 KNOWN_NAMES = {
-    "mechanisms": "room:1",
+    "mechanisms": "",
     "accountant": """
-        answered:4 at:1 begun:1 chained:1 charged:2 counted:1 drawn_again:1 existing:1 folded:1
-        happened:1 held:1 kept:1 known:1 label:2 lacking:1 left:2 made:1 named:1 news:1 now:4 of:4
-        opened:1 parsed:1 place:1 plus:1 put:2 read:3 replayed:1 requested:1 room:2 said:1 saved:1
-        shown:1 shut:2 summed:1 together:3 verified:1 words:3
+        answered:3 at:1 begun:1 chained:1 charged:2 counted:1 drawn_again:1 existing:1 folded:1
+        happened:1 held:1 kept:1 label:2 lacking:1 left:1 made:1 named:1 news:1 now:3 of:4
+        opened:1 parsed:1 place:1 put:2 read:3 replayed:1 requested:1 said:1 saved:1
+        shown:1 shut:2 summed:1 together:3 verified:1
     """,
-    "algorithms": "kept:1 stopped:1",
+    "algorithms": "stopped:1",
     "verify": "",
 }
 """The refused names of each package, each with how often it occurs: a ceiling."""

@@ -107,7 +107,7 @@ def _remaining(
 ) -> RemainingBudget:
     running = RunningLoss(releases.profile_counts(worst))
     more = {
-        kind.name: running.room(kind.build(1.0), epsilon=budget, delta=question.fixed_value)
+        kind.name: running.remaining_releases(kind.build(1.0), epsilon=budget, delta=question.fixed_value)
         for kind in releases.kinds
     }
     return RemainingBudget(budget, max(0.0, budget - answer.upper), more)

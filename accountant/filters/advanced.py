@@ -7,17 +7,15 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from accountant.budget import Budget, Cost
 from accountant.filters.composition_theorem import BasicComposition, NumberLimits
-from accountant.filters.failures import DeclaredFailures, epsilon_at, limits_nothing
-from accountant.filters.spend import Spend, difference
+from accountant.filters.failures import DeclaredFailures, limits_nothing
+from accountant.filters.spend import Spend
 from accountant.filters.zero_concentrated import ZeroConcentratedComposition
 from mechanisms import Mechanism, Sensitivity
 from mechanisms.rounding import up
-
-_NAMES = ("the sum of epsilon", "the sum of epsilon²", "delta")
 
 
 @dataclass(frozen=True)
@@ -39,21 +37,7 @@ class AdvancedComposition(DeclaredFailures):
     """
 
     name: ClassVar[str] = "advanced composition filter"
-
-    def amount(self, values: tuple[Fraction | None, ...]) -> Spend:
-        """Return (Σ ε, Σ ε², Σ δ) in this currency."""
-        total, squares, delta = values
-        return Spend(_NAMES, (total, squares, delta))
-
-    @property
-    def zero_spend(self) -> Spend:
-        """Nothing spent."""
-        return self.amount((Fraction(0), Fraction(0), Fraction(0)))
-
-    @property
-    def infinite_spend(self) -> Spend:
-        """The spend of a declassification."""
-        return self.amount((None, None, Fraction(0)))
+    _names: ClassVar[tuple[str, ...]] = ("the sum of epsilon", "the sum of epsilon²", "delta")
 
     def charge(self, mechanism: Mechanism, sensitivity: Sensitivity) -> Spend:
         """Return (ε, ε², δ), the pair being that of basic composition.
@@ -72,26 +56,21 @@ class AdvancedComposition(DeclaredFailures):
         total, squares, delta = self._limits(budget)
         return (total, None, delta), (None, squares, delta)
 
+    def _epsilon(self, spent: Spend, losses: Fraction) -> float:
+        """Return the ε of the advanced condition."""
+        squares, share = spent.values[1], float(losses) * (1 - 1e-15)
+        if squares is None or share <= 0.0:
+            return math.inf
+        sum_up = up(squares)
+        return (math.sqrt(-2.0 * math.log(share) * sum_up) + sum_up / 2.0) * (1 + 1e-14)
+
     def guarantee(self, spent: Spend, budget: Budget) -> Cost:
         """Return the smaller of both epsilons at the budget's delta, the declared share of it being for failures."""
-        total, squares, delta = spent.values
-        assert delta is not None
-        if budget.delta == 1.0:
-            return Cost(Fraction(0), Fraction(1))
-        split = self.split(budget.delta)
-        if total is None or squares is None or delta > split.failures:
-            return Cost(None, max(Fraction(budget.delta), delta))
-        share = float(split.losses) * (1 - 1e-15)
-        if share <= 0.0:
-            return Cost(total, Fraction(budget.delta))
-        sum_up = up(squares)
-        epsilon = (math.sqrt(-2.0 * math.log(share) * sum_up) + sum_up / 2.0) * (1 + 1e-14)
-        within = epsilon_at(budget, epsilon, self.fits(spent, budget))
-        return Cost(total if within is None else min(total, within), Fraction(budget.delta))
-
-    def remaining_spend(self, spent: Spend, budget: Budget) -> Spend:
-        """Return the rest of Σ ε, Σ ε² (one of them suffices) and Σ δ."""
-        return difference(_NAMES, self._limits(budget), spent)
+        found, (total, _, failed) = super().guarantee(spent, budget), spent.values
+        assert failed is not None
+        if total is None or budget.delta == 1.0 or failed > self.split(budget.delta).failures:
+            return found
+        return Cost(total if found.epsilon is None else min(total, found.epsilon), found.delta)
 
     def _limits(self, budget: Budget) -> tuple[Fraction | None, Fraction | None, Fraction | None]:
         if limits_nothing(budget):
@@ -99,9 +78,10 @@ class AdvancedComposition(DeclaredFailures):
         squares = _squares_limit(budget.epsilon, self.split(budget.delta).losses)
         return Fraction(budget.epsilon), squares, self.failure_limit(budget)
 
-    def exceeds(self, spent: Spend, other: Spend) -> bool:
-        """Return True if one total is worse than another: by Σ ε², then Σ ε, then Σ δ."""
-        return _rank(spent) > _rank(other)
+    def _rank(self, spent: Spend) -> tuple[Any, ...]:
+        """Order totals by Σ ε², then Σ ε, then Σ δ."""
+        total, squares, delta = spent.values
+        return squares is None, squares or Fraction(0), total or Fraction(0), delta
 
     def odometer(self, spent: Spend, delta: float) -> Cost:
         """Return an epsilon that covers the loss at every moment at once, up to probability `delta`.
@@ -116,12 +96,6 @@ class AdvancedComposition(DeclaredFailures):
         if total is None or by_lines.epsilon is None:
             return by_lines
         return Cost(min(total, by_lines.epsilon), Fraction(delta))
-
-
-def _rank(spent: Spend) -> tuple[bool, Fraction, Fraction, Fraction]:
-    total, squares, delta = spent.values
-    assert delta is not None
-    return squares is None, squares or Fraction(0), total or Fraction(0), delta
 
 
 @functools.lru_cache(maxsize=4096)

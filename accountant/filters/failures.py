@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, ClassVar, Self
 
-from accountant.budget import Budget
+from accountant.budget import Budget, Cost
 from accountant.filters.composition_theorem import NumberLimits, UnsupportedCharge, implied_epsilon, is_within
-from accountant.filters.spend import Spend
+from accountant.filters.spend import Spend, difference
 from mechanisms import Mechanism
 from mechanisms.losses.enclosure import Bound
 from mechanisms.parameters import ParameterError, real
@@ -36,7 +36,7 @@ class DeltaSplit:
 
 @dataclass(frozen=True)
 class DeclaredFailures(abc.ABC):
-    """Base class of the filters that split δ between failures and losses.
+    """Base class of the filters that add up numbers, δ among them, and split δ between failures and losses.
 
     A release with a δ_i of its own is, but for probability δ_i, one that the theorem has a cost for: an
     (ε_i, δ_i)-DP pair is a post-processing of one that gives everything away with probability δ_i and else is
@@ -70,6 +70,8 @@ class DeclaredFailures(abc.ABC):
 
     failures: float = field(default=0.0, kw_only=True)
     name: ClassVar[str]
+    _names: ClassVar[tuple[str, ...]]  # of the numbers
+    _any_suffices: ClassVar[bool] = False  # as in `Spend`
 
     def __post_init__(self) -> None:
         share = real("failures", self.failures)
@@ -100,9 +102,56 @@ class DeclaredFailures(abc.ABC):
         """Return the epsilon at `delta` that (epsilon, delta)-DP of the budget implies."""
         return implied_epsilon(self.name, budget, delta)
 
+    def amount(self, values: tuple[Fraction | None, ...]) -> Spend:
+        """Return numbers in this currency."""
+        if len(values) != len(self._names):
+            raise ParameterError(f"{len(values)} numbers: this theorem counts {len(self._names)}")
+        return Spend(self._names, values, self._any_suffices)
+
+    @property
+    def zero_spend(self) -> Spend:
+        """Nothing spent."""
+        return self.amount((Fraction(0),) * len(self._names))
+
+    @property
+    def infinite_spend(self) -> Spend:
+        """The spend of a declassification."""
+        return self.amount(tuple(Fraction(0) if name == "delta" else None for name in self._names))
+
     @abc.abstractmethod
+    def _limits(self, budget: Budget) -> NumberLimits:
+        """Return the limit of each number by itself."""
+
+    @abc.abstractmethod
+    def _epsilon(self, spent: Spend, losses: Fraction) -> float:
+        """Return the ε that a total implies at the part of δ for losses; infinity if there is none."""
+
     def boxes(self, budget: Budget) -> Sequence[NumberLimits]:
-        """Return the theorem's limits under a budget."""
+        """Return the theorem's limits under a budget: by default those of all numbers together."""
+        return (self._limits(budget),)
+
+    def guarantee(self, spent: Spend, budget: Budget) -> Cost:
+        """Return the ε that a total implies at the budget's δ, the declared share of it being for failures."""
+        delta = _failed(spent)
+        if budget.delta == 1.0:
+            return Cost(Fraction(0), Fraction(1))
+        split = self.split(budget.delta)
+        if delta > split.failures:
+            return Cost(None, max(Fraction(budget.delta), delta))
+        epsilon = self._epsilon(spent, split.losses)
+        return Cost(epsilon_at(budget, epsilon, self.fits(spent, budget)), Fraction(budget.delta))
+
+    def remaining_spend(self, spent: Spend, budget: Budget) -> Spend:
+        """Return the rest of each number by itself."""
+        return difference(self._names, self._limits(budget), spent)
+
+    def exceeds(self, spent: Spend, other: Spend) -> bool:
+        """Return True if one total is worse than another: by default by the first number, then by δ."""
+        return self._rank(spent) > self._rank(other)
+
+    def _rank(self, spent: Spend) -> tuple[Any, ...]:
+        first = spent.values[0]
+        return first is None, first or Fraction(0), _failed(spent)
 
     def fits(self, spent: Spend, budget: Budget) -> bool:
         """Compare a total with the theorem's limits: True if it is within one of them."""
@@ -153,6 +202,13 @@ class DeclaredFailures(abc.ABC):
         if split.losses <= 0:
             raise UnsupportedCharge(f"no bound holds at every moment with delta = {delta:g}")
         return split
+
+
+def _failed(spent: Spend) -> Fraction:
+    """Return the δ of a total."""
+    delta = spent.values[spent.names.index("delta")]
+    assert delta is not None
+    return delta
 
 
 @functools.lru_cache(maxsize=1024)

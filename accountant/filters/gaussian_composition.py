@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
 from accountant.budget import Budget, Cost
-from accountant.filters.composition_theorem import NumberLimits, UnsupportedCharge, implied_epsilon
-from accountant.filters.failures import DeclaredFailures, epsilon_at, limits_nothing
-from accountant.filters.spend import Spend, difference
+from accountant.filters.composition_theorem import UnsupportedCharge, implied_epsilon
+from accountant.filters.failures import DeclaredFailures, limits_nothing
+from accountant.filters.spend import Spend
 from accountant.filters.zero_concentrated import ZeroConcentratedComposition
 from mechanisms import GaussianProfile, Mechanism, Sensitivity
 from mechanisms.gaussian import largest_mu
 from mechanisms.losses.conversions import pure_to_gaussian
 from mechanisms.losses.enclosure import Bound
 from mechanisms.rounding import square_root_up, up
-
-_NAMES = ("mu²", "delta")
 
 
 @dataclass(frozen=True)
@@ -37,21 +34,13 @@ class GaussianComposition(DeclaredFailures):
     """
 
     name: ClassVar[str] = "Gaussian DP filter"
+    _names: ClassVar[tuple[str, ...]] = ("mu²", "delta")
+    charges_may_lead: ClassVar[bool] = True
+    """It needs losses to be covered by the charges so far on every path, not each by its own (`PrivateStream`)."""
 
     def amount(self, values: tuple[Fraction | None, ...]) -> Spend:
         """Return (μ², delta) in this currency; older files have μ² alone."""
-        square, delta = values if len(values) == 2 else (*values, Fraction(0))
-        return Spend(_NAMES, (square, delta))
-
-    @property
-    def zero_spend(self) -> Spend:
-        """Nothing spent."""
-        return self.amount((Fraction(0), Fraction(0)))
-
-    @property
-    def infinite_spend(self) -> Spend:
-        """The spend of a declassification."""
-        return self.amount((None, Fraction(0)))
+        return super().amount(values if len(values) == 2 else (*values, Fraction(0)))
 
     def charge(self, mechanism: Mechanism, sensitivity: Sensitivity) -> Spend:
         """Return (μ², delta) of the mechanism at the record's sensitivity.
@@ -74,46 +63,22 @@ class GaussianComposition(DeclaredFailures):
             )
         return self.amount((Fraction(mu) ** 2, self.paid_by_failures(mechanism, delta)))
 
-    def boxes(self, budget: Budget) -> Sequence[NumberLimits]:
-        """Return the limits of μ² and delta."""
-        return (self._limits(budget),)
-
-    def guarantee(self, spent: Spend, budget: Budget) -> Cost:
-        """Return the epsilon that μ implies at the budget's delta, the declared share of it being for failures.
-
-        Exact for losses that are Gaussian: Dong, Roth & Su 2022, Corollary 2.13.
-        """
-        square, delta = spent.values
-        assert delta is not None
-        if budget.delta == 1.0:
-            return Cost(Fraction(0), Fraction(1))
-        if delta > self.split(budget.delta).failures:
-            return Cost(None, max(Fraction(budget.delta), delta))
+    def _epsilon(self, spent: Spend, losses: Fraction) -> float:
+        """Return the ε that μ implies, exact for losses that are Gaussian: Dong, Roth & Su 2022, Corollary 2.13."""
+        square, share = spent.values[0], _down(losses)
         if square == 0:
-            return Cost(Fraction(0), Fraction(budget.delta))
-        share = self._for_losses(budget.delta)
+            return 0.0
         if square is None or share <= 0.0:
-            return Cost(None, Fraction(budget.delta))
+            return math.inf
         mu = square_root_up(square)
-        epsilon = math.inf if math.isinf(mu) else GaussianProfile(mu).epsilon(share)
-        return Cost(epsilon_at(budget, epsilon, self.fits(spent, budget)), Fraction(budget.delta))
-
-    def remaining_spend(self, spent: Spend, budget: Budget) -> Spend:
-        """Return the μ² and delta that are left."""
-        return difference(_NAMES, self._limits(budget), spent)
+        return math.inf if math.isinf(mu) else GaussianProfile(mu).epsilon(share)
 
     def _limits(self, budget: Budget) -> tuple[Fraction | None, Fraction | None]:
         if limits_nothing(budget):
             return None, self.failure_limit(budget)
-        return square_limit(budget.epsilon, self._for_losses(budget.delta)), self.failure_limit(budget)
-
-    def _for_losses(self, delta: float) -> float:
-        """Return the part of δ for losses as the nearest float that is not above it."""
-        return -up(-self.split(delta).losses)
-
-    def exceeds(self, spent: Spend, other: Spend) -> bool:
-        """Return True if one total is worse than another."""
-        return _rank(spent) > _rank(other)
+        return square_limit(budget.epsilon, _down(self.split(budget.delta).losses)), self.failure_limit(
+            budget
+        )
 
     def odometer(self, spent: Spend, delta: float) -> Cost:
         """Return an epsilon that covers the loss at every moment at once, up to probability `delta`.
@@ -129,17 +94,16 @@ class GaussianComposition(DeclaredFailures):
         """Return epsilon at any delta above that for failures: but for those a run within the budget is μ-GDP."""
         if limits_nothing(budget):
             return implied_epsilon(self.name, budget, delta)
-        rest = -up(self.split(budget.delta).failures - Fraction(delta))
+        rest = _down(Fraction(delta) - self.split(budget.delta).failures)
         if rest <= 0.0:
             return implied_epsilon(self.name, budget, delta)
-        mu = square_root_up(square_limit(budget.epsilon, self._for_losses(budget.delta)))
+        mu = square_root_up(square_limit(budget.epsilon, _down(self.split(budget.delta).losses)))
         return Bound(GaussianProfile(mu).epsilon(rest), f"budget of the {self.name}")
 
 
-def _rank(spent: Spend) -> tuple[bool, Fraction, Fraction]:
-    square, delta = spent.values
-    assert delta is not None
-    return square is None, square or Fraction(0), delta
+def _down(number: Fraction) -> float:
+    """Return the nearest float that is not above a number."""
+    return -up(-number)
 
 
 def square_limit(epsilon: float, delta: float) -> Fraction:

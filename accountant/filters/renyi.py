@@ -13,9 +13,9 @@ import numpy as np
 
 from accountant.budget import Budget, Cost
 from accountant.filters.composition_theorem import NumberLimits, UnsupportedCharge, is_within
-from accountant.filters.failures import DeclaredFailures, epsilon_at, limits_nothing
+from accountant.filters.failures import DeclaredFailures, limits_nothing
 from accountant.filters.loss_mixture import epsilon_of_mixture, loss_at_every_moment
-from accountant.filters.spend import Spend, difference
+from accountant.filters.spend import Spend
 from accountant.filters.units import UNIT
 from mechanisms import Mechanism, PrivacyProfile, Sensitivity
 from mechanisms.parameters import ParameterError, real
@@ -104,6 +104,7 @@ class RenyiComposition(DeclaredFailures):
     orders: tuple[float, ...] = _DEFAULT_ORDERS
     expected: float | None = None
     name: ClassVar[str] = "Rényi filter"
+    _any_suffices: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -131,24 +132,8 @@ class RenyiComposition(DeclaredFailures):
         return (UNIT, *(_UNIT,) * len(self.orders))
 
     @functools.cached_property
-    def _names(self) -> tuple[str, ...]:
+    def _names(self) -> tuple[str, ...]:  # type: ignore[override]
         return ("delta", *(f"Rényi divergence of order {order:g}" for order in self.orders))
-
-    def amount(self, values: tuple[Fraction | None, ...]) -> Spend:
-        """Return numbers in this currency: delta, then one divergence for each order."""
-        if len(values) != len(self._names):
-            raise ParameterError(f"{len(values)} numbers: this theorem counts {len(self._names)}")
-        return Spend(self._names, values, any_suffices=True)
-
-    @property
-    def zero_spend(self) -> Spend:
-        """Nothing spent."""
-        return self.amount((Fraction(0),) * len(self._names))
-
-    @property
-    def infinite_spend(self) -> Spend:
-        """The spend of a declassification."""
-        return self.amount((Fraction(0), *(None,) * len(self.orders)))
 
     def settings(self) -> dict[str, Any]:
         """Return the parameters as JSON-able data, exact to the last bit."""
@@ -201,46 +186,32 @@ class RenyiComposition(DeclaredFailures):
         delta, most = spent.values[0], self.failure_limit(budget)
         assert delta is not None
         assert most is not None
-        return delta <= most and self._epsilon(spent, budget.delta) <= budget.epsilon
+        return delta <= most and self._epsilon(spent, self.split(budget.delta).losses) <= budget.epsilon
 
     def boxes(self, budget: Budget) -> Sequence[NumberLimits]:
         """Return the limit of each order alone, with that of delta: it is all that counts for most of a run."""
-        delta, without = self.failure_limit(budget), (None,) * len(self.orders)
+        delta, *limits = self._limits(budget)
         if limits_nothing(budget):
-            return ((delta, *without),)
-        limits = enumerate(self._order_limits(budget))
-        return [(delta, *without[:i], limit, *without[i + 1 :]) for i, limit in limits]
+            return ((delta, *limits),)
+        without = (None,) * len(limits)
+        return [(delta, *without[:i], limit, *without[i + 1 :]) for i, limit in enumerate(limits)]
 
     def _order_limits(self, budget: Budget) -> tuple[Fraction, ...]:
         return _order_limits(self.orders, self._weights, budget.epsilon, self.split(budget.delta).losses)
 
-    def _epsilon(self, spent: Spend, delta: float) -> float:
-        share = float(self.split(delta).losses) * (1 - _SLACK)
+    def _epsilon(self, spent: Spend, losses: Fraction) -> float:
+        """Return the ε that the mixture implies."""
+        share = float(losses) * (1 - _SLACK)
         return epsilon_of_mixture(self.orders, self._weights, _rounded_up(spent), share)
 
-    def guarantee(self, spent: Spend, budget: Budget) -> Cost:
-        """Return the epsilon that the mixture implies at the budget's delta, the declared share being for failures."""
-        assert spent.values[0] is not None
-        if budget.delta == 1.0:
-            return Cost(Fraction(0), Fraction(1))
-        if spent.values[0] > self.split(budget.delta).failures:
-            return Cost(None, max(Fraction(budget.delta), spent.values[0]))
-        epsilon = self._epsilon(spent, budget.delta)
-        return Cost(epsilon_at(budget, epsilon, self.fits(spent, budget)), Fraction(budget.delta))
-
-    def remaining_spend(self, spent: Spend, budget: Budget) -> Spend:
-        """Return the rest of each order by itself; all orders together may allow a little more."""
+    def _limits(self, budget: Budget) -> NumberLimits:
+        """Return the limit of each order alone, and of δ; all orders together may allow a little more."""
         if limits_nothing(budget):
-            limits: tuple[Fraction | None, ...] = (None,) * len(self.orders)
-        else:
-            limits = self._order_limits(budget)
-        return difference(self._names, (self.failure_limit(budget), *limits), spent)
-
-    def exceeds(self, spent: Spend, other: Spend) -> bool:
-        """Return True if one total is worse than another: by its best epsilon at delta = 1e-6."""
-        return self._rank(spent) > self._rank(other)
+            return self.failure_limit(budget), *(None,) * len(self.orders)
+        return self.failure_limit(budget), *self._order_limits(budget)
 
     def _rank(self, spent: Spend) -> tuple[float, Fraction]:
+        """Order totals by their best ε at δ = 1e-6."""
         assert spent.values[0] is not None
         pairs = zip(self.orders, spent.values[1:], strict=True)
         return min(

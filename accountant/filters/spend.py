@@ -63,7 +63,7 @@ class Spend:
         return zip(self.names, self.values, strict=True)
 
     @property
-    def words(self) -> str:
+    def description(self) -> str:
         """The numbers, rounded up."""
         return self._written(lambda value: at_most(math.inf if value is None else up(value)))
 
@@ -79,7 +79,7 @@ class Spend:
         return ", ".join(f"{name} = {rounded(value)}" for name, value in shown)
 
     def __str__(self) -> str:
-        return f"{self.words}, neighbours: {self.neighbouring}"
+        return f"{self.description}, neighbours: {self.neighbouring}"
 
 
 def difference(names: tuple[str, ...], limits: tuple[Fraction | None, ...], spent: Spend) -> Spend:

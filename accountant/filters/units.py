@@ -95,7 +95,7 @@ class Units:
         """Return the sum of so many charges of one size, each rounded up."""
         return self.amount(tuple([times * units for units in self.price(charge)]))
 
-    def plus(self, total: Vector, price: Vector) -> Vector:
+    def add(self, total: Vector, price: Vector) -> Vector:
         """Return a sum; records that have paid the same, in the same order, share it."""
         known = self._sums.get(id(price))
         if known is not None and known[0] is total and known[1] is price:

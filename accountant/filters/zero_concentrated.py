@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
 from accountant.budget import Budget, Cost
-from accountant.filters.composition_theorem import NumberLimits, UnsupportedCharge
-from accountant.filters.failures import DeclaredFailures, epsilon_at, limits_nothing
+from accountant.filters.composition_theorem import UnsupportedCharge
+from accountant.filters.failures import DeclaredFailures, limits_nothing
 from accountant.filters.loss_mixture import loss_at_every_moment
 from accountant.filters.renyi import allowance, epsilon_of
-from accountant.filters.spend import Spend, difference
+from accountant.filters.spend import Spend
 from mechanisms import Mechanism, Sensitivity
 from mechanisms.losses.conversions import pure_to_zcdp, zcdp_of
 from mechanisms.rounding import up
 
-_NAMES = ("rho", "delta")
 _ODOMETER_ORDERS = tuple(1.0 + 2.0**k for k in range(-4, 13))
 _ODOMETER_WEIGHTS = (1.0 / len(_ODOMETER_ORDERS),) * len(_ODOMETER_ORDERS)
 
@@ -42,21 +41,9 @@ class ZeroConcentratedComposition(DeclaredFailures):
     """
 
     name: ClassVar[str] = "zCDP filter"
-
-    def amount(self, values: tuple[Fraction | None, ...]) -> Spend:
-        """Return (rho, delta) in this currency."""
-        rho, delta = values
-        return Spend(_NAMES, (rho, delta))
-
-    @property
-    def zero_spend(self) -> Spend:
-        """Nothing spent."""
-        return self.amount((Fraction(0), Fraction(0)))
-
-    @property
-    def infinite_spend(self) -> Spend:
-        """The spend of a declassification."""
-        return self.amount((None, Fraction(0)))
+    _names: ClassVar[tuple[str, ...]] = ("rho", "delta")
+    charges_may_lead: ClassVar[bool] = True
+    """It needs losses to be covered by the charges so far on every path, not each by its own (`PrivateStream`)."""
 
     def charge(self, mechanism: Mechanism, sensitivity: Sensitivity) -> Spend:
         """Return (rho, delta) of the mechanism at the record's sensitivity.
@@ -78,38 +65,19 @@ class ZeroConcentratedComposition(DeclaredFailures):
             )
         return self.amount((Fraction(pure_to_zcdp(epsilon)), self.paid_by_failures(mechanism, delta)))
 
-    def boxes(self, budget: Budget) -> Sequence[NumberLimits]:
-        """Return the limits of rho and delta."""
-        return (self._limits(budget),)
-
-    def guarantee(self, spent: Spend, budget: Budget) -> Cost:
-        """Return the epsilon that rho implies at the budget's delta, the declared share of it being for failures."""
-        rho, delta = spent.values
-        assert delta is not None
-        if budget.delta == 1.0:
-            return Cost(Fraction(0), Fraction(1))
-        split = self.split(budget.delta)
-        if delta > split.failures:
-            return Cost(None, max(Fraction(budget.delta), delta))
+    def _epsilon(self, spent: Spend, losses: Fraction) -> float:
+        """Return the ε that rho implies."""
+        rho = spent.values[0]
         if rho == 0:
-            return Cost(Fraction(0), Fraction(budget.delta))
-        if rho is None or split.losses <= 0:
-            return Cost(None, Fraction(budget.delta))
-        epsilon = epsilon_of_rho(up(rho), float(split.losses) * (1 - 1e-15))
-        return Cost(epsilon_at(budget, epsilon, self.fits(spent, budget)), Fraction(budget.delta))
-
-    def remaining_spend(self, spent: Spend, budget: Budget) -> Spend:
-        """Return the rho and delta that are left."""
-        return difference(_NAMES, self._limits(budget), spent)
+            return 0.0
+        return (
+            math.inf if rho is None or losses <= 0 else epsilon_of_rho(up(rho), float(losses) * (1 - 1e-15))
+        )
 
     def _limits(self, budget: Budget) -> tuple[Fraction | None, Fraction | None]:
         if limits_nothing(budget):
             return None, self.failure_limit(budget)
         return rho_limit(budget.epsilon, self.split(budget.delta).losses), self.failure_limit(budget)
-
-    def exceeds(self, spent: Spend, other: Spend) -> bool:
-        """Return True if one total is worse than another: by rho, then by delta."""
-        return _rank(spent) > _rank(other)
 
     def odometer(self, spent: Spend, delta: float) -> Cost:
         """Return an epsilon that covers the loss at every moment at once, up to probability `delta`.
@@ -129,12 +97,6 @@ class ZeroConcentratedComposition(DeclaredFailures):
         share = float(split.losses) * (1 - 1e-15)
         most = loss_at_every_moment(_ODOMETER_ORDERS, _ODOMETER_WEIGHTS, lines, share)
         return Cost(None if math.isinf(most) else Fraction(most), Fraction(delta))
-
-
-def _rank(spent: Spend) -> tuple[bool, Fraction, Fraction]:
-    rho, delta = spent.values
-    assert delta is not None
-    return rho is None, rho or Fraction(0), delta
 
 
 @functools.lru_cache(maxsize=4096)

@@ -28,7 +28,6 @@ from accountant.gates.release import DrawOutput, check_owner, check_release, sam
 from accountant.gates.simulation import lane_randomness
 from accountant.place import Place, calling_place
 from mechanisms import (
-    Categories,
     Domain,
     LaneStreams,
     Mechanism,
@@ -156,12 +155,7 @@ class Coupled(Closing, Assuming, OnTape):
         allowed = [(worlds, self.lanes, *domain.shape) for worlds in (1 + self.neighbours, 1)]
         if array.shape not in allowed:
             raise ParameterError(f"values of shape {array.shape}: must be {allowed[0]} or {allowed[1]}")
-        return Private(
-            self,
-            array.reshape(array.shape[0], self.lanes, -1),
-            categories=domain.size if isinstance(domain, Categories) else 0,
-            domain=domain,
-        )
+        return Private(self, array.reshape(array.shape[0], self.lanes, -1), domain=domain)
 
     def sums(self, size: int) -> PrivateSums:
         """Open `size` running private sums per lane."""

@@ -9,8 +9,9 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -71,35 +72,12 @@ class Lineage(Protocol):
 
 
 class Untracked:
-    """The provenance that gates without a ledger carry: it remembers nothing."""
+    """The provenance that gates without a ledger carry: it remembers nothing of any operation."""
 
-    def take(self, index: np.ndarray) -> Untracked:
-        """Return itself."""
+    def _itself(self, *_: object) -> Untracked:
         return self
 
-    def add(self, other: Lineage) -> Untracked:
-        """Return itself."""
-        return self
-
-    def shift_by(self, numbers: np.ndarray) -> Untracked:
-        """Return itself."""
-        return self
-
-    def scale_by(self, factor: np.ndarray) -> Untracked:
-        """Return itself."""
-        return self
-
-    def sum_coordinates(self) -> Untracked:
-        """Return itself."""
-        return self
-
-    def map_to_domain(self, domain: Domain, by: tuple[Transformation, Any] | None = None) -> Untracked:
-        """Return itself."""
-        return self
-
-    def stretch_by(self, stability: float, size: int, offset: float, units: int) -> Untracked:
-        """Return itself."""
-        return self
+    take = add = shift_by = scale_by = sum_coordinates = map_to_domain = stretch_by = _itself
 
     def movements(self, where: np.ndarray | None) -> list[Movement]:
         """Return no movement."""
@@ -161,6 +139,21 @@ class Influence:
         widths, l1_cap, l2_cap = saved
         return cls(tuple(map(float.fromhex, widths)), float.fromhex(l1_cap), float.fromhex(l2_cap))
 
+    def scale(
+        self, factors: Sequence[float], times: Callable[[float, float], float] = multiply_up
+    ) -> Influence:
+        """Return the influence on the product with public factors, one a coordinate."""
+        sizes, way = list(map(abs, factors)), self.derivation
+        largest = max(sizes, default=0.0)
+        return Influence(
+            tuple(map(times, self.widths, sizes)),
+            _times(largest, self.l1_cap),
+            _times(largest, self.l2_cap),
+            None
+            if way is None
+            else way.scale(tuple(x for x, width in zip(factors, self.widths, strict=True) if width > 0)),
+        )
+
     def add(self, other: Influence) -> Influence:
         """Return the influence on a sum of two values (triangle inequality)."""
         mine, others = self.sensitivity, other.sensitivity
@@ -204,13 +197,35 @@ def _mapped(before: Influence, by: Transformation, taken: Any, domain: Any) -> I
 
 
 class Traced:
-    """The records of a value, the influence of each (one lane), and public bounds on its numbers."""
+    """The records of a value, the influence of each (one lane), and public bounds on its numbers.
 
-    __slots__ = ("bounds", "influences")
+    Attributes
+    ----------
+    influences
+        Of the records that a release of the value is charged to.
+    bounds
+        Of its numbers.
+    paid
+        The influences of records that have paid for such a release before (`PrivateStream`); only tapes ask.
+    """
 
-    def __init__(self, influences: dict[RecordId, Influence], bounds: FloatBounds) -> None:
+    __slots__ = ("bounds", "influences", "paid")
+
+    def __init__(
+        self,
+        influences: dict[RecordId, Influence],
+        bounds: FloatBounds,
+        paid: Mapping[RecordId, Influence] = MappingProxyType({}),
+    ) -> None:
         self.influences = influences
         self.bounds = bounds
+        self.paid = paid
+
+    def with_paid(self) -> Traced:
+        """Return the provenance in which earlier payers move the value, too."""
+        if not self.paid:
+            return self
+        return self.add(Traced(dict(self.paid), self.bounds))
 
     def take(self, index: np.ndarray) -> Traced:
         """Restrict every record to the coordinates of `index`, shape (1, k)."""
@@ -235,19 +250,10 @@ class Traced:
     def scale_by(self, factor: np.ndarray) -> Traced:
         """Scale every record's movement by ``|factor|``; an overflow times 0 is NaN, so that movement is infinite."""
         times = _times_overflowed if self.bounds.overflowed else multiply_up
-        result = {}
-        for record, moved in self.influences.items():
-            factors = np.broadcast_to(factor, (1, len(moved.widths)))[0].tolist()
-            sizes, way = list(map(abs, factors)), moved.derivation
-            largest = max(sizes, default=0.0)
-            result[record] = Influence(
-                tuple(map(times, moved.widths, sizes)),
-                _times(largest, moved.l1_cap),
-                _times(largest, moved.l2_cap),
-                None
-                if way is None
-                else way.scale(tuple(x for x, width in zip(factors, moved.widths, strict=True) if width > 0)),
-            )
+        result = {
+            record: moved.scale(np.broadcast_to(factor, (1, len(moved.widths)))[0].tolist(), times)
+            for record, moved in self.influences.items()
+        }
         return Traced(result, self.bounds.scale_by(factor))
 
     def sum_coordinates(self) -> Traced:

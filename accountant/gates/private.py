@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import operator
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -28,6 +29,15 @@ if TYPE_CHECKING:
     from accountant.gates.gate import Gate
 
 _PublicNumber = float | npt.NDArray[Any]
+
+
+def _reading(how: str, operation: Callable[..., Any]) -> Any:
+    """Return the method that does an operation on the raw value, which its gate may refuse to give."""
+
+    def read(self: Private, *others: Any) -> Any:
+        return operation(self._read(how), *others)
+
+    return read
 
 
 class Private:
@@ -54,6 +64,8 @@ class Private:
         self._gate = gate
         self._values = values
         self._provenance = provenance
+        if isinstance(domain, Categories):
+            categories = domain.size
         self._categories = categories  # how many category names there are; 0 for numbers
         self._domain = domain  # where each lane's value lies, as far as is known ...
         self._parts = parts  # ... or each of so many that were added up
@@ -260,9 +272,7 @@ class Private:
         results: npt.NDArray[Any],
         by: tuple[Transformation, Domain] | None = None,
     ) -> Private:
-        categories = domain.size if isinstance(domain, Categories) else 0
-        origin = self._provenance.map_to_domain(domain, by)
-        return Private(self._gate, results, origin, categories=categories, domain=domain)
+        return Private(self._gate, results, self._provenance.map_to_domain(domain, by), domain=domain)
 
     @contextlib.contextmanager
     def _closing(self) -> Iterator[None]:
@@ -408,20 +418,19 @@ class Private:
         self._read(f"{how} numpy.{ufunc.__name__}")
         return getattr(ufunc, method)(*map(_bare, inputs), **options)
 
-    def __abs__(self) -> Any:
-        return abs(self._read("passed to abs"))
-
-    def __pow__(self, power: Any) -> Any:
-        return self._read("raised to a power") ** power
-
-    def __matmul__(self, other: Any) -> Any:
-        return self._read("multiplied as a matrix (use map with a stability)") @ other
-
-    def __mod__(self, other: Any) -> Any:
-        return self._read("divided with remainder") % other
-
-    def __floordiv__(self, other: Any) -> Any:
-        return self._read("divided with remainder") // other
+    __abs__ = _reading("passed to abs", operator.abs)
+    __pow__ = _reading("raised to a power", operator.pow)
+    __matmul__ = _reading("multiplied as a matrix (use map with a stability)", operator.matmul)
+    __mod__ = _reading("divided with remainder", operator.mod)
+    __floordiv__ = _reading("divided with remainder", operator.floordiv)
+    __iter__ = _reading("iterated over", iter)
+    __getitem__ = _reading("indexed (use take)", operator.getitem)
+    __lt__ = _reading("compared", operator.lt)
+    __le__ = _reading("compared", operator.le)
+    __gt__ = _reading("compared", operator.gt)
+    __ge__ = _reading("compared", operator.ge)
+    __eq__ = _reading("compared", operator.eq)
+    __ne__ = _reading("compared", operator.ne)
 
     def __array_function__(
         self, function: Callable[..., Any], types: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]
@@ -431,32 +440,8 @@ class Private:
         self._read(f"passed to numpy.{function.__name__}")
         return function(*map(_bare, args), **{name: _bare(value) for name, value in kwargs.items()})
 
-    def __iter__(self) -> Any:
-        return iter(self._read("iterated over"))
-
     def __len__(self) -> int:
         return self.shape[0]
-
-    def __getitem__(self, index: Any) -> Any:
-        return self._read("indexed (use take)")[index]
-
-    def __lt__(self, other: Any) -> Any:
-        return self._read("compared") < other
-
-    def __le__(self, other: Any) -> Any:
-        return self._read("compared") <= other
-
-    def __gt__(self, other: Any) -> Any:
-        return self._read("compared") > other
-
-    def __ge__(self, other: Any) -> Any:
-        return self._read("compared") >= other
-
-    def __eq__(self, other: object) -> Any:
-        return self._read("compared") == other
-
-    def __ne__(self, other: object) -> Any:
-        return self._read("compared") != other
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):

@@ -17,7 +17,7 @@ from accountant.gates.private_sums import PrivateSums
 from accountant.gates.random_streams import RandomStream, stream_generator
 from accountant.gates.release import GateMechanism, check_owner, check_release, checked_mechanism, sample
 from accountant.place import Place
-from mechanisms import Assumption, Categories, Domain, LaneStreams, Mechanism, NumpyNoise, Randomness
+from mechanisms import Assumption, Domain, LaneStreams, Mechanism, NumpyNoise, Randomness
 from mechanisms.float_bounds import on_grid
 
 
@@ -79,12 +79,7 @@ class Simulation(Closing, OnTape):
         if array is given:  # nothing to round: the caller may use its buffer again
             array = array.copy()
         self._record = record
-        return Private(
-            self,
-            array.reshape(1, self.lanes, -1),
-            categories=domain.size if isinstance(domain, Categories) else 0,
-            domain=domain,
-        )
+        return Private(self, array.reshape(1, self.lanes, -1), domain=domain)
 
     def sums(self, size: int) -> PrivateSums:
         """Open `size` running private sums per lane."""

@@ -286,6 +286,8 @@ class Retelling:
         """
         origin = private._provenance
         assert isinstance(origin, Traced | TracedSums)
+        if isinstance(origin, Traced):
+            origin = origin.with_paid()
         limits = [
             moved
             for moved, records, _ in origin.movements(where)
@@ -322,7 +324,7 @@ def _at(private: Private | PrivateSums, where: Mask | None) -> npt.NDArray[Any]:
 def _holders(private: Private | PrivateSums, where: Mask | None) -> Iterable[RecordId]:
     origin = private._provenance
     if isinstance(origin, Traced):
-        return origin.influences
+        return itertools.chain(origin.influences, origin.paid)
     assert isinstance(origin, TracedSums)
     return itertools.chain.from_iterable(origin.records(where))
 

@@ -221,7 +221,7 @@ class Ledger(State):
     def __init__(self, composition: Composition, rules: Sequence[Rule] = ()) -> None:
         super().__init__(Units(composition))
         self._clock = ProcessClock()
-        self.begun = self._clock.now()
+        self.begun = self._clock.milliseconds()
         self.folded = False
         self.events = EventColumns(composition)
         self.write_ahead: Callable[[LedgerEvent | Assumption], None] | None = None
@@ -286,7 +286,7 @@ class Ledger(State):
         """
         self._clock = ProcessClock(self.clock)
         if self.limits is not None and self.limits.windows:
-            now = self._clock.now()
+            now = self._clock.milliseconds()
             self.drift = self.limits.drift(self.drift, self.clock, now, witness.elapsed_since(self.clock))
             self.clock = now
 
@@ -307,7 +307,7 @@ class Ledger(State):
 
     def now(self) -> int | None:
         """Return the time; None if no rule needs it."""
-        return None if self.limits is None or not self.limits.windows else self._clock.now()
+        return None if self.limits is None or not self.limits.windows else self._clock.milliseconds()
 
     def charged(self) -> Iterator[Charged]:
         """Yield the charges that were made together, without reservations that were given back."""
@@ -354,7 +354,7 @@ class Ledger(State):
 
     def _now(self, command: LedgerCommand | None = None) -> Now | None:
         dated = isinstance(command, Charge) and command.lasts is not None
-        return Now(self._clock.now()) if dated or self.deadlines or self.limits is not None else None
+        return Now(self._clock.milliseconds()) if dated or self.deadlines or self.limits is not None else None
 
     def _present(self) -> State:
         """Return the state now: reservations that have ended are given back, which the next event writes down."""
@@ -372,7 +372,7 @@ class Ledger(State):
 
     def standings(self, records: Sequence[RecordId]) -> list[Standing]:
         """Return the standing of each record; see `Store`."""
-        limits, state, now = self.limits, self._present(), self._clock.now()
+        limits, state, now = self.limits, self._present(), self._clock.milliseconds()
         return [
             Standing(
                 self.units.amount(state.account(name).spent),
@@ -391,7 +391,7 @@ class Ledger(State):
             for record, account in self.accounts.items()
             if account.counted
         )
-        found = limits.nearest(texts, self.counted, self._clock.now())
+        found = limits.nearest(texts, self.counted, self._clock.milliseconds())
         return [RuleStanding(rule, *nearest) for rule, nearest in zip(limits.rules, found, strict=True)]
 
     def charge(

@@ -358,7 +358,7 @@ def first_refused(state: State, command: Charge, now: Now | None) -> CannotPay |
     NotPermitted, ClockAhead
         As `decide`.
     """
-    plus, price_of, holds = state.units.plus, state.units.price, command.holds
+    plus, price_of, holds = state.units.add, state.units.price, command.holds
     paid: dict[RecordId, Vector] = {}  # by this charge, which may name a record twice
     for entry in command.entries:
         price = price_of(entry.charge)
@@ -429,7 +429,7 @@ def apply(state: State, event: LedgerEvent) -> None:
 
 
 def _book(state: State, event: Charged) -> None:
-    plus, price_of, limits = state.units.plus, state.units.price, state.limits
+    plus, price_of, limits = state.units.add, state.units.price, state.limits
     for entry in event.entries:
         price = price_of(entry.charge)
         for record in entry.records:

@@ -72,11 +72,18 @@ class Summary:
         if self.worst_record is not None:
             left = "no limit" if self.left.values[0] is None else self.left.words_left
             head.append(
-                f"worst record            {self.worst_record!r} lost {self.worst_cost.words}; left: {left}"
+                f"worst record            {self.worst_record!r} lost {self.worst_cost.description}; left: {left}"
             )
         rows = [("releases", "records", "largest charge", "mechanism", "noise", "where")]
         rows += [
-            (str(line.releases), str(line.records), line.charge.words, line.mechanism, line.noise, line.where)
+            (
+                str(line.releases),
+                str(line.records),
+                line.charge.description,
+                line.mechanism,
+                line.noise,
+                line.where,
+            )
             for line in self.lines
         ]
         widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]

@@ -79,6 +79,6 @@ class ProcessClock:
         self._begun = max(wall(), earliest)
         self._since = running()
 
-    def now(self) -> int:
+    def milliseconds(self) -> int:
         """Return milliseconds since 1970; never less than before."""
         return self._begun + running() - self._since

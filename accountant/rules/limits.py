@@ -49,14 +49,14 @@ class RuleCount:
     def with_charge(self, units: Units, price: Vector, day: int, since: int) -> RuleCount:
         """Return this with a charge on a day; days before `since` count no more."""
         days = {each: amount for each, amount in self.days.items() if each >= since}
-        days[day] = units.plus(days[day], price) if day in days else price
+        days[day] = units.add(days[day], price) if day in days else price
         return RuleCount(days, self.held)
 
     def with_reservation(self, units: Units, price: Vector, position: int) -> RuleCount:
         """Return this with a reservation."""
         known = self.held.get(position)
         return RuleCount(
-            self.days, {**self.held, position: price if known is None else units.plus(known, price)}
+            self.days, {**self.held, position: price if known is None else units.add(known, price)}
         )
 
     def without_reservation(self, position: int) -> RuleCount:
@@ -68,9 +68,9 @@ class RuleCount:
         found = units.zero
         for day, amount in self.days.items():
             if day >= since:
-                found = units.plus(found, amount)
+                found = units.add(found, amount)
         for amount in self.held.values():
-            found = units.plus(found, amount)
+            found = units.add(found, amount)
         return found
 
 
@@ -411,7 +411,7 @@ class Limits:
         for (i, _), alike in tally.items():
             spent = self._units.zero
             for amount in map(self._units.parse_vector, alike.amounts):
-                spent = self._units.plus(spent, amount)
+                spent = self._units.add(spent, amount)
             found[i] = self._nearer(i, found[i], (alike.key,), spent, alike.count)
 
     def _nearer(

@@ -115,7 +115,7 @@ def words_of_rule(rule: Rule, rules: Sequence[Rule], composition: Composition, b
     if rule.reached_by is not None:
         own = _own_limits(rules)
         reach = sorted(_reach(rule, own))
-        most = composition.guarantee(_sum_of(reach, own, composition), budget).words
+        most = composition.guarantee(_sum_of(reach, own, composition), budget).description
         others = [repr(each) for each in reach if each != rule.tenant]
         whose = (
             f"the limits of it and of {', '.join(others)}, who reach it"

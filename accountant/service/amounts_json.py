@@ -63,7 +63,7 @@ def summary_json(accountant: Accountant) -> dict[str, Any]:
                 "mechanism": line.mechanism,
                 "releases": line.releases,
                 "records": line.records,
-                "largest_charge": line.charge.words,
+                "largest_charge": line.charge.description,
                 "noise": line.noise,
             }
             for line in found.lines

@@ -277,7 +277,7 @@ class _Guard:
             await _refusal(ServiceProblem(503, "too-slow", words), scope)(scope, receive, sent)
         seconds = time.monotonic() - began
         route, kind = scope.get(_ROUTE, "unknown"), scope.get(_KIND)  # not what a client made up
-        self._metrics.answered(route, status, kind, seconds)
+        self._metrics.count_request(route, status, kind, seconds)
         facts: dict[str, Any] = {"id": identity, "key": scope.get(_CLIENT), "route": route, "status": status}
         level = logging.WARNING if kind is not None else logging.INFO
         note("request", level, **facts, kind=kind, ms=round(1000 * seconds, 1))

@@ -200,12 +200,12 @@ class Desk:
 
     # --- reading ---------------------------------------------------------------------------------
 
-    def left(self, client: str, records: tuple[RecordId, ...]) -> dict[str, Any]:
+    def remaining(self, client: str, records: tuple[RecordId, ...]) -> dict[str, Any]:
         """Return the amounts that records have spent, rounded up, and have left, rounded down; None is no limit."""
         standings = self._asking(client, lambda: self.store.standings(records))
         return accounts_json(self._accountant, records, standings)
 
-    def room(
+    def remaining_releases(
         self, client: str, mechanism: Mechanism, domain: Domain, records: tuple[RecordId, ...]
     ) -> dict[str, Any]:
         """Return the number of further releases through a mechanism that records can afford, of values in a domain."""
@@ -213,7 +213,10 @@ class Desk:
 
         def look() -> list[float]:
             with _refusing_mechanism():
-                return [self._accountant.room(mechanism, each, sensitivity=moved) for each in records]
+                return [
+                    self._accountant.remaining_releases(mechanism, each, sensitivity=moved)
+                    for each in records
+                ]
 
         pairs = zip(records, self._asking(client, look), strict=True)
         found = [{"record": each, "room": None if room == float("inf") else room} for each, room in pairs]
@@ -240,7 +243,7 @@ class Desk:
 
         return RecordFound(
             record,
-            composition.guarantee(standing.spent, terms.budget).words,
+            composition.guarantee(standing.spent, terms.budget).description,
             composition.remaining_spend(standing.spent, terms.budget).words_left,
             [
                 (str(rule), composition.remaining_spend(spent, rule.budget).words_left)
@@ -267,7 +270,7 @@ class Desk:
         return [
             (
                 record,
-                composition.guarantee(spent, budget).words,
+                composition.guarantee(spent, budget).description,
                 composition.remaining_spend(spent, budget).words_left,
                 share_spent(composition, spent, budget),
             )

@@ -97,7 +97,7 @@ class KeyFile:
         self._stamp: tuple[int, ...] | None = None
         self._keys: tuple[ApiKey, ...] = ()
 
-    def known(self) -> tuple[ApiKey, ...]:
+    def load_keys(self) -> tuple[ApiKey, ...]:
         """Return the keys as the file has them now.
 
         Raises
@@ -126,7 +126,7 @@ class KeyFile:
         """Return the key that a request presents; the time it takes reveals nothing of the keys."""
         digest = hashlib.sha256(presented.encode("utf-8", "surrogatepass")).digest()
         found = None
-        for key in self.known():
+        for key in self.load_keys():
             if hmac.compare_digest(key.digest, digest):
                 found = key
         return found
@@ -160,7 +160,7 @@ class KeyFile:
             )
         key = _PREFIX + secrets.token_urlsafe(32)
         with one_at_a_time(f"{self.path}.lock"):
-            keys = self.known()
+            keys = self.load_keys()
             if any(each.name == name for each in keys):
                 raise ParameterError(f"name={name!r}: there is a key of this name; remove it first")
             self._write(
@@ -177,7 +177,7 @@ class KeyFile:
             If there is none of this name.
         """
         with one_at_a_time(f"{self.path}.lock"):
-            keys = self.known()
+            keys = self.load_keys()
             left = tuple(each for each in keys if each.name != name)
             if len(left) == len(keys):
                 raise ParameterError(f"name={name!r}: there is no key of this name in {self.path}")

@@ -25,10 +25,10 @@ def ledger_part(desk: Desk, limits: ServiceLimits) -> ServicePart:
     """Return the routes of a ledger."""
 
     def left(client: str, body: Body) -> Mapping[str, Any]:
-        return desk.left(client, read_records(body, limits))
+        return desk.remaining(client, read_records(body, limits))
 
     def room(client: str, body: Body) -> Mapping[str, Any]:
-        return desk.room(client, *read_room(body, limits))
+        return desk.remaining_releases(client, *read_room(body, limits))
 
     def cancel(client: str, body: Body) -> Mapping[str, Any]:
         check_keys(body, "request")

@@ -43,7 +43,7 @@ class Metrics:
         self._within: Counter[tuple[str, float]] = Counter()
         self._seconds: dict[str, float] = {}
 
-    def answered(self, route: str, status: int, problem: str | None, seconds: float) -> None:
+    def count_request(self, route: str, status: int, problem: str | None, seconds: float) -> None:
         """Count a request, under one of few routes and problems."""
         with self._counting:
             self._requests[("route", route), ("status", str(status))] += 1

@@ -125,7 +125,7 @@ def record_section(found: RecordFound) -> Element:
         row = SubElement(rows, "tr")
         SubElement(row, "th", scope="row").text = _shown(line.where)
         _text(row, "td", line.mechanism)
-        _text(row, "td", line.charge.words)
+        _text(row, "td", line.charge.description)
         SubElement(row, "td", {"class": "number"}).text = "no limit" if more == float("inf") else str(more)
     return section
 
@@ -268,7 +268,7 @@ def _paid_for(section: Element, name: str, summary: Summary) -> Element:
         _text(row, "td", line.mechanism)
         SubElement(row, "td", {"class": "number"}).text = str(line.releases)
         SubElement(row, "td", {"class": "number"}).text = str(line.records)
-        _text(row, "td", line.charge.words)
+        _text(row, "td", line.charge.description)
         _text(row, "td", line.noise)
     return section
 

@@ -63,7 +63,7 @@ def rules_shown(
             number,
             each.rule,
             each.nearest,
-            composition.guarantee(each.spent, each.rule.budget).words,
+            composition.guarantee(each.spent, each.rule.budget).description,
             composition.remaining_spend(each.spent, each.rule.budget),
             share_spent(composition, each.spent, each.rule.budget),
             each.nearly,

@@ -183,7 +183,7 @@ def serve(
             f"host = {host!r}: other machines could ask, and private values would cross the network as they are; give "
             "certfile and keyfile, or behind_proxy if something in front of the service has TLS"
         )
-    if not keys.known():
+    if not keys.load_keys():
         raise ParameterError(
             f"{keys.path}: there is no key; make one with `dpwitness keys STORE --add NAME --scope spend`"
         )

@@ -325,7 +325,7 @@ class ReplayedEntries(State):
 
     def _pay(self, number: int, price: Vector) -> None:
         before = self.account(number)
-        self.put(number, Account(self.units.plus(before.spent, price), before.times + 1, before.counted))
+        self.put(number, Account(self.units.add(before.spent, price), before.times + 1, before.counted))
 
     def summed(self, last: int, left: Collection[int]) -> list[list[Any]]:
         """Return the payments of accounts up to an entry, without some charges: purpose, tenant, amount, and payer.
@@ -341,7 +341,7 @@ class ReplayedEntries(State):
                 for kind, numbers in paid:
                     price = self.units.price(self.kinds[kind].charge)
                     for number in numbers:
-                        of[number] = self.units.plus(of.get(number, self.units.zero), price)
+                        of[number] = self.units.add(of.get(number, self.units.zero), price)
         found: dict[tuple[Any, ...], list[int]] = {}
         for scope, of in totals.items():
             for number in self.commitments:

@@ -23,7 +23,7 @@ import numpy.typing as npt
 from accountant import Gate, Private
 from algorithms.anytime_learner import AnytimeLearner
 from algorithms.cascades.click_estimates import ChernoffNoiseBound, ClickEstimates
-from algorithms.claim import ClaimForm, View
+from algorithms.claim import NO_CLAIM, ClaimForm, View
 from algorithms.estimates.chernoff import NoiseTail
 from algorithms.estimates.shuffled_counts import ShuffledCounts
 from algorithms.lanes import gather
@@ -60,6 +60,8 @@ class _PhaseLearner(AnytimeLearner[RankedLists]):
 
     family: ClassVar[Family] = "cascade"
     needs_all_arms: ClassVar[str] = "a list is shown for a phase of rounds"
+    share: ClassVar[float] = 0.5
+    """By which share of the displays of its least displayed item a list is kept, with level-free indices."""
 
     def __init__(
         self, structure: RankedLists, gate: Gate, noise: NoiseTail, horizon: int | None, index: ListIndex
@@ -78,7 +80,7 @@ class _PhaseLearner(AnytimeLearner[RankedLists]):
         self.left: IntArray = np.zeros(gate.lanes, dtype=np.int64)  # rounds of the phase still to play
 
     @abc.abstractmethod
-    def _awaited(self) -> Mechanism:
+    def _awaited(self) -> Mechanism | None:
         """Return what the open phase's histogram will be released through."""
 
     @abc.abstractmethod
@@ -103,7 +105,7 @@ class _PhaseLearner(AnytimeLearner[RankedLists]):
             fresh = self.estimates.best_lists()
             displays = gather(self.estimates.displays, fresh).min(axis=1)
             if self.level_free:
-                displays = np.where(displays > 0, np.ceil(displays / 2), self.first)
+                displays = np.where(displays > 0, np.ceil(self.share * displays), self.first)
             self.list = fresh if ended.all() else np.where(ended[:, np.newaxis], fresh, self.list)
             self.length = np.where(ended, np.maximum(displays, 1).astype(np.int64), self.length)
             self.left = np.where(ended, self.length, self.left)
@@ -149,23 +151,27 @@ class _PhaseLearner(AnytimeLearner[RankedLists]):
 
 
 class _CentralPhases(_PhaseLearner):
-    """A server adds the noise to a phase's histogram."""
+    """A server adds the noise to a phase's histogram, or none."""
 
     def __init__(
         self,
         structure: RankedLists,
         gate: Gate,
-        mechanism: Laplace | Gaussian,
+        mechanism: Laplace | Gaussian | None,
         horizon: int | None,
         index: ListIndex,
     ) -> None:
         super().__init__(structure, gate, NoiseTail.from_mechanism(mechanism), horizon, index)
         self.mechanism = mechanism
 
-    def _awaited(self) -> Mechanism:
+    def _awaited(self) -> Mechanism | None:
         return self.mechanism
 
     def _released(self, full: npt.NDArray[np.bool_]) -> FloatArray:
+        if self.mechanism is None:
+            return self.gate.declassify(
+                self.histogram, "without privacy the clicks of a phase are used as they are"
+            )
         return self.gate.release(self.mechanism, self.histogram, where=full)
 
 
@@ -285,3 +291,19 @@ class CascadeUCBBatchShuffle(_PhaseLearner):
 
     def _released(self, full: npt.NDArray[np.bool_]) -> FloatArray:
         return self.counts.release(self.gate, self.histogram, full, self.length)
+
+
+class CascadeUCBKL(_CentralPhases):
+    """`CascadeUCBBatch` without noise, and without privacy: phases are a tenth of the displays of an item.
+
+    Parameters
+    ----------
+    structure, gate
+        As for `CascadeUCBBatch`.
+    """
+
+    claim: ClassVar[ClaimForm] = NO_CLAIM
+    share: ClassVar[float] = 0.1
+
+    def __init__(self, structure: RankedLists, gate: Gate) -> None:
+        super().__init__(structure, gate, None, None, "level-free")

@@ -66,7 +66,8 @@ class CatalogueEntry(abc.ABC, Generic[_ProblemType, LearnerType]):
     repaired_by: str = ""
 
     def __post_init__(self) -> None:
-        if getattr(self.make, "needs_horizon", None) == "":
+        takes = "horizon" in inspect.signature(self.make).parameters
+        if takes and getattr(self.make, "needs_horizon", None) == "":
             object.__setattr__(self, "parameters", (*self.parameters, ANYTIME))
 
     @property

@@ -10,25 +10,24 @@ from algorithms.cascades.cascade_batch import (
     CascadeUCBBatch,
     CascadeUCBBatchGaussian,
     CascadeUCBBatchShuffle,
+    CascadeUCBKL,
     ListIndex,
 )
-from algorithms.cascades.cascade_ldp import CascadeUCBLDPGaussian, CascadeUCBLDPLaplace
 from algorithms.cascades.cascade_rr import CascadeUCBRR
 from algorithms.cascades.cascade_ucb1 import CascadeUCB1
 from algorithms.catalogue.learner_entry import CatalogueEntry, builder
+from algorithms.full_information.hedge import DPHedge, Hedge
 from algorithms.learner import DEFAULT_DELTA, Family, Learner
 from algorithms.play import BuildLearner
 from algorithms.problems import Parameter, ProblemError, SuperArms, Value
 from algorithms.semi_bandits.cts import CTS
 from algorithms.semi_bandits.cucb import CUCB
-from algorithms.semi_bandits.cucb_batch import CUCBBatch, CUCBBatchAll, CUCBBatchGaussian, CUCBBatchLeast
-from algorithms.semi_bandits.cucb_dp import CUCBDP, CUCBDPLeast
+from algorithms.semi_bandits.cucb_batch import CUCBKL, CUCBBatch, CUCBBatchGaussian
 from algorithms.semi_bandits.cucb_ldp import CUCBLDP1, CUCBLDP2
-from algorithms.semi_bandits.cucb_ldp_all import CUCBLDPGaussian, CUCBLDPLaplaceAll
-from algorithms.semi_bandits.cucb_ldp_one import CUCBLDPBit, CUCBLDPLaplaceOne
+from algorithms.semi_bandits.cucb_ldp_bit import CUCBLDPBit
+from algorithms.semi_bandits.cucb_ldp_gaussian import CUCBLDPGaussian
 from algorithms.semi_bandits.dp_bandit import DPBandit, DPBanditGaussian, DPBanditLDP, DPBanditShuffle
 from algorithms.semi_bandits.dp_best_arm import DPBestArm
-from algorithms.semi_bandits.dpucb_mat import DPTSMat, DPUCBMat
 from algorithms.semi_bandits.omm import OMM
 from algorithms.structured_learner import PLAYS, structure_kind
 
@@ -209,23 +208,7 @@ learners: dict[str, LearnerEntry] = {
             CUCBLDPBit,
             "combinatorial UCB, every user sends randomized bits about the least-counted arms played: one, or a few",
             "Chen et al. 2020, Algorithm 2, improved",
-            "certified; the least regret of the local learners of sets and paths here, from epsilon = 0.2 to 10",
-            "top-k",
-        ),
-        LearnerEntry(
-            "cucb-ldp-laplace-one",
-            CUCBLDPLaplaceOne,
-            "combinatorial UCB, every user sends one outcome with Laplace noise; a radius for every epsilon",
-            "Chen et al. 2020, Algorithm 2, radius repaired",
-            "certified; cucb-ldp2 with a valid radius",
-            "top-k",
-        ),
-        LearnerEntry(
-            "cucb-ldp-laplace-all",
-            CUCBLDPLaplaceAll,
-            "combinatorial UCB, every user sends all outcomes with Laplace noise; a radius for every epsilon",
-            "Chen et al. 2020, Algorithm 1, radius repaired",
-            "certified; cucb-ldp1 with a valid radius",
+            "certified; the least regret of the local learners of sets and paths here",
             "top-k",
         ),
         LearnerEntry(
@@ -245,22 +228,6 @@ learners: dict[str, LearnerEntry] = {
             "top-k",
         ),
         LearnerEntry(
-            "cucb-batch-all",
-            CUCBBatchAll,
-            "combinatorial UCB, growing batches of all played arms with Laplace noise, level-free index",
-            "Chen et al. 2020, Algorithm 3, repaired",
-            "certified repair of Algorithm 3; cucb-batch has less regret",
-            "top-k",
-        ),
-        LearnerEntry(
-            "cucb-batch-least",
-            CUCBBatchLeast,
-            "combinatorial UCB, growing batches of the least-counted arm with Laplace noise, level-free index",
-            "Chen et al. 2020, least-pulled variant of Algorithm 3, repaired",
-            "certified repair of the least-pulled variant; cucb-batch has less regret",
-            "top-k",
-        ),
-        LearnerEntry(
             "cucb-batch-gaussian",
             CUCBBatchGaussian,
             "combinatorial UCB, growing batches of all played arms with Gaussian noise, level-free index",
@@ -269,20 +236,28 @@ learners: dict[str, LearnerEntry] = {
             "top-k",
         ),
         LearnerEntry(
-            "cucb-dp",
-            CUCBDP,
-            "combinatorial UCB on running sums of a binary tree with the exact noise; batches have less regret",
-            "Chen et al. 2020, Algorithm 3, exact scale and radius",
-            "certified repair of published/cucb-dp",
+            "cucb-kl",
+            CUCBKL,
+            "cucb-batch without noise: growing batches of all played arms, level-free index, no privacy",
+            "this library; Garivier & Cappe 2011",
+            "makes no privacy claim",
             "top-k",
         ),
         LearnerEntry(
-            "cucb-dp-least",
-            CUCBDPLeast,
-            "the same tree, fed by the least-counted arm played; batches have less regret",
-            "Chen et al. 2020, least-pulled variant of Algorithm 3, exact scale and radius",
-            "certified repair of published/cucb-dp-least",
-            "top-k",
+            "hedge",
+            Hedge,
+            "experts: exponential weights on the outcomes of all, no privacy",
+            "Freund & Schapire 1997",
+            "makes no privacy claim",
+            "experts",
+        ),
+        LearnerEntry(
+            "dp-hedge",
+            DPHedge,
+            "experts: exponential weights on running sums of all outcomes with correlated Gaussian noise",
+            "this library",
+            "certified, (epsilon, delta); privacy is added to regret, with the deviation of one running sum",
+            "experts",
         ),
         LearnerEntry(
             "omm",
@@ -301,26 +276,18 @@ learners: dict[str, LearnerEntry] = {
             "linear-matroid",
         ),
         LearnerEntry(
-            "dpucb-mat",
-            DPUCBMat,
-            "UCB on a matroid, doubling batches with Laplace noise",
-            "matroid bandits paper, Algorithm 2, repaired",
-            "certified repair of published/dpucb-mat; cucb-batch has less regret",
-            "linear-matroid",
-        ),
-        LearnerEntry(
-            "dpts-mat",
-            DPTSMat,
-            "Thompson sampling on a matroid, doubling batches with Laplace noise",
-            "matroid bandits paper, Algorithm 3, repaired",
-            "certified repair of published/dpts-mat; cucb-batch has less regret",
-            "linear-matroid",
-        ),
-        LearnerEntry(
             "cascade-ucb1",
             CascadeUCB1,
             "UCB on ranked lists, no privacy",
             "Kveton et al. 2015, Algorithm 1",
+            "makes no privacy claim",
+            "cascade",
+        ),
+        LearnerEntry(
+            "cascade-ucb-kl",
+            CascadeUCBKL,
+            "cascade-ucb-batch without noise: lists held for short phases, level-free index, no privacy",
+            "this library; Garivier & Cappe 2011",
             "makes no privacy claim",
             "cascade",
         ),
@@ -330,22 +297,6 @@ learners: dict[str, LearnerEntry] = {
             "UCB on ranked lists, every user sends one randomized symbol; an index valid at all counts at once",
             "cascading bandits paper, Algorithms 2 and 3, repaired",
             "certified repair of published/cascade-ucb-ldp-laplace; the least regret here of local learners of lists",
-            "cascade",
-        ),
-        LearnerEntry(
-            "cascade-ucb-ldp-laplace",
-            CascadeUCBLDPLaplace,
-            "UCB on ranked lists, every user sends the click vector with Laplace noise",
-            "cascading bandits paper, Algorithm 2, repaired",
-            "certified repair of published/cascade-ucb-ldp-laplace",
-            "cascade",
-        ),
-        LearnerEntry(
-            "cascade-ucb-ldp-gaussian",
-            CascadeUCBLDPGaussian,
-            "UCB on ranked lists, every user sends the click vector with Gaussian noise",
-            "cascading bandits paper, Algorithm 3, repaired",
-            "certified repair of published/cascade-ucb-ldp-gaussian",
             "cascade",
         ),
         LearnerEntry(
@@ -419,7 +370,7 @@ learners: dict[str, LearnerEntry] = {
             "Chen et al. 2020, Algorithm 3, Theorem 7",
             "holds with slack: all nodes lose 0.738 epsilon at T = 1e5 (only at T = 2 and 4 more than epsilon)",
             "top-k",
-            repaired_by="cucb-dp",
+            repaired_by="cucb-batch",
         ),
         LearnerEntry(
             "published/cucb-dp-least",
@@ -428,7 +379,7 @@ learners: dict[str, LearnerEntry] = {
             "Chen et al. 2020, least-pulled variant of Algorithm 3",
             "holds with slack, as published/cucb-dp; the paper gives no scale, here that of Algorithm 3 with K = 1",
             "top-k",
-            repaired_by="cucb-dp-least",
+            repaired_by="cucb-batch",
         ),
         LearnerEntry(
             "published/dpucb-mat",
@@ -438,7 +389,7 @@ learners: dict[str, LearnerEntry] = {
             "FALSE: one round-0 record loses up to L epsilon / K",
             "uniform-matroid",
             (_INITIAL_RECORDS,),
-            repaired_by="dpucb-mat",
+            repaired_by="cucb-batch",
         ),
         LearnerEntry(
             "published/dpts-mat",
@@ -448,7 +399,7 @@ learners: dict[str, LearnerEntry] = {
             "FALSE: one round-0 record loses up to L epsilon / K",
             "uniform-matroid",
             (_INITIAL_RECORDS,),
-            repaired_by="dpts-mat",
+            repaired_by="cucb-batch",
         ),
         LearnerEntry(
             "published/cascade-ucb-hybrid",
@@ -467,7 +418,7 @@ learners: dict[str, LearnerEntry] = {
             "FALSE for every epsilon: the number of reports is the click position",
             "cascade",
             (_NOISE_MULTIPLIER,),
-            repaired_by="cascade-ucb-ldp-laplace",
+            repaired_by="cascade-ucb-rr",
         ),
         LearnerEntry(
             "published/cascade-ucb-ldp-gaussian",
@@ -477,7 +428,7 @@ learners: dict[str, LearnerEntry] = {
             "FALSE for every epsilon: the number of reports is the click position",
             "cascade",
             (_NOISE_MULTIPLIER,),
-            repaired_by="cascade-ucb-ldp-gaussian",
+            repaired_by="cascade-ucb-rr",
         ),
         LearnerEntry(
             "published/cascade-ucb-ldp-composition",
@@ -487,7 +438,7 @@ learners: dict[str, LearnerEntry] = {
             "FALSE for every epsilon: the number of reports is the click position",
             "cascade",
             (_NOISE_MULTIPLIER,),
-            repaired_by="cascade-ucb-ldp-laplace",
+            repaired_by="cascade-ucb-rr",
         ),
         LearnerEntry(
             "published/cucb-ldp-gaussian",

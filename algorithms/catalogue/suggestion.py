@@ -14,6 +14,7 @@ from algorithms.catalogue.structured_entries import family_of, learners
 from algorithms.epochs import epoch_horizon
 from algorithms.learner import DEFAULT_DELTA, check_delta, check_epsilon, check_horizon, needs_horizon
 from algorithms.problems import LinearBandit, LinearContexts, Matroid, Problem, SuperArms, TopK
+from algorithms.theory.gaps import GapsUnavailable
 from algorithms.theory.regret import BOUNDS
 from algorithms.theory.regret_bound import Instance, unit_mu
 from mechanisms import Gaussian, OneHot, Sensitivity
@@ -123,7 +124,10 @@ def suggest(
     if not bound.covers(instance):
         outside = f"{why}; its theorem is not about this problem, as it needs: {bound.regime_on(instance)}"
         return Suggestion(name, outside, None, None, needed)
-    return Suggestion(name, why, bound.evaluate(instance), instance.trivial_regret, needed)
+    try:
+        return Suggestion(name, why, bound.evaluate(instance), instance.trivial_regret, needed)
+    except GapsUnavailable as unknown:
+        return Suggestion(name, f"{why}; its theorem has no value here: {unknown}", None, None, needed)
 
 
 def _check_made(
@@ -173,21 +177,33 @@ def _structured(
     if trust == "shuffle":
         return _shuffled(family, delta)
     if trust == "none":
-        return {"matroid": "cts", "cascade": "cascade-ucb1"}.get(family, "cucb"), "no privacy is asked for"
+        name = {"cascade": "cascade-ucb-kl", "experts": "hedge"}.get(family, "cucb-kl")
+        return (
+            name,
+            "no privacy is asked for: the private learner without its noise, the least regret measured",
+        )
+    if family == "experts":
+        return _experts(trust, delta)
     if family == "bandit":
         return _bandit(trust, epsilon, delta)
     if family == "cascade":
         return _cascade(structure, trust, epsilon, delta, horizon)
     if trust == "local":
         measured = (
-            "randomized bits, of one outcome or, from epsilon = 4.86 on, of a few together, with an index valid at all "
-            "counts at once: the least regret measured from epsilon = 0.2 to 10 of local learners of sets and paths"
+            "randomized bits, of one outcome or, from epsilon = 4.86 on, of a few together: the least regret measured "
+            "of local learners of sets and paths"
         )
         return "cucb-ldp-bit", measured + _singly(structure, "dp-bandit-ldp")
+    if delta and epsilon <= 4 and _less_noise(epsilon, delta, share=0.5):  # cucb-batch feeds one arm of a set
+        return (
+            "cucb-batch-gaussian",
+            "at this delta a number has half of Laplace's noise: then less regret was measured, as all played arms are "
+            "fed",
+        )
     if isinstance(structure, TopK | Matroid):
-        measured = "the least regret measured on sets and matroids, at every epsilon from 0.2 to 10"
+        measured = "the least regret measured on sets and matroids, at every epsilon from 0.2 to 20"
         return "cucb-batch", measured + _singly(structure, "dp-bandit")
-    return "cucb-batch", "the least regret measured on paths and coverage, at every epsilon from 0.2 to 10"
+    return "cucb-batch", "the least regret measured on paths, at every epsilon from 0.5 to 10"
 
 
 def _singly(structure: object, learner: str) -> str:
@@ -208,13 +224,27 @@ def _shuffled(family: str, delta: float) -> tuple[str, str]:
     return names[family], "shuffled bits have at most a tenth more noise than a trusted server adds (theorem)"
 
 
+def _experts(trust: LearnerTrust, delta: float) -> tuple[str, str]:
+    if trust == "local":
+        raise ParameterError("trust='local': no learner of experts works without a trusted server")
+    if not delta:
+        raise ParameterError("delta=0.0: running sums get Gaussian noise, which needs a delta above 0")
+    return (
+        "dp-hedge",
+        "privacy adds the deviation of one running sum to regret (theorem), whatever the horizon",
+    )
+
+
+def _less_noise(epsilon: float, delta: float, share: float = 1.0) -> bool:
+    """Return True if Gaussian noise on a number that moves by 1 has less than a share of Laplace's variance."""
+    return Gaussian.for_epsilon_delta(epsilon, delta, sensitivity=_UNIT).sigma ** 2 < share * 2 / epsilon**2
+
+
 def _bandit(trust: LearnerTrust, epsilon: float, delta: float) -> tuple[str, str]:
     if trust == "local":
         return "dp-bandit-ldp", "the least regret that randomized bits allow, as T grows (theorem)"
-    if delta:
-        gaussian = Gaussian.for_epsilon_delta(epsilon, delta, sensitivity=_UNIT).sigma
-        if gaussian**2 < 2 / epsilon**2:
-            return "dp-bandit-gaussian", "less noise on a batch than Laplace's at this delta"
+    if delta and _less_noise(epsilon, delta):
+        return "dp-bandit-gaussian", "less noise on a batch than Laplace's at this delta"
     return "dp-bandit", "1.1 to 2.5 times the least regret that epsilon allows, as T grows (theorem)"
 
 

@@ -145,10 +145,10 @@ class DurableRun(Generic[LearnerType]):
     >>> import tempfile
     >>> import numpy as np
     >>> from accountant import Accountant, Budget
-    >>> from algorithms import CUCBBatchLeast, DurableRun
+    >>> from algorithms import CUCBBatch, DurableRun
     >>> from algorithms.problems import TopK
     >>> def build(gate):
-    ...     return CUCBBatchLeast(TopK(arms=5, size=2), gate, epsilon=1.0, horizon=100)
+    ...     return CUCBBatch(TopK(arms=5, size=2), gate, epsilon=1.0, horizon=100)
     >>> folder = tempfile.TemporaryDirectory()
     >>> with DurableRun(build, Accountant(Budget(epsilon=1.0))) as run:
     ...     arms = run.learner.act()[0]
@@ -282,7 +282,7 @@ class DurableRun(Generic[LearnerType]):
         if self._store is not None:
             self._store.check_held()
 
-    def kept(self, name: str) -> bytes | None:
+    def extra_state(self, name: str) -> bytes | None:
         """Return the value that a save kept by this name; None if none was.
 
         Raises

@@ -100,7 +100,7 @@ def kept_by(run: Run) -> Kept:
     """Return a function that reads the values kept by a run."""
 
     def kept(name: str) -> Any:
-        found = run.kept(name)
+        found = run.extra_state(name)
         return None if found is None else json.loads(found)
 
     return kept

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from accountant import Accountant, Private
+from accountant import Accountant, Private, PrivateStream
 from accountant.gates.lineage import TracedSums
 from accountant.gates.private_sums import PrivateSums
 from accountant.provenance import IMPORTED_AS
@@ -150,6 +150,10 @@ class Encoder:
                     for key, entry in list(value.items())
                 ]
             }
+        if isinstance(value, PrivateStream):
+            raise StateError(
+                f"{where} is a PrivateStream, which cannot be saved: its records are known in memory only"
+            )
         _check_bases(type(value), where)
         if type(value).__module__.partition(".")[0] not in self._packages:
             raise StateError(

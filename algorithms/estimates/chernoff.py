@@ -38,8 +38,10 @@ class NoiseTail:
     scale: float
 
     @classmethod
-    def from_mechanism(cls, mechanism: Laplace | Gaussian) -> NoiseTail:
-        """Return the tail of the noise that `mechanism` adds to a coordinate."""
+    def from_mechanism(cls, mechanism: Laplace | Gaussian | None) -> NoiseTail:
+        """Return the tail of the noise that `mechanism` adds to a coordinate: none adds none."""
+        if mechanism is None:
+            return cls(0.0, 0.0)
         if isinstance(mechanism, Gaussian):
             return cls(mechanism.sigma**2, 0.0)
         return cls(2.0 * mechanism.scale**2, mechanism.scale)

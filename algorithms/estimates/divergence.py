@@ -66,4 +66,4 @@ def divergence_upper(mean: FloatArray, rate: FloatArray, *, steps: int) -> Float
             step = over * upper * (1.0 - upper) / np.maximum(upper - mean, 1e-300)
             lower = (over > 0) & (upper < 1)  # at 1, where kl may be infinite, it stays
             upper = upper - np.where(lower, step, 0.0)
-    return upper
+    return np.maximum(upper, mean)  # at a rate of 0 rounding leads below

@@ -1,4 +1,4 @@
-"""Batches of doubling size, each released once: the private means behind DPUCB-MAT and DPTS-MAT."""
+"""Batches of doubling or growing size, each released once."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ class DoublingBatches:
     elements
         How many elements.
     mechanism
-        Adds the noise to a batch's sum.
+        Adds the noise to a batch's sum; None to publish sums as they are, for a learner that claims no privacy.
     first_size
         The size of every element's first batch.
     """
 
-    def __init__(self, gate: Gate, elements: int, mechanism: Mechanism, first_size: int) -> None:
+    def __init__(self, gate: Gate, elements: int, mechanism: Mechanism | None, first_size: int) -> None:
         self.mean: FloatArray = np.zeros((gate.lanes, elements))
         self.size: FloatArray = np.zeros((gate.lanes, elements))  # of the released batch; 0: none yet
         self._gate = gate
@@ -69,6 +69,10 @@ class DoublingBatches:
             Where a batch was released, shape (lanes, elements); None if nowhere.
         """
         self._sums.add(values, at=elements, release=self._awaited(elements))
+        return self._close_full(elements, rounds)
+
+    def _close_full(self, elements: IntArray, rounds: IntArray | None) -> npt.NDArray[np.bool_] | None:
+        """Count the values just put in, and release the batches that are full."""
         counted = np.ones((1, 1)) if rounds is None else rounds[:, np.newaxis].astype(np.float64)
         scatter_add(self._filled, elements, np.broadcast_to(counted, elements.shape))
         full = self._filled >= self._next_size
@@ -80,15 +84,23 @@ class DoublingBatches:
             self._next_size[full] = self._following(full)
         finally:  # if a record spent its budget elsewhere meanwhile, the batch is lost, and the next one starts
             self._filled[full] = 0.0
-            self._sums.clear(full)
+            self._clear(full)
         return full
 
-    def _awaited(self, elements: IntArray) -> Mechanism:
+    def _clear(self, full: npt.NDArray[np.bool_]) -> None:
+        """Empty the batches that have ended."""
+        self._sums.clear(full)
+
+    def _awaited(self, elements: IntArray) -> Mechanism | None:
         """Return what the open batches of some elements will be released through."""
         return self._mechanism
 
     def _released(self, full: npt.NDArray[np.bool_]) -> FloatArray:
         """Release the sums of full batches."""
+        if self._mechanism is None:
+            return self._gate.declassify(
+                self._sums, "without privacy the sums of batches are used as they are"
+            )
         return self._gate.release(self._mechanism, self._sums, where=full)
 
     def _following(self, full: npt.NDArray[np.bool_]) -> FloatArray:
@@ -123,7 +135,7 @@ class GrowingBatches(DoublingBatches):
         self,
         gate: Gate,
         elements: int,
-        mechanism: Mechanism,
+        mechanism: Mechanism | None,
         *,
         first_size: int,
         growth: float,
@@ -146,6 +158,33 @@ class GrowingBatches(DoublingBatches):
         self.size[full] += sizes
         self.releases[full] += 1.0
         self.mean[full] = self.total[full] / self.size[full]
+
+
+class PublicBatches(GrowingBatches):
+    """Growing batches of numbers that are public when they are put in, as messages are: when one is full it is read.
+
+    Parameters
+    ----------
+    gate, elements, first_size, growth, falling
+        As for `GrowingBatches`.
+    """
+
+    def __init__(
+        self, gate: Gate, elements: int, *, first_size: int, growth: float, falling: float = 0.0
+    ) -> None:
+        super().__init__(gate, elements, None, first_size=first_size, growth=growth, falling=falling)
+        self._open: FloatArray = np.zeros_like(self.total)
+
+    def add_numbers(self, elements: IntArray, numbers: FloatArray) -> npt.NDArray[np.bool_] | None:
+        """Put a number of each of `elements`, shape (lanes, k), in its batch; return as `add`."""
+        scatter_add(self._open, elements, numbers)
+        return self._close_full(elements, None)
+
+    def _released(self, full: npt.NDArray[np.bool_]) -> FloatArray:
+        return self._open
+
+    def _clear(self, full: npt.NDArray[np.bool_]) -> None:
+        self._open[full] = 0.0
 
 
 def released_counts(most: int, first_size: int, growth: float, falling: float = 0.0) -> list[int]:

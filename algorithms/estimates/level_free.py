@@ -20,12 +20,14 @@ import math
 import numpy as np
 
 from algorithms.estimates.chernoff import NoiseTail, chernoff_upper
+from algorithms.estimates.divergence import divergence_upper
 from mechanisms.arrays import FloatArray
 
 UNCOUNTED = 0.4
 """c where it is not 0: how much of ``ln(1 + 4 pi v)`` is added to what speaks against a mean."""
 
-_STEPS = 8
+_STEPS = 5
+_DIVERGENCE_STEPS = 3
 
 
 def sharpened(exponent: FloatArray, share: FloatArray | float = UNCOUNTED) -> FloatArray:
@@ -34,10 +36,10 @@ def sharpened(exponent: FloatArray, share: FloatArray | float = UNCOUNTED) -> Fl
 
 
 def unsharpened(level: FloatArray, share: float = UNCOUNTED) -> FloatArray:
-    """Return v with ``H(v) = level``, or hardly less: Newton's steps from 0 stay below, as H is concave."""
-    v = np.zeros_like(level)
+    """Return v with ``H(v) = level``, or hardly less: Newton's steps from below stay there, as H is concave."""
     if share == 0:
-        return v + level
+        return level.copy()
+    v = np.maximum(2.0 * level - sharpened(level, share), 0.0)
     for _ in range(_STEPS):
         slope = 1.0 + 4.0 * math.pi * share / (1.0 + 4.0 * math.pi * v)
         v = np.maximum(v + (level - sharpened(v, share)) / slope, 0.0)
@@ -53,7 +55,7 @@ def level_free_upper(
     noise: NoiseTail,
     share: float = UNCOUNTED,
 ) -> FloatArray:
-    """Return U, where the additive bound is lowered by Chernoff's inequality.
+    """Return U, where the additive bound is lowered by Chernoff's inequality; without noise I(u) is ``n kl(y / n, u)``.
 
     Parameters
     ----------
@@ -73,6 +75,8 @@ def level_free_upper(
     [0.309826]
     """
     exponent = unsharpened(np.log(np.maximum(rounds / n, 1.0)), share)
+    if noise.proxy == 0:
+        return divergence_upper(np.clip(total / n, 0.0, 1.0), exponent / n, steps=_DIVERGENCE_STEPS)
     width = np.sqrt(2 * exponent * (0.25 * n + noise.proxy * m)) + noise.scale * exponent
     return chernoff_upper(
         np.clip((total + width) / n, 0.0, 1.0), n, m, total, n, noise=noise, exponent=exponent

@@ -10,7 +10,7 @@ from mechanisms.arrays import FloatArray, IntArray
 
 
 class MessageMeans:
-    """Per arm: messages n, their mean, and the index ``mean + root / sqrt(n) + tail / n``, clipped to [0, 1].
+    """Per arm: messages n, their mean, and the index ``mean + root / sqrt(n)``, clipped to [0, 1].
 
     An oracle is promised weights in [0, 1]; an arm without a message has index 1. An index changes only when
     a message about its arm arrives. (Chen et al. cap at 1 and play any super arm where an index is not positive:
@@ -20,15 +20,15 @@ class MessageMeans:
     ----------
     lanes, arms
         Independent runs, and base arms.
-    root, tail
-        The two widths of the confidence radius.
+    root
+        The width of the confidence radius.
     """
 
-    def __init__(self, lanes: int, arms: int, *, root: float, tail: float = 0.0) -> None:
+    def __init__(self, lanes: int, arms: int, *, root: float) -> None:
         self.count: FloatArray = np.zeros((lanes, arms))
         self.mean: FloatArray = np.zeros((lanes, arms))
         self.index: FloatArray = np.ones((lanes, arms))
-        self._root, self._tail = root, tail
+        self._root = root
 
     def confidence(self) -> Confidence:
         """Return the means, their counts (a noise in each message) and indices."""
@@ -44,19 +44,16 @@ class MessageMeans:
         self.mean.reshape(-1)[at] = mean
         self.index.reshape(-1)[at] = np.clip(self._upper(at, mean, count), 0.0, 1.0)
 
-    def widen(self, *, root: float, tail: float = 0.0) -> None:
-        """Compute all indices again, with other widths."""
-        self._root, self._tail = root, tail
+    def widen(self, *, root: float) -> None:
+        """Compute all indices again, with another width."""
+        self._root = root
         at = np.flatnonzero(self.count)
         upper = self._upper(at, self.mean.take(at), self.count.take(at))
         self.index.reshape(-1)[at] = np.clip(upper, 0.0, 1.0)
 
     def _upper(self, at: IntArray, mean: FloatArray, count: FloatArray) -> FloatArray:
         """Return upper confidence bounds of arms from their new means and counts; `at` is where they stand."""
-        upper = mean + self._root / np.sqrt(count)
-        if self._tail:
-            upper += self._tail / count
-        return upper
+        return np.asarray(mean + self._root / np.sqrt(count))
 
 
 def least_counted(count: FloatArray, super_arm: IntArray, many: int = 1) -> IntArray:

@@ -6,6 +6,7 @@ from algorithms.problems.cascade import Cascade
 from algorithms.problems.contextual_problems import contextual_problems
 from algorithms.problems.coverage import MaximumCoverage
 from algorithms.problems.disjoint_paths import DisjointPaths
+from algorithms.problems.experts import Experts
 from algorithms.problems.failing_oracle import FailingTopK
 from algorithms.problems.graphic_matroid import GraphicMatroid
 from algorithms.problems.linear import LinearBandit
@@ -38,6 +39,7 @@ __all__ = [
     "Arms",
     "Cascade",
     "DisjointPaths",
+    "Experts",
     "FailingTopK",
     "Family",
     "GraphicMatroid",

@@ -14,6 +14,7 @@ from algorithms.problems.arms import Arms
 from algorithms.problems.cascade import Cascade
 from algorithms.problems.coverage import MaximumCoverage
 from algorithms.problems.disjoint_paths import DisjointPaths
+from algorithms.problems.experts import Experts
 from algorithms.problems.failing_oracle import FailingTopK
 from algorithms.problems.graphic_matroid import GraphicMatroid
 from algorithms.problems.linear_matroid import LinearMatroid
@@ -45,7 +46,7 @@ class ProblemEntry(Generic[_Built]):
         What it is called, and one line on what it is.
     family
         Which learners run on it: ``"semi-bandit"``, ``"matroid"`` (a semi-bandit whose super arms are
-        bases), ``"cascade"``, ``"linear"`` or ``"contextual"``.
+        bases), ``"cascade"``, ``"experts"``, ``"linear"`` or ``"contextual"``.
     parameters
         Its settings, with defaults.
     make
@@ -165,6 +166,10 @@ def _public_arms(arms: int, size: int, gap: float) -> Problem:
 
 def _failing_top_k(arms: int, size: int, good: float, other: float, means: str, beta: float) -> Problem:
     return SemiBandit(FailingTopK(arms, size, beta), _means(means, _two_levels(arms, size, good, other)))
+
+
+def _experts(experts: int, good: float, other: float, means: str) -> Problem:
+    return SemiBandit(Experts(experts), _means(means, _two_levels(experts, 1, good, other)))
 
 
 def _uniform(elements: int, rank: int, good: float, other: float, means: str) -> Problem:
@@ -338,6 +343,18 @@ problems: dict[str, ProblemEntry[Problem]] = {
                 Parameter("beta", "float", 0.9, 0, 1, "how often the oracle does not fail, above 0"),
             ),
             _failing_top_k,
+        ),
+        ProblemEntry(
+            "experts",
+            "follow the best of some experts; the outcomes of all are seen in every round",
+            "experts",
+            (
+                Parameter("experts", "int", 10, 1, 10_000, "number of experts K"),
+                _good(0.6, "one expert"),
+                _other(0.5),
+                _MEANS,
+            ),
+            _experts,
         ),
         ProblemEntry(
             "uniform-matroid",

@@ -1,8 +1,8 @@
 """Cascading bandits under local privacy as printed: Algorithms 2 and 3, and the variant of Theorem 8.
 
 Verdict on Theorems 3, 5 and 8: **false for every epsilon and every delta < 1**. The message holds ``min(C_t, K)``
-numbers, so their number gives the click position away; and w_0 is sent raw. The certified learners of the same
-names in `algorithms` send a click vector of fixed length (`CascadeUCBRR` one symbol).
+numbers, so their number gives the click position away; and w_0 is sent raw. The certified `CascadeUCBRR` sends one
+symbol.
 
 The paper's experiments multiply the noise by 0.01 and leave the rest as it is: that is ``noise_multiplier``, and
 what it does to privacy is in the mechanism, where the accountant sees it.

@@ -3,7 +3,7 @@
 Verdict on Theorems 1 and 3 (epsilon-differential privacy): **false as printed**, because of line 2. If the
 round-0 vector is one record, its L noisy values lose up to ``L epsilon / K``, not epsilon; that shows in the
 first actions already. With the L values taken from L different records both theorems hold. The certified
-learners in `algorithms` skip line 2.
+`CUCBBatch` has no line 2.
 """
 
 from __future__ import annotations

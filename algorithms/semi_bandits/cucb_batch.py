@@ -13,12 +13,13 @@ Gaussian noise: fewer say nothing. After j releases the next batch is ``max(0.1,
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
 
 from accountant import Gate, Private
-from algorithms.claim import ClaimForm, View
+from algorithms.claim import NO_CLAIM, ClaimForm, View
 from algorithms.estimates.chernoff import NoiseTail
 from algorithms.estimates.doubling_batches import GrowingBatches
 from algorithms.estimates.level_free import UNCOUNTED, level_free_upper
@@ -47,8 +48,6 @@ class LevelFreeLearner(HorizonLearner[StructureType]):
         The law of the noise on a batch's sum.
     few
         How many arms a round feeds, at most.
-    first
-        The size of an arm's first batch, if not that of the noise.
     """
 
     family: ClassVar[Family] = "semi-bandit"
@@ -71,11 +70,10 @@ class LevelFreeLearner(HorizonLearner[StructureType]):
         horizon: int | None,
         *,
         few: int = 1,
-        first: int | None = None,
     ) -> None:
         super().__init__(structure, gate, horizon)
         self.noise, self.few = noise, few
-        self.first = max(1, math.ceil(noise.first_size(self.horizon))) if first is None else first
+        self.first = max(1, math.ceil(noise.first_size(self.horizon)))
         self.index: FloatArray = np.ones((gate.lanes, structure.arms))
 
     def choose(self, available: BoolArray | None = None) -> IntArray:
@@ -89,18 +87,17 @@ class LevelFreeLearner(HorizonLearner[StructureType]):
 
     def confidence(self) -> Confidence:
         """Return the means of all released batches, the values and noises in them, and the indices."""
-        return Confidence(self.batches.mean, self.batches.size, self.batches.releases, self.index)
+        mean = np.where(self.batches.size > 0, self._unbiased(self.batches.mean), 0.0)
+        return Confidence(mean, self.batches.size, self.batches.releases, self.index)
 
-    def learn(self, action: IntArray, feedback: Private, rounds: IntArray | None = None) -> None:
-        """Put the outcomes of the arms of fewest released outcomes in their batches (lower ids among equals)."""
-        place = least_counted(self.batches.size, action, self.few)
-        released = self.batches.add(gather(action, place), feedback.take(place), rounds)
+    def _renew(self, released: BoolArray | None, rounds: IntArray | None = None) -> None:
+        """Compute all indices of the lanes in which a batch was released."""
         if released is None:
             return
         clock = np.asarray(self.rounds.observed + (1 if rounds is None else rounds), dtype=np.float64)
         some = (self.batches.releases > 0) & released.any(axis=1, keepdims=True)
         batches = self.batches
-        self.index[some] = level_free_upper(
+        upper = level_free_upper(
             batches.size[some],
             batches.releases[some],
             batches.total[some],
@@ -108,23 +105,37 @@ class LevelFreeLearner(HorizonLearner[StructureType]):
             noise=self.noise,
             share=self.uncounted,
         )
+        self.index[some] = np.clip(self._unbiased(upper), 0.0, 1.0)
+
+    def _unbiased(self, mean: FloatArray) -> FloatArray:
+        """Return what is said of an arm's mean by that of the values in its batches: the same."""
+        return mean
 
 
-class HeldBatches(LevelFreeLearner[StructureType]):
-    """The same where a server adds the noise to a batch's sum: it accepts the total of several rounds of an action."""
+class BatchLearner(LevelFreeLearner[StructureType]):
+    """The same on private outcomes."""
+
+    def learn(self, action: IntArray, feedback: Private, rounds: IntArray | None = None) -> None:
+        """Put the outcomes of the arms of fewest released outcomes in their batches (lower ids among equals)."""
+        place = least_counted(self.batches.size, action, self.few)
+        self._renew(self.batches.add(gather(action, place), feedback.take(place), rounds), rounds)
+
+
+class HeldBatches(BatchLearner[StructureType]):
+    """The same where a server adds the noise to a batch's sum, or none: it accepts the total of several rounds of an
+    action.
+    """
 
     def __init__(
         self,
         structure: StructureType,
         gate: Gate,
-        mechanism: Laplace | Gaussian,
+        mechanism: Laplace | Gaussian | None,
         horizon: int | None,
         *,
         few: int = 1,
-        first: int | None = None,
     ) -> None:
-        tail = NoiseTail.from_mechanism(mechanism)
-        super().__init__(structure, gate, tail, horizon, few=few, first=first)
+        super().__init__(structure, gate, NoiseTail.from_mechanism(mechanism), horizon, few=few)
         self.mechanism = mechanism
         self.batches = GrowingBatches(
             gate,
@@ -141,16 +152,15 @@ class HeldBatches(LevelFreeLearner[StructureType]):
         return self.batches.values_until_full(self.fed_arms)
 
 
-def _laplace(epsilon: float, few: int) -> Laplace:
-    """Return the noise of scale q / epsilon on sums that a record moves by 1 each, q of them at most."""
-    return Laplace.for_epsilon(check_epsilon(epsilon), sensitivity=Box(0, 1, few).sensitivity)
+class CUCBBatch(HeldBatches[SuperArms]):
+    """The few arms played of fewest released outcomes are fed.
 
-
-class CUCBBatchAll(HeldBatches[SuperArms]):
-    """All arms played are fed, with ``Lap(K / epsilon)`` on every batch: `CUCBBatch` with q = K, first batches of
-    one.
-
-    A record feeds at most K batches, each with an outcome in [0, 1]: exactly epsilon.
+    ``q = min(K, ceil(epsilon / 4))`` arms of a round are fed, with ``Lap(q / epsilon)`` on every batch: as many as
+    leave the noise a scale of about 1/4, on sets and bases of a matroid, where one arm can be exchanged for another.
+    Elsewhere an arm is played with others, and ``q = min(K, ceil(epsilon T^(2/5) / 36))``: the longer a run, the less a
+    batch's noise counts beside what its outcomes say. (Without a horizon q is that of T = 100,000.) Which arms are fed
+    follows from public counts; a record feeds q batches: exactly epsilon. The rules for q are measured. The regret
+    theorems, one for sets and bases and one for all structures else, hold for any q.
 
     Parameters
     ----------
@@ -161,19 +171,25 @@ class CUCBBatchAll(HeldBatches[SuperArms]):
     epsilon
         The privacy of one round's outcome vector, in the view of everything released.
     horizon
-        The number of rounds T; None if it is not known (`algorithms.epochs`).
+        The number of rounds T, by which the first batches are as long as they are; None if it is not known: then they
+        are those of T = 2048.
     """
 
     claim: ClassVar[ClaimForm] = ClaimForm(
         model="central",
         view=View.ACTIONS,
         unit=ONE_REPORT,
-        source="Chen et al. 2020, Algorithm 3, repaired: growing batches instead of a tree",
+        source="this library: accumulated batches of the least-counted arms",
     )
 
     def __init__(self, structure: SuperArms, gate: Gate, *, epsilon: float, horizon: int | None) -> None:
-        few = self.size_of(structure)
-        super().__init__(structure, gate, _laplace(epsilon, few), horizon, few=few, first=1)
+        size = self.size_of(structure)
+        exchanged = isinstance(structure, TopK | FailingTopK | Matroid)
+        rounds = UNKNOWN_HORIZON if horizon is None else check_horizon(horizon)
+        share = 0.25 if exchanged else rounds**0.4 / 36.0
+        few = min(size, math.ceil(share * check_epsilon(epsilon)))
+        mechanism = Laplace.for_epsilon(epsilon, sensitivity=Box(0, 1, few).sensitivity)
+        super().__init__(structure, gate, mechanism, horizon, few=few)
 
 
 class CUCBBatchGaussian(HeldBatches[SuperArms]):
@@ -186,7 +202,7 @@ class CUCBBatchGaussian(HeldBatches[SuperArms]):
     Parameters
     ----------
     structure, gate, epsilon, horizon
-        As for `CUCBBatchAll`.
+        As for `CUCBBatch`.
     delta
         The delta of one round, in (0, 1).
     """
@@ -210,56 +226,26 @@ class CUCBBatchGaussian(HeldBatches[SuperArms]):
         super().__init__(structure, gate, mechanism, horizon, few=structure.size)
 
 
-class CUCBBatchLeast(HeldBatches[SuperArms]):
-    """Only the arm played of fewest released outcomes is fed, with ``Lap(1 / epsilon)`` on every batch.
+class CUCBKL(HeldBatches[SuperArms]):
+    """`CUCBBatch` without noise, and without privacy: all arms played are fed, first batches have one outcome.
 
-    `CUCBBatch` with q = 1, and first batches of one outcome. Which arm is fed follows from public counts; a record
-    feeds one batch: exactly epsilon.
-
-    Parameters
-    ----------
-    structure, gate, epsilon, horizon
-        As for `CUCBBatchAll`.
-    """
-
-    claim: ClassVar[ClaimForm] = ClaimForm(
-        model="central",
-        view=View.ACTIONS,
-        unit=ONE_REPORT,
-        source="Chen et al. 2020, least-pulled variant of Algorithm 3, repaired: growing batches",
-    )
-
-    def __init__(self, structure: SuperArms, gate: Gate, *, epsilon: float, horizon: int | None) -> None:
-        super().__init__(structure, gate, _laplace(epsilon, few=1), horizon, first=1)
-
-
-class CUCBBatch(HeldBatches[SuperArms]):
-    """The few arms played of fewest released outcomes are fed.
-
-    ``q = min(K, ceil(epsilon / 4))`` arms of a round are fed, with ``Lap(q / epsilon)`` on every batch: as many as
-    leave the noise a scale of about 1/4, on sets and bases of a matroid, where one arm can be exchanged for another.
-    Elsewhere an arm is played with others, and ``q = min(K, ceil(epsilon T^(2/5) / 36))``: the longer a run, the less a
-    batch's noise counts beside what its outcomes say. (Without a horizon q is that of T = 100,000.) Which arms are fed
-    follows from public counts; a record feeds q batches: exactly epsilon. The rules for q are measured. The regret
-    theorems, one for sets and bases and one for all structures else, hold for any q.
+    The index of an arm of n outcomes and mean p is then the largest u with ``H(n kl(p, u)) <= ln+(tau / n)``: but for H
+    that of KL-UCB+ (Garivier & Cappe 2011).
 
     Parameters
     ----------
-    structure, gate, epsilon, horizon
-        As for `CUCBBatchAll`.
+    structure
+        The super arms.
+    gate
+        Where feedback comes from.
     """
 
-    claim: ClassVar[ClaimForm] = ClaimForm(
-        model="central",
-        view=View.ACTIONS,
-        unit=ONE_REPORT,
-        source="this library: accumulated batches of the least-counted arms",
-    )
+    claim: ClassVar[ClaimForm] = NO_CLAIM
+    needs_all_arms: ClassVar[str] = "it is what private learners of all arms are compared with"
 
-    def __init__(self, structure: SuperArms, gate: Gate, *, epsilon: float, horizon: int | None) -> None:
-        size = self.size_of(structure)
-        exchanged = isinstance(structure, TopK | FailingTopK | Matroid)
-        rounds = UNKNOWN_HORIZON if horizon is None else check_horizon(horizon)
-        share = 0.25 if exchanged else rounds**0.4 / 36.0
-        few = min(size, math.ceil(share * check_epsilon(epsilon)))
-        super().__init__(structure, gate, _laplace(epsilon, few), horizon, few=few)
+    def __init__(self, structure: SuperArms, gate: Gate) -> None:
+        super().__init__(structure, gate, None, None, few=self.size_of(structure))
+
+    def confidence(self) -> Confidence:
+        """Return the means, the values in them, of which none has noise, and the indices."""
+        return replace(super().confidence(), releases=np.zeros_like(self.index))

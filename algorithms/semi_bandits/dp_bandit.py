@@ -30,7 +30,7 @@ from algorithms.learner import Confidence, Family, check_delta, check_epsilon
 from algorithms.message_learner import MessageLearner, Question
 from algorithms.problems import Arms
 from algorithms.problems.availability import least_among
-from algorithms.semi_bandits.cucb_batch import HeldBatches, LevelFreeLearner
+from algorithms.semi_bandits.cucb_batch import BatchLearner, HeldBatches
 from algorithms.unit import ONE_REPORT
 from mechanisms import Gaussian, Interval, Laplace, RandomRounding
 from mechanisms.arrays import BoolArray, FloatArray, IntArray
@@ -117,7 +117,7 @@ class DPBanditGaussian(HeldBatches[Arms]):
         super().__init__(structure, gate, mechanism, horizon)
 
 
-class DPBanditShuffle(LevelFreeLearner[Arms]):
+class DPBanditShuffle(BatchLearner[Arms]):
     """K arms under shuffled differential privacy: exactly (epsilon, delta) for every user, and no server is trusted.
 
     A batch's users round their outcome in [0, 1] to a bit with its probability, in public randomness, and send it as g

@@ -362,7 +362,7 @@ class _Turn:
         """Return what was kept by a name; None if nothing was."""
         if name in self.news:
             return self.news[name]
-        found = self.run.kept(name)
+        found = self.run.extra_state(name)
         return None if found is None else json.loads(found)
 
     def keep(self, name: str, value: Any) -> None:

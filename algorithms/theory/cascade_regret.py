@@ -12,7 +12,6 @@ from algorithms.theory.regret_bound import (
     A,
     Delta,
     Delta_max,
-    F,
     K,
     L,
     M,
@@ -32,7 +31,6 @@ from algorithms.theory.regret_bound import (
 # Two clicks differ by 2 in L1 and sqrt(2) in L2 norm, a click and none (all there is for K = 1) by 1.
 _clicks = ((b, sp.Min(K, 2) / epsilon), (sigma, sp.sqrt(sp.Min(K, 2)) / mu))
 _item = w_1 - Delta_max  # the item's own mean: where it ties with the Kth best, Delta is to a better one
-_local_item = x / p0 * (spread(4 * A**2) + 4 * A * F * (1 + sp.log(rho)) + F**2 * Delta_max) + Delta_max
 _phase_noise = 2 * b * sp.sqrt(x * M * (1 + _item**2 * (K - 1))) + b * x
 _phase_exponent = ((M, L * (2 + sp.log(T, 2))), (x, sp.log(3 * L * M * T**2)))
 _odds = sp.exp(-epsilon)  # in this form no epsilon is too large for a float
@@ -58,7 +56,7 @@ _FEW_REPORTS = (
 _failures = 2 * sp.pi**2 / 3 * L
 
 
-def _additive(noise: Literal["Laplace", "Gaussian", "below Gaussian"], *, phases: bool) -> ClickTheorem:
+def _additive(noise: Literal["Laplace", "Gaussian", "below Gaussian"]) -> ClickTheorem:
     """Return the proof for click counts with additive noise: Lemma R for ``C - w E`` and for E."""
     proxy, tail, scale = (2 * b**2, b * x, b) if noise == "Laplace" else (sigma**2, sp.Integer(0), sigma)
     return ClickTheorem(
@@ -67,7 +65,7 @@ def _additive(noise: Literal["Laplace", "Gaussian", "below Gaussian"], *, phases
         growth=sp.sqrt(2 * x * proxy * j * (K - 1)),
         noise=noise,
         scale=scale,
-        phases=phases,
+        phases=True,
         failure=1 / T,
     )
 
@@ -146,39 +144,13 @@ CASCADE_BOUNDS: dict[str, RegretBound] = {
         "its failures for the mixture)",
         confidence=_RESPONSE,
     ),
-    "cascade-ucb-ldp-laplace": RegretBound(
-        family="cascade",
-        constant=sp.Integer(1),
-        per_arm=_local_item + 4 * b * x * (1 + sp.log(rho)) + 2 * b * x * Delta_max,
-        definitions=(
-            *_clicks,
-            (x, sp.log(3 * L * T**2)),
-            (A, sp.sqrt(sp.Rational(1, 2) + 4 * b**2 * (1 + _item**2 * (K - 1)))),
-            (F, sp.sqrt(sp.Rational(1, 2) + 4 * b**2 * (K - 1)) + 2 * b * sp.sqrt(K - 1)),
-        ),
-        source="this library: unbiased estimating equation (Theorem 5, Laplace noise)",
-        confidence=_additive("Laplace", phases=False),
-    ),
-    "cascade-ucb-ldp-gaussian": RegretBound(
-        family="cascade",
-        constant=sp.Integer(1),
-        per_arm=_local_item,
-        definitions=(
-            *_clicks,
-            (x, sp.log(3 * L * T**2)),
-            (A, sp.sqrt(sp.Rational(1, 2) + 2 * sigma**2 * (1 + _item**2 * (K - 1)))),
-            (F, sp.sqrt(sp.Rational(1, 2) + 2 * sigma**2 * (K - 1)) + sigma * sp.sqrt(2 * (K - 1))),
-        ),
-        source="this library: unbiased estimating equation (Theorem 5, Gaussian noise)",
-        confidence=_additive("Gaussian", phases=False),
-    ),
     "cascade-ucb-batch": RegretBound(
         family="cascade",
         constant=sp.Integer(1),
         per_arm=_phases(_phase_noise, 4 * b * sp.sqrt(x * M * (K - 1)) + b * x),
         definitions=(*_clicks, *_phase_exponent),
         source="this library: phases of doubling length and the estimating equation (Theorem 6, lambda = 1)",
-        confidence=_additive("Laplace", phases=True),
+        confidence=_additive("Laplace"),
         outlasting=_outlasting,
         **_WITH_LEVEL,
     ),
@@ -190,7 +162,7 @@ CASCADE_BOUNDS: dict[str, RegretBound] = {
         ),
         definitions=(*_clicks, *_phase_exponent),
         source="this library: phases of doubling length with Gaussian noise (Theorem 6, lambda = 1, 2 b^2 -> sigma^2)",
-        confidence=_additive("Gaussian", phases=True),
+        confidence=_additive("Gaussian"),
         outlasting=_outlasting,
         **_WITH_LEVEL,
     ),
@@ -206,7 +178,7 @@ CASCADE_BOUNDS: dict[str, RegretBound] = {
         ),
         source="this library: phases of doubling length with shuffled bits, whose tail is below a normal one's of "
         "deviation sigma (Theorem 6, lambda = 1, 2 b^2 -> sigma^2)",
-        confidence=_additive("below Gaussian", phases=True),
+        confidence=_additive("below Gaussian"),
         outlasting=_outlasting,
         **_WITH_LEVEL,
     ),

@@ -49,22 +49,17 @@ class ConfidenceTheorem:
         How many values are in an estimate after f feeds: "every value", f; "last batch" of sizes 1, 2, 4, ... that
         is full; "growing batches", all that are full of `first` values and then the
         share `growth` of those before; "doubling episodes", each as long as all before, the last one that is full; a
-        "tree" over the rounds, f, with a noise for each of its nodes in ``[1, t]``.
-        Trees are "fresh", where all estimates are read off after every round, or "as fed", where an arm's is when it
-        is fed.
+        "tree" over the rounds, f, with a noise for each of its nodes in ``[1, t]``, read off when an arm is fed.
     index
-        "clipped": estimate + radius in [0, 1]; "mixture": at most that, and valid for randomized bits at all counts at
-        once, by a mixture of their likelihoods; "least": the least of these so far, with the sum of Laplace noises
-        valid by Chernoff's; "unclipped": infinite before the first value; "sampled": normal around estimate + `shift`,
-        of variance 1 / n; "level-free": `algorithms.estimates.level_free`, at the latest release of any arm;
-        "evidence": ``H(n kl) + ln n``, the least of which is played, ``H(v) = v + 0.2 ln(1 + 4 pi v)``, of bits against
-        the largest estimate; "divergence": the largest q with ``n kl(p, q) <= x``, p the estimate and what its noise
-        exceeds.
+        "clipped": estimate + radius in [0, 1]; "unclipped": infinite before the first value; "level-free":
+        `algorithms.estimates.level_free`, at the latest release of any arm; "evidence": ``H(n kl) + ln n``, the least
+        of which is played, ``H(v) = v + 0.2 ln(1 + 4 pi v)``, of bits against the largest estimate; "divergence": the
+        largest q with ``n kl(p, q) <= x``, p the estimate and what its noise exceeds.
     lemma
         Which arms of a bad action allow its gap: "B_inf", twice B_inf times the largest radius; "B_1", twice B_1 times
         their sum; "exchange", twice the sum over arms outside the best basis; "item", each item's own distance to the
         best list, twice its radius; "evidence", its one arm, its radius and twice what the estimates are off by;
-        "episode", the one arm whose episode starts, twice its radius; "none" that holds without exception.
+        "episode", the one arm whose episode starts, twice its radius.
     failure
         Of the good event over the whole horizon, in T and L; of round t's where there is an `exponent`. None where the
         proof has no such event, but adds up what rare ones cost.
@@ -74,12 +69,9 @@ class ConfidenceTheorem:
         x in round t, where it grows with the rounds: then the good event is one of each round.
     start
         Whether estimates start on a value of every arm, of which the learner keeps a "noisy" or the "raw" outcome.
-    shift, few, first, growth, falling
+    few, first, growth, falling
         See `index`, `feeds` and `counting`; `first` is rounded up, and the share is ``falling / j`` after j releases as
         long as that is more.
-    index_level
-        The x of the index, where that is to bound the means of the best arms only; else it is the radius's. A mixture's
-        is without what the mixture costs, which the radius's has.
     """
 
     radius: sp.Expr
@@ -91,66 +83,18 @@ class ConfidenceTheorem:
         "last batch",
         "growing batches",
         "doubling episodes",
-        "fresh tree",
-        "tree as fed",
+        "tree",
     ]
-    index: Literal[
-        "clipped", "mixture", "least", "unclipped", "sampled", "level-free", "evidence", "divergence"
-    ]
-    lemma: Literal["B_inf", "B_1", "exchange", "item", "evidence", "episode", "none"]
+    index: Literal["clipped", "unclipped", "level-free", "evidence", "divergence"]
+    lemma: Literal["B_inf", "B_1", "exchange", "item", "evidence", "episode"]
     failure: sp.Expr | None
     sides: float | None = 1.0
     exponent: sp.Expr | None = None
     start: Literal["none", "raw", "noisy"] = "none"
-    shift: sp.Expr = sp.S.Zero
     few: sp.Expr = sp.S.One
     first: sp.Expr = sp.S.One
     growth: float = 1.0
     falling: float = 0.0
-    index_level: sp.Expr | None = None
-
-    @property
-    def tree(self) -> bool:
-        """True if values are summed by a tree over the rounds."""
-        return self.counting in ("fresh tree", "tree as fed")
-
-    def count(self, feeds: FloatArray, first: int = 1) -> FloatArray:
-        """Return how many values are in an estimate after so many feeds, where a first batch has `first`."""
-        if self.counting == "every value" or self.tree:
-            return feeds.copy()
-        if self.counting == "growing batches":
-            ends = self._ends(feeds, first)
-            return ends[np.searchsorted(ends, feeds, side="right") - 1]
-        if self.counting == "doubling episodes":
-            last = np.floor(np.log2(np.maximum(feeds, 1.0)))
-            return np.where(feeds > 0, np.maximum(2.0 ** (last - 1.0), 1.0), 0.0)
-        full = np.floor(np.log2(feeds + 1.0))  # exact below 2^53: batches end at powers of two
-        return np.asarray(np.floor(2.0 ** (full - 1.0)))
-
-    def releases(self, feeds: FloatArray, rounds: int, first: int = 1) -> FloatArray:
-        """Return how many noises are in an estimate after so many feeds in so many rounds."""
-        if self.counting == "growing batches":
-            return np.asarray(np.searchsorted(self._ends(feeds, first), feeds, side="right") - 1.0)
-        if self.tree:
-            return np.full(feeds.shape, float(rounds.bit_count()))
-        if self.noise == "none":
-            return np.zeros_like(feeds)
-        if self.counting == "doubling episodes":
-            return np.minimum(feeds, 1.0)
-        if self.counting == "every value":
-            return feeds - 1.0 if self.start == "raw" else feeds.copy()
-        full: FloatArray = np.floor(np.log2(feeds + 1.0))
-        return np.minimum(full, 1.0)
-
-    def _ends(self, feeds: FloatArray, first: int) -> FloatArray:
-        """Return 0 and after how many feeds batches are full, up to the most that there were."""
-        most = int(feeds.max(initial=0.0))
-        return np.array([0.0, *released_counts(most, first, self.growth, self.falling)])
-
-    def batch_end(self, count: float, first: int = 1) -> float:
-        """Return how many values growing batches have after the release that follows, where they have so many."""
-        later = released_counts(int(4 * count) + first, first, self.growth, self.falling)
-        return float(next(end for end in later if end > count))
 
     def radius_on(
         self, values: Mapping[sp.Symbol, float], definitions: tuple[tuple[sp.Symbol, sp.Expr], ...]

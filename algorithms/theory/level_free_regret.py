@@ -3,7 +3,7 @@
 A learner has indices ``U = max {u: H(I(u)) <= ln+(tau / n)}`` (`algorithms.estimates.level_free`) of all arms, computed
 again at every release, 1 before an arm's first; plays the oracle's answer to them; and feeds the q arms played of least
 count. An arm's counts after its releases are ``n_1 = f, n_(j+1) = n_j + max(1, ceil(s_j n_j))``, ``s_j = max(g, phi /
-j) <= 1.5`` with ``phi >= 1``: public, and the same for every arm. Let
+j) <= 1.5`` with ``phi >= 1``, or ``s_j = g`` and ``f = 1``: public, and the same for every arm. Let
 
 - ``C_j(d)`` be the exponent of the sub-gamma tail of n_j values and j noises: ``(n d)^2 / (V (1 + h + sqrt(1 + 2
   h)))``, ``V = n / 4 + s j``, ``h = b n d / V``, s the variance proxy of a noise. ``I >= C_j(u - p)`` at ``y <= n p``,
@@ -78,9 +78,15 @@ No index depends on T, and nothing in the proofs on f: a learner that is not tol
 another horizon, has the theorems with its f at every T. Feedback that comes late, on at most W rounds at a time, adds W
 to t in Lemma 1, and so to each of the ``n_(j+1) + 1`` in W(z).
 
-**Bits.** An arm with o ones among n bits has the index ``H(n kl(o / n, u)) + ln n``, u the largest mean of an arm's
-bits, ``H(v) = v + c ln(1 + 4 pi v)`` with c = 0.2; the arm of least index is played, after f messages of each (Honda &
-Takemura 2015).
+**Randomized bits.** A bit about an arm of mean w is 1 with probability ``1/2 + (w - 1/2) / G``, G the gain; a message
+has bits of q arms. Batches of messages have no further noise (s = b = 0, f = 1, ``s_j = g``), and ``U = 1/2 + (P - 1/2)
+G``, P the index of the bits' mean. Means that differ by z have bits' means that differ by ``z / G``. So Theorems 2 and
+3 hold with ``W(z / G)`` for ``W(z)`` and ``nu(u) = 2 x G^2 / ((1 - theta) u)^2``: that bits of one message depend on
+each other changes nothing, as only probabilities and means are added up.
+
+**One bit at a time.** An arm with o ones among n bits has the index ``H(n kl(o / n, u)) + ln n``, u the largest mean of
+an arm's bits, ``H(v) = v + c ln(1 + 4 pi v)`` with c = 0.2; the arm of least index is played, after f messages of each
+(Honda & Takemura 2015).
 
 **Theorem 4.** For every ``0 < z < Delta / 2``, Delta the gap of the bits' means (``tanh(epsilon / 2)`` of the arms'),
 an arm is played ``max{f, nu + 1} + sum_(n >= f) e^(-2 n z^2) + B sum_(n >= f) (n + 1) e^(-2 n z^2)`` times at most in
@@ -119,6 +125,7 @@ from algorithms.estimates.shuffled_counts import NOISE
 from algorithms.learner import Family
 from algorithms.problems import FailingTopK, Matroid, TopK
 from algorithms.semi_bandits.cucb_batch import LevelFreeLearner
+from algorithms.semi_bandits.cucb_ldp_bit import CUCBLDPBit
 from algorithms.semi_bandits.dp_bandit import BIT_SHARE
 from algorithms.theory.confidence_theorem import ConfidenceTheorem, j, n, x
 from algorithms.theory.regret_bound import (
@@ -169,6 +176,8 @@ class ReleaseCounts:
         f before it is rounded up.
     proxy, scale
         s, and b or 0.
+    gain, falling
+        G of randomized bits, else 1; and phi, 0 where ``s_j = g``.
     share
         c.
     """
@@ -177,6 +186,8 @@ class ReleaseCounts:
     first: float
     proxy: float
     scale: float
+    gain: float = 1.0
+    falling: float = LevelFreeLearner.falling
     share: float = UNCOUNTED
 
     @functools.cached_property
@@ -196,9 +207,9 @@ class ReleaseCounts:
 
     @functools.cached_property
     def _ends(self) -> FloatArray:
-        growth, falling = LevelFreeLearner.growth, LevelFreeLearner.falling
+        longest = int(4 * self.horizon) + 4 * self.size
         return np.array(
-            released_counts(int(4 * self.horizon) + 4 * self.size, self.size, growth, falling), np.float64
+            released_counts(longest, self.size, LevelFreeLearner.growth, self.falling), np.float64
         )
 
     @functools.cached_property
@@ -207,14 +218,14 @@ class ReleaseCounts:
         return unsharpened(np.log(self.horizon / self.counts), self.share) * _ROUNDED
 
     def exponent(self, distance: FloatArray) -> FloatArray:
-        """Return ``C_j(d)``, shape (distances, counts)."""
-        moved = distance[:, np.newaxis] * self.counts
+        """Return ``C_j(d / G)``, shape (distances, counts)."""
+        moved = distance[:, np.newaxis] / self.gain * self.counts
         variance = self.counts / 4 + self.proxy * np.arange(1.0, self.counts.size + 1)
         h = self.scale * moved / variance
         return np.asarray(moved**2 / (variance * (1 + h + np.sqrt(1 + 2 * h))))
 
     def rounds_below(self, distance: FloatArray) -> FloatArray:
-        """Return ``W(z)``, at most T."""
+        """Return ``W(z / G)``, at most T."""
         each = (self.later + 1) * (1 + _mass(self.levels, self.share) - _mass(np.zeros(1), self.share))
         return np.asarray(np.minimum(np.exp(-self.exponent(distance)) @ each, self.horizon))
 
@@ -245,13 +256,15 @@ class ReleaseCounts:
     def charge(self, level: float, noise: float, low: float, high: float, theta: float) -> float:
         """Return S of gaps from low to high, level x and noise F."""
         u = _edges(low, high)
-        fed = self.feed_count(2 * level / ((1 - theta) * u) ** 2 + 4 * noise / ((1 - theta) * u))
+        fed = self.feed_count(
+            2 * level * self.gain**2 / ((1 - theta) * u) ** 2 + 4 * noise / ((1 - theta) * u)
+        )
         return low * float(fed[0]) + _summed(u, fed)
 
 
 @functools.lru_cache(maxsize=256)
-def _releases(horizon: float, first: float, proxy: float, scale: float) -> ReleaseCounts:
-    return ReleaseCounts(horizon, first, proxy, scale)
+def _releases(*law: float) -> ReleaseCounts:
+    return ReleaseCounts(*law)
 
 
 def _edges(low: float, high: float) -> FloatArray:
@@ -286,16 +299,26 @@ def bit_plays(horizon: float, first: float, gain: float, gap: float) -> float:
 
 
 _BitPlays = implemented_function("BitPlays", bit_plays)
-_Plays = implemented_function("Plays", lambda *law: _releases(*law[:4]).plays(*law[4:]))
-_Behind = implemented_function("Behind", lambda *law: _releases(*law[:4]).behind(*law[4:]))
-_Shortfall = implemented_function("Shortfall", lambda *law: _releases(*law[:4]).shortfall(*law[4:]))
-_Charged = implemented_function("Charged", lambda *law: _releases(*law[:4]).charge(*law[4:]))
+_Plays = implemented_function("Plays", lambda *law: _releases(*law[:6]).plays(*law[6:]))
+_Behind = implemented_function("Behind", lambda *law: _releases(*law[:6]).behind(*law[6:]))
+_Shortfall = implemented_function("Shortfall", lambda *law: _releases(*law[:6]).shortfall(*law[6:]))
+_Charged = implemented_function("Charged", lambda *law: _releases(*law[:6]).charge(*law[6:]))
 _Releases = implemented_function(
-    "Releases", lambda horizon, first: float(max(1, _releases(horizon, first, 0.0, 0.0).counts.size))
+    "Releases",
+    lambda horizon, first, falling: float(
+        max(1, _releases(horizon, first, 0.0, 0.0, 1.0, falling).counts.size)
+    ),
 )
 
 _first_bits = sp.sqrt(sp.log(T0))
-_Noise = Literal["Laplace", "Gaussian", "below Gaussian"]
+_Noise = Literal["none", "bit", "Laplace", "Gaussian", "below Gaussian"]
+
+# A message of randomized bits is about q arms; 1/2 + (Y - 1/2) g is unbiased for each (`randomized_bits`).
+q, g = sp.symbols("q g", positive=True)
+_bits = (
+    (q, sp.Max(1, sp.Min(K, 20, sp.floor((epsilon + sp.log(1 - sp.exp(-epsilon))) / sp.log(2) - 5)))),
+    (g, 1 + 2**q * sp.exp(-epsilon) / (1 - sp.exp(-epsilon))),
+)
 _ONE_ARM = tuple(np.linspace(0.05, 0.9, 35).tolist())
 _SEVERAL = tuple(np.linspace(0.05, 0.6, 12).tolist())
 """The values of theta among which the least bound is taken."""
@@ -318,37 +341,46 @@ class _Form:
     noise: _Noise
     few: sp.Expr
     deviation: sp.Expr
-    short: bool = False
-    """True if a first batch has one outcome."""
 
     @property
-    def laplace(self) -> bool:
-        """True if noise is Laplace's of scale b, else it is below normal noise of deviation sigma."""
-        return self.noise == "Laplace"
+    def scale(self) -> sp.Expr:
+        """The scale of Laplace noise b, the deviation sigma of what is below normal, or the gain of bits g."""
+        return {"none": sp.S.Zero, "bit": g, "Laplace": b}.get(self.noise, sigma)
 
     @property
     def first(self) -> sp.Expr:
         """The size of a first batch, to be rounded up."""
-        logarithm = sp.log(T0)
-        if self.short:
+        if self.noise in ("none", "bit"):
             return sp.S.One
-        return b * logarithm if self.laplace else sigma * sp.sqrt(2 * logarithm)
+        logarithm = sp.log(T0)
+        return b * logarithm if self.noise == "Laplace" else sigma * sp.sqrt(2 * logarithm)
+
+    @property
+    def tail(self) -> tuple[sp.Expr, sp.Expr]:
+        """The variance proxy of a noise, and b or 0."""
+        if self.noise in ("none", "bit"):
+            return sp.S.Zero, sp.S.Zero
+        return (2 * b**2, b) if self.noise == "Laplace" else (sigma**2, sp.S.Zero)
+
+    @property
+    def falling(self) -> float:
+        """Phi."""
+        return CUCBLDPBit.falling if self.noise == "bit" else LevelFreeLearner.falling
 
     @property
     def law(self) -> tuple[sp.Expr, ...]:
-        """T, f, the variance proxy of a noise, and b or 0."""
-        return (T, self.first, *((2 * b**2, b) if self.laplace else (sigma**2, sp.S.Zero)))
+        """T, f, the tail of a noise, G and phi."""
+        gain = g if self.noise == "bit" else sp.S.One
+        return (T, self.first, *self.tail, gain, sp.Float(self.falling))
 
     @property
     def definitions(self) -> tuple[tuple[sp.Symbol, sp.Expr], ...]:
-        """What b or sigma, x and F are."""
-        releases = _Releases(T, self.first)
-        noise = b * (2 * sp.sqrt(releases * x) + x) if self.laplace else sigma * sp.sqrt(2 * releases * x)
-        return (
-            (b if self.laplace else sigma, self.deviation),
-            (x, sp.log(L * releases * T)),
-            (F, noise),
-        )
+        """Definitions of b, sigma, or q and g; of x and F."""
+        releases = _Releases(T, self.first, sp.Float(self.falling))
+        proxy, scale = self.tail
+        noise = scale * x + sp.sqrt(2 * proxy * releases * x)
+        own = {"none": (), "bit": _bits}.get(self.noise, ((self.scale, self.deviation),))
+        return (*own, (x, sp.log(L * releases * T)), (F, noise))
 
     def charge(self, low: sp.Expr, high: sp.Expr) -> sp.Expr:
         """Return S."""
@@ -360,17 +392,18 @@ class _Form:
 
     def confidence(self, lemma: Literal["exchange", "B_inf"]) -> ConfidenceTheorem:
         """Return what the theorems rest on, with the lemma of either."""
-        proxy, scale = self.law[2:]
+        proxy, scale = self.tail
+        gain = self.law[4]
         return ConfidenceTheorem(
-            radius=(sp.sqrt(2 * x * (n / 4 + proxy * j)) + scale * x) / n,
+            radius=gain * (sp.sqrt(2 * x * (n / 4 + proxy * j)) + scale * x) / n,
             noise=self.noise,
-            scale=b if self.laplace else sigma,
+            scale=self.scale,
             feeds="least",
             few=self.few,
             counting="growing batches",
             first=self.first,
             growth=LevelFreeLearner.growth,
-            falling=LevelFreeLearner.falling,
+            falling=self.falling,
             index="level-free",
             lemma=lemma,
             failure=1 / T,
@@ -452,9 +485,9 @@ def _super_arms(form: _Form, elsewhere: _Form) -> RegretBound:
 
 _few = sp.Min(K, sp.ceiling(epsilon / 4))
 _few_elsewhere = sp.Min(K, sp.ceiling(epsilon * Tq ** sp.Rational(2, 5) / 36))
-_all = _Form("Laplace", K, K / epsilon, short=True)
-_least = _Form("Laplace", sp.S.One, 1 / epsilon, short=True)
 _normal = _Form("Gaussian", K, sp.sqrt(K) / mu)
+_local = _Form("bit", q, g)
+_open = _Form("none", K, sp.S.Zero)
 
 LEVEL_FREE_BOUNDS: dict[str, RegretBound] = {
     "dp-bandit": _one_arm("Laplace", 1 / epsilon),
@@ -482,8 +515,8 @@ LEVEL_FREE_BOUNDS: dict[str, RegretBound] = {
     "cucb-batch": _super_arms(
         _Form("Laplace", _few, _few / epsilon), _Form("Laplace", _few_elsewhere, _few_elsewhere / epsilon)
     ),
-    "cucb-batch-all": _super_arms(_all, _all),
-    "cucb-batch-least": _super_arms(_least, _least),
     "cucb-batch-gaussian": _super_arms(_normal, _normal),
+    "cucb-ldp-bit": _super_arms(_local, _local),
+    "cucb-kl": _super_arms(_open, _open),
 }
 """Regret bounds of learners with level-free indices, and of one by divergence on bits, by the registered name."""

@@ -6,9 +6,7 @@ import sympy as sp
 
 from algorithms.theory.confidence_theorem import ConfidenceTheorem, n, t, x
 from algorithms.theory.regret_bound import (
-    Delta,
     Delta_max,
-    FloorLog2,
     K,
     L,
     R_max,
@@ -20,9 +18,6 @@ from algorithms.theory.regret_bound import (
     rho,
     spread,
 )
-
-_batches = FloorLog2(T + 1)
-_matroid = ((x, sp.log(3 * L * _batches * T)), (b, K / epsilon))
 
 MATROID_BOUNDS: dict[str, RegretBound] = {
     "omm": RegretBound(
@@ -42,45 +37,6 @@ MATROID_BOUNDS: dict[str, RegretBound] = {
             exponent=4 * sp.log(sp.Max(t - 1, 1)),
             failure=2 * L * t / sp.Max(t - 1, 1) ** 4,
             start="raw",
-        ),
-    ),
-    "dpucb-mat": RegretBound(
-        family="matroid",
-        constant=K,
-        per_arm=spread(8 * x) + 16 * b * x * sp.Min(k, 1 + sp.log(rho)) + Delta_max,
-        definitions=_matroid,
-        source="this library: bijective exchange, batches of doubling size, one failure event (Theorem 4U)",
-        confidence=ConfidenceTheorem(
-            radius=sp.sqrt(x / (2 * n)) + b * x / n,
-            noise="Laplace",
-            scale=b,
-            feeds="all",
-            counting="last batch",
-            index="unclipped",
-            lemma="exchange",
-            failure=1 / T,
-            sides=1.5,  # e^-x for the values, and half of that for the noise
-        ),
-    ),
-    "dpts-mat": RegretBound(
-        family="matroid",
-        constant=K + 1,
-        per_arm=spread(sp.Rational(81, 2) * x) + 24 * b * x * sp.Min(k, 1 + sp.log(rho)) + Delta_max,
-        per_optimal=2 * sp.Integer(61) / Delta,
-        definitions=_matroid,
-        restarts=True,
-        source="this library: Gaussian samples of variance 1/n on truncated noise (Theorem 4T, c = 1)",
-        confidence=ConfidenceTheorem(
-            radius=sp.sqrt(x / (2 * n)) + b * x / n,
-            noise="Laplace",
-            scale=b,
-            feeds="all",
-            counting="last batch",
-            index="sampled",
-            lemma="none",  # its count is one in expectation
-            failure=1 / T,
-            sides=1.5,
-            shift=b * x / n,
         ),
     ),
     "published/dpucb-mat": RegretBound(

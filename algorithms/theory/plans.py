@@ -152,20 +152,17 @@ def _shuffled_clicks(point: Mapping[Any, Any]) -> Mechanism:
     return ShuffledCounts(float(point[epsilon]), 1e-6, moved, moved).mechanism(2)
 
 
-def _tree(fed: sp.Expr | int, *, printed: bool = False) -> SymbolicPlan:
-    """`fed` coordinates in floor(log2 T) + 1 nodes each: exact noise, or the printed 2 fed ln(T) / epsilon."""
+def _tree_as_printed(fed: sp.Expr | int) -> SymbolicPlan:
+    """`fed` coordinates in floor(log2 T) + 1 nodes each, with noise of scale 2 fed ln(T) / epsilon, rounded up."""
     horizon, nodes, logarithm, epsilon = symbol("T"), symbol("n"), symbol("l"), symbols()[2]
     computed: dict[sp.Symbol, IntegerRange | RealAbove] = {
-        nodes: IntegerRange(1, computed=lambda point: int(point[horizon]).bit_length())  # as T >= 1
+        nodes: IntegerRange(1, computed=lambda point: int(point[horizon]).bit_length()),  # as T >= 1
+        logarithm: RealAbove(0, computed=lambda point: log_above(int(point[horizon]))),
     }
-    if printed:  # rounded up: more noise than is printed
-        computed[logarithm] = RealAbove(0, computed=lambda point: log_above(int(point[horizon])))
-    scale = fed * (2 * logarithm if printed else nodes) / epsilon
     why = "every outcome fed lies in one node of each of the tree's n = floor(log2 T) + 1 levels"
-    step = SymbolicStep(SymbolicLaplace(scale, coordinates=fed), fed * nodes, why)
-    source = "Chen et al. 2020, Algorithm 3" + ("" if printed else ", exact scale")
-    # At T = 1 the printed scale is 0.
-    return _plan({"one round": (step,)}, source, least_horizon=2 if printed else 1, chosen=computed)
+    step = SymbolicStep(SymbolicLaplace(fed * 2 * logarithm / epsilon, coordinates=fed), fed * nodes, why)
+    # At T = 1 the scale is 0.
+    return _plan({"one round": (step,)}, "Chen et al. 2020, Algorithm 3", least_horizon=2, chosen=computed)
 
 
 def _matroid_as_printed() -> SymbolicPlan:
@@ -226,14 +223,8 @@ _PLANS: dict[str, Callable[[], SymbolicPlan]] = {
         "this library",
         chosen={symbol("V"): IntegerRange(2)},
     ),
-    "cucb-ldp-laplace-one": lambda: _local(lambda: _one_outcome("one outcome is sent"), "this library"),
-    "cucb-ldp-laplace-all": lambda: _local(lambda: _all_outcomes(_SENT), "this library"),
     "cucb-ldp-gaussian": lambda: _local(
         lambda: _gaussian(symbols()[0], _SENT), "this library", gaussian=True
-    ),
-    "cucb-batch-all": lambda: _central(lambda: _all_outcomes(_BATCHED), "this library"),
-    "cucb-batch-least": lambda: _central(
-        lambda: _one_outcome("one outcome enters one batch, released once"), "this library"
     ),
     "cucb-batch-gaussian": lambda: _central(
         lambda: _gaussian(symbols()[0], _BATCHED), "this library", gaussian=True
@@ -256,22 +247,17 @@ _PLANS: dict[str, Callable[[], SymbolicPlan]] = {
         {"one user": (_shuffled(_shuffled_bit, "one bit enters one batch, shuffled once"),)}, "this library"
     ),
     "dp-bandit-ldp": lambda: _local(lambda: _response(2, "one bit about one outcome"), "this library"),
-    "cucb-dp": lambda: _tree(symbols()[0]),
-    "cucb-dp-least": lambda: _tree(1),
-    "dpucb-mat": lambda: _central(
-        lambda: _all_outcomes(_BATCHED), "matroid bandits paper, Algorithm 2, repaired"
-    ),
-    "dpts-mat": lambda: _central(
-        lambda: _all_outcomes(_BATCHED), "matroid bandits paper, Algorithm 3, repaired"
+    "dp-hedge": lambda: _central(
+        lambda: _gaussian(
+            symbols()[0],
+            "the outcomes of all K experts enter one stream, whose rows are one release of them in units of the norm "
+            "of its column",
+        ),
+        "this library",
+        gaussian=True,
     ),
     "cascade-ucb-rr": lambda: _local(
         lambda: _response(symbols()[0] + 1, "one symbol: the clicked position, or none"), "this library"
-    ),
-    "cascade-ucb-ldp-laplace": lambda: _local(
-        lambda: _clicks(_CLICKED), "this library", chosen=_moved_clicks()
-    ),
-    "cascade-ucb-ldp-gaussian": lambda: _local(
-        lambda: _gaussian(symbol("c"), _CLICKED), "this library", gaussian=True, chosen=_moved_clicks()
     ),
     "cascade-ucb-batch": lambda: _central(
         lambda: _clicks("the click vector enters one histogram, released once"),
@@ -299,8 +285,8 @@ _PLANS: dict[str, Callable[[], SymbolicPlan]] = {
             ("lazy-dp-ts", "Hu & Hegde 2022, Algorithm 2"),
         )
     },
-    "published/cucb-dp": lambda: _tree(symbols()[0], printed=True),
-    "published/cucb-dp-least": lambda: _tree(1, printed=True),
+    "published/cucb-dp": lambda: _tree_as_printed(symbols()[0]),
+    "published/cucb-dp-least": lambda: _tree_as_printed(1),
     "published/dpucb-mat": _matroid_as_printed,
     "published/dpts-mat": _matroid_as_printed,
     "published/cascade-ucb-hybrid": _cascade_hybrid_as_printed,

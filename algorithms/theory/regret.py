@@ -10,6 +10,7 @@ from __future__ import annotations
 from algorithms.theory.best_arm import BEST_ARM_BOUNDS
 from algorithms.theory.cascade_regret import CASCADE_BOUNDS
 from algorithms.theory.contextual_regret import CONTEXTUAL_BOUNDS
+from algorithms.theory.expert_regret import EXPERT_BOUNDS
 from algorithms.theory.level_free_regret import LEVEL_FREE_BOUNDS
 from algorithms.theory.linear_regret import LINEAR_BOUNDS
 from algorithms.theory.matroid_regret import MATROID_BOUNDS
@@ -20,6 +21,7 @@ from algorithms.theory.semi_bandit_regret import SEMI_BANDIT_BOUNDS
 BOUNDS: dict[str, RegretBound] = {
     **LEVEL_FREE_BOUNDS,
     **BEST_ARM_BOUNDS,
+    **EXPERT_BOUNDS,
     **PUBLISHED_BANDIT_BOUNDS,
     **SEMI_BANDIT_BOUNDS,
     **MATROID_BOUNDS,
@@ -32,7 +34,8 @@ BOUNDS: dict[str, RegretBound] = {
 WITHOUT_BOUND: dict[str, str] = {
     "cts": "its sources give no explicit constants for Gaussian priors on a matroid",
     "published/dpts-mat": "Theorem 4 is O(.), and its proof's constant, 288 ln(L^2 (n + e^32)) / Delta^2, is that of "
-    "a lemma with a doubled logarithm; dpts-mat has a theorem",
+    "a lemma with a doubled logarithm; cucb-batch has a theorem",
+    "cascade-ucb-kl": "no theorem is known of a level-free index of lists",
     "published/cascade-ucb-hybrid": "Theorem 2 has constants c_1, c_2 and xi that are never given, and its proof drops "
     "the sampling term; cascade-ucb-batch has a theorem with index=confidence",
     "published/dp-imed": "Theorem 2 is about T to infinity: sum (1 + growth) Delta ln(T) / d_epsilon + o(ln T), and "

@@ -7,14 +7,12 @@ from typing import Any, Literal
 import sympy as sp
 
 from algorithms.problems import LinearBandit, LinearContexts
-from algorithms.theory.confidence_theorem import ConfidenceTheorem, j, n, t, x
+from algorithms.theory.confidence_theorem import ConfidenceTheorem, n, t, x
 from algorithms.theory.regret_bound import (
     B1,
     B,
     Delta,
     Delta_0,
-    F,
-    FloorLog2,
     Instance,
     K,
     L,
@@ -22,7 +20,6 @@ from algorithms.theory.regret_bound import (
     R_max,
     RegretBound,
     T,
-    b,
     delta,
     epsilon,
     mu,
@@ -30,20 +27,6 @@ from algorithms.theory.regret_bound import (
     v,
 )
 
-# A message of randomized bits is about q arms; 1/2 + (Y - 1/2) g is unbiased for each (`randomized_bits`).
-q, g = sp.symbols("q g", positive=True)
-_bits = (
-    (q, sp.Max(1, sp.Min(K, 20, sp.floor((epsilon + sp.log(1 - sp.exp(-epsilon))) / sp.log(2) - 5)))),
-    (g, 1 + 2**q * sp.exp(-epsilon) / (1 - sp.exp(-epsilon))),
-)
-
-_batches = FloorLog2(T + 1)
-_message_exponent = (x, sp.log(2 * L * T**2))
-
-# A tree: radius at most sqrt(x / 2n) + F / n after n feeds; F with the noises of all levels at once.
-_nodes = FloorLog2(T) + 1
-_tree_exponent = (x, sp.log(4 * L * T**2))
-_tree_tail = (F, b * (2 * sp.sqrt(_nodes * x) + x))
 _printed_regime: dict[str, Any] = {
     "regime": "T >= 10: for fewer rounds the printed radius is too small for its own noise",
     "applies": lambda instance: instance.horizon >= 10,
@@ -90,22 +73,6 @@ def _messages(
 
 
 _deviation = sp.sqrt(2 * K * sp.log(sp.Rational(5, 4) / delta)) / epsilon  # of the classical mechanism
-_LAPLACE = sp.sqrt(x * v / n) + b * x / n
-
-
-def _tree(*, least: bool) -> ConfidenceTheorem:
-    """Return the proof of a tree with exact noise: every index so far bounds the mean, so their least does."""
-    return ConfidenceTheorem(
-        radius=sp.sqrt(x / (2 * n)) + b * (2 * sp.sqrt(j * x) + x) / n,
-        noise="Laplace",
-        scale=b,
-        feeds="least" if least else "all",
-        counting="fresh tree",
-        index="least",
-        lemma="B_inf" if least else "B_1",
-        failure=1 / T,
-        sides=None,
-    )
 
 
 def _printed_tree(*, least: bool) -> ConfidenceTheorem:
@@ -116,7 +83,7 @@ def _printed_tree(*, least: bool) -> ConfidenceTheorem:
         noise="Laplace",
         scale=2 * fed * sp.log(T) / epsilon,
         feeds="least" if least else "all",
-        counting="tree as fed",
+        counting="tree",
         index="clipped",
         lemma="B_inf" if least else "B_1",
         failure=3 * L / T**2,
@@ -190,92 +157,14 @@ SEMI_BANDIT_BOUNDS: dict[str, RegretBound] = {
             sides=None,
         ),
     ),
-    # The mixture at ln(K T) holds for the best arms' indices, at ln(L T) for all means' distances, each but with 1/T.
-    # Its redundancy is at most ln(T) / 2 + ln 2; by Pinsker's inequality both radii are sqrt(x / 2n) g. That other bits
-    # are in a message only adds to counts: the least-counted arm played has one in each round, as with one bit.
-    "cucb-ldp-bit": RegretBound(
-        family="semi-bandit",
-        constant=2 * R_max,
-        per_arm=sp.S.Zero,
-        per_member=spread(2 * B**2 * g**2 * x, R_max) + R_max,
-        definitions=(*_bits, (x, sp.log(2 * L * T ** sp.Rational(3, 2)))),
-        source="this library: randomized bits of the q least-counted arms, an index valid at all counts at once "
-        "(Theorem 3)",
-        confidence=ConfidenceTheorem(
-            radius=g * sp.sqrt(x / (2 * n)),
-            noise="bit",
-            scale=g,
-            feeds="least",
-            few=q,
-            counting="every value",
-            index="mixture",
-            lemma="B_inf",
-            index_level=sp.log(K * T),
-            failure=2 / T,
-        ),
-    ),
-    "cucb-ldp-laplace-one": RegretBound(
-        family="semi-bandit",
-        constant=R_max,
-        per_arm=sp.S.Zero,
-        per_member=spread(4 * B**2 * v * x, R_max) + 4 * B * b * x * (1 + sp.log(R_max / Delta)) + R_max,
-        definitions=((b, 1 / epsilon), (v, sp.Rational(1, 2) + 4 * b**2), _message_exponent),
-        source="this library: one outcome of the least-counted arm with Laplace noise (Theorem 1b)",
-        confidence=_messages(_LAPLACE, "Laplace", b, least=True),
-    ),
-    "cucb-ldp-laplace-all": RegretBound(
-        family="semi-bandit",
-        constant=R_max,
-        per_arm=sp.S.Zero,
-        per_member=20 * K * B1**2 * v * x / Delta
-        + 4 * B1 * b * x * (1 + sp.Max(0, sp.log(N)))
-        + 4 * B1 * sp.sqrt(x * v)
-        + R_max,
-        definitions=(
-            (b, K / epsilon),
-            (v, sp.Rational(1, 2) + 4 * b**2),
-            _message_exponent,
-            (N, 16 * B1**2 * K**2 * x * v / Delta**2 + 8 * K * B1 * b * x / Delta),
-        ),
-        source="this library: all outcomes with Laplace noise (Theorem 1c)",
-        confidence=_messages(_LAPLACE, "Laplace", b, least=False),
-    ),
     "cucb-ldp-gaussian": RegretBound(
         family="semi-bandit",
         constant=R_max,
         per_arm=sp.S.Zero,
         per_member=32 * K * B1**2 * v * x / Delta + 4 * B1 * sp.sqrt(2 * x * v) + R_max,
-        definitions=((v, sp.Rational(1, 4) + K / mu**2), _message_exponent),
+        definitions=((v, sp.Rational(1, 4) + K / mu**2), (x, sp.log(2 * L * T**2))),
         source="this library: all outcomes with Gaussian noise (Theorem 3, B_1)",
         confidence=_messages(sp.sqrt(2 * x * v / n), "Gaussian", sp.sqrt(K) / mu, least=False),
-    ),
-    "cucb-dp": RegretBound(
-        family="semi-bandit",
-        constant=R_max,
-        per_arm=sp.S.Zero,
-        per_member=10 * K * B1**2 * x / Delta
-        + 4 * B1 * F * (1 + sp.Max(0, sp.log(N)))
-        + 2 * sp.sqrt(2 * x) * B1
-        + R_max,
-        definitions=(
-            (b, K * _nodes / epsilon),
-            _tree_exponent,
-            _tree_tail,
-            (N, 8 * B1**2 * K**2 * x / Delta**2 + 8 * K * B1 * F / Delta),
-        ),
-        source="Chen et al. 2020, Theorem 8, for the exact noise and radius (summed as Theorem 1c)",
-        restarts=True,
-        confidence=_tree(least=False),
-    ),
-    "cucb-dp-least": RegretBound(
-        family="semi-bandit",
-        constant=R_max,
-        per_arm=sp.S.Zero,
-        per_member=spread(2 * B**2 * x, R_max) + 4 * B * F * (1 + sp.log(R_max / Delta)) + R_max,
-        definitions=((b, _nodes / epsilon), _tree_exponent, _tree_tail),
-        source="this library: a tree fed by the least-counted arm, B_inf (counted as in Theorem 1b)",
-        restarts=True,
-        confidence=_tree(least=True),
     ),
     "published/cucb-dp": RegretBound(
         family="semi-bandit",

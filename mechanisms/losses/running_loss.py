@@ -72,7 +72,7 @@ class RunningLoss:
     >>> running.add(LaplaceProfile(1.0, 20.0))
     >>> 8.204440343933935 in running.epsilon(1e-6)
     True
-    >>> running.room(LaplaceProfile(1.0, 20.0), epsilon=9.0, delta=1e-6)
+    >>> running.remaining_releases(LaplaceProfile(1.0, 20.0), epsilon=9.0, delta=1e-6)
     168
     """
 
@@ -176,7 +176,7 @@ class RunningLoss:
             result = result.maximum(own)
         return result.stated_for(self._examples[0].neighbouring)
 
-    def room(self, profile: PrivacyProfile, *, epsilon: float, delta: float) -> float:
+    def remaining_releases(self, profile: PrivacyProfile, *, epsilon: float, delta: float) -> float:
         """Return the number of further releases of one profile after which the proved ε is still within the budget.
 
         Parameters

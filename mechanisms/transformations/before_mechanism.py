@@ -143,16 +143,9 @@ class Transformed(BuiltInMechanism):
         """The mechanism's."""
         return self.mechanism.nominal_delta
 
-    @cached_property
-    def epsilon(self) -> float:
-        """The smallest ε at (`sensitivity`, `nominal_delta`) read from `profile`; inf if there is none."""
-        return self.profile().epsilon(self.nominal_delta)
-
-    def profile(self, sensitivity: Sensitivity | None = None) -> PrivacyProfile:
-        """Return the mechanism's profile at a movement of the results, by default at the largest, if there is one."""
-        if not self._bounded:
-            return NoPrivacy()
-        return self.mechanism.profile(self.sensitivity if sensitivity is None else sensitivity)
+    def _profile_at(self, moved: Sensitivity) -> PrivacyProfile:
+        """Return the mechanism's profile at a movement of the results, if these have a bound."""
+        return self.mechanism.profile(moved) if self._bounded else NoPrivacy()
 
     def release(self, value: npt.ArrayLike, noise: NoiseSource | np.random.Generator) -> Any:
         """Return the mechanism's release of the transformed value."""

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from accountant import Accountant, Budget, BudgetExceeded, RecordWaiting, SensitivityExceeded, Simulation
-from algorithms import CascadeUCBBatch, CUCBBatchAll, CUCBBatchLeast, DPUCBMat
+from algorithms import CascadeUCBBatch, CUCBBatch, HorizonPassed
 from algorithms.problems import RankedLists, TopK, UniformMatroid
 from mechanisms import Box, Laplace
 
@@ -60,9 +60,8 @@ def test_gates_without_a_ledger_admit_everybody() -> None:
 
 
 LEARNERS = {
-    "least": lambda gate: CUCBBatchLeast(TopK(arms=20, size=5), gate, epsilon=1.0, horizon=1000),
-    "all": lambda gate: CUCBBatchAll(TopK(arms=20, size=5), gate, epsilon=1.0, horizon=1000),
-    "matroid": lambda gate: DPUCBMat(UniformMatroid(20, 5), gate, epsilon=1.0, horizon=1000),
+    "least": lambda gate: CUCBBatch(TopK(arms=20, size=5), gate, epsilon=1.0, horizon=1000),
+    "matroid": lambda gate: CUCBBatch(UniformMatroid(20, 5), gate, epsilon=1.0, horizon=1000),
     "cascade": lambda gate: CascadeUCBBatch(
         RankedLists(items=20, positions=5), gate, epsilon=1.0, horizon=1000
     ),
@@ -92,7 +91,7 @@ def test_users_who_come_back_stop_nobody_else(name: str) -> None:
 
 def test_a_batch_with_somebody_who_paid_elsewhere_is_lost_and_the_next_one_starts() -> None:
     gate = Accountant(Budget(1.0), noise=np.random.default_rng(0))
-    learner = CUCBBatchLeast(TopK(arms=1, size=1), gate, epsilon=1.0, horizon=1000)
+    learner = CUCBBatch(TopK(arms=1, size=1), gate, epsilon=1.0, horizon=2)
     whole = Laplace.for_epsilon(1.0, sensitivity=learner.feedback_domain.sensitivity)
 
     def visit(user: str) -> None:
@@ -105,6 +104,7 @@ def test_a_batch_with_somebody_who_paid_elsewhere_is_lost_and_the_next_one_start
     with pytest.raises(BudgetExceeded, match="'two'"):
         visit("three")
     assert gate.spent("three").epsilon == 0
-    visit("four")
+    with pytest.warns(HorizonPassed):
+        visit("four")
     visit("five")
     assert gate.spent("five").epsilon == 1

@@ -88,6 +88,6 @@ def test_an_unlimited_epsilon_is_left_when_delta_is_short():
 
 def test_costs_of_two_relations_never_add_up():
     cost = Cost(Fraction(1, 2), Fraction(0))
-    assert (cost.words, str(cost)) == ("epsilon = 0.5", "epsilon = 0.5, neighbours: replace one")
+    assert (cost.description, str(cost)) == ("epsilon = 0.5", "epsilon = 0.5, neighbours: replace one")
     with pytest.raises(MixedNeighbours):
         cost + Cost(Fraction(1), Fraction(0), Neighbouring.ADD_OR_REMOVE)

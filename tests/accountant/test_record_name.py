@@ -118,7 +118,7 @@ def test_one_record_has_one_budget(one: Any, other: Any, kind: str, tmp_path: Pa
         assert accountant.spent(name).epsilon == 1
         assert accountant.left(name).epsilon == 0
         assert len(accountant.left_by_rule(name)) == 1
-        assert accountant.room(WHOLE, name) == 0
+        assert accountant.remaining_releases(WHOLE, name) == 0
         assert len(accountant.ledger.charges(name)) == 1
         with pytest.raises(BudgetExceeded):
             accountant.release(WHOLE, accountant.private([0.5], Interval(0, 1), name))

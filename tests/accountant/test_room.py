@@ -49,12 +49,12 @@ def release(accountant, mechanism, record="ann"):
 
 def check_room(accountant, mechanism, record="ann"):
     """Return the room, which must be what passes, and not one less or more."""
-    room = accountant.room(mechanism, record)
+    room = accountant.remaining_releases(mechanism, record)
     before = len(accountant.ledger)
     for left in range(int(room), 0, -1):
-        assert accountant.room(mechanism, record) == left
+        assert accountant.remaining_releases(mechanism, record) == left
         release(accountant, mechanism, record)
-    assert accountant.room(mechanism, record) == 0
+    assert accountant.remaining_releases(mechanism, record) == 0
     with pytest.raises(BudgetExceeded):
         release(accountant, mechanism, record)
     assert len(accountant.ledger) == before + room
@@ -85,12 +85,12 @@ def test_a_plan_has_room_for_what_it_holds_and_the_record_has_not_used():
     plan = Plan((PlanStep(WIDE, count=5), PlanStep(NARROW, count=2)))
     accountant = gate(1.0, plan=plan)
     release(accountant, WIDE)
-    assert accountant.room(WIDE, "ann") == 4
-    assert accountant.room(WIDE, 17) == 5
+    assert accountant.remaining_releases(WIDE, "ann") == 4
+    assert accountant.remaining_releases(WIDE, 17) == 5
     assert check_room(accountant, NARROW) == 2
     assert check_room(accountant, WIDE) == 4
     with pytest.raises(TheoremMissing):
-        accountant.room(GAUSSIAN, "ann")
+        accountant.remaining_releases(GAUSSIAN, "ann")
 
 
 @pytest.mark.slow
@@ -119,19 +119,19 @@ def test_whatever_was_released_before(earlier, mechanism, composition, epsilon):
 
 def test_a_smaller_movement_has_more_room():
     accountant = gate(delta=0.0)
-    assert accountant.room(NARROW, "ann") == 3
-    assert accountant.room(NARROW, "ann", sensitivity=Sensitivity(0.5, 0.5, 0.5)) == 6
-    assert accountant.room(NARROW, "ann", sensitivity=Sensitivity(0.0, 0.0, 0.0)) == math.inf
+    assert accountant.remaining_releases(NARROW, "ann") == 3
+    assert accountant.remaining_releases(NARROW, "ann", sensitivity=Sensitivity(0.5, 0.5, 0.5)) == 6
+    assert accountant.remaining_releases(NARROW, "ann", sensitivity=Sensitivity(0.0, 0.0, 0.0)) == math.inf
     with pytest.raises(SensitivityExceeded):
-        accountant.room(NARROW, "ann", sensitivity=Sensitivity(2.0, 2.0, 2.0))
+        accountant.remaining_releases(NARROW, "ann", sensitivity=Sensitivity(2.0, 2.0, 2.0))
 
 
 def test_reservations_take_room_until_they_are_given_back():
     accountant = gate()
     reservation = accountant.reserve(accountant.price(NARROW, accountant.private([0.4], SHARE, "ann")))
-    assert accountant.room(NARROW, "ann") == 2
+    assert accountant.remaining_releases(NARROW, "ann") == 2
     reservation.cancel()
-    assert accountant.room(NARROW, "ann") == 3
+    assert accountant.remaining_releases(NARROW, "ann") == 3
 
 
 @pytest.mark.parametrize("lasting", [False, True])
@@ -142,7 +142,7 @@ def test_rules_take_room_too_and_of_groups_others_do(lasting, tmp_path):
     ]
     accountant = gate(3.0, 0.0, rules=rules, store=tmp_path / "ledger.db" if lasting else None)
     with pytest.raises(PurposeRefused):
-        accountant.room(NARROW, "ann")
+        accountant.remaining_releases(NARROW, "ann")
     with spending_on("ads"):
         release(accountant, NARROW)
         assert check_room(accountant, NARROW) == 2
@@ -158,7 +158,7 @@ def test_it_is_a_question_and_charges_nothing(tmp_path):
     accountant = gate()
     release(accountant, NARROW)
     for _ in range(100):  # more amounts than a ledger in memory keeps by their ids
-        accountant.room(Laplace(scale=1e9), "ann")
+        accountant.remaining_releases(Laplace(scale=1e9), "ann")
     assert accountant.spent("ann").epsilon == Fraction(1, 3)
     assert check_room(reopened(accountant, tmp_path), NARROW) == 2
 
@@ -166,18 +166,20 @@ def test_it_is_a_question_and_charges_nothing(tmp_path):
 def test_many_are_counted_to_a_trillion_exactly():
     unit = Laplace(scale=1.0)
     for count in (1, 2, 3, 10**6 + 1, 10**11 + 7, 10**12 - 1):
-        assert gate(float(count)).room(unit, "ann") == count
-    assert gate(1e12).room(unit, "ann") == math.inf
-    assert Accountant(Budget.unlimited()).room(unit, "ann") == math.inf
+        assert gate(float(count)).remaining_releases(unit, "ann") == count
+    assert gate(1e12).remaining_releases(unit, "ann") == math.inf
+    assert Accountant(Budget.unlimited()).remaining_releases(unit, "ann") == math.inf
     for count in (6 * 10**11, 10**12 - 1):  # of both that say how many fit
         running, profile = RunningLoss(), PureProfile(Fraction(1, 10**12))
-        assert running.room(profile, epsilon=count / 10**12, delta=0.0) == pytest.approx(count, abs=1)
+        assert running.remaining_releases(profile, epsilon=count / 10**12, delta=0.0) == pytest.approx(
+            count, abs=1
+        )
         assert most_that_fit(lambda n, count=count: n <= count) == count
 
 
 def test_after_a_deadline_at_least_so_many_fit():
     with deadline(1e-9):
-        assert gate().room(NARROW, "ann") == 0
+        assert gate().remaining_releases(NARROW, "ann") == 0
 
 
 def test_what_no_release_would_pass_is_refused():
@@ -187,14 +189,14 @@ def test_what_no_release_would_pass_is_refused():
     accountant = gate()
     for wrong in (Laplace, 3, None):
         with pytest.raises(ValueError, match="must be a mechanism"):
-            accountant.room(wrong, "ann")
+            accountant.remaining_releases(wrong, "ann")
     for record in (True, 1.5, None):
         with pytest.raises(ValueError, match="must be an int or a str"):
-            accountant.room(NARROW, record)
+            accountant.remaining_releases(NARROW, record)
     with pytest.raises(AssumptionRefused):
-        Accountant(Budget(1.0), strict=True).room(Own(scale=3.0), "ann")
-    assert accountant.room(Own(scale=3.0), "ann") == 3
+        Accountant(Budget(1.0), strict=True).remaining_releases(Own(scale=3.0), "ann")
+    assert accountant.remaining_releases(Own(scale=3.0), "ann") == 3
     assert [each.kind for each in accountant.assumptions] == [AssumptionKind.SEEDED]
     accountant.close("a test", calling_place())
     with pytest.raises(GateClosed):
-        accountant.room(NARROW, "ann")
+        accountant.remaining_releases(NARROW, "ann")

@@ -6,17 +6,15 @@ import numpy as np
 import pytest
 
 from accountant import Accountant, Budget, BudgetExceeded, Trust
-from algorithms import CTS, CUCB, CUCBLDP1, CUCBLDP2, OMM, CascadeUCB1, CascadeUCBRR, DPTSMat, DPUCBMat
+from algorithms import CTS, CUCB, CUCBLDP1, CUCBLDP2, OMM, CascadeUCB1, CascadeUCBRR
 from algorithms.play import play_records
-from algorithms.problems import Cascade, SemiBandit, ShortestPath, TopK, UniformMatroid, build_problem
+from algorithms.problems import Cascade, SemiBandit, ShortestPath, TopK, build_problem
 
 EPSILONS = [0.1, 1 / 3, 1.0, 2.0, 17.3]
 SIZES = [1, 2, 3, 4, 7]
 FAMILY = {
     CUCBLDP1: lambda m, k: SemiBandit(TopK(m, k), np.linspace(0.1, 0.9, m)),
     CUCBLDP2: lambda m, k: SemiBandit(TopK(m, k), np.linspace(0.1, 0.9, m)),
-    DPUCBMat: lambda m, k: SemiBandit(UniformMatroid(m, k), np.linspace(0.1, 0.9, m)),
-    DPTSMat: lambda m, k: SemiBandit(UniformMatroid(m, k), np.linspace(0.1, 0.9, m)),
     CascadeUCBRR: lambda m, k: Cascade(m, k, np.linspace(0.1, 0.9, m)),
 }
 LOCAL = (CUCBLDP1, CUCBLDP2, CascadeUCBRR)
@@ -70,14 +68,6 @@ def test_a_user_on_a_shorter_path_pays_less_to_ldp1():
     accountant = spend(CUCBLDP1, problem, 128.0, rounds=40)
     paid = {accountant.spent(record).epsilon for record in range(1, 41)}
     assert paid == {Fraction(64), Fraction(128)}
-
-
-@pytest.mark.parametrize("learner", [DPUCBMat, DPTSMat])
-def test_a_record_in_open_batches_pays_only_for_the_closed_ones(learner):
-    problem = build_problem("uniform-matroid", {"elements": 3, "rank": 3})
-    accountant = spend(learner, problem, 3.0, rounds=9)  # batches 1, 2, 4; rounds 8 and 9 are open
-    paid = [accountant.spent(record).epsilon for record in range(1, 10)]
-    assert paid == [Fraction(3)] * 7 + [Fraction(0)] * 2
 
 
 @pytest.mark.parametrize("learner", [CUCB, OMM, CTS, CascadeUCB1])

@@ -8,27 +8,31 @@ import numpy as np
 import pytest
 
 from accountant import Accountant, Budget, Coupled, GaussianComposition, Trust
-from algorithms import AmbiguousFeedback, CUCBBatchLeast, DPBandit, DPTSMat, DurableRun
+from algorithms import AmbiguousFeedback, CUCBBatch, CUCBLDPBit, DPBandit, DurableRun
 from algorithms.catalogue.structured_entries import learner_builder, learners
-from algorithms.problems import Arms, MaximumCoverage, ProblemError, RankedLists, TopK, UniformMatroid
+from algorithms.problems import (
+    Arms,
+    Experts,
+    MaximumCoverage,
+    ProblemError,
+    RankedLists,
+    TopK,
+    UniformMatroid,
+)
 from mechanisms import Box
 
 CAN = {
-    *("cucb-batch", "cucb-batch-all", "cucb-batch-least", "cucb-batch-gaussian", "cucb-dp", "cucb-dp-least"),
-    *(
-        "cucb-ldp1",
-        "cucb-ldp2",
-        "cucb-ldp-bit",
-        "cucb-ldp-laplace-one",
-        "cucb-ldp-laplace-all",
-        "cucb-ldp-gaussian",
-    ),
-    *("dpucb-mat", "dpts-mat", "dp-bandit", "dp-bandit-gaussian", "dp-bandit-shuffle", "dp-bandit-ldp"),
-    *("cascade-ucb-rr", "cascade-ucb-ldp-laplace", "cascade-ucb-ldp-gaussian"),
+    *("cucb-batch", "cucb-batch-gaussian", "cucb-ldp1", "cucb-ldp2", "cucb-ldp-bit", "cucb-ldp-gaussian"),
+    *("dp-bandit", "dp-bandit-gaussian", "dp-bandit-shuffle", "dp-bandit-ldp", "cascade-ucb-rr"),
 }
 """The certified learners that play without some arms."""
 EPSILON, DELTA, ROUNDS = 1.0, 1e-3, 60
-STRUCTURES = {"bandit": Arms(5), "matroid": UniformMatroid(5, 2), "cascade": RankedLists(5, 2)}
+STRUCTURES = {
+    "bandit": Arms(5),
+    "matroid": UniformMatroid(5, 2),
+    "cascade": RankedLists(5, 2),
+    "experts": Experts(5),
+}
 
 
 def built(name: str, gate: Any) -> Any:
@@ -88,7 +92,7 @@ def test_who_needs_all_arms_refuses_and_nothing_changes(name: str) -> None:
 
 def test_a_refused_set_of_arms_draws_nothing() -> None:
     gate = accountant()
-    learner = DPTSMat(UniformMatroid(5, 2), gate, epsilon=1.0, horizon=100)
+    learner = CUCBLDPBit(UniformMatroid(5, 2), gate, epsilon=1.0, horizon=100)
     before = gate.random.bit_generator.state
     for wrong in ([], [1], [1, 1], [1, 5], [True] * 5):
         with pytest.raises(ProblemError):
@@ -100,7 +104,7 @@ def test_a_refused_set_of_arms_draws_nothing() -> None:
 
 
 def test_a_structure_that_cannot_leave_arms_out_says_which_can() -> None:
-    learner = CUCBBatchLeast(MaximumCoverage(3, 2, 1), accountant(), epsilon=1.0, horizon=100)
+    learner = CUCBBatch(MaximumCoverage(3, 2, 1), accountant(), epsilon=1.0, horizon=100)
     with pytest.raises(ProblemError, match="MaximumCoverage cannot leave arms out; those of TopK"):
         learner.act(available=range(4))
 
@@ -108,7 +112,7 @@ def test_a_structure_that_cannot_leave_arms_out_says_which_can() -> None:
 def test_arms_that_are_there_do_not_tell_of_a_neighbour() -> None:
     """What is released is the same function of the feedback: the exact loss of a record is at most epsilon."""
     gate = Coupled(5, 64, 1)
-    learner = CUCBBatchLeast(TopK(4, 2), gate, epsilon=EPSILON, horizon=100)
+    learner = CUCBBatch(TopK(4, 2), gate, epsilon=EPSILON, horizon=100)
     for user in range(30):
         learner.act(available=[user % 4, (user + 1) % 4, (user + 2) % 4])
         values = np.zeros((2, 64, 2))
@@ -141,7 +145,7 @@ def test_an_arm_s_batch_waits_while_it_is_not_there() -> None:
 
 def test_feedback_on_another_round_s_arms_is_ambiguous_without_a_ticket() -> None:
     gate = accountant()
-    learner = CUCBBatchLeast(TopK(4, 2), gate, epsilon=1.0, horizon=100)
+    learner = CUCBBatch(TopK(4, 2), gate, epsilon=1.0, horizon=100)
     learner.act(available=[0, 1])
     learner.act(available=[2, 3])
     with pytest.raises(AmbiguousFeedback):
@@ -149,10 +153,10 @@ def test_feedback_on_another_round_s_arms_is_ambiguous_without_a_ticket() -> Non
 
 
 def test_a_saved_run_goes_on_with_its_tickets_and_arms(tmp_path: Path) -> None:
-    def build(gate: Accountant) -> CUCBBatchLeast:
-        return CUCBBatchLeast(TopK(5, 2), gate, epsilon=1.0, horizon=100)
+    def build(gate: Accountant) -> CUCBBatch:
+        return CUCBBatch(TopK(5, 2), gate, epsilon=1.0, horizon=100)
 
-    def goes_on(run: DurableRun[CUCBBatchLeast], names: list[str]) -> list[list[int]]:
+    def goes_on(run: DurableRun[CUCBBatch], names: list[str]) -> list[list[int]]:
         for user, name in enumerate(reversed(names)):
             private = run.accountant.private([1.0, 0.0], run.learner.feedback_domain, f"late-{user}")
             run.learner.observe(private, ticket=name)

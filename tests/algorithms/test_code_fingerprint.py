@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from accountant import Accountant, Budget
-from algorithms import CUCBBatchLeast, DurableRun, code_fingerprint
+from algorithms import CUCBBatch, DurableRun, code_fingerprint
 from algorithms.code_fingerprint import code_digests, fingerprint
 from algorithms.durable.durable_run import CodeChanged
 from algorithms.durable.state import StateError
@@ -46,8 +46,8 @@ class Learner:
 OURS = frozenset({"algorithms", "accountant", "mechanisms"})
 
 
-def build(gate: Any, epsilon: float = 1.0) -> CUCBBatchLeast:
-    return CUCBBatchLeast(TopK(arms=6, size=2), gate, epsilon=epsilon, horizon=1000)
+def build(gate: Any, epsilon: float = 1.0) -> CUCBBatch:
+    return CUCBBatch(TopK(arms=6, size=2), gate, epsilon=epsilon, horizon=1000)
 
 
 def load(path: Path, **settings: Any) -> DurableRun[Any]:

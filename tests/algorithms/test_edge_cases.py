@@ -6,7 +6,7 @@ import pytest
 from accountant import Accountant, Budget, Simulation
 from algorithms.catalogue.structured_entries import learners
 from algorithms.play import play_fresh, play_records
-from algorithms.problems import Arms, Cascade, GraphicMatroid, SemiBandit, TopK, UniformMatroid
+from algorithms.problems import Arms, Cascade, Experts, GraphicMatroid, SemiBandit, TopK, UniformMatroid
 from algorithms.structured_learner import PLAYS
 from mechanisms import DomainError, LaneStreams
 
@@ -26,6 +26,10 @@ SMALLEST = {
         "all elements": SemiBandit(UniformMatroid(3, 3), [0.5, 0.1, 0.9]),
         "two parallel edges": SemiBandit(GraphicMatroid(2, [(0, 1), (1, 0)]), [0.0, 1.0]),
         "one edge and a self-loop": SemiBandit(GraphicMatroid(2, [(0, 0), (0, 1)]), [1.0, 0.2]),
+    },
+    "experts": {
+        "one expert": SemiBandit(Experts(1), [0.5]),
+        "certain outcomes": SemiBandit(Experts(3), [0.0, 1.0, 0.0]),
     },
     "cascade": {
         "one item": Cascade(1, 1, [0.5]),

@@ -14,7 +14,7 @@ import pytest
 
 from accountant import Accountant, Budget
 from accountant.stores.database import _PRAGMAS
-from algorithms import CUCBBatchAll, DurableRun
+from algorithms import CUCBBatch, DurableRun
 from algorithms.problems import TopK
 from mechanisms import Interval, Laplace
 
@@ -79,26 +79,26 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(_PRAGMAS, "synchronous", 0)
 
 
-def build(gate: Any) -> CUCBBatchAll:
-    return CUCBBatchAll(TopK(arms=6, size=3), gate, epsilon=1.0, horizon=100_000)
+def build(gate: Any) -> CUCBBatch:
+    return CUCBBatch(TopK(arms=6, size=3), gate, epsilon=1.0, horizon=100_000)
 
 
-def begin() -> DurableRun[CUCBBatchAll]:
+def begin() -> DurableRun[CUCBBatch]:
     return DurableRun(build, Accountant(Budget(5.0), noise=np.random.default_rng(0), seed=1))
 
 
-def play(run: DurableRun[CUCBBatchAll], first: int, rounds: int) -> None:
+def play(run: DurableRun[CUCBBatch], first: int, rounds: int) -> None:
     for user in range(first, first + rounds):
         run.learner.act()
         run.learner.observe(run.accountant.private([1.0, 0.0, 0.5], run.learner.feedback_domain, record=user))
 
 
-def reserve(run: DurableRun[CUCBBatchAll], record: str, scale: float) -> Any:
+def reserve(run: DurableRun[CUCBBatch], record: str, scale: float) -> Any:
     noise = Laplace.for_epsilon(scale, sensitivity=SHARE.sensitivity)
     return run.accountant.reserve(run.accountant.price(noise, run.accountant.private([0.5], SHARE, record)))
 
 
-def contents(run: DurableRun[CUCBBatchAll]) -> list[Any]:
+def contents(run: DurableRun[CUCBBatch]) -> list[Any]:
     waiting: Any = run.learner.batches._sums._provenance
     generator = run.accountant._random.bit_generator.state
     return [run.accountant.to_dict(), waiting.to_dict(), run.learner.batches.mean.tolist(), generator]

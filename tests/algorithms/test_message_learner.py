@@ -10,15 +10,15 @@ import numpy.typing as npt
 import pytest
 
 from accountant import Accountant, Budget, BudgetExceeded, Simulation, Trust
-from algorithms import CascadeUCBRR, CUCBLDPBit, CUCBLDPLaplaceOne, DPBanditLDP, TicketRefused
+from algorithms import CascadeUCBRR, CUCBLDPBit, DPBanditLDP, TicketRefused
 from algorithms.message_learner import MessageLearner, Question
-from algorithms.problems import Arms, RankedLists, TopK
+from algorithms.problems import Arms, MaximumCoverage, RankedLists, TopK
 from mechanisms import AssumptionKind, DomainError
 
 Made = Callable[[Any], MessageLearner[Any]]
 LEARNERS: dict[str, Made] = {
     "bit": lambda gate: CUCBLDPBit(TopK(5, 3), gate, epsilon=1.0, horizon=100),
-    "laplace": lambda gate: CUCBLDPLaplaceOne(TopK(5, 3), gate, epsilon=1.0, horizon=100),
+    "bits": lambda gate: CUCBLDPBit(MaximumCoverage(3, 2, 1), gate, epsilon=1.0, horizon=100),
     "bandit": lambda gate: DPBanditLDP(Arms(4), gate, epsilon=1.0, horizon=100),
     "cascade": lambda gate: CascadeUCBRR(RankedLists(5, 3), gate, epsilon=1.0, horizon=100),
 }
@@ -78,16 +78,16 @@ def test_questions_are_asked_while_others_wait_each_with_a_threshold_of_its_own(
     assert len(thresholds) == 3
     for ticket, question in reversed(list(zip(tickets, posed, strict=True))):
         about = question.about.item()
-        before = learner.estimates.count[0].copy()
+        before = learner.confidence().count[0].copy()
         learner.observe_message(question, [1], ticket.name, ticket=ticket)
         before[about] += 1
-        assert (learner.estimates.count[0] == before).all()
+        assert (learner.confidence().count[0] == before).all()
 
 
 @pytest.mark.parametrize(
     ("name", "message"),
     [("bit", each) for each in ([2], [-1], [0.5], [1.0], [True], ["1"], [], [0, 0], [[1]] * 2, None, [10**400])]
-    + [("cascade", [4]), ("laplace", [float("nan")]), ("laplace", [float("inf")]), ("laplace", [[1.0], [1.0]])],
+    + [("cascade", [4]), ("bits", [8]), ("bits", [[1], [1]])],
 )  # fmt: skip
 def test_what_no_device_would_send_is_refused_and_costs_nothing(name: str, message: Any) -> None:
     learner = LEARNERS[name](server())

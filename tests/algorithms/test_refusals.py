@@ -21,13 +21,10 @@ from accountant import (
     TrustViolation,
 )
 from algorithms import (
-    CUCBDP,
     CUCBLDP1,
     CascadeUCBBatch,
     CascadeUCBRR,
-    CUCBBatchAll,
-    CUCBBatchLeast,
-    CUCBDPLeast,
+    CUCBBatch,
     CUCBLDPBit,
     DPDPECentral,
     DPDPELocal,
@@ -35,11 +32,10 @@ from algorithms import (
     DPPECentral,
     DPPELocal,
     DPPEShuffle,
-    DPTSMat,
-    DPUCBMat,
     NothingPlayed,
     PrivateHybridSums,
     PrivateTreeSums,
+    published,
 )
 from algorithms.catalogue.linear_entries import linear_learners
 from algorithms.catalogue.structured_entries import learners
@@ -61,14 +57,10 @@ from mechanisms import BinaryTree, Box, DomainError, Hybrid, Laplace, OneHot
 ROUNDS = 14
 TOP, LISTS, BASES = TopK(arms=6, size=3), RankedLists(items=6, positions=3), UniformMatroid(6, 3)
 RETURNING: dict[str, tuple[type, Any]] = {
-    "least": (CUCBBatchLeast, TOP),
-    "all": (CUCBBatchAll, TOP),
-    "tree": (CUCBDP, TOP),
-    "tree-least": (CUCBDPLeast, TOP),
+    "batches": (CUCBBatch, TOP),
+    "bases": (CUCBBatch, BASES),
     "bit": (CUCBLDPBit, TOP),
     "laplace": (CUCBLDP1, TOP),
-    "ucb-mat": (DPUCBMat, BASES),
-    "ts-mat": (DPTSMat, BASES),
     "response": (CascadeUCBRR, LISTS),
     "phases": (CascadeUCBBatch, LISTS),
 }
@@ -169,7 +161,7 @@ def test_what_is_no_structure_or_no_gate_is_refused() -> None:
         with pytest.raises(ValueError, match=r"gate=.*: must be a gate"):
             build(structure, structure, epsilon=1.0, horizon=20)
     with pytest.raises(ProblemError, match="pass the problem's structure"):
-        CUCBBatchLeast(SemiBandit(TOP, np.full(6, 0.5)), gate, epsilon=1.0, horizon=20)  # type: ignore[arg-type]
+        CUCBBatch(SemiBandit(TOP, np.full(6, 0.5)), gate, epsilon=1.0, horizon=20)  # type: ignore[arg-type]
 
 
 # --- users who cannot pay, or come back ---------------------------------------------------------------
@@ -194,7 +186,7 @@ def test_a_user_without_budget_and_one_who_comes_back_change_nothing(name: str) 
                     learner.observe(gate.private(outcomes(learner, 0), domain, "spent"))
             learner.observe(gate.private(outcomes(learner, record), domain, record))
             if disturbed:
-                learner.act() if name != "ts-mat" else None  # a phase may be over; DPTSMat draws its actions
+                learner.act()  # a phase may be over
                 with pytest.raises((RecordWaiting, BudgetExceeded), match=f"record {record} "):
                     learner.observe(gate.private(outcomes(learner, 0), domain, record))
         return shown, charges(gate)
@@ -315,7 +307,7 @@ def test_a_list_of_somebody_who_paid_elsewhere_is_lost_and_the_next_one_is_shown
 
 def test_a_tree_with_somebody_who_paid_elsewhere_starts_afresh() -> None:
     gate = Accountant(Budget(1.0), noise=np.random.default_rng(0))
-    learner = CUCBDP(TopK(arms=3, size=3), gate, epsilon=1.0, horizon=1000)
+    learner = published.CUCBDP(TopK(arms=3, size=3), gate, epsilon=1.0, horizon=1000)
     whole = Laplace.for_epsilon(1.0, sensitivity=learner.feedback_domain.sensitivity)
 
     def visit(user: str) -> None:
@@ -439,7 +431,7 @@ def test_a_gate_that_trusts_nobody_takes_local_learners_only(name: str) -> None:
     assert not len(gate.ledger)
 
 
-@pytest.mark.parametrize("name", ["dp-bandit", "cucb-ldp-bit", "cascade-ucb-rr", "cucb-dp"])
+@pytest.mark.parametrize("name", ["dp-bandit", "cucb-ldp-bit", "cascade-ucb-rr"])
 @pytest.mark.parametrize("horizon", [10**5000, 2**63], ids=["huge", "64 bits"])
 def test_horizons_beyond_64_bits_are_refused(name, horizon):
     """They were an OverflowError, of `simulate` and `suggest`, too."""

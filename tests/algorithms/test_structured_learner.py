@@ -12,19 +12,19 @@ import pytest
 
 from accountant import Accountant, Budget, Simulation
 from algorithms import (
-    CUCBDP,
     CUCBLDP1,
     CUCBLDP2,
     CascadeUCBBatch,
     CascadeUCBRR,
-    CUCBBatchLeast,
+    CUCBBatch,
     DurableRun,
     HorizonPassed,
     NothingPlayed,
+    published,
 )
 from algorithms.catalogue.structured_entries import learner_builder, learners
 from algorithms.play import play_phases, start_warm
-from algorithms.problems import Arms, ProblemError, RankedLists, TopK, UniformMatroid, build_problem
+from algorithms.problems import Arms, Experts, ProblemError, RankedLists, TopK, UniformMatroid, build_problem
 from algorithms.structured_learner import PLAYS
 from mechanisms import HorizonExceeded
 
@@ -33,13 +33,13 @@ STRUCTURES = {
     "semi-bandit": build_problem("shortest-path", {}).structure,
     "matroid": build_problem("linear-matroid", {}).structure,
     "cascade": RankedLists(items=6, positions=2),
+    "experts": Experts(4),
 }
 HORIZON = 9
 HAVE_HORIZON = [
     name
     for name, entry in learners.items()
-    if not name.startswith("published/")
-    and name not in ("cucb-dp", "cucb-dp-least", "cucb", "omm", "cts", "cascade-ucb1", "dp-best-arm")
+    if not name.startswith("published/") and entry.certified_form and name != "dp-best-arm"
 ]
 
 
@@ -147,7 +147,7 @@ def test_the_round_after_the_horizon_warns_once(name: str) -> None:
 def test_a_certificate_that_rests_on_the_horizon_refuses() -> None:
     """A tree has leaves for so many rounds: one more would cost more than epsilon."""
     gate = accountant()
-    learner = CUCBDP(TopK(arms=4, size=2), gate, epsilon=1.0, horizon=2)
+    learner = published.CUCBDP(TopK(arms=4, size=2), gate, epsilon=1.0, horizon=2)
     for user in range(2):
         learner.act()
         learner.observe(gate.private([1.0, 0.0], learner.feedback_domain, user))
@@ -157,7 +157,7 @@ def test_a_certificate_that_rests_on_the_horizon_refuses() -> None:
     assert gate.spent("late").epsilon == 0
 
 
-@pytest.mark.parametrize("name", ["cucb-batch-least", "cascade-ucb-batch", "dpucb-mat"])
+@pytest.mark.parametrize("name", ["cucb-batch", "cascade-ucb-batch"])
 def test_every_lane_has_its_own_clock(name: str) -> None:
     gate = Simulation(3, 64)
     learner, problem = make(name, gate, horizon=50)
@@ -170,8 +170,8 @@ def test_every_lane_has_its_own_clock(name: str) -> None:
 
 
 def test_a_restart_remembers_that_it_warned(tmp_path: Path) -> None:
-    def build(gate: Any) -> CUCBBatchLeast:
-        return CUCBBatchLeast(TopK(arms=4, size=2), gate, epsilon=1.0, horizon=1)
+    def build(gate: Any) -> CUCBBatch:
+        return CUCBBatch(TopK(arms=4, size=2), gate, epsilon=1.0, horizon=1)
 
     def play(run: Any, user: str) -> None:
         run.learner.act()
@@ -235,7 +235,7 @@ class _Mislaid(UniformMatroid):
     ],
 )
 @pytest.mark.parametrize("way", ["act", "issue"])
-@pytest.mark.parametrize("kind", [CUCBLDP1, CUCBBatchLeast])
+@pytest.mark.parametrize("kind", [CUCBLDP1, CUCBBatch])
 def test_an_oracle_that_loses_its_way_is_refused_before_anything_is_shown(
     monkeypatch, kind, way, answer, words
 ):

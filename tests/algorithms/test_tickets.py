@@ -23,11 +23,10 @@ from hypothesis.stateful import (
 
 from accountant import Accountant, Budget, BudgetExceeded, Coupled, Simulation
 from algorithms import (
+    CUCBLDP1,
     AmbiguousFeedback,
     CascadeUCBBatch,
-    CUCBBatchAll,
-    CUCBBatchLeast,
-    CUCBLDPLaplaceAll,
+    CUCBBatch,
     DurableRun,
     NothingPlayed,
     TicketRefused,
@@ -49,12 +48,12 @@ def accountant(epsilon: float = math.inf) -> Accountant:
     )
 
 
-def batches(gate: Any) -> CUCBBatchAll:
-    return CUCBBatchAll(TopK(ARMS, SIZE), gate, epsilon=ALMOST_EXACT, horizon=10_000)
+def batches(gate: Any) -> CUCBBatch:
+    return CUCBBatch(TopK(ARMS, SIZE), gate, epsilon=ALMOST_EXACT, horizon=10_000)
 
 
-def messages(gate: Any) -> CUCBLDPLaplaceAll:
-    return CUCBLDPLaplaceAll(TopK(ARMS, SIZE), gate, epsilon=ALMOST_EXACT, horizon=10_000)
+def messages(gate: Any) -> CUCBLDP1:
+    return CUCBLDP1(TopK(ARMS, SIZE), gate, epsilon=ALMOST_EXACT, horizon=10_000)
 
 
 def send(learner: Any, user: str, values: list[float], ticket: Any = None) -> None:
@@ -65,7 +64,7 @@ def send(learner: Any, user: str, values: list[float], ticket: Any = None) -> No
 def test_feedback_that_could_be_on_two_actions_is_refused() -> None:
     """Two users are shown [0 1]; after the first one's feedback the learner plays [2 3]."""
     gate = accountant()
-    learner = CUCBLDPLaplaceAll(TopK(arms=4, size=2), gate, epsilon=ALMOST_EXACT, horizon=100)
+    learner = CUCBLDP1(TopK(arms=4, size=2), gate, epsilon=ALMOST_EXACT, horizon=100)
     first, bobs = learner.act(), learner.act()
     assert first.tolist() == bobs.tolist() == [[0, 1]]
     user = 0
@@ -156,7 +155,7 @@ def test_a_refused_record_leaves_its_ticket_open() -> None:
 
 def test_a_ticket_in_turn_is_the_protocol_without_tickets() -> None:
     with_tickets, without = (
-        CUCBBatchLeast(TopK(arms=4, size=2), Simulation(3, 64), epsilon=1.0, horizon=100) for _ in range(2)
+        CUCBBatch(TopK(arms=4, size=2), Simulation(3, 64), epsilon=1.0, horizon=100) for _ in range(2)
     )
     for user in range(60):
         values = np.random.default_rng(user).random((64, 2))
@@ -170,7 +169,7 @@ def test_a_ticket_in_turn_is_the_protocol_without_tickets() -> None:
 def test_late_feedback_costs_its_record_no_more() -> None:
     """Exact losses of two neighbours, in 2,560 lanes: feedback comes in an order that was fixed in advance."""
     gate = Coupled(8, 64 * 40, 1)
-    learner = CUCBBatchAll(TopK(4, 2), gate, epsilon=1.0, horizon=40)
+    learner = CUCBBatch(TopK(4, 2), gate, epsilon=1.0, horizon=40)
     order = np.random.default_rng(0).permutation(40)
     tickets: dict[int, Any] = {}
     for step in range(50):
@@ -359,7 +358,7 @@ class Interleavings(RuleBasedStateMachine):
         assert {t.name: tuple(t.action[0].tolist()) for t in learner.tickets.values()} == self.open
         learned = learner.confidence()
         for arm, values in self.credited.items():
-            full = [0, *released_counts(len(values), 1, CUCBBatchAll.growth, CUCBBatchAll.falling)]
+            full = [0, *released_counts(len(values), 1, CUCBBatch.growth, CUCBBatch.falling)]
             count = len(values) if self.build is messages else full[-1]
             assert learned.count[0, arm] == count
             if count:

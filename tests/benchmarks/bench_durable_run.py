@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from accountant import Accountant, Budget
-from algorithms import CUCBBatchLeast, CUCBLDPBit, DurableRun
+from algorithms import CUCBBatch, CUCBLDPBit, DurableRun
 from algorithms.problems import TopK
 
 SAVES = 50
@@ -34,9 +34,9 @@ def local(gate: Accountant) -> CUCBLDPBit:
     return CUCBLDPBit(TopK(arms=50, size=5), gate, epsilon=1.0, horizon=1_000_000)
 
 
-def central(gate: Accountant) -> CUCBBatchLeast:
+def central(gate: Accountant) -> CUCBBatch:
     """Every record waits for a release; some are charged."""
-    return CUCBBatchLeast(TopK(arms=50, size=5), gate, epsilon=1.0, horizon=1_000_000)
+    return CUCBBatch(TopK(arms=50, size=5), gate, epsilon=1.0, horizon=1_000_000)
 
 
 def play(run: DurableRun[Any], first: int, rounds: int, *, save: bool) -> None:

@@ -29,14 +29,11 @@ SIZES = (10, 2_000), (1_000, 300), (10_000, 60)
 LEARNERS = (
     "cucb-ldp2",
     "cucb-ldp-bit",
-    "cucb-ldp-laplace-one",
-    "cucb-ldp-laplace-all",
+    "cucb-ldp1",
     "cascade-ucb1",
     "cascade-ucb-rr",
-    "cascade-ucb-ldp-laplace",
     "published/cascade-ucb-ldp-laplace",
-    "cucb-dp-least",
-    "dpucb-mat",
+    "published/cucb-dp-least",
 )
 
 
@@ -121,7 +118,7 @@ def main() -> None:
         few, many, most = (round_cost(name, runs, rounds) for runs, rounds in SIZES)
         print(f"  {name:36s} {few * 1e6:6.1f}   {1e-3 / many:6.2f}   {1e-2 / most:6.2f}")
     print("microseconds per round of one lane (one release a round)")
-    for name in ("cucb-ldp1", "cucb-ldp2", "cucb-ldp-bit", "cucb-ldp-laplace-one", "cascade-ucb-rr"):
+    for name in ("cucb-ldp1", "cucb-ldp2", "cucb-ldp-bit", "cascade-ucb-rr"):
         simulated, accounted = accounting_cost(name)
         on_top = accounted - simulated
         print(f"  {name:36s} simulated {simulated:5.1f}   accounted {accounted:5.1f}   on top {on_top:4.1f}")

@@ -22,7 +22,7 @@ from algorithms.simulate import simulate
 from mechanisms import LaneStreams
 
 RUNS, EPSILON, SINGLE_ROUNDS, SINGLE_LANES = 1000, 1.0, 2000, 1024
-LEARNERS = ("cascade-ucb-batch", "cucb-batch-all", "cucb-batch-least", "dpucb-mat")
+LEARNERS = ("cascade-ucb-batch", "cucb-batch")
 
 
 def cpu_seconds(work: Callable[[], object], times: int = 3) -> float:

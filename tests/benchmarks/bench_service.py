@@ -38,7 +38,7 @@ SECONDS = 8.0
 CLIENTS = (1, 8, 32)
 NOISE = Laplace(scale=8.0, sensitivity=Sensitivity(1, 1, 1)).to_dict()
 UNIT = {"kind": "Interval", "lower": 0, "upper": 1}
-LEARNER = NamedLearner("cucb-batch-least", "top-k", 1.0, 10**6, settings={"arms": 50, "size": 5})
+LEARNER = NamedLearner("cucb-batch", "top-k", 1.0, 10**6, settings={"arms": 50, "size": 5})
 
 KILLING, RECORDS, PAID_FOR = 40.0, 1_000, 8
 """Seconds in which services are killed; of how many records is asked then, and how often each may be released."""

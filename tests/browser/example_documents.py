@@ -191,7 +191,7 @@ def simulations() -> Document:
     """Return a comparison of simulated learners."""
     rounds = tuple(range(1, 1001, 37))
     found = []
-    for i, (name, epsilon) in enumerate([("cucb-batch-least", 0.5), (f"{_PATH}:Mine", 1.0), ("cucb", 1.0)]):
+    for i, (name, epsilon) in enumerate([("cucb-batch", 0.5), (f"{_PATH}:Mine", 1.0), ("cucb", 1.0)]):
         asked = Configuration(name, rounds[-1], 20, None, {"arms": 12, "size": 3}, epsilon)
         means = tuple(float((i + 1) * t**0.6) for t in rounds)
         curves = (rounds, means, (1.5,) * len(rounds), (0.25,) * len(rounds))

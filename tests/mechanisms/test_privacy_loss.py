@@ -32,7 +32,7 @@ from mechanisms.discrete_gaussian_loss import DiscreteGaussianLoss
 from mechanisms.gaussian_loss import GaussianLoss
 from mechanisms.laplace_loss import LaplaceLoss
 from mechanisms.neighbouring import Neighbouring
-from mechanisms.privacy_loss import LossSum, PrivacyLoss, add_losses, log1p_complex, related_loss
+from mechanisms.privacy_loss import LossSum, PrivacyLoss, add_losses, log1p_complex, stated_alike
 from mechanisms.subsampled import SubsampledProfile
 from mechanisms.subsampled_gaussian_loss import SubsampledGaussianLoss, SubsampledGaussianLossSum, _transforms
 from mechanisms.subsampled_laplace_loss import SubsampledLaplaceLoss
@@ -367,7 +367,7 @@ def test_pieces_of_a_sum_add_up_to_it(most: int) -> None:
     ]
     laplace = [LaplaceLoss((Fraction(i + 1, 20),), (2,)) for i in range(7)]
     total = add_losses(
-        [related_loss(loss, Neighbouring.ADD_OR_REMOVE) for loss in (*sampled, *laplace)], (3,) * 19
+        [stated_alike(loss, Neighbouring.ADD_OR_REMOVE) for loss in (*sampled, *laplace)], (3,) * 19
     )
     pieces, t = total.pieces(most), np.array([0.0, 1.5, 3.0])
     assert total.distinct_count == 19

@@ -11,10 +11,11 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
+from json_schema import Schema, nullable, object_schema, root_schema, schema_of
+from release_schema import release_schema
+
 from accountant.audit.audit_result import FORMAT as AUDIT
 from accountant.audit.audit_result import ReleaseSummary
-from accountant.audit.release_schema import release_schema
-from accountant.files.json_schema import Schema, nullable, object_schema, root_schema, schema_of
 from accountant.proofs.proof_document import FORMAT as PROOF
 from accountant.provenance import Provenance
 from algorithms.claim import Claim

@@ -99,7 +99,7 @@ def test_list_fits_on_a_page_a_line_each(run, monkeypatch):
     lines = out.splitlines()
     assert len(lines) < 66
     assert max(map(len, lines)) <= 80
-    for name in ("cucb-ldp1", "dpucb-mat", "cascade-ucb-rr", "open-bandit", "dpwitness list zoo"):
+    for name in ("cucb-ldp1", "cucb-batch", "cascade-ucb-rr", "open-bandit", "dpwitness list zoo"):
         assert sum(line.split()[:1] == [name] or name in line[20:] for line in lines) == 1
     assert "published/" not in out
     code, out, _ = run("list", "zoo", "false", "svt")
@@ -112,11 +112,8 @@ def test_list_fits_on_a_page_a_line_each(run, monkeypatch):
 
 
 def test_list_shows_everything(run):
-    code, out, _ = run("list", "--verbose")
-    assert code == 0
-    for name in ("cucb-ldp1", "dpucb-mat", "cascade-ucb-rr", "open-bandit", "gap-svt-value"):
-        assert name in out
     code, out, _ = run("list", "--json")
+    assert code == 0
     catalogue = json.loads(out)
     assert {"name", "kind", "default", "low", "high", "meaning"} <= set(
         catalogue["problems"][0]["parameters"][0]
@@ -215,7 +212,7 @@ BAD = [
         ],
         "1.5",
     ),
-    (["verify", "dpucb-mat", "--epsilon", "1", "--set", "vectors=0 0; 0 0"], "without a basis"),
+    (["verify", "omm", "--epsilon", "1", "--set", "vectors=0 0; 0 0"], "without a basis"),
     (["verify", "nothing.py:f", "--epsilon", "1"], "no such file"),
     (["verify", f"{FUNCTIONS}:without_claim", "--epsilon", "1"], "no claim"),
     (

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from json_schema import schema_of
 from jsonschema import Draft202012Validator
 from published_schemas import PUBLISHED, SCHEMAS, schema_text
 
 from accountant.audit import AuditQuestion, audit, from_mechanisms
 from accountant.audit.release_tables import from_tables
-from accountant.files.json_schema import schema_of
 from accountant.proofs.audit_proof import audit_proof
 from accountant.provenance import Provenance
 from mechanisms import Laplace

@@ -5,7 +5,7 @@ import math
 
 import pytest
 
-from algorithms import CUCBLDP2, CascadeUCBRR, DPUCBMat
+from algorithms import CTS, CUCBLDP2, CascadeUCBRR
 from algorithms.problems import Cascade, ProblemError, RankedLists, problems
 from mechanisms import DiscreteLaplace, Gaussian, Laplace, RandomizedResponse, Sensitivity
 from verify import SubjectError, verify
@@ -26,10 +26,8 @@ def test_local_learners_are_certified_and_tight(name):
     assert result.lower.epsilon == pytest.approx(1.0, abs=1e-8)
 
 
-@pytest.mark.slow_cells("dpucb-mat")
-@pytest.mark.parametrize("name", ["dpucb-mat", "dpts-mat"])
-def test_matroid_learners_are_certified_and_tight_in_the_released_means(name):
-    result = verify(name, epsilon=2.0, **SHORT)
+def test_matroid_learners_are_certified_and_tight_in_the_released_means():
+    result = verify("cucb-batch", epsilon=2.0, problem="linear-matroid", **SHORT)
     assert result.verdict == "certified"
     assert result.upper.epsilon == 2.0
     assert result.details["coupled"]["largest_loss"] == pytest.approx(2.0, abs=1e-9)
@@ -85,14 +83,10 @@ def test_semi_bandit_learners_are_certified_on_every_structure(name, problem):
 @pytest.mark.parametrize(
     ("name", "problem"),
     [
-        ("dpucb-mat", "uniform-matroid"),
-        pytest.param("dpucb-mat", "partition-matroid", marks=pytest.mark.slow),
-        pytest.param("dpucb-mat", "graphic-matroid", marks=pytest.mark.slow),
-        pytest.param("dpucb-mat", "linear-matroid", marks=pytest.mark.slow),
-        pytest.param("dpts-mat", "uniform-matroid", marks=pytest.mark.slow),
-        pytest.param("dpts-mat", "partition-matroid", marks=pytest.mark.slow),
-        pytest.param("dpts-mat", "graphic-matroid", marks=pytest.mark.slow),
-        pytest.param("dpts-mat", "linear-matroid", marks=pytest.mark.slow),
+        ("cucb-batch", "uniform-matroid"),
+        ("cucb-batch", "partition-matroid"),
+        ("cucb-batch", "graphic-matroid"),
+        ("cucb-ldp-bit", "linear-matroid"),
     ],
 )
 def test_matroid_learners_are_certified_on_every_matroid(name, problem):
@@ -233,7 +227,7 @@ def test_the_fewest_samples_are_one_number_and_enough_for_every_kind(subject, gi
 
 def test_a_structure_of_the_wrong_family_is_refused():
     with pytest.raises(ProblemError, match="plays matroid problems"):
-        verify(DPUCBMat, epsilon=1.0, problem=Cascade(3, 2, [0.1, 0.2, 0.3]))
+        verify(CTS, epsilon=1.0, problem=Cascade(3, 2, [0.1, 0.2, 0.3]))
     assert RankedLists(3, 2).size == 2
 
 
@@ -243,8 +237,7 @@ def test_correct_subjects_are_never_refuted():
     subjects = [
         ("cucb-ldp1", {"arms": 4, "size": 2}),
         ("cucb-ldp2", {"arms": 4, "size": 2}),
-        ("dpucb-mat", {}),
-        ("dpts-mat", {}),
+        ("cucb-batch", {}),
         ("cascade-ucb-rr", {"items": 4, "positions": 2}),
         (Laplace.for_epsilon(1.0, sensitivity=Sensitivity.of_box([1.0, 1.0])), None),
         (Laplace(scale=1.0), None),

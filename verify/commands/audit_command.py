@@ -31,8 +31,6 @@ from verify.commands.audit_comparison import render_side_by_side
 from verify.commands.shown_results import (
     check_other_file,
     check_outputs,
-    document_writers,
-    json_writer,
     show,
     write_outputs,
 )
@@ -84,9 +82,8 @@ def audit_command(
         result = results[0]
         proved = None if proof is None else write_proof(proof, read[0], result)
         show(as_json, result.json, lambda console: print_document(audit_document(result), console))
-        if outputs:
-            writers = document_writers(lambda: [audit_document(result)]) | json_writer(result.json)
-            write_outputs(outputs, {**writers, ".png": partial(_draw, read[0], result, files[0])})
+        draw = partial(_draw, read[0], result, files[0])
+        write_outputs(outputs, result.json, lambda: [audit_document(result)], png=draw)
         if proved is not None:
             print(f"\n{proved}", file=sys.stderr if as_json else sys.stdout)
     else:

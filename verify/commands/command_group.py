@@ -12,7 +12,6 @@ import click
 from click.shell_completion import shell_complete
 
 from verify.commands.command_table import COMMANDS, GROUPS, CommandRun
-from verify.commands.old_names import new_name_sentence
 from verify.conduct.exit_codes import GOOD, INPUT_ERROR, INTERRUPTED, OWN_ERROR
 from verify.findings.printable import print_on_stderr, printable
 
@@ -50,15 +49,11 @@ class _Group(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        if not (ctx.resilient_parsing or args[0].startswith("-")):
-            for words in (args[:2], args[:1]):  # "keys add" is old, "keys" is not
-                if said := new_name_sentence(self._prefix.strip(), " ".join(words)):
-                    raise click.UsageError(said, ctx)
-            known = self.list_commands(ctx)
-            if args[0] not in known:
-                from algorithms.problems import known_name
+        known = self.list_commands(ctx)
+        if not (ctx.resilient_parsing or args[0].startswith("-") or args[0] in known):
+            from algorithms.problems import known_name
 
-                known_name("command", args[0], known)
+            known_name("command", args[0], known)
         return super().resolve_command(ctx, args)
 
 
@@ -87,10 +82,6 @@ def exit_code() -> int:
         return code if isinstance(code, int) else GOOD
     except click.exceptions.NoArgsIsHelpError as error:
         click.echo(error.format_message(), err=True)
-        return INPUT_ERROR
-    except click.NoSuchOption as error:
-        path = error.ctx.command_path.partition(" ")[2] if error.ctx else ""
-        print_on_stderr(new_name_sentence(path, error.option_name) or error.format_message())
         return INPUT_ERROR
     except click.ClickException as error:
         print_on_stderr(error.format_message())

@@ -195,7 +195,7 @@ COMMANDS = {
         are looked through. What alone is described is shown in full. With --for, --trust and --epsilon say
         what is asked of the learner (by default central, 1).""",
         arguments=(Argument(name="words", many=True, required=False),),
-        options="for trust epsilon verbose json",
+        options="for trust epsilon json",
     ),
     "report": TableCommand(
         function="report_command:report_command",

@@ -26,7 +26,7 @@ from verify.document.elements import Block, Facts, Paragraph
 from verify.document.terminal_text import print_blocks
 from verify.findings.json_form import json_able
 from verify.findings.sentences import remark
-from verify.subjects.resolve import every_learner, resolve
+from verify.subjects.resolve import every_learner, names_file, resolve
 
 if TYPE_CHECKING:
     from verify.zoo.specimen import Specimen
@@ -47,7 +47,6 @@ def list_command(
     played: str | None,
     trust: LearnerTrust | None,
     epsilon: float | None,
-    verbose: bool,
     as_json: bool,
 ) -> None:
     """Show learners, problems and specimens; or recommend a learner for a problem."""
@@ -64,7 +63,7 @@ def list_command(
     listed = _catalogue(words)
     if not as_json and not any(listed.values()):
         raise SettingError(f"words: nothing is described by {' '.join(words)!r}")
-    in_full = verbose or sum(map(len, listed.values())) == 1
+    in_full = sum(map(len, listed.values())) == 1
     show(
         as_json,
         lambda: listed,
@@ -80,8 +79,13 @@ def _suggestions(played: str, trust: LearnerTrust, epsilon: float) -> dict[float
     ParameterError
         If there is none for either.
     """
-    catalogue = {entry.name: entry for entry in _every_problem()}
-    problem = catalogue[known_name("problem", played, catalogue)].build()
+    if names_file(played):
+        from verify.subjects.own_problem import own_problem
+
+        problem = own_problem(played)
+    else:
+        catalogue = {entry.name: entry for entry in _every_problem()}
+        problem = catalogue[known_name("problem", played, catalogue)].build()
     found: dict[float, Suggestion] = {}
     refused: ValueError | None = None
     for delta in _DELTAS:
@@ -214,48 +218,35 @@ def _every_problem() -> list[ProblemEntry[Any]]:
 def _catalogue(words: Sequence[str]) -> dict[str, list[dict[str, Any]]]:
     from verify.zoo import specimens
 
-    def parameters(entry: Any) -> list[dict[str, Any]]:
-        said = ("name", "kind", "default", "low", "high", "choices", "meaning")
-        return [{key: getattr(parameter, key) for key in said} for parameter in entry.parameters]
+    def facts(entry: Any, names: str) -> dict[str, Any]:
+        return {name: getattr(entry, name) for name in names.split()}
+
+    def parameters(entry: Any) -> dict[str, Any]:
+        names = "name kind default low high choices meaning"
+        return {"parameters": [facts(parameter, names) for parameter in entry.parameters]}
 
     return {
         "learners": [
             {
-                "name": entry.name,
-                "family": entry.family,
+                **facts(entry, "name family"),
                 "model": entry.claim.model,
                 "view": entry.claim.view.value,
                 "neighbours": entry.claim.neighbours.value,
-                "source": entry.source,
-                "as_printed": entry.as_printed,
-                "certified_form": entry.certified_form,
-                "summary": entry.summary,
-                "default_problem": entry.default_problem,
-                "parameters": parameters(entry),
+                **facts(entry, "source as_printed certified_form summary default_problem"),
+                **parameters(entry),
             }
             for entry in _described(every_learner.values(), words)
         ],
         "problems": [
-            {
-                "name": entry.name,
-                "family": entry.family,
-                "summary": entry.summary,
-                "parameters": parameters(entry),
-            }
+            facts(entry, "name family summary") | parameters(entry)
             for entry in _described(_every_problem(), words)
         ],
         "zoo": [
             {
-                "name": specimen.name,
-                "epsilon": specimen.epsilon,
-                "delta": specimen.delta,
+                **facts(specimen, "name epsilon delta"),
                 "true_epsilon": json_able(specimen.true_epsilon),
                 "neighbours": resolve(f"zoo/{specimen.name}").form.neighbours.value,
-                "correct": specimen.correct,
-                "floating_point": specimen.floating_point,
-                "hidden": specimen.hidden,
-                "why": specimen.why,
-                "source": specimen.source,
+                **facts(specimen, "correct floating_point hidden why source"),
             }
             for specimen in _described(specimens.values(), words)
         ],

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -135,7 +135,7 @@ class DurationType(ParameterType):
         return 1000.0 * float(found[1]) * _UNITS[found[2]]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Option:
     """An option, the same in every command that has it.
 
@@ -162,6 +162,7 @@ class Option:
     flag: str
     kind: Any
     help: str
+    _: KW_ONLY
     name: str = ""
     many: bool = False
     default: Any = None
@@ -223,169 +224,118 @@ def _table(*options: Option) -> dict[str, Option]:
 
 
 OPTIONS = _table(
-    Option(flag="--accept-clock", kind=bool, help="The clock is right, though far ahead of the last entry."),
-    Option(flag="--add", kind=str, help="Make a key of this name, and print it once."),
-    Option(flag="--adversary", kind=str, help="Who reacts to actions: 'challenge(0, 1)' or file.py:object."),
-    Option(flag="--advantage", kind=RATE, help="Target: what any attack gains over guessing, at most."),
+    Option("--accept-clock", bool, "The clock is right, though far ahead of the last entry."),
+    Option("--add", str, "Make a key of this name, and print it once."),
+    Option("--adversary", str, "Who reacts to actions: 'challenge(0, 1)' or file.py:object."),
+    Option("--advantage", RATE, "Target: what any attack gains over guessing, at most."),
     Option(
-        flag="--allow-return",
-        kind=bool,
-        help="With --erase: the same name later begins with a new account and a full budget.",
+        "--allow-return",
+        bool,
+        "With --erase: the same name later begins with a new account and a full budget.",
     ),
-    Option(flag="--anchor", kind=NEW_FILE, help="File outside the store that records its latest position."),
+    Option("--anchor", NEW_FILE, "File outside the store that records its latest position."),
     Option(
-        flag="--anytime",
-        kind=BetsType(),
+        "--anytime",
+        BetsType(),
+        "Bet against the claim, stop once it is refuted; FILE carries the winnings from run to run.",
         default=False,
         alone="",
-        help="Bet against the claim, stop once it is refuted; FILE carries the winnings from run to run.",
     ),
-    Option(flag="--author", kind=str, default="", help="Who makes the change; kept in the ledger."),
+    Option("--author", str, "Who makes the change; kept in the ledger.", default=""),
+    Option("--budget", POSITIVE, "Report what is left of this epsilon; exit code 1 if exceeded."),
+    Option("--cache", FOLDER, "Folder of finished runs; the same command goes on from there."),
+    Option("--cancel", int, "Give the charge of this open reservation back."),
+    Option("--certificate", NEW_FILE, "Write a certificate here if the claim is certified."),
+    Option("--command", str, "Program to verify: its data and outputs are JSON."),
     Option(
-        flag="--budget", kind=POSITIVE, help="Report what is left of this epsilon; exit code 1 if exceeded."
+        "--composition",
+        click.Choice(["basic", "advanced", "zcdp", "renyi", "gaussian"]),
+        "Theorem that adds losses up; its parameters by --set.",
     ),
-    Option(flag="--cache", kind=FOLDER, help="Folder of finished runs; the same command goes on from there."),
-    Option(flag="--cancel", kind=int, help="Give the charge of this open reservation back."),
-    Option(flag="--certificate", kind=NEW_FILE, help="Write a certificate here if the claim is certified."),
-    Option(flag="--command", kind=str, help="Program to verify: its data and outputs are JSON."),
+    Option("--data", str, "Data domain, or which data are neighbours: 'interval(0, 1)'."),
+    Option("--delay", IntegerType(0), "Rounds until a logged reward reaches the learner.", default=0),
+    Option("--delta", RATE, "Privacy parameter delta."),
     Option(
-        flag="--composition",
-        kind=click.Choice(["basic", "advanced", "zcdp", "renyi", "gaussian"]),
-        help="Theorem that adds losses up; its parameters by --set.",
-    ),
-    Option(flag="--data", kind=str, help="Data domain, or which data are neighbours: 'interval(0, 1)'."),
-    Option(
-        flag="--delay",
-        kind=IntegerType(0),
-        default=0,
-        help="Rounds until a logged reward reaches the learner.",
-    ),
-    Option(flag="--delta", kind=RATE, help="Privacy parameter delta."),
-    Option(
-        flag="--effort",
-        kind=click.Choice(["quick", "default", "thorough"]),
+        "--effort",
+        click.Choice(["quick", "default", "thorough"]),
+        "How much to draw and to search.",
         default="default",
-        help="How much to draw and to search.",
     ),
-    Option(flag="--epsilon", kind=EPSILON, help="Privacy parameter epsilon."),
+    Option("--epsilon", EPSILON, "Privacy parameter epsilon."),
+    Option("--erase", str, "Delete the link from this record's name to its account (a number: int:5)."),
     Option(
-        flag="--erase",
-        kind=str,
-        help="Delete the link from this record's name to its account (a number: int:5).",
+        "--expire", DurationType(), "Withdraw a run's actions that have waited for feedback as long as this."
     ),
+    Option("--floating-point", bool, "What only floating-point arithmetic leaks counts, too."),
+    Option("--for", PROBLEM, "Recommend a learner for this problem.", name="played"),
+    Option("--forget-anchor", bool, "The anchor is lost: spend without it."),
+    Option("--from", EXISTING_FILE, "Import this exported ledger.", name="exported"),
+    Option("--group-size", COUNT, "Privacy of groups of this many records.", default=1),
+    Option("--horizon", COUNT, "Rounds per run."),
+    Option("--json", bool, "Print one JSON object.", name="as_json"),
+    Option("--learner", LEARNER, "Begin a durable run of this learner, not a bare ledger."),
+    Option("--log", FILE, "Replay logged traffic (CSV: action, reward, propensity) instead of simulating."),
     Option(
-        flag="--expire",
-        kind=DurationType(),
-        help="Withdraw a run's actions that have waited for feedback as long as this.",
+        "--movielens",
+        click.Path(path_type=Path, exists=True, file_okay=False),
+        "Unpacked copy of MovieLens-1M; without it, made-up movies stand in.",
     ),
-    Option(flag="--floating-point", kind=bool, help="What only floating-point arithmetic leaks counts, too."),
-    Option(flag="--for", name="played", kind=PROBLEM, help="Recommend a learner for this problem."),
-    Option(flag="--forget-anchor", kind=bool, help="The anchor is lost: spend without it."),
-    Option(flag="--from", name="exported", kind=EXISTING_FILE, help="Import this exported ledger."),
-    Option(flag="--group-size", kind=COUNT, default=1, help="Privacy of groups of this many records."),
-    Option(flag="--horizon", kind=COUNT, help="Rounds per run."),
-    Option(flag="--json", name="as_json", kind=bool, help="Print one JSON object."),
-    Option(flag="--learner", kind=LEARNER, help="Begin a durable run of this learner, not a bare ledger."),
+    Option("--name-keys", str, "File, or env:VARIABLE, of the keys under which names are hashed."),
     Option(
-        flag="--log",
-        kind=FILE,
-        help="Replay logged traffic (CSV: action, reward, propensity) instead of simulating.",
-    ),
-    Option(
-        flag="--movielens",
-        kind=click.Path(path_type=Path, exists=True, file_okay=False),
-        help="Unpacked copy of MovieLens-1M; without it, made-up movies stand in.",
+        "--neighbors",
+        click.Choice(["replace-one", "add-or-remove-one", "zero-out"]),
+        "Neighbouring relation, where a file does not say it.",
     ),
     Option(
-        flag="--name-keys", kind=str, help="File, or env:VARIABLE, of the keys under which names are hashed."
-    ),
-    Option(
-        flag="--neighbors",
-        kind=click.Choice(["replace-one", "add-or-remove-one", "zero-out"]),
-        help="Neighbouring relation, where a file does not say it.",
-    ),
-    Option(
-        flag="--output",
+        "--output",
+        NEW_FILE,
+        "File to write; its suffix says what: .json, .html, .md, .png, .csv.",
         name="outputs",
-        kind=NEW_FILE,
         many=True,
         short="-o",
-        help="File to write; its suffix says what: .json, .html, .md, .png, .csv.",
     ),
+    Option("--output-dir", FOLDER, "Folder of tables, pictures and reports.", default=Path("reproduced")),
+    Option("--problem", PROBLEM, "Problem of the catalogue, or path/to/file.py:problem."),
+    Option("--promote", bool, "This copy goes on and no other will (after a move, a restore or a loss)."),
+    Option("--proof", NEW_FILE, "Write a proof of the figure here, for the independent checker."),
+    Option("--purpose", str, "What charges are for; rules count by it."),
+    Option("--rates", (RATE, RATE), "Target: false and true positive rate of any attack, at most."),
+    Option("--reason", str, "Why; kept in the ledger.", default=""),
+    Option("--replay", bool, "Run a certificate's subject again, too, with a new seed."),
+    Option("--remove", str, "Revoke the key of this name."),
+    Option("--rotate-keys", str, "Hash names under the newer keys of this file, or env:VARIABLE."),
+    Option("--rules", EXISTING_FILE, "Limits beside the budget, in TOML; an empty file: none."),
+    Option("--run", str, "Run that the key is for, and nothing else.", many=True),
+    Option("--runs", COUNT, "Independent runs."),
+    Option("--samples", COUNT, "Draws of the black-box test in all, in place of the effort's."),
+    Option("--scale", click.Choice(["quick", "paper"]), "Size of experiments.", default="paper"),
     Option(
-        flag="--output-dir",
-        kind=FOLDER,
-        default=Path("reproduced"),
-        help="Folder of tables, pictures and reports.",
-    ),
-    Option(flag="--problem", kind=PROBLEM, help="Problem of the catalogue, or path/to/file.py:problem."),
-    Option(
-        flag="--promote",
-        kind=bool,
-        help="This copy goes on and no other will (after a move, a restore or a loss).",
-    ),
-    Option(
-        flag="--proof", kind=NEW_FILE, help="Write a proof of the figure here, for the independent checker."
-    ),
-    Option(flag="--purpose", kind=str, help="What charges are for; rules count by it."),
-    Option(
-        flag="--rates", kind=(RATE, RATE), help="Target: false and true positive rate of any attack, at most."
-    ),
-    Option(flag="--reason", kind=str, default="", help="Why; kept in the ledger."),
-    Option(flag="--replay", kind=bool, help="Run a certificate's subject again, too, with a new seed."),
-    Option(flag="--remove", kind=str, help="Revoke the key of this name."),
-    Option(
-        flag="--rotate-keys", kind=str, help="Hash names under the newer keys of this file, or env:VARIABLE."
-    ),
-    Option(
-        flag="--rules", kind=EXISTING_FILE, help="Limits beside the budget, in TOML; an empty file: none."
-    ),
-    Option(flag="--run", kind=str, many=True, help="Run that the key is for, and nothing else."),
-    Option(flag="--runs", kind=COUNT, help="Independent runs."),
-    Option(
-        flag="--samples", kind=COUNT, help="Draws of the black-box test in all, in place of the effort's."
-    ),
-    Option(
-        flag="--scale", kind=click.Choice(["quick", "paper"]), default="paper", help="Size of experiments."
-    ),
-    Option(
-        flag="--scope",
-        kind=click.Choice(["read", "spend", "act", "observe", "admin"]),
+        "--scope",
+        click.Choice(["read", "spend", "act", "observe", "admin"]),
+        "What the key allows.",
         many=True,
-        help="What the key allows.",
     ),
-    Option(flag="--seed", kind=IntegerType(0), default=0, help="Seed of all randomness."),
-    Option(flag="--set", name="settings", kind=SettingType(), many=True, help="Parameter, by name."),
+    Option("--seed", IntegerType(0), "Seed of all randomness.", default=0),
+    Option("--set", SettingType(), "Parameter, by name.", name="settings", many=True),
     Option(
-        flag="--significance",
-        kind=NumberType(0, 0.5, min_open=True),
+        "--significance",
+        NumberType(0, 0.5, min_open=True),
+        "Largest probability that a true claim is rejected.",
         default=1e-4,
-        help="Largest probability that a true claim is rejected.",
     ),
-    Option(flag="--strict", kind=bool, help="Refuse what rests on an assumption that nobody checked."),
-    Option(flag="--subject", kind=SUBJECT, help="Where the code is now, if it has moved."),
-    Option(flag="--tenant", kind=str, help="Who sees what is released."),
+    Option("--strict", bool, "Refuse what rests on an assumption that nobody checked."),
+    Option("--subject", SUBJECT, "Where the code is now, if it has moved."),
+    Option("--tenant", str, "Who sees what is released."),
     Option(
-        flag="--test",
-        kind=click.Choice(["bound", "growth", "exponent", "lower-bound"]),
+        "--test",
+        click.Choice(["bound", "growth", "exponent", "lower-bound"]),
+        "What is tested.",
         default="bound",
-        help="What is tested.",
     ),
-    Option(
-        flag="--time-limit",
-        kind=POSITIVE,
-        default=600.0,
-        help="Seconds after which to stop, and report what holds.",
-    ),
-    Option(flag="--trust", kind=click.Choice(["central", "local", "shuffle", "none"]), help="Trust model."),
-    Option(flag="--unit", kind=str, help="What is protected: 'one report', 'one person, at most 8 rounds'."),
-    Option(flag="--verbose", kind=bool, short="-v", help="Sources and parameters, too."),
-    Option(
-        flag="--workers",
-        kind=WorkersType(),
-        default=1,
-        help="Processes, or a Dask cluster; no result depends on it.",
-    ),
+    Option("--time-limit", POSITIVE, "Seconds after which to stop, and report what holds.", default=600.0),
+    Option("--trust", click.Choice(["central", "local", "shuffle", "none"]), "Trust model."),
+    Option("--unit", str, "What is protected: 'one report', 'one person, at most 8 rounds'."),
+    Option("--workers", WorkersType(), "Processes, or a Dask cluster; no result depends on it.", default=1),
 )
 """All options, by their flags without the dashes."""
 

@@ -19,8 +19,6 @@ from mechanisms import Neighbouring
 from mechanisms.printed_numbers import as_given, at_least, at_most, nearest
 from verify.commands.shown_results import (
     check_outputs,
-    document_writers,
-    json_writer,
     show,
     shown_progress,
     stored_runs,
@@ -45,6 +43,7 @@ from verify.subjects.resolve import every_learner, is_registered, names_file, re
 _TWINS = {
     "bandit": "cucb",
     "semi-bandit": "cucb",
+    "experts": "hedge",
     "matroid": "omm",
     "cascade": "cascade-ucb1",
     "contextual": "linucb",
@@ -90,7 +89,7 @@ def regret_command(
         ask = {"growth": _growth, "exponent": _exponent, "lower-bound": _lower_bound}[test]
         data, code, words = ask(learner, settings, own)
         show(as_json, lambda: data, lambda console: print_blocks(words(data), console))
-        write_outputs(outputs, json_writer(lambda: data))
+        write_outputs(outputs, lambda: data)
         return code
 
 
@@ -104,8 +103,7 @@ def _show_bound(learner: str, options: dict[str, Any], outputs: Sequence[Path], 
 
         plot_claim(report, _twin(report, options), path)
 
-    writers = document_writers(lambda: [regret_document(report)]) | json_writer(report.json)
-    write_outputs(outputs, {**writers, ".png": draw})
+    write_outputs(outputs, report.json, lambda: [regret_document(report)], png=draw)
     return report.exit_code
 
 

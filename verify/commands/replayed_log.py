@@ -14,7 +14,7 @@ from algorithms.off_policy.logged_bandit import LoggedBandit, read_log
 from algorithms.off_policy.replay_evaluation import evaluate, expected_rounds
 from algorithms.problems import ProblemError, known_name, parse_settings
 from mechanisms.printed_numbers import as_given, at_least, at_most, nearest, percent
-from verify.commands.shown_results import check_outputs, json_writer, show, shown_progress, write_outputs
+from verify.commands.shown_results import check_outputs, show, shown_progress, write_outputs
 from verify.conduct.isolation import found_apart
 from verify.conduct.progress import Progress, subprogress
 from verify.document.elements import Block, Facts, Paragraph, TextTable
@@ -90,7 +90,7 @@ def replay_log(
         "evaluations": found,
     }
     show(as_json, lambda: data, partial(print_blocks, _said(data)))
-    write_outputs(outputs, json_writer(lambda: data))
+    write_outputs(outputs, lambda: data)
 
 
 def _shared(learners: Sequence[str], settings: Mapping[str, str]) -> dict[str, dict[str, str]]:
@@ -110,7 +110,7 @@ def _builder(asked: _Asked, log: LoggedBandit) -> tuple[LearnerSubject, Any]:
     subject = resolve(asked.learner)
     if not isinstance(subject, LearnerSubject):
         raise SubjectError(f"{asked.learner}: only learners can be evaluated on a log")
-    if getattr(subject.make, "family", None) in ("linear", "contextual", "cascade", "matroid"):
+    if getattr(subject.make, "family", None) in ("linear", "contextual", "cascade", "matroid", "experts"):
         raise ProblemError(
             f"{asked.learner}: plays {subject.make.family} problems; a log's actions are K arms"
         )

@@ -12,7 +12,7 @@ from accountant.files.data_files import from_json
 from accountant.files.json_object import JsonError, load_text_file
 from accountant.provenance import file_digest
 from verify.commands.audit_command import DEFAULT_DELTA, audit_file
-from verify.commands.shown_results import check_outputs, document_writers, write_outputs, written_by
+from verify.commands.shown_results import check_outputs, write_outputs, written_by
 from verify.document.elements import Document
 from verify.document.markdown_text import markdown
 from verify.verdict.result_kinds import KINDS, document_of, read_result
@@ -27,7 +27,7 @@ def report_command(*, files: tuple[Path, ...], outputs: tuple[Path, ...]) -> Non
     check_outputs(outputs, ".html", ".md")
     documents = [each for file in files for each in _documents(file)]
     if outputs:
-        write_outputs(outputs, document_writers(lambda: documents))
+        write_outputs(outputs, documents=lambda: documents)
     else:
         click.echo(markdown(documents, written_by()).encode(), nl=False)
 

@@ -89,7 +89,7 @@ def keys_command(
         file.remove(remove)
         click.echo(f"key {remove} is removed")
         return
-    known = file.known()
+    known = file.load_keys()
     found = {
         key.name: {
             "scopes": sorted(scope.value for scope in key.scopes),

@@ -99,32 +99,9 @@ def result_console() -> Console:
     return console
 
 
-def document_writers(documents: Callable[[], Sequence[Document]]) -> dict[str, Writer]:
-    """Return the functions that write documents as a page or as text, by the file's suffix."""
-    from verify.document.html_page import render_html
-    from verify.document.markdown_text import markdown
-
-    def writer(text: Callable[[Sequence[Document], str], str]) -> Writer:
-        def write(path: Path) -> None:
-            path.write_bytes(text(documents(), written_by()).encode())
-
-        return write
-
-    return {".html": writer(render_html), ".md": writer(markdown)}
-
-
 def json_text(data: Mapping[str, Any]) -> bytes:
     """Return a result as a file of JSON."""
     return (json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode()
-
-
-def json_writer(data: Callable[[], Mapping[str, Any]]) -> dict[str, Writer]:
-    """Return the function that writes a result as JSON, by the file's suffix."""
-
-    def write(path: Path) -> None:
-        path.write_bytes(json_text(data()))
-
-    return {".json": write}
 
 
 def written_by() -> str:
@@ -175,10 +152,36 @@ def check_other_file(flag: str, path: Path, files: Iterable[Path]) -> None:
             raise SettingError(f"{flag} {path}: must be another file than {file}, which would be lost")
 
 
-def write_outputs(outputs: Sequence[Path], writers: Mapping[str, Writer]) -> None:
-    """Write a result to files that were checked, each in the format of its suffix."""
+def write_outputs(
+    outputs: Sequence[Path],
+    data: Callable[[], Mapping[str, Any]] = dict,
+    documents: Callable[[], Sequence[Document]] = tuple,
+    **others: Writer,
+) -> None:
+    """Write a result to files that were checked, each in the format of its suffix.
+
+    Parameters
+    ----------
+    outputs
+        The files.
+    data, documents
+        What makes its JSON data, and its documents for a page or a text.
+    others
+        What writes it in further formats, by the suffix without its dot.
+    """
+    from verify.document.html_page import render_html
+    from verify.document.markdown_text import markdown
+
     for path in outputs:
-        writers[path.suffix.lower()](path)
+        match path.suffix.lower().removeprefix("."):
+            case "json":
+                path.write_bytes(json_text(data()))
+            case "html":
+                path.write_bytes(render_html(documents(), written_by()).encode())
+            case "md":
+                path.write_bytes(markdown(documents(), written_by()).encode())
+            case suffix:
+                others[suffix](path)
 
 
 def check_writable(flag: str, path: Path) -> None:

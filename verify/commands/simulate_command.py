@@ -25,8 +25,6 @@ from algorithms.problems import (
 )
 from verify.commands.shown_results import (
     check_outputs,
-    document_writers,
-    json_writer,
     show,
     shown_progress,
     stored_runs,
@@ -117,10 +115,13 @@ def simulate_command(
         title = f"{found[0].learner} on {found[0].problem}" if one else f"Regret on {found[0].problem}"
         draw_lines(lines, drawn, path, x=FigureAxis("round t", logarithmic=True), y=REGRET, title=title)
 
-    if outputs:
-        writers = document_writers(lambda: [simulation_document(*results)])
-        writers |= json_writer(partial(_data, results))
-        write_outputs(outputs, {**writers, ".png": draw, ".csv": partial(write_runs, lines, drawn)})
+    write_outputs(
+        outputs,
+        partial(_data, results),
+        lambda: [simulation_document(*results)],
+        png=draw,
+        csv=partial(write_runs, lines, drawn),
+    )
 
 
 def _privacy(

@@ -18,9 +18,7 @@ from verify.commands.shown_results import (
     check_other_file,
     check_outputs,
     check_writable,
-    document_writers,
     json_text,
-    json_writer,
     show,
     shown_progress,
     write_outputs,
@@ -62,8 +60,8 @@ def verify_command(
         show(
             as_json, result.json, lambda console: print_document(verification_document(result), console)
         )  # before files, which may fail
-        writers = document_writers(lambda: [verification_document(result)]) | json_writer(result.json)
-        write_outputs(outputs, {**writers, ".png": partial(_draw, result)})
+        draw = partial(_draw, result)
+        write_outputs(outputs, result.json, lambda: [verification_document(result)], png=draw)
         written = certificate is None or _certify(result, named, options, certificate)
     return result.exit_code if written or result.exit_code != GOOD else OPEN
 

@@ -46,7 +46,7 @@ _NOISE = (
 )
 _NOT_PRIVATE = (
     "The published local learners send min(C, K) numbers, which gives the click away: their claim is false for every "
-    "ε, whatever the noise. The certified twins send a message of fixed length, with all the noise that ε asks for."
+    "ε, whatever the noise. The certified learner sends a message of fixed length, with all the noise that ε asks for."
 )
 _RADII = (
     "At K = 4 the radii of the two published learners nearly tie, and with noise x 0.01 the radius is all that is "
@@ -60,7 +60,7 @@ _NOT_YET = (
 
 
 def _local(size: Size, epsilon: float, settings: Mapping[str, Value] | None = None) -> list[FigureLine]:
-    """Return the published local learners as their experiments run them, and the certified twins."""
+    """Return the published local learners as their experiments run them, and the certified one."""
     own = dict(settings or {})
     scaled = own | dict(_SCALED)
     return [
@@ -71,8 +71,6 @@ def _local(size: Size, epsilon: float, settings: Mapping[str, Value] | None = No
         for name, label, learner, colour in (
             ("Laplace", "Laplace, Algorithm 2, noise x 0.01", "published/cascade-ucb-ldp-laplace", 0),
             ("Gaussian", "Gaussian, Algorithm 3, noise x 0.01", "published/cascade-ucb-ldp-gaussian", 1),
-            ("Laplace certified", "Laplace", "cascade-ucb-ldp-laplace", 0),
-            ("Gaussian certified", "Gaussian", "cascade-ucb-ldp-gaussian", 1),
             ("RR certified", "Randomized response", "cascade-ucb-rr", 2),
         )
     ]  # fmt: skip
@@ -89,15 +87,15 @@ def _at(size: Size, epsilon: float) -> tuple[FigureLine, ...]:
 
 
 def _figure_1e(size: Size) -> tuple[FigureLine, ...]:
-    """The published learners at every value, the certified ones at eleven."""
+    """The published learners at every value, the certified one at eleven."""
     epsilons = (2.0 * np.arange(1, size.points + 1) / size.points).round(10).tolist()
     chosen = epsilons[:: max(1, size.points // 10)] + epsilons[-1:]
     few = sorted(set(chosen))
     runs = {epsilon: _local(size, epsilon) for epsilon in epsilons}
     published = [parameter_sweep(epsilons, [runs[epsilon][i] for epsilon in epsilons]) for i in (0, 1)]
-    certified = [parameter_sweep(few, [runs[epsilon][i] for epsilon in few]) for i in (2, 3, 4)]
+    certified = parameter_sweep(few, [runs[epsilon][2] for epsilon in few])
     level = _non_private(size)
-    return (parameter_sweep([epsilons[0], epsilons[-1]], [level, level]), *published, *certified)
+    return (parameter_sweep([epsilons[0], epsilons[-1]], [level, level]), *published, certified)
 
 
 def _central(
@@ -180,11 +178,9 @@ def _local_statements(epsilon: float) -> tuple[PaperStatement, ...]:
         ),
         _claim(epsilon, 4),
         PaperStatement(
-            "(not in the paper) the certified twins, with all their noise, have no more regret",
-            all_of(
-                has_less_regret("Laplace certified", "Laplace"), has_less_regret("RR certified", "Laplace")
-            ),
-            "The twins pay for noise a hundred times larger; where they lose, that is the price of being private.",
+            "(not in the paper) the certified learner, with all its noise, has no more regret",
+            has_less_regret("RR certified", "Laplace"),
+            "It pays for noise a hundred times larger; where it loses, that is the price of being private.",
         ),
     )
 
@@ -222,7 +218,7 @@ CASCADE: tuple[Experiment, ...] = (
         f"{_PAPER}, Figure 1(e)",
         "Final regret for ε in steps of 0.02 up to 2: it decays quickly and comes near that without privacy, sooner "
         "for the Gaussian learner.",
-        f"{_SETTING}{_NOISE}The certified twins are simulated at eleven values.",
+        f"{_SETTING}{_NOISE}The certified learner is simulated at eleven values.",
         {"quick": Size(3_000, 64, 5), "paper": Size(100_000, 64, 100)},
         _figure_1e,
         (

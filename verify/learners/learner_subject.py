@@ -52,6 +52,7 @@ VECTORS: Mapping[str, tuple[Mapping[str, ProblemEntry[Any]], type[Any]]] = {
 _DEFAULT_PROBLEMS = {
     "bandit": "arms",
     "semi-bandit": "top-k",
+    "experts": "experts",
     "matroid": "linear-matroid",
     "cascade": "cascade",
 }

@@ -13,15 +13,17 @@ from dataclasses import replace
 import numpy as np
 
 from accountant import Gate
-from algorithms.estimates.response_mixture import mixture_grid
+from algorithms.cascades.click_estimates import AdditiveNoiseBound, ChernoffNoiseBound
+from algorithms.estimates.chernoff import NoiseTail
+from algorithms.estimates.response_mixture import ResponseMixture
 from algorithms.lanes import gather, lookup
 from algorithms.learner import ClickConfidence, ExplainedLists
-from algorithms.problems import Cascade
+from algorithms.problems import Cascade, RankedLists
 from algorithms.theory.confidence_theorem import ClickTheorem, x
 from algorithms.theory.regret_bound import Instance, RegretBound, T
 from mechanisms.arrays import BoolArray, FloatArray, IntArray
 from mechanisms.parameters import ParameterError
-from verify.regret_claims.chernoff_search import largest_value, noise_moment
+from verify.regret_claims.mean_checks import HAIR, stale
 from verify.regret_claims.noise_tests import AdditiveNoise, RandomizedTruth
 from verify.regret_claims.proof_run import (
     TOLERANCE,
@@ -36,7 +38,7 @@ BuildLists = Callable[[Gate], ExplainedLists]
 
 _WITHOUT_BOUND = 5e11  # an index from there on says that there is no upper bound yet
 _PASSES = 3  # of randomized response's index, from u = 1
-_CHERNOFF_TOLERANCE = 1e-6
+_TIGHTENED = 4  # times, each from the bound before
 
 
 class ClickRun(StructuredRun[ClickConfidence]):
@@ -44,10 +46,10 @@ class ClickRun(StructuredRun[ClickConfidence]):
 
     Attributes
     ----------
-    displays, releases, expected
-        Of each item, after the last release; `expected` is Q. Shape (lanes, items).
+    displays, expected
+        Of each item, up to the last release; `expected` is Q. Shape (lanes, items).
     length
-        The rounds of the open phase; shape (lanes,).
+        After how many rounds of its list each lane's phase is due to end, and how many were played; shape (lanes,).
 
     Raises
     ------
@@ -55,31 +57,34 @@ class ClickRun(StructuredRun[ClickConfidence]):
         If the theorem is none of lists, or the problem is another.
     """
 
-    def __init__(self, bound: RegretBound, instance: Instance, lanes: int) -> None:
+    def __init__(self, bound: RegretBound, instance: Instance, lanes: int, *, laws: bool = True) -> None:
         theorem, problem = bound.confidence, instance.problem
         if not isinstance(theorem, ClickTheorem):
             raise ParameterError("bound: its theorem says nothing of clicks and examinations")
-        if not isinstance(problem, Cascade):
+        structure = getattr(problem, "structure", None)
+        if not isinstance(structure, RankedLists) or (laws and not isinstance(problem, Cascade)):
             raise ParameterError(f"problem={problem!r}: must be a cascade")
         super().__init__(bound, instance, lanes, good_event_failure(theorem.failure, bound, instance))
         values = bound.values(instance)
-        self.theorem, self.problem = theorem, problem
-        self.exponent = bound.value_of(x, self.level_instance)
+        self.theorem, self.laws = theorem, laws
+        self.problem: Cascade = problem  # type: ignore[assignment]
         self.radius = theorem.radius_on(values, bound.definitions)
         self.first = replace(theorem, radii=theorem.radii[:1]).radius_on(values, bound.definitions)
         self.scarcity = theorem.scarcity_on(values, bound.definitions)
         self.growth = theorem.growth_on(values, bound.definitions)
         self.scale = bound.value_of(theorem.scale, instance)
-        size = problem.structure.size
-        order = np.argsort(-problem.means, kind="stable")
-        self.best, self.least = order[:size], float(problem.means[order[size - 1]])
-        shape = (lanes, problem.structure.items)
+        size, shape = structure.size, (lanes, structure.items)
+        if laws:
+            order = np.argsort(-self.problem.means, kind="stable")
+            self.best, self.least = order[:size], float(self.problem.means[order[size - 1]])
         self.displays: FloatArray = np.zeros(shape)
+        self.expected: FloatArray = np.zeros(shape)
         self.releases: FloatArray = np.zeros(shape)
-        self.expected: FloatArray = np.zeros(shape)  # Q, of released rounds
-        self.left: IntArray = np.zeros(lanes, dtype=np.int64)  # rounds of the phase still to play
+        self.played: IntArray = np.zeros(lanes, dtype=np.int64)
         self.length: IntArray = np.zeros(lanes, dtype=np.int64)
         self.open: FloatArray = np.zeros((lanes, size))  # true clicks of the phase
+        self.lowest: FloatArray = np.full(shape, np.inf)  # of the valid indices so far
+        self.moved: FloatArray = np.zeros(shape)  # as of `MeanRun`, of displays
         self.symbols: FloatArray = np.zeros((2, *shape))  # of displays: its position was said, and one above
         self.placed: FloatArray = np.zeros((*shape, size))  # displays at each position
         self.last: IntArray = np.zeros((lanes, size), dtype=np.int64)
@@ -91,6 +96,19 @@ class ClickRun(StructuredRun[ClickConfidence]):
             if theorem.noise == "symbol"
             else AdditiveNoise(theorem.noise, self.scale)
         )
+        laplace = theorem.noise == "Laplace"
+        self.tail = NoiseTail((2 if laplace else 1) * self.scale**2, self.scale if laplace else 0.0)
+        self._set_level()
+
+    def _set_level(self) -> None:
+        """Set the exponents of the bounds."""
+        there, size = self.level_instance, self.problem.structure.size
+        self.exponent = self.bound.value_of(x, there)
+        self.mixture: ResponseMixture | None = None
+        if self.theorem.index_level is not None:
+            level = self.bound.value_of(self.theorem.index_level, there)
+            horizon = int(self.bound.value_of(T, there))
+            self.mixture = ResponseMixture(size, self.false, self.gain, level, horizon)
 
     def checks(self, error: float) -> tuple[ProofCheck, ...]:
         """Return the checks once all rounds are played."""
@@ -104,19 +122,24 @@ class ClickRun(StructuredRun[ClickConfidence]):
     def check_action(self, state: ClickConfidence, learner: ExplainedLists, shown: IntArray) -> None:
         """Check a list against the indices, and its items against the gap lemma."""
         self.round += 1
-        fresh = self.left == 0
-        index = np.minimum(state.index, 2 * _WITHOUT_BOUND)
-        best = self.problem.structure.solve(index)
-        off = np.sort(gather(index, best), axis=1) - np.sort(gather(index, shown), axis=1)
-        wrong = (np.abs(off) > TOLERANCE * (1 + np.abs(np.sort(gather(index, best), axis=1)))).any(axis=1)
-        self.refuse(
-            "oracle",
-            fresh & wrong,
-            lambda lane: (
-                f"list {shown[lane].tolist()} where {sorted(best[lane].tolist())} have the largest indices of "
-                f"{rounded(state.index[lane])}"
-            ),
-        )
+        fresh = self.played == 0
+        if fresh.any():
+            index = np.minimum(state.index, 2 * _WITHOUT_BOUND)
+            best = self.problem.structure.solve(index)
+            largest = np.sort(gather(index, best), axis=1)
+            off = np.abs(largest - np.sort(gather(index, shown), axis=1))
+            self.refuse(
+                "oracle",
+                fresh & (off > TOLERANCE * (1 + np.abs(largest))).any(axis=1),
+                lambda lane: (
+                    f"list {shown[lane].tolist()} where {sorted(best[lane].tolist())} have the largest indices of "
+                    f"{rounded(state.index[lane])}"
+                ),
+            )
+            least = gather(self.displays, shown).min(axis=1) if self.theorem.phases else np.ones(len(shown))
+            self.length = np.where(fresh, np.maximum(least, 1).astype(np.int64), self.length)
+            if self.laws:
+                self._check_gaps(state, shown, fresh)
         self.refuse(
             "bookkeeping",
             ~fresh & (shown != self.last).any(axis=1),
@@ -124,62 +147,67 @@ class ClickRun(StructuredRun[ClickConfidence]):
                 f"list {shown[lane].tolist()} before the phase of {self.last[lane].tolist()} has ended"
             ),
         )
-        if fresh.any():
-            long = gather(self.displays, shown).min(axis=1) if self.theorem.phases else np.ones(len(shown))
-            self.length = np.where(fresh, np.maximum(long, 1).astype(np.int64), self.length)
-            self.left = np.where(fresh, self.length, self.left)
-            self._check_gaps(state, shown, fresh)
         self.last = shown.copy()
-        gap = self.problem.benchmark - self.problem.expected_reward(shown)
-        self.regret += np.where(self.failed, 0.0, gap)
+        if self.laws:
+            gap = self.problem.benchmark - self.problem.expected_reward(shown)
+            self.regret += np.where(self.failed, 0.0, gap)
 
     def check_feedback(
-        self, before: ClickConfidence, after: ClickConfidence, shown: IntArray, clicks: FloatArray
+        self, before: ClickConfidence, after: ClickConfidence, shown: IntArray, clicks: FloatArray, held: int
     ) -> None:
         """Check sums and indices after the feedback, and record the random quantities."""
         self.open += clicks
-        self.left = self.left - 1
-        ending = self.left == 0
+        self.played = self.played + held
+        released = after.releases != before.releases
+        ending = released.any(axis=1)
         due = np.zeros(self.displays.shape, dtype=bool)
         due[np.arange(len(shown))[:, np.newaxis], shown] = ending[:, np.newaxis]
-        long = np.repeat(self.length[:, np.newaxis], shown.shape[1], axis=1)[ending].ravel().astype(float)
-        rows, items = np.repeat(np.flatnonzero(ending), shown.shape[1]), shown[ending].ravel()
-        self.displays[rows, items] += long
-        self.releases[rows, items] += 1.0
-        unclicked = 1.0 - lookup(self.problem.means, shown)
-        self.expected[rows, items] += long * examined_chance(unclicked)[ending].ravel()
-        for name, there, here in (
-            ("displays", after.displays, self.displays),
-            ("releases", after.releases, self.releases),
-        ):
-            self.refuse_arm(
-                "bookkeeping",
-                there != here,
-                lambda lane, arm, name=name, there=there, here=here: (  # type: ignore[misc]
-                    f"{there[lane, arm]:g} {name} are counted where there were {here[lane, arm]:g}"
-                ),
-            )
+        self._check_counts(before, after, due, ending)
         if ending.any():
+            rows, items = np.repeat(np.flatnonzero(ending), shown.shape[1]), shown[ending].ravel()
+            self.displays[rows, items] += np.repeat(self.played[ending], shown.shape[1])
+            if self.laws:
+                chance = examined_chance(1.0 - lookup(self.problem.means, shown))
+                self.expected[rows, items] += (self.played[:, np.newaxis] * chance)[ending].ravel()
             self._take(before, after, shown, ending)
-        self.open[ending] = 0.0
-        moved = (after.clicks != before.clicks) | (after.examinations != before.examinations)
+            self.open[ending] = 0.0
+            self.played[ending] = 0
+        self.releases, levelled = after.releases, due
+        if self.epoch_ends:
+            self._set_level()
+            self.lowest[:] = np.inf
+            levelled = self.displays > 0
+        self._check_index(before, after, levelled)
+        if self.laws and levelled.any():
+            self._note(after, due, levelled)
+
+    def _check_counts(
+        self, before: ClickConfidence, after: ClickConfidence, due: BoolArray, ending: BoolArray
+    ) -> None:
+        """Check the counts of displays and noises, and when phases end."""
+        late = ~ending & (self.played >= self.length)
+        self.refuse(
+            "bookkeeping",
+            late & (self.played > self.length) & stale(2.0 * self.played, self.played + self.length),
+            lambda lane: (
+                f"list {self.last[lane].tolist()} is shown for {self.played[lane]} rounds and nothing was released, "
+                f"where {self.length[lane]} make a phase"
+            ),
+        )
+        self.note_difference(
+            "bookkeeping",
+            (late | (ending & (self.played != self.length)))[:, np.newaxis],
+            lambda lane, arm: f"a phase of {self.played[lane]} rounds where {self.length[lane]} make one",
+        )
+        displays = self.displays + np.where(due, self.played[:, np.newaxis], 0.0)
+        self.refuse_counts("displays", after.displays != displays, after.displays, displays)
+        noises = before.releases + due
+        self.refuse_counts("noises", after.releases != noises, after.releases, noises)
         self.refuse_arm(
             "bookkeeping",
-            ~due & moved,
+            ~due & ((after.clicks != before.clicks) | (after.examinations != before.examinations)),
             lambda lane, arm: "its sums moved without a release",
         )
-        levelled = due
-        if self.epoch_ends:
-            self.exponent = self.bound.value_of(x, self.level_instance)
-            levelled = self.displays > 0
-        self.refuse_arm(
-            "bookkeeping",
-            ~levelled & (after.index != before.index),
-            lambda lane, arm: "its index moved without a release",
-        )
-        earlier = np.full(before.index.shape, np.nan) if self.epoch_ends else before.index
-        self._check_index(after, levelled, earlier)
-        self._note(after, due, levelled)
 
     def _take(
         self, before: ClickConfidence, after: ClickConfidence, shown: IntArray, ending: BoolArray
@@ -187,7 +215,7 @@ class ClickRun(StructuredRun[ClickConfidence]):
         """Check that examinations follow from clicks, and hand the noise of the clicks to its test."""
         clicks = gather(after.clicks - before.clicks, shown)
         seen = gather(after.examinations - before.examinations, shown)
-        follows = self.length[:, np.newaxis] - (np.cumsum(clicks, axis=1) - clicks)
+        follows = self.played[:, np.newaxis] - (np.cumsum(clicks, axis=1) - clicks)
         slack = 1e-6 * (1 + np.abs(gather(after.examinations, shown)))
         self.refuse(
             "bookkeeping",
@@ -222,109 +250,60 @@ class ClickRun(StructuredRun[ClickConfidence]):
         self.symbols[1, lane, shown] += np.cumsum(nearest, axis=1) - nearest
         self.placed[lane, shown, place] += 1.0
 
-    def _check_index(self, after: ClickConfidence, due: BoolArray, earlier: FloatArray) -> None:
-        """Check the indices of what was released against the theorem's; `earlier` ones are still valid."""
-        state = tuple(
-            array[due]
-            for array in (after.displays, after.releases, after.clicks, after.examinations, after.index)
+    def _check_index(self, before: ClickConfidence, after: ClickConfidence, levelled: BoolArray) -> None:
+        """Check the indices that are to be computed, and those that have moved, against the theorem's interval."""
+        index = np.minimum(after.index, _WITHOUT_BOUND)
+        moves = after.index != before.index
+        here = (levelled | moves) & (after.displays > 0)
+        if not here.any():
+            return
+        n, m, clicks, examined = (
+            array[here] for array in (after.displays, after.releases, after.clicks, after.examinations)
         )
-        wrong = (
-            self._wrong_responses(*state, earlier=earlier[due], due=due)
-            if self.theorem.noise == "symbol"
-            else self._wrong_counts(*state)
-        )
-        self.refuse_arm(
-            "radius",
-            scatter_masked(wrong, due),
-            lambda lane, arm: (
-                f"index {after.index[lane, arm]:.6g} is not the theorem's for {after.clicks[lane, arm]:.6g} clicks and "
-                f"{after.examinations[lane, arm]:.6g} examinations in {after.displays[lane, arm]:g} displays with "
-                f"{after.releases[lane, arm]:g} noises"
-            ),
-        )
-
-    def _wrong_responses(
-        self,
-        n: FloatArray,
-        m: FloatArray,
-        clicks: FloatArray,
-        examined: FloatArray,
-        index: FloatArray,
-        *,
-        earlier: FloatArray,
-        due: BoolArray,
-    ) -> BoolArray:
-        """Where an index is not ``(C + R(u)) / E`` after three passes from u = 1, nor lower and valid as it was."""
-        some = examined > 0
-        divisor, at = np.where(some, examined, 1.0), np.ones_like(n)
-        for _ in range(_PASSES):
-            found = (clicks + self.radius(n, m, self.exponent, at)) / divisor
-            at = np.clip(found, 0.0, 1.0)
-        found = np.where(some, found, np.inf)
-        right: BoolArray = np.abs(index - found) <= TOLERANCE * (1 + np.abs(found))
-        right |= (index >= _WITHOUT_BOUND) & (found >= _WITHOUT_BOUND)
-        lower = ~right & (index < found)
-        right |= lower & (index == earlier)
-        mixed = lower & ~right & (index >= 0) & (index < 1)
-        if self.theorem.index_level is not None and mixed.any():
-            right[mixed] = self._rejected_above(due, mixed, index[mixed])
-        return ~right
-
-    def _rejected_above(self, due: BoolArray, mixed: BoolArray, index: FloatArray) -> BoolArray:
-        """Say whether the mixture exceeds its level at these indices and at a few attractions above them."""
-        assert self.theorem.index_level is not None
-        instance = self.level_instance
-        level = self.bound.value_of(self.theorem.index_level, instance)
-        s = mixture_grid(int(self.bound.value_of(T, instance)))
-        clicked, above = self.symbols[:, due][:, mixed, np.newaxis]
-        placed = self.placed[due][mixed]
-        rejected = np.ones(index.shape, dtype=bool)
-        for share in (0.0, 0.01, 0.1, 0.4, 1.0):
-            u = (index + share * (1.0 - index))[:, np.newaxis]
-            logs = -s * (clicked + u * above)
-            for k in range(placed.shape[1]):
-                chance = 1.0 - (self.false + self.gain * u) * (1.0 - np.exp(-s))
-                chance -= k * self.false * (1.0 - np.exp(-s * u))
-                logs -= placed[:, k, np.newaxis] * np.log(chance)
-            largest = logs.max(axis=1)
-            mean = largest + np.log(np.exp(logs - largest[:, np.newaxis]).mean(axis=1))
-            rejected &= mean > level - _CHERNOFF_TOLERANCE * (1 + level)
-        return rejected
-
-    def _wrong_counts(
-        self, n: FloatArray, m: FloatArray, clicks: FloatArray, examined: FloatArray, index: FloatArray
-    ) -> BoolArray:
-        """Where an index is not the largest u with ``u E <= C + R(u)``, or below it and not valid by Chernoff."""
-        some = examined > self.growth(n, m, self.exponent, np.ones_like(n)) * (1 + 1e-12)
-        over = index * examined - clicks - self.radius(n, m, self.exponent, index)
-        slack = 1e-6 * (1 + np.abs(clicks) + np.abs(index * examined))
-        wrong = some & (index < _WITHOUT_BOUND) & (np.abs(over) > slack)
-        if self.theorem.phases:
-            wrong &= ~((over < 0) & (index == 1))  # no attraction is above 1, whatever was seen
-            lowered = wrong & (over < 0) & (index >= 0) & (index < 1)
-            found = self._chernoff_exponent(
-                n[lowered], m[lowered], clicks[lowered], examined[lowered], index[lowered]
+        if self.mixture is None:
+            size = self.problem.structure.size
+            additive, lowered = (
+                kind(size, self.tail, self.exponent).upper(n, m, clicks, examined)
+                for kind in (AdditiveNoiseBound, ChernoffNoiseBound)
             )
-            wrong[lowered] = found < self.exponent * (1 - _CHERNOFF_TOLERANCE)
-        return wrong | (~some & (index < _WITHOUT_BOUND))
+        else:
+            additive = self._passed(n, m, clicks, examined)
+            lowered = np.clip(additive, 0.0, 1.0)
+            said, above = self.symbols[:, here]
+            for _ in range(_TIGHTENED):  # the learner's is found from another start
+                lowered = self.mixture.upper(lowered, said, above, self.placed[here])
+        least, most = (
+            np.minimum(scatter_masked(each, here), _WITHOUT_BOUND)
+            for each in (np.minimum(lowered, 1.0), np.maximum(additive, 0.0))
+        )
+        slack = HAIR * (1 + np.minimum(np.abs(most), 1.0))
+        below = here & (index < least - slack) & (index < self.lowest)
+        over = here & (index > most + slack)
+        self.lowest = np.where(here & ~over, np.minimum(self.lowest, index), self.lowest)
+        self.moved = np.where(moves | (here & ~over), after.displays, self.moved)
+        stuck = over & (most < 1) & ~moves & stale(after.displays, self.moved)
 
-    def _chernoff_exponent(
-        self, n: FloatArray, m: FloatArray, clicks: FloatArray, examined: FloatArray, at: FloatArray
-    ) -> FloatArray:
-        """Return ``sup_s s (u E - y) - n (s u + ln(1 - u + u e^-s)) - m (k(s) + (K - 1) k(u s))``."""
-        above = self.problem.structure.size - 1
-        laplace = self.theorem.noise == "Laplace"
+        def words(lane: int, arm: int) -> str:
+            return (
+                f"index {after.index[lane, arm]:.6g} where {after.clicks[lane, arm]:.6g} clicks and "
+                f"{after.examinations[lane, arm]:.6g} examinations in {after.displays[lane, arm]:g} displays with "
+                f"{after.releases[lane, arm]:g} noises make from {least[lane, arm]:.6g} to {most[lane, arm]:.6g}"
+            )
 
-        def value(s: FloatArray) -> FloatArray:
-            likely = s * at + np.log1p(-at + at * np.exp(-s))
-            own, others = (noise_moment(each, self.scale, laplace=laplace) for each in (s, at * s))
-            return np.asarray(s * (at * examined - clicks) - n * likely - m * (own + above * others))
+        self.refuse_arm("radius", below | stuck, words)
+        self.note_difference("radius", over, words)
 
-        return largest_value(value, at, self.scale, laplace=laplace)
+    def _passed(self, n: FloatArray, m: FloatArray, clicks: FloatArray, examined: FloatArray) -> FloatArray:
+        """Return ``(C + R(u)) / E`` after three passes from u = 1; infinite where E is not above 0."""
+        some, at, found = examined > 0, np.ones_like(n), np.full_like(n, np.inf)
+        for _ in range(_PASSES):
+            found = (clicks + self.radius(n, m, self.exponent, at)) / np.where(some, examined, 1.0)
+            at = np.clip(found, 0.0, 1.0)
+        return np.where(some, found, np.inf)
 
     def _note(self, after: ClickConfidence, due: BoolArray, levelled: BoolArray) -> None:
         """Note which lanes leave the good event, where indices are new, and how far estimates are off."""
-        n, m = np.maximum(self.displays, 1.0), np.maximum(self.releases, 1.0)
+        n, m = np.maximum(after.displays, 1.0), np.maximum(after.releases, 1.0)
         means = np.broadcast_to(self.problem.means, n.shape)
         off = after.clicks - means * after.examinations
         radius = self.radius(n, m, self.exponent, means)
@@ -341,7 +320,7 @@ class ClickRun(StructuredRun[ClickConfidence]):
 
     def _check_gaps(self, state: ClickConfidence, shown: IntArray, fresh: BoolArray) -> None:
         """Check that a shown item that is not among the best is no worse than ``2 R / (E - g)``."""
-        n, m = np.maximum(self.displays, 1.0), np.maximum(self.releases, 1.0)
+        n, m = np.maximum(self.displays, 1.0), np.maximum(state.releases, 1.0)
         means = np.broadcast_to(self.problem.means, n.shape)
         # An index by several radii is at most that of the first, which does not grow with u.
         left = state.examinations - self.growth(n, m, self.exponent, means)
@@ -354,7 +333,7 @@ class ClickRun(StructuredRun[ClickConfidence]):
         over = gap > gather(allowed, shown) * (1 + TOLERANCE)
         self.refuse(
             "gap lemma",
-            fresh & ~self.failed & over.any(axis=1),
+            fresh & ~self.failed & over.any(axis=1) & (self.difference is None),
             lambda lane: (
                 f"list {shown[lane].tolist()} has items worse by {rounded(gap[lane])}, and radii allow "
                 f"{rounded(gather(allowed, shown)[lane])} on the good event"

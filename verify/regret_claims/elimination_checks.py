@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from algorithms.estimates.chernoff import SHORTFALL
+from algorithms.estimates.chernoff import SHORTFALL, NoiseTail, chernoff_separation
 from algorithms.lanes import gather
 from algorithms.learner import Confidence, ExplainedLearner
 from algorithms.problems import Arms, SemiBandit
@@ -26,7 +26,7 @@ from algorithms.theory.confidence_theorem import EliminationTheorem
 from algorithms.theory.regret_bound import Instance, RegretBound
 from mechanisms.arrays import BoolArray, FloatArray, IntArray
 from mechanisms.parameters import ParameterError
-from verify.regret_claims.chernoff_search import search_separation
+from verify.regret_claims.mean_checks import HAIR, stale
 from verify.regret_claims.noise_tests import AdditiveNoise
 from verify.regret_claims.proof_run import (
     TOLERANCE,
@@ -37,8 +37,9 @@ from verify.regret_claims.proof_run import (
     scatter_masked,
 )
 
-_CLOSE = 1e-5  # relative: so little above equality an arm may be left, and so little below it removed
-_UNSURE = 1e-3  # the same of exponents below which a learner's search ends
+_CLOSE = 1e-5  # relative: so little below equality an arm may be removed
+_UNSURE = 1e-3  # and so little above it left, where a learner's search ends early
+_APART = 2.0  # an arm that is so many times as far apart as is needed, and left, is never removed
 
 
 class EliminationRun(StructuredRun[Confidence]):
@@ -61,21 +62,27 @@ class EliminationRun(StructuredRun[Confidence]):
         If the theorem has no such `confidence`, or the problem is another.
     """
 
-    def __init__(self, bound: RegretBound, instance: Instance, lanes: int) -> None:
+    def __init__(self, bound: RegretBound, instance: Instance, lanes: int, *, laws: bool = True) -> None:
         theorem, problem = bound.confidence, instance.problem
         if not isinstance(theorem, EliminationTheorem):
             raise ParameterError("bound: its theorem is not about elimination")
-        if not isinstance(problem, SemiBandit) or not isinstance(problem.structure, Arms):
+        structure = getattr(problem, "structure", None)
+        if not isinstance(structure, Arms) or (laws and not isinstance(problem, SemiBandit)):
             raise ParameterError(f"problem={problem!r}: must be arms")
+        self.laws = laws
         super().__init__(bound, instance, lanes, good_event_failure(theorem.failure, bound, instance))
-        self.theorem, self.problem = theorem, problem
+        self.theorem = theorem
+        self.problem: SemiBandit = problem  # type: ignore[assignment]
         self.radius = theorem.radius_on(bound.values(instance), bound.definitions)
         self.scale = bound.value_of(theorem.scale, instance)
         self.noise = AdditiveNoise(theorem.noise, self.scale)
-        self.best = int(problem.means.argmax())
-        shape = (lanes, problem.means.size)
+        self.tail = NoiseTail(2 * self.scale**2, self.scale)
+        self.best = int(self.problem.means.argmax()) if laws else 0
+        shape = (lanes, structure.arms)
         self.left: BoolArray = np.ones(shape, dtype=bool)
         self.phase: FloatArray = np.ones((lanes, 1))
+        self.done: BoolArray = np.zeros(shape, dtype=bool)  # released in this phase
+        self.feeds: FloatArray = np.zeros(shape)
         self.filled: FloatArray = np.zeros(shape)
         self.open: FloatArray = np.zeros(shape)
         self.count: FloatArray = np.zeros(shape)
@@ -109,7 +116,10 @@ class EliminationRun(StructuredRun[Confidence]):
     def check_action(self, shown: Confidence, learner: ExplainedLearner, action: IntArray) -> None:
         """Check that an arm that is played is left, and is to be played."""
         self.round += 1
-        playable = self.left & ((self.filled < self.batch) | self._decided)
+        waits = self.filled < self.batch
+        if self.difference is not None:  # batches may be longer
+            waits = waits | ~self.done
+        playable = self.left & (waits | self._decided)
         self.refuse(
             "oracle",
             ~gather(playable, action)[:, 0],
@@ -118,9 +128,9 @@ class EliminationRun(StructuredRun[Confidence]):
                 f"{np.flatnonzero(self.left[lane])} are left and {np.flatnonzero(playable[lane])} are to be played"
             ),
         )
-        self.regret += np.where(
-            self.failed, 0.0, self.problem.benchmark - self.problem.expected_reward(action)
-        )
+        if self.laws:
+            gap = self.problem.benchmark - self.problem.expected_reward(action)
+            self.regret += np.where(self.failed, 0.0, gap)
 
     @property
     def _decided(self) -> BoolArray:
@@ -128,23 +138,19 @@ class EliminationRun(StructuredRun[Confidence]):
         return np.asarray(self.left.sum(axis=1, keepdims=True) == 1)
 
     def check_feedback(
-        self, before: Confidence, after: Confidence, action: IntArray, feedback: FloatArray
+        self, before: Confidence, after: Confidence, action: IntArray, feedback: FloatArray, held: int
     ) -> None:
         """Check counts and means after the feedback, at the end of a phase which arms are removed."""
         fed = (np.arange(self.left.shape[1]) == action) & ~self._decided
-        self.filled += fed
+        self.filled += held * fed
+        self.feeds += held * fed
         self.open += np.where(fed, feedback, 0.0)
         full = self.left & (self.filled >= self.batch)
-        over = (full == self.left).all(axis=1, keepdims=True) & ~self._decided
-        due = self.left & over if self.theorem.fresh else fed & full
-        if due.any():
-            self.count = np.where(
-                due, self.filled if self.theorem.fresh else self.count + self.filled, self.count
-            )
-            self.releases = np.where(due, 1.0 if self.theorem.fresh else self.releases + 1.0, self.releases)
-        self._check_counts(before, after, due)
-        if due.any():
-            self._take_releases(before, after, due)
+        if self.theorem.fresh:
+            full &= (full == self.left).all(axis=1, keepdims=True)
+        released = self._check_releases(before, after, full & ~self.done & ~self._decided)
+        self.done |= released
+        over = (self.done | ~self.left).all(axis=1, keepdims=True) & ~self._decided
         if over.any():
             self._end_phase(after, over)
         self.refuse_arm(
@@ -156,59 +162,96 @@ class EliminationRun(StructuredRun[Confidence]):
             ),
         )
 
-    def _check_counts(self, before: Confidence, after: Confidence, due: BoolArray) -> None:
-        """Check the counts of values and noises, and that nothing else moves."""
-        self.refuse_counts("values", after.count != self.count, after.count, self.count)
-        self.refuse_counts("noises", after.releases != self.releases, after.releases, self.releases)
-        moved = ~due & (after.estimate != before.estimate)
+    def _check_releases(self, before: Confidence, after: Confidence, due: BoolArray) -> BoolArray:
+        """Check counts of values and noises, and the means, after a round; return whose batch was released."""
+        gained = after.count - (0.0 if self.theorem.fresh else before.count)
+        released = (after.count != before.count) | (due & (after.estimate != before.estimate))
+        self.refuse_counts("values", released & (after.count > self.feeds), after.count, self.feeds)
+        waiting = due & ~released
+        self.refuse_arm(
+            "bookkeeping",
+            waiting & (self.filled > self.batch) & stale(after.count + self.filled, after.count + self.batch),
+            lambda lane, arm: (
+                f"{self.filled[lane, arm]:g} outcomes wait beside {after.count[lane, arm]:g} that were released: "
+                f"nothing is learned any more, where {np.ceil(self.batch[lane, arm]):g} make a release"
+            ),
+        )
+        self.note_difference(
+            "bookkeeping",
+            waiting | (released & (~due | (gained != self.filled))),
+            lambda lane, arm: (
+                f"{after.count[lane, arm]:g} values are counted, where {self.filled[lane, arm]:g} wait and "
+                f"{np.ceil(self.batch[lane, arm]):g} make a release"
+            ),
+        )
+        noises = np.where(released, 1.0 if self.theorem.fresh else before.releases + 1.0, before.releases)
+        self.refuse_counts("noises", after.releases < noises, after.releases, noises)
+        self.note_difference(
+            "bookkeeping",
+            after.releases > noises,
+            lambda lane, arm: (
+                f"{after.releases[lane, arm]:g} noises are counted where there are {noises[lane, arm]:g}"
+            ),
+        )
+        moved = ~released & (after.estimate != before.estimate)
         self.refuse_moves("bookkeeping", "mean", moved, before.estimate, after.estimate)
-
-    def _take_releases(self, before: Confidence, after: Confidence, due: BoolArray) -> None:
-        """Hand the noise of releases to its test, and note how far means are off."""
-        released = self.count * after.estimate
-        if not self.theorem.fresh:
-            released = released - before.count * before.estimate
-        self.noise.add((released - self.open)[due])
-        self.open[due] = 0.0
-        off = after.estimate - self.problem.means
-        self.note_radii(self.count, due, off, lambda level: self.radius(self.count, self.releases, level))
+        self.count, self.releases = after.count, after.releases
+        if released.any():
+            sums = after.count * after.estimate
+            if not self.theorem.fresh:
+                sums = sums - before.count * before.estimate
+            self.noise.add((sums - self.open)[released & (gained == self.filled)])
+            self.open[released] = 0.0
+            if self.laws:
+                off = after.estimate - self.problem.means
+                self.note_radii(
+                    self.count, released, off, lambda level: self.radius(self.count, self.releases, level)
+                )
+        return released
 
     def _end_phase(self, after: Confidence, over: BoolArray) -> None:
         """Check which arms are removed, and what is said of the others."""
         theorem, level, mean = self.theorem, self.level, after.estimate
-        values = self.batch if theorem.fresh else self.count
+        values = (
+            np.where(self.count == np.ceil(self.batch), self.batch, self.count)
+            if theorem.fresh
+            else self.count
+        )
         radius = self.radius(values, self.releases, level if theorem.apart == "radii" else level / 2)
         behind = np.where(self.left, mean, -np.inf).max(axis=1, keepdims=True) - mean
         here = self.left & over
         found, most = behind, 2 * radius
         if theorem.apart == "separation":
             most = np.broadcast_to(level, mean.shape)
-            others = here & (behind > 0)
+            others = here & (behind > 0) & (self.count > 0)
             counts = self.count[others], self.releases[others]
-            apart = search_separation(*counts, mean[others], (mean + behind)[others], scale=self.scale)
-            found = scatter_masked(apart, others)
+            totals = counts[0] * (mean + behind)[others], counts[0] * mean[others]
+            found = scatter_masked(chernoff_separation(*counts, *totals, noise=self.tail), others)
         now = after.index > -np.inf
-        late = 1.0 + (_UNSURE if theorem.apart == "separation" else _CLOSE)
-        self.refuse_arm(
-            "radius",
-            here & np.where(now, found > most * late, found < most * (1 - _CLOSE)),
-            lambda lane, arm: (
+
+        def words(lane: int, arm: int) -> str:
+            return (
                 f"after phase {self.phase[lane, 0]:g} the arm is {'left' if now[lane, arm] else 'removed'}: means are "
                 f"{rounded(mean[lane])}, and what sets it apart is {found[lane, arm]:.6g}, where more than "
                 f"{most[lane, arm]:.6g} is needed"
-            ),
-        )
+            )
+
+        wrong = here & np.where(now, found > _APART * most, found < most * (1 - _CLOSE))
+        self.refuse_arm("radius", wrong, words)
+        self.note_difference("radius", here & now & (found > most * (1 + _UNSURE)), words)
         expected = mean + radius if theorem.apart == "radii" else mean
-        self.refuse_arm(
-            "radius",
-            here & now & ~(np.abs(after.index - expected) <= TOLERANCE * (1 + np.abs(expected))),
-            lambda lane, arm: (
-                f"index {after.index[lane, arm]:.6g} where mean and radius make {expected[lane, arm]:.6g}"
-            ),
-        )
-        self._check_gaps(mean - self.problem.means, radius, here, now)
+        off, slack = after.index - expected, HAIR * (1 + np.abs(expected))
+
+        def of_index(lane: int, arm: int) -> str:
+            return f"index {after.index[lane, arm]:.6g} where mean and radius make {expected[lane, arm]:.6g}"
+
+        self.refuse_arm("radius", here & now & (off < -slack), of_index)
+        self.note_difference("radius", here & now & (off > slack), of_index)
+        if self.laws:
+            self._check_gaps(mean - self.problem.means, radius, here, now)
         self.left = np.where(over, self.left & now, self.left)
         self.filled[np.broadcast_to(over, self.filled.shape)] = 0.0
+        self.done &= ~over
         self.phase = self.phase + over
         self._begin_phase(over)
 
@@ -222,6 +265,7 @@ class EliminationRun(StructuredRun[Confidence]):
         largest = np.full(self.phase.shape, np.inf)
         if self.theorem.largest is not None:
             self.failed |= (here & (np.abs(off) > radius * (1 + TOLERANCE))).any(axis=1)
+            self.failed |= self.difference is not None  # wider radii allow more
             largest = self._each(self.theorem.largest, l=self.phase)
         largest[self.failed] = np.inf
         self.refuse_arm(
@@ -247,5 +291,5 @@ class EliminationRun(StructuredRun[Confidence]):
 
     def check_end(self) -> None:
         """Check that no lane on the good event has lost more than the bound, if the proof states that."""
-        if self.theorem.largest is not None:
+        if self.laws and self.theorem.largest is not None:
             super().check_end()

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from algorithms.estimates.divergence import coin_divergence
+from algorithms.estimates.divergence import divergence_upper
 from algorithms.lanes import gather
 from algorithms.learner import Confidence
 from algorithms.theory.regret_bound import Instance, RegretBound
@@ -27,8 +27,8 @@ from mechanisms.arrays import BoolArray, FloatArray, IntArray
 from verify.regret_claims.mean_checks import MeanRun
 from verify.regret_claims.proof_run import TOLERANCE, scatter_masked
 
-_HALVINGS = 60
-_INDEX_TOLERANCE = 1e-6  # of what halving finds, where the learner makes twelve of Newton's steps from above
+_STEPS = 24  # of Newton's from above: twice as many as the learner makes
+_INDEX_TOLERANCE = 1e-6
 
 
 class EpisodeRun(MeanRun):
@@ -42,8 +42,8 @@ class EpisodeRun(MeanRun):
         The exponent of the round in which each lane's episode has started; shape (lanes, 1).
     """
 
-    def __init__(self, bound: RegretBound, instance: Instance, lanes: int) -> None:
-        super().__init__(bound, instance, lanes)
+    def __init__(self, bound: RegretBound, instance: Instance, lanes: int, *, laws: bool = True) -> None:
+        super().__init__(bound, instance, lanes, laws=laws)
         self.begins: BoolArray = np.ones(lanes, dtype=bool)
         self.level: FloatArray = np.zeros((lanes, 1))
         self._index: FloatArray | None = None
@@ -68,15 +68,16 @@ class EpisodeRun(MeanRun):
         here = some & self.begins[:, np.newaxis]
         rate = self._levels()[here] / shown.count[here]
         mean = np.clip(shown.estimate[here] + self.scale * rate, 0.0, 1.0)
-        expected = scatter_masked(_divergence_upper(mean, rate), here)
-        self.refuse_arm(
-            "radius",
-            here & ~(np.abs(shown.index - expected) <= _INDEX_TOLERANCE),
-            lambda lane, arm: (
+        expected = scatter_masked(divergence_upper(mean, rate, steps=_STEPS), here)
+
+        def words(lane: int, arm: int) -> str:
+            return (
                 f"index {shown.index[lane, arm]:.6g} where {shown.count[lane, arm]:g} values of mean "
                 f"{shown.estimate[lane, arm]:.6g} make {expected[lane, arm]:.6g}"
-            ),
-        )
+            )
+
+        self.refuse_arm("radius", here & ~(shown.index >= expected - _INDEX_TOLERANCE), words)
+        self.note_difference("radius", here & (shown.index > expected + _INDEX_TOLERANCE), words)
 
     def _levels(self) -> FloatArray:
         """Return y: twice the exponent where a single play, and not half of all, is in the estimate."""
@@ -102,25 +103,16 @@ class EpisodeRun(MeanRun):
             ),
         )
 
-    def _released(self, had: FloatArray, count: FloatArray) -> BoolArray:
-        """Return where an episode has ended: a single play is one, as the second is."""
-        fed = np.arange(had.shape[1]) == self.fed
-        ended: BoolArray = fed & (np.log2(np.maximum(self.feeds, 1.0)) % 1.0 == 0)
-        return ended
+    def check_feedback(
+        self, before: Confidence, after: Confidence, action: IntArray, feedback: FloatArray, held: int
+    ) -> None:
+        """Check counts and estimates after the feedback, and which lanes' next round starts an episode."""
+        due = gather(self.filled + held >= self.batch, action)[:, 0]
+        super().check_feedback(before, after, action, feedback, held)
+        self.begins = np.asarray(due)
 
     def _note(self, after: Confidence, count: FloatArray, releases: FloatArray, due: BoolArray) -> None:
         """Note how far estimates are off, and where the next round starts an episode."""
         off = after.estimate - self.problem.means
         several = due & (self.feeds > 1)  # one value is there twice
         self.note_radii(count, several, off, lambda level: self.radius(count, releases, level))
-        self.begins = np.asarray(due.any(axis=1))
-
-
-def _divergence_upper(mean: FloatArray, rate: FloatArray) -> FloatArray:
-    """Return the largest u with ``kl(p, u) <= rate`` by halving ``[p, 1]``."""
-    low, high = mean.copy(), np.ones_like(mean)
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        inside = coin_divergence(mean, middle) <= rate
-        low, high = np.where(inside, middle, low), np.where(inside, high, middle)
-    return high

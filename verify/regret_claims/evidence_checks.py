@@ -16,10 +16,12 @@ There is no good event, and no statement of a single lane's regret: the proof ad
 from __future__ import annotations
 
 import numpy as np
-from scipy import special
 
+from algorithms.estimates.divergence import coin_divergence
+from algorithms.estimates.level_free import sharpened
 from algorithms.lanes import gather
 from algorithms.learner import Confidence
+from algorithms.semi_bandits.dp_bandit import BIT_SHARE
 from mechanisms.arrays import BoolArray, FloatArray, IntArray
 from verify.regret_claims.mean_checks import MeanRun
 from verify.regret_claims.proof_run import TOLERANCE, rounded, scatter_masked
@@ -57,29 +59,32 @@ class EvidenceRun(MeanRun):
             ),
         )
 
-    def _check_index(self, before: Confidence, after: Confidence, due: BoolArray) -> None:
-        """Check the indices of all arms where something was released, which moves the largest estimate."""
-        changed = np.broadcast_to(due.any(axis=1, keepdims=True), due.shape)
-        self.refuse_moves(
-            "radius", "index", ~changed & (after.index != before.index), before.index, after.index
+    def _check_indices(self, before: Confidence, after: Confidence, released: BoolArray) -> None:
+        """Check the indices of all arms where something was released, which moves the largest estimate.
+
+        The proof holds of ``H(v) + ln n`` for any H between v and its own.
+        """
+        here = np.broadcast_to(released.any(axis=1, keepdims=True), released.shape) | (
+            after.index != before.index
         )
-        here = changed & (after.count >= self.first)  # before, fewest messages first
-        mean = np.broadcast_to(self._largest(after), due.shape)[here]
-        against = self._evidence(after, here, mean)
-        index = against + 0.2 * np.log1p(4.0 * np.pi * against) + np.log(after.count[here])
-        expected = np.minimum(scatter_masked(index, here), 1e9)
+        some = here & (after.count >= self.first)  # before, fewest messages first
+        mean = np.broadcast_to(self._largest(after), some.shape)[some]
+        against, count = self._evidence(after, some, mean), np.log(after.count[some])
+        least = scatter_masked(np.minimum(against + count, 1e9), some)
+        most = scatter_masked(np.minimum(sharpened(against, BIT_SHARE) + count, 1e9), some)
         shown = np.minimum(after.index, 1e9)
+        slack = _EXPONENT_TOLERANCE * (1 + np.abs(most))
         self.refuse_arm(
             "radius",
-            here & ~(np.abs(shown - expected) <= _EXPONENT_TOLERANCE * (1 + np.abs(expected))),
+            some & ~((shown >= least - slack) & (shown <= most + slack)),
             lambda lane, arm: (
                 f"index {after.index[lane, arm]:.6g} where {after.count[lane, arm]:g} values of mean "
-                f"{after.estimate[lane, arm]:.6g} make {expected[lane, arm]:.6g}"
+                f"{after.estimate[lane, arm]:.6g} make from {least[lane, arm]:.6g} to {most[lane, arm]:.6g}"
             ),
         )
         self.refuse_arm(
             "radius",
-            changed & (after.count < self.first) & (after.index >= 0),
+            here & (after.count < self.first) & (after.index >= 0),
             lambda lane, arm: (
                 f"index {after.index[lane, arm]:.6g} of an arm with {after.count[lane, arm]:g} values: it is to be "
                 "played first"
@@ -94,15 +99,12 @@ class EvidenceRun(MeanRun):
     def _evidence(self, shown: Confidence, where: BoolArray, mean: FloatArray) -> FloatArray:
         """Return ``n kl`` against a mean that is larger, for arms in a mask."""
         n, estimate = shown.count[where], shown.estimate[where]
-        found, lower = np.zeros_like(n), estimate < mean
-        sent, right = self._sent(estimate[lower]), self._sent(mean[lower])
-        sent = np.round(n[lower] * sent) / n[lower]
-        found[lower] = n[lower] * (special.rel_entr(sent, right) + special.rel_entr(1 - sent, 1 - right))
-        return found
+        sent = np.round(n * self._sent(estimate)) / n
+        return np.where(estimate < mean, n * coin_divergence(sent, self._sent(mean)), 0.0)
 
     def _sent(self, value: FloatArray) -> FloatArray:
         """Return the mean of randomized bits that a debiased mean was; 0 and 1 exactly, where kl is not continuous."""
-        sent = 0.5 + np.tanh(self.instance.epsilon / 2) * (value - 0.5)
+        sent = 0.5 + (value - 0.5) / self.scale
         return np.asarray(np.where(np.abs(sent - np.round(sent)) < _ALL_ALIKE, np.round(sent), sent))
 
     def _note(self, after: Confidence, count: FloatArray, releases: FloatArray, due: BoolArray) -> None:

@@ -1,15 +1,22 @@
 """Checks of the assumptions of regret proofs for learners on means, on a running one.
 
 The learner shows its estimates, counts and indices (`algorithms.learner.ExplainedLearner`); the data it is fed are
-drawn here, so all that it shows can be computed again. In the order of the proof:
+drawn here, so all that it shows follows from them. Where something has changed it is held against the theorem:
 
 - *bookkeeping*: counts are those of the outcomes fed, and estimates change with releases only;
-- *radius*: the index is the theorem's, of these estimates;
+- *radius*: the index is in the theorem's interval, from the least one that is valid to the one that the proof allows;
 - *oracle*: the action is an answer of the oracle to the index;
-- *noise*: a release without its data has the law that the radius assumes;
+- *noise*: a release without its data has the law that the radius assumes.
+
+Where many runs are played, on sets, bases or disjoint paths, further
+
 - *estimates*: for each arm, count and level, no more lanes are off by the radius of that level than it states;
 - *good event*: no more lanes leave it than the proof allots;
 - *gap lemma* and *path*: on the good event the gap of a bad action, and the regret of a lane, are within their bounds.
+
+What costs a learner rounds and breaks no step of the proof, as longer batches and wider radii, makes another learner
+than the theorem's; but what waits for a release while all its other data grow by half, and an index that stays where it
+is meanwhile, is learned from no more.
 """
 
 from __future__ import annotations
@@ -18,9 +25,10 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-from scipy import optimize, special
 
 from accountant import Gate
+from algorithms.estimates.chernoff import NoiseTail
+from algorithms.estimates.level_free import level_free_upper, unsharpened
 from algorithms.lanes import gather, lookup
 from algorithms.learner import Confidence, ExplainedLearner
 from algorithms.problems import Cascade, DisjointPaths, Matroid, RankedLists, SemiBandit, TopK
@@ -28,7 +36,6 @@ from algorithms.theory.confidence_theorem import ConfidenceTheorem, x
 from algorithms.theory.regret_bound import Instance, RegretBound
 from mechanisms.arrays import BoolArray, FloatArray, IntArray
 from mechanisms.parameters import ParameterError
-from verify.regret_claims.chernoff_search import search_exponent
 from verify.regret_claims.noise_tests import AdditiveNoise, RandomizedTruth
 from verify.regret_claims.proof_run import (
     TOLERANCE,
@@ -40,8 +47,16 @@ from verify.regret_claims.proof_run import (
 )
 
 BuildExplained = Callable[[Gate], ExplainedLearner]
-_CHERNOFF_TOLERANCE = 1e-6
+HAIR = 1e-5
+"""Relative: by so much an index may be off that is found by other steps than the theorem's."""
+
 _GAP = ("gap lemma",)
+_STALE, _FEW = 1.5, 8.0
+
+
+def stale(count: FloatArray, since: FloatArray) -> FloatArray:
+    """Return where counts have grown by half, and by more than a few, since what should have changed with them."""
+    return np.asarray(count >= _STALE * since + _FEW)
 
 
 class MeanRun(StructuredRun[Confidence]):
@@ -49,9 +64,14 @@ class MeanRun(StructuredRun[Confidence]):
 
     Attributes
     ----------
-    feeds, total, open
-        Number of outcomes of each arm that were fed, their sum, and the sum of those that wait for a release (those of
-        a tree always wait); shape (lanes, arms).
+    feeds
+        Number of outcomes of each arm that were fed; shape (lanes, arms), as those that follow.
+    filled, open
+        Number of outcomes that wait for a release, and their sum (those of a tree always wait).
+    batch
+        After how many a release is due.
+    releases
+        The number of noises in each estimate.
 
     Raises
     ------
@@ -59,15 +79,15 @@ class MeanRun(StructuredRun[Confidence]):
         If the theorem has no `confidence`, or the problem is another.
     """
 
-    def __init__(self, bound: RegretBound, instance: Instance, lanes: int) -> None:
+    def __init__(self, bound: RegretBound, instance: Instance, lanes: int, *, laws: bool = True) -> None:
         theorem, problem = bound.confidence, instance.problem
         if not isinstance(theorem, ConfidenceTheorem):
             raise ParameterError("bound: its theorem says nothing of the learner's estimates")
         if theorem.feeds == "examined":
             if not isinstance(problem, Cascade):
                 raise ParameterError(f"problem={problem!r}: must be a cascade")
-        elif not isinstance(problem, SemiBandit) or not isinstance(
-            problem.structure, TopK | Matroid | DisjointPaths
+        elif laws and not (
+            isinstance(problem, SemiBandit) and isinstance(problem.structure, TopK | Matroid | DisjointPaths)
         ):
             raise ParameterError(
                 f"problem={problem!r}: must be a semi-bandit with a linear reward, on sets, a matroid or disjoint "
@@ -77,44 +97,55 @@ class MeanRun(StructuredRun[Confidence]):
         super().__init__(bound, instance, lanes, failure)
         values = bound.values(instance)
         self.theorem: ConfidenceTheorem = theorem
-        self.problem: SemiBandit | Cascade = problem
+        self.problem: SemiBandit | Cascade = problem  # type: ignore[assignment]
+        self.laws = laws
         self._set_levels()
         self.first = max(1, math.ceil(bound.value_of(theorem.first, instance)))
         self.few = int(bound.value_of(theorem.few, instance))
         self.radius = theorem.radius_on(values, bound.definitions)
         self.scale = bound.value_of(theorem.scale, instance)
-        self.shift = bound.value_of(theorem.shift, instance, n=1.0)
-        self.best = problem.structure.solve(problem.means[np.newaxis])[0]
-        shape = (lanes, problem.structure.arms)
-        self.least = float(problem.means[self.best].min())
+        laplace, self.gain = theorem.noise == "Laplace", self.scale if theorem.noise == "bit" else 1.0
+        proxy = 0.0 if theorem.noise == "bit" else (2 if laplace else 1) * self.scale**2
+        self.tail = NoiseTail(proxy, self.scale if laplace else 0.0)
+        self.fresh = theorem.counting in ("last batch", "doubling episodes")
+        self.tree = theorem.counting == "tree"
+        structure = self.problem.structure
+        if laws:
+            self.best = structure.solve(self.problem.means[np.newaxis])[0]
+            self.least = float(self.problem.means[self.best].min())
+        shape = (lanes, structure.arms)
         self.feeds: FloatArray = np.zeros(shape)
-        self.total: FloatArray = np.zeros(shape)
+        self.filled: FloatArray = np.zeros(shape)
         self.open: FloatArray = np.zeros(shape)
+        self.batch: FloatArray = np.full(
+            shape, float(self.first if theorem.counting == "growing batches" else 1)
+        )
+        self.releases: FloatArray = np.zeros(shape)
+        self.clock: FloatArray = np.zeros((lanes, 1))  # the round of the last release
+        self.lowest: FloatArray = np.full(shape, np.inf)  # of the valid indices so far
+        self.moved: FloatArray = np.zeros(
+            shape
+        )  # values when the index changed, or was no larger than the theorem's
+        self.action: IntArray | None = None
         self.fed: IntArray = np.zeros((lanes, 0), dtype=np.int64)
+        self.changed = True
         self.noise: RandomizedTruth | AdditiveNoise = (
             RandomizedTruth((1.0 - 1.0 / self.scale) / 2.0)
             if theorem.noise == "bit"
             else AdditiveNoise("Laplace" if theorem.noise == "none" else theorem.noise, self.scale)
         )
-        self.samples = AdditiveNoise("Gaussian", 1.0)
-        self.clipped = theorem.index in ("clipped", "level-free", "mixture", "least")
+        self.clipped = theorem.index not in ("unclipped", "divergence")
 
     def checks(self, error: float) -> tuple[ProofCheck, ...]:
         """Return the checks once all rounds are played."""
-        theorem, sampled = self.theorem, self.theorem.index == "sampled"
-        level = error / (4 if sampled else 3)
+        none = self.theorem.noise == "none"
         return self.all_checks(
-            3 * level,
-            (1.0, "by the theorem: none")
-            if theorem.noise == "none"
-            else (self.noise.p, self.noise.description),
-            theorem.sides,
-            further=(ProofCheck("samples", self.samples.p, level, self.in_runs(self.samples.description)),)
-            if sampled
-            else (),
+            error,
+            (1.0, "by the theorem: none") if none else (self.noise.p, self.noise.description),
+            self.theorem.sides,
             lemmas=_GAP
             if self.in_expectation
-            else {"none": (), "evidence": _GAP, "episode": _GAP}.get(theorem.lemma, (*_GAP, "path")),
+            else {"evidence": _GAP, "episode": _GAP}.get(self.theorem.lemma, (*_GAP, "path")),
             radius="all indices were 1: radii are too large to be seen" if self.clipped else "",
         )
 
@@ -125,16 +156,14 @@ class MeanRun(StructuredRun[Confidence]):
 
     def check_end(self) -> None:
         """Check the regret of lanes on the good event, unless the bound is one in expectation."""
-        if not self.in_expectation:
+        if self.laws and not self.in_expectation:
             super().check_end()
 
     def _set_levels(self) -> None:
-        """Set the exponents of the radii, and of the indices if they have others."""
+        """Set the exponent of the radii."""
         there = self.level_instance
         defined = any(symbol == x for symbol, _ in self.bound.definitions)
         self.exponent = self.bound.value_of(x, there) if defined else 1.0
-        level = self.theorem.index_level
-        self.index_exponent = None if level is None else self.bound.value_of(level, there)
 
     def state(self, learner: ExplainedLearner) -> Confidence:
         """Return the estimates, counts and indices."""
@@ -142,38 +171,47 @@ class MeanRun(StructuredRun[Confidence]):
 
     def check_start(self, state: Confidence, outcomes: FloatArray) -> None:
         """Take a learner's first values: they count like any others."""
-        self.feeds += 1.0
-        self.total += outcomes
         everywhere = np.ones(self.feeds.shape, dtype=bool)
-        self._counted(state, everywhere)
-        if self.theorem.start == "raw":
-            self._no_noise(state.estimate, outcomes, everywhere)
-        else:
-            self._take((state.estimate - outcomes)[everywhere], np.zeros(everywhere.size), everywhere)
+        nothing = Confidence(*np.zeros((4, *self.feeds.shape)))
+        self.feeds += 1.0
+        self.filled += 1.0
+        self.open += outcomes
+        self._check_releases(nothing, state, everywhere)
 
     def check_action(self, shown: Confidence, learner: ExplainedLearner, action: IntArray) -> None:
         """Check an action against the index, and its gap against the radii."""
         self.round += 1
-        if self.theorem.index == "sampled":
-            shown = self.state(learner)
-            self._sampled(shown)
         if self.theorem.exponent is not None:
             self._enter_round(shown)
-        self._check_oracle(shown, action)
-        self.fed = self._fed_by(learner, shown, action)
+            self.changed = True
+        if self.changed or not np.array_equal(action, self.action):  # type: ignore[arg-type]
+            self._check_oracle(shown, action)
+            self.fed = self._fed_by(learner, shown, action)
+        self.action = action
+        if not self.laws:
+            return
         gap = self.problem.benchmark - self.problem.expected_reward(action)
         self.regret += np.where(self.failed, 0.0, gap)
-        if self.theorem.lemma != "none":
-            self._check_gaps(shown, action, gap)
+        self._check_gaps(shown, action, gap)
 
     def _check_oracle(self, shown: Confidence, action: IntArray) -> None:
-        """Check that an action is an answer of the oracle to the indices."""
-        index = np.minimum(shown.index, 1e9)
-        best = self.problem.structure.solve(index)
-        missing = gather(index, best).sum(axis=1) - gather(index, action).sum(axis=1)
+        """Check that an action is an answer of the oracle to the indices, or earns as much by them."""
+        structure, index = self.problem.structure, np.minimum(shown.index, 1e9)
+        best = structure.solve(index)
+        other = (np.sort(best, axis=1) != np.sort(action, axis=1)).any(axis=1)
+        for lane in np.flatnonzero(other):
+            if structure.beta < 1:
+                continue  # the oracle fails by what its weights are to the last bit
+            if isinstance(structure, RankedLists):
+                earned, most = (lookup(index[lane], each[lane : lane + 1]).sum() for each in (action, best))
+            else:
+                earned, most = (
+                    structure.reward(each[lane : lane + 1], index[lane])[0] for each in (action, best)
+                )
+            other[lane] = most - earned > TOLERANCE * (1 + np.abs(index[lane]).sum())
         self.refuse(
             "oracle",
-            missing > TOLERANCE * (1 + np.abs(index).sum(axis=1)),
+            other,
             lambda lane: (
                 f"action {action[lane].tolist()} where the oracle answers {best[lane].tolist()} to the indices "
                 f"{rounded(shown.index[lane])}"
@@ -190,6 +228,8 @@ class MeanRun(StructuredRun[Confidence]):
         if self.in_expectation:
             allowed = allowed + self._shortfall(shown, action)[:, np.newaxis]
         over = (gaps > 1e-12) & (gaps > allowed * (1 + TOLERANCE))
+        if self.difference is not None:  # wider radii allow more
+            over &= False
         self.refuse(
             "gap lemma",
             ~self.failed & over.any(axis=1),
@@ -204,28 +244,35 @@ class MeanRun(StructuredRun[Confidence]):
         if self.theorem.feeds != "least":
             return action
         fed: IntArray = learner.fed_arms  # type: ignore[attr-defined]
-        least = np.sort(np.where(action >= 0, gather(shown.count, action), np.inf), axis=1)[:, : self.few]
-        played = (action[:, :, np.newaxis] == fed[:, np.newaxis]) & (action >= 0)[:, :, np.newaxis]
-        wrong = played.any(axis=2).sum(axis=1) != self.few
-        if fed.shape[1] == self.few:
-            wrong |= (np.sort(gather(shown.count, fed), axis=1) != least).any(axis=1)
+        most = np.sort(np.where(action >= 0, gather(shown.count, action), np.inf), axis=1)[:, : fed.shape[1]]
+        played = (action[:, :, np.newaxis] == fed[:, np.newaxis]).any(axis=1) | (fed < 0)
+        counts = np.sort(np.where(fed >= 0, gather(shown.count, fed), np.inf), axis=1)
         self.refuse(
             "bookkeeping",
-            wrong,
+            (~played).any(axis=1) | (counts != most).any(axis=1),
             lambda lane: (
                 f"action {action[lane].tolist()} feeds {fed[lane].tolist()}: not the {self.few} that were played of "
                 f"least count; counts {rounded(shown.count[lane])}"
             ),
         )
-        return fed
+        others = ((fed >= 0).sum(axis=1) != np.minimum(self.few, (action >= 0).sum(axis=1)))[:, np.newaxis]
+        self.note_difference(
+            "bookkeeping",
+            others,
+            lambda lane, arm: (
+                f"action {action[lane].tolist()} feeds {fed[lane].tolist()}, and {self.few} are to be fed"
+            ),
+        )
+        return np.asarray(fed.copy())
 
     def _enter_round(self, shown: Confidence) -> None:
         """Set the round's exponent; check all indices, which it moves, and who is on the round's good event."""
         now = float(self.round)
         assert self.theorem.exponent is not None
         self.exponent = self.bound.value_of(self.theorem.exponent, self.instance, t=now)
-        everywhere = np.ones(self.feeds.shape, dtype=bool)
-        self._check_index(shown, shown, everywhere)
+        self._check_index(shown, shown, shown.count > 0)
+        if not self.laws:
+            return
         off = np.abs(shown.estimate - self.problem.means)
         radius = self.radius(shown.count, shown.releases, self.exponent) * (1 + TOLERANCE)
         self.note_failures(
@@ -233,19 +280,8 @@ class MeanRun(StructuredRun[Confidence]):
             self.bound.value_of(self.theorem.failure, self.instance, t=now),
         )
 
-    def _sampled(self, shown: Confidence) -> None:
-        """Check that what was never seen is drawn first, and hand the other draws to their test."""
-        some = shown.count > 0
-        self.refuse_arm(
-            "radius",
-            ~some & ~np.isposinf(shown.index),
-            lambda lane, arm: f"sample {shown.index[lane, arm]:.6g} of an arm without a release",
-        )
-        n = shown.count[some]
-        self.samples.add((shown.index[some] - shown.estimate[some] - self.shift / n) * np.sqrt(n))
-
     def check_feedback(
-        self, before: Confidence, after: Confidence, action: IntArray, feedback: FloatArray
+        self, before: Confidence, after: Confidence, action: IntArray, feedback: FloatArray, held: int
     ) -> None:
         """Check counts, estimates and indices after the feedback, and record the random quantities."""
         lanes, fed = np.arange(len(action))[:, np.newaxis], self.fed
@@ -254,174 +290,204 @@ class MeanRun(StructuredRun[Confidence]):
         if self.theorem.feeds == "examined":
             here &= np.cumsum(feedback, axis=1) - feedback == 0
         rows, arms = np.broadcast_to(lanes, fed.shape)[here], fed[here]
-        had = self.theorem.count(self.feeds, self.first)
-        self.feeds[rows, arms] += 1.0
-        outcomes = np.take_along_axis(feedback, place, axis=1)[here]
-        self.total[rows, arms] += outcomes
-        self.open[rows, arms] += outcomes
-        count = self.theorem.count(self.feeds, self.first)
-        releases = self.theorem.releases(self.feeds, self.round, self.first)
-        due = self._released(had, count)
-        self._counted(after, count > 0)
-        moved = np.abs(after.estimate - before.estimate) > TOLERANCE * (1 + np.abs(before.estimate))
-        self.refuse_moves(
-            "bookkeeping", "estimate", ~due & (had > 0) & moved, before.estimate, after.estimate
-        )
-        levelled = due
+        self.feeds[rows, arms] += held
+        self.filled[rows, arms] += held
+        self.open[rows, arms] += np.take_along_axis(feedback, place, axis=1)[here]
+        due = self.filled >= self.batch
+        self.changed = due.any() or self.epoch_ends or not _same(before, after)
+        if self.changed:
+            released = self._check_releases(before, after, due)
+            self._check_indices(before, after, released)
+            if self.laws:
+                self._note(after, after.count, after.releases, released)
+
+    def _check_indices(self, before: Confidence, after: Confidence, released: BoolArray) -> None:
+        """Check the indices after a round in which some arms' values were released."""
+        levelled = released
+        if self.in_expectation:
+            levelled = (after.count > 0) & released.any(axis=1, keepdims=True)
         if self.epoch_ends:
             self._set_levels()
-            levelled = count > 0
-        if self.theorem.exponent is None and self.theorem.index != "sampled":
-            self._check_index(before, after, levelled)
-        self._take_releases(before, after, had, due)
-        if self.theorem.exponent is None and self.failure is not None:
-            self._note_event(after, count, releases, levelled)
-        self._note(after, count, releases, due)
+            self.lowest[:] = np.inf
+            levelled = after.count > 0
+        if self.theorem.exponent is not None:  # the next round's are others
+            return
+        self._check_index(before, after, levelled)
+        if self.laws and self.failure is not None:
+            self._note_event(after, after.count, after.releases, levelled)
 
-    def _released(self, had: FloatArray, count: FloatArray) -> BoolArray:
-        """Return which arms' estimates are new after a round, from how many values were in them and now are."""
-        return count > 0 if self.theorem.counting == "fresh tree" else count != had
-
-    def _counted(self, state: Confidence, here: BoolArray) -> None:
-        """Check the counts of values and noises."""
-        count = self.theorem.count(self.feeds, self.first)
-        releases = self.theorem.releases(self.feeds, self.round, self.first)
+    def _check_releases(self, before: Confidence, after: Confidence, due: BoolArray) -> BoolArray:
+        """Check which arms' values are in their estimates after a round; return whose were released."""
+        theorem, gained = self.theorem, after.count - (0.0 if self.fresh else before.count)
+        ended = theorem.counting == "doubling episodes"  # the second play makes a count of one again
+        released = (after.count != before.count) | (due & (ended | (after.estimate != before.estimate)))
+        self.clock = np.where(released.any(axis=1, keepdims=True), float(self.round), self.clock)
         self.refuse_arm(
             "bookkeeping",
-            state.count != count,
+            released & (after.count > self.feeds),
             lambda lane, arm: (
-                f"{state.count[lane, arm]:g} values are counted where {self.feeds[lane, arm]:g} feeds make "
-                f"{count[lane, arm]:g}"
+                f"{after.count[lane, arm]:g} values are counted where {self.feeds[lane, arm]:g} were fed"
             ),
         )
-        self.refuse_counts("noises", here & (state.releases != releases), state.releases, releases)
-
-    def _take_releases(self, before: Confidence, after: Confidence, had: FloatArray, due: BoolArray) -> None:
-        """Compare what was released with the true sums."""
-        count = after.count
-        released = count * np.where(count > 0, after.estimate, 0.0)
-        if self.theorem.tree:
-            if (
-                self.round & (self.round - 1) == 0
-            ):  # one node holds all rounds so far, with a noise of its own
-                self._take(released[due], self.open[due], due)
-            return
-        if self.theorem.counting not in ("last batch", "doubling episodes"):
-            released = released - had * np.where(had > 0, before.estimate, 0.0)
-        if self.theorem.noise == "none":
-            self._no_noise(released, self.open, due)
-        else:
-            self._take(released[due], self.open[due], due)
-        self.open[due] = 0.0
-
-    def _no_noise(self, released: FloatArray, sums: FloatArray, here: BoolArray) -> None:
-        """Check that outcomes are averaged as they are."""
         self.refuse_arm(
-            "noise",
-            here & (np.abs(released - sums) > 1e-6),
+            "bookkeeping",
+            due
+            & ~released
+            & (self.filled > self.batch)
+            & stale(after.count + self.filled, after.count + self.batch),
             lambda lane, arm: (
-                f"outcomes that sum to {sums[lane, arm]:g} enter as {released[lane, arm]:.6g}, and there is no noise"
+                f"{self.filled[lane, arm]:g} outcomes wait beside {after.count[lane, arm]:g} that were released: "
+                f"nothing is learned any more, where {self.batch[lane, arm]:g} make a release"
+            ),
+        )
+        moved = np.abs(after.estimate - before.estimate) > TOLERANCE * (1 + np.abs(before.estimate))
+        moved &= ~released & (before.count > 0)
+        self.refuse_moves("bookkeeping", "estimate", moved, before.estimate, after.estimate)
+        self.note_difference(
+            "bookkeeping",
+            (due & ~released) | (released & (~due | (gained != self.filled))),
+            lambda lane, arm: (
+                f"{after.count[lane, arm]:g} values are counted after {self.feeds[lane, arm]:g} feeds, where "
+                f"{self.filled[lane, arm]:g} wait and {self.batch[lane, arm]:g} make a release"
+            ),
+        )
+        self._check_noises(before, after, released)
+        self._take_releases(before, after, released & (gained == self.filled))
+        self.releases = after.releases
+        self.filled[released] = 0.0
+        if not self.tree:
+            self.open[released] = 0.0
+        if theorem.counting == "growing batches":
+            share = np.maximum(theorem.growth, theorem.falling / np.maximum(after.releases, 1.0))
+            self.batch = np.where(released, np.maximum(np.ceil(share * after.count), 1.0), self.batch)
+        elif self.fresh:
+            longer = 2.0 * after.count if theorem.counting == "last batch" else self.feeds
+            self.batch = np.where(released, longer, self.batch)
+        return released
+
+    def _check_noises(self, before: Confidence, after: Confidence, released: BoolArray) -> None:
+        """Check the numbers of noises: more of them make wider radii, and so another learner."""
+        if self.tree:
+            expected = np.where(after.count > 0, float(self.round.bit_count()), after.releases)
+        elif self.theorem.noise == "none":
+            expected = np.zeros_like(after.releases)
+        elif self.fresh:
+            expected = np.where(released, 1.0, before.releases)
+        else:
+            raw = self.theorem.start == "raw" and self.round == 0
+            expected = before.releases + np.where(released, 0.0 if raw else 1.0, 0.0)
+        self.refuse_counts("noises", after.releases < expected, after.releases, expected)
+        self.note_difference(
+            "bookkeeping",
+            after.releases > expected,
+            lambda lane, arm: (
+                f"{after.releases[lane, arm]:g} noises are counted where there are {expected[lane, arm]:g}"
             ),
         )
 
-    def _check_index(self, before: Confidence, after: Confidence, due: BoolArray) -> None:
-        """Check the indices of what was released against the theorem's, and that no other has moved."""
-        if self.in_expectation:
-            due = (after.count > 0) & due.any(axis=1, keepdims=True)
+    def _take_releases(self, before: Confidence, after: Confidence, whole: BoolArray) -> None:
+        """Compare what was released with the true sums, where it is known of which outcomes it is."""
+        sums, start = _totals(after), self.round == 0
+        if self.tree:  # one node holds all rounds so far, with a noise of its own
+            whole = whole & (self.round & (self.round - 1) == 0)
+        elif not self.fresh:
+            sums = sums - _totals(before)
+        if self.theorem.noise == "none" or (start and self.theorem.start == "raw"):
             self.refuse_arm(
-                "radius",
-                (after.count == 0) & (after.index < 1),
-                lambda lane, arm: f"index {after.index[lane, arm]:.6g} of an arm without a release",
+                "noise",
+                whole & (np.abs(sums - self.open) > 1e-6 * (1 + np.abs(_totals(after)))),
+                lambda lane, arm: (
+                    f"outcomes that sum to {self.open[lane, arm]:g} enter as {sums[lane, arm]:.6g}, and there is no "
+                    "noise"
+                ),
             )
-        self.refuse_moves("radius", "index", ~due & (after.index != before.index), before.index, after.index)
-        count, estimate, index = after.count[due], after.estimate[due], after.index[due]
-        level = self.exponent if self.index_exponent is None else self.index_exponent
-        exponent = _neglect(self.round / count) if self.in_expectation else np.full(count.shape, level)
-        mixture = self.theorem.index == "mixture"
-        radius = self.radius(count, after.releases[due], self.exponent if mixture else exponent)
-        expected = estimate + radius
-        if self.theorem.index != "unclipped":
-            expected = np.clip(expected, 0.0, 1.0)
-            self.clipped &= bool((expected == 1.0).all())
-        if self.theorem.index == "least":
-            expected = np.minimum(expected, before.index[due])
-        off, slack = index - expected, TOLERANCE * (1 + np.abs(expected))
-        wrong = ~(np.abs(off) <= slack)
-        lower = self.theorem.index in ("level-free", "mixture", "least")  # is an index that is valid
-        if lower:
-            lowered = off < -slack
-            releases = after.releases[due][lowered]
-            wrong[lowered] = self._invalid(
-                count[lowered], releases, estimate[lowered], index[lowered], exponent[lowered]
-            )
-        numbers = scatter_masked(np.stack([radius, expected], axis=1), due)
+        else:
+            self._take(sums[whole], self.open[whole], self.filled[whole], whole)
+
+    def _check_index(self, before: Confidence, after: Confidence, levelled: BoolArray) -> None:
+        """Check the indices that are to be computed, and those that have moved, against the theorem's interval."""
+        index = after.index
+        moves = index != before.index
+        here = (levelled | moves) & (after.count > 0)
+        start = -np.inf if self.theorem.index == "unclipped" else 1.0
         self.refuse_arm(
             "radius",
-            scatter_masked(wrong, due),
+            (after.count == 0) & ~(index >= (np.inf if start < 0 else start)),
+            lambda lane, arm: f"index {index[lane, arm]:.6g} of an arm without a release",
+        )
+        if not here.any():
+            return
+        least, most = (scatter_masked(each, here) for each in self._interval(after, here))
+        slack = HAIR * (1 + np.abs(most))
+        below = here & (index < least - slack)
+        if not self.in_expectation and self.theorem.exponent is None:  # all so far hold together
+            below &= index < self.lowest
+        above = here & (index > most + slack)
+        self.lowest = np.where(here & ~above, np.minimum(self.lowest, index), self.lowest)
+        self.moved = np.where(moves | (here & ~above), after.count, self.moved)
+        wide = self.radius(after.count, after.releases, 4.0 * self.exponent + 4.0) if above.any() else 0.0
+        stuck = above & ~moves & stale(after.count, self.moved)
+        stuck &= (index < 1) | (after.estimate + wide < 1)
+
+        def words(lane: int, arm: int) -> str:
+            return (
+                f"index {index[lane, arm]:.6g} where estimate {after.estimate[lane, arm]:.6g} of "
+                f"{after.count[lane, arm]:g} values makes from {least[lane, arm]:.6g} to {most[lane, arm]:.6g}"
+            )
+
+        self.refuse_arm("radius", below, words)
+        self.refuse_arm(
+            "radius",
+            stuck,
             lambda lane, arm: (
-                f"index {after.index[lane, arm]:.6g} where estimate {after.estimate[lane, arm]:.6g} and radius "
-                f"{numbers[lane, arm, 0]:.6g} of {after.count[lane, arm]:g} values make {numbers[lane, arm, 1]:.6g}"
-                + (" at most, and the theorem's inequality less" if lower else "")
+                f"{words(lane, arm)}: too large and the same since there were {self.moved[lane, arm]:g}"
             ),
         )
+        self.note_difference("radius", above, words)
 
-    def _invalid(
-        self, n: FloatArray, m: FloatArray, mean: FloatArray, u: FloatArray, exponent: FloatArray
-    ) -> BoolArray:
-        """Where the theorem's inequality does not allow for an index of u."""
-        if self.theorem.index == "least":
-            width = (u - mean - np.sqrt(self.exponent / (2 * n))) * n
-            return np.asarray(width < self._noise_width(self.round.bit_count()) - 1e-6 * m)
-        if self.theorem.index == "mixture":
-            found = self._mixture_exponent(n, mean, u)
+    def _interval(self, after: Confidence, here: BoolArray) -> tuple[FloatArray, FloatArray]:
+        """Return the least valid index of the arms in a mask, and the largest that the proof allows."""
+        count, noises, mean = after.count[here], after.releases[here], after.estimate[here]
+        if self.theorem.index == "level-free":
+            clock = np.broadcast_to(self.clock, here.shape)[here]
+            chance = 0.5 + (mean - 0.5) / self.gain  # of a bit
+            least = level_free_upper(count, noises, count * chance, clock, noise=self.tail)
+            least = np.clip(0.5 + (least - 0.5) * self.gain, 0.0, 1.0)
+            level = unsharpened(np.log(np.maximum(clock / count, 1.0)))
+            most = np.clip(mean + self.radius(count, noises, level), 0.0, 1.0)
         else:
-            found = self.chernoff_exponent(n, m, mean, u)
-        return found < exponent * (1 - _CHERNOFF_TOLERANCE)
+            most = mean + self.radius(count, noises, self.exponent)
+            if self.theorem.index != "unclipped":
+                most = np.clip(most, 0.0, 1.0)
+            least = np.minimum(most, 1.0)  # no mean is above
+        self.clipped &= bool((most == 1.0).all())
+        return least, np.maximum(most, 0.0)
 
-    def _noise_width(self, noises: int) -> float:
-        """Return ``inf_s (x - J ln(1 - b^2 s^2)) / s``: what the sum of J Laplace noises exceeds with e^-x at most."""
-        at = optimize.minimize_scalar(
-            lambda u: (self.exponent - noises * np.log1p(-u * u)) / u,
-            bounds=(1e-6, 1 - 1e-9),
-            method="bounded",
-        )
-        return float(self.scale * at.fun)
-
-    def chernoff_exponent(self, n: FloatArray, m: FloatArray, mean: FloatArray, u: FloatArray) -> FloatArray:
-        """Return with which exponent Chernoff's inequality rejects a mean of u."""
-        return search_exponent(n, m, mean, u, scale=self.scale, laplace=self.theorem.noise == "Laplace")
-
-    def _mixture_exponent(self, n: FloatArray, mean: FloatArray, u: FloatArray) -> FloatArray:
-        """Return the log-likelihood of the bits under the Beta(1/2, 1/2) mixture over that at the index u."""
-        gain = self.scale
-        ones = np.clip(np.round(n * (0.5 + (mean - 0.5) / gain)), 0.0, n)
-        chance = np.clip(0.5 + (u - 0.5) / gain, 1e-300, 1.0)
-        mixture = special.betaln(ones + 0.5, n - ones + 0.5) - special.betaln(0.5, 0.5)
-        found: FloatArray = mixture - special.xlogy(ones, chance) - special.xlogy(n - ones, 1.0 - chance)
-        return found
-
-    def _take(self, released: FloatArray, sums: FloatArray, due: BoolArray) -> None:
-        """Hand the noise of releases to its test; a debiased bit has one of two values.
+    def _take(self, released: FloatArray, sums: FloatArray, sizes: FloatArray, due: BoolArray) -> None:
+        """Hand the noise of releases to its test; of debiased bits there is a whole number of ones.
 
         Of the bits of one message, which are flipped together, the test is given one.
         """
         if isinstance(self.noise, AdditiveNoise):
             self.noise.add(released - sums)
             return
-        gain = self.scale
-        bits = (released - 0.5) / gain + 0.5
-        nearest = np.round(bits)
-        off = (np.abs(bits - nearest) > 1e-5) | ((nearest != 0) & (nearest != 1))
-        values = scatter_masked(released, due)
+        if self.theorem.counting == "every value":
+            sizes = np.ones_like(sizes)
+        ones = (released - 0.5 * sizes) / self.gain + 0.5 * sizes
+        nearest = np.round(ones)
+        off = (np.abs(ones - nearest) > 1e-5 * sizes) | (nearest < 0) | (nearest > sizes)
+        values = scatter_masked(ones, due)
         self.refuse_arm(
             "noise",
             scatter_masked(off, due),
-            lambda lane, arm: (
-                f"a debiased bit is {values[lane, arm]:.6g}, not {0.5 - gain / 2:.6g} or {0.5 + gain / 2:.6g}"
-            ),
+            lambda lane, arm: f"{values[lane, arm]:.6g} of its bits are ones, which is no possible number",
         )
         first = (np.cumsum(due, axis=1) == 1)[due]
-        self.noise.add((nearest != sums)[first], sums[first])
+        certain = sums == np.round(sums)  # of what is between, either bit may be true
+        single = first & certain & (sizes == 1)
+        self.noise.add((nearest != sums)[single], sums[single])
+        several = first & certain & (sizes > 1)
+        self.noise.add_sums(nearest[several], sums[several], sizes[several])
 
     def _note_event(
         self, after: Confidence, count: FloatArray, releases: FloatArray, levelled: BoolArray
@@ -430,22 +496,20 @@ class MeanRun(StructuredRun[Confidence]):
         means = self.problem.means
         off = after.estimate - means
         radius = self.radius(count, releases, self.exponent) * (1 + TOLERANCE)
-        below = after.index < means - TOLERANCE if self.theorem.index == "mixture" else off < -radius
+        below = off < -radius
         if self.in_expectation:  # what indices below means cost is in the bound
             below &= False
-        if self.index_exponent is not None:  # and of the best arms only
-            below &= np.isin(np.arange(means.size), self.best)
         self.failed |= (levelled & (below | (off > radius))).any(axis=1)
 
     def _note(self, after: Confidence, count: FloatArray, releases: FloatArray, due: BoolArray) -> None:
         """Note how far estimates are off at dyadic counts."""
-        off = after.estimate - self.problem.means
         if self.theorem.sides is None:
             return
-        dyadic = due & (np.log2(np.maximum(count, 1.0)) % 1.0 == 0)
-        if self.theorem.counting == "growing batches":
-            dyadic = due
-        self.note_radii(count, dyadic, off, lambda level: self.radius(count, releases, level))
+        here = due
+        if self.theorem.counting != "growing batches":
+            here = due & (np.log2(np.maximum(count, 1.0)) % 1.0 == 0)
+        off = after.estimate - self.problem.means
+        self.note_radii(count, here, off, lambda level: self.radius(count, releases, level))
 
     def _allowance(self, radius: FloatArray, action: IntArray) -> FloatArray:
         """Return the largest gap that an action may have on the good event."""
@@ -468,12 +532,14 @@ class MeanRun(StructuredRun[Confidence]):
         return np.asarray(self.problem.structure.smoothness_linf * off.max(axis=1))
 
 
-def _neglect(share: FloatArray) -> FloatArray:
-    """Return v with ``v + 0.4 ln(1 + 4 pi v) = ln+(tau / n)``, by halving."""
-    level = np.log(np.maximum(share, 1.0))
-    low, high = np.zeros_like(level), level.copy()
-    for _ in range(60):
-        middle = 0.5 * (low + high)
-        below = middle + 0.4 * np.log1p(4 * np.pi * middle) < level
-        low, high = np.where(below, middle, low), np.where(below, high, middle)
-    return np.asarray(low)
+def _same(before: Confidence, after: Confidence) -> bool:
+    """Return True if a learner shows the same as before."""
+    return all(
+        np.array_equal(getattr(before, name), getattr(after, name))
+        for name in ("count", "index", "estimate", "releases")
+    )
+
+
+def _totals(shown: Confidence) -> FloatArray:
+    """Return the sums of the values that are in the estimates."""
+    return np.asarray(shown.count * np.where(shown.count > 0, shown.estimate, 0.0))

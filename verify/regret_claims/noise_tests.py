@@ -71,6 +71,8 @@ class AdditiveNoise:
     @property
     def p(self) -> float:
         """A p-value of the claim."""
+        if not self._trials:
+            return 1.0
         logs = []
         for depth, hits in zip(_DEPTHS, self._hits, strict=True):
             chance = self._beyond(depth)
@@ -99,6 +101,18 @@ class RandomizedTruth:
     chance: float
     _trials: list[int] = field(default_factory=lambda: [0, 0])
     _lies: list[int] = field(default_factory=lambda: [0, 0])
+    _drift: float = 0.0
+    _summed: float = 0.0
+
+    def add_sums(self, ones: FloatArray, truths: FloatArray, sizes: FloatArray) -> None:
+        """Take the numbers of ones among some messages, and among the bits that they are about.
+
+        Given the bits, messages are independent, so ``E e^(s (ones - mean)) <= e^(n s^2 / 8)`` (Hoeffding). What is
+        added up is on the side to which more lies would lead.
+        """
+        expected = truths + self.chance * (sizes - 2 * truths)
+        self._drift += float((np.sign(sizes - 2 * truths) * (ones - expected)).sum())
+        self._summed += float(sizes.sum())
 
     def add(self, lied: npt.NDArray[np.bool_], bits: FloatArray) -> None:
         """Take some messages: whether they are untrue, and the bits they are about."""
@@ -110,13 +124,15 @@ class RandomizedTruth:
     @property
     def p(self) -> float:
         """A p-value of the claim."""
-        return p_value(
-            [
-                _event_evidence(lies, trials, self.chance, min(factor * self.chance, 0.99))
-                for trials, lies in zip(self._trials, self._lies, strict=True)
-                for factor in _LIES
-            ]
-        )
+        single = [
+            _event_evidence(lies, trials, self.chance, min(factor * self.chance, 0.99))
+            for trials, lies in zip(self._trials, self._lies, strict=True)
+            for factor in _LIES
+        ]
+        summed = [
+            sign * tilt * self._drift - self._summed * tilt**2 / 8 for tilt in _TILTS for sign in (-1.0, 1.0)
+        ]
+        return p_value(single + (summed if self._summed else []))
 
     @property
     def description(self) -> str:

@@ -7,7 +7,16 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from algorithms.problems import Arms, Cascade, DisjointPaths, ProblemError, SemiBandit, TopK, UniformMatroid
+from algorithms.problems import (
+    Arms,
+    Cascade,
+    DisjointPaths,
+    Experts,
+    ProblemError,
+    SemiBandit,
+    TopK,
+    UniformMatroid,
+)
 from algorithms.theory.regret_bound import Instance, RegretBound
 
 
@@ -29,6 +38,8 @@ def plain_problem(family: str, means: npt.ArrayLike, size: int = 1) -> SemiBandi
         return SemiBandit(Arms(arms), given)
     if family == "matroid":
         return SemiBandit(UniformMatroid(arms, size), given)
+    if family == "experts":
+        return SemiBandit(Experts(arms), given)
     if family == "semi-bandit":
         return SemiBandit(TopK(arms, size), given)
     raise ProblemError(f"family={family!r}: must be learners of arms, bases or lists")

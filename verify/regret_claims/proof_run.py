@@ -22,6 +22,7 @@ from accountant.gates.simulation import lane_randomness
 from algorithms.epochs import epoch_of
 from algorithms.learner import Learner
 from algorithms.play import checked_action, start_warm
+from algorithms.problems.own_draws import checked_outcomes
 from algorithms.theory.regret_bound import Instance, RegretBound
 from mechanisms.arrays import BoolArray, FloatArray, IntArray
 from mechanisms.parameters import ParameterError
@@ -54,8 +55,8 @@ class ProofCheck:
         At or below which it is a violation; 0 for what is deterministic.
     sentence
         What was seen, with lane and round where it contradicts.
-    binding
-        Whether the theorem rests on it; not on a lemma as printed that the theorem corrects.
+    differs
+        Whether it shows another learner than the theorem's: then nothing is said of the bound.
     """
 
     DERIVED: ClassVar = ("violated",)
@@ -64,7 +65,7 @@ class ProofCheck:
     p: float
     level: float
     sentence: Sentence
-    binding: bool = True
+    differs: bool = False
 
     @property
     def description(self) -> str:
@@ -79,7 +80,7 @@ class ProofCheck:
     @property
     def violated(self) -> bool:
         """True if the observations contradict the proof."""
-        return self.p <= self.level
+        return self.p <= self.level and not self.differs
 
     @property
     def was_tested(self) -> bool:
@@ -106,10 +107,20 @@ class ProofRun:
         True for the lanes that have left the good event; where it is one of each round, those outside of this round's.
     regret
         The regret of each lane on the good event.
+    laws
+        Whether random quantities are tested, and what holds on the good event; else only what holds in every run.
+    single, phases
+        How many rounds were played one by one, and how many phases as a whole; `round` counts all their rounds.
+    difference
+        The first that shows another learner than the theorem's; None so far.
     """
+
+    laws = True
 
     def __init__(self, bound: RegretBound, instance: Instance, lanes: int, failure: float | None) -> None:
         self.bound, self.instance = bound, instance
+        self.single = self.phases = 0
+        self.difference: ProofCheck | None = None
         self.failure = None if failure is None else min(1.0, failure)
         self.round = 0
         self.failed: BoolArray = np.zeros(lanes, dtype=bool)
@@ -145,6 +156,13 @@ class ProofRun:
                 f"a lane on the good event lost {self.regret[lane]:.6g}, and the bound is {bound:.6g}"
             ),
         )
+
+    def note_difference(self, name: str, other: BoolArray, words: Callable[[int, int], str]) -> None:
+        """Note the first arm at which a learner is another one than the theorem's, in words about it."""
+        if self.difference is None and other.any():
+            lane, arm = (int(where[0]) for where in np.nonzero(other))
+            said = exact("{words}", words=f"round {self.round:,}, run {lane}, arm {arm}: {words(lane, arm)}")
+            self.difference = ProofCheck(name, 1.0, 0.0, said, differs=True)
 
     def note_failures(self, failed: BoolArray, allotted: float) -> None:
         """Note which lanes are outside of the good event of this round."""
@@ -194,6 +212,7 @@ class ProofRun:
             self._law(level, sides),
             *event,
             *(ProofCheck(name, 1.0, 0.0, self.in_runs(held)) for name in lemmas),
+            *([] if self.difference is None else [self.difference]),
         )
 
     def in_runs(self, words: str) -> Sentence:
@@ -284,13 +303,13 @@ class ProofRun:
         """End the checks if a statement is wrong in any lane, in words about it."""
         if wrong.any():
             lane = int(np.flatnonzero(wrong)[0])
-            raise Contradiction(name, f"round {self.round}, run {lane}: {words(lane)}")
+            raise Contradiction(name, f"round {self.round:,}, run {lane}: {words(lane)}")
 
     def refuse_arm(self, name: str, wrong: BoolArray, words: Callable[[int, int], str]) -> None:
         """The same of an arm in a lane."""
         if wrong.any():
             lane, arm = (int(where[0]) for where in np.nonzero(wrong))
-            raise Contradiction(name, f"round {self.round}, lane {lane}, arm {arm}: {words(lane, arm)}")
+            raise Contradiction(name, f"round {self.round:,}, run {lane}, arm {arm}: {words(lane, arm)}")
 
     def refuse_moves(
         self,
@@ -341,8 +360,10 @@ class StructuredRun(ProofRun, abc.ABC, Generic[State]):
         """Check an action against the state of the learner before it."""
 
     @abc.abstractmethod
-    def check_feedback(self, before: State, after: State, action: IntArray, feedback: FloatArray) -> None:
-        """Check the state of a learner after feedback, and record the random quantities."""
+    def check_feedback(
+        self, before: State, after: State, action: IntArray, feedback: FloatArray, held: int
+    ) -> None:
+        """Check the state of a learner after the feedback, or the total of `held` rounds of an action."""
 
 
 def check_rounds(
@@ -390,28 +411,59 @@ def play_checked(
     lanes: int,
     seed: int,
     draw: Callable[[IntArray], FloatArray] | None = None,
+    whole: int | None = None,
+    rounds: int | None = None,
 ) -> ProofCheck | None:
     """Play a learner to the run's horizon, and check every round; return the first counterexample, if there is one.
 
-    Feedback is drawn from the problem, or what `draw` returns for an action.
+    Parameters
+    ----------
+    run, build, lanes, seed
+        As `check_rounds`.
+    draw
+        Returns the feedback on an action; by default it is drawn from the problem.
+    whole
+        After how many rounds a learner that holds its actions is played phase by phase; by default never.
+    rounds
+        How many rounds another learner is played for at most.
     """
-    problem = run.instance.problem
+    problem: Any = run.instance.problem
     gate = Simulation(seed, lanes)
-    learner = build(gate)
+    learner: Any = build(gate)
     environment = lane_randomness(seed, lanes, 0, RandomStream.ENVIRONMENT)
-    draw = draw or (lambda action: problem.draw_feedback(action, environment))  # type: ignore[union-attr]
+    draw = draw or (lambda action: checked_outcomes(problem, problem.draw_feedback(action, environment)))
+    last = run.instance.horizon
+    holds = whole is not None and hasattr(type(learner), "committed_rounds")
+    if rounds is not None and not holds:
+        last = min(last, rounds)
     try:
         if hasattr(learner, "observe_initial"):
-            outcomes = problem.draw_records(environment, lanes)  # type: ignore[union-attr]
-            start_warm(learner, gate, problem, outcomes)  # type: ignore[arg-type]
+            outcomes = problem.draw_records(environment, lanes)
+            start_warm(learner, gate, problem, outcomes)
             run.check_start(run.state(learner), outcomes)
-        for record in range(1, run.instance.horizon + 1):
-            before = run.state(learner)
-            action = checked_action(learner, problem, lanes)  # type: ignore[arg-type]
+        before = run.state(learner)
+        while run.round < last:
+            action = checked_action(learner, problem, lanes)
             run.check_action(before, learner, action)
-            feedback = draw(action)
-            learner.observe(gate.private(feedback, learner.feedback_domain, record))
-            run.check_feedback(before, run.state(learner), action, feedback)
+            held = 1
+            if holds and run.round > whole:  # type: ignore[operator]
+                held = min(int(learner.committed_rounds.min()), last - run.round + 1)
+                run.phases += 1
+            else:
+                run.single += 1
+            if held == 1:
+                feedback = draw(action)
+                learner.observe(gate.private(feedback, learner.feedback_domain, run.round))
+            else:
+                held_by = np.full(lanes, held, dtype=np.int64)
+                feedback = checked_outcomes(
+                    problem, problem.draw_totals(action, held_by, environment), held_by
+                )
+                learner.observe(gate.private(feedback, learner.feedback_domain, run.round), held_by)
+                run.round += held - 1
+            after = run.state(learner)
+            run.check_feedback(before, after, action, feedback, held)
+            before = after
         run.check_end()
     except Contradiction as contradiction:
         return contradiction.check

@@ -80,6 +80,8 @@ def _meaning(report: RegretReport) -> Sentence:
             return exact("Vacuous: the bound exceeds the largest possible regret here.")
         case "out of regime":
             return exact("No theorem covers this instance.")
+        case "another learner":
+            return exact("Another learner than the theorem's: nothing is said of its regret.")
         case "consistent":
             words = "Consistent: expected regret at most {upper} ({confidence} confidence), {bound}{lemmas}."
     bound = f"bound {nearest(last.bound)}"
@@ -195,11 +197,13 @@ def _p_value(check: ProofCheck) -> str:
 
 
 def _check_words(check: ProofCheck) -> str:
+    if check.differs:
+        return "another learner"
     if not check.violated:
         return (
             ("not rejected" if check.level else "holds in these runs") if check.was_tested else "not tested"
         )
-    return "violated" if check.binding else "false as printed (not used)"
+    return "violated"
 
 
 def _certainty(report: RegretReport) -> Section:

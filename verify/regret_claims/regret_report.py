@@ -20,7 +20,7 @@ from verify.verdict.result_kinds import document_of
 FORMAT = "dpwitness regret, version 1"
 _DIGITS = 5  # of numbers in reasons
 
-RegretVerdict = Literal["consistent", "violated", "undecided", "vacuous", "out of regime"]
+RegretVerdict = Literal["consistent", "violated", "undecided", "vacuous", "out of regime", "another learner"]
 
 EXIT_CODES: Mapping[RegretVerdict, int] = {
     "consistent": 0,
@@ -28,6 +28,7 @@ EXIT_CODES: Mapping[RegretVerdict, int] = {
     "undecided": 3,
     "vacuous": 3,
     "out of regime": 3,
+    "another learner": 3,
 }
 """Those of `verify`: 0 what is said is true, 1 it is not, 3 it is not known."""
 
@@ -119,12 +120,14 @@ class RegretReport(FromJson):
     @property
     def verdict(self) -> RegretVerdict:
         """The joint verdict of the layers: the first that applies of `reasons`."""
-        if any(check.violated and check.binding for check in self.proof):
+        if any(check.violated for check in self.proof):
             return "violated"
         if any(checkpoint.verdict == "violated" for checkpoint in self.outcome):
             return "violated"
         if not self.theorem.covered:
             return "out of regime"
+        if any(check.differs for check in self.proof):
+            return "another learner"
         if self.theorem.bound >= self.theorem.trivial:
             return "vacuous"
         return "consistent" if self.outcome[-1].verdict == "consistent" else "undecided"
@@ -143,7 +146,7 @@ class RegretReport(FromJson):
     def reasons(self) -> tuple[Sentence, ...]:
         """The reasons for the verdict, the deciding one first."""
         theorem, last = self.theorem, self.outcome[-1]
-        said = [check.named_sentence for check in self.proof if check.violated and check.binding]
+        said = [check.named_sentence for check in self.proof if check.violated]
         said += [
             confident(
                 "Expected regret after {round:,} rounds is at least {lower} ({confidence} confidence), above the bound "
@@ -186,10 +189,10 @@ class RegretReport(FromJson):
             said.append(confident(words, self.confidence, self.lanes, **numbers))
         said += [
             check.named_sentence.with_words(
-                f" The lemma is {'rejected' if check.level else 'false'}; the corrected bound does not use it."
+                " This is another learner than the theorem's, of whose regret nothing is said."
             )
             for check in self.proof
-            if check.violated and not check.binding
+            if check.differs
         ]
         if theorem.of_runs and theorem.covered:
             said.append(

@@ -114,8 +114,8 @@ def fit_scaling(
 
     Examples
     --------
-    >>> from algorithms import CUCBBatchLeast
-    >>> report = fit_scaling(CUCBBatchLeast, "epsilon", (0.01, 0.02, 0.04), horizon=1 << 30, runs=64)
+    >>> from algorithms import CUCBBatch
+    >>> report = fit_scaling(CUCBBatch, "epsilon", (0.01, 0.02, 0.04), horizon=1 << 30, runs=64)
     >>> round(report.exponent)
     -1
     """

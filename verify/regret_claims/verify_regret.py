@@ -45,7 +45,7 @@ from verify.regret_claims.speaking_instances import (
     with_clients,
 )
 from verify.subjects.own_problem import loaded_problem, problem_file
-from verify.subjects.resolve import names_file, resolve
+from verify.subjects.resolve import names_file, registered_name, resolve
 
 _CHECKPOINTS = 10
 _LONGEST = {
@@ -144,7 +144,7 @@ def regret(
     proof: tuple[ProofCheck, ...] = ()
     with attribute_errors_to_subject(subject, problem_file(problem)):
         if isinstance(stated, RegretBound) and stated.claimed(played):
-            proof = check_proof(subject.make, stated, played, seed=seed, error=error / 2)
+            proof = check_proof(subject.make, stated, played, problem=name, seed=seed, error=error / 2)
         trace = simulated_regret(
             subject.make,
             played,
@@ -260,13 +260,30 @@ def _value_of(bound: StatedBound, instance: Instance) -> float:
 
 
 def _stated(subject: LearnerSubject, bound: RegretBound | StatedBound | None) -> _Theorem:
-    """Find a learner's bound."""
-    name = subject.entry.name if subject.entry is not None else ""
-    missing = WITHOUT_BOUND.get(name, "the learner states no bound: give it a regret_bound, or pass bound=")
-    found = bound if bound is not None else BOUNDS.get(name) or getattr(subject.make, "regret_bound", None)
+    """Find a learner's bound: what was passed, its class's ``regret_bound``, or the theorem of what it is a class of.
+
+    A subclass has its parent's theorem until it says otherwise; whether it is still that learner its runs tell.
+    """
+    missing = "the learner states no bound: give it a regret_bound, or pass bound="
+    found: Any = bound
+    if found is None:
+        for kind in subject.make.__mro__:
+            name = registered_name(kind)
+            if name is not None:
+                found, missing = BOUNDS.get(name), WITHOUT_BOUND.get(name, missing)
+            elif "regret_bound" in vars(kind):
+                found = kind.regret_bound
+            else:
+                continue
+            break
     if found is not None and not isinstance(found, RegretBound):
         _check_stated(found)
     return _Theorem(found, missing, "horizon" in inspect.signature(subject.make).parameters)
+
+
+def _registered(subject: LearnerSubject) -> str:
+    """Return the name of the registered learner that a learner is, or that it is a class of; empty if there is none."""
+    return next(filter(None, map(registered_name, subject.make.__mro__)), "")
 
 
 def _check_stated(bound: object) -> None:
@@ -315,7 +332,7 @@ def _choose(
     checked: Mapping[str, Value] = parse_settings(owned, own.values())
     easiest = problem is None and len(owned) == len(settings)
     linear, contextual = is_linear(subject), is_contextual(subject)
-    printed = subject.name.startswith("published/")
+    printed = _registered(subject).startswith("published/")
     if contextual:
         if epsilon is None:
             epsilon = _PRINTED_EPSILON if printed and theorem.bound is not None else 1.0

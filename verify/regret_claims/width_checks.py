@@ -59,25 +59,33 @@ def check_widths(
     ParameterError
         If the theorem is none of widths, or the problem has no contexts.
     """
-    run = _WidthRun(bound, instance, lanes)
+    run = WidthRun(bound, instance, lanes)
+    contradiction = play_widths_checked(run, build, lanes=lanes, seed=seed)
+    if contradiction is not None:
+        return (contradiction,)
+    exact = (1.0, f"none in {len(run.spans)} releases of each run")
+    return run.all_checks(error, (run.noise.p, run.noise.description) if run.scale > 0 else exact, None)
+
+
+def play_widths_checked(run: WidthRun, build: BuildContextual, *, lanes: int, seed: int) -> ProofCheck | None:
+    """Play a learner to the run's horizon, and check every round; return the first counterexample, if there is one."""
     gate = Simulation(seed, lanes, transcript=True)
     environment = lane_randomness(seed, lanes, 0, RandomStream.ENVIRONMENT)
     assert gate.published is not None
     try:
         learner = build(gate)
         run.made(learner.policy)
-        for played in play_contexts(learner, run.problem, gate, environment, instance.horizon):
+        for played in play_contexts(learner, run.problem, gate, environment, run.instance.horizon):
             run.played(played)
             run.released([sent for _, sent in gate.published], learner.policy)
             gate.published.clear()
         run.check_end()
     except Contradiction as contradiction:
-        return (contradiction.check,)
-    exact = (1.0, f"none in {len(run.spans)} releases of each run")
-    return run.all_checks(error, (run.noise.p, run.noise.description) if run.scale > 0 else exact, None)
+        return contradiction.check
+    return None
 
 
-class _WidthRun(ProofRun):
+class WidthRun(ProofRun):
     """What has been seen so far of a learner on moments.
 
     Attributes
@@ -91,14 +99,14 @@ class _WidthRun(ProofRun):
         As `check_widths`.
     """
 
-    def __init__(self, bound: RegretBound, instance: Instance, lanes: int) -> None:
+    def __init__(self, bound: RegretBound, instance: Instance, lanes: int, *, laws: bool = True) -> None:
         theorem, problem = bound.confidence, instance.problem
         if not isinstance(theorem, WidthTheorem):
             raise ParameterError("bound: its theorem says nothing of widths")
         if not isinstance(problem, LinearContexts):
             raise ParameterError(f"problem={problem!r}: must be a contextual linear bandit")
         super().__init__(bound, instance, lanes, bound.value_of(theorem.failure, instance))
-        self.theorem, self.problem = theorem, problem
+        self.theorem, self.problem, self.laws = theorem, problem, laws
         self.domain = RegressionMoments(problem.features, theorem.weight)
         self.scale = bound.value_of(theorem.scale, instance)
         self.noise = AdditiveNoise("Gaussian", 1.0)
@@ -109,6 +117,7 @@ class _WidthRun(ProofRun):
         self._total = {0: nothing}  # after releases: what they add up to
         self._noises = {0: 0}  # and how many they are
         self._last = 0  # the round of the last release
+        self._waited = 0  # the longest release that was due since
         self._policy: LinearUCB | None = None
         self._allowed: FloatArray = np.zeros(lanes)
 
@@ -140,11 +149,13 @@ class _WidthRun(ProofRun):
             )
         volume = np.minimum(np.log(values / least).sum(axis=1), cap)
         width = self._width(numbers["n"], numbers["j"], volume)
-        self.refuse(
-            "radius",
-            ~(np.abs(policy.width - width) <= _SOLVED * width),
-            lambda lane: f"the width is {policy.width[lane]:.6g}, and the theorem's is {width[lane]:.6g}",
-        )
+        off = policy.width - width
+
+        def words(lane: int, arm: int = 0) -> str:
+            return f"the width is {policy.width[lane]:.6g}, and the theorem's is {width[lane]:.6g}"
+
+        self.refuse("radius", ~(off >= -_SOLVED * width), words)
+        self.note_difference("radius", (off > _SOLVED * width)[:, np.newaxis], words)
         along = np.einsum("ld,lde->le", policy.estimate - self.problem.parameter, axes)
         self.failed |= np.sqrt((values * along**2).sum(axis=1)) > policy.width * (1 + TOLERANCE)
         self._policy = policy
@@ -192,6 +203,8 @@ class _WidthRun(ProofRun):
     def released(self, sent: list[FloatArray], policy: LinearUCB) -> None:
         """Check what a round has released, and take its noise; then check the policy that is made of it."""
         span = self.spans.get(self.round, 0)
+        if self.theorem.counting == "growing batches":
+            span = self._own_span(span, bool(sent))
         self.refuse(
             "bookkeeping",
             np.full(len(self.failed), len(sent) != (span > 0)),
@@ -202,7 +215,7 @@ class _WidthRun(ProofRun):
         before = self.round - span
         self._total[self.round] = self._total[before] + sent[0]
         self._noises[self.round] = self._noises[before] + 1
-        self._last = self.round
+        self._last, self._waited = self.round, 0
         noise = sent[0] - (self._told[self.round] - self._told[before])
         if self.scale > 0:
             self.noise.add(noise / self.scale)
@@ -213,6 +226,26 @@ class _WidthRun(ProofRun):
                 lambda lane: f"a sum is off by {np.abs(noise[lane]).max():.6g}, and there should be no noise",
             )
         self.made(policy)
+
+    def _own_span(self, due: int, sent: bool) -> int:
+        """Return of how many rounds a release is, 0 if there is none, on the learner's own schedule."""
+        waits = self.round - self._last
+        self._waited = max(self._waited, due) if waits > due else due
+        self.refuse(
+            "bookkeeping",
+            np.full(len(self.failed), not sent and 0 < self._waited < waits and waits > self._last / 2 + 8),
+            lambda lane: (
+                f"{waits} rounds wait beside {self._last} that were released: nothing is learned any more"
+            ),
+        )
+        self.note_difference(
+            "bookkeeping",
+            np.array([[sent != (due > 0) or (sent and waits != due)]]),
+            lambda lane, arm: (
+                f"{waits} rounds wait and are {'' if sent else 'not '}released, where {due} are due"
+            ),
+        )
+        return waits if sent else 0
 
     def check_end(self) -> None:
         """Check that no run on the good event has lost more than what its radii allow."""

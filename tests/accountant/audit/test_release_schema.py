@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
+from release_schema import release_schema
 
 from accountant.audit.mechanism_kinds import mechanism_kinds
-from accountant.audit.release_schema import release_schema
 from accountant.audit.release_tables import from_tables
 
 PLAIN: dict[str, dict[str, Any]] = {

@@ -77,7 +77,7 @@ def test_sums_are_taken_back_exactly_in_any_order(values: list[Fraction | None],
     prices = [UNITS.price(Cost(value, Fraction(1, 3))) for value in values]
     total = UNITS.zero
     for each in prices:
-        total = UNITS.plus(total, each)
+        total = UNITS.add(total, each)
     assert (UNITS.amount(total).epsilon is None) == (None in values)
     assert UNITS.parse_vector(UNITS.format_vector(total)) == total
     chosen.shuffle(prices)
@@ -106,7 +106,7 @@ def test_the_numbers_of_a_theorem_with_units_of_its_own_are_written_alike(
     divergences = [None if value is None else Fraction(value, 2**60) for value in values]
     total = units.zero
     for _ in range(times):
-        total = units.plus(total, units.price(theorem.amount((Fraction(1, 4), *divergences))))
+        total = units.add(total, units.price(theorem.amount((Fraction(1, 4), *divergences))))
     expected = (None if value is None else times * value for value in divergences)
     assert units.amount(total).values == (Fraction(times, 4), *expected)
     alike = [price(Fraction(times, 4)), *(times * price(value) for value in divergences)]
@@ -122,7 +122,7 @@ def test_n_charges_of_an_nth_part_fit_n_times() -> None:
         accountant = accountant_with(BasicComposition(), Budget(budget))
         for n in range(1, 1001):
             noise = Laplace(scale=n, sensitivity=Sensitivity(budget, budget, budget))
-            assert accountant.room(noise, "ann") == n
+            assert accountant.remaining_releases(noise, "ann") == n
 
 
 @pytest.mark.slow_cells("store-251-advanced composition filter")

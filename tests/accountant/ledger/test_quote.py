@@ -313,7 +313,7 @@ def test_a_reservation_whose_holder_died_ends_at_its_deadline(
     for ask in (other.left, one.spent):
         assert ask("ann").epsilon == Fraction(1, 2)
     assert other.price(HALF, entered(other, 0.5)).affordable
-    assert other.room(HALF, "ann") == 1
+    assert other.remaining_releases(HALF, "ann") == 1
     with pytest.raises(ValueError, match="is given back; it was to be drawn before"):
         reserved.release()
     other.release(HALF, entered(other, 0.5))

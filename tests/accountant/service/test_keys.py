@@ -15,7 +15,7 @@ def keys(tmp_path: Path) -> KeyFile:
 
 
 def test_a_key_is_found_by_itself_and_nothing_else(keys: KeyFile) -> None:
-    assert keys.known() == ()
+    assert keys.load_keys() == ()
     first, second = keys.add("ann", [KeyScope.SPEND]), keys.add("bob", [KeyScope.READ, KeyScope.SPEND])
     found = keys.find(first)
     assert found is not None
@@ -90,13 +90,13 @@ def test_damaged_files_are_named(keys: KeyFile, change) -> None:  # type: ignore
     keys.add("ann", [KeyScope.READ])
     keys.path.write_text(json.dumps(change(json.loads(keys.path.read_text()))))
     with pytest.raises(ValueError, match="keys: is no file of keys"):
-        KeyFile(keys.path).known()
+        KeyFile(keys.path).load_keys()
 
 
 def test_a_key_may_be_for_some_runs_only(keys: KeyFile) -> None:
     keys.add("web", [KeyScope.ACT], ["shop", "news"])
     keys.add("ann", [KeyScope.ACT], spends_on=Scope("ads", "acme"))
-    web, ann = KeyFile(keys.path).known()
+    web, ann = KeyFile(keys.path).load_keys()
     assert [web.spends_on, ann.spends_on] == [Scope(), Scope("ads", "acme")]
     assert [web.reaches(run) for run in ("shop", "news", "other", None)] == [True, True, False, False]
     assert [ann.reaches(run) for run in ("shop", None)] == [True, True]

@@ -6,7 +6,7 @@ from accountant.service.metrics import Gauge, Metrics
 def test_histograms_add_up_and_labels_are_escaped() -> None:
     metrics = Metrics()
     for seconds in (0.001, 0.3, 99.0):
-        metrics.answered('a"\\\n', 200, None, seconds)
+        metrics.count_request('a"\\\n', 200, None, seconds)
     gauges = [Gauge("share", "Of it.", 0.25), Gauge("open", "Of each.", 1, (("run", "a"),))]
     lines = metrics.text([*gauges, Gauge("open", "Of each.", 2, (("run", "b"),))]).splitlines()
     name = 'dpwitness_request_seconds_bucket{route="a\\"\\\\\\n",le='

@@ -8,7 +8,7 @@ from algorithms.catalogue.named_run import NamedLearner
 @pytest.mark.parametrize(
     ("learner", "problem", "words"),
     [
-        ("cucb-batch-least", "top-k", "cucb-batch-least takes anytime; top-k takes arms, size,"),
+        ("cucb-batch", "top-k", "cucb-batch takes anytime; top-k takes arms, size,"),
         ("dp-linucb", "contexts", "dp-linucb takes norm, anytime; contexts takes dimension,"),
     ],
 )

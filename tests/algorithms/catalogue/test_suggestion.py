@@ -11,6 +11,7 @@ from algorithms.catalogue.linear_entries import linear_learners
 from algorithms.catalogue.structured_entries import learners
 from algorithms.catalogue.suggestion import suggest
 from algorithms.problems import contextual_problems, linear_problems, problems
+from mechanisms.parameters import ParameterError
 from verify.commands.command_group import cli
 
 NAMES = [
@@ -27,9 +28,12 @@ def built(name):
 @pytest.mark.parametrize("name", NAMES)
 def test_what_is_suggested_plays_the_problem_under_its_trust(name, trust):
     problem = built(name)
-    found = suggest(
-        problem, trust=trust, epsilon=1.0, horizon=1000, delta=1e-5 if name in linear_problems else 0.0
-    )
+    asked = {"epsilon": 1.0, "horizon": 1000, "delta": 1e-5 if name in {*linear_problems, "experts"} else 0.0}
+    if (name, trust) == ("experts", "local"):
+        with pytest.raises(ParameterError, match="trust='local'"):
+            suggest(problem, trust=trust, **asked)
+        return
+    found = suggest(problem, trust=trust, **asked)
     entry = {**learners, **linear_learners}[found.name]
     assert not found.name.startswith("published/")
     if trust != "none":
@@ -54,7 +58,14 @@ def test_what_is_suggested_plays_the_problem_under_its_trust(name, trust):
         ("cascade", {"delta": 1e-6}, "cascade-ucb-batch"),
         ("cascade", {"delta": 1e-3}, "cascade-ucb-batch-gaussian"),
         ("cascade", {"delta": 1e-3, "epsilon": 2.0}, "cascade-ucb-batch"),
-        ("graphic-matroid", {"trust": "none"}, "cts"),
+        ("graphic-matroid", {"delta": 0.05, "epsilon": 0.2}, "cucb-batch-gaussian"),
+        ("graphic-matroid", {"delta": 1e-6}, "cucb-batch"),
+        ("graphic-matroid", {"delta": 0.05, "epsilon": 5.0}, "cucb-batch"),
+        *(
+            (name, {"trust": "none"}, "cucb-kl")
+            for name in ("arms", "top-k", "graphic-matroid", "shortest-path")
+        ),
+        ("cascade", {"trust": "none"}, "cascade-ucb-kl"),
         ("linear", {"delta": 1e-6, "trust": "shuffle"}, "dp-dpe-shuffle"),
         ("arms", {"delta": 1e-6, "trust": "shuffle"}, "dp-bandit-shuffle"),
         ("cascade", {"delta": 1e-6, "trust": "shuffle"}, "cascade-ucb-batch-shuffle"),
@@ -132,6 +143,18 @@ def test_the_command():
     assert 0 < learner["bound"] < math.inf
     unknown = CliRunner().invoke(cli, ["list", "--for", "topk"])
     assert "did you mean top-k" in str(unknown.exception)
+
+
+def test_a_problem_of_ones_own_is_taken_from_its_file(tmp_path):
+    file = tmp_path / "mine.py"
+    file.write_text(
+        "from algorithms.problems import SemiBandit, TopK\nproblem = SemiBandit(TopK(9, 2), [0.1] * 7 + [0.5] * 2)\n"
+    )
+    said = CliRunner().invoke(cli, ["list", "--for", f"{file}:problem", "--trust", "local"])
+    assert said.exit_code == 0, said.exception
+    assert said.stdout.startswith("cucb-ldp-bit")
+    missing = CliRunner().invoke(cli, ["list", "--for", f"{tmp_path / 'none.py'}:problem"])
+    assert "no such file" in str(missing.exception)
 
 
 @pytest.mark.parametrize(

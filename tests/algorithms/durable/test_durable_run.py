@@ -28,8 +28,8 @@ from accountant.stores.opening import adopt, open_store, verify_store
 from accountant.stores.store_refusals import StoreRefused
 from accountant.stores.waiting import Notes
 from algorithms import (
-    CUCBBatchAll,
-    CUCBBatchLeast,
+    CUCBLDP1,
+    CUCBBatch,
     CUCBLDPBit,
     DPDPECentral,
     DurableRun,
@@ -43,6 +43,8 @@ from algorithms.play import start_warm
 from algorithms.problems import TopK, build_problem
 from algorithms.problems.linear import LinearBandit
 from mechanisms import AssumptionKind, Hybrid, Interval, Laplace, OpenDPNoise
+
+pytestmark = pytest.mark.filterwarnings("ignore::algorithms.structured_learner.HorizonPassed")
 
 ROUNDS = 23
 STOPS = (0, 1, 7, 16)
@@ -147,8 +149,9 @@ def test_learners_in_phases_too(name: str, tmp_path: Path) -> None:
     assert play(False) == play(True)
 
 
-def build_least(gate: Any) -> CUCBBatchLeast:
-    return CUCBBatchLeast(TopK(arms=6, size=2), gate, epsilon=1.0, horizon=1000)
+def build_least(gate: Any) -> CUCBBatch:
+    """First batches have one outcome, as for two rounds: of more they have ln T."""
+    return CUCBBatch(TopK(arms=6, size=2), gate, epsilon=1.0, horizon=2)
 
 
 def observe(run: DurableRun[Any], record: str, values: tuple[float, float] = (1.0, 0.0)) -> None:
@@ -218,21 +221,21 @@ def test_a_learner_with_other_parameters_is_refused_by_name(tmp_path: Path) -> N
     run.save(tmp_path / "run")
     run.close()
 
-    def other(gate: Any) -> CUCBBatchLeast:
-        return CUCBBatchLeast(TopK(arms=6, size=2), gate, epsilon=2.0, horizon=1000)
+    def other(gate: Any) -> CUCBBatch:
+        return CUCBBatch(TopK(arms=6, size=2), gate, epsilon=2.0, horizon=2)
 
     with pytest.raises(StateError, match=r"other parameters.*epsilon \(1\.0 then, 2\.0 now\)$"):
         DurableRun.load(tmp_path / "run", other, noise=np.random.default_rng(0))
     with pytest.raises(StateError, match="structure"):
         DurableRun.load(
             tmp_path / "run",
-            lambda gate: CUCBBatchLeast(TopK(arms=7, size=2), gate, epsilon=1.0, horizon=1000),
+            lambda gate: CUCBBatch(TopK(arms=7, size=2), gate, epsilon=1.0, horizon=2),
             noise=np.random.default_rng(0),
         )
-    with pytest.raises(StateError, match="holds a CUCBBatchLeast, but build made a CUCBBatchAll"):
+    with pytest.raises(StateError, match="holds a CUCBBatch, but build made a CUCBLDP1"):
         DurableRun.load(
             tmp_path / "run",
-            lambda gate: CUCBBatchAll(TopK(arms=6, size=2), gate, epsilon=1.0, horizon=1000),
+            lambda gate: CUCBLDP1(TopK(arms=6, size=2), gate, epsilon=1.0, horizon=1000),
             noise=np.random.default_rng(0),
         )
 
@@ -525,7 +528,7 @@ def test_what_a_structure_remembers_is_no_parameter(tmp_path: Path) -> None:
     problem = build_problem("linear-matroid", {})
 
     def build(gate: Any) -> Any:
-        return learners["dpucb-mat"].build(problem, epsilon=1.0, horizon=50)(gate)
+        return learners["cucb-batch"].build(problem, epsilon=1.0, horizon=50)(gate)
 
     run = DurableRun(build, open_accountant())
     run.learner.act()
@@ -562,7 +565,7 @@ def test_a_linear_learner_says_what_it_was_playing(tmp_path: Path) -> None:
 def test_what_build_raises_reaches_the_caller(tmp_path: Path) -> None:
     saved_run(tmp_path / "run")
 
-    def broken(gate: Any) -> CUCBBatchLeast:
+    def broken(gate: Any) -> CUCBBatch:
         build_least(gate)
         return {}["no such table"]  # type: ignore[no-any-return]
 
@@ -925,8 +928,8 @@ def test_an_old_run_whose_names_are_others_now_is_not_gone_on_with(
 ) -> None:
     """A record that waits in sums has no account yet, and is looked for there by its name."""
 
-    def build(gate: Accountant) -> CUCBBatchLeast:
-        return CUCBBatchLeast(TopK(arms=2, size=1), gate, epsilon=1.0, horizon=100)
+    def build(gate: Accountant) -> CUCBBatch:
+        return CUCBBatch(TopK(arms=2, size=1), gate, epsilon=1.0, horizon=2)
 
     with monkeypatch.context() as patched:
         for module in ("accountant.accountant", "accountant.stores.names", "accountant.ledger.ledger"):

@@ -17,7 +17,7 @@ from accountant.stores.export import export_store, verify_export
 from accountant.stores.folding import fold
 from accountant.stores.opening import open_store, verify_store
 from accountant.stores.store_refusals import InUse, LedgerDamaged
-from algorithms import CUCBBatchLeast, DurableRun
+from algorithms import CUCBBatch, DurableRun
 from algorithms.problems import TopK
 
 FIRST = 20_000 * DAY
@@ -31,8 +31,12 @@ def now(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return now
 
 
-def build(gate: Gate) -> CUCBBatchLeast:
-    return CUCBBatchLeast(TopK(arms=4, size=2), gate, epsilon=1.0, horizon=100)
+pytestmark = pytest.mark.filterwarnings("ignore::algorithms.structured_learner.HorizonPassed")
+
+
+def build(gate: Gate) -> CUCBBatch:
+    """First batches have one outcome, as for two rounds: of more they have ln T."""
+    return CUCBBatch(TopK(arms=4, size=2), gate, epsilon=1.0, horizon=2)
 
 
 def begun(folder: Path, *rules: Rule) -> DurableRun[Any]:

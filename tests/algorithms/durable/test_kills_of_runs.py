@@ -29,7 +29,7 @@ from accountant.stored_accountant import RandomnessMismatch
 from accountant.stores.opening import verify_store
 from accountant.stores.run_journal import RunJournal
 from accountant.stores.store_refusals import LedgerDamaged, StoreMoved
-from algorithms import CUCBBatchLeast, CUCBLDPBit, DurableRun
+from algorithms import CUCBBatch, CUCBLDPBit, DurableRun
 from algorithms.problems import TopK
 from mechanisms import Interval, Laplace, OpenDPNoise, Sensitivity
 
@@ -41,8 +41,8 @@ def build(gate: Accountant) -> CUCBLDPBit:
     return CUCBLDPBit(TopK(arms=4, size=2), gate, epsilon=1.0, horizon=10**6)
 
 
-def batches(gate: Accountant) -> CUCBBatchLeast:
-    return CUCBBatchLeast(TopK(arms=4, size=2), gate, epsilon=1.0, horizon=1000)
+def batches(gate: Accountant) -> CUCBBatch:
+    return CUCBBatch(TopK(arms=4, size=2), gate, epsilon=1.0, horizon=1000)
 
 
 def begun(folder: Path, budget: float, **options: Any) -> None:

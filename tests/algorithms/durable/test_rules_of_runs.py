@@ -26,7 +26,7 @@ from accountant.rules.clock import DAY, ClockAhead
 from accountant.stores.export import read_export
 from accountant.stores.opening import open_store, verify_store
 from accountant.stores.replayed_entries import ReplayedEntries
-from algorithms import CUCBBatchLeast, DurableRun
+from algorithms import CUCBBatch, DurableRun
 from algorithms.problems import TopK
 from mechanisms import Interval, Laplace
 
@@ -57,8 +57,8 @@ def time(monkeypatch: pytest.MonkeyPatch) -> Time:
     return set_clock(monkeypatch)
 
 
-def build(gate: Gate) -> CUCBBatchLeast:
-    return CUCBBatchLeast(TopK(arms=4, size=2), gate, epsilon=1.0, horizon=100)
+def build(gate: Gate) -> CUCBBatch:
+    return CUCBBatch(TopK(arms=4, size=2), gate, epsilon=1.0, horizon=100)
 
 
 def made(rules: list[Rule], **options: Any) -> Accountant:

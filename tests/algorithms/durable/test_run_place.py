@@ -23,7 +23,7 @@ from accountant.stores.database import _PRAGMAS
 from accountant.stores.run_store import RunStore
 from accountant.stores.session import Session
 from accountant.stores.store_refusals import LedgerDamaged, StoreMoved
-from algorithms import CascadeUCBBatch, CUCBBatchLeast, CUCBLDPBit, DurableRun
+from algorithms import CascadeUCBBatch, CUCBBatch, CUCBLDPBit, DurableRun
 from algorithms.durable.run_place import kept_in, pack, unpack
 from algorithms.durable.state import Encoder
 from algorithms.problems import RankedLists, TopK
@@ -36,7 +36,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def batches(gate: Any) -> Any:
-    return CUCBBatchLeast(TopK(arms=4, size=2), gate, epsilon=1.0, horizon=1000)
+    return CUCBBatch(TopK(arms=4, size=2), gate, epsilon=1.0, horizon=1000)
 
 
 def bits(gate: Any, horizon: int = 1000) -> Any:
@@ -395,19 +395,24 @@ def test_what_an_abandoned_first_save_left_is_removed(tmp_path: Path) -> None:
 
 def test_what_is_kept_is_in_the_same_save(tmp_path: Path) -> None:
     with begin(batches) as run:
-        assert run.kept("a") is None
+        assert run.extra_state("a") is None
         run.save(tmp_path / "run", keep={"a": b"one", "b'; --": b"\0"})
         run.save(keep={"c": b"three"})
-        assert [run.kept(name) for name in ("a", "b'; --", "c", "d")] == [b"one", b"\0", b"three", None]
+        assert [run.extra_state(name) for name in ("a", "b'; --", "c", "d")] == [
+            b"one",
+            b"\0",
+            b"three",
+            None,
+        ]
         with run.turn():
             play(run, 0, 1)
             with pytest.raises(ValueError, match="keep='a': must be a name by which nothing is kept yet"):
                 run.save(keep={"new": b"", "a": b"other"})
-            assert [run.kept(name) for name in ("a", "new")] == [b"one", None]
+            assert [run.extra_state(name) for name in ("a", "new")] == [b"one", None]
             assert kept_in(tmp_path / "run", "c") == b"three"  # while it is open
             run.close()
     with DurableRun.load(tmp_path / "run", batches, noise=np.random.default_rng()) as again:
-        assert again.kept("c") == b"three"
+        assert again.extra_state("c") == b"three"
         assert again.learner.waiting.asked == 0  # a save keeps all or nothing
 
 
@@ -425,6 +430,6 @@ def test_what_is_kept_may_be_missing_or_damaged(tmp_path: Path) -> None:
         connection.commit()
     assert kept_in(tmp_path / "run", "a") is None
     with DurableRun.load(tmp_path / "run", batches, noise=np.random.default_rng()) as again:
-        assert again.kept("a") is None
+        assert again.extra_state("a") is None
         again.save(keep={"a": b"three"})
-        assert again.kept("a") == b"three"
+        assert again.extra_state("a") == b"three"

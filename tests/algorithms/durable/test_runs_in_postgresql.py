@@ -21,28 +21,28 @@ from accountant.stores.database import Database
 from accountant.stores.opening import open_store, verify_store
 from accountant.stores.session_lock import _SESSION_SETTINGS
 from accountant.stores.store_refusals import InUse, LedgerDamaged, StoreMoved
-from algorithms import CUCBBatchLeast, DurableRun
+from algorithms import CUCBBatch, DurableRun
 from algorithms.problems import TopK
 from mechanisms import Interval, Laplace, OpenDPNoise, Sensitivity
 
 HALF = Laplace(scale=2.0, sensitivity=Sensitivity(1, 1, 1))
 
 
-def build(gate: Any) -> CUCBBatchLeast:
-    return CUCBBatchLeast(TopK(arms=4, size=2), gate, epsilon=1.0, horizon=1000)
+def build(gate: Any) -> CUCBBatch:
+    return CUCBBatch(TopK(arms=4, size=2), gate, epsilon=1.0, horizon=1000)
 
 
-def begun(where: Any) -> DurableRun[CUCBBatchLeast]:
+def begun(where: Any) -> DurableRun[CUCBBatch]:
     run = DurableRun(build, Accountant(Budget(3.0), noise=np.random.default_rng(1), seed=2))
     run.save(where)
     return run
 
 
-def load(where: Any, **options: Any) -> DurableRun[CUCBBatchLeast]:
+def load(where: Any, **options: Any) -> DurableRun[CUCBBatch]:
     return DurableRun.load(where, build, noise=np.random.default_rng(9), **options)
 
 
-def play(run: DurableRun[CUCBBatchLeast], first: int, rounds: int) -> list[Any]:
+def play(run: DurableRun[CUCBBatch], first: int, rounds: int) -> list[Any]:
     shown = []
     for t in range(first, first + rounds):
         shown.append(run.learner.act().tolist())

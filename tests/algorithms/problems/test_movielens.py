@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from algorithms import CUCBBatchAll, DPUCBMat, simulate
+from algorithms import CUCBBatch, CUCBLDPBit, simulate
 from algorithms.problems import LoggedUsers, ProblemError, ShortestPath, TopK, movielens
 from mechanisms import LaneStreams
 
@@ -51,7 +51,7 @@ def test_the_setting_is_the_papers(folder):
 
 def test_learners_play_it_in_rounds_and_in_phases(folder):
     problem = movielens(folder, movies=4)
-    for learner in (DPUCBMat, CUCBBatchAll):
+    for learner in (CUCBLDPBit, CUCBBatch):
         trace = simulate(
             lambda gate, learner=learner: learner(problem.structure, gate, epsilon=5.0, horizon=300),
             problem, horizon=300, runs=64, seed=1,

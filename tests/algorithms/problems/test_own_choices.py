@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from accountant import Accountant, Budget, Simulation
-from algorithms import CUCBBatchLeast
+from algorithms import CUCBBatch
 from algorithms.play import ActionError, play_fresh, play_phases, play_records
 from algorithms.problems import (
     Arms,
@@ -90,21 +90,21 @@ def test_bases_are_told_from_others_row_by_row() -> None:
     assert UniformMatroid(3, 2).are_bases(np.array([[2, 0]])).tolist() == [True]
 
 
-class Deaf(CUCBBatchLeast):
+class Deaf(CUCBBatch):
     """Passes over which arms are there."""
 
     def choose(self, available: Any = None) -> Any:
         return super().choose()
 
 
-class Former(CUCBBatchLeast):
+class Former(CUCBBatch):
     """Written before arms came and went."""
 
     def choose(self) -> Any:  # type: ignore[override]
         return super().choose()
 
 
-class Broken(CUCBBatchLeast):
+class Broken(CUCBBatch):
     """Plays what is no super arm."""
 
     def choose(self, available: Any = None) -> Any:
@@ -128,7 +128,7 @@ def test_a_choice_of_ones_own_keeps_to_what_is_available(kind: type[Any], rule: 
 
 
 def test_arms_that_are_there_may_be_chosen() -> None:
-    class Mine(CUCBBatchLeast):
+    class Mine(CUCBBatch):
         def choose(self, available: Any = None) -> Any:
             return super().choose(available)
 

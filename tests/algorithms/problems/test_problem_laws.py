@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from algorithms.problems import Cascade, Matroid, ProblemError, SemiBandit, TopK, problems
+from algorithms.problems import Cascade, Experts, Matroid, ProblemError, SemiBandit, TopK, problems
 
 SMALL = {
     "arms": {"arms": 3},
@@ -18,6 +18,7 @@ SMALL = {
     "partition-matroid": {"sizes": "2,3", "capacities": "1,2"},
     "graphic-matroid": {"vertices": 4},
     "linear-matroid": {},
+    "experts": {"experts": 3},
     "cascade": {"items": 4, "positions": 3, "good": 0.5, "other": 0.3},
     "open-bandit": {"items": 9, "size": 2},
     "open-bandit-cascade": {"items": 9, "positions": 3},
@@ -94,7 +95,7 @@ def super_arms(problem):
     structure = problem.structure
     if isinstance(structure, Matroid):
         return list(structure.bases())
-    choose = permutations if isinstance(problem, Cascade) else combinations
+    choose = permutations if isinstance(problem, Cascade) or isinstance(structure, Experts) else combinations
     return list(choose(range(structure.arms), structure.size))
 
 

@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import brentq, minimize_scalar
 
 from accountant import Accountant, Budget, Coupled, Simulation
-from algorithms import CUCBBatch, CUCBBatchAll, CUCBBatchGaussian, CUCBBatchLeast
+from algorithms import CUCBBatch, CUCBBatchGaussian
 from algorithms.play import play_fresh
 from algorithms.problems import (
     FailingTopK,
@@ -28,7 +28,7 @@ PROBLEMS = {
     "paths of different length": SemiBandit(PATHS, [0.8, 0.6, 0.7, 0.9, 0.8, 0.3]),
     "coverage": SemiBandit(MaximumCoverage(4, 2, 2), [0.1, 0.5, 0.4, 0.3, 0.9, 0.2, 0.1, 0.6]),
 }
-LEARNERS = [CUCBBatch, CUCBBatchAll, CUCBBatchLeast, CUCBBatchGaussian]
+LEARNERS = [CUCBBatch, CUCBBatchGaussian]
 DELTA = 1e-3
 
 
@@ -85,12 +85,11 @@ def test_it_plays_as_the_pseudocode(name, learner, recorded_run):
     else:
         independent = isinstance(problem.structure, TopK | UniformMatroid)
         share = 1 / 4 if independent else HORIZON**0.4 / 36
-        few = {CUCBBatchLeast: 1, CUCBBatch: min(size, math.ceil(epsilon * share))}.get(learner, size)
+        few = min(size, math.ceil(epsilon * share))
         b = few / epsilon
         assert mechanism.scale == pytest.approx(b, rel=1e-15)
     logarithm = math.log(HORIZON)
     first = math.ceil(b * math.sqrt(2 * logarithm) if gaussian else b * logarithm)
-    first = 1 if learner in (CUCBBatchAll, CUCBBatchLeast) else first
     few = size if gaussian else few
 
     def batch_size(n, j):

@@ -84,7 +84,7 @@ def test_theorem_3_by_hand():
 @pytest.mark.parametrize("share", [0.0, 0.2, 0.4])
 def test_rounds_below_by_numerical_integration(share):
     """The mass of Lemma 2: int H' e^(H - v) dv for each count, and C_j by its definition."""
-    releases, z, found = ReleaseCounts(10**4, 9.0, 2.0, 1.0, share), 0.3, 0.0
+    releases, z, found = ReleaseCounts(10**4, 9.0, 2.0, 1.0, share=share), 0.3, 0.0
     for j, (n, later) in enumerate(zip(releases.counts, releases.later, strict=True), 1):
         variance, most = n / 4 + 2 * j, math.log(10**4 / n)
         h = n * z / variance

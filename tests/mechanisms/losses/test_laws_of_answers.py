@@ -127,7 +127,9 @@ def test_streams_say_what_compositions_do(seed: int) -> None:
     assert found.upper == pytest.approx(whole.upper, rel=1e-6, abs=1e-9)
     assert (lower_end(found) or 0.0) <= whole.upper
     budget = whole.upper * 1.5 + 0.1
-    room = running.room(releases[0][0], epsilon=budget, delta=1e-6) if math.isfinite(budget) else 0
+    room = (
+        running.remaining_releases(releases[0][0], epsilon=budget, delta=1e-6) if math.isfinite(budget) else 0
+    )
     if 0 < room < math.inf:
         more = compose([*releases, (releases[0][0], int(room))]).epsilon_at_most(1e-6)
         assert more <= budget * (1.0 + 1e-9)

@@ -195,19 +195,19 @@ def test_room_is_the_largest_number_that_fits(
 ) -> None:
     running = RunningLoss(earlier)
     budget = running.epsilon(1e-6).upper + 0.6
-    room = int(running.room(profile, epsilon=budget, delta=1e-6))
+    room = int(running.remaining_releases(profile, epsilon=budget, delta=1e-6))
     assert room >= 1
     assert (lower_end(compose([*earlier, (profile, room)]).epsilon(1e-6)) or 0.0) <= budget
     assert compose([*earlier, (profile, room + 1)]).epsilon(1e-6).upper > budget
     assert running.releases == tuple(earlier)
-    assert running.room(profile, epsilon=0.0, delta=1e-6) == 0
+    assert running.remaining_releases(profile, epsilon=0.0, delta=1e-6) == 0
 
 
 def test_room_for_what_costs_nothing_has_no_end() -> None:
     running = RunningLoss([(LaplaceProfile(1.0, 20.0), 100)])
-    assert running.room(PureProfile(Fraction(0)), epsilon=9.0, delta=1e-6) == math.inf
+    assert running.remaining_releases(PureProfile(Fraction(0)), epsilon=9.0, delta=1e-6) == math.inf
     with pytest.raises(MixedNeighbours):
-        running.room(sampled(1.0, 0.01), epsilon=9.0, delta=1e-6)
+        running.remaining_releases(sampled(1.0, 0.01), epsilon=9.0, delta=1e-6)
 
 
 def test_it_comes_back_from_json_to_the_last_bit() -> None:
@@ -268,4 +268,4 @@ def test_what_fewer_releases_cost_with_fixed_data_is_a_lower_end() -> None:
 def test_losses_below_floats_have_room() -> None:
     """The logarithm of a loss that is 0 as a float was a math domain error."""
     hardly = LaplaceProfile(1e-300, 1e300)
-    assert RunningLoss([(hardly, 2)]).room(hardly, epsilon=1.0, delta=1e-6) == math.inf
+    assert RunningLoss([(hardly, 2)]).remaining_releases(hardly, epsilon=1.0, delta=1e-6) == math.inf

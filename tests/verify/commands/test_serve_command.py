@@ -182,9 +182,9 @@ def test_a_run_of_a_contextual_learner_is_created_by_name_or_from_a_file(run: Ru
 
 def test_a_run_of_local_trust_is_of_a_learner_that_asks_for_messages(run: Run, tmp_path: Path) -> None:
     create = ("--epsilon", 1, "--set", "horizon=100", "--trust", "local")
-    code, _, err = run(*new(tmp_path / "sums", "cucb-batch-least"), *create)
+    code, _, err = run(*new(tmp_path / "sums", "cucb-batch"), *create)
     assert code == 2
-    assert "cucb-batch-least asks no device for a single message; cascade-ucb-rr, cucb-ldp-bit," in err
+    assert "cucb-batch asks no device for a single message; cascade-ucb-rr, cucb-ldp-bit," in err
     assert not (tmp_path / "sums").exists()
     code, _, err = run(*new(tmp_path / "bits", "cucb-ldp-bit"), *create)
     assert (code, err) == (0, "")
@@ -195,7 +195,7 @@ def test_a_run_of_local_trust_is_of_a_learner_that_asks_for_messages(run: Run, t
 def test_a_run_is_created_with_rules(run: Run, tmp_path: Path) -> None:
     folder, rules = tmp_path / "run", tmp_path / "rules.toml"
     rules.write_text('[[rule]]\nepsilon = 1\npurpose = "ads"\ntenant = "shop"\ndays = 30\n')
-    create = (*new(folder, "cucb-batch-least"), "--epsilon", 1, "--set", "horizon=100", "--rules", rules)
+    create = (*new(folder, "cucb-batch"), "--epsilon", 1, "--set", "horizon=100", "--rules", rules)
     code, _, err = run(*create, "--purpose", "adz", "--tenant", "shop")
     assert (code, "--purpose, --tenant: purpose='adz' and tenant='shop': no rule permits charges" in err) == (
         2,
@@ -215,11 +215,11 @@ def test_a_run_is_created_with_rules(run: Run, tmp_path: Path) -> None:
     ("arguments", "words"),
     [
         (("cucb-batch-leest", "--epsilon", 1), "did you mean"),
-        (("cucb-batch-least", "--epsilon", 0), "--epsilon 0.0: must be a finite number above 0"),
-        (("cucb-batch-least", "--epsilon", 1, "--set", "delta=0.1"), "--delta 0.1: must not be given"),
+        (("cucb-batch", "--epsilon", 0), "--epsilon 0.0: must be a finite number above 0"),
+        (("cucb-batch", "--epsilon", 1, "--set", "delta=0.1"), "--delta 0.1: must not be given"),
         (("cucb-batch-gaussian", "--epsilon", 1), "--delta None: must be given"),
-        (("cucb-batch-least", "--epsilon", 1, "--problem", "cascade"), "plays"),
-        (("cucb-batch-least", "--epsilon", 1, "--set", "arm=3"), "arm"),
+        (("cucb-batch", "--epsilon", 1, "--problem", "cascade"), "plays"),
+        (("cucb-batch", "--epsilon", 1, "--set", "arm=3"), "arm"),
         (("published/dpucb-mat", "--epsilon", 1), "starts on the outcomes of all arms at once"),
     ],
 )
@@ -321,6 +321,7 @@ with DurableRun(build, Accountant(Budget(1.0))) as run:
 """
 
 
+@pytest.mark.slow_cells("import")
 @pytest.mark.parametrize("how", ["import", "script"])
 def test_a_learner_of_ones_own_is_the_same_however_its_file_was_read(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str
@@ -385,7 +386,7 @@ def test_a_run_on_a_structure_of_ones_own(run: Run, tmp_path: Path, monkeypatch:
     keys = tmp_path / "web.keys"
     assert run("keys", keys, "--add", "web", "--scope", "act")[0] == 0
     monkeypatch.chdir(tmp_path)
-    create = (*new(folder, "cucb-batch-least"), "--epsilon", 1, "--set", "horizon=100")
+    create = (*new(folder, "cucb-batch"), "--epsilon", 1, "--set", "horizon=100")
     code, _, err = run(*create, "--problem", "shop.py:problem", "--set", "arms=4")
     assert (code, "unknown parameter 'arms'" in err, folder.exists()) == (2, True, False)
     code, _, err = run(*create, "--problem", "shop.py:problem")
@@ -435,8 +436,8 @@ def test_waiting_actions_of_a_run_are_shown_and_expire(
     run: Run, where: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     show, expire = ("ledger", "show", where), ("ledger", "amend", where, "--expire", "1h")
-    assert run(*new(where, "cucb-batch-least"), "--epsilon", 1, "--set", "horizon=100")[0] == 0
-    code, _, err = run(*new(where, "cucb-batch-least"), "--epsilon", 1, "--set", "horizon=100")
+    assert run(*new(where, "cucb-batch"), "--epsilon", 1, "--set", "horizon=100")[0] == 0
+    code, _, err = run(*new(where, "cucb-batch"), "--epsilon", 1, "--set", "horizon=100")
     assert (code, "holds a run, whose budgets a new one would forget" in err) == (2, True), err
     assert "no action waits for its feedback\n" in run(*show)[1]
     desk = RunDesk("web", lambda: load_named_run(where), 100)

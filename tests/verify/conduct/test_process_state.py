@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import scipy.special
 
-from algorithms import CUCBBatchLeast
+from algorithms import CUCBBatch
 from mechanisms import Categories, Interval, Laplace
 from verify import PlainBandit, claimed, verify
 from verify.conduct.process_state import ignore_float_errors, own_steps, subjects_own
@@ -95,7 +95,7 @@ def _change_all():
             change()
 
 
-class Learner(CUCBBatchLeast):
+class Learner(CUCBBatch):
     pass
 
 

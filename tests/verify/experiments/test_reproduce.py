@@ -34,7 +34,7 @@ def test_picture_table_and_report_are_written(whole):
     assert text.count("At small ε the margin") == 1
     with whole.data.open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
-    assert {row["line"] for row in rows} == {"CTS", "DPTS-MAT", "DPTS-MAT certified"}
+    assert {row["line"] for row in rows} == {"CTS", "DPTS-MAT", "CUCB certified"}
     assert {row["run"] for row in rows} == {"0", "1", "2"}
     assert {row["round"] for row in rows if row["line"] == "CTS"} >= {"1", "60"}
     last = [row for row in rows if row["round"] == "60"]

@@ -19,12 +19,12 @@ LEARNERS = (
     "cascade-ucb-batch",
     "cascade-ucb-rr",
     "cascade-ucb1",
-    "cucb-batch-least",
+    "cucb-batch",
     "cucb-ldp-bit",
     "dp-bandit",
     "dp-bandit-ldp",
-    "dpts-mat",
-    "dpucb-mat",
+    "cts",
+    "cucb",
     "omm",
 )
 EPSILONS = (0.1, 0.2, 0.3, 0.4, 0.5, 1.0, 2.0, 3.0, 4.0, 5.0)

@@ -31,7 +31,7 @@ def observed(gate, real, values, record=1):
     return gate.observed(real.private(lanes, DOMAIN, record))
 
 
-@pytest.mark.parametrize("name", ["cucb-batch-least", "cucb-dp", "dpts-mat", "cascade-ucb-rr", "cucb-ldp1"])
+@pytest.mark.parametrize("name", ["cucb-batch", "cascade-ucb-batch", "cascade-ucb-rr", "cucb-ldp1"])
 def test_without_a_fault_a_learner_plays_and_pays_as_ever(name):
     entry = every_learner[name]
     problem = build_problem(entry.default_problem, {})

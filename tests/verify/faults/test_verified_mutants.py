@@ -29,9 +29,9 @@ LINEAR = """
 SHORT = {"horizon": 45, "samples": 4_000}
 PLANTED = {
     "dp-pe-local": ({"delta": 1e-3, "horizon": 30}, LINEAR.split()),
-    "cucb-ldp-laplace-one": (SHORT, MESSAGES.split()),
+    "cucb-ldp-bit": (SHORT, MESSAGES.split()),
     "cascade-ucb-rr": (SHORT, ["none", "shared-noise-from-40"]),
-    "cucb-batch-least": ({**SHORT, "horizon": 8}, ["never-cleared", "boundary-off-by-one"]),
+    "cucb-batch": ({**SHORT, "horizon": 8}, ["never-cleared", "boundary-off-by-one"]),
 }
 
 
@@ -58,14 +58,14 @@ def test_no_mutant_that_exceeds_the_claim_is_certified(learner):
     delta = {"delta": DEFAULT_DELTA} if takes_delta else {}
     honest, mutants = verified_mutants(learner, epsilon=1.0, effort="quick", **delta)
     assert honest.verdict == "certified"
-    assert len(mutants) >= 13  # of 24 learners: more than 300 mutants
+    assert len(mutants) >= 13  # of 22 learners: more than 250 mutants
     assert not [each.fault.name for each in mutants if each.falsely_certified]
     harmless = [each.result.verdict for each in mutants if each.fault.harmless]
     assert harmless == ["certified"] * 3
 
 
-def test_there_are_enough_learners_for_three_hundred_mutants():
-    assert 13 * len(CERTIFIED) >= 300
+def test_there_are_enough_learners_for_two_hundred_and_fifty_mutants():
+    assert 13 * len(CERTIFIED) >= 250
 
 
 @claimed(data=Interval(0, 1))

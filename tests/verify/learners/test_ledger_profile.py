@@ -57,7 +57,7 @@ def test_runs_are_joined_kind_by_kind() -> None:
 @pytest.mark.slow
 def test_a_local_gaussian_learner_shows_its_randomizers_own_curve() -> None:
     """Its (ε, δ) alone allows far more at every other ε; at the claim both meet."""
-    result = verify("cascade-ucb-ldp-gaussian", epsilon=1.0, delta=1e-3, effort="quick")
+    result = verify("cucb-ldp-gaussian", epsilon=1.0, delta=1e-3, effort="quick")
     band = result.json()["band"]
     assert band["delta_upper_by"].startswith("privacy profile of the one release of a record")
     sigma = Gaussian.for_epsilon_delta(1.0, 1e-3, sensitivity=UNIT)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from algorithms import CUCB, CUCBBatchLeast
+from algorithms import CUCB, CUCBBatch
 from algorithms.problems import ProblemError
 from verify.regret_claims.growth import measure_growth
 
@@ -17,7 +17,7 @@ class Exploring(CUCB):
         return np.where(explore, (self.gate.random.random((lanes, 1)) < 0.5).astype(np.int64), chosen)
 
 
-class Uniform(CUCBBatchLeast):
+class Uniform(CUCBBatch):
     """Learns nothing: an arm at random in every phase."""
 
     def choose(self):
@@ -25,7 +25,7 @@ class Uniform(CUCBBatchLeast):
 
 
 def test_regret_like_log_t():
-    report = measure_growth(CUCBBatchLeast, epsilon=4.0)
+    report = measure_growth(CUCBBatch, epsilon=4.0)
     assert not report.faster
     assert report.ratio < 1.5
 
@@ -45,7 +45,7 @@ def test_regret_like_the_root_of_t():
 
 
 def test_the_first_horizon_is_where_a_bound_speaks():
-    report = measure_growth(CUCBBatchLeast, bound=lambda instance: 150.0, runs=64)
+    report = measure_growth(CUCBBatch, bound=lambda instance: 150.0, runs=64)
     assert 750 <= report.horizons[0] <= 760  # 150 is a third of 0.6 T
 
 

@@ -35,9 +35,9 @@ def test_each_shows_on_its_instance(name):
 @pytest.mark.parametrize("verdict", ["consistent", "undecided", "vacuous"])
 def test_what_was_seen_is_what_the_verdict_is_for(verdict):
     """Where few runs left the corrected bound undecided, that was all that was said to be seen."""
-    false = ProofCheck("gap lemma", 0.0, 0.0, exact("false in 3 runs"), binding=False)
-    report = SimpleNamespace(verdict=verdict, proof=(false,), reasons=(exact("undecided"),))
-    finding = PrintedFinding(ALL[LEMMA], report)
+    false = ProofCheck("gap lemma", 0.0, 0.0, exact("false in 3 runs"))
+    report = SimpleNamespace(verdict=verdict, proof=(), reasons=(exact("undecided"),))
+    finding = PrintedFinding(ALL[LEMMA], report, (false,))
     assert finding.verdict == "violated"
     assert str(finding.explanation) == f"gap lemma: false in 3 runs. The corrected bound is {verdict}."
 

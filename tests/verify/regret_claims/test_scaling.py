@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from algorithms import CUCBBatch, CUCBBatchLeast, CUCBLDPBit, DPBandit
+from algorithms import CUCBBatch, CUCBLDPBit, DPBandit
 from algorithms.problems import ProblemError, SettingError
 from algorithms.theory.regret import BOUNDS
 from verify.commands.command_group import cli
@@ -52,7 +52,7 @@ def test_learners_of_single_arms_have_a_size_of_one():
 
 def test_cells_in_which_nothing_is_learnt_are_left_out():
     with pytest.raises(ProblemError, match="is learnt within 64 rounds at 0 of these"):
-        fit_scaling(CUCBBatchLeast, "epsilon", (0.01, 0.02, 0.04), horizon=64, runs=8)
+        fit_scaling(CUCBBatch, "epsilon", (0.01, 0.02, 0.04), horizon=64, runs=8)
 
 
 @pytest.mark.parametrize(
@@ -70,14 +70,14 @@ def test_cells_in_which_nothing_is_learnt_are_left_out():
 )
 def test_wrong_grids(variable, values, match):
     with pytest.raises(SettingError, match=match):
-        fit_scaling(CUCBBatchLeast, variable, values)
+        fit_scaling(CUCBBatch, variable, values)
 
 
 def test_the_command():
     runner = CliRunner()
     asked = [
         "regret",
-        "cucb-batch-least",
+        "cucb-batch",
         "--test",
         "exponent",
         "--set",
@@ -90,7 +90,7 @@ def test_the_command():
     assert "the exponent in epsilon is -" in said.stdout
     data = json.loads(runner.invoke(cli, [*asked, "--json"]).stdout)
     assert data["bound_exponent"] == pytest.approx(-0.9, abs=0.1)
-    growth = ["regret", "cucb-batch-least", "--test", "growth", "--runs", "64"]
+    growth = ["regret", "cucb-batch", "--test", "growth", "--runs", "64"]
     said = runner.invoke(cli, growth)
     assert said.exit_code == 0
     assert "NOT SEEN" in said.stdout
@@ -115,7 +115,7 @@ def test_the_command():
 def test_every_question_refuses_numbers_that_are_out_of_range(ask, wrong, rule):
     more = {fit_scaling: ("gap", (0.1, 0.2, 0.4)), audit_local_privacy: (0.1,)}.get(ask, ())
     with pytest.raises(SettingError, match=rule):
-        ask(CUCBBatchLeast, *more, **wrong)
+        ask(CUCBBatch, *more, **wrong)
 
 
 @pytest.mark.parametrize("ask", [measure_growth, audit_local_privacy])
@@ -123,10 +123,10 @@ def test_every_question_refuses_numbers_that_are_out_of_range(ask, wrong, rule):
 def test_a_false_alarm_has_a_probability(ask, error):
     more = () if ask is measure_growth else (0.1,)
     with pytest.raises(SettingError, match=f"error={error}: must be a number above 0 and below 1"):
-        ask(CUCBBatchLeast, *more, error=error)
+        ask(CUCBBatch, *more, error=error)
 
 
-class Knows(CUCBBatchLeast):
+class Knows(CUCBBatch):
     """Plays the best arm from the beginning."""
 
     def choose(self, available=None):
@@ -143,14 +143,14 @@ def test_without_regret_there_is_no_exponent():
 @pytest.mark.few(1)
 @pytest.mark.parametrize("bound", [None, lambda instance: 0.0, lambda instance: math.inf])
 def test_a_bound_that_is_no_number_above_0_has_no_exponent(bound):
-    report = fit_scaling(CUCBBatchLeast, "epsilon", (0.01, 0.02, 0.04), bound=bound, horizon=1 << 20, runs=8)
+    report = fit_scaling(CUCBBatch, "epsilon", (0.01, 0.02, 0.04), bound=bound, horizon=1 << 20, runs=8)
     assert math.isnan(report.bound_exponent)
     assert report.exponent < 0
 
 
 def test_the_command_fits_an_own_learner_without_a_bound(tmp_path):
     file = tmp_path / "mine.py"
-    file.write_text("from algorithms import CUCBBatchLeast\nclass Mine(CUCBBatchLeast):\n    pass\n")
+    file.write_text("from algorithms import CUCBBatch\nclass Mine(CUCBBatch):\n    pass\n")
     asked = [
         "--test",
         "exponent",

@@ -31,7 +31,7 @@ class Uniform(CUCBLDPBit):
         return np.full((self.gate.lanes, 1), self.round % 2)
 
 
-QUICK = ["cucb-ldp-bit", "dpucb-mat"]
+QUICK = ["cucb-ldp-bit", "omm"]
 
 
 @pytest.fixture
@@ -71,9 +71,7 @@ def test_true_learners_in_two_thousand_seeded_reports(name):
     What is checked exactly is never wrong by chance.
     """
     reports = [regret(name, horizon=512, runs=16, seed=seed) for seed in range(1, 41)]
-    assert [
-        check.description for report in reports for check in report.proof if check.binding and check.p == 0
-    ] == []
+    assert [check.description for report in reports for check in report.proof if check.p == 0] == []
     assert sum(report.verdict == "violated" for report in reports) < 3
 
 
@@ -241,7 +239,7 @@ def test_a_report_survives_json_and_names_the_command_that_repeats_it():
 def test_the_picture(tmp_path):
     file = tmp_path / "regret.png"
     said = CliRunner().invoke(
-        cli, ["regret", "dpucb-mat", "--horizon", "300", "--runs", "16", "-o", str(file)]
+        cli, ["regret", "dp-bandit", "--horizon", "300", "--runs", "16", "-o", str(file)]
     )
     assert said.exit_code == 0
     assert "neighbours: replace one" in " ".join(said.stdout.split())

@@ -4,13 +4,13 @@ import functools
 from dataclasses import replace
 
 import pytest
+from worst_rewards import check_worst_rewards, worst_actions
 
 from algorithms.catalogue.linear_entries import linear_builder, linear_learners
 from algorithms.theory.confidence_theorem import PhaseTheorem
 from algorithms.theory.regret import BOUNDS
 from algorithms.theory.regret_bound import Instance
 from verify.regret_claims.proof import linear_check_problem
-from verify.regret_claims.worst_rewards import check_worst_rewards, worst_actions
 
 CHECKED = [name for name, bound in BOUNDS.items() if isinstance(bound.confidence, PhaseTheorem)]
 TOO_LOUD = {"published/dp-dpe-shuffle"}  # its own noise may leave the good event

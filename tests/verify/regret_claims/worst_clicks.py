@@ -1,4 +1,4 @@
-"""The worst clicks inside the good event of a learner of ranked lists (`verify.regret_claims.worst_data`).
+"""The worst clicks inside the good event of a learner of ranked lists (`worst_data`).
 
 Every round has one click or none. The adversary tries each, and takes what keeps all shown items' estimates within
 their radii and makes the bad items' upper bounds largest and the best ones' smallest: clicks on the bad one, which also
@@ -10,13 +10,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+from worst_data import WORST_EPSILON, worst_found
 
 from algorithms.theory.regret_bound import Instance, RegretBound
 from mechanisms.arrays import FloatArray, IntArray
 from verify.regret_claims.click_checks import BuildLists, ClickRun, examined_chance
 from verify.regret_claims.plain_problem import plain_problem
 from verify.regret_claims.proof_run import ProofCheck, play_checked
-from verify.regret_claims.worst_data import WORST_EPSILON, worst_found
 
 _ATTRACTIONS = np.array([0.1, 0.5, 0.5])
 _SIZE = 2
@@ -34,7 +34,7 @@ def check_worst_clicks(
 ) -> tuple[ProofCheck, ...]:
     """Play a learner on the worst clicks inside the good event.
 
-    Parameters, results and errors are those of `verify.regret_claims.worst_data.check_worst_data`, for a theorem with a
+    Parameters, results and errors are those of `worst_data.check_worst_data`, for a theorem with a
     `ClickTheorem`, and `worst_lists`.
     """
     run = ClickRun(bound, instance, 1)

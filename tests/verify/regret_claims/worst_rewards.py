@@ -1,4 +1,4 @@
-"""The worst rewards inside the good event of phased elimination (`verify.regret_claims.worst_data`).
+"""The worst rewards inside the good event of phased elimination (`worst_data`).
 
 Two opposite actions: a phase's averages are off as if theta* were shorter by the width of both, so that the best action
 looks as bad, and the other one as good, as the good event lets them.
@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
+from worst_data import WORST_EPSILON, worst_found
 
 from algorithms.linear.linear_phases import Phase
 from algorithms.linear.linear_play import LinearLearner
@@ -22,7 +23,6 @@ from verify.findings.sentences import exact
 from verify.regret_claims.phase_checks import AskedClients, BuildPhases, PhaseRun, play_phases_checked
 from verify.regret_claims.proof_run import ProofCheck
 from verify.regret_claims.speaking_instances import with_clients
-from verify.regret_claims.worst_data import WORST_EPSILON, worst_found
 
 _GAPS = np.geomspace(0.05, 2.0, 48)  # 8 % apart: one of them nearly attains what a phase's widths allow
 _ROUNDS = 4096
@@ -54,7 +54,7 @@ def check_worst_rewards(
     Returns
     -------
     tuple
-        As `verify.regret_claims.worst_data.check_worst_data`; in words about the gap of the largest regret.
+        As `worst_data.check_worst_data`; in words about the gap of the largest regret.
     """
     attained, most = 0.0, 0.0
     worst: tuple[ProofCheck, ...] = ()

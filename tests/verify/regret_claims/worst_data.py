@@ -7,7 +7,7 @@ come near a lemma's constant; these do, and a lemma that is wrong by a factor of
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -67,7 +67,7 @@ def check_worst_data(
             plays=plays,
             allowed=allowed,
         )
-        checks += (ProofCheck("printed lemma", float(plays <= allowed), 0.0, said, binding=False),)
+        checks += (ProofCheck("printed lemma", float(plays <= allowed), 0.0, said),)
     return checks
 
 
@@ -104,26 +104,30 @@ class _Adversary:
     """Chooses outcomes of two arms: the first looks as good, the second as bad, as the good event lets them."""
 
     run: MeanRun
+    total: FloatArray = field(default_factory=lambda: np.zeros(2))
 
     def outcomes(self, action: IntArray) -> FloatArray:
         """Return the outcome of the arm played, shape (1, 1)."""
-        run, theorem, arm = self.run, self.run.theorem, int(action[0, 0])
-        feeds, total = float(run.feeds[0, arm]), float(run.total[0, arm])
-        had = float(theorem.count(np.array([feeds]), run.first)[0])
-        if theorem.counting == "growing batches":
-            due, inside = theorem.batch_end(had, run.first), feeds
-        elif theorem.counting == "last batch":
-            due, inside, total = max(2 * had, 1.0), feeds - max(2 * had - 1, 0.0), float(run.open[0, arm])
-        else:
-            due, inside = feeds + 1, feeds
-        noises = theorem.releases(np.array([feeds + due - inside]), run.round, run.first)
+        outcome = self._outcome(int(action[0, 0]))
+        self.total[int(action[0, 0])] += outcome
+        return np.array([[outcome]])
+
+    def _outcome(self, arm: int) -> float:
+        run, theorem = self.run, self.run.theorem
+        inside, released = float(run.filled[0, arm]), float(run.feeds[0, arm] - run.filled[0, arm])
+        total = float(run.open[0, arm]) if run.fresh else self.total[arm]
+        due = float(run.batch[0, arm]) + (0.0 if run.fresh else released)
+        inside += 0.0 if run.fresh else released
+        noises = np.array([float(run.round.bit_count()) if run.tree else run.releases[0, arm] + 1.0])
+        if run.fresh:
+            noises = np.ones(1)
         reach = due * float(run.radius(np.array([due]), noises, run.exponent)[0])
         mean = due * float(run.problem.means[arm])
         margin = 0.0 if theorem.noise == "bit" else 25 * run.scale * float(np.sqrt(noises[0]))
         if arm == 0:
-            return np.array([[float(total + 1 <= mean + reach - margin)]])
+            return float(total + 1 <= mean + reach - margin)
         if (
             theorem.index == "mixture"
         ):  # where the index of the best arm is valid, is less than its radius below
             reach /= 2
-        return np.array([[float(total + due - inside - 1 < mean - reach + margin)]])
+        return float(total + due - inside - 1 < mean - reach + margin)

@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from json_schema import Schema, nullable, root_schema
+
 from accountant.audit.mechanism_kinds import ALIASES, MechanismKind, mechanism_kinds
 from accountant.audit.release_tables import MOST
-from accountant.files.json_schema import Schema, nullable, root_schema
 from mechanisms.neighbouring import Neighbouring
 from mechanisms.sampling import Sampling
 

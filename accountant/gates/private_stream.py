@@ -1,0 +1,215 @@
+"""Running private sums of a matrix counter: a record pays once, when it enters, for every later sum.
+
+Row t of R x is released with noise of its own, y_t = (R x)_t + z_t, and public numbers are made running sums, L y
+(`mechanisms.continual`). Let a record's values move by at most Δ in L2 norm.
+
+*A record that enters once* (Lemma 1): in step s it is charged for one Gaussian release at movement N₁Δ, N₁ the norm of
+the longest column of R, and for nothing later. Sound under every composition theorem.
+
+    *Proof.* Draw z_s, ..., z_T when it enters: they are independent of all before. V_t = r_{t-s} x_s + z_t, t = s .. T,
+    is one Gaussian release, which x_s moves by |(r_0 .. r_{T-s})| Δ <= N₁Δ. Row t >= s is V_t plus what other records
+    add, which is computed from what is public and from them; rows before s do not hold the record. []
+
+*A record that returns* (Lemma 2). (a) R of w coefficients, any two entries at least w steps apart: the V of two entries
+share no z, so that each pays as by itself. (b) Else, entry j pays at movement Δ √(N_j² - N_{j-1}²), N_j the norm of the
+sum of j columns at the least distance that the counter allows (`ToeplitzCounter.record_norm`); under a filter of
+Gaussian or zero-concentrated losses alone.
+
+    *Proof of (b).* Given what was released before, row t loses as a Gaussian at μ_t = |Σ_i r_{t-p_i} d_i| / σ, d_i the
+    movements of the entries p_i so far; positions and values may follow from what was released. On every path Σ μ_t² <=
+    Δ² N_j² / σ² while there are j entries, which is what is charged by then: charges lead losses on every path, and
+    these filters need no more (Smith & Thakurta 2022, "Fully adaptive composition for Gaussian differential privacy";
+    Whitehouse, Ramdas, Rogers & Wu 2023). Under basic composition the shared noise would need a theorem about
+    concurrent releases. []
+
+A certificate states N_j as a factor of the value that enters: like every step of a derivation, it is what this gate
+says of itself, and here nobody else computes it again.
+
+What floating point rounds off in all of a record's rows is charged with its first (`Factors.bounds`): the root of the
+sum of squares over T rows.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import threading
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+
+from accountant.gates.lineage import Influence, Lineage, RecordId, Traced
+from accountant.gates.private import Private, refuse_read
+from accountant.gates.release import check_owner
+from accountant.place import calling_place
+from accountant.refusals import ParticipationExceeded, TheoremMissing
+from accountant.trust import check_gate
+from mechanisms import BandedCounter, BufferedCounter
+from mechanisms.arrays import FloatArray
+from mechanisms.continual import checked_steps
+from mechanisms.float_bounds import NOTHING, FloatBounds
+from mechanisms.parameters import ParameterError, whole_number
+from mechanisms.rounding import multiply_up
+
+if TYPE_CHECKING:
+    from accountant.gates.gate import Gate
+
+
+class PrivateStream:
+    """Running private sums of vectors, shape (lanes, size), for one charge to a record.
+
+    Parameters
+    ----------
+    gate
+        Where values are kept and released; of central trust.
+    counter
+        A banded or buffered counter. Its mechanism is calibrated for `participations` entries of a record, any two at
+        least `separation` steps apart; a record that would enter otherwise is refused by name.
+    size
+        Coordinates of a running sum.
+
+    Attributes
+    ----------
+    steps
+        The steps so far.
+
+    Raises
+    ------
+    ParameterError
+        If `counter` is of another kind, `size` is no whole number of at least 1, or `gate` is no gate.
+    TrustViolation
+        If the gate's trust is not central.
+    TheoremMissing
+        If a record's entries share noise and the gate's theorem does not cover that (Lemma 2).
+    """
+
+    def __init__(self, gate: Gate, counter: BandedCounter | BufferedCounter, size: int) -> None:
+        if not isinstance(counter, BandedCounter | BufferedCounter):
+            raise ParameterError(f"counter={counter!r}: must be a BandedCounter or a BufferedCounter")
+        check_gate(gate, "central", "PrivateStream")
+        theorem = getattr(gate, "composition", None)
+        if counter.columns_overlap and not getattr(theorem, "charges_may_lead", theorem is None):
+            raise TheoremMissing(
+                f"participations = {counter.participations}, separation = {counter.separation}: a record's entries "
+                f"share noise, which {theorem.name} does not cover; use GaussianComposition or "
+                "ZeroConcentratedComposition, or a BandedCounter whose bandwidth is at most the separation",
+                calling_place(),
+            )
+        self._gate: Any = gate
+        self._counter, self._factors = counter, counter.factors
+        self._size = whole_number("size", size, least=1)
+        shape = (self._factors.memory, gate.lanes, self._size)
+        self._inside = self._hide(np.zeros((shape[0], 1, *shape[1:])))
+        self._public = np.zeros(shape)
+        self.steps = 0
+        self._entries: dict[
+            RecordId, tuple[int, int]
+        ] = {}  # of each record: how many, and the step of the last
+        self._entered: list[dict[RecordId, Influence]] = []  # on a tape: who entered, step by step
+        self._bounds = NOTHING
+        self._stepping = threading.Lock()
+
+    def step(self, values: Private) -> FloatArray:
+        """Add private values, charge their records, and return the running sums.
+
+        Parameters
+        ----------
+        values
+            Numbers of the same gate, shape (lanes, size).
+
+        Returns
+        -------
+        ndarray
+            Shape (lanes, size).
+
+        Raises
+        ------
+        HorizonExceeded
+            Beyond the counter's horizon.
+        ParticipationExceeded
+            Under an accountant, if a record enters too often or too soon.
+        BudgetExceeded, SensitivityExceeded, TheoremMissing, ForeignValue, TypeError, ParameterError
+            As `Gate.release`. With all of these nothing is charged, and the stream stays as it was.
+        """
+        check_owner(self._gate, values)
+        if not isinstance(values, Private) or values.shape != (self._gate.lanes, self._size):
+            raise ParameterError(
+                f"values={values!r}: must be private numbers of shape {(self._gate.lanes, self._size)}"
+            )
+        values._check_number("summed")
+        with self._stepping:
+            checked_steps(self.steps + 1, self._counter.horizon)
+            self._gate.operates(values)
+            memory = np.moveaxis(
+                self._inside._values.reshape(*self._inside._values.shape[:2], -1, self._size), 2, 0
+            )
+            with np.errstate(all="ignore"):  # whether a sum overflows depends on the data
+                row, inside = self._factors.row(memory, values._values)
+            origin, entries, bounds = self._charged(values._provenance)
+            released = self._gate.release(self._counter.mechanism, Private(self._gate, row, origin))
+            self.steps += 1
+            self._inside, self._bounds = self._hide(inside), bounds
+            self._entries.update(entries)
+            if isinstance(values._provenance, Traced) and self._gate._tape is not None:
+                self._entered.append(values._provenance.influences)
+            total, self._public = self._factors.total(self._public, released)
+            return total
+
+    def _hide(self, memory: FloatArray) -> Private:
+        """Return the memory of R, shape (memory, worlds, lanes, size), as a private value."""
+        worlds, lanes = memory.shape[1:3]
+        return Private(self._gate, np.moveaxis(memory, 0, 2).reshape(worlds, lanes, -1))
+
+    def _charged(self, origin: Lineage) -> tuple[Lineage, dict[RecordId, tuple[int, int]], FloatBounds]:
+        """Return the row's provenance, the entries of those who enter, and bounds on all values so far."""
+        if not isinstance(origin, Traced):
+            return origin, {}, self._bounds
+        counter, moved, entries = self._counter, {}, {}
+        for record, influence in origin.influences.items():
+            before, last = self._entries.get(record, (0, 0))
+            if before == counter.participations:
+                often = "once" if before == 1 else f"{before} times"
+                raise ParticipationExceeded(record, f"it may enter {often}, and has", calling_place())
+            if before and self.steps - last < counter.separation:
+                raise ParticipationExceeded(
+                    record,
+                    f"it did so {self.steps - last} steps ago, and may again after {counter.separation}",
+                    calling_place(),
+                )
+            factor = _entry_norm(counter, before + 1)
+            moved[record] = influence.scale((factor,) * len(influence.widths))
+            entries[record] = before + 1, self.steps
+        bounds = FloatBounds(
+            max(self._bounds.magnitude, origin.bounds.magnitude),
+            max(self._bounds.error, origin.bounds.error),
+            min(self._bounds.exponent, origin.bounds.exponent),
+        )
+        of_rows = self._factors.bounds(bounds, counter.horizon)
+        all_rows = replace(
+            of_rows, error=multiply_up(of_rows.error, math.sqrt(counter.horizon) * (1.0 + 2.0**-50))
+        )
+        return Traced(moved, all_rows, self._paid()), entries, bounds
+
+    def _paid(self) -> dict[RecordId, Influence]:
+        """Return the movements of this row by earlier records, on a tape; none elsewhere."""
+        paid: dict[RecordId, Influence] = {}
+        if not self._entered:
+            return paid
+        column = self._counter.right_column(len(self._entered) + 1)[1:]
+        for coefficient, entered in zip(column.tolist(), reversed(self._entered), strict=True):
+            for record, influence in entered.items() if coefficient else ():
+                one = influence.scale((coefficient * (1.0 + 1e-9),) * len(influence.widths))
+                paid[record] = paid[record].add(one) if record in paid else one
+        return paid
+
+    def __repr__(self) -> str:
+        return f"<private stream of shape {(self._gate.lanes, self._size)}>"
+
+    def __reduce__(self) -> NoReturn:
+        refuse_read("copied or pickled", calling_place())
+
+
+@functools.lru_cache(maxsize=1024)
+def _entry_norm(counter: BandedCounter | BufferedCounter, entry: int) -> float:
+    return counter.entry_norm(entry)

@@ -1,0 +1,60 @@
+"""Experts: one of them counts in a round, and the outcomes of all are seen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from algorithms.problems.problem_errors import require_count
+from algorithms.problems.super_arms import checked_weights
+from mechanisms.arrays import FloatArray, IntArray
+
+__all__ = ["Experts"]
+
+
+@dataclass(frozen=True)
+class Experts:
+    """Rankings of all `arms` experts; the reward is the first one's mean. The oracle is exact.
+
+    So learning from all experts is a semi-bandit that plays all arms.
+
+    Raises
+    ------
+    ProblemError
+        Unless there is an expert.
+    """
+
+    arms: int
+    alpha: ClassVar[float] = 1.0
+    beta: ClassVar[float] = 1.0
+    smoothness_l1: ClassVar[float] = 1.0
+    smoothness_linf: ClassVar[float] = 1.0
+
+    def __post_init__(self) -> None:
+        require_count("arms", self.arms)
+
+    @property
+    def size(self) -> int:
+        """All experts."""
+        return self.arms
+
+    def solve(self, weights: FloatArray) -> IntArray:
+        """Return all experts by falling weight, ties by the lowest id."""
+        return np.argsort(-checked_weights(weights, self.arms), axis=1, kind="stable")
+
+    def super_arms(self) -> Iterator[tuple[int, ...]]:
+        """Yield, for each expert, the ranking that it leads: the others earn nothing."""
+        for first in range(self.arms):
+            yield (first, *(other for other in range(self.arms) if other != first))
+
+    def reward(self, super_arm: IntArray, means: FloatArray) -> FloatArray:
+        """Return the mean of each ranking's first expert."""
+        first: FloatArray = np.asarray(means, dtype=np.float64)[super_arm[:, 0]]
+        return first
+
+    def optimum(self, means: FloatArray) -> float:
+        """Return the largest mean."""
+        return float(np.max(means))

@@ -1,0 +1,62 @@
+"""Regret of experts: Theorem 4 of `algorithms.full_information.leader_regret`, and without noise."""
+
+from __future__ import annotations
+
+import functools
+import math
+
+import sympy as sp
+from sympy.utilities.lambdify import implemented_function
+
+from algorithms.full_information.hedge import expert_counter
+from algorithms.full_information.leader_regret import last_deviation
+from algorithms.theory.regret_bound import K, R_max, RegretBound, T, delta, epsilon
+
+
+@functools.lru_cache(maxsize=256)
+def mean_of_largest(count: float) -> float:
+    """Return the mean of the largest of so many standard normals, from above.
+
+    The integral of x K Phi(x)^(K-1) phi(x), over probabilities; at most sqrt(2 ln K).
+    """
+    from scipy import integrate, stats
+
+    def survival(x: float) -> float:
+        """1 - Phi(x)^K, and Phi(-x)^K of the other side: the mean is the integral of their difference."""
+        return -math.expm1(count * float(stats.norm.logcdf(x))) - math.exp(
+            count * float(stats.norm.logcdf(-x))
+        )
+
+    value, error = integrate.quad(survival, 0.0, 40.0, epsabs=1e-11, limit=500, points=(1.0, 3.0, 6.0))
+    return min(float(value + error) + 1e-9, math.sqrt(2.0 * math.log(count)))
+
+
+@functools.lru_cache(maxsize=256)
+def _expert_deviation(horizon: float, experts: float, epsilon: float, delta: float) -> float:
+    counter = expert_counter(int(experts), epsilon=epsilon, delta=delta, horizon=int(horizon))
+    return last_deviation(counter)
+
+
+_Largest = implemented_function("MeanOfLargestNormal", mean_of_largest)
+_Deviation = implemented_function("DeviationOfSums", _expert_deviation)
+_hedge = sp.sqrt(T * sp.log(K) / 2)
+
+EXPERT_BOUNDS: dict[str, RegretBound] = {
+    "hedge": RegretBound(
+        family="experts",
+        constant=sp.Min(T * R_max, _hedge),
+        per_arm=sp.S.Zero,
+        restarts=True,
+        source="Freund & Schapire 1997, with the constant of Hoeffding's lemma",
+        regime="every T >= 1; outcomes that do not answer the actions",
+    ),
+    "dp-hedge": RegretBound(
+        family="experts",
+        constant=sp.Min(T * R_max, _hedge + _Largest(K) * _Deviation(T, K, epsilon, delta)),
+        per_arm=sp.S.Zero,
+        restarts=True,
+        source="this library (algorithms.full_information.leader_regret, Theorem 4)",
+        regime="every epsilon > 0 and T >= 1; outcomes that do not answer the actions",
+    ),
+}
+"""Bounds by the learner's registered name."""
