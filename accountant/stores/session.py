@@ -95,11 +95,10 @@ class Session:
         if len(rows) > 1 and not self.database.sqlite and _VALUES.search(sql):
             columns = [list(column) for column in zip(*rows, strict=True)]
             types = [next((_TYPES[type(e)] for e in each if e is not None), "") for each in columns]
-            found = ", ".join(f"c{i}" if type_ else "NULL" for i, type_ in enumerate(types))
+            row = ", ".join(f"c{i}" if type_ else "NULL" for i, type_ in enumerate(types))
             arrays = ", ".join(f"%b::{type_ or 'text'}[]" for type_ in types)
             names = ", ".join(f"c{i}" for i, _ in enumerate(types))
-            sql = _VALUES.sub(f"SELECT {found} FROM unnest({arrays}) AS t ({names})", sql)
-            self.driver.execute(sql, columns)
+            self.driver.execute(_VALUES.sub(f"SELECT {row} FROM unnest({arrays}) t ({names})", sql), columns)
         elif rows:
             self.driver.cursor().executemany(self.database.spelled(sql), rows)
 
