@@ -413,8 +413,7 @@ class Database:
     def sync(self, session: Session) -> None:
         """Make the end of a transaction that changes nothing flush the writes of others before it to the disk."""
         if self.sqlite:  # which writes no row that stays the same, and does not flush then
-            known = session.value("PRAGMA user_version")
-            session.execute(f"PRAGMA user_version = {(known + 1) % 2**31:d}")
+            session.execute(f"PRAGMA user_version = {(session.value('PRAGMA user_version') + 1) % 2**31:d}")
 
     def place(self, session: Session) -> dict[str, Any]:
         """Return the identity of this database, with the tables of a store: no copy of it has the same."""

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from accountant.stores.database import Database
 
 TableRow = tuple[Any, ...]
-_CHUNK = 500  # parameters of one statement; SQLite's own limit was 999 for long
+_CHUNK = 500  # parameters or rows of one statement; SQLite's own limit was 999 for long
 _FLUSH = (  # on a standby there is nothing that is not on the disk of its primary
     "SELECT set_config('synchronous_commit', 'on', true), pg_logical_emit_message(true, '', '') "
     "WHERE NOT pg_is_in_recovery()"
@@ -93,12 +93,14 @@ class Session:
     def run(self, sql: str, rows: Sequence[TableRow]) -> None:
         """Run a statement with each of some rows of parameters; rows for a server's table go there as its columns."""
         if len(rows) > 1 and not self.database.sqlite and _VALUES.search(sql):
-            columns = [list(column) for column in zip(*rows, strict=True)]
-            types = [next((_TYPES[type(e)] for e in each if e is not None), "") for each in columns]
-            row = ", ".join(f"c{i}" if type_ else "NULL" for i, type_ in enumerate(types))
-            arrays = ", ".join(f"%b::{type_ or 'text'}[]" for type_ in types)
-            names = ", ".join(f"c{i}" for i, _ in enumerate(types))
-            self.driver.execute(_VALUES.sub(f"SELECT {row} FROM unnest({arrays}) t ({names})", sql), columns)
+            for start in range(0, len(rows), _CHUNK):
+                columns = [list(column) for column in zip(*rows[start : start + _CHUNK], strict=True)]
+                types = [next((_TYPES[type(e)] for e in each if e is not None), "") for each in columns]
+                row = ", ".join(f"c{i}" if type_ else "NULL" for i, type_ in enumerate(types))
+                arrays = ", ".join(f"%b::{type_ or 'text'}[]" for type_ in types)
+                names = ", ".join(f"c{i}" for i, _ in enumerate(types))
+                found = f"SELECT {row} FROM unnest({arrays}) AS t ({names})"
+                self.driver.execute(_VALUES.sub(found, sql), columns)
         elif rows:
             self.driver.cursor().executemany(self.database.spelled(sql), rows)
 

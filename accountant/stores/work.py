@@ -603,11 +603,10 @@ class Work(State):
             "ON CONFLICT (position) DO UPDATE SET state = excluded.state, until = excluded.until",
             [(*row, self.named[row[0]].until if row[1] == "reserved" else None) for row in rows],
         )
-        asked = [(label(key), *self.requests[key]) for key in sorted(self._asked)]
         self.session.run(
             "INSERT INTO request (key, position, stamped, answered, answer) VALUES (?, ?, ?, ?, ?) ON CONFLICT (key) "
             "DO UPDATE SET stamped = excluded.stamped, answered = excluded.answered, answer = excluded.answer",
-            asked,
+            [(label(key), *self.requests[key]) for key in sorted(self._asked)],
         )
         return Mark(self.instance, self.epoch, self.position, self._hash.hex())
 

@@ -120,9 +120,10 @@ def test_a_write_that_fails_is_no_unknown_outcome(url: str) -> None:
 
 
 def test_rows_come_as_they_were_given(url: str) -> None:
-    """They go as columns, one array each."""
+    """They go as columns, one array each, some hundred at once."""
     texts = '{"a":"\\\\"}', "NULL", "", "ü'\"", "{}", None
     rows = [(i, None, 2**62 - i, text, bytes(range(i))) for i, text in enumerate(texts)]
+    rows += [(i, i if i > 505 else None, 0, None, None) for i in range(len(texts), 1_200)]
     store: Any = opened(url).ledger
     with store.database.writing() as within:
         within.execute("CREATE TABLE copied (a bigint, b bigint, c bigint, d text, e bytea)")
