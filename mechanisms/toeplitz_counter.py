@@ -231,6 +231,10 @@ class ToeplitzCounter(abc.ABC):
         norms = [replace(self, participations=j).record_norm for j in (entry, max(entry - 1, 1))]
         return norms[0] if entry == 1 else math.sqrt(max(norms[0] ** 2 - norms[1] ** 2, 0.0)) * (1.0 - 1e-10)
 
+    @abc.abstractmethod
+    def variance(self, t: npt.ArrayLike) -> FloatArray:
+        """Return the variance of one coordinate of the running sum after t >= 1 steps; it does not fall with t."""
+
     def start(self, shape: tuple[int, ...], noise: NoiseSource | np.random.Generator) -> ToeplitzStream:
         """Start a stream of increments of this shape (lanes first)."""
         return ToeplitzStream(self, shape, noise)
@@ -272,7 +276,7 @@ class ToeplitzStream(Stream):
         """Add an increment and return the private running sum; see `RunningSum.step`."""
         row, self._inside = self._factors.row(self._inside, self._next(increment))
         assert self._mechanism is not None
-        released = np.asarray(self._mechanism.release(row, self._noise))
+        released: FloatArray = np.asarray(self._mechanism.release(row, self._noise), dtype=np.float64)
         total, self._public = self._factors.total(self._public, released)
         return total
 

@@ -88,7 +88,7 @@ class PrivateStream:
         if not isinstance(counter, BandedCounter | BufferedCounter):
             raise ParameterError(f"counter={counter!r}: must be a BandedCounter or a BufferedCounter")
         check_gate(gate, "central", "PrivateStream")
-        theorem = getattr(gate, "composition", None)
+        theorem: Any = getattr(gate, "composition", None)
         if counter.columns_overlap and not getattr(theorem, "charges_may_lead", theorem is None):
             raise TheoremMissing(
                 f"participations = {counter.participations}, separation = {counter.separation}: a record's entries "
