@@ -24,7 +24,7 @@ from accountant.rules import clock
 from accountant.stores.file_lock import HAS_LOCKS, LONGEST_WAIT, FileLock, Turns, this_process
 from accountant.stores.location import CHARGES, RUN_STORE, location_of, shared_file_system
 from accountant.stores.session import Connections, Session, TableRow
-from accountant.stores.session_lock import CLIENT_SETTINGS, WRITING, SessionLock, alive, set_session, writer
+from accountant.stores.session_lock import CLIENT_SETTINGS, WRITING, SessionLock, alive, owner, set_session
 from accountant.stores.store_refusals import InUse, LedgerDamaged, OutcomeUnknown, StoreMoved, StoreRefused
 from mechanisms.parameters import ParameterError
 
@@ -46,6 +46,9 @@ _PLACE = (
     f"SELECT system_identifier, {_TIMELINE}, pg_database.oid AS database_oid, 'store'::regclass::oid AS table_oid "
     "FROM pg_control_system(), pg_control_checkpoint(), pg_database WHERE datname = current_database()"
 )
+# Who comes next need not wait for the disk, and a pool may give away the session's settings: see `Session.commit`.
+_TURN = f"SELECT set_config('synchronous_commit', 'off', true), pg_advisory_xact_lock({WRITING})"
+_FAILED = 3  # a transaction that can only be undone, as libpq has it
 _NOW = "floor(extract(epoch FROM clock_timestamp()) * 1000)"
 
 _databases: weakref.WeakSet[Database] = weakref.WeakSet()
@@ -272,7 +275,7 @@ class Database:
     def snapshot(self) -> Iterator[Session]:
         """Yield a session for reading; all its statements read the database as it is at one moment."""
         with self.reading() as session:
-            session.execute("BEGIN" if self.sqlite else "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+            session.execute("BEGIN" if self.sqlite else "BEGIN ISOLATION LEVEL REPEATABLE READ")
             try:
                 yield session
             finally:
@@ -298,22 +301,31 @@ class Database:
         """
         with self._alone(wait), self.reading() as session:
             self.check_file()
-            if self.sqlite:
-                self._begin(session, wait)
-            else:
-                self._wait_to_write(session, wait)
+            ending = False
             try:
-                self._check_log()
-                yield session
-            except BaseException:
+                with session.pipeline():
+                    if self.sqlite:
+                        self._begin(session, wait)
+                    else:
+                        session.execute("BEGIN")
+                        if wait is not None:
+                            session.execute(f"SET LOCAL lock_timeout = '{round(1000 * wait):d}ms'")
+                        session.execute(_TURN)
+                    self._check_log()
+                    yield session
+                    ending = True
+                    session.commit()
+            except BaseException as error:
+                # Behind a statement that has failed a server skips the commit.
+                known = not ending or (not self.sqlite and session.driver.info.transaction_status == _FAILED)
                 with suppress(self.driver.Error):  # what went wrong is raised, and not what follows from it
                     session.rollback()
+                if not known and isinstance(error, self.driver.Error):
+                    self._dispose()  # after an error of the disk nothing on this connection can be believed
+                    raise OutcomeUnknown(f"{self.name}: {' '.join(str(error).split())}") from error
+                if getattr(error, "sqlstate", None) == "55P03":  # waited for too long
+                    raise self._in_use(session, wait) from None
                 raise
-            try:
-                session.commit()
-            except self.driver.Error as error:
-                self._dispose()  # after an error of the disk nothing on this connection can be believed
-                raise OutcomeUnknown(f"{self.name}: {' '.join(str(error).split())}") from error
             self._check_log()  # it may have gone since, and the charge with it
 
     def _begin(self, session: Session, wait: float | None) -> None:
@@ -333,24 +345,10 @@ class Database:
             if wait is not None:
                 session.execute(f"PRAGMA busy_timeout = {_PRAGMAS['busy_timeout']}")
 
-    def _wait_to_write(self, session: Session, wait: float | None) -> None:
-        try:
-            if wait is not None:
-                session.execute(f"SET LOCAL lock_timeout = '{round(1000 * wait):d}ms'")
-            # A pool may give away the session's settings.
-            session.execute(
-                f"SELECT set_config('synchronous_commit', 'on', true), pg_advisory_xact_lock({WRITING})"
-            )
-        except self.driver.Error as error:
-            if getattr(error, "sqlstate", None) != "55P03":  # waited for too long
-                raise
-            session.rollback()
-            holder, ended = writer(session.driver)
-            raise InUse(
-                f"{self.name}: has been written to by {holder} for {'a minute' if wait is None else f'{wait:g} s'}; "
-                f"{ended}",
-                holder,
-            ) from None
+    def _in_use(self, session: Session, wait: float | None) -> InUse:
+        holder, ended = owner(session.driver, WRITING)
+        longest = "a minute" if wait is None else f"{wait:g} s"
+        return InUse(f"{self.name}: has been written to by {holder} for {longest}; {ended}", holder)
 
     @contextmanager
     def _alone(self, wait: float | None = None) -> Iterator[None]:
@@ -414,11 +412,8 @@ class Database:
 
     def sync(self, session: Session) -> None:
         """Make the end of a transaction that changes nothing flush the writes of others before it to the disk."""
-        if self.sqlite:  # which writes no row that stays the same
-            known = session.value("PRAGMA user_version")
-            session.execute(f"PRAGMA user_version = {(known + 1) % 2**31:d}")
-        else:
-            session.execute("UPDATE store SET version = version")
+        if self.sqlite:  # which writes no row that stays the same, and does not flush then
+            session.execute(f"PRAGMA user_version = {(session.value('PRAGMA user_version') + 1) % 2**31:d}")
 
     def place(self, session: Session) -> dict[str, Any]:
         """Return the identity of this database, with the tables of a store: no copy of it has the same."""
@@ -547,11 +542,10 @@ def _connected(driver: Any, dialect: Dialect, url: URL) -> Any:
         If it does.
     """
     _, options = dialect.create_connect_args(url)
-    connection = driver.connect(**{**options, **CLIENT_SETTINGS})
+    connection = driver.connect(**{**options, **CLIENT_SETTINGS}, autocommit=True)
     try:
         set_session(connection)
         found = connection.execute("SHOW fsync").fetchone()[0]
-        connection.commit()
         if found != "on":
             raise StoreRefused(
                 f"the server runs with fsync={found}: a power cut would take back charges; it must be on"

@@ -34,10 +34,10 @@ class GroupCommit(Generic[Task]):
     commit
         Does all of the tasks in one transaction, and returns for each its result, or the error that is its caller's.
         Tasks come in batches; one that is asked for has what came while the one before was done. They end, since
-        whoever has a task in one of them waits.
+        whoever has a task in one of them waits. It is told, too, which tasks wait before it begins.
     """
 
-    def __init__(self, commit: Callable[[Iterator[Sequence[Task]]], Sequence[Any]]) -> None:
+    def __init__(self, commit: Callable[[Iterator[Sequence[Task]], Sequence[Task]], Sequence[Any]]) -> None:
         self._commit = commit
         self._queued: list[_Job[Task]] = []
         self._queueing = threading.Lock()
@@ -103,7 +103,8 @@ class GroupCommit(Generic[Task]):
                 yield [job.task for job in batch]
 
         try:
-            for job, result in zip(jobs, self._commit(batches()), strict=True):
+            results = self._commit(batches(), [job.task for job in self._queued])
+            for job, result in zip(jobs, results, strict=True):
                 job.result = result
                 if isinstance(result, Exception):
                     job.error = result

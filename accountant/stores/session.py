@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import queue
+import re
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
@@ -12,7 +13,13 @@ if TYPE_CHECKING:
     from accountant.stores.database import Database
 
 TableRow = tuple[Any, ...]
-_CHUNK = 500  # parameters of one statement; SQLite's own limit was 999 for long
+_CHUNK = 500  # parameters or rows of one statement; SQLite's own limit was 999 for long
+_FLUSH = (  # on a standby there is nothing that is not on the disk of its primary
+    "SELECT set_config('synchronous_commit', 'on', true), pg_logical_emit_message(true, '', '') "
+    "WHERE NOT pg_is_in_recovery()"
+)
+_VALUES = re.compile(r"VALUES \([?, ]+\)")
+_TYPES = {int: "bigint", str: "text", bytes: "bytea"}
 _MOST, _KEPT = 15, 5
 """So many connections of a database are in use at once, and so many of them stay open."""
 
@@ -30,15 +37,19 @@ class Session:
         Where the connection is kept for the next.
     lent
         Whether it is one of `Connections` that was not given back.
+    flushes
+        Whether the end of a server's transaction waits for the disk.
     """
 
-    __slots__ = ("_streams", "database", "driver", "kept", "lent")
+    __slots__ = ("_asked", "_streams", "database", "driver", "flushes", "kept", "lent")
 
     def __init__(self, database: Database, driver: Any = None) -> None:
         self.database = database
         self.driver = driver
         self.kept: list[Any] = []
         self.lent = False
+        self.flushes = True
+        self._asked: dict[tuple[Any, ...], list[Any]] = {}
         self._streams: list[Any] = []
 
     def execute(self, sql: str, parameters: Sequence[Any] = ()) -> Any:
@@ -68,15 +79,29 @@ class Session:
 
     def select(self, sql: str, keys: Sequence[Any]) -> list[TableRow]:
         """Return the rows that a statement with a list of keys, ``IN (...)``, finds."""
-        found: list[TableRow] = []
-        for start in range(0, len(keys), _CHUNK):
-            part = keys[start : start + _CHUNK]
-            found += self.rows(sql.replace("...", ",".join("?" * len(part))), *part)
-        return found
+        self.ask(sql, keys)
+        return [row for cursor in self._asked.pop((sql, *keys)) for row in cursor.fetchall()]
+
+    def ask(self, sql: str, keys: Sequence[Any]) -> None:
+        """Send a statement ahead that `select` is going to return the rows of, unless it was sent."""
+        if (sql, *keys) not in self._asked:
+            self._asked[sql, *keys] = [
+                self.execute(sql.replace("...", ",".join("?" * len(part))), part)
+                for part in (keys[start : start + _CHUNK] for start in range(0, len(keys), _CHUNK))
+            ]
 
     def run(self, sql: str, rows: Sequence[TableRow]) -> None:
-        """Run a statement with each of some rows of parameters."""
-        if rows:
+        """Run a statement with each of some rows of parameters; rows for a server's table go there as its columns."""
+        if len(rows) > 1 and not self.database.sqlite and _VALUES.search(sql):
+            for start in range(0, len(rows), _CHUNK):
+                columns = [list(column) for column in zip(*rows[start : start + _CHUNK], strict=True)]
+                types = [next((_TYPES[type(e)] for e in each if e is not None), "") for each in columns]
+                row = ", ".join(f"c{i}" if type_ else "NULL" for i, type_ in enumerate(types))
+                arrays = ", ".join(f"%b::{type_ or 'text'}[]" for type_ in types)
+                names = ", ".join(f"c{i}" for i, _ in enumerate(types))
+                found = f"SELECT {row} FROM unnest({arrays}) AS t ({names})"
+                self.driver.execute(_VALUES.sub(found, sql), columns)
+        elif rows:
             self.driver.cursor().executemany(self.database.spelled(sql), rows)
 
     def pipeline(self) -> AbstractContextManager[object]:
@@ -93,8 +118,17 @@ class Session:
         return {name for (name,) in self.rows(sql)}
 
     def commit(self) -> None:
-        """End the transaction and make its writes durable."""
-        self.driver.commit()
+        """End the transaction and make its writes, and all that it has read, durable: in a pipeline when that ends.
+
+        A server keeps other writers out until a transaction is on the disk. This one lets them in first, and then has
+        its log written to the end by a transaction of nothing: whoever has read this one comes later in that log.
+        """
+        if self.database.sqlite:
+            self.driver.commit()
+        else:
+            self.execute("COMMIT")
+            if self.flushes:
+                self.execute(_FLUSH)
 
     def rollback(self) -> None:
         """End the transaction and undo its writes."""
@@ -109,8 +143,7 @@ class Session:
         try:
             for cursor in self._streams:
                 cursor.close()
-            if not self.database.sqlite or self.driver.in_transaction:
-                self.driver.rollback()
+            self.driver.rollback()
         except self.database.driver.Error:
             return False
         return True

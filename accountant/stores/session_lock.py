@@ -48,12 +48,8 @@ def set_session(connection: Any) -> None:
     connection.execute(f"SELECT {calls}", [each for pair in values for each in pair])
 
 
-def writer(connection: Any) -> tuple[str, str]:
-    """Return the writer to the database of a driver's connection, and the way to end it."""
-    return _holder(connection, WRITING)
-
-
-def _holder(connection: Any, lock: int) -> tuple[str, str]:
+def owner(connection: Any, lock: int) -> tuple[str, str]:
+    """Return the holder of a lock in the database of a driver's connection, and the way to end it."""
     found = connection.execute(_HOLDER, (lock >> 32, lock & 0xFFFFFFFF)).fetchone()
     if found is None:  # gone by now
         return "another process", "the lock ends with its session"
@@ -88,9 +84,8 @@ class SessionLock:
         self._process = os.getpid()
         self._connection = connection
         try:
-            self._connection.autocommit = True
             if not self._connection.execute(f"SELECT pg_try_advisory_lock({_HOLDING})").fetchone()[0]:
-                holder, ended = _holder(self._connection, _HOLDING)
+                holder, ended = owner(self._connection, _HOLDING)
                 raise InUse(
                     f"{name} is held by {holder}: one at a time may go on. Close it there, or end that process; "
                     f"{ended}",

@@ -112,11 +112,11 @@ class SQLStore:
 
     # --- one transaction -------------------------------------------------------------------------
 
-    def _commit(self, batches: Iterator[Sequence[_Task]]) -> list[Any]:
+    def _commit(self, batches: Iterator[Sequence[_Task]], waiting: Sequence[_Task] = ()) -> list[Any]:
         results: list[Any] = []
-        with self.working(()) as work:
+        with self.working(_names(waiting)) as work:
             for tasks in batches:  # not before the transaction has begun: whoever comes meanwhile is in it
-                work.load(name for task in tasks for name in getattr(task, "names", ()))
+                work.load(_names(tasks))
                 results += [_result(task, work) for task in tasks]
         return results
 
@@ -130,12 +130,13 @@ class SQLStore:
             Labels of accounts to be read at once.
         """
         with self.database.writing() as session:
+            session.ask(f"{ACCOUNT_ROW} WHERE label IN (...)", wanted := sorted({*names}))
             work = self._work(session)
-            work.load(names)
+            work.load(wanted)
             self._check_anchor(work)
             yield work
             mark = work.finish()
-            new = mark != self._synced
+            session.flushes = new = mark != self._synced
             if new and work.unchanged:
                 # What was read, and may be shown, may be of a process that died before it was durable.
                 self.database.sync(session)
@@ -655,6 +656,11 @@ def happened(store: SQLStore, work: Work, event: LedgerEvent, reserved: dict[int
         work.happen(event._replace(at=work.later(event.at)))
     else:
         work.happen(event)
+
+
+def _names(tasks: Iterable[_Task]) -> Iterator[str]:
+    """Iterate over the labels of accounts that tasks are going to read."""
+    return (name for task in tasks for name in getattr(task, "names", ()))
 
 
 def _result(task: _Task, work: Work) -> Any:

@@ -138,6 +138,7 @@ class Work(State):
                 f"{self._database.name}: was restored from a dump, or moved to another server, since this process "
                 "opened it: what was charged since may be missing; open it again"
             )
+        self._place = None  # where it stays until the transaction ends
         self.check_open()
 
     def check_open(self) -> None:
@@ -170,7 +171,7 @@ class Work(State):
             return
         seen, there = self._opened, self._head == self._opened.hash
         if seen.position < self._written:  # others have written since: the next entry is bound to it
-            row = self._one("SELECT body, hash FROM entry WHERE position = ?", seen.position + 1)
+            row = self.session.row("SELECT body, hash FROM entry WHERE position = ?", seen.position + 1)
             there = row is not None and chained(bytes.fromhex(seen.hash), row[0]) == stored_bytes(row[1])
         if not there:
             raise StoreMoved(
@@ -281,7 +282,7 @@ class Work(State):
             return json.loads(self._entries[index][1])
         sql = "SELECT entry.body, entry.hash, before.hash FROM entry LEFT JOIN entry AS before ON "
         sql += "before.position = entry.position - 1 WHERE entry.position = ?"
-        found = self._one(sql, position)
+        found = self.session.row(sql, position)
         if found is None:
             raise LedgerDamaged("it is missing", position)
         before = b"" if found[2] is None else stored_bytes(found[2])
@@ -295,7 +296,7 @@ class Work(State):
     def reservation(self, position: int) -> str | None:
         """Return the outcome of a reservation."""
         if position not in self.reservations:
-            found = self._one("SELECT state FROM reservation WHERE position = ?", position)
+            found = self.session.row("SELECT state FROM reservation WHERE position = ?", position)
             if found is None:
                 return None
             self.reservations[position] = str(found[0])
@@ -316,7 +317,7 @@ class Work(State):
         """Return a request."""
         if key not in self.requests:
             sql = "SELECT position, stamped, answered, answer FROM request WHERE key = ?"
-            found = self._one(sql, label(key))
+            found = self.session.row(sql, label(key))
             if found is None:
                 return None
             position, stamped, digest, answer = found
@@ -342,9 +343,6 @@ class Work(State):
     def kind_at(self, position: int) -> Entry:
         """Return a kind of entry, of no records."""
         return entry_from_terms(self.body(position)["kind"], (), self.units.composition, {})
-
-    def _one(self, sql: str, parameter: object) -> Any:
-        return self.session.row(sql, parameter)
 
     # --- what happens ----------------------------------------------------------------------------
 
@@ -476,7 +474,7 @@ class Work(State):
         if position is None:
             body = {"kind": entry_terms(entry)}
             digest = chained(b"", canonical(body)).hex()
-            found = self._one("SELECT position FROM kind WHERE digest = ?", digest)
+            found = self.session.row("SELECT position FROM kind WHERE digest = ?", digest)
             if found is None:
                 position = self.append(body)
                 self._kind_rows.append((digest, position))
@@ -494,7 +492,7 @@ class Work(State):
 
     def save_run(self, count: int, holder: str, state: bytes) -> None:
         """Put a run's state in the place of the last one."""
-        self._run(
+        self.session.run(
             "INSERT INTO run (id, saves, holder, state) VALUES (1, ?, ?, ?) ON CONFLICT (id) DO UPDATE "
             "SET saves = excluded.saves, holder = excluded.holder, state = excluded.state",
             [(count, holder, state)],
@@ -512,7 +510,7 @@ class Work(State):
         if found := self.session.select(sql, list(kept)):
             raise ParameterError(f"keep={found[0][0]!r}: must be a name by which nothing is kept yet")
         rows = [(name, value, row_digest(name, value)) for name, value in kept.items()]
-        self._run("INSERT INTO kept (name, value, digest) VALUES (?, ?, ?)", rows)
+        self.session.run("INSERT INTO kept (name, value, digest) VALUES (?, ?, ?)", rows)
 
     def rows(self, position: int) -> Iterator[tuple[int, str, bytes]]:
         """Yield the entries after a position, those of this transaction included."""
@@ -531,7 +529,7 @@ class Work(State):
         self.append({"adopted": body, "at": self.clock or self.time})
         self._location = canonical(location)
         # What is open here may be drawn in what is missing: no deadline gives it back.
-        self._run("UPDATE reservation SET until = NULL", [()])
+        self.session.run("UPDATE reservation SET until = NULL", [()])
 
     def remove(
         self,
@@ -556,17 +554,18 @@ class Work(State):
         tallies
             How often there is each kind of charge among those that stay.
         """
-        removed: int = self.session.execute("DELETE FROM entry WHERE position <= ?", (last,)).rowcount
-        self._run("DELETE FROM tally WHERE kind > 0", [()])
+        removed: int = self.session.value("SELECT count(*) FROM entry WHERE position <= ?", last)
+        self.session.run("DELETE FROM entry WHERE position <= ?", [(last,)])
+        self.session.run("DELETE FROM tally WHERE kind > 0", [()])
         self._write_accounts()
-        self._run(
+        self.session.run(
             "INSERT INTO tally (kind, releases, records) VALUES (?, ?, ?)",
             [(kind, *counted) for kind, counted in tallies.items()],
         )
         rows = [(position, text, chained(b"", text)) for position, text in left]
-        self._run("INSERT INTO entry (position, body, hash) VALUES (?, ?, ?)", rows)
-        self._run("DELETE FROM request WHERE position = ?", [(each,) for each in forgotten])
-        self._run("DELETE FROM reservation WHERE position = ?", [(each,) for each in settled])
+        self.session.run("INSERT INTO entry (position, body, hash) VALUES (?, ?, ?)", rows)
+        self.session.run("DELETE FROM request WHERE position = ?", [(each,) for each in forgotten])
+        self.session.run("DELETE FROM reservation WHERE position = ?", [(each,) for each in settled])
         return removed - len(rows)
 
     def _fresh_number(self) -> int:
@@ -578,15 +577,10 @@ class Work(State):
 
     def finish(self) -> Mark:
         """Write all of it, and return the new head."""
-        with self.session.pipeline():
-            self._write()
-        return Mark(self.instance, self.epoch, self.position, self._hash.hex())
-
-    def _write(self) -> None:
-        self._run("INSERT INTO entry (position, body, hash) VALUES (?, ?, ?)", self._entries)
-        self._run("INSERT INTO kind (digest, position) VALUES (?, ?)", self._kind_rows)
+        self.session.run("INSERT INTO entry (position, body, hash) VALUES (?, ?, ?)", self._entries)
+        self.session.run("INSERT INTO kind (digest, position) VALUES (?, ?)", self._kind_rows)
         self._write_accounts()
-        self._run(
+        self.session.run(
             "INSERT INTO tally (kind, releases, records) VALUES (?, ?, ?) ON CONFLICT (kind) DO UPDATE "
             "SET releases = tally.releases + excluded.releases, records = tally.records + excluded.records",
             [(kind, *counted) for kind, counted in self._tally.items()],
@@ -598,23 +592,23 @@ class Work(State):
             time = self.clock, self.drift, self._witness.text()
         store = self.instance, self.epoch, self._location, self._closed, self._rules, *time
         if store != self._row:
-            self._run(
+            self.session.run(
                 "UPDATE store SET epoch = ?, location = ?, closed = ?, rules = ?, clock = ?, drift = ?, witness = ?, "
                 "digest = ?",
                 [(*store[1:], row_digest(*store))],
             )
         rows = [(position, self.reservations[position]) for position in self._settled]
-        self._run(
+        self.session.run(
             "INSERT INTO reservation (position, state, until) VALUES (?, ?, ?) "
             "ON CONFLICT (position) DO UPDATE SET state = excluded.state, until = excluded.until",
             [(*row, self.named[row[0]].until if row[1] == "reserved" else None) for row in rows],
         )
-        asked = [(label(key), *self.requests[key]) for key in sorted(self._asked)]
-        self._run(
+        self.session.run(
             "INSERT INTO request (key, position, stamped, answered, answer) VALUES (?, ?, ?, ?, ?) ON CONFLICT (key) "
             "DO UPDATE SET stamped = excluded.stamped, answered = excluded.answered, answer = excluded.answer",
-            asked,
+            [(label(key), *self.requests[key]) for key in sorted(self._asked)],
         )
+        return Mark(self.instance, self.epoch, self.position, self._hash.hex())
 
     def _write_accounts(self) -> None:
         mass = 0
@@ -628,36 +622,21 @@ class Work(State):
                 row.counted = None if self.limits is None else self.limits.text(account.counted)
             values = number, row.name, row.salt, row.spent, row.counted
             digest = row_digest(*values)
-            if row.digest is None:
-                fresh.append((*values, digest))
-            else:
-                changed.append((*values[1:], digest, number))
+            (changed if row.digest else fresh).append((*values, digest))
             mass += mass_of(digest) - mass_of(row.digest or b"")
             row.digest = digest
         if fresh or changed:
             self._tally[0] = len(fresh), mass
-        self._run(
-            "INSERT INTO account (number, label, salt, spent, counted, digest) VALUES (?, ?, ?, ?, ?, ?)",
-            fresh,
-        )
-        if self._relabelled:
-            sql = (
-                "UPDATE account SET label = ?, salt = ?, spent = ?, counted = ?, digest = ? WHERE number = ?"
-            )
-            self._run(sql, changed)
-        else:
-            self._run(
-                "UPDATE account SET spent = ?, counted = ?, digest = ? WHERE number = ?",
-                [each[2:] for each in changed],
-            )
+        sql = "INSERT INTO account (number, label, salt, spent, counted, digest) VALUES (?, ?, ?, ?, ?, ?)"
+        self.session.run(sql, fresh)
+        columns = (*("label", "salt") * bool(self._relabelled), "spent", "counted", "digest")
+        said = ", ".join(f"{column} = excluded.{column}" for column in columns)
+        self.session.run(f"{sql} ON CONFLICT (number) DO UPDATE SET {said}", changed)
 
     @property
     def unchanged(self) -> bool:
         """True if there is nothing to write."""
         return not self._entries
-
-    def _run(self, sql: str, rows: Sequence[tuple[Any, ...]]) -> None:
-        self.session.run(sql, rows)
 
 
 def mass_of(digest: bytes) -> int:

@@ -51,6 +51,7 @@ FAULTS = (
     "rules forget reservations",
     "a deadline ends what is drawn",
     "a deadline is a matter of each process",
+    "an anchor goes back",
 )
 _MOVED = Sensitivity(1, 1, 1)
 _QUIET = Laplace(scale=1e9, sensitivity=_MOVED)  # costs less than whatever is charged for it
@@ -138,6 +139,7 @@ class History:
         self._shown: set[str] = set()
         self._processes: list[Process] = []
         self._older = False
+        self._let_in: Callable[[Process], None] | None = None
         self.storage = storage(self)
 
     def clock_error(self) -> int:
@@ -149,6 +151,14 @@ class History:
         if self.chosen.random() < self._dying:
             raise Killed
 
+    def let_in(self, waiting: Process) -> None:
+        """Let another process go on, sometimes, while one waits for the disk."""
+        others = [each for each in self._processes if each is not waiting]
+        if self._let_in is not None and others and self.chosen.random() < 0.3:
+            act, self._let_in = self._let_in, None
+            act(self.chosen.choice(others))
+            self._let_in = act
+
     def play(self, steps: int = 40) -> str | None:
         """Return what is wrong after so many steps; None if nothing is."""
         chosen = self.chosen
@@ -158,6 +168,11 @@ class History:
         names = chosen.choice((("ann",), ("ann", "bob")))
         held: list[tuple[int, Charge]] = []
         asked: list[Charge] = []
+
+        def act(process: Process, verb: str, number: int) -> None:
+            self._act(process, self._command(verb, names, number, held, asked), held)
+
+        self._let_in = lambda process: act(process, chosen.choice(("charge", *kinds[:4])), -len(asked) - 1)
         for number in range(steps):
             verb = chosen.choice(verbs)
             if verb == "time":
@@ -171,21 +186,23 @@ class History:
             else:
                 if not self._older and (verb == "fork" or not self._processes or chosen.random() < 0.1):
                     self._open()
-                command = self._command(verb, names, number, held, asked)
-                if command is not None and self._processes:
-                    process = chosen.choice(self._processes)
-                    try:
-                        self._do(process, command, held)
-                    except REFUSALS:
-                        continue
-                    except (Killed, Moved):
-                        self._processes.remove(process)
+                if self._processes:
+                    act(chosen.choice(self._processes), verb, number)
                     wrong = self._over_a_limit()
                     if wrong is not None:
                         return wrong
                     if len(self._answers) < len({*self._answers} | self._shown):
                         return "a request has two answers"
         return self._lost()
+
+    def _act(self, process: Process, command: LedgerCommand | None, held: list[tuple[int, Charge]]) -> None:
+        if command is not None:
+            try:
+                self._do(process, command, held)
+            except REFUSALS:
+                pass
+            except (Killed, Moved):
+                self._processes.remove(process)
 
     def _open(self) -> None:
         if len(self._processes) < 5:
@@ -388,21 +405,24 @@ class Follower(State):
         expire(self, now, (lambda event: apply(self, event)) if alone else self._happen)
         found = self._decide(command, now)
         for event in found.events:
-            self._happen(event)
+            self._happen(event, last=event is found.events[-1])
         return found
 
-    def _happen(self, event: LedgerEvent) -> None:
+    def _happen(self, event: LedgerEvent, last: bool = False) -> None:
         history, lines = self._history, self._lines
         history.may_die()
         head = lines.write(event)
         if isinstance(event, Answered):
             history.kept_at[event.request] = history.now
         history.may_die()
+        if last:  # who comes next does not wait for the disk
+            history.let_in(self)
         lines.sync()
         history.may_die()
         apply(self, event)
         self._seen, self._head, self._since = self._seen + 1, head, history.now
-        lines.anchor = self._seen, head
+        if self._seen > lines.anchor[0] or history.fault == "an anchor goes back":
+            lines.anchor = self._seen, head
 
     def due(self, at: int) -> int | None:
         if self._history.fault == "a deadline ends what is drawn":

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 import os
+import pickle
+import random
+import signal
+import threading
 import time
 from collections import Counter
+from contextlib import suppress
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -13,10 +19,12 @@ import numpy as np
 import pytest
 from postgresql_server import execute, new_database, postgresql, single
 from processes import forked
+from sqlalchemy.exc import SQLAlchemyError
 from test_sharing import LIMIT, contradiction, kill_often, threads
 
-from accountant import Accountant, Budget, BudgetExceeded, Rule, spending_on
+from accountant import Accountant, Budget, BudgetExceeded, Place, Rule, spending_on
 from accountant.rules import clock
+from accountant.stores import session
 from accountant.stores.export import read_export
 from accountant.stores.folding import fold
 from accountant.stores.imports import import_ledger
@@ -46,14 +54,125 @@ def closed(accountant: Accountant) -> None:
 
 def test_a_pool_that_keeps_no_settings_of_sessions_makes_nothing_less_durable(url: str) -> None:
     store: Any = opened(url).ledger
-    with store.database.reading() as session:
-        session.execute("SET synchronous_commit = off")
-        session.commit()
+    with store.database.reading() as within:
+        within.execute("SET synchronous_commit = off")
+    execute(url, "ALTER SYSTEM SET wal_writer_delay = '10s'")  # what nobody waits for is written then
+    execute(url, "SELECT pg_reload_conf()")
     with store.working(()) as work:
-        assert work.session.value("SHOW synchronous_commit") == "on"
-    with store.database.reading() as session:
-        assert session.value("SHOW synchronous_commit") == "off"
+        work.shut("a test", Place("f.py", 1))
+        written = work.session.value("SELECT pg_current_wal_insert_lsn()")
+    with store.database.reading() as within:
+        assert within.value(f"SELECT pg_current_wal_flush_lsn() > '{written}'")
+    execute(url, "ALTER SYSTEM RESET wal_writer_delay")
+    execute(url, "SELECT pg_reload_conf()")
+    with store.database.reading() as within:
+        assert within.value("SHOW synchronous_commit") == "off"
     store.close()
+
+
+def test_the_next_writer_does_not_wait_for_the_disk_of_the_one_before(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever has read a charge that is not on the disk yet waits for it, too, before anything leaves."""
+    first, second = opened(url), opened(url)
+    monkeypatch.setattr(session, "_FLUSH", "SELECT pg_advisory_xact_lock_shared(7)")
+    decided = threading.Event()
+
+    def write() -> None:
+        with second.ledger.working(()) as work:  # type: ignore[attr-defined]
+            work.check()
+            decided.set()
+
+    with first.ledger.database.reading() as disk:  # type: ignore[attr-defined]
+        disk.execute("SELECT pg_advisory_lock(7)")
+        charging = threading.Thread(target=first.release, args=(HALF, value(first)))
+        charging.start()
+        until = time.monotonic() + 60
+        while not second.spent("ann").epsilon and time.monotonic() < until:
+            time.sleep(0.01)
+        reading = threading.Thread(target=write)
+        reading.start()
+        assert decided.wait(60)
+        reading.join(0.1)
+        assert charging.is_alive()
+        assert reading.is_alive()
+        disk.execute("SELECT pg_advisory_unlock(7)")
+        charging.join()
+        reading.join()
+    closed(first)
+    closed(second)
+
+
+def test_a_write_that_fails_is_no_unknown_outcome(url: str) -> None:
+    """It is found when the transaction has been told to end, which was skipped then."""
+    accountant = opened(url)
+    store: Any = accountant.ledger
+
+    def write(work: Any) -> None:
+        work.append({"assumed": ["x", "y", "z"]})
+        work.session.run("INSERT INTO entry (position, body, hash) VALUES (?, ?, ?)", [(1, "{}", b"")])
+
+    with pytest.raises(LedgerDamaged, match="duplicate key"):
+        store._queue.do(write)
+    accountant.release(HALF, value(accountant))
+    assert verify_store(url).accounts == 1
+    closed(accountant)
+
+
+def test_rows_come_as_they_were_given(url: str) -> None:
+    """They go as columns, one array each, some hundred at once."""
+    texts = '{"a":"\\\\"}', "NULL", "", "ü'\"", "{}", None
+    rows = [(i, None, 2**62 - i, text, bytes(range(i))) for i, text in enumerate(texts)]
+    rows += [(i, i if i > 505 else None, 0, None, None) for i in range(len(texts), 1_200)]
+    store: Any = opened(url).ledger
+    with store.database.writing() as within:
+        within.execute("CREATE TABLE copied (a bigint, b bigint, c bigint, d text, e bytea)")
+        within.run("INSERT INTO copied (a, b, c, d, e) VALUES (?, ?, ?, ?, ?)", rows)
+    with store.database.reading() as within:
+        assert within.rows("SELECT a, b, c, d, e FROM copied ORDER BY a") == rows
+    store.close()
+
+
+def spend_until_cut(pipe: Any, url: str, name: str) -> None:
+    """Release of a new record each, and send the name of each that was released, until the server is gone."""
+    accountant = opened(url)
+    for i in itertools.count():
+        try:
+            accountant.release(HALF, value(accountant, f"{name}-{i}"))
+        except OSError:
+            return
+        pickle.dump(f"{name}-{i}", pipe)
+        pipe.flush()
+
+
+@pytest.mark.slow
+def test_no_acknowledged_charge_is_lost_when_the_server_dies() -> None:
+    """When one of its processes is killed it ends all, and begins anew with what is on the disk."""
+    moments = random.Random(3)
+    with postgresql() as server:
+        execute(server, "ALTER SYSTEM SET wal_writer_delay = '10s'")  # what nobody waits for is lost
+        execute(server, "SELECT pg_reload_conf()")
+        url = new_database(server)
+        closed(opened(url))
+        acknowledged: set[str] = set()
+        for life in range(15):
+            clients = [forked(spend_until_cut, url, f"{life}-{i}") for i in range(3)]
+            for client in clients:
+                client.wait(60.0)
+            pid = single(url, "SELECT pid FROM pg_stat_activity WHERE backend_type = 'walwriter'")
+            time.sleep(moments.uniform(0.05, 0.3))
+            os.kill(pid, signal.SIGKILL)
+            acknowledged.update(name for client in clients for name in client.sent() if name)
+            until = time.monotonic() + 60
+            while time.monotonic() < until:
+                with suppress(OSError, SQLAlchemyError):
+                    single(url, "SELECT 1")
+                    break
+            assert verify_store(url)
+            store = open_store(url)
+            assert acknowledged <= set(store.records())
+            store.close()
+        assert len(acknowledged) > 45
 
 
 def test_one_connection_that_a_server_has_ended_is_enough_to_know_it_of_all(url: str) -> None:
