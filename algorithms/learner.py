@@ -211,10 +211,15 @@ def check_epsilon(epsilon: float) -> float:
 _NEEDED = "its noise or its radii are for a known number of rounds"
 
 
+def takes_horizon(make: type) -> bool:
+    """Return True if learners of a class can be given a horizon."""
+    parameters = inspect.signature(make).parameters.values()
+    return any(each.name == "horizon" or each.kind is each.VAR_KEYWORD for each in parameters)
+
+
 def needs_horizon(make: type) -> str:
     """Return why learners of a class must be given a horizon; empty if they need not."""
-    parameters = inspect.signature(make).parameters.values()
-    if not any(each.name == "horizon" or each.kind is each.VAR_KEYWORD for each in parameters):
+    if not takes_horizon(make):
         return ""
     reason: str = getattr(make, "needs_horizon", _NEEDED)
     return reason

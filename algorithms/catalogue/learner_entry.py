@@ -11,7 +11,15 @@ from typing import Any, Generic, TypeVar
 
 from accountant import Gate
 from algorithms.claim import ClaimForm
-from algorithms.learner import DEFAULT_DELTA, Family, check_delta, check_epsilon, check_horizon, needs_horizon
+from algorithms.learner import (
+    DEFAULT_DELTA,
+    Family,
+    check_delta,
+    check_epsilon,
+    check_horizon,
+    needs_horizon,
+    takes_horizon,
+)
 from algorithms.problems import Parameter, Value, parse_settings
 
 _ProblemType = TypeVar("_ProblemType")
@@ -66,8 +74,7 @@ class CatalogueEntry(abc.ABC, Generic[_ProblemType, LearnerType]):
     repaired_by: str = ""
 
     def __post_init__(self) -> None:
-        takes = "horizon" in inspect.signature(self.make).parameters
-        if takes and getattr(self.make, "needs_horizon", None) == "":
+        if takes_horizon(self.make) and getattr(self.make, "needs_horizon", None) == "":
             object.__setattr__(self, "parameters", (*self.parameters, ANYTIME))
 
     @property

@@ -120,7 +120,7 @@ def test_phases_that_outlast_their_epoch_are_paid_for() -> None:
 
 def test_those_that_need_no_horizon_are_known() -> None:
     free = {name for name, entry in learners.items() if ANYTIME in entry.parameters}
-    assert free == set(CASES)
+    assert free == {*CASES, "hedge", "dp-hedge"}  # these have tests of their own
     assert {name for name in free if issubclass(learners[name].make, AnytimeLearner)} == set(BY_EPOCHS)
 
 

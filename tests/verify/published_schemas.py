@@ -1,6 +1,6 @@
 """The JSON schemas of release files, of results and of certificates, made of the types that write them.
 
-``PYTHONPATH=tests/accountant/audit python tests/verify/published_schemas.py`` writes them to ``docs/schemas``, where they are published.
+``PYTHONPATH=tests/accountant/audit python tests/verify/published_schemas.py`` writes them to ``docs/schemas``.
 """
 
 from __future__ import annotations

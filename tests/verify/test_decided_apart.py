@@ -22,11 +22,11 @@ def apart(subject: str, says: Any = lambda answer: answer, **options: Any) -> Ve
     """Verify a file's subject whose process says something else than what was found."""
     found = verification._answer
 
-    def said(subject, options, tell, tests, known):
+    def said(subject, options, tell, tests, witness, known):
         def noted(answer: Answer) -> None:
             known(says(answer))
 
-        return says(found(subject, options, tell, tests, noted))
+        return says(found(subject, options, tell, tests, witness, noted))
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(verification, "_answer", said)

@@ -83,7 +83,9 @@ def test_functions_that_lack_their_neighbours_are_named_too(tmp_path: Path) -> N
         "def mean(values): return np.mean(values)\n"
         "def _hidden(data, rng): return data\n"
     )
-    with pytest.raises(SubjectError, match=r"in it: none; given --data also noisy$"):
+    with pytest.raises(
+        SubjectError, match=r"in it: none; given --data also noisy; its other callables: mean\(values\)$"
+    ):
         resolve(f"{file}:absent")
 
 

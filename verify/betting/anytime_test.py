@@ -59,6 +59,8 @@ class _BettingSchedule:
         Draws a side after which the less promising half of the pairs is dropped, at every look; where draws are dear.
     worth_a_pair
         Draws a side that must be affordable for every pair that is looked at.
+    independence
+        Draws a side of the event that won in which dependence is looked for, if they can be had.
     first_bound, first_seconds
         Draws a side, and seconds, before anything else is done than betting.
     kept
@@ -74,6 +76,7 @@ class _BettingSchedule:
     prune_dear_from: int = 16
     worth_a_pair: int = 32
     first_bound: int = 4
+    independence: int = 2048
     first_seconds: float = 2.0
     kept: int = 3
 
@@ -203,7 +206,27 @@ class _Run:
             if not self._advance(behind, seen or first):
                 break
             self._drop_pairs(late=len(behind) < len(self.active))
+        if self.wealth.has_rejected:
+            self._draw_for_independence()
         self.tell(1.0, "done")
+
+    def _draw_for_independence(self) -> None:
+        """Draw the event that won more often, without a bet: in few draws dependence does not show.
+
+        Draws that are made one by one have seeds of their own.
+        """
+        pair = self.pairs[self._won_most()[0].candidate]
+        missing = min(SCHEDULE.independence - pair.marks, pair.most_rows, self._affordable([pair]))
+        if missing > 0 and pair.tracked is not None and not pair.candidate.one_by_one:
+            pair.bet_on(missing, self.wealth, None, pair.seen)
+
+    def _won_most(self) -> list[Bet]:
+        """The bets on the event that won most."""
+        gains: dict[tuple[int, bool, str], list[Bet]] = {}
+        for bet in self.wealth.state.bets:
+            key = (bet.candidate, bet.swapped, json.dumps(bet.event.to_dict(), sort_keys=True))
+            gains.setdefault(key, []).append(bet)
+        return max(gains.values(), key=lambda bets: sum(bet.gain for bet in bets))
 
     @property
     def _is_done(self) -> bool:
@@ -288,11 +311,7 @@ class _Run:
     def result(self, stopped: KeyboardInterrupt | None) -> AnytimeResult:
         """Name the event on which most was won."""
         wealth, state = self.wealth, self.wealth.state
-        gains: dict[tuple[int, bool, str], list[Bet]] = {}
-        for bet in state.bets:
-            key = (bet.candidate, bet.swapped, json.dumps(bet.event.to_dict(), sort_keys=True))
-            gains.setdefault(key, []).append(bet)
-        best = max(gains.values(), key=lambda bets: sum(bet.gain for bet in bets))
+        best = self._won_most()
         dependent = self.pairs[best[0].candidate].dependence if stopped is None else None
         tracked = {
             pair.candidate.pair_label: pair.tracked.to_dict()

@@ -56,6 +56,11 @@ class PairUnderTest:
         return sum(len(x) for x, _ in self._next)
 
     @property
+    def marks(self) -> int:
+        """Draws a side in which the current event was looked for."""
+        return sum(mark.size for mark, _ in self._marks)
+
+    @property
     def cost(self) -> float:
         """Seconds for a draw of both worlds; 0 before the first."""
         return 2.0 * self._seconds / max(self.spent, 1)

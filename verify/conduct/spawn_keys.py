@@ -38,6 +38,8 @@ class SpawnKey(IntEnum):
     OTHER_PROCESSES = 18
     # Bets, on whatever subject
     BETS = 14
+    # The event of a witness, drawn again
+    WITNESS = 20
     # A few calls of a function before anything else
     GLANCE = 19
 

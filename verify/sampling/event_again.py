@@ -10,10 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-
 from mechanisms.parameters import ParameterError
 from verify.conduct.conduct import Conduct
+from verify.conduct.spawn_keys import SpawnKey
 from verify.events.event import event_from_dict
 from verify.events.worlds import NeighbouringWorlds
 from verify.findings.finding import Finding, LowerBound
@@ -97,7 +96,7 @@ class EventAgain:
         hits = [0, 0]
         for number, begun in enumerate(range(0, trials, _BLOCK)):
             for side in (0, 1):
-                seeds = np.random.SeedSequence(self.seed, spawn_key=(number, side))
+                seeds = SpawnKey.WITNESS.sequence(self.seed, number, side)
                 sample = worlds.draw(swapped != bool(side), min(_BLOCK, trials - begun), seeds)
                 try:
                     event = event_from_dict(self.witness["event"], sample.columns)
