@@ -5,8 +5,9 @@ of its subject's like any other, and no view shows it; but in one process it is 
 from these holds for an adversary who knows the coin. So before such a bound refutes a claim, its draws are repeated, in
 a process that is forked for it: a few times the modules are run in place (old functions and classes see the new
 values), and all generators that a process shares, and the hashes of texts, start anew. If nothing
-moves, the bound stands. If something does, it may be a coin that no view shows, or noise that does not follow from the
-seed: then as many draws as were counted, in all, tell whether the probability of the event moves, too. State of
+moves, from here or among them, the bound stands. If something does, it may be a coin that no view shows, noise that is
+drawn once, or noise that does not follow from the seed: then as many draws as were counted, in all, tell whether the
+probability of the event moves, too: among the processes, or from the counts of the bound itself. State of
 extension modules, of files, or of a module that is run as a script or typed at a prompt stays as it is.
 """
 
@@ -26,7 +27,7 @@ from types import CellType, FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
-from scipy.stats import chi2_contingency
+from scipy.stats import chi2_contingency, fisher_exact
 
 from verify.conduct.isolation import Reports, in_own_process
 from verify.conduct.process_state import subjects_own
@@ -56,15 +57,22 @@ class Again:
         not follow from the seed is then no evidence.
     draws
         How many draws of each event `count` makes.
+    counted
+        For each event: how many lay in it here, of how many draws.
     """
 
     digest: Callable[[], str]
     count: Callable[[], Sequence[int]] | None = None
     draws: int = 0
+    counted: Sequence[tuple[int, int]] = ()
 
     @classmethod
     def from_events(
-        cls, inside: Callable[[int], Sequence[np.ndarray[Any, Any]]], few: int, many: int
+        cls,
+        inside: Callable[[int], Sequence[np.ndarray[Any, Any]]],
+        few: int,
+        many: int,
+        counted: Sequence[tuple[int, int]],
     ) -> Again:
         """Return the repetition of draws in which events are counted.
 
@@ -74,16 +82,27 @@ class Again:
             Makes so many draws of each event's world, and returns which of them lie in the event.
         few, many
             Draws for the digest, and for the counts.
+        counted
+            As the attribute.
         """
         return cls(
             lambda: hashlib.sha256(b"".join(np.packbits(each).tobytes() for each in inside(few))).hexdigest(),
             lambda: [int(np.count_nonzero(each)) for each in inside(many)],
             many,
+            counted,
         )
 
     def differ(self, counts: Sequence[Sequence[int]]) -> bool:
-        """Return True if the counts of an event differ by more than chance (a χ² test)."""
-        return any(self._vary(np.array(hits)) for hits in zip(*counts, strict=True))
+        """Return True if the counts of an event differ by more than chance, among processes or from those here."""
+        events = [np.array(hits) for hits in zip(*counts, strict=True)]
+        return any(map(self._vary, events)) or any(map(self._moved, self.counted, events))
+
+    def _moved(self, here: tuple[int, int], hits: np.ndarray[Any, np.dtype[np.int_]]) -> bool:
+        """Compare the counts here with those of all processes, by Fisher's exact test."""
+        inside, draws = here
+        total = int(hits.sum())
+        table = [[inside, draws - inside], [total, self.draws * hits.size - total]]
+        return bool(fisher_exact(table).pvalue < _LEVEL)
 
     def _vary(self, hits: np.ndarray[Any, np.dtype[np.int_]]) -> bool:
         misses = self.draws - hits
@@ -122,9 +141,8 @@ def differs_in_other_processes(again: Again, modules: Sequence[ModuleType], seco
                     return
 
         with open(os.devnull, "w") as nowhere, redirect_stdout(nowhere), redirect_stderr(nowhere):
-            digests = repeated(again.digest)
-            first = next(digests)
-            if all(digest == first for digest in digests):
+            first = again.digest()  # before anything is run anew
+            if all(digest == first for digest in repeated(again.digest)):
                 return False
             return again.count is None or again.differ(
                 [counts for counts in repeated(again.count) if isinstance(counts, list)]

@@ -131,7 +131,8 @@ def add_likelihood(
             for world, data in enumerate(orders)
         ]
 
-    again = Again.from_events(inside, _DRAWS.again, max(trials // PROCESSES // BLOCK, 8) * BLOCK)
+    many = max(trials // PROCESSES // BLOCK, 8) * BLOCK
+    again = Again.from_events(inside, _DRAWS.again, many, [(hits, trials)])
     evidence.offer(lower, _witness(chosen, pair, bound, hits, conduct.reproduce), again)
     evidence.details["likelihood"] = {
         "event": chosen.event.to_dict(),

@@ -192,7 +192,8 @@ class CountedEvent(ABC):
 
         block = 1 if self.worlds.one_by_one else _BLOCK
         blocks = [max(self.trials // share // block, 1) for share in (_FEWER, PROCESSES)]
-        return Again.from_events(inside, block * min(blocks[0], _MOST_BLOCKS), block * blocks[1])
+        counted = [(self.hits, self.trials), (self.hits_prime, self.trials)]
+        return Again.from_events(inside, block * min(blocks[0], _MOST_BLOCKS), block * blocks[1], counted)
 
     def witness(self, reproduce: str) -> Witness:
         """Return the witness for a verdict; `reproduce` is a command that repeats the test."""
