@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from mechanisms.printed_numbers import at_most
-from verify.betting.anytime_result import Opening
+from verify.betting.anytime_result import Opening, Outlook
 from verify.betting.anytime_test import SCHEDULE, Pace, anytime_test
 from verify.conduct.time_limit import TimeLimitReached
 from verify.events.event import event_from_dict
@@ -177,6 +177,14 @@ def test_every_bet_is_on_draws_that_came_later_and_can_be_counted_again():
         again = event_from_dict(one.to_dict()["event"], columns)
         counts = [int(again.holds(ViewSample(world[rows], columns)).sum()) for world in draws]
         assert counts == ([one.hits_prime, one.hits] if one.swapped else [one.hits, one.hits_prime])
+
+
+def test_more_time_promises_only_more_than_there_is():
+    result = replace(bet(HALF_NOISE, seed=2, samples=4_000), epsilon_lower=2.0)
+    for promised, words in ((1.0, None), (2.0, None), (2.5, "show ε ≥ 2.5")):
+        said = replace(result, outlook=Outlook(1.0, promised, 50)).more_time(bits=False).message
+        assert (words is None and "four times" not in said) or words in said
+        assert "; a refutation needs about 50 more, 50 s" in said
 
 
 def test_what_is_withheld_limits_the_loss_and_carries_wealth_on():
