@@ -19,7 +19,10 @@ _BUN = "M. Bun, T. Steinke, Concentrated differential privacy: simplifications, 
 _CANONNE = "C. Canonne, G. Kamath, T. Steinke, The discrete Gaussian for differential privacy, NeurIPS 2020"
 _MIRONOV = "I. Mironov, Rényi differential privacy, CSF 2017"
 _DONG = "J. Dong, A. Roth, W. Su, Gaussian differential privacy, J. R. Stat. Soc. B, 2022"
-_DONG_2020 = "J. Dong, D. Durfee, R. Rogers, Optimal differential privacy composition for exponential mechanisms, ICML 2020"
+_DONG_2020 = (
+    "J. Dong, D. Durfee, R. Rogers, Optimal differential privacy composition for exponential mechanisms, ICML "
+    "2020"
+)
 _ZHU = (
     "Y. Zhu, J. Dong, Y.-X. Wang, Optimal accounting of differential privacy via characteristic function, "
     "AISTATS 2022"
