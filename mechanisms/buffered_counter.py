@@ -139,11 +139,11 @@ class BufferFactors:
 
     @property
     def memory(self) -> int:
-        """A sum, and the buffers with what they lack."""
+        """A sum, and the buffers as pairs."""
         return 1 + 2 * self._theta.size
 
     def row(self, memory: FloatArray, increment: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the next row; and the sum of increments, the buffers, and what they lack."""
+        """Return the next row; and the sum of increments, the buffers, and their second floats."""
         m = self._theta.size
         shape = np.broadcast_shapes(memory.shape[1:], increment.shape)
         total, high, low = memory[0] + increment, memory[1 : m + 1], memory[m + 1 :]

@@ -101,7 +101,7 @@ class Again:
         """Compare the counts here with those of all processes, by Fisher's exact test."""
         inside, draws = here
         total = int(hits.sum())
-        table = [[inside, draws - inside], [total, self.draws * hits.size - total]]
+        table = np.array([[inside, draws - inside], [total, self.draws * hits.size - total]])
         return bool(fisher_exact(table).pvalue < _LEVEL)
 
     def _vary(self, hits: np.ndarray[Any, np.dtype[np.int_]]) -> bool:
