@@ -9,7 +9,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 from accountant import Accountant, Budget
+from accountant.proofs.proof_document import FORMAT as PROOF
 from accountant.stores.opening import open_store
+from algorithms.problems import SettingError
 from verify.commands.command_group import cli
 
 FUNCTION = """\
@@ -137,3 +139,10 @@ def test_an_event_is_drawn_again_on_the_data_of_its_file(tmp_path: Path) -> None
         each["data"]["data_prime"]["values"] = 7.0
     result.write_text(json.dumps(data))
     assert "no neighbours: other holds 7.0" in str(run("check", result).exception)
+
+
+def test_a_proof_with_a_byte_order_mark_is_unreadable(tmp_path: Path) -> None:
+    file = tmp_path / "proof.json"
+    file.write_bytes(b"\xef\xbb\xbf" + json.dumps({"format": PROOF, "tested": {"subject": "noise"}}).encode())
+    assert isinstance(error := run("check", file).exception, SettingError)
+    assert "begins with a byte order mark" in str(error)
