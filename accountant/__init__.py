@@ -16,7 +16,7 @@ from accountant.gates.feedback import check_feedback
 from accountant.gates.gate import Gate, Mask
 from accountant.gates.lineage import Influence, RecordId
 from accountant.gates.private import Private
-from accountant.gates.private_stream import PrivateStream
+from accountant.gates.private_stream import LONGEST_STREAM, PrivateStream
 from accountant.gates.private_sums import PrivateSums, add_to_all
 from accountant.gates.replay import Call, Difference, Direct, Recorder, Replay
 from accountant.gates.simulation import Simulation
@@ -67,6 +67,7 @@ from mechanisms.losses.running_loss import RunningLoss
 from mechanisms.losses.theorems import THEOREMS
 
 __all__ = [
+    "LONGEST_STREAM",
     "THEOREMS",
     "Accountant",
     "AdvancedComposition",

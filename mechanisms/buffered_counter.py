@@ -113,53 +113,85 @@ class BufferedCounter(ToeplitzCounter):
 
     @property
     def factors(self) -> BufferFactors:
-        """R and L step by step; they keep six numbers each."""
-        return BufferFactors(*self.buffers)
+        """R and L step by step; they keep eleven numbers each."""
+        return BufferFactors(*self.buffers, self.column_norm)
 
 
 class BufferFactors:
     """L of buffers: z_t + Σ ω_i s_i, s_i <- θ_i s_i + z_t; and R = L⁻¹A: y_t = S_t - Σ ω_i s_i, s_i <- θ_i s_i + y_t.
 
+    Rows take numbers of the size of S from one another, so R's buffers are pairs of floats (Dekker 1971, "A
+    floating-point technique for extending the available precision").
+
     *Rounding of rows.* Let |x| <= M, u the unit round-off, m buffers, Σ ω_i <= 1, and R's first column r not negative
     nor increasing from r_0 = 1. What is rounded off acts like a change of S by some P_t, as y = L⁻¹ S; and the first
     column of L⁻¹ is 1, r_1 - r_0, r_2 - r_1, ..., of absolute sum at most 2: so it moves rows by at most 2 max |P_t|.
 
-    - |S| <= TM, so its own T roundings come to u T² M.
+    - S is a sum of x: its own error is that of `FloatBounds.sum_coordinates`, 0 on a grid.
+    - |y| <= M Σ r_t <= M √T |r|, so that y is rounded to a float, with which the buffers go on, by u M √T |r|.
     - s_i is a sum of x with coefficients that are not negative, so Σ ω_i |s_i| is at most what it is for x = M, where
-      it is S - y <= TM. Making y of it takes m + 2 roundings: (m + 2) u T M.
-    - s_i' is off by 2u (θ_i |s_i| + |y|), and θ_i <= 1 keeps that: with weights ω_i, 2u (TM + TM) a step, 4 u T² M.
-
-    Together 2 (5 T + m + 2) u T M, and as much again of u² or less; then u₆₄ T M where the row is made a float.
+      it is S - y <= TM. In pairs, the sum that makes y of it is off by 8 (m + 2) u² T M at most, and s_i' by 8 u² (θ_i
+      |s_i| + |y|), which θ_i <= 1 keeps: in all steps, with weights ω_i, 16 u² T² M.
     """
 
-    def __init__(self, theta: FloatArray, omega: FloatArray) -> None:
-        self._theta, self._omega = theta, omega
+    def __init__(self, theta: FloatArray, omega: FloatArray, norm: float) -> None:
+        self._theta, self._omega, self._norm = theta, omega, norm
 
     @property
     def memory(self) -> int:
-        """A sum and the buffers."""
-        return 1 + self._theta.size
+        """A sum, and the buffers with what they lack."""
+        return 1 + 2 * self._theta.size
 
     def row(self, memory: FloatArray, increment: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the next row; and the sum of increments and the buffers, in the longest floats that there are."""
-        memory = memory.astype(np.longdouble, copy=False)
-        total = memory[0] + increment
-        row = total - np.tensordot(self._omega.astype(np.longdouble), memory[1:], axes=1)
-        return row.astype(np.float64), self._remember(memory, total, row)
+        """Return the next row; and the sum of increments, the buffers, and what they lack."""
+        m = self._theta.size
+        shape = np.broadcast_shapes(memory.shape[1:], increment.shape)
+        total, high, low = memory[0] + increment, memory[1 : m + 1], memory[m + 1 :]
+        omega, theta = (each.reshape(-1, *[1] * len(shape)) for each in (self._omega, self._theta))
+        part, lacking = _product(omega, high)
+        row, rest = total, -(lacking + omega * low).sum(axis=0)
+        for one in part:
+            row, lost = _sum(row, -one)
+            rest = rest + lost
+        row = row + rest
+        grown, lacking = _product(theta, high)
+        grown, lost = _sum(grown, row)
+        high, low = _sum(grown, lost + lacking + theta * low)
+        return row, np.concatenate([np.broadcast_to(total, shape)[np.newaxis], high, low])
 
     def total(self, memory: FloatArray, row: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the next running sum, and the next memory."""
-        total: FloatArray = row + np.tensordot(self._omega, memory[1:], axes=1)
-        return total, self._remember(memory, total, row)
-
-    def _remember(self, memory: FloatArray, total: FloatArray, row: FloatArray) -> FloatArray:
+        """Return the next running sum, and the next memory; of public numbers, in floats."""
+        m = self._theta.size
+        buffers = memory[1 : m + 1]
+        total: FloatArray = row + np.tensordot(self._omega, buffers, axes=1)
         theta = self._theta.reshape(-1, *[1] * row.ndim)
-        return np.concatenate([total[np.newaxis], theta * memory[1:] + row])
+        return total, np.concatenate([total[np.newaxis], theta * buffers + row, memory[m + 1 :]])
 
     def bounds(self, increments: FloatBounds, horizon: int) -> FloatBounds:
         """Return the bounds of rows, as above."""
-        largest = multiply_up(increments.magnitude, float(horizon))
-        unit = float(np.finfo(np.longdouble).eps)  # twice the round-off: for what is of second order
-        rounded = 2.0 * unit * (5 * horizon + self.memory + 1) + float(np.finfo(np.float64).eps)
-        error = add_up(multiply_up(increments.error, 2.0 * horizon), multiply_up(largest, rounded))
-        return FloatBounds(largest, error)
+        sums = increments.sum_coordinates(horizon)
+        unit = 2.0**-52  # twice the round-off
+        of_rows = unit * math.sqrt(horizon) * self._norm
+        of_buffers = unit**2 * (8.0 * (self._theta.size + 2) * horizon + 16.0 * horizon**2)
+        rounded = multiply_up(increments.magnitude, of_rows + of_buffers)
+        return FloatBounds(sums.magnitude, multiply_up(2.0, add_up(sums.error, rounded)))
+
+
+def _sum(one: FloatArray, other: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return a sum, rounded, and what it lacks, exactly (Knuth)."""
+    total = one + other
+    part = total - one
+    return total, (one - (total - part)) + (other - part)
+
+
+def _product(one: FloatArray, other: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return a product, rounded, and what it lacks, exactly unless it underflows (Dekker, Veltkamp)."""
+    product = one * other
+    (a, b), (c, d) = _halves(one), _halves(other)
+    return product, ((a * c - product) + a * d + b * c) + b * d
+
+
+def _halves(number: FloatArray) -> tuple[FloatArray, FloatArray]:
+    shifted = number * (2.0**27 + 1.0)
+    high = shifted - (shifted - number)
+    return high, number - high

@@ -46,7 +46,7 @@ def copied(tmp_path_factory):
 
 
 def test_each_example_is_one_file_and_at_most_one_registration():
-    assert len(EXAMPLES) == 7
+    assert len(EXAMPLES) == 6
     for section in EXAMPLES:
         assert len(blocks(section, "python")) <= 1, section
         assert len({file for file, _ in blocks(section, "diff")}) <= 1, section

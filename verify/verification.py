@@ -244,7 +244,8 @@ def _answer(
     with threadpool_limits(limits=1, user_api="blas"), count_interrupts() as presses:
         tester: Tester | None = (bets or SingleLook()) if tests else None
         if witness is not None:
-            tester = tester_of_witness(witness, secrets.randbits(64))
+            bits = options.floating_point and isinstance(found, FunctionSubject)  # of others they never count
+            tester = tester_of_witness(witness, secrets.randbits(64), floating_point=bits)
         own_claim, evidence = _collect(
             found, claim, conduct, tester, replace(options, problem=problem), adversary
         )

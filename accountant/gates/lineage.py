@@ -154,6 +154,15 @@ class Influence:
             else way.scale(tuple(x for x, width in zip(factors, self.widths, strict=True) if width > 0)),
         )
 
+    def cover(self, other: Influence) -> Influence:
+        """Return an influence of at least both, in every norm and coordinate."""
+        if self == other:
+            return self
+        mine, others = self.sensitivity, other.sensitivity
+        return Influence(
+            tuple(map(max, self.widths, other.widths)), max(mine.l1, others.l1), max(mine.l2, others.l2)
+        )
+
     def add(self, other: Influence) -> Influence:
         """Return the influence on a sum of two values (triangle inequality)."""
         mine, others = self.sensitivity, other.sensitivity

@@ -12,7 +12,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from accountant import Gate, Private, PrivateStream
+from accountant import LONGEST_STREAM, Gate, Private, PrivateStream
 from algorithms.claim import NO_CLAIM, ClaimForm, View
 from algorithms.learner import Family, check_delta, check_epsilon
 from algorithms.problems import Experts
@@ -59,13 +59,13 @@ class Hedge(HorizonLearner[Experts]):
     def horizon(self) -> int:
         """T, or that of the epoch."""
         told = self.rounds.horizon
-        return restart_horizon(self.epoch) if told is None else told
+        return _epoch_horizon(self.epoch) if told is None else told
 
     def update_epoch(self) -> None:
         """Begin afresh, with a longer horizon, where the last one has ended and none is known."""
         observed = int(self.rounds.observed)
         if self.rounds.horizon is None and observed - self.begun >= self.horizon:
-            self.begin(restart_horizon(self.epoch + 1))
+            self.begin(_epoch_horizon(self.epoch + 1))
             self.begun, self.epoch = observed, self.epoch + 1
 
     def begin(self, horizon: int) -> None:
@@ -93,6 +93,10 @@ class Hedge(HorizonLearner[Experts]):
         """Add the outcomes of all experts, and return the running sums."""
         self._total = self._total + self.gate.declassify(outcomes, "Hedge sums the raw outcomes")
         return self._total
+
+
+def _epoch_horizon(epoch: int) -> int:
+    return min(restart_horizon(epoch), LONGEST_STREAM)
 
 
 class DPHedge(Hedge):

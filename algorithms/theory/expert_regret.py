@@ -8,9 +8,10 @@ import math
 import sympy as sp
 from sympy.utilities.lambdify import implemented_function
 
+from accountant import LONGEST_STREAM
 from algorithms.full_information.hedge import expert_counter
 from algorithms.full_information.leader_regret import last_deviation
-from algorithms.theory.regret_bound import K, R_max, RegretBound, T, delta, epsilon
+from algorithms.theory.regret_bound import Instance, K, R_max, RegretBound, T, delta, epsilon
 
 
 @functools.lru_cache(maxsize=256)
@@ -37,6 +38,11 @@ def _expert_deviation(horizon: float, experts: float, epsilon: float, delta: flo
     return last_deviation(counter)
 
 
+def _known_or_short(instance: Instance) -> bool:
+    """Return False beyond the longest epoch of a learner that is not told the horizon."""
+    return not instance.anytime or instance.horizon <= LONGEST_STREAM
+
+
 _Largest = implemented_function("MeanOfLargestNormal", mean_of_largest)
 _Deviation = implemented_function("DeviationOfSums", _expert_deviation)
 _hedge = sp.sqrt(T * sp.log(K) / 2)
@@ -47,16 +53,18 @@ EXPERT_BOUNDS: dict[str, RegretBound] = {
         constant=sp.Min(T * R_max, _hedge),
         per_arm=sp.S.Zero,
         restarts=True,
+        applies=_known_or_short,
         source="Freund & Schapire 1997, with the constant of Hoeffding's lemma",
-        regime="every T >= 1; outcomes that do not answer the actions",
+        regime=f"every T >= 1 (without a horizon up to {LONGEST_STREAM:,}); outcomes that do not answer the actions",
     ),
     "dp-hedge": RegretBound(
         family="experts",
         constant=sp.Min(T * R_max, _hedge + _Largest(K) * _Deviation(T, K, epsilon, delta)),
         per_arm=sp.S.Zero,
         restarts=True,
+        applies=_known_or_short,
         source="this library (algorithms.full_information.leader_regret, Theorem 4)",
-        regime="every epsilon > 0 and T >= 1; outcomes that do not answer the actions",
+        regime=f"every epsilon > 0 and T from 1 to {LONGEST_STREAM:,}; outcomes that do not answer the actions",
     ),
 }
 """Bounds by the learner's registered name."""

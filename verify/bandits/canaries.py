@@ -22,7 +22,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from mechanisms.parameters import ParameterError, real
+from mechanisms.arrays import FloatArray
+from mechanisms.parameters import ParameterError, open_unit, real
 from verify.statistics.binomial_bounds import clopper_pearson_lower
 
 
@@ -42,9 +43,11 @@ class CanaryAudit:
 
     def epsilon_lower(self, confidence: float = 0.95) -> float:
         """Return a lower bound on the epsilon of every (epsilon, 0)-private run, at a confidence; at least 0."""
+        below_1 = math.nextafter(1.0, 0.0)
+        error = min(1.0 - open_unit("confidence", confidence), below_1)
         if self.guessed == 0:
             return 0.0
-        p = float(clopper_pearson_lower(self.right, self.guessed, 1.0 - confidence))
+        p = min(float(clopper_pearson_lower(self.right, self.guessed, error)), below_1)
         return max(math.log(p / (1.0 - p)), 0.0) if p > 0.0 else 0.0
 
     def false_alarm(self, epsilon: float) -> float:
@@ -76,7 +79,7 @@ def audit_canaries(coins: npt.ArrayLike, scores: npt.ArrayLike, *, share: float 
     Raises
     ------
     ParameterError
-        If a coin is neither 0 nor 1, a score is no number, there is not one for each coin, or the share is not in
+        If a coin is neither 0 nor 1, a score is no real number, there is not one for each coin, or the share is not in
         (0, 1].
 
     Examples
@@ -88,7 +91,7 @@ def audit_canaries(coins: npt.ArrayLike, scores: npt.ArrayLike, *, share: float 
     >>> 0.7 < audit.epsilon_lower() < 1.0
     True
     """
-    drawn, seen = np.asarray(coins), np.asarray(scores, dtype=np.float64)
+    drawn, seen = _numbers("coins", coins), _numbers("scores", scores)
     if drawn.ndim != 1 or drawn.shape != seen.shape or drawn.size == 0:
         raise ParameterError(
             f"scores of shape {seen.shape}: must be one for each coin, of shape {drawn.shape}"
@@ -104,3 +107,15 @@ def audit_canaries(coins: npt.ArrayLike, scores: npt.ArrayLike, *, share: float 
     guessed = (sizes >= least) & (sizes > 0.0)
     right = guessed & ((seen > 0.0) == (drawn == 1))
     return CanaryAudit(drawn.size, int(guessed.sum()), int(right.sum()))
+
+
+def _numbers(name: str, values: npt.ArrayLike) -> FloatArray:
+    """Return an array of real numbers as float64; NumPy would also read texts, and what is masked."""
+    try:
+        given = np.asarray(values)
+    except (ValueError, TypeError, OverflowError) as error:
+        raise ParameterError(f"{name}: must be real numbers, in one array ({error})") from None
+    if isinstance(values, np.ma.MaskedArray) or given.dtype.kind not in "biuf":
+        kind = "masked" if isinstance(values, np.ma.MaskedArray) else f"of type {given.dtype}"
+        raise ParameterError(f"{name}: must be real numbers, and the array is {kind}")
+    return given.astype(np.float64)

@@ -12,7 +12,7 @@ import numpy as np
 from mechanisms.printed_numbers import at_least, at_most
 from verify.betting.e_process import LONGEST_SHARE, Payoff
 from verify.events.event import Event
-from verify.findings.finding import Finding, LowerBound, Statement
+from verify.findings.finding import BETTING, Finding, LowerBound, Statement
 from verify.findings.sentences import Sentence, observed
 from verify.sampling.counted_event import CountedEvent
 
@@ -171,16 +171,17 @@ class AnytimeResult(CountedEvent):
         """Return the outlook as a finding; see `CountedEvent`."""
         if self.outlook is None:
             return None
-        more, said = self.outlook.needed, ""
+        more, promised, said = self.outlook.needed, self.outlook.promised, ""
+        if promised > self.epsilon_lower:
+            said = f"; four times as many are expected to show ε ≥ {at_least(promised)}"
         if more is not None:
             seconds = math.ceil(more * self.outlook.seconds)
-            said = f"; a refutation needs about {more:,} more, {seconds:,} s"
+            said += f"; a refutation needs about {more:,} more, {seconds:,} s"
         said += "; the lowest bits of numbers were not tested" if bits else ""
         return Statement.FEWER_DRAWS.finding(
             seconds=self.outlook.seconds,
             draws=self.draws,
-            promised=at_least(max(self.outlook.promised, self.epsilon_lower)),
-            needed=said,
+            more=said,
         )
 
     @property
@@ -222,7 +223,7 @@ class AnytimeResult(CountedEvent):
             epsilon=self.epsilon_lower,
             delta=self.claim_delta,
             confidence=self.confidence,
-            method="betting, valid at any time",
+            method=BETTING,
             samples=self.samples,
             in_view=True,
             decisive=self.refuted,

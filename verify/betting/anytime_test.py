@@ -367,5 +367,11 @@ class _Run:
         aim = Stakes(wealth.claimed[1], wealth.error_of_bound, 4.0 * pair.seen)
         growth = wealth.expected_growth(tracked)
         missing = -math.log(wealth.significance) - float(wealth.state.log_wealth[0])
-        needed = None if wealth.has_rejected or growth <= 0.0 else math.ceil(missing / growth)
-        return Outlook(pair.cost, tracked.promise(aim), needed)
+        promised, needed = tracked.promise(aim), None
+        if not wealth.has_rejected and growth > 0.0:
+            needed = math.ceil(missing / growth)
+            then = tracked.promise(Stakes(aim.delta, wealth.significance, pair.seen + needed))
+            shown = wealth.epsilon_lower
+            if max(promised, shown) <= 0.0 or max(then, shown) <= wealth.claimed[0]:
+                needed = None  # a few draws that happened to win are no reason to expect it
+        return Outlook(pair.cost, promised, needed)

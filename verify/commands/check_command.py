@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import click
 from rich.console import Console
 from rich.text import Text
 
@@ -24,6 +25,7 @@ from verify.findings.printable import printable
 
 if TYPE_CHECKING:
     from accountant.stores.store_verification import Verified
+    from verify.findings.finding import Witness
     from verify.verdict.result import Verification
 
 _STYLES = {"valid": "bold green", "invalid": "bold red", "unproven": "bold yellow"}
@@ -130,28 +132,62 @@ def _check_witness(file: str, data: Any, subject: str | None, as_json: bool) -> 
         raise SettingError(f"{file}: {error}") from None
     if said.verdict != "refuted" or said.witness is None:
         raise SettingError(f"{file}: is {said.verdict}; must be a refutation, or a certificate")
-    again = _again(said, subject)
-    if again.claim != said.claim and subject is None:
+    again = _again(file, said, subject)
+    drawn = again.details.get("drawn_again")
+    outcome = "unproven" if drawn and not drawn["refuted"] and again.verdict == "refuted" else again.verdict
+    verdict, code = _VERDICTS[outcome]
+    reason = f"made again with seed {again.seed}, the test says: {outcome}"
+    if drawn:
+        reason = f"its event, in {drawn['trials']:,} fresh draws a side: {outcome}"
+    if subject is None and again.subject != said.subject:
+        verdict, code, reason = "invalid", BAD, f"the command is about another subject: {again.subject}"
+    elif subject is None and again.claim != said.claim:
         verdict, code, reason = "invalid", BAD, "another claim comes out than the file says"
-    else:
-        verdict, code = _VERDICTS[again.verdict]
-        reason = f"made again with seed {again.seed}, the test says: {again.verdict}"
-        if again.witness is not None and "drawn_again" in again.details:
-            reason = f"its event, in {again.witness.trials:,} fresh draws a side: {again.verdict}"
+    elif outcome == "refuted" or (drawn and outcome == "unproven"):
+        other = _other_words(said.witness, again)
+        verdict, code, reason = ("invalid", BAD, other) if other else (verdict, code, reason)
     reasons = [reason, *map(str, again.decision.reasons)]
     found = {"format": WITNESS_CHECK, "verdict": verdict, "reasons": reasons, "verification": again.json()}
-    words = f"{printable(said.subject)}: refuted, {printable(said.witness.event)}"
+    words = printable(f"{again.subject}: refuted, {'; '.join(_words_again(again).values()) or 'by no event'}")
     show(as_json, lambda: found, partial(_render, verdict, words, reasons))
     return code
 
 
-def _again(said: Verification, subject: str | None) -> Verification:
+def _words_again(again: Verification) -> dict[str, str]:
+    """Return the event that was drawn or found again and its data sets, in words that no file has a say in."""
+    drawn, witness = again.details.get("drawn_again"), again.witness
+    if drawn:
+        event, neighbours = drawn["event_words"], drawn["neighbours"]
+    elif witness is not None:
+        event, neighbours = witness.event, witness.neighbours
+    else:
+        return {}
+    return {"event": event, "neighbours": f"{neighbours['data']} / {neighbours['data_prime']}"}
+
+
+def _other_words(said: Witness, again: Verification) -> str:
+    """Return the reason why a file's words are not those of what was drawn or found again; "" if they are."""
+    drawn = again.details.get("drawn_again") or {}
+    stated = {
+        "event": said.event,
+        "neighbours": f"{said.neighbours.get('data')} / {said.neighbours.get('data_prime')}",
+    }
+    for name, words in _words_again(again).items():
+        if stated[name] != words:
+            return f"the file's {name} in words, {stated[name]}, must be: {words}"
+    for name in drawn.keys() & {"event_words", "label"}:
+        if said.details.get(name, drawn[name]) != drawn[name]:
+            return f"the file's {name}, {said.details[name]}, must be: {drawn[name]}"
+    return ""
+
+
+def _again(file: str, said: Verification, subject: str | None) -> Verification:
     """Return the verification that a witness's command line asks for.
 
     Raises
     ------
     SettingError
-        If it is no command line, or starts a program, which no file may do.
+        If it is no command line of a verification, or starts a program, which no file may do.
     """
     from verify.commands.command_table import COMMANDS
     from verify.commands.verify_command import asked_verification
@@ -165,7 +201,13 @@ def _again(said: Verification, subject: str | None) -> Verification:
         program, name, arguments = "", "", []
     if (program, name) != ("dpwitness", "verify"):
         raise SettingError(f"made in Python: repeat it there, by {line}")
-    values = COMMANDS["verify"].command("verify").make_context("verify", arguments).params
+    command = COMMANDS["verify"].command("verify")
+    command.add_help_option = False  # it would print the help, and end this command as if all were well
+    try:
+        values = command.make_context("verify", arguments).params
+    except (click.ClickException, click.exceptions.Exit) as error:
+        why = error.format_message() if isinstance(error, click.ClickException) else "it ends at once"
+        raise SettingError(f"{file}: its command must verify a claim, got {line} ({why})") from None
     for option in ("certificate", "outputs", "as_json"):
         values.pop(option)
     if values["command"] is not None:

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 EXACT, CONFIDENT, OBSERVED, METADATA = Basis
 
+BETTING = "betting, valid at any time"
+"""The method of a lower bound by all bets of a run together, which is no bound of one event's likelihood ratio."""
+
 
 @unique
 class FindingKind(StrEnum):
@@ -143,8 +146,7 @@ class Statement(Enum):
     FEWER_DRAWS = (
         FindingKind.FEWER_DRAWS,
         METADATA,
-        "about {seconds:.2g} s for a pair of draws: {draws:,} of each data set in the time given; four times as many "
-        "are expected to show ε ≥ {promised}{needed}",
+        "about {seconds:.2g} s for a pair of draws: {draws:,} of each data set in the time given{more}",
         False,
     )
     TIME_LIMIT = (
@@ -345,7 +347,8 @@ class Statement(Enum):
     STEPS = (
         FindingKind.DRIFT,
         METADATA,
-        "tested as differences between calls: {columns} (counter); before each draw there is a call on {before}",
+        "tested as differences between calls: {columns} (depends on earlier calls); before each draw there is a "
+        "call on {before}",
     )
     DEPENDENT_DRAWS = (
         FindingKind.DEPENDENT_DRAWS,

@@ -10,21 +10,28 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import numpy as np
+
+from mechanisms.arrays import BoolArray
 from mechanisms.parameters import ParameterError
 from verify.conduct.conduct import Conduct
 from verify.conduct.spawn_keys import SpawnKey
-from verify.events.event import event_from_dict
+from verify.events.event import Event, event_from_dict
+from verify.events.float_lattice import LatticeReading
+from verify.events.view_sample import ViewSample
 from verify.events.worlds import NeighbouringWorlds
 from verify.findings.finding import Finding, LowerBound
 from verify.findings.sentences import Sentence
 from verify.sampling.counted_event import CountedEvent
 from verify.sampling.detection_floor import detection_floor
+from verify.sampling.independence import dependence
 from verify.sampling.tester import CandidateSource
 from verify.statistics.binomial_bounds import Union
 
 _MORE = (
     1 << 19
 )  # draws up to which there are twice as many as were counted before: a bare refutation needs them
+_MOST = 10**9  # draws of a side that a file may say were counted
 _BLOCK = 8_192  # draws at once, a multiple of 64
 
 
@@ -33,7 +40,6 @@ class CountedAgain(CountedEvent):
     """The counts of a witness's event in fresh draws; attributes as of `CountedEvent`."""
 
     kind: ClassVar[str] = "drawn_again"
-    looked_for_dependence: ClassVar[bool] = False
 
     @property
     def interruption(self) -> Finding | None:
@@ -60,8 +66,13 @@ class CountedAgain(CountedEvent):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the entries of a report, as JSON-able data."""
-        numbers = ("epsilon_lower", "confidence", "refuted", "significance", "samples", "seed")
-        return {**super().to_dict(), **{name: getattr(self, name) for name in numbers}}
+        own = ("epsilon_lower", "confidence", "refuted", "dependent", "significance", "samples", "seed")
+        neighbours = dict(zip(("data", "data_prime"), self.likelier_first, strict=True))
+        return {
+            **super().to_dict(),
+            **{name: getattr(self, name) for name in own},
+            "neighbours": neighbours,
+        }
 
 
 @dataclass(frozen=True)
@@ -74,11 +85,26 @@ class EventAgain:
         `Witness.details`.
     seed
         Of the draws: a fresh one.
+    floating_point
+        True if an event that only floating-point arithmetic shows counts against the claim.
+
+    Raises
+    ------
+    ParameterError
+        If the number of trials, or which world is first, cannot be what it is in the file.
     """
 
     anytime: ClassVar[bool] = False  # so that its source searches
     witness: Mapping[str, Any]
     seed: int
+    floating_point: bool
+
+    def __post_init__(self) -> None:
+        swapped, trials = self.witness.get("swapped"), self.witness.get("trials")
+        if not isinstance(swapped, bool):
+            raise ParameterError(f"witness: swapped = {swapped!r}: must be true or false")
+        if type(trials) is not int or not 1 <= trials <= _MOST:
+            raise ParameterError(f"witness: trials = {trials!r}: must be a whole number from 1 to {_MOST:,}")
 
     def test(
         self, source: CandidateSource, conduct: Conduct, *, epsilon: float, delta: float
@@ -88,22 +114,22 @@ class EventAgain:
         Raises
         ------
         ParameterError
-            If the source does not have that pair, or its views not the columns of the event.
+            If the source does not have that pair, or its views not the columns of the event, or the event does not
+            count.
         """
         candidate, worlds = self._worlds(source)
-        swapped, before = bool(self.witness["swapped"]), int(self.witness["trials"])
+        swapped, before = self.witness["swapped"], self.witness["trials"]
         trials = -(-max(min(2 * before, _MORE), before) // 64) * 64
-        hits = [0, 0]
+        marks: tuple[list[BoolArray], list[BoolArray]] = ([], [])
         for number, begun in enumerate(range(0, trials, _BLOCK)):
             for side in (0, 1):
                 seeds = SpawnKey.WITNESS.sequence(self.seed, number, side)
                 sample = worlds.draw(swapped != bool(side), min(_BLOCK, trials - begun), seeds)
-                try:
-                    event = event_from_dict(self.witness["event"], sample.columns)
-                except (LookupError, ValueError, TypeError) as error:
-                    raise ParameterError(f"witness: its event is none of these outputs ({error})") from None
-                hits[side] += int(event.holds(sample).sum())
+                event, inside = self._event(sample)
+                marks[side].append(inside)
             conduct.progress((begun + 1) / trials, "drawing the witness again")
+        hits = [sum(int(np.count_nonzero(inside)) for inside in side) for side in marks]
+        dependent = dependence(marks)
         effort, counts = conduct.effort, (hits[0], trials, hits[1], trials, delta)
         strict = Union().epsilon_lower(*counts, effort.significance)
         return CountedAgain(
@@ -118,18 +144,32 @@ class EventAgain:
             claim_delta=delta,
             epsilon_lower=max(Union().epsilon_lower(*counts, 1.0 - effort.confidence), 0.0),
             confidence=effort.confidence,
-            refuted=strict > epsilon + event.rounding,
+            refuted=strict > epsilon + event.rounding and dependent is None,
             significance=effort.significance,
             samples=2 * trials,
             search_samples=0,
             seed=self.seed,
             interrupted=False,
-            dependent=None,
+            dependent=dependent,
         )
+
+    def _event(self, sample: ViewSample) -> tuple[Event, BoolArray]:
+        """Return the event, and True for each of these draws that lies in it."""
+        try:
+            event = event_from_dict(self.witness["event"], sample.columns)
+            words, inside = event.description, event.holds(sample)
+        except (LookupError, ValueError, TypeError, AttributeError, ArithmeticError) as error:
+            raise ParameterError(f"witness: its event is none of these outputs ({error})") from None
+        if not self.floating_point and _reads_lattice(event.to_dict()):
+            raise ParameterError(
+                f"witness: its event is of floating-point arithmetic ({words}): the claim is about real arithmetic; "
+                "must be one that counts, or of a function with --floating-point"
+            )
+        return event, inside
 
     def _worlds(self, source: CandidateSource) -> tuple[int, NeighbouringWorlds]:
         """Return the pair of the witness, and its number among the source's."""
-        data, label = self.witness.get("data"), self.witness["label"]
+        data, label = self.witness.get("data"), self.witness.get("label")
         try:
             known = source.known_candidates([self.witness["data"]] if self.anytime else []).worlds
         except ValueError as error:
@@ -146,7 +186,14 @@ class PairAgain(EventAgain):
     anytime: ClassVar[bool] = True
 
 
-def tester_of_witness(witness: Mapping[str, Any], seed: int) -> EventAgain:
+def _reads_lattice(written: Any) -> bool:
+    """Return True if a written event has a reading, however deep, of how numbers lie in floating point."""
+    if isinstance(written, Mapping):
+        return written.get("kind") == LatticeReading.kind or any(map(_reads_lattice, written.values()))
+    return isinstance(written, list | tuple) and any(map(_reads_lattice, written))
+
+
+def tester_of_witness(witness: Mapping[str, Any], seed: int, *, floating_point: bool) -> EventAgain:
     """Return the tester of a witness: data sets that its file holds, but for runs, need no search."""
     searched = witness.get("data") is None or witness.get("rounds") is not None
-    return (EventAgain if searched else PairAgain)(witness, seed)
+    return (EventAgain if searched else PairAgain)(witness, seed, floating_point)

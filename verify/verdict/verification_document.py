@@ -24,7 +24,7 @@ from verify.document.elements import (
     Tone,
     Words,
 )
-from verify.findings.finding import Finding, FindingKind, LowerBound, UpperBound, Witness
+from verify.findings.finding import BETTING, Finding, FindingKind, LowerBound, UpperBound, Witness
 from verify.findings.references import BETS, COUNTS, PROFILE
 from verify.findings.sentences import Sentence, confident, exact, observed, remark, sentence_of
 from verify.verdict.answer import BLACK_BOXES, SubjectKind
@@ -303,7 +303,8 @@ def _counted(
     """Return what counts on both data sets say of an event."""
     p, q, (hits, hits_prime, trials) = witness.probability, witness.probability_prime, counts
     ratio = f"{_quotient(witness, claim)} (estimated)" if q > 0.0 else "not estimable (0 hits on D′)"
-    if lower.samples and math.isfinite(lower.epsilon):
+    by_bets = lower.method == BETTING  # on many events, each with counts of its own
+    if lower.samples and math.isfinite(lower.epsilon) and not by_bets:
         said = confident(
             "{ratio}; ≥ {least} with {confidence} confidence; {allowed}",
             lower.confidence,
@@ -322,7 +323,7 @@ def _counted(
     else:
         all_or_some = "Seen in all {draws:,} draws on D and in none of {draws:,} on D′."
         meaning = [observed(all_or_some if p == 1.0 else "Not seen in {draws:,} draws on D′.", trials)]
-        if lower.samples:
+        if lower.samples and not by_bets:
             delta, also = witness.details.get("delta_lower"), ""
             if isinstance(delta, float) and delta > 0.0:
                 also = f"δ ≥ {at_least(delta)} at ε = {as_given(claim.epsilon)}, and "
@@ -330,6 +331,9 @@ def _counted(
             meaning.append(
                 confident(sure, lower.confidence, lower.samples, also=also, bound=lower.description)
             )
+    if by_bets:
+        together = "All bets together: {bound} ({confidence} confidence)."
+        meaning.append(confident(together, lower.confidence, lower.samples, bound=lower.description))
     return _EventWords(_share(p, hits, trials), _share(q, hits_prime, trials), said, tuple(meaning))
 
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from accountant import (
+    LONGEST_STREAM,
     Accountant,
     BasicComposition,
     Budget,
@@ -20,6 +21,8 @@ from accountant import (
     ParticipationExceeded,
     PrivateStream,
     RawRead,
+    RoundingExceeded,
+    Rule,
     Simulation,
     TheoremMissing,
     Trust,
@@ -163,6 +166,66 @@ def test_four_entries_a_hundred_rounds_apart(kind: str, composition: Any) -> Non
         stream.step(gate.private([0.0, 1.0, 0.0], BALL, record=name))
     if not rho:
         assert float(gate.spent("ann").epsilon) == pytest.approx(1.0, abs=1e-8)
+
+
+@pytest.mark.parametrize("kind", ["banded", "buffered"])
+@pytest.mark.parametrize("widths", [(1.0, 0.5, 0.25), (0.3, 0.3, 0.3)])
+def test_movements_that_fall_are_paid_at_the_largest(kind: str, widths: tuple[float, ...]) -> None:
+    """The loss of entries in steps 0, 1 and 2, exactly: the last ones share noise with the first."""
+    claim: dict[str, Any] = {"horizon": 30, "sensitivity": 1.0, "participations": 3}
+    counter = (
+        BandedCounter.for_rho(0.5, bandwidth=30, **claim)
+        if kind == "banded"
+        else BufferedCounter.for_rho(0.5, **claim)
+    )
+    gate = Accountant(Budget(9.0, 1e-6), composition=GaussianComposition(), noise=np.random.default_rng(3))
+    stream = PrivateStream(gate, counter, 1)
+    for width in widths:
+        stream.step(gate.private([0.0], Interval(-width / 2, width / 2), record="ann"))
+    rows = counter.materialize(30).right[:, :3] @ np.array(widths)
+    paid = float(gate.ledger.spent("ann").values[0])  # mu squared
+    assert paid >= float(rows @ rows) / counter.mechanism.sigma**2
+    if len(set(widths)) == 1:
+        assert paid == pytest.approx(float(rows @ rows) / counter.mechanism.sigma**2, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        Rule(Budget(1.0, 1e-6), days=1),
+        Rule(Budget(1.0, 1e-6), tenant="shop"),
+        Rule(Budget(1.0, 1e-6), purpose="ads"),
+    ],
+)
+def test_rules_that_count_when_and_for_whom_are_refused(rule: Rule) -> None:
+    """Later rows show the record at other times, and to others."""
+    gate = Accountant(
+        Budget(2.0, 1e-6), composition=GaussianComposition(), rules=[rule], noise=np.random.default_rng(3)
+    )
+    with pytest.raises(TheoremMissing, match="in later steps, too"):
+        PrivateStream(gate, counter_of("banded"), SIZE)
+
+
+def test_values_that_are_rounded_more_than_was_paid_for_are_refused() -> None:
+    counter = BandedCounter.for_rho(0.5, horizon=2, bandwidth=2, sensitivity=1000.0)
+    gate = Accountant(Budget(9.0, 1e-6), composition=GaussianComposition(), noise=np.random.default_rng(3))
+    stream = PrivateStream(gate, counter, 1)
+    stream.step(gate.private([1.0], Interval(0, 1), record="ann") + 63.5)
+    with pytest.raises(RoundingExceeded, match="larger, or finer"):
+        stream.step(gate.private([0.0], Interval(0, 1), record="bob") + 2.0**58)
+
+
+def test_a_million_steps_are_exact_enough() -> None:
+    """What is rounded off in all rows is below the millionth that the gate allows, up to 1,000 coordinates."""
+    for horizon, size in ((10**6, 1_000), (LONGEST_STREAM, 1)):
+        counter = BufferedCounter.for_rho(0.5, horizon=horizon)
+        gate = Accountant(
+            Budget(9.0, 1e-6), composition=GaussianComposition(), noise=np.random.default_rng(3)
+        )
+        values = gate.private(np.zeros(size), Box(0, 1, size), record="ann") * 2.0**-5
+        PrivateStream(gate, counter, size).step(values)
+    with pytest.raises(ParameterError, match="horizon=67,108,865"):
+        PrivateStream(gate, BufferedCounter.for_rho(0.5, horizon=LONGEST_STREAM + 1), 1)
 
 
 def test_shared_noise_needs_a_theorem_that_covers_it() -> None:

@@ -93,8 +93,37 @@ def test_scores_of_zero_are_not_guessed() -> None:
         ([], [], 1.0, "one for each coin"),
         ([0, 1], [1.0, math.nan], 1.0, "scores: must be numbers"),
         ([0, 1], [1.0, 1.0], 0.0, "share = 0.0"),
+        ([0, 1], [1.0, 1.0], "1", "share = '1'"),
+        *[
+            (*pair, 1.0, f"{name}: must be real numbers")
+            for bad in (
+                ["0", "1"],
+                [0.0, "x"],
+                [[0.0], [1.0, 2.0]],
+                [0.0, 1.0 + 0.0j],
+                [0.0, 10**400],
+                [0.0, None],
+                None,
+                [object(), object()],
+                np.ma.array([0.0, 1.0], mask=[True, False]),
+                np.array(["2026-01-01", "2026-01-02"], dtype="datetime64[D]"),
+                {0.0: 1.0},
+            )
+            for name, pair in (("coins", (bad, [1.0, 1.0])), ("scores", ([0, 1], bad)))
+        ],
     ],
 )
 def test_what_is_no_audit_is_refused(coins, scores, share, words) -> None:  # type: ignore[no-untyped-def]
     with pytest.raises(ParameterError, match=words):
         audit_canaries(coins, scores, share=share)
+
+
+@pytest.mark.parametrize("confidence", [0.0, 1.0, 95, math.nan, "0.95", None, True])
+@pytest.mark.parametrize("guessed", [0, 10])
+def test_a_confidence_lies_between_0_and_1(confidence, guessed) -> None:  # type: ignore[no-untyped-def]
+    with pytest.raises(ParameterError, match="confidence = "):
+        CanaryAudit(10, guessed, guessed).epsilon_lower(confidence)
+
+
+def test_a_bound_at_hardly_any_confidence_is_finite() -> None:
+    assert math.isfinite(CanaryAudit(10, 10, 10).epsilon_lower(1e-20))

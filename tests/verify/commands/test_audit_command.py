@@ -416,6 +416,7 @@ def test_a_figure_that_the_checker_does_not_reach_is_refused_with_the_reason(run
     assert "(claim: is not shown)" in said
 
 
+@pytest.mark.slow
 def test_where_the_checkers_rules_are_weaker_it_is_asked_three_times(run, tmp_path, monkeypatch):
     file, proof, asked = tmp_path / "mixed.toml", tmp_path / "proof.json", []
     kinds = ("zcdp", "rho", 0.01), ("gaussian", "sigma", 10.0), ("laplace", "scale", 20.0)

@@ -82,7 +82,7 @@ def running(step):
 def test_steps_that_tell_the_data_are_refuted(step):
     result, findings = checked(running(step))
     assert result.verdict == "refuted"
-    assert "tested as differences between calls: output 1 (counter)" in findings["drift"]
+    assert "tested as differences between calls: output 1 (depends on earlier calls)" in findings["drift"]
     assert "the step of output 1 since the call before" in result.witness.event
 
 
@@ -101,7 +101,7 @@ def test_steps_that_tell_the_data_are_refuted(step):
 def test_steps_that_all_know_are_not_refuted(step):
     result, findings = checked(running(step))
     assert result.verdict == "unproven"
-    assert "tested as differences between calls: output 1 (counter)" in findings["drift"]
+    assert "tested as differences between calls: output 1 (depends on earlier calls)" in findings["drift"]
 
 
 @pytest.mark.slow
@@ -115,7 +115,7 @@ def test_noise_of_half_the_budget_in_steps_and_beside_them_is_not_refuted():
 
     result, findings = checked(release)
     assert result.verdict == "unproven"
-    assert "tested as differences between calls: output 1 (counter)" in findings["drift"]
+    assert "tested as differences between calls: output 1 (depends on earlier calls)" in findings["drift"]
 
 
 @pytest.mark.slow
@@ -136,7 +136,7 @@ def test_steps_that_drift_are_left_out():
 def test_an_output_that_is_nothing_but_a_counter_is_tested_by_its_steps():
     result, findings = checked(counted(lambda count, data, rng: count + data))
     assert result.verdict == "refuted"
-    assert "tested as differences between calls: the output (counter)" in findings["drift"]
+    assert "tested as differences between calls: the output (depends on earlier calls)" in findings["drift"]
 
 
 def test_an_output_that_is_nothing_but_a_clock_stays_in_doubt():

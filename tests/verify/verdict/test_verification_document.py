@@ -16,7 +16,7 @@ from mechanisms import Assumption, AssumptionKind
 from verify.document.elements import Bullets
 from verify.document.html_page import render_html
 from verify.document.markdown_text import markdown
-from verify.findings.finding import Finding, FindingKind, LowerBound, UpperBound, Witness
+from verify.findings.finding import BETTING, Finding, FindingKind, LowerBound, UpperBound, Witness
 from verify.findings.sentences import Basis, confident, exact
 from verify.verdict.answer import SubjectKind
 from verify.verdict.result import Verification
@@ -241,6 +241,17 @@ def test_both_bounds_of_an_event_that_was_seen_on_one_side_alone_are_those_of_th
     event = replace(EVENT, details={"delta_lower": 0.98765432})
     text = said(verification(SubjectKind.FUNCTION, None, REFUTED.lower, witness=event))
     assert "With 99.99 % confidence: δ ≥ 0.987654 at ε = 1, and ε ≥ 1.8 at δ = 1e-05." in text
+
+
+@pytest.mark.parametrize("event", [EVENT, WITNESS])
+def test_the_bound_of_all_bets_is_not_said_of_the_likelihood_ratio_of_one_event(event: Witness) -> None:
+    lower = replace(REFUTED.lower, method=BETTING)  # type: ignore[type-var]
+    text = said(verification(SubjectKind.FUNCTION, None, lower, witness=event))
+    assert "All bets together: ε ≥ 1.8 at δ = 1e-05 (99.99 % confidence)." in text
+    assert "≥ 6.04964 with" not in text
+    assert "With 99.99 % confidence" not in text
+    of_the_event = said(verification(SubjectKind.FUNCTION, None, REFUTED.lower, witness=event))
+    assert "≥ 6.04964 with 99.99 % confidence" in of_the_event
 
 
 def _places(data: Any, place: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
