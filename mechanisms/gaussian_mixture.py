@@ -11,7 +11,7 @@ from mechanisms.gaussian_mixture_curve import GaussianMixtureCurve
 from mechanisms.gaussian_mixture_loss import AT_ZERO, GaussianMixtureLoss, Mixture
 from mechanisms.neighbouring import Neighbouring
 from mechanisms.parameters import ParameterError, nonnegative, positive, real
-from mechanisms.privacy_loss import PrivacyLoss
+from mechanisms.privacy_loss import ROUNDING, PrivacyLoss
 from mechanisms.subsampled import BothDirections, BoundedCurve, OneDirection
 
 _MOST_PARTS = 256
@@ -73,7 +73,7 @@ class GaussianMixtureProfile(BothDirections):
     movements : tuple of float
         c_i, nonnegative, at most 44 sigma, one of them above 0; at most 256.
     probabilities : tuple of float
-        p_i, positive, which add up to 1.
+        p_i, positive, which add up to 1 but for rounding, and are divided by their sum.
     sigma : float
         Noise, positive.
     relation : Neighbouring
@@ -102,7 +102,7 @@ class GaussianMixtureProfile(BothDirections):
             )
         moved = tuple(nonnegative("movements", own) for own in self.movements)
         chances = tuple(real("probabilities", own) for own in self.probabilities)
-        if not min(chances) > 0.0 or abs(math.fsum(chances) - 1.0) > 1e-9:
+        if not min(chances) > 0.0 or abs(math.fsum((*chances, -1.0))) > len(chances) * 4.0 * ROUNDING:
             raise ParameterError(f"probabilities = {list(chances)}: must be positive and add up to 1")
         if not 0.0 < max(moved) <= _LARGEST_RATIO * sigma:
             raise ParameterError(
@@ -141,10 +141,8 @@ class GaussianMixtureProfile(BothDirections):
         together: dict[float, float] = {}
         for moved, chance in zip(self.movements, self.probabilities, strict=True):
             together[moved] = together.get(moved, 0.0) + chance
-        rest = 1.0 - math.fsum(chance for moved, chance in together.items() if moved)
-        if 0.0 in together:  # what is left, whatever is stated
-            together[0.0] = max(rest, 5e-324)
-        mixture = tuple((moved, math.log(chance)) for moved, chance in sorted(together.items()))
+        log_sum = math.log1p(math.fsum((*self.probabilities, -1.0)))
+        mixture = tuple((moved, math.log(chance) - log_sum) for moved, chance in sorted(together.items()))
         return (
             GaussianMixtureDirection(mixture, self.sigma, self.relation, False),
             GaussianMixtureDirection(mixture, self.sigma, self.relation, True),

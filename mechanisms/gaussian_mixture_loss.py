@@ -282,7 +282,9 @@ class GaussianMixtureLossSum(LossSum):
         weights = np.exp(self._sides[side][1][:, rows, None])
         excess = np.where(v > 1.0, terms - weights, weights * np.expm1(np.minimum(v, 1.0))).sum(axis=0)
         near = np.abs(excess) < 0.3  # does not cancel where the sum is about 1
-        far = np.log(np.sum(terms, axis=0)) if not np.max(logs) > 700.0 else log_sum(logs, axis=0)
+        top = np.max(logs, axis=0)
+        plain = np.min(top) > -700.0 and np.max(top) < 700.0
+        far = np.log(np.sum(terms, axis=0)) if plain else log_sum(logs, axis=0)
         return np.where(near, np.log1p(np.where(near, excess, 0.0)), far), v, logs
 
     def _losses_at(

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.special import bdtrc
 
 from mechanisms.arrays import FloatArray
 from mechanisms.gaussian_mixture_curve import GaussianMixtureCurve
@@ -20,20 +19,43 @@ from mechanisms.subsampled import BothDirections, BoundedCurve, OneDirection
 BOUND = "truncated batches"
 _TAIL = 1e-9
 """How far a binomial tail may be off, of itself."""
+_NEXT_TO_NOTHING = 1e-290
 _LEAST_SIGMA = 0.05
 """Quadratures of movements by 2 take too many nodes below."""
-MOST_RECORDS = 10**12
+MOST_RECORDS = 10**8
+
+
+def binomial_tail(size: int, rate: float, least: int) -> tuple[float, float]:
+    """Return P(Bin(size, rate) < least) and P(Bin(size, rate) >= least) to `_TAIL` of themselves, for size <= 1e8.
+
+    One that is below 1e-290 is rounded up to that. Sums of terms over that of the mode, each the product of quotients
+    of neighbours. A quotient is off by 2.5 units of 2^-52, its product by another half. At most w = 38 sd + 502 <
+    190,600 are multiplied, so quotients of sums are off by 6w 2^-52 < 3e-10. What is further than 38 sd + 500 from the
+    mean has probability < 2e-300 (Bernstein: d² >= 1382 (sd² + d/3)).
+    """
+    reach = math.ceil(38.0 * math.sqrt(size * rate * (1.0 - rate))) + 501
+    mode = min(size, math.floor((size + 1) * rate))
+    first, last = max(0, mode - reach), min(size, mode + reach)
+    up, down = np.arange(mode, last, dtype=np.float64), np.arange(mode, first, -1, dtype=np.float64)
+    odds = rate / (1.0 - rate)
+    above, below = np.cumprod((size - up) / (up + 1.0) * odds), np.cumprod(down / (size - down + 1.0) / odds)
+    terms = np.concatenate((below[::-1], [1.0], above))
+    cut = min(max(least - first, 0), terms.size)
+    sums = float(np.sum(terms[:cut])), float(np.sum(terms[cut:]))
+    less, more = (max(part / (sums[0] + sums[1]), _NEXT_TO_NOTHING) for part in sums)
+    return less, more
 
 
 @dataclass(frozen=True)
 class AnnouncedLoss(PrivacyLoss):
     """Loss of one of two pairs, the second with probability τ, when it is announced which: M = (1-τ) M_1 + τ M_2.
 
-    The probability is known to ``off`` of itself.
+    The probability and the other one, ``rest``, are known to ``off`` of themselves.
     """
 
     first: PrivacyLoss
     second: PrivacyLoss
+    rest: float
     probability: float
     off: float = 0.0
 
@@ -60,36 +82,36 @@ class AnnouncedLoss(PrivacyLoss):
         """Return ln of the sum, by M - 1 where that is small."""
         one, one_off = self.first.log_mgf_line(s, t)
         two, two_off = self.second.log_mgf_line(s, t)
-        tau = self.probability
+        rest, tau = self.rest, self.probability
         top = max(float(one[0].real), float(two[0].real))
         with np.errstate(over="ignore", invalid="ignore"):
             if top < 0.3:
                 parts: tuple[ComplexArray, ComplexArray] = (
-                    np.asarray((1.0 - tau) * np.expm1(one)),
+                    np.asarray(rest * np.expm1(one)),
                     np.asarray(tau * np.expm1(two)),
                 )
                 value, sizes = log1p_complex(parts[0] + parts[1]), np.abs(parts[0]) + np.abs(parts[1])
             else:
-                parts = np.asarray((1.0 - tau) * np.exp(one - top)), np.asarray(tau * np.exp(two - top))
+                parts = np.asarray(rest * np.exp(one - top)), np.asarray(tau * np.exp(two - top))
                 value = np.asarray(top + np.log(parts[0] + parts[1] + 1e-300))
                 sizes = (np.abs(parts[0]) + np.abs(parts[1])) * (2.0 + np.abs(one) + np.abs(two) + 2.0 * top)
                 sizes = sizes * np.exp(np.minimum(top, 700.0))
-            scales = (1.0 - tau) * np.exp(one.real - value.real), tau * np.exp(two.real - value.real)
+            scales = rest * np.exp(one.real - value.real), tau * np.exp(two.real - value.real)
             error = scales[0] * np.expm1(one_off) + scales[1] * np.expm1(two_off)
-            error += self.off * (tau * scales[0] + 2.0 * scales[1])
+            error += self.off * (scales[0] + scales[1])
             error += 16.0 * ROUNDING * sizes * np.exp(-value.real)
         return value, np.log1p(np.where(np.isfinite(error), error, 1e300)) + 8.0 * ROUNDING * np.abs(value)
 
     def log_mgf_real(self, s: FloatArray) -> FloatArray:
         """Return ln of the sum."""
         one, two = self.first.log_mgf_real(s), self.second.log_mgf_real(s)
-        return np.logaddexp(math.log1p(-self.probability) + one, math.log(self.probability) + two)
+        return np.logaddexp(math.log(self.rest) + one, math.log(self.probability) + two)
 
     def log_envelope(self, s: float, heights: FloatArray) -> FloatArray:
         """Return ln of the sum of both bounds."""
         one, two = (loss.log_envelope(s, heights) for loss in (self.first, self.second))
-        tau = self.probability
-        return np.logaddexp(math.log1p(-tau) + one, math.log(tau) + two) + 2.0 * self.off + 8.0 * ROUNDING
+        logs = math.log(self.rest), math.log(self.probability)
+        return np.logaddexp(logs[0] + one, logs[1] + two) + 2.0 * self.off + 8.0 * ROUNDING
 
 
 @dataclass(frozen=True)
@@ -118,18 +140,20 @@ class TruncatedBatchDirection(BoundedCurve, OneDirection):
         return None
 
     @cached_property
-    def _chances(self) -> tuple[float, float]:
-        """Return τ, and ρ rounded up."""
-        others, tau = self.records - 1, float(bdtrc(self.most - 1, self.records - 1, self.rate))
-        if self.most > others or tau < 1e-290:  # rounded up: next to nothing
-            return (0.0, self.rate) if self.most > others else (1e-290, 1.0 - 2.0**-53)
-        more = float(bdtrc(self.most, self.records, self.rate))
+    def _chances(self) -> tuple[float, float, float]:
+        """Return 1 - τ, τ, and ρ rounded up."""
+        if self.most >= self.records:
+            return 1.0, 0.0, self.rate
+        rest, tau = binomial_tail(self.records - 1, self.rate, self.most)
+        if tau <= _NEXT_TO_NOTHING:
+            return 1.0, tau, 1.0 - 2.0**-53
+        _, more = binomial_tail(self.records, self.rate, self.most + 1)
         kept = self.most / self.records * more / tau * (1.0 + 4.0 * _TAIL)
-        return tau, min(kept, 1.0 - 2.0**-53)
+        return rest, tau, min(kept, 1.0 - 2.0**-53)
 
     def _pairs(self, scale: float) -> list[tuple[Mixture, Mixture]]:
         """Return the pair of a batch that is not full, and of one that is."""
-        _, kept = self._chances
+        *_, kept = self._chances
         found: list[tuple[Mixture, Mixture]] = []
         for moved, chance in ((1.0, self.rate), (2.0, kept)):
             taken = ((0.0, math.log1p(-chance)), (moved * scale, math.log(chance)))
@@ -141,8 +165,8 @@ class TruncatedBatchDirection(BoundedCurve, OneDirection):
         free, full = (
             GaussianMixtureLoss(*pair, self.sigma, Neighbouring.ADD_OR_REMOVE) for pair in self._pairs(1.0)
         )
-        tau = self._chances[0]
-        return AnnouncedLoss(free, full, tau, _TAIL) if tau else free
+        rest, tau, _ = self._chances
+        return AnnouncedLoss(free, full, rest, tau, _TAIL) if tau else free
 
     @cached_property
     def _curves(self) -> list[GaussianMixtureCurve]:
@@ -150,9 +174,9 @@ class TruncatedBatchDirection(BoundedCurve, OneDirection):
 
     def bounds(self, epsilon: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Bound the mean of both curves."""
-        tau, (free, full) = self._chances[0], (curve.bounds(epsilon) for curve in self._curves)
-        low, high = ((1.0 - tau) * one + tau * two for one, two in zip(free, full, strict=True))
-        return low * (1.0 - 4.0 * _TAIL * tau), np.minimum(1.0, high + 4.0 * _TAIL * tau * full[1])
+        (rest, tau, _), (free, full) = self._chances, (curve.bounds(epsilon) for curve in self._curves)
+        low, high = (rest * one + tau * two for one, two in zip(free, full, strict=True))
+        return low * (1.0 - 2.0 * _TAIL), np.minimum(1.0, high * (1.0 + 2.0 * _TAIL))
 
 
 @dataclass(frozen=True)
@@ -176,7 +200,7 @@ class TruncatedBatchProfile(BothDirections):
     sampling_probability : float
         q in (0, 1).
     dataset_size : int
-        n, the size of the larger of both data sets, public up to one record; at most 1e12.
+        n, the size of the larger of both data sets, public up to one record; at most 1e8.
     truncated_batch_size : int
         B, at least 1.
 

@@ -12,7 +12,7 @@ import pytest
 ROOT = Path(__file__).parent.parent
 
 CEILINGS = {
-    "mechanisms": {"code lines": 10_915, "public functions and classes": 352, "files": 96, "floors": 19},
+    "mechanisms": {"code lines": 10_926, "public functions and classes": 353, "files": 96, "floors": 19},
     "accountant": {"code lines": 14_807, "public functions and classes": 490, "files": 141, "floors": 9},
     "algorithms": {"code lines": 12_141, "public functions and classes": 407, "files": 157, "floors": 9},
     "verify": {"code lines": 29_459, "public functions and classes": 871, "files": 311, "floors": 9},

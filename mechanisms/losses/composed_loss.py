@@ -30,7 +30,7 @@ from mechanisms.losses.product import (
     largest_losses,
     products,
 )
-from mechanisms.losses.theorems import AT_ONCE, BASIC, EXACT, THEOREMS, beside_the_product
+from mechanisms.losses.theorems import AT_ONCE, BASIC, EXACT, THEOREMS, CompositionTheorem, beside_the_product
 from mechanisms.neighbouring import Neighbouring, common_neighbouring
 from mechanisms.parameters import ParameterError, nonnegative, open_unit, whole_number
 from mechanisms.profile import PrivacyProfile
@@ -243,16 +243,22 @@ class ComposedLoss:
             return product
         loose = wide or self._is_on_grid
         theorems = beside_the_product(self.releases, loose=loose)
-        if time_is_over():
-            theorems = tuple(one for one in theorems if one in AT_ONCE)
-        found = [
-            theorem.epsilon(self.releases, delta)
-            if delta is not None
-            else theorem.delta(self.releases, epsilon or 0.0)
-            for theorem in theorems
-        ]
+        found = (self._by_theorem(theorem, delta, epsilon) for theorem in theorems)
         bounds = [one for one in found if one is not None]
         return product.at_most(bounds) if self.attained else product.bound.at_most(bounds)
+
+    def _by_theorem(
+        self, theorem: CompositionTheorem, delta: float | None, epsilon: float | None
+    ) -> Bound | None:
+        """Return what a theorem proves; None if it does not apply, or time is over before."""
+        try:
+            if theorem not in AT_ONCE:
+                check_time()
+            if delta is not None:
+                return theorem.epsilon(self.releases, delta)
+            return theorem.delta(self.releases, epsilon or 0.0)
+        except OutOfTime:
+            return None
 
     def with_fixed_data(self, upper: Enclosure | Bound, delta: float, width: float) -> Enclosure | Bound:
         """Return an answer for ε(delta) with the lower end that fixed data sets attain, if it is a bound."""
@@ -303,7 +309,7 @@ class ComposedLoss:
         product = self.product_delta(at, width)
         found = self.by_theorems(product, width, epsilon=at) if product.upper else product
         if 0.0 < found.upper < _LOST and self._is_on_grid and not time_is_over():
-            others = (one.delta(self.releases, at) for name, one in THEOREMS.items() if name != EXACT)
+            others = (self._by_theorem(one, None, at) for name, one in THEOREMS.items() if name != EXACT)
             found = found.at_most([one for one in others if one is not None])
         return found
 
@@ -416,16 +422,7 @@ class ComposedLoss:
                 )
                 table[name] = (product if self.attained else product.bound).stated_for(self.neighbouring)
                 continue
-            try:
-                if theorem not in AT_ONCE:
-                    check_time()
-                found = (
-                    theorem.epsilon(self.releases, delta)
-                    if delta is not None
-                    else theorem.delta(self.releases, epsilon or 0.0)
-                )
-            except OutOfTime:
-                continue
+            found = self._by_theorem(theorem, delta, epsilon)
             if found is not None:
                 table[name] = found
         if not time_is_over():

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -9,7 +10,8 @@ from scipy.stats import norm
 
 from mechanisms import Neighbouring, ParameterError
 from mechanisms.gaussian_loss import sampled_gaussian_loss
-from mechanisms.truncated_batches import AnnouncedLoss, TruncatedBatchProfile
+from mechanisms.losses.composed_loss import compose
+from mechanisms.truncated_batches import AnnouncedLoss, TruncatedBatchProfile, binomial_tail
 
 
 def output(values: list[float], rate: float, most: int, z: np.ndarray) -> np.ndarray:
@@ -39,7 +41,7 @@ def test_no_data_of_few_records_lose_more(rate: float, most: int, others: list[f
 @pytest.mark.parametrize("added", [False, True])
 def test_what_is_announced_mixes_transforms(added: bool) -> None:
     one, two = sampled_gaussian_loss(0.1, 1.0, added), sampled_gaussian_loss(0.3, 0.7, added)
-    loss, t = AnnouncedLoss(one, two, 0.25), np.linspace(0.0, 6.0, 30)
+    loss, t = AnnouncedLoss(one, two, 0.75, 0.25), np.linspace(0.0, 6.0, 30)
     for s in (0.01, 2.0):
         value, error = loss.log_mgf_line(s, t)
         mixed = 0.75 * np.exp(one.log_mgf_line(s, t)[0]) + 0.25 * np.exp(two.log_mgf_line(s, t)[0])
@@ -51,11 +53,34 @@ def test_what_is_announced_mixes_transforms(added: bool) -> None:
 
 
 @pytest.mark.parametrize(
+    ("size", "rate", "least"), [(5, 0.3, 2), (40, 0.9, 1), (300, 0.02, 25), (300, 0.5, 0), (200, 1e-3, 201)]
+)
+def test_tails_are_those_of_exact_sums(size: int, rate: float, least: int) -> None:
+    q = Fraction(rate)
+    terms = [math.comb(size, k) * q**k * (1 - q) ** (size - k) for k in range(size + 1)]
+    exact = float(sum(terms[:least])), float(sum(terms[least:]))
+    assert binomial_tail(size, rate, least) == pytest.approx(exact, rel=1e-12, abs=1e-290)
+
+
+@pytest.mark.parametrize("size", [10**7, 10**8])
+def test_tails_of_many_records_are_close_to_normal_ones(size: int) -> None:
+    """At the mean: half of one term, and of skewness (1 - 2q)/sd a sixth (Edgeworth), to the order of sd^-3."""
+    sd = math.sqrt(size * 0.09)
+    expected = 0.5 + (0.5 - 0.8 / 6.0) / (sd * math.sqrt(2.0 * math.pi))
+    assert binomial_tail(size, 0.1, size // 10)[1] == pytest.approx(expected, abs=1e-9)
+
+
+def test_batches_that_are_always_full_have_a_loss() -> None:
+    epsilon = compose([(TruncatedBatchProfile(1.0, 0.5, 10**6, 1), 1)]).epsilon(1e-8)
+    assert 0.0 < epsilon.upper < 2.0
+
+
+@pytest.mark.parametrize(
     ("numbers", "named"),
     [
         ((0.01, 0.1, 10, 3), "sigma = 0.01"),
         ((1.0, 1.0, 10, 3), "sampling_probability"),
-        ((1.0, 0.1, 10**13, 3), "dataset_size"),
+        ((1.0, 0.1, 10**8 + 1, 3), "dataset_size"),
         ((1.0, 0.1, 10, 0), "truncated_batch_size"),
     ],
 )

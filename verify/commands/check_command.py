@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+from codecs import BOM_UTF8
 from contextlib import redirect_stdout
 from functools import partial
 from pathlib import Path
@@ -61,6 +62,8 @@ def _kind(file: str) -> tuple[str, Any]:
         raise SettingError(f"{file}: is no certificate, result or ledger ({error})") from None
     known = str(data.get("format")) if isinstance(data, dict) else ""
     if known == PROOF:
+        if path.read_bytes().startswith(BOM_UTF8):
+            raise SettingError(f"{file}: begins with a byte order mark, which the checker does not read")
         return "certificate" if "subject" in (data.get("tested") or ()) else "proof", data
     if known.startswith("dpwitness certificate,"):
         raise SettingError(f"{file}: is of format {known!r}, which holds no proof; certify its subject again")

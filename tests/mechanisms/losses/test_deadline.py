@@ -21,16 +21,20 @@ from mechanisms import (
 from mechanisms.arrays import FloatArray
 from mechanisms.gaussian_loss import sampled_gaussian_loss
 from mechanisms.gaussian_mixture_loss import GaussianMixtureLossSum
+from mechanisms.losses import composed_loss
 from mechanisms.losses import contour as contours
 from mechanisms.losses import deadline as deadlines
 from mechanisms.losses import least_noise as search
 from mechanisms.losses.composed_loss import compose
 from mechanisms.losses.deadline import OutOfTime, check_time, time_is_over
-from mechanisms.losses.enclosure import Enclosure
+from mechanisms.losses.enclosure import Bound, Enclosure
+from mechanisms.losses.product import CountedProfiles
+from mechanisms.losses.theorems import CompositionTheorem
 from mechanisms.neighbouring import Neighbouring
 from mechanisms.privacy_loss import ComplexArray
 from mechanisms.related_profile import RelatedProfile
 from mechanisms.subsampled import SubsampledProfile
+from mechanisms.truncated_batches import TruncatedBatchProfile
 
 NO_TIME = 1e-9
 CASES: dict[str, list[tuple[PrivacyProfile, int]]] = {
@@ -154,6 +158,18 @@ def test_an_envelope_is_left_when_time_is_over(monkeypatch: pytest.MonkeyPatch) 
     with deadline(15.0), pytest.raises(OutOfTime):
         contours.TiltedLoss(loss, 5.0).envelope(10)
     assert 15.0 <= clock.now < 30.0
+
+
+def test_a_theorem_that_takes_too_long_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    def too_long(releases: CountedProfiles, number: float) -> Bound:
+        raise OutOfTime
+
+    endless = CompositionTheorem("endless", "", too_long, too_long, one_way=True)
+    monkeypatch.setattr(composed_loss, "beside_the_product", lambda *_, loose: (endless,))
+    monkeypatch.setattr(composed_loss, "THEOREMS", {"endless": endless})
+    loss = compose([(TruncatedBatchProfile(1.0, 0.1, 20, 5), 2)])
+    assert 0.0 < loss.epsilon(1e-3).upper < 10.0
+    assert 0.0 < loss.directed_delta(1.0)[0].upper < 1.0
 
 
 @pytest.mark.slow

@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from accountant import Accountant, Budget
+from accountant.proofs.proof_document import FORMAT as PROOF
 from accountant.stores.opening import open_store
 from algorithms.problems import SettingError
 from mechanisms import ParameterError
@@ -254,3 +255,10 @@ def test_a_number_of_draws_is_whole(trials: object) -> None:
 def test_a_witness_says_which_world_is_first(swapped: object) -> None:
     with pytest.raises(ParameterError, match=r"swapped = .*: must be true or false"):
         event_again.tester_of_witness({"swapped": swapped, "trials": 64}, seed=0, floating_point=False)
+
+
+def test_a_proof_with_a_byte_order_mark_is_unreadable(tmp_path: Path) -> None:
+    file = tmp_path / "proof.json"
+    file.write_bytes(b"\xef\xbb\xbf" + json.dumps({"format": PROOF, "tested": {"subject": "noise"}}).encode())
+    assert isinstance(error := run("check", file).exception, SettingError)
+    assert "begins with a byte order mark" in str(error)

@@ -1,0 +1,38 @@
+"""Mixtures of Gaussians: probabilities that add up, and losses far out."""
+
+import math
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from mechanisms import ParameterError
+from mechanisms.gaussian_mixture import GaussianMixtureProfile
+from mechanisms.losses.composed_loss import compose
+
+
+@pytest.mark.parametrize(
+    "chances", [(0.1,) * 10, (0.7, 0.2, 0.1), (1 / 3,) * 3, (1 / 256,) * 256, (1.0, 1e-300)]
+)
+def test_decimal_probabilities_add_up(chances: tuple[float, ...]) -> None:
+    GaussianMixtureProfile(tuple(0.1 * i + 0.1 for i in range(len(chances))), chances, 1.0)
+
+
+@pytest.mark.parametrize("missing", [1e-9, 1e-10, 1e-13, -1e-13, -1e-10])
+def test_probabilities_that_do_not_add_up_are_refused(missing: float) -> None:
+    with pytest.raises(ParameterError, match="probabilities"):
+        GaussianMixtureProfile((1.0, 2.0), (0.5, 0.5 - missing), 1.0)
+
+
+def test_a_small_chance_to_move_by_nothing_is_kept() -> None:
+    """The largest loss of a record that is added is -ln of it."""
+    _, added = GaussianMixtureProfile((0.0, 1.0), (1e-30, 1.0), 1.0).directions()
+    assert added.loss().supremum == pytest.approx(-math.log(1e-30))
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_losses_far_out_are_no_logarithm_of_nothing() -> None:
+    loss = compose([(GaussianMixtureProfile((1.0, 2.0, 5.0), (0.5, 0.4, 0.1), 1.5), 1)])
+    uppers = [loss.epsilon(delta).upper for delta in (1e-3, 1e-5, 1e-7)]
+    assert all(0.0 < one < two < math.inf for one, two in pairwise(uppers))
+    assert np.isfinite(loss.delta(20.0).upper)
