@@ -29,6 +29,13 @@ def test_a_coin_of_the_process_does_not_refute_what_is_true(name: str) -> None:
     assert any("once in a process" in finding.message for finding in result.findings)
 
 
+def test_noise_that_is_drawn_once_does_not_refute_what_is_true() -> None:
+    """Its numbers never come again elsewhere, so that all other processes agree: but not with this one."""
+    result = verify(f"{SUBJECTS}:noisy_once", **FEW)  # type: ignore[arg-type]
+    assert result.verdict == "unproven"
+    assert any("once in a process" in finding.message for finding in result.findings)
+
+
 @pytest.mark.slow
 def test_how_often_a_coin_of_the_process_refutes_a_function() -> None:
     """Of 200 runs, five in a hundred were refuted when few draws were counted; 2^-15 of each is left."""
