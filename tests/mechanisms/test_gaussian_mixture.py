@@ -1,14 +1,13 @@
 """Mixtures of Gaussians: probabilities that add up, and losses far out."""
 
 import math
-from itertools import pairwise
 
 import numpy as np
 import pytest
 
 from mechanisms import ParameterError
 from mechanisms.gaussian_mixture import GaussianMixtureProfile
-from mechanisms.losses.composed_loss import compose
+from mechanisms.gaussian_mixture_loss import GaussianMixtureLoss
 
 
 @pytest.mark.parametrize(
@@ -32,7 +31,8 @@ def test_a_small_chance_to_move_by_nothing_is_kept() -> None:
 
 @pytest.mark.filterwarnings("error::RuntimeWarning")
 def test_losses_far_out_are_no_logarithm_of_nothing() -> None:
-    loss = compose([(GaussianMixtureProfile((1.0, 2.0, 5.0), (0.5, 0.4, 0.1), 1.5), 1)])
-    uppers = [loss.epsilon(delta).upper for delta in (1e-3, 1e-5, 1e-7)]
-    assert all(0.0 < one < two < math.inf for one, two in pairwise(uppers))
-    assert np.isfinite(loss.delta(20.0).upper)
+    """Far to the left the nearest centre, 1, is all: ln 0.5 + (u/σ - 1/2σ²) there."""
+    removed, _ = GaussianMixtureProfile((1.0, 2.0, 5.0), (0.5, 0.4, 0.1), 1.5).directions()
+    (loss,) = (own for own in (removed.loss(),) if isinstance(own, GaussianMixtureLoss))
+    found, _, _ = loss._alone._log_density(0, np.array([-1500.0]), slice(None))
+    assert float(found[0, 0]) == pytest.approx(math.log(0.5) - 1000.0 - 0.5 / 2.25)
