@@ -95,9 +95,9 @@ class FirstRowOnly(PrivateStream):
     """Charges a record for the row in which it enters: what the exact test of rows is there to catch."""
 
     def _charged(self, origin: Any) -> Any:
-        changed, entries, bounds = super()._charged(origin)
+        changed, *others = super()._charged(origin)
         changed.influences = dict(origin.influences)
-        return changed, entries, bounds
+        return changed, *others
 
 
 def test_who_is_charged_for_one_row_pays_less_than_the_rows_move() -> None:
