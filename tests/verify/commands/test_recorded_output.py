@@ -117,7 +117,6 @@ COMMANDS = [
     *(f"verify {search} --effort quick -o page.md" for search in SEARCHES),
     *(f"simulate {learners} --horizon 300 --runs 3 --json" for learners in PLAYED),
     "regret dp-linucb --horizon 300 --runs 8 --json",
-    "audit releases.toml --budget 3",
     "audit plain.toml --budget 3",
     "calibrate releases.toml --epsilon 1",
     "simulate cucb-batch cucb-ldp2 --problem mine.py:problem --horizon 100 --runs 3",
@@ -242,7 +241,6 @@ def folder(tmp_path, monkeypatch):
         Path(name).write_text(text)
 
 
-@pytest.mark.slow_cells("audit releases.toml --budget 3")
 @pytest.mark.parametrize("line", COMMANDS, ids=lambda line: line[:60])
 def test_a_command_prints_what_was_recorded(line, snapshot, folder):
     shown = ran(line)
