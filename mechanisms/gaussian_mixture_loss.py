@@ -17,9 +17,9 @@ from mechanisms.privacy_loss import ROUNDING, ComplexArray, LossSum, PrivacyLoss
 _NEED = 46.0
 """Rules are chosen so that their errors are below e^{-46}, about 1e-20, of M(s)."""
 _OUTSIDE = 4.0 * math.exp(-_NEED)
-"""What lies outside of the nodes, of M(s)."""
+"""Share of M(s) outside of the nodes."""
 _SHARES = (0.42, 0.3, 0.2, 0.1, 0.03, 0.01, 0.003, 0.001)
-"""How far paths are moved, in πσ². Far helps single releases, little helps many at small heights."""
+"""Shifts of the paths, in πσ². Far helps single releases, little helps many at small heights."""
 _BLOCK = 2**18
 """Numbers in an array."""
 _MOST_NODES = 2**14

@@ -18,7 +18,7 @@ from mechanisms.subsampled import BothDirections, BoundedCurve, OneDirection
 
 BOUND = "truncated batches"
 _TAIL = 1e-9
-"""How far a binomial tail may be off, of itself."""
+"""Relative error of a binomial tail, at most."""
 _NEXT_TO_NOTHING = 1e-290
 _LEAST_SIGMA = 0.05
 """Quadratures of movements by 2 take too many nodes below."""

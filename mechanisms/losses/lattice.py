@@ -40,9 +40,9 @@ from mechanisms.rounding import exact_sum
 _MOST_NODES = 2**18
 _CLOSE = Fraction(1, 10**13)
 _NODES = np.unique(np.ceil(16.0 * 1.1 ** np.arange(110.0)))
-"""How many nodes are tried."""
+"""Numbers of nodes, in the order in which they are tried."""
 _LOWER = 4.0
-"""How many 1/s below its saddle's ε a contour may be asked."""
+"""Largest distance below its saddle's ε, in 1/s, at which a contour is used."""
 
 
 @dataclass(frozen=True, slots=True)

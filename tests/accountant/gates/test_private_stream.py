@@ -216,7 +216,7 @@ def test_values_that_are_rounded_more_than_was_paid_for_are_refused() -> None:
 
 
 def test_a_million_steps_are_exact_enough() -> None:
-    """What is rounded off in all rows is below the millionth that the gate allows, up to 1,000 coordinates."""
+    """Rounding in all rows is below the millionth that the gate allows, up to 1,000 coordinates."""
     for horizon, size in ((10**6, 1_000), (LONGEST_STREAM, 1)):
         counter = BufferedCounter.for_rho(0.5, horizon=horizon)
         gate = Accountant(

@@ -58,7 +58,7 @@ def test_a_formula_as_data_has_its_value(expression: sp.Expr, x: Fraction, k: in
 
 
 def test_a_divisor_stays_one(is_proved: Any) -> None:
-    """What SymPy would cancel is not: the checker has to see that it is not 0."""
+    """Terms that SymPy would cancel stay: the checker has to see that it is not 0."""
     hidden = sp.Mul(sp.Pow(sp.Pow(K - 5, -1, evaluate=False), -1, evaluate=False), X, evaluate=False)
     assert json.dumps(planned(1, hidden)["claim"]).count('"/"') == 2
     plan = SymbolicPlan(VALUES, {"each": (SymbolicStep(SymbolicLaplace(1 / X)),)})

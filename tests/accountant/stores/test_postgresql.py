@@ -73,7 +73,7 @@ def test_a_pool_that_keeps_no_settings_of_sessions_makes_nothing_less_durable(ur
 def test_the_next_writer_does_not_wait_for_the_disk_of_the_one_before(
     url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whoever has read a charge that is not on the disk yet waits for it, too, before anything leaves."""
+    """A reader of a charge that is not on the disk yet waits for it, too, before anything leaves."""
     first, second = opened(url), opened(url)
     monkeypatch.setattr(session, "_FLUSH", "SELECT pg_advisory_xact_lock_shared(7)")
     decided = threading.Event()
