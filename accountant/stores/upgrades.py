@@ -120,9 +120,10 @@ def check_names(database: Database, waiting: Iterable[RecordId] = ()) -> None:
     StoreRefused
         If a name has another form now, or is hashed, so that nobody sees which it has.
     """
-    with database.writing() as session:
+    with database.reading() as session:
         if session.value("SELECT version FROM store") >= VERSION:
             return
+    with database.writing() as session:
         for name in (
             *(named(label) for (label,) in session.rows("SELECT label FROM account")),
             *waiting,
