@@ -330,7 +330,12 @@ class Database:
                             session.execute(f"LOCK TABLE store IN {lock} MODE")
                         session.together = lock == TOGETHER
                     self._check_log()
-                    yield session
+                    try:
+                        yield session
+                    except BaseException:
+                        with suppress(self.driver.Error):
+                            session.rollback()  # before a pipeline ends, which complains of what was skipped
+                        raise
                     ending = True
                     session.commit()
             except BaseException as error:

@@ -95,7 +95,7 @@ class Work(State):
         known_limits: dict[int, Limits],
         label: Callable[[RecordId], str],
         witness: RunningClock,
-        numbers: Iterator[int] = iter(()),
+        numbers: Iterator[int],
     ) -> None:
         super().__init__(units)
         self.label = label  # of a record
@@ -107,7 +107,8 @@ class Work(State):
         self.session = session
         row, self._place, self.time = self._database.row_in_place(session, _HEAD, opened.position + 1)
         self._row = store_row(self._database.name, row[:-5])
-        self._deadline, *self._next, position, digest = row[-5:]  # of a reservation that is open, the earliest one
+        # The earliest deadline of an open reservation; the entry behind the last one that this process has seen.
+        self._deadline, *self._next, position, digest = row[-5:]
         self.instance, self.epoch, self._location, self._closed, self._rules = self._row[:5]
         self.clock, self.drift, self._noted = self._row[5:]
         self._now: Now | None = None
@@ -674,17 +675,19 @@ class Work(State):
             (self._asked - self._stored, insert),  # another writer may have used one since it was looked up
             (self._asked & self._stored, f"{insert} ON CONFLICT (key) DO UPDATE {update}"),
         ):
-            asked = [(label(key), self.requests[key]) for key in sorted(keys)]
-            rows_ = [(key, self.placed(request.position), *request[1:]) for key, request in asked]
-            self.session.run(sql, rows_)
+            asked = [(key, self.requests[key]) for key in sorted(keys)]
+            self.session.run(sql, [(label(key), self.placed(each[0]), *each[1:]) for key, each in asked])
         return Mark(self.instance, self.epoch, self.position, self._hash.hex())
 
     def _write_accounts(self) -> None:
         mass = 0
         fresh: list[tuple[Any, ...]] = []
         changed: list[tuple[Any, ...]] = []
-        for number in sorted(self._changed | self._relabelled):
-            row = self._numbered[number]
+        rows = [self._numbered[number] for number in self._changed | self._relabelled]
+        rows.sort(key=lambda row: row.name)  # no two who make the same ones wait for each other
+        for row in rows:
+            number = row.number
+            assert number is not None
             if number in self._changed:
                 account = self.account(number)
                 row.spent = self.units.format_vector(account.spent)
