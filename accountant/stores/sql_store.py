@@ -50,7 +50,6 @@ from accountant.stores.work import (
     account_row,
     accounts_by,
     check_accounts,
-    requests_by_key,
     rows_after,
 )
 from accountant.written_terms import Terms
@@ -124,33 +123,32 @@ class SQLStore:
 
     def _commit(self, batches: Iterator[Sequence[_Task]], waiting: Sequence[_Task] = ()) -> list[Any]:
         first: list[Sequence[_Task]] = []
-        if not self._alone:  # who comes later would lock accounts out of order
-            first = [waiting := next(batches, ())]
-            if all(isinstance(task, NamedCharge | _Answer) for task in waiting):
-                with suppress(RetryAlone):
-                    with self.working(_names(waiting), _keys(waiting), together=True) as work:
-                        results = [_result(task, work) for task in waiting]
-                    return [work.placed_result(result) for result in results]
+        if not self._alone and _name_all(waiting):
+            with suppress(RetryAlone):
+                with self.working((), together=True) as work:  # whoever comes until it has begun is in it
+                    first.append(tasks := next(batches, ()))
+                    if not _name_all(tasks):
+                        raise RetryAlone
+                    work.look_up(_names(tasks), _keys(tasks))
+                    results = [_result(task, work) for task in tasks]
+                return [work.placed_result(result) for result in results]
         results = []
-        with self.working(_names(waiting), _keys(waiting)) as work:
-            for tasks in chain(first, batches):  # as they come: whoever comes meanwhile is in it
-                work.load(_names(tasks))
-                work.load_requests(_keys(tasks))
+        with self.working(_names(first[0] if first else waiting)) as work:
+            for tasks in chain(first, batches):  # whoever comes meanwhile is in it
+                work.look_up(_names(tasks), _keys(tasks))
                 results += [_result(task, work) for task in tasks]
         return results
 
     @contextmanager
-    def working(
-        self, names: Iterable[str], keys: Iterable[str] = (), *, together: bool = False
-    ) -> Iterator[Work]:
+    def working(self, names: Iterable[str], *, together: bool = False) -> Iterator[Work]:
         """Yield one transaction's work; it is durable when the block ends, or none of it is.
 
         Parameters
         ----------
-        names, keys
-            Labels of accounts, and keys of requests, to be read at once.
+        names
+            Labels of accounts to be read at once.
         together
-            Whether others write to a server meanwhile; these accounts and requests are all that it is about then.
+            Whether others write to a server meanwhile; it is about what is looked up at once, and nothing else, then.
 
         Raises
         ------
@@ -159,10 +157,8 @@ class SQLStore:
         """
         with self.database.writing(lock=TOGETHER if together else ALONE) as session:
             session.ask(accounts_by("label", session), wanted := sorted({*names}))
-            session.ask(requests_by_key(session), sorted(map(label, keys := {*keys})))
             work = self._work(session)
             work.load(wanted)
-            work.load_requests(keys)
             if not together:
                 self._check_anchor(work)
             yield work
@@ -711,6 +707,11 @@ def happened(store: SQLStore, work: Work, event: LedgerEvent, reserved: dict[int
 def _names(tasks: Iterable[_Task]) -> Iterator[str]:
     """Iterate over the labels of accounts that tasks are going to read."""
     return (name for task in tasks for name in getattr(task, "names", ()))
+
+
+def _name_all(tasks: Iterable[_Task]) -> bool:
+    """Return whether tasks say all accounts and requests that they are about."""
+    return all(isinstance(task, NamedCharge | _Answer) for task in tasks)
 
 
 def _keys(tasks: Iterable[_Task]) -> Iterator[str]:

@@ -123,6 +123,7 @@ class Work(State):
         self._entries: list[tuple[int, str, bytes]] = []
         self.numbers = numbers
         """Those of new accounts, that are this process's own."""
+        self._requests_by_key = f"{_REQUEST_ROW} WHERE key IN (...){_locked('key', session)}"
         self._read_once = False
         self._known: set[str] = set()  # requests that were looked up
         self._stored: set[str] = set()  # and found
@@ -193,6 +194,15 @@ class Work(State):
                 "charged since may be missing; open it again if it is the right one"
             )
         self.is_the_one = True
+
+    def look_up(self, names: Iterable[str], keys: Iterable[str]) -> None:
+        """Read accounts and requests, all at once."""
+        wanted = sorted({name for name in names if name not in self._rows})
+        asked = {label(key): key for key in keys if key not in self._known}
+        self.session.ask(accounts_by("label", self.session), wanted)
+        self.session.ask(self._requests_by_key, sorted(asked))
+        self.load(wanted)
+        self._load_requests(asked)
 
     def load(self, names: Iterable[str]) -> None:
         """Read accounts, all at once."""
@@ -338,19 +348,20 @@ class Work(State):
     def request(self, key: str) -> Request | None:
         """Return a request."""
         if key not in self._known:
-            self.load_requests((key,))
+            self._load_requests({label(key): key})
         return self.requests.get(key)
 
-    def load_requests(self, keys: Iterable[str]) -> None:
-        """Read requests, all at once."""
-        wanted = {label(key): key for key in keys if key not in self._known}
+    def _load_requests(self, keys: Mapping[str, str]) -> None:
+        """Read requests, whose keys are given by their labels."""
         for found, position, stamped, digest, answer in self.session.select(
-            requests_by_key(self.session), sorted(wanted)
+            self._requests_by_key, sorted(keys)
         ):
-            answer = None if answer is None else stored_bytes(answer)
-            self.requests[wanted[found]] = Request(int(position), int(stamped), digest, answer)
-            self._stored.add(wanted[found])
-        self._known.update(wanted.values())
+            if position > self._written:
+                self._need_to_be_alone()  # made since this one began, where its own entries are numbered
+            key, answer = keys[found], None if answer is None else stored_bytes(answer)
+            self.requests[key] = Request(int(position), int(stamped), digest, answer)
+            self._stored.add(key)
+        self._known.update(keys.values())
 
     def charge_at(self, position: int) -> Charged:
         """Return the charge of a reservation, or a request, from its entry."""
@@ -728,17 +739,12 @@ _HEAD = (
 _GIVEN = -2
 """In the table of tallies the kind whose row has the last number of an account that was given to a process."""
 ACCOUNT_ROW = "SELECT number, label, salt, spent, counted, digest FROM account"
+_REQUEST_ROW = "SELECT key, position, stamped, answered, answer FROM request"
 
 
 def accounts_by(column: str, session: Session) -> str:
     """Return the statement that reads accounts."""
     return f"{ACCOUNT_ROW} WHERE {column} IN (...){_locked('label', session)}"
-
-
-def requests_by_key(session: Session) -> str:
-    """Return the statement that reads requests."""
-    sql = "SELECT key, position, stamped, answered, answer FROM request WHERE key IN (...)"
-    return sql + _locked("key", session)
 
 
 def _locked(name: str, session: Session) -> str:

@@ -20,6 +20,7 @@ from accountant.stores.anchor import Anchor
 from accountant.stores.folded import begun
 from accountant.stores.opening import open_store, verify_store
 from accountant.stores.sql_store import SQLStore, labelled
+from accountant.stores.store_refusals import InUse
 from accountant.stores.work import Work, rows_after
 from accountant.written_terms import Terms
 from mechanisms import Laplace, Sensitivity
@@ -178,13 +179,13 @@ def test_what_has_to_be_decided_at_its_place_is_decided_alone(
     first, second = (open_store(url, TERMS, rules=[rule]) for _ in range(2))
     for store in (first, second):
         store.charge([entry(f"own-{id(store)}")], fits)
-        store._alone = False
 
     def beside() -> None:
         time.sleep(0.01)
         second.charge([entry("bob")], fits)
 
     first.charge([entry("ann"), entry("bob")], fits)
+    first._alone = second._alone = False
     during(monkeypatch, beside)
     first.charge([entry("ann")], fits, hold=hold)
     first.verify()
@@ -202,6 +203,12 @@ def test_a_reservation_that_has_ended_is_given_back_once(
     first.charge([entry("cid")], fits)
     assert first.spent("ann").epsilon == 2
     first.verify()
+
+
+def test_who_waits_is_told_for_whom(writers: Sequence[SQLStore]) -> None:
+    first, second = writers
+    with first.working((), together=True), pytest.raises(InUse, match="by this process, in another object"):
+        second.check()
 
 
 def test_rules_hold_for_all_writers(url: str) -> None:
