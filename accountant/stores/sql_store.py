@@ -44,14 +44,7 @@ from accountant.stores.names import PLAIN, Names, named
 from accountant.stores.session import Session
 from accountant.stores.store_refusals import RetryAlone, StoreMoved
 from accountant.stores.store_verification import Verified, check_anchor, verify_database
-from accountant.stores.work import (
-    ACCOUNT_ROW,
-    Work,
-    account_row,
-    accounts_by,
-    check_accounts,
-    rows_after,
-)
+from accountant.stores.work import ACCOUNT_ROW, Work, account_row, check_accounts, rows_after
 from accountant.written_terms import Terms
 from mechanisms import Assumption, Neighbouring
 from mechanisms.parameters import ParameterError
@@ -156,7 +149,7 @@ class SQLStore:
             If it is about more, or another one was faster.
         """
         with self.database.writing(lock=TOGETHER if together else ALONE) as session:
-            session.ask(accounts_by("label", session), wanted := sorted({*names}))
+            session.ask(f"{ACCOUNT_ROW} WHERE label IN (...)", wanted := sorted({*names}))
             work = self._work(session)
             work.load(wanted)
             if not together:

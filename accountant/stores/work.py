@@ -123,8 +123,10 @@ class Work(State):
         self._entries: list[tuple[int, str, bytes]] = []
         self.numbers = numbers
         """Those of new accounts, that are this process's own."""
-        self._requests_by_key = f"{_REQUEST_ROW} WHERE key IN (...){_locked('key', session)}"
-        self._read_once = False
+        locked = ' ORDER BY {} COLLATE "C" FOR UPDATE' * session.together
+        self._account_row = f"{ACCOUNT_ROW} WHERE {{}} IN (...){locked.format('label')}"
+        self._request_row = f"{_REQUEST_ROW} WHERE key IN (...){locked.format('key')}"
+        self._looked_up = False
         self._known: set[str] = set()  # requests that were looked up
         self._stored: set[str] = set()  # and found
         self.new_kinds: Kinds = {}
@@ -199,10 +201,11 @@ class Work(State):
         """Read accounts and requests, all at once."""
         wanted = sorted({name for name in names if name not in self._rows})
         asked = {label(key): key for key in keys if key not in self._known}
-        self.session.ask(accounts_by("label", self.session), wanted)
-        self.session.ask(self._requests_by_key, sorted(asked))
+        self.session.ask(self._account_row.format("label"), wanted)
+        self.session.ask(self._request_row, sorted(asked))
         self.load(wanted)
         self._load_requests(asked)
+        self._looked_up = True
 
     def load(self, names: Iterable[str]) -> None:
         """Read accounts, all at once."""
@@ -222,10 +225,9 @@ class Work(State):
         self._read("number", sorted({each for each in numbers if each not in self._numbered}))
 
     def _read(self, column: str, keys: Sequence[Any]) -> None:
-        if keys and self._read_once:
+        if keys and self._looked_up:
             self._need_to_be_alone()  # whoever locks more, out of order, may wait for one who waits for this one
-        self._read_once = True
-        for row in self.session.select(accounts_by(column, self.session), keys):
+        for row in self.session.select(self._account_row.format(column), keys):
             number, name, salt, spent, counted, digest = account_row(self._database.name, row)
             if number not in self._numbered:
                 found = AccountRow(number, name, spent, salt, counted, digest)
@@ -353,9 +355,7 @@ class Work(State):
 
     def _load_requests(self, keys: Mapping[str, str]) -> None:
         """Read requests, whose keys are given by their labels."""
-        for found, position, stamped, digest, answer in self.session.select(
-            self._requests_by_key, sorted(keys)
-        ):
+        for found, position, stamped, digest, answer in self.session.select(self._request_row, sorted(keys)):
             if position > self._written:
                 self._need_to_be_alone()  # made since this one began, where its own entries are numbered
             key, answer = keys[found], None if answer is None else stored_bytes(answer)
@@ -740,15 +740,6 @@ _GIVEN = -2
 """In the table of tallies the kind whose row has the last number of an account that was given to a process."""
 ACCOUNT_ROW = "SELECT number, label, salt, spent, counted, digest FROM account"
 _REQUEST_ROW = "SELECT key, position, stamped, answered, answer FROM request"
-
-
-def accounts_by(column: str, session: Session) -> str:
-    """Return the statement that reads accounts."""
-    return f"{ACCOUNT_ROW} WHERE {column} IN (...){_locked('label', session)}"
-
-
-def _locked(name: str, session: Session) -> str:
-    return f' ORDER BY {name} COLLATE "C" FOR UPDATE' if session.together else ""
 
 
 def store_row(
