@@ -124,7 +124,7 @@ class SQLStore:
                         raise RetryAlone
                     work.look_up(_names(tasks), _keys(tasks))
                     results = [_result(task, work) for task in tasks]
-                return [work.placed_result(result) for result in results]
+                return [work.result_in_place(result) for result in results]
         results = []
         with self.working(_names(first[0] if first else waiting)) as work:
             for tasks in chain(first, batches):  # whoever comes meanwhile is in it

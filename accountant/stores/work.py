@@ -639,13 +639,13 @@ class Work(State):
         for _, text, _ in entries:
             self._add(text)
 
-    def placed(self, position: int) -> int:
-        """Return where an entry stands, by the position that it had before the turn."""
+    def place_of(self, position: int) -> int:
+        """Return the position of an entry, by the one that it had before the turn."""
         return position + (self.last - self._written if position > self._written else 0)
 
-    def placed_result(self, found: object) -> object:
+    def result_in_place(self, found: object) -> object:
         """Return the result of a task, with the place of its charge."""
-        return found._replace(position=self.placed(found.position)) if isinstance(found, Receipt) else found
+        return found._replace(position=self.place_of(found.position)) if isinstance(found, Receipt) else found
 
     def finish(self) -> Mark:
         """Write all of it, and return the new head."""
@@ -671,14 +671,15 @@ class Work(State):
                 "digest = ?",
                 [(*store[1:], row_digest(*store))],
             )
-        rows = [(position, self.reservations[position]) for position in self._settled]
+        rows: list[tuple[Any, ...]] = []
+        for position in self._settled:
+            state = self.reservations[position]
+            until = self.named[position].until if state == "reserved" else None
+            rows.append((self.place_of(position), state, until))
         self.session.run(
             "INSERT INTO reservation (position, state, until) VALUES (?, ?, ?) "
             "ON CONFLICT (position) DO UPDATE SET state = excluded.state, until = excluded.until",
-            [
-                (self.placed(position), state, self.named[position].until if state == "reserved" else None)
-                for position, state in rows
-            ],
+            rows,
         )
         insert = "INSERT INTO request (key, position, stamped, answered, answer) VALUES (?, ?, ?, ?, ?)"
         update = "SET stamped = excluded.stamped, answered = excluded.answered, answer = excluded.answer"
@@ -687,7 +688,7 @@ class Work(State):
             (self._asked & self._stored, f"{insert} ON CONFLICT (key) DO UPDATE {update}"),
         ):
             asked = [(key, self.requests[key]) for key in sorted(keys)]
-            self.session.run(sql, [(label(key), self.placed(each[0]), *each[1:]) for key, each in asked])
+            self.session.run(sql, [(label(key), self.place_of(each[0]), *each[1:]) for key, each in asked])
         return Mark(self.instance, self.epoch, self.position, self._hash.hex())
 
     def _write_accounts(self) -> None:
