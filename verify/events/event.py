@@ -35,6 +35,24 @@ class Event(Written):
     def holds(self, sample: ViewSample) -> BoolArray:
         """For each of the n draws, whether it lies in the event; shape (n,)."""
 
+    def number(self, sample: ViewSample) -> FloatArray | None:
+        """Return the number of each draw that decides the event, shape (n,); None if there is no such number."""
+        return None
+
+    @property
+    def cut(self) -> float | None:
+        """The number from which on draws are in the event, or are not; None if there is none."""
+        return None
+
+    @property
+    def number_words(self) -> str:
+        """The number that decides the event, in words."""
+        return ""
+
+    def number_label(self, number: float) -> str:
+        """Return one of these numbers as it is written."""
+        return format_value(number)
+
     @property
     def rounding(self) -> float:
         """Largest part of a loss shown by the event that may come from rounding alone, which is no part of a claim."""
@@ -58,6 +76,13 @@ class ReportCount(Event):
     def holds(self, sample: ViewSample) -> BoolArray:
         count = self.counts(sample)
         return count >= self.limit if self.at_least else count <= self.limit
+
+    def number(self, sample: ViewSample) -> FloatArray:
+        return self.counts(sample).astype(np.float64)
+
+    @property
+    def number_words(self) -> str:
+        return "number of values that are present"
 
     @property
     def description(self) -> str:
@@ -97,6 +122,17 @@ class HalfLine(Event):
         values = sample.read_values(self.reading)
         return values >= self.threshold if self.above else values <= self.threshold
 
+    def number(self, sample: ViewSample) -> FloatArray:
+        return sample.read_values(self.reading)
+
+    @property
+    def cut(self) -> float:
+        return self.threshold if self.above else math.nextafter(self.threshold, math.inf)
+
+    @property
+    def number_words(self) -> str:
+        return self.reading.description
+
     @property
     def description(self) -> str:
         return f"{self.reading.description} {'≥' if self.above else '≤'} {format_value(self.threshold)}"
@@ -124,6 +160,13 @@ class Near(Event):
             away = np.abs(sample.read_values(self.reading) - self.centre)
         held: BoolArray = away > self.tolerance if self.complement else away <= self.tolerance
         return held
+
+    def number(self, sample: ViewSample) -> FloatArray:
+        return sample.read_values(self.reading)
+
+    @property
+    def number_words(self) -> str:
+        return self.reading.description
 
     @property
     def description(self) -> str:
@@ -164,6 +207,16 @@ class RowTable(Event):
             inside[found] &= (left == right) | (np.isnan(left) & np.isnan(right))
         result: BoolArray = ~inside if self.complement else inside
         return result
+
+    def number(self, sample: ViewSample) -> FloatArray | None:
+        return sample.read_values(self.readings[0]) if len(self.readings) == 1 else None
+
+    @property
+    def number_words(self) -> str:
+        return self.readings[0].description
+
+    def number_label(self, number: float) -> str:
+        return _said(self.readings[0], number)
 
     @property
     def description(self) -> str:
