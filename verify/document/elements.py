@@ -118,7 +118,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """The first screen of a report: what was claimed and found, how sure that is, on what it rests, how to repeat it.
+    """First screen of a report: the claim, the finding, how sure it is, its assumptions, and how to repeat it.
 
     Attributes
     ----------

@@ -22,7 +22,7 @@ _MOST_LABELS = 7  # of their bins
 
 
 def svg(drawing: Drawing, words: str) -> str:
-    """Return a drawing as a picture that says in words what it shows."""
+    """Return a drawing as SVG, with its description in words."""
     match drawing:
         case Chart():
             inside, height = _chart(drawing)

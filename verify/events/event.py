@@ -35,24 +35,6 @@ class Event(Written):
     def holds(self, sample: ViewSample) -> BoolArray:
         """For each of the n draws, whether it lies in the event; shape (n,)."""
 
-    def number(self, sample: ViewSample) -> FloatArray | None:
-        """Return the number of each draw that decides the event, shape (n,); None if there is no such number."""
-        return None
-
-    @property
-    def cut(self) -> float | None:
-        """The number from which on draws are in the event, or are not; None if there is none."""
-        return None
-
-    @property
-    def number_words(self) -> str:
-        """The number that decides the event, in words."""
-        return ""
-
-    def number_label(self, number: float) -> str:
-        """Return one of these numbers as it is written."""
-        return format_value(number)
-
     @property
     def rounding(self) -> float:
         """Largest part of a loss shown by the event that may come from rounding alone, which is no part of a claim."""
@@ -76,13 +58,6 @@ class ReportCount(Event):
     def holds(self, sample: ViewSample) -> BoolArray:
         count = self.counts(sample)
         return count >= self.limit if self.at_least else count <= self.limit
-
-    def number(self, sample: ViewSample) -> FloatArray:
-        return self.counts(sample).astype(np.float64)
-
-    @property
-    def number_words(self) -> str:
-        return "number of values that are present"
 
     @property
     def description(self) -> str:
@@ -122,17 +97,6 @@ class HalfLine(Event):
         values = sample.read_values(self.reading)
         return values >= self.threshold if self.above else values <= self.threshold
 
-    def number(self, sample: ViewSample) -> FloatArray:
-        return sample.read_values(self.reading)
-
-    @property
-    def cut(self) -> float:
-        return self.threshold if self.above else math.nextafter(self.threshold, math.inf)
-
-    @property
-    def number_words(self) -> str:
-        return self.reading.description
-
     @property
     def description(self) -> str:
         return f"{self.reading.description} {'≥' if self.above else '≤'} {format_value(self.threshold)}"
@@ -160,13 +124,6 @@ class Near(Event):
             away = np.abs(sample.read_values(self.reading) - self.centre)
         held: BoolArray = away > self.tolerance if self.complement else away <= self.tolerance
         return held
-
-    def number(self, sample: ViewSample) -> FloatArray:
-        return sample.read_values(self.reading)
-
-    @property
-    def number_words(self) -> str:
-        return self.reading.description
 
     @property
     def description(self) -> str:
@@ -208,16 +165,6 @@ class RowTable(Event):
         result: BoolArray = ~inside if self.complement else inside
         return result
 
-    def number(self, sample: ViewSample) -> FloatArray | None:
-        return sample.read_values(self.readings[0]) if len(self.readings) == 1 else None
-
-    @property
-    def number_words(self) -> str:
-        return self.readings[0].description
-
-    def number_label(self, number: float) -> str:
-        return _said(self.readings[0], number)
-
     @property
     def description(self) -> str:
         equal, inside = ("≠", "not in") if self.complement else ("=", "in")
@@ -226,16 +173,16 @@ class RowTable(Event):
             if len(values) == 1 and math.isnan(values[0]):
                 return f"{self.readings[0].description} is {'present' if self.complement else 'absent'}"
             if len(values) == 1:
-                return f"{self.readings[0].description} {equal} {_said(self.readings[0], values[0])}"
-            said = [_said(self.readings[0], value) for value in values]
+                return f"{self.readings[0].description} {equal} {value_words(self.readings[0], values[0])}"
+            said = [value_words(self.readings[0], value) for value in values]
             return f"{self.readings[0].description} {inside} {_members(said, 8)}"
         if len(self.rows) == 1 and not self.complement:
             parts = zip(self.readings, self.rows[0], strict=True)
             return join_names(
-                [f"{reading.description} = {_said(reading, value)}" for reading, value in parts], 6
+                [f"{reading.description} = {value_words(reading, value)}" for reading, value in parts], 6
             )
         names = join_names([reading.description for reading in self.readings], 3)
-        rows = [f"({', '.join(map(_said, self.readings, row))})" for row in self.rows]
+        rows = [f"({', '.join(map(value_words, self.readings, row))})" for row in self.rows]
         return f"({names}) {f'{equal} {rows[0]}' if len(rows) == 1 else f'{inside} {_members(rows, 4)}'}"
 
     @classmethod
@@ -265,8 +212,8 @@ def event_from_dict(data: Mapping[str, Any], columns: Sequence[Column]) -> Event
     return found.from_dict(data, columns)
 
 
-def _said(reading: Reading, value: float) -> str:
-    """A reading's value in words: its label where its column has one."""
+def value_words(reading: Reading, value: float) -> str:
+    """Return a reading's value in words: its label where its column has one."""
     labels = dict(reading.column.labels) if isinstance(reading, ColumnValue) else {}
     if labels and value not in labels and value > max(labels):
         return f"a word not seen at first (its code is {value:.0f})"

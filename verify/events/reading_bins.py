@@ -1,15 +1,18 @@
-"""The laws of the number that an event is decided by, on D and on D′, counted in bins."""
+"""The laws of the reading that decides an event, on D and on D′, counted in bins."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
 from mechanisms.arrays import BoolArray, FloatArray
-from verify.events.event import Event
-from verify.events.readings import format_value
+from verify.events.event import Event, HalfLine, Near, RowTable, value_words
+from verify.events.readings import Reading, format_value
+from verify.events.rounded_columns import OfRounded, RoundedColumns
 from verify.events.view_sample import ViewSample
 from verify.findings.finding import LawBin, ReadingLaws
 
@@ -30,7 +33,7 @@ class NumberBins:
     few: bool
 
     @classmethod
-    def of(cls, drawn: FloatArray, through: float | None = None) -> NumberBins:
+    def for_numbers(cls, drawn: FloatArray, through: float | None = None) -> NumberBins:
         """Return bins for such numbers; of intervals one begins at `through`."""
         different = np.unique(drawn[~np.isnan(drawn)])
         drawn = drawn[np.isfinite(drawn)]
@@ -80,24 +83,40 @@ class NumberBins:
 
 @dataclass(frozen=True, slots=True)
 class ReadingBins:
-    """Bins of the number that an event is decided by."""
+    """Bins of the reading that decides an event, read of rounded columns if `rounded` is not None."""
 
-    event: Event
+    reading: Reading
+    rounded: RoundedColumns | None
     bins: NumberBins
 
     @classmethod
-    def of(cls, event: Event, *worlds: ViewSample) -> ReadingBins | None:
-        """Return bins for an event, laid out on draws of both worlds; None if no number decides it."""
-        numbers = [event.number(world.rows(0, _LOOKED_AT)) for world in worlds]
-        drawn = [each for each in numbers if each is not None]
-        return cls(event, NumberBins.of(np.concatenate(drawn), event.cut)) if drawn else None
+    def for_event(cls, event: Event, *worlds: ViewSample) -> ReadingBins | None:
+        """Return bins for an event, laid out on draws of both worlds; None if no single reading decides it."""
+        rounded: RoundedColumns | None = None
+        if isinstance(event, OfRounded):
+            rounded, event = event.rounded, event.event
+        through: float | None = None
+        match event:
+            case HalfLine(reading, threshold, above):
+                through = threshold if above else math.nextafter(threshold, math.inf)
+            case Near(reading) | RowTable((reading,)):
+                pass
+            case _:
+                return None
+        found = cls(reading, rounded, NumberBins((), True))
+        drawn = np.concatenate([found.values(world.rows(0, _LOOKED_AT)) for world in worlds])
+        return replace(found, bins=NumberBins.for_numbers(drawn, through))
+
+    def values(self, sample: ViewSample) -> FloatArray:
+        """Return the reading of each draw."""
+        return (sample if self.rounded is None else sample.read_values(self.rounded)).read_values(
+            self.reading
+        )
 
     def counts(self, sample: ViewSample, inside: BoolArray) -> FloatArray:
         """Return the number of draws in each bin; see `NumberBins.counts`."""
-        drawn = self.event.number(sample)
-        assert drawn is not None
-        return self.bins.counts(drawn, inside)
+        return self.bins.counts(self.values(sample), inside)
 
     def laws(self, counts: tuple[FloatArray, FloatArray], draws: int) -> ReadingLaws:
         """Return the laws of these counts on D and on D′."""
-        return self.bins.laws(self.event.number_words, counts, draws, self.event.number_label)
+        return self.bins.laws(self.reading.description, counts, draws, partial(value_words, self.reading))

@@ -167,20 +167,6 @@ class OfRounded(Event):
     def holds(self, sample: ViewSample) -> npt.NDArray[np.bool_]:
         return self.event.holds(sample.read_values(self.rounded))
 
-    def number(self, sample: ViewSample) -> FloatArray | None:
-        return self.event.number(sample.read_values(self.rounded))
-
-    @property
-    def cut(self) -> float | None:
-        return self.event.cut
-
-    @property
-    def number_words(self) -> str:
-        return self.event.number_words
-
-    def number_label(self, number: float) -> str:
-        return self.event.number_label(number)
-
     @property
     def rounding(self) -> float:
         return sum(how.adds for how in self.rounded.roundoffs)

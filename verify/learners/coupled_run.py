@@ -258,7 +258,7 @@ def _loss_laws(losses: FloatArray, threshold: float) -> ReadingLaws | None:
     if threshold <= 0.0:
         return None
     above = losses[losses > 0.0]
-    bins, inside = NumberBins.of(above, threshold), above >= threshold
+    bins, inside = NumberBins.for_numbers(above, threshold), above >= threshold
     counts = bins.counts(above, inside), bins.counts(above, inside, np.exp(-above))
     found = bins.laws("privacy loss of all releases (on D′ from the densities)", counts, losses.size)
     below = losses.size - above.size, max(0.0, losses.size - float(counts[1].sum()))

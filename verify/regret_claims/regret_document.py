@@ -87,6 +87,11 @@ def _meaning(report: RegretReport) -> Sentence:
             return exact("Another learner than the theorem's: nothing is said of what it loses.")
         case "consistent":
             words = "Kept: on average the learner lost no more than its theorem allows"
+    theorem = report.theorem
+    if theorem.correction:
+        words = words.replace("its theorem", "its theorem as corrected", 1)
+    if theorem.unproved:
+        words += "; the theorem is not fully proved"
     return confident(f"{words} ({{confidence}} confidence, {report.lanes:,} runs).", report.confidence)
 
 

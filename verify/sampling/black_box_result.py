@@ -70,7 +70,7 @@ class BlackBoxResult(CountedEvent):
     laws: ReadingLaws | None = None
 
     def witness(self, reproduce: str) -> Witness:
-        """Return the witness, with the laws of what its event reads."""
+        """Return the witness, with the laws of the reading that decides its event."""
         return replace(super().witness(reproduce), laws=self.laws)
 
     @property

@@ -102,7 +102,7 @@ def search(
     events = (*found.shortlist, *found.band[: MOST_EVENTS - 3])
     hits, bins = np.zeros((2, 0), dtype=np.int64), tuple[ReadingBins | None, ...]()
     if choosing:
-        bins = tuple(ReadingBins.of(one.event, *choose) for one in found.shortlist)
+        bins = tuple(ReadingBins.for_event(one.event, *choose) for one in found.shortlist)
         hits = np.stack([count_events([one.event for one in events], world) for world in choose])
     return Searched(found, events, hits, drawn - half, drawn, len(first.columns), bins)
 

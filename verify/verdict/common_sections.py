@@ -50,7 +50,7 @@ def claim_sentence(subject: str, claim: Claim) -> Sentence:
 
 
 def claim_section(claim: Claim, arithmetic: str = "", problem: str = "") -> Section:
-    """Return a claim in numbers, and what it means for every event.
+    """Return the section on a claim: its numbers, and its meaning for every event.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ def protected_words(claim: Claim) -> str:
 
 
 def person_sentence(given: str, guessed: str, seen: str, share: float) -> Sentence:
-    """Return what an attacker reaches who sees an output.
+    """Return the largest share of right guesses of an attacker in a sentence.
 
     Parameters
     ----------

@@ -208,7 +208,9 @@ def _summary(verification: Verification) -> Summary:
         found=_bounds_sentence(verification),
         sure=_certainty_sentence(verification),
         rests_on=_assumed_sentence(verification),
-        again=Code(witness.reproduce) if witness is not None and witness.reproduce else _seed_sentence(verification),
+        again=Code(witness.reproduce)
+        if witness is not None and witness.reproduce
+        else _seed_sentence(verification),
         person=person,
     )
 
