@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from mechanisms.printed_numbers import as_given, percent
-from verify.document.drawings import Bin, Drawing, Interval, Laws, axis_scale
+from verify.document.drawings import Bin, Drawing, Interval, Laws, axis_scale, shortened
 from verify.findings.printable import printable
 
 _AXIS = 60  # characters of the axis from 0 to the largest finite tick; infinity lies _GAP to the right of it
@@ -43,7 +43,8 @@ def _laws(drawn: Laws) -> list[str]:
             bars("on D′", lambda each: each.probability_prime),
         ]
         lines.append(f"{'event':<14}" + "".join(("─" if each.inside else " ") * wide for each in bins))
-        lines.append(f"{'':<14}{printable(f'{bins[0].label} to {bins[-1].label}: {drawn.reading}', 56)}")
+        shown = shortened(f"{bins[0].label} to {bins[-1].label}: {drawn.reading}", 58)
+        lines.append(f"{'':<14}{printable(shown)}")
     most = max(drawn.event[0], drawn.event_prime[0]) or 1.0
     for name, share in (("D", drawn.event[0]), ("D′", drawn.event_prime[0])):
         bar = "█" * max(round(40 * share / most), int(share > 0.0))

@@ -126,6 +126,11 @@ class Laws:
 Drawing: TypeAlias = Chart | Interval | Laws
 
 
+def shortened(text: str, longest: int) -> str:
+    """Return the beginning of a text in at most so many characters."""
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"
+
+
 def axis_scale(values: Iterable[float]) -> tuple[float, float]:
     """Return where an axis from 0 ends that shows these, and the distance of ticks: four to eight of 1, 2 or 5.
 

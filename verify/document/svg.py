@@ -9,7 +9,7 @@ import math
 from html import escape
 
 from mechanisms.printed_numbers import as_given
-from verify.document.drawings import Axis, Chart, Drawing, Interval, Laws, axis_scale
+from verify.document.drawings import Axis, Chart, Drawing, Interval, Laws, axis_scale, shortened
 from verify.findings.printable import printable
 
 _WIDTH, _HEIGHT = 480.0, 300.0
@@ -104,7 +104,7 @@ def _laws(drawn: Laws) -> tuple[str, float]:
     for row, (name, (share, words)) in enumerate((("D", drawn.event), ("D′", drawn.event_prime))):
         at = top + 44.0 * row
         parts.append(
-            f'<text x="{_LEFT}" y="{at + 14.0}">{_said(f"P(event | {name}): {words}", _LONGEST)}</text>'
+            f'<text x="{_LEFT}" y="{at + 14.0}">{_said(shortened(f"P(event | {name}): {words}", _LONGEST))}</text>'
         )
         parts.append(f'<text x="{_LEFT - 8}" y="{at + 31.0}" text-anchor="end">{name}</text>')
         width = (_WIDTH - _LEFT - _RIGHT) * share / most
@@ -140,11 +140,11 @@ def _histogram(drawn: Laws) -> list[str]:
     every = -(-len(drawn.bins) // _MOST_LABELS)
     for number, each in list(enumerate(drawn.bins))[::every]:
         room = max(int(width * every / 8.0), 3)
-        label = _said(each.label if len(each.label) <= room else f"{each.label[: room - 1]}…")
+        label = _said(shortened(each.label, room))
         at = _LEFT + width * (number + 0.5)
         parts.append(f'<text x="{at:.1f}" y="{base + 17.0}" text-anchor="middle">{label}</text>')
     parts.append(f'<line class="axis" x1="{_LEFT}" y1="{base}" x2="{_WIDTH - _RIGHT}" y2="{base}"/>')
-    parts.append(f'<text x="{_LEFT}" y="{base + 38.0}">{_said(drawn.reading, _LONGEST)}</text>')
+    parts.append(f'<text x="{_LEFT}" y="{base + 38.0}">{_said(shortened(drawn.reading, _LONGEST))}</text>')
     for left, kind, name in (
         (0.0, "law", "on D"),
         (90.0, "law prime", "on D′"),

@@ -260,7 +260,7 @@ def _loss_laws(losses: FloatArray, threshold: float) -> ReadingLaws | None:
     above = losses[losses > 0.0]
     bins, inside = NumberBins.for_numbers(above, threshold), above >= threshold
     counts = bins.counts(above, inside), bins.counts(above, inside, np.exp(-above))
-    found = bins.laws("privacy loss of all releases (on D′ from the densities)", counts, losses.size)
+    found = bins.laws("privacy loss (on D′ from the densities)", counts, losses.size)
     below = losses.size - above.size, max(0.0, losses.size - float(counts[1].sum()))
     return replace(found, bins=(LawBin("≤ 0", *below, False), *found.bins))
 
