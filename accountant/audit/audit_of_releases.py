@@ -91,12 +91,12 @@ def _risk(releases: Releases, farthest: float) -> Risk:
     def largest(asked: AuditQuestion | AttackAccuracy | TruePositiveRate) -> Enclosure | Bound:
         return find_worst_group(releases, asked, every_theorem=True).answer.stated_for(releases.neighbouring)
 
-    grid = [farthest * k / _CURVE for k in range(_CURVE + 1)]
+    curve = [(x, AuditQuestion(epsilon=x)) for x in (farthest * k / _CURVE for k in range(_CURVE + 1))]
     return Risk(
         largest(AuditQuestion(epsilon=0.0)),
         largest(AttackAccuracy()),
         {rate: largest(TruePositiveRate(rate)) for rate in FALSE_POSITIVE_RATES},
-        tuple((x, largest(AuditQuestion(epsilon=x)).upper) for x in grid),
+        tuple((x, min(1.0, find_worst_group(releases, one).answer.upper)) for x, one in curve),
     )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from mechanisms.printed_numbers import percent_at_most
 from verify.certificates.certificate import Certificate
-from verify.document.elements import Bullets, Code, Document, Facts, Section, Summary, TextTable, Words
+from verify.document.elements import Bullets, Code, Document, Facts, FirstScreen, Section, TextTable, Words
 from verify.findings.sentences import remark
 from verify.verdict.common_sections import (
     ADVERSARY,
@@ -48,7 +48,7 @@ def certificate_document(certificate: Certificate, **files: str) -> Document:
             guessed=protected_words(claim),
             share=percent_at_most(correct_guesses(claim.epsilon, claim.delta)),
         ),
-        Summary(
+        FirstScreen(
             claimed=claim_sentence(certificate.subject, claim),
             found=remark(
                 "States that {claim} is certified ({relation}).",

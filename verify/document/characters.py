@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from mechanisms.printed_numbers import as_given, percent
-from verify.document.drawings import Bin, Drawing, Interval, Laws, axis_scale, shortened
+from verify.document.drawings import Bin, Drawing, Laws, LossInterval, axis_scale, shortened
 from verify.findings.printable import printable
 
 _AXIS = 60  # characters of the axis from 0 to the largest finite tick; infinity lies _GAP to the right of it
@@ -19,7 +19,7 @@ _HEIGHTS = " ▁▂▃▄▅▆▇█"
 def characters(drawing: Drawing) -> list[str]:
     """Return the lines of a drawing, of at most 72 characters; none of one that characters do not show."""
     match drawing:
-        case Interval():
+        case LossInterval():
             return _interval(drawing)
         case Laws():
             return _laws(drawing)
@@ -52,7 +52,7 @@ def _laws(drawn: Laws) -> list[str]:
     return [line.rstrip() for line in lines]
 
 
-def _interval(drawn: Interval) -> list[str]:
+def _interval(drawn: LossInterval) -> list[str]:
     """Return four lines: the claim, the axis, the interval, the labels of ticks."""
     claim, low, high = drawn.claim, drawn.low, drawn.high
     top, step = axis_scale((claim, low, high))

@@ -71,7 +71,7 @@ class Chart:
 
 
 @dataclass(frozen=True, slots=True)
-class Interval:
+class LossInterval:
     """The bounds [low, high] of ε on its axis, with the claim; infinity is its right end.
 
     Attributes
@@ -123,7 +123,7 @@ class Laws:
     event_prime: tuple[float, str]
 
 
-Drawing: TypeAlias = Chart | Interval | Laws
+Drawing: TypeAlias = Chart | LossInterval | Laws
 
 
 def shortened(text: str, longest: int) -> str:

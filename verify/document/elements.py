@@ -117,7 +117,7 @@ class Section:
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
+class FirstScreen:
     """First screen of a report: the claim, the finding, how sure it is, its assumptions, and how to repeat it.
 
     Attributes
@@ -172,7 +172,7 @@ class Document:
     tone: Tone
     name: str
     meaning: Sentence
-    summary: Summary
+    summary: FirstScreen
     sections: tuple[Section, ...] = field(default_factory=tuple)
     made: str = ""
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from mechanisms.printed_numbers import as_given
-from verify.document.drawings import Chart, Interval, Laws, Style, axis_scale, shortened
+from verify.document.drawings import Chart, Laws, LossInterval, Style, axis_scale, shortened
 from verify.document.elements import Block, Details, Document, Picture
 from verify.findings.printable import printable
 
@@ -38,7 +38,7 @@ def draw_png(document: Document, path: Path) -> None:
         match drawing:
             case Chart():
                 _chart(axes, drawing)
-            case Interval():
+            case LossInterval():
                 _interval(axes, drawing)
             case Laws():
                 _laws(axes, drawing)
@@ -72,7 +72,7 @@ def _chart(axes: Any, drawn: Chart) -> None:
     axes.legend(fontsize="x-small")
 
 
-def _interval(axes: Any, drawn: Interval) -> None:
+def _interval(axes: Any, drawn: LossInterval) -> None:
     top, step = axis_scale((drawn.claim, drawn.low, drawn.high))
     infinity = top + step
     low, high = (min(end, infinity) for end in (drawn.low, drawn.high))

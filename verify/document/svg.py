@@ -9,7 +9,7 @@ import math
 from html import escape
 
 from mechanisms.printed_numbers import as_given
-from verify.document.drawings import Axis, Chart, Drawing, Interval, Laws, axis_scale, shortened
+from verify.document.drawings import Axis, Chart, Drawing, Laws, LossInterval, axis_scale, shortened
 from verify.findings.printable import printable
 
 _WIDTH, _HEIGHT = 480.0, 300.0
@@ -26,7 +26,7 @@ def svg(drawing: Drawing, words: str) -> str:
     match drawing:
         case Chart():
             inside, height = _chart(drawing)
-        case Interval():
+        case LossInterval():
             inside, height = _interval(drawing)
         case Laws():
             inside, height = _laws(drawing)
@@ -61,7 +61,7 @@ def _chart(drawn: Chart) -> tuple[str, float]:
     return "".join(parts), _HEIGHT + _LEGEND * len(legend) + 4.0
 
 
-def _interval(drawn: Interval) -> tuple[str, float]:
+def _interval(drawn: LossInterval) -> tuple[str, float]:
     claim, low, high = drawn.claim, drawn.low, drawn.high
     top, step = axis_scale((claim, low, high))
     left, right, base = 24.0, _WIDTH - 72.0, 64.0

@@ -11,10 +11,10 @@ from verify.document.elements import (
     Code,
     Document,
     Facts,
+    FirstScreen,
     Paragraph,
     Photo,
     Section,
-    Summary,
     TextTable,
     Tone,
 )
@@ -57,7 +57,7 @@ def reproduction_document(found: Reproduced, **files: str) -> Document:
     )
     differing = [says for says, seen in found.seen if seen.holds is False]
     first = "" if not differing else f"; differs: {differing[0]}"
-    summary = Summary(
+    summary = FirstScreen(
         claimed=remark("{name}: what the paper says of its experiment.", name=title),
         found=remark("{count} of {all} agree{first}.", count=count, all=len(found.seen), first=first),
         sure=remark(

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from mechanisms.printed_numbers import as_given, nearest
 from verify.document.drawings import Area, Axis, Chart, Curve, Style
-from verify.document.elements import Block, Code, Document, Facts, Picture, Section, Summary, TextTable
+from verify.document.elements import Block, Code, Document, Facts, FirstScreen, Picture, Section, TextTable
 from verify.experiments.simulation_result import SimulationResult
 from verify.findings.sentences import exact, observed, remark
 from verify.verdict.common_sections import assumptions_section, provenance_section
@@ -34,7 +34,7 @@ def simulation_document(*simulations: SimulationResult, **files: str) -> Documen
         mean=f"{nearest(one.regret_mean[-1])}{error}",
         rounds=one.rounds[-1],
     )
-    summary = Summary(
+    summary = FirstScreen(
         claimed=remark("Nothing: no claim is judged here."),
         found=meaning,
         sure=remark(

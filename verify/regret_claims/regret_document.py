@@ -13,10 +13,10 @@ from verify.document.elements import (
     Code,
     Document,
     Facts,
+    FirstScreen,
     Paragraph,
     Picture,
     Section,
-    Summary,
     TextTable,
     Tone,
 )
@@ -95,7 +95,7 @@ def _meaning(report: RegretReport) -> Sentence:
     return confident(f"{words} ({{confidence}} confidence, {report.lanes:,} runs).", report.confidence)
 
 
-def _summary(report: RegretReport) -> Summary:
+def _summary(report: RegretReport) -> FirstScreen:
     theorem, last = report.theorem, report.outcome[-1]
     bound = f"{nearest(last.bound)} after {last.round:,} rounds"
     if theorem.correction:
@@ -109,7 +109,7 @@ def _summary(report: RegretReport) -> Summary:
         )
     if theorem.unproved:
         lemmas += "; the bound is not fully proved"
-    return Summary(
+    return FirstScreen(
         claimed=remark(
             "expected regret (reward lost against the best choice) at most {bound}, by {source}",
             bound=bound,

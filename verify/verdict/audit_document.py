@@ -17,10 +17,10 @@ from verify.document.elements import (
     Code,
     Document,
     Facts,
+    FirstScreen,
     Paragraph,
     Picture,
     Section,
-    Summary,
     TextTable,
     Tone,
     Words,
@@ -90,13 +90,13 @@ def audit_document(audited: Audit, **files: str) -> Document:
     )
 
 
-def _summary(audited: Audit) -> Summary:
+def _summary(audited: Audit) -> FirstScreen:
     claimed = "no budget was given"
     if audited.remaining is not None:
         budget, delta = as_given(audited.remaining.budget), as_given(audited.question.fixed_value)
         claimed = f"all releases together within ε = {budget} at δ = {delta}"
     again = Code(audited.repeat) if audited.repeat else remark("audit the same releases again")
-    return Summary(
+    return FirstScreen(
         claimed=remark("{claimed}", claimed=claimed),
         found=_found(audited),
         sure=_certainty_sentence(audited),
@@ -295,8 +295,11 @@ def _risk(risk: Risk, audited: Audit) -> Section:
         whom=_records(audited.group_size),
         question=_guessed(audited.neighbouring, audited.group_size),
     )
-    remaining = audited.remaining
-    claim = [] if remaining is None else [(remaining.budget, audited.question.fixed_value)]
+    claim, remaining, chosen = [], audited.remaining, audited.chosen_under
+    if remaining is not None:
+        claim = [(remaining.budget, audited.question.fixed_value)]
+    elif chosen is not None and math.isfinite(chosen.budget.epsilon):
+        claim = [(float(chosen.budget.epsilon), float(chosen.budget.delta))]
     drawn = exact("Trade-off curve: the best attack's share of misses at each share of false alarms.")
     table = TextTable(("Attack", "At least", "At most"), rows)
     return Section(

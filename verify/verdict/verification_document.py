@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from algorithms.claim import Claim
 from mechanisms.printed_numbers import as_given, at_least, at_most, nearest, percent, percent_at_most
 from verify.conduct.effort import FALSE_ALARM
-from verify.document.drawings import Area, Axis, Bin, Chart, Curve, Interval, Laws
+from verify.document.drawings import Area, Axis, Bin, Chart, Curve, Laws, LossInterval
 from verify.document.elements import (
     Block,
     Bullets,
@@ -17,10 +17,10 @@ from verify.document.elements import (
     Details,
     Document,
     Facts,
+    FirstScreen,
     Paragraph,
     Picture,
     Section,
-    Summary,
     TextTable,
     Tone,
     Words,
@@ -178,7 +178,7 @@ def _bounds(verification: Verification) -> Section:
     )
     if not _proved(verification):
         caption = "lower bound from tests; no proved upper bound"
-    drawn = Interval(verification.claim.epsilon, low, high, caption, proved=_proved(verification))
+    drawn = LossInterval(verification.claim.epsilon, low, high, caption, proved=_proved(verification))
     return Section("Privacy loss", (Picture(drawn, _bounds_sentence(verification)), Bullets(said)))
 
 
@@ -197,13 +197,13 @@ def _bounds_sentence(verification: Verification) -> Sentence:
 _GIVEN = {"unproven": "If the claim holds, someone", "refuted": "If the claim held, someone"}
 
 
-def _summary(verification: Verification) -> Summary:
+def _summary(verification: Verification) -> FirstScreen:
     claim, witness = verification.claim, verification.witness
     person = None
     if verification.verdict != "certified":  # else the first line says it
         share = correct_guesses(claim.epsilon, claim.delta)
         person = person_sentence(_GIVEN[verification.verdict], protected_words(claim), "the output", share)
-    return Summary(
+    return FirstScreen(
         claimed=claim_sentence(verification.subject, claim),
         found=_bounds_sentence(verification),
         sure=_certainty_sentence(verification),

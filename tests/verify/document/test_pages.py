@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from verify.document.drawings import Area, Axis, Bin, Chart, Curve, Interval, Laws, axis_scale
+from verify.document.drawings import Area, Axis, Bin, Chart, Curve, Laws, LossInterval, axis_scale
 from verify.document.elements import (
     SIGNS,
     Bullets,
@@ -19,10 +19,10 @@ from verify.document.elements import (
     Details,
     Document,
     Facts,
+    FirstScreen,
     Paragraph,
     Picture,
     Section,
-    Summary,
     TextTable,
     Tone,
 )
@@ -31,7 +31,7 @@ from verify.document.markdown_text import markdown
 from verify.document.svg import svg
 from verify.findings.sentences import remark
 
-SUMMARY = Summary(remark("a claim"), remark("a find"), remark("sure"), remark("nothing"), remark("again"))
+SUMMARY = FirstScreen(remark("a claim"), remark("a find"), remark("sure"), remark("nothing"), remark("again"))
 HOSTILE = (
     "<script>alert(1)</script>",
     "</style></title></svg><img src=x onerror=alert(1)>",
@@ -115,10 +115,10 @@ def document(text: str) -> Document:
         TextTable((text, text), ((text, text),)),
         Code(text),
         Picture(drawn, sentence),
-        Picture(Interval(1.0, 0.5, 2.0, text), sentence),
+        Picture(LossInterval(1.0, 0.5, 2.0, text), sentence),
         Picture(laws, sentence),
     )
-    summary = Summary(sentence, sentence, sentence, sentence, Code(text), sentence)
+    summary = FirstScreen(sentence, sentence, sentence, sentence, Code(text), sentence)
     return Document(text, "bad", text, sentence, summary, (Section(text, (*blocks, Details(text, blocks))),))
 
 
@@ -196,7 +196,7 @@ def test_markdown_leaves_numbers_alone() -> None:
     ],
 )  # fmt: skip
 def test_bounds_are_drawn_inside_the_picture(claim: float, low: float, high: float) -> None:
-    root = ElementTree.fromstring(svg(Interval(claim, low, high, "the true ε"), "words"))
+    root = ElementTree.fromstring(svg(LossInterval(claim, low, high, "the true ε"), "words"))
     _, _, width, _ = map(float, root.attrib["viewBox"].split())
     places = [
         float(value)
@@ -243,5 +243,7 @@ def test_every_tone_has_its_sign_beside_its_colour(tone: Tone) -> None:
 
 
 def test_a_bar_that_is_no_proof_is_faint() -> None:
-    proof, estimate = (svg(Interval(1.0, 0.5, 2.0, "ε", proved=proved), "words") for proved in (True, False))
+    proof, estimate = (
+        svg(LossInterval(1.0, 0.5, 2.0, "ε", proved=proved), "words") for proved in (True, False)
+    )
     assert ('class="bar"' in proof, 'class="bar faint"' in estimate) == (True, True)

@@ -15,11 +15,11 @@ from verify.document.elements import (
     Details,
     Document,
     Facts,
+    FirstScreen,
     Paragraph,
     Photo,
     Picture,
     Section,
-    Summary,
     TextTable,
 )
 from verify.document.terminal_text import print_document
@@ -42,7 +42,7 @@ DOCUMENT = Document(
     "open",
     "[it]",
     remark("What it means, which takes more than a line."),
-    Summary(
+    FirstScreen(
         remark("a claim"), remark("a find"), remark("sure"), remark("little"), Code("again"), remark("a risk")
     ),
     (

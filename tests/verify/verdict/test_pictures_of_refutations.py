@@ -35,7 +35,7 @@ def honest_coin(value: float, rng: Any) -> bool:
 
 @claimed(data=Interval(0, 1))
 def rare_word(value: float, rng: Any) -> str:
-    return "found" if rng.random() < (0.004 if value > 0.5 else 1e-4) else "nothing"
+    return "found" if rng.random() < (0.02 if value > 0.5 else 1e-4) else "nothing"
 
 
 @claimed(data=Interval(0, 1))

@@ -16,7 +16,7 @@ from accountant.provenance import Provenance
 from algorithms.claim import Claim
 from mechanisms import Neighbouring
 from verify.document.characters import characters
-from verify.document.drawings import Interval
+from verify.document.drawings import LossInterval
 from verify.document.markdown_text import markdown
 from verify.document.terminal_text import print_document
 from verify.findings.finding import Finding, FindingKind, LowerBound, UpperBound, Witness
@@ -274,7 +274,7 @@ def test_an_ascii_terminal_gets_ascii() -> None:
     ("low", "high"), [(0.0, 1.0), (0.9, 1.1), (0.5, math.inf), (math.inf, math.inf), (3.0, 1.0)]
 )
 def test_the_picture_is_to_scale(claim: float, low: float, high: float) -> None:
-    pointer, axis, bar, labels = characters(Interval(claim, low * claim, high * claim, ""))
+    pointer, axis, bar, labels = characters(LossInterval(claim, low * claim, high * claim, ""))
     assert max(map(len, (pointer, axis, bar, labels))) <= 72
     at_claim = pointer.index("▼")
     for bound in (low, high):
@@ -290,8 +290,8 @@ def test_the_picture_is_to_scale(claim: float, low: float, high: float) -> None:
 
 
 def test_the_picture_of_nothing_spent() -> None:
-    assert characters(Interval(0.0, 0.0, 0.0, ""))[0].startswith("▼ claim 0")
-    assert characters(Interval(0.0, 0.0, math.inf, ""))[2] == "█" * 67
+    assert characters(LossInterval(0.0, 0.0, 0.0, ""))[0].startswith("▼ claim 0")
+    assert characters(LossInterval(0.0, 0.0, math.inf, ""))[2] == "█" * 67
 
 
 def test_a_verification_prints_as_its_report_and_shows_itself_in_one_line() -> None:
