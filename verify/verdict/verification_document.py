@@ -27,7 +27,16 @@ from verify.document.elements import (
 )
 from verify.findings.finding import BETTING, Finding, FindingKind, LowerBound, UpperBound, Witness
 from verify.findings.references import BETS, COUNTS, PROFILE
-from verify.findings.sentences import Sentence, confident, exact, observed, remark, sentence_of
+from verify.findings.sentences import (
+    Basis,
+    Sentence,
+    confident,
+    exact,
+    filled,
+    observed,
+    remark,
+    sentence_of,
+)
 from verify.verdict.answer import BLACK_BOXES, SubjectKind
 from verify.verdict.common_sections import (
     ADVERSARY,
@@ -295,12 +304,14 @@ def _laws(witness: Witness, words: _EventWords) -> Picture:
         (witness.probability, str(words.on_data)),
         (witness.probability_prime, str(words.on_data_prime)),
     )
-    counts = [each.draws for each in (words.on_data, words.on_data_prime) if each.draws]
-    said = "D and D′ beside each other: the event has probability {ours} on D, {theirs} on D′."
-    values = {"ours": words.on_data, "theirs": words.on_data_prime}
-    if counts:
-        return Picture(drawn, observed(said, counts[0], **values))
-    return Picture(drawn, remark(said, **values))
+    both = (words.on_data, words.on_data_prime)
+    weaker = max(both, key=lambda each: list(Basis).index(each.basis))
+    said = filled(
+        "D and D′ beside each other: the event has probability {ours} on D, {theirs} on D′.",
+        weaker.basis,
+        {"ours": both[0], "theirs": both[1], "confidence": weaker.confidence, "draws": weaker.draws},
+    )
+    return Picture(drawn, said)
 
 
 def _no_difference(verification: Verification, witness: Witness, lower: LowerBound) -> Section | None:

@@ -44,7 +44,9 @@ def plain(text: Words) -> str:
     return "".join(str(text).split())
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "kind", [pytest.param(kind, marks=pytest.mark.slow if kind == "certificate" else ()) for kind in KINDS]
+)
 def test_the_first_lines_of_a_terminal_answer_five_questions(kind: str, tmp_path: Path) -> None:
     document = KINDS[kind](tmp_path)
     out = io.StringIO()
@@ -68,15 +70,18 @@ def test_the_first_lines_of_a_terminal_answer_five_questions(kind: str, tmp_path
     )
 
 
-def test_the_first_screen_of_a_page_answers_five_questions(browser: Browser, tmp_path: Path) -> None:
-    for kind, make in KINDS.items():
-        file = tmp_path / "report.html"
-        file.write_text(render_html([make(tmp_path)], "made"), encoding="utf-8")
-        with opened(browser, file.as_uri(), viewport=dict(zip(("width", "height"), SCREEN, strict=True))) as (
-            page,
-            _,
-        ):
-            assert (kind, page.evaluate("document.querySelector('section').getBoundingClientRect().top")) < (
-                kind,
-                SCREEN[1],
-            )
+CHEAP = ("refuted function", "audit", "regret")
+
+
+@pytest.mark.parametrize(
+    "kind", [pytest.param(kind, marks=() if kind in CHEAP else pytest.mark.slow) for kind in KINDS]
+)
+def test_the_first_screen_of_a_page_answers_five_questions(
+    kind: str, browser: Browser, tmp_path: Path
+) -> None:
+    file = tmp_path / "report.html"
+    file.write_text(render_html([KINDS[kind](tmp_path)], "made"), encoding="utf-8")
+    size = dict(zip(("width", "height"), SCREEN, strict=True))
+    with opened(browser, file.as_uri(), viewport=size) as (page, _):
+        below = page.evaluate("document.querySelector('section').getBoundingClientRect().top")
+    assert below < SCREEN[1]
