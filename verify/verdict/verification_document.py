@@ -574,9 +574,8 @@ def _certainty(verification: Verification) -> Section | None:
         if band["delta_upper_by"] is not None:
             technical.append(Paragraph(remark("Upper curve: {method}.", method=band["delta_upper_by"])))
         technical += [_profile(verification, band), _trade_off(verification, band)]
-    if technical:
-        blocks.append(Details("Privacy profile δ(ε)", tuple(technical)))
-    return Section("Confidence and limits", tuple(blocks)) if blocks else None
+    folded = (Details("Privacy profile δ(ε)", tuple(technical)),) if technical else ()
+    return Section("Confidence and limits", tuple(blocks), folded) if blocks or folded else None
 
 
 def _certainty_sentence(verification: Verification) -> Sentence:

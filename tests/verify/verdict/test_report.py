@@ -229,6 +229,8 @@ def test_floor_and_coupled_loss_are_shown_when_known() -> None:
     assert "The curve is flat." not in text  # for specialists
     assert "The curve is flat." in markdown([verification_document(found)], "")
     assert "Largest privacy loss in coupled runs, all messages included: 1" in text
+    del details["detection_floor"]  # then folds alone are left, which are for pages
+    assert "Confidence and limits" not in shown(replace(found, details=details))
 
 
 def test_a_claim_that_stays_in_doubt_is_said_to_be_near_unless_it_is_proved() -> None:
