@@ -13,6 +13,7 @@ from mechanisms.arrays import BoolArray, FloatArray
 from verify.events.event import Event, HalfLine, Near, RowTable, value_words
 from verify.events.readings import Reading, format_value
 from verify.events.rounded_columns import OfRounded, RoundedColumns
+from verify.events.scores import AdditiveScore
 from verify.events.view_sample import ViewSample
 from verify.findings.finding import LawBin, ReadingLaws
 
@@ -97,6 +98,8 @@ class ReadingBins:
             rounded, event = event.rounded, event.event
         through: float | None = None
         match event:
+            case HalfLine(AdditiveScore((table,))):  # of one reading: that is shown, and not its score
+                reading = table.binned.reading
             case HalfLine(reading, threshold, above):
                 through = threshold if above else math.nextafter(threshold, math.inf)
             case Near(reading) | RowTable((reading,)):

@@ -139,6 +139,9 @@ def test_the_picture_alone_shows_which_side_is_likelier(name: str) -> None:
             assert inside / (laws.draws or 1.0) == pytest.approx(share, rel=1e-6)
         else:
             assert inside / (laws.draws or 1.0) <= share * (1.0 + 1e-6)
+    if name == "rare_word":
+        assert laws.reading == "the output"  # and not the score of it, which decides the event
+        assert laws.bins[0].label == "nothing"
     assert Verification.from_json(found.json()).witness == witness
 
 
