@@ -53,7 +53,7 @@ def percent_at_most(share: float, digits: int = 4) -> str:
     Examples
     --------
     >>> percent_at_most(0.73105857), percent_at_most(1e-9), percent_at_most(1 - 1e-9)
-    ('73.11 %', '1.001e-07 %', '99.9999999 %')
+    ('73.11 %', '1e-07 %', '99.9999999 %')
     """
     hundredths = Decimal(repr(float(share))).scaleb(2)  # exactly: a float's product may be rounded down
     texts = (_rounded(hundredths, enough, ROUND_CEILING) for enough in range(digits, 17))
