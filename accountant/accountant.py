@@ -862,10 +862,13 @@ def _milliseconds(seconds: float) -> int:
     return math.ceil(1_000 * float(seconds))
 
 
+_ZERO = np.zeros(())  # a number, or an array with an axis, takes longer to add
+
+
 def _leaving(private: Private | PrivateSums) -> npt.NDArray[Any]:
     """Return a copy of what a value holds, zeros without their sign: it would tell of records that move nothing."""
     values: npt.NDArray[Any] = private._values[0]
-    return np.add(values, 0.0 if values.dtype.char == "d" else 0)
+    return values + (_ZERO if values.dtype.char == "d" else 0)
 
 
 def _encoded(outputs: npt.NDArray[Any]) -> bytes:
