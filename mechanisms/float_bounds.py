@@ -78,6 +78,14 @@ class FloatBounds:
         error = add_up(self.error, other.error) if self.error or other.error else 0.0
         return _rounded(magnitude, error, exponent)
 
+    def cover(self, other: FloatBounds) -> FloatBounds:
+        """Return the bounds of numbers of both."""
+        return FloatBounds(
+            max(self.magnitude, other.magnitude),
+            max(self.error, other.error),
+            min(self.exponent, other.exponent),
+        )
+
     def sum_coordinates(self, count: int) -> FloatBounds:
         """Return the bounds of sums of ``count`` numbers, added in any order."""
         magnitude = multiply_up(self.magnitude, float(count))
