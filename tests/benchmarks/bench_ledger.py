@@ -220,9 +220,7 @@ def kinds(theorem: Composition, scales: int) -> list[tuple[Any, Any]]:
     return [(noise, theorem.charge(noise, UNIT.sensitivity)) for noise in noises(theorem, scales)]
 
 
-def entries_of(
-    priced: Sequence[tuple[Any, Any]], charges: range, records: int
-) -> Iterator[Sequence[Entry]]:
+def entries_of(priced: Sequence[tuple[Any, Any]], charges: range, records: int) -> Iterator[Sequence[Entry]]:
     """Yield charges, of the records and kinds in turn."""
     for i in charges:
         noise, cost = priced[i % len(priced)]
