@@ -114,8 +114,8 @@ class SQLStore:
 
     # --- one transaction -------------------------------------------------------------------------
 
-    def _commit(self, batches: Iterator[Sequence[_Task]], waiting: Sequence[_Task] = ()) -> list[Any]:
-        first: list[Sequence[_Task]] = []
+    def _commit(self, batches: Iterator[Sequence[_Task]]) -> list[Any]:
+        waiting, first = self._queue.waiting, list[Sequence[_Task]]()
         if not self._alone and _name_all(waiting):
             with suppress(RetryAlone):
                 with self.working((), together=True) as work:  # whoever comes until it has begun is in it
