@@ -75,17 +75,22 @@ class GaussianMixtureCurve:
             if not (below.any() or above.any()):
                 break
             low, high = np.where(below, 2.0 * low, low), np.where(above, 2.0 * high, high)
-        x = 0.5 * (low + high)
+        shape, (low, high, target) = target.shape, (np.ravel(own) for own in (low, high, target))
+        found = 0.5 * (low + high)
+        x, left = found.copy(), np.arange(found.size)
         for _ in range(_STEPS):
-            value, _, slope = self._loss(x)
+            value, off, slope = self._loss(x)
             low, high = np.where(value <= target, x, low), np.where(value >= target, x, high)
             with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
                 new = x - (value - target) / slope
             new = np.where((new > low) & (new < high), new, 0.5 * (low + high))
-            if np.all(np.abs(new - x) <= 4.0 * ROUNDING * (1.0 + np.abs(x))):
+            found[left] = x
+            # Nearer than l is off, nothing is gained.
+            go_on = (np.abs(new - x) > 4.0 * ROUNDING * (1.0 + np.abs(x))) & (np.abs(value - target) > off)
+            if not go_on.any():
                 break
-            x = new
-        return np.asarray(x)
+            x, low, high, target, left = (own[go_on] for own in (new, low, high, target, left))
+        return found.reshape(shape)
 
     def _sums(self, x: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         """Return l(x), how far it may be off, and bounds on δ there."""

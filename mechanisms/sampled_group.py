@@ -74,7 +74,7 @@ class GroupOnSample(BoundedCurve, SampledProfile):
 
 
 @dataclass(frozen=True)
-class SampledGroupDirection(GroupOnSample, OneDirection):
+class SampledGroupDirection(OneDirection, GroupOnSample):
     """One direction of `SampledGroupProfile`: (M, N(0, 1)) if the group is removed, (N(0, 1), M) if it is added."""
 
     base: PrivacyProfile

@@ -38,11 +38,6 @@ class ShuffledBatchesProfile(SameCurve):
         return self.profile.neighbouring
 
     @property
-    def statable(self) -> frozenset[Neighbouring]:
-        """The profile's own relation alone."""
-        return frozenset({self.neighbouring})
-
-    @property
     def bound(self) -> str:
         """The theorem: no data are known to attain it."""
         return BOUND

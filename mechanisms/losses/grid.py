@@ -310,7 +310,10 @@ def _engine(
     for _ in range(_SADDLES):
         if saddle is None:
             break
-        engine = lattice_contour(TiltedLoss(loss, saddle.s), saddle, _TIGHT, 2 * _MOST_NODES)
+        line, most = TiltedLoss(loss, saddle.s), 2 * _MOST_NODES
+        if line.period(saddle, _TIGHT)[0] > most * float(loss.losses[0].spacing):
+            break  # a transform on a grid is that of a whole period
+        engine = lattice_contour(line, saddle, _TIGHT, most)
         if engine is None:
             break
         found = engine, saddle

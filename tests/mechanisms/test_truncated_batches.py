@@ -9,9 +9,10 @@ import pytest
 from scipy.stats import norm
 
 from mechanisms import Neighbouring, ParameterError
+from mechanisms.announced_loss import AnnouncedLoss
 from mechanisms.gaussian_loss import sampled_gaussian_loss
 from mechanisms.losses.composed_loss import compose
-from mechanisms.truncated_batches import AnnouncedLoss, TruncatedBatchProfile, binomial_tail
+from mechanisms.truncated_batches import TruncatedBatchProfile, binomial_tail
 
 
 def output(values: list[float], rate: float, most: int, z: np.ndarray) -> np.ndarray:
