@@ -271,10 +271,8 @@ class SubsampledProfile(BothDirections, SampledProfile):
 
     @cached_property
     def _sides(self) -> tuple[SubsampledDirection, SubsampledDirection]:
-        return (
-            SubsampledDirection(self.base, self.rate, False),
-            SubsampledDirection(self.base, self.rate, True),
-        )
+        removed = SubsampledDirection(self.base, self.rate, False)
+        return removed, removed.reversed()
 
 
 def _product(factor: float | FloatArray, deltas: FloatArray, side: int) -> FloatArray:

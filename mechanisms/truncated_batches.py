@@ -19,7 +19,7 @@ _TAIL = 1e-9
 _NEXT_TO_NOTHING = 1e-290
 _LEAST_SIGMA = 0.05
 """Quadratures of movements by 2 take too many nodes below."""
-_LARGEST_SIGMA = 1e9
+_LARGEST_SIGMA = 1e15
 MOST_RECORDS = 10**8
 
 
@@ -61,7 +61,7 @@ class TruncatedBatchProfile(BothDirections):
     Parameters
     ----------
     sigma : float
-        Noise over the norm to which a record's contribution is clipped, from 0.05 to 1e9.
+        Noise over the norm to which a record's contribution is clipped, from 0.05 to 1e15.
     sampling_probability : float
         q in (0, 1).
     dataset_size : int
