@@ -135,12 +135,12 @@ class GaussianMixtureDirection(BoundedCurve, OneDirection):
 
     def loss(self) -> PrivacyLoss:
         """Return the law of the loss in this direction."""
-        losses = [GaussianMixtureLoss(*pair, self.sigma, self.relation) for pair in self._pairs(1.0)]
-        return losses[0] if len(losses) == 1 else AnnouncedLoss(*losses, *self._chances, self.off)
+        first, *more = (GaussianMixtureLoss(*pair, self.sigma, self.relation) for pair in self._pairs(1.0))
+        return AnnouncedLoss(first, more[0], *self._chances, self.off) if more else first
 
     @cached_property
-    def _chances(self) -> list[float]:
-        return [chance for chance, _ in self.mixtures]
+    def _chances(self) -> tuple[float, float]:
+        return self.mixtures[0][0], self.mixtures[-1][0]
 
     @cached_property
     def _curves(self) -> list[GaussianMixtureCurve]:

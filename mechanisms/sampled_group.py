@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
@@ -36,7 +37,7 @@ class GroupOnSample(BoundedCurve, SampledProfile):
     neighbouring = delegated("base.neighbouring")
 
     @property
-    def pure_epsilon(self) -> None:
+    def pure_epsilon(self) -> Fraction | None:
         """None: the loss is unbounded if the group is removed."""
         return None
 

@@ -336,16 +336,16 @@ class ComposedLoss:
         number = max(1, len(self.directions), 2 if self._switches else 1)
         if not self.releases or self._exceeds_largest_loss(at):
             return (Enclosure(0.0, 0.0, PURE, PURE),) * number
-        found = [direction.delta(at, width) for direction in self.directions]
+        own = [direction.delta(at, width) for direction in self.directions]
         if by_products:
-            return tuple(found[min(i, len(found) - 1)].bound for i in range(number))
-        found = [self.by_theorems(one, width, epsilon=at) for one in found]
+            return tuple(own[min(i, len(own) - 1)].bound for i in range(number))
+        found = [self.by_theorems(one, width, epsilon=at) for one in own]
         answers = []
         for i in range(number):
             upper = found[min(i, len(found) - 1)]
             if isinstance(upper, Bound):
                 data = [self._directed_data[i]] if self._fixed_data else []
-                upper = upper.above(own.delta(at, width) for own in data)
+                upper = upper.above(one.delta(at, width) for one in data)
             answers.append(upper)
         return tuple(answers)
 
