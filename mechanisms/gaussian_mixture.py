@@ -10,6 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from mechanisms.arrays import FloatArray
+from mechanisms.delegation import delegated
 from mechanisms.gaussian_mixture_curve import GaussianMixtureCurve
 from mechanisms.gaussian_mixture_loss import AT_ZERO, GaussianMixtureLoss, Mixture
 from mechanisms.neighbouring import Neighbouring
@@ -36,10 +37,7 @@ class AnnouncedLoss(PrivacyLoss):
     probability: float
     off: float = 0.0
 
-    @property
-    def neighbouring(self) -> Neighbouring:
-        """That of the first pair."""
-        return self.first.neighbouring
+    neighbouring = delegated("first.neighbouring")
 
     @property
     def supremum(self) -> float:
@@ -136,11 +134,11 @@ class GaussianMixtureDirection(BoundedCurve, OneDirection):
     def loss(self) -> PrivacyLoss:
         """Return the law of the loss in this direction."""
         first, *more = (GaussianMixtureLoss(*pair, self.sigma, self.relation) for pair in self._pairs(1.0))
-        return AnnouncedLoss(first, more[0], *self._chances, self.off) if more else first
-
-    @cached_property
-    def _chances(self) -> tuple[float, float]:
-        return self.mixtures[0][0], self.mixtures[-1][0]
+        return (
+            AnnouncedLoss(first, more[0], self.mixtures[0][0], self.mixtures[1][0], self.off)
+            if more
+            else first
+        )
 
     @cached_property
     def _curves(self) -> list[GaussianMixtureCurve]:
@@ -151,7 +149,8 @@ class GaussianMixtureDirection(BoundedCurve, OneDirection):
         if len(self._curves) == 1:
             return self._curves[0].bounds(epsilon)
         (low, high), (other_low, other_high) = (curve.bounds(epsilon) for curve in self._curves)
-        (rest, tau), off = self._chances, self.off * min(self._chances) + 4.0 * ROUNDING
+        rest, tau = (chance for chance, _ in self.mixtures)
+        off = self.off * min(rest, tau) + 4.0 * ROUNDING
         lower = rest * low + tau * other_low - off * (low + other_low)
         upper = rest * high + tau * other_high + off * (high + other_high)
         return np.maximum(lower, 0.0), np.minimum(upper, 1.0)

@@ -43,7 +43,7 @@ class BoundedCurve(PrivacyProfile):
         return self.bounds(epsilon)[1]
 
 
-class BothDirections(OneRelation):
+class BothDirections(BoundedCurve, OneRelation):
     """Base class of profiles with two directions, each composed by itself: δ is the larger of both."""
 
     @property
@@ -85,9 +85,6 @@ class BothDirections(OneRelation):
         """Bound the larger of both directions."""
         (low, high), (low_added, high_added) = (side.bounds(epsilon) for side in self._sides)
         return np.maximum(low, low_added), np.maximum(high, high_added)
-
-    def _curve(self, epsilon: FloatArray) -> FloatArray:
-        return self._everywhere(epsilon)
 
     def _everywhere(self, epsilon: FloatArray) -> FloatArray:
         return np.maximum(*(np.asarray(side._everywhere(epsilon)) for side in self._sides))

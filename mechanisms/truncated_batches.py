@@ -82,9 +82,7 @@ class TruncatedBatchProfile(BothDirections):
 
     def __post_init__(self) -> None:
         if not _LEAST_SIGMA <= positive("sigma", self.sigma) <= _LARGEST_SIGMA:
-            raise ParameterError(
-                f"sigma = {self.sigma!r}: must be at least {_LEAST_SIGMA:g} and at most {_LARGEST_SIGMA:g}"
-            )
+            raise ParameterError(f"sigma = {self.sigma!r}: must be {_LEAST_SIGMA:g} to {_LARGEST_SIGMA:g}")
         open_unit("sampling_probability", self.sampling_probability)
         for name in ("dataset_size", "truncated_batch_size"):
             if whole_number(name, getattr(self, name), least=1) > MOST_RECORDS:

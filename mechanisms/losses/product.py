@@ -6,6 +6,7 @@ where every pair is that of two data sets, the same for all releases.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
@@ -280,12 +281,9 @@ class Product:
 
     def _is_certain(self, delta: float) -> bool:
         """Return True if the total variations δ_i(0), which bound that of the composition, add up to at most delta."""
-        total = 0.0
-        for profile, count in zip(self.profiles, self.counts, strict=True):
-            total += count * float(profile.bounds(np.zeros(()))[1]) * (1.0 + 8 * ROUNDING)
-            if total > delta:
-                return False
-        return True
+        pairs = zip(self.profiles, self.counts, strict=True)
+        each = (count * float(profile.bounds(np.zeros(()))[1]) for profile, count in pairs)
+        return all(total * (1.0 + 1e-9) <= delta for total in itertools.accumulate(each))
 
     def _epsilon_by_engines(self, delta: float, width: float) -> tuple[Enclosure, Contour | None]:
         if self._closed is not None and (self.loss is None or not self.loss.precision):

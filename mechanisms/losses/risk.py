@@ -123,8 +123,11 @@ def true_positive_rate(loss: ComposedLoss, false_positive_rate: float) -> Enclos
     k = checked_rate(false_positive_rate)
     if not loss.releases:
         return Enclosure(k, k, _PROFILE, _PROFILE)
-    curves, rough = _curves(loss), _curves(loss, by_products=True)
-    found = [_least_line(curve, k, _best_epsilon(own, k)) for curve, own in zip(curves, rough, strict=True)]
+    found = []
+    for curve, rough in zip(_curves(loss), _curves(loss, by_products=True), strict=True):
+        best = _best_epsilon(rough, k)
+        low, high = _least_line(rough, k, best)
+        found.append((low, min(high, _lower_line(curve, k, best))))
     upper = Bound(min(1.0, max(high for _, high in found)), _PROFILE)
     lowers = [low for low, _ in found if low is not None]
     return upper.above(Enclosure(max(k, low), math.inf, _CONVEXITY, _PROFILE) for low in lowers)
@@ -141,9 +144,7 @@ def true_positive_rate_at_most(loss: ComposedLoss, false_positive_rate: float) -
     k = checked_rate(false_positive_rate)
     largest = k
     for curve, rough in zip(_curves(loss), _curves(loss, by_products=True), strict=True):
-        best = _best_epsilon(rough, k)
-        upper = min(curve(best).upper + math.exp(best) * k, curve(0.0).upper + k) * (1.0 + 8 * ROUNDING)
-        largest = max(largest, upper)
+        largest = max(largest, _lower_line(curve, k, _best_epsilon(rough, k)))
     return min(1.0, largest)
 
 
@@ -211,8 +212,8 @@ def checked_rate(rate: float, name: str = "false_positive_rate") -> float:
 def _curves(loss: ComposedLoss, *, by_products: bool = False) -> list[_DeltaCurve]:
     """Return δ at every real ε in each direction: δ(-ε) = 1 - e^{-ε} + e^{-ε} δ'(ε), δ' in the other direction.
 
-    Of a loss in one direction alone the other one is composed for it, and has no curve of its own. By products of
-    dominating pairs alone it is an upper bound, by which one searches: theorems for a bound take much longer.
+    Of a loss in one direction alone the other one is composed for it, and has no curve of its own. Upper ends by
+    products of dominating pairs alone are those by which one searches: theorems for a bound take much longer.
     """
     known: dict[float, tuple[Enclosure | Bound, ...]] = {}
     back = reverse_of(loss)
@@ -242,6 +243,11 @@ def _curves(loss: ComposedLoss, *, by_products: bool = False) -> list[_DeltaCurv
         return at
 
     return [curve(i) for i in range(len(both(0.0)) // len(losses))]
+
+
+def _lower_line(curve: _DeltaCurve, k: float, best: float) -> float:
+    """Return the lower of δ(ε) + e^ε k at ε = best and at 0, rounded up."""
+    return min(curve(best).upper + math.exp(best) * k, curve(0.0).upper + k) * (1.0 + 8 * ROUNDING)
 
 
 def _least_line(curve: _DeltaCurve, k: float, best: float) -> tuple[float | None, float]:
