@@ -12,10 +12,9 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+import dpwitness
 from accountant.files.json_object import JsonError, JsonObject
 
-LIBRARY = ("mechanisms", "accountant", "algorithms", "verify")
-"""The packages of this library."""
 IMPORTED_AS = "dpwitness_subject_"
 """How the name begins under which a command imports a user's file: it hides no other module."""
 
@@ -102,7 +101,9 @@ def _files(folder: Path) -> Iterator[Path]:
 @functools.cache
 def _library_digest() -> str:
     """Return the SHA-256 of all files of this library, data too, and of their names."""
-    lines = "".join(f"{package} {_digest_of_all(sorted(_files(_ROOT / package)))}\n" for package in LIBRARY)
+    lines = f"dpwitness {file_digest(dpwitness.__file__)}\n" + "".join(
+        f"{package} {_digest_of_all(sorted(_files(_ROOT / package)))}\n" for package in dpwitness.LIBRARY
+    )
     return hashlib.sha256(lines.encode()).hexdigest()
 
 
