@@ -27,7 +27,7 @@ from typing import Any
 LIBRARY = ("mechanisms", "accountant", "algorithms", "verify")
 """The packages of this library."""
 
-_real = functools.cache(os.path.realpath)  # asked of the file of every import statement of a shared name
+_real = functools.cache(os.path.realpath)  # asked of the absolute file of every import of a shared name
 
 _FOLDER = os.path.dirname(os.path.abspath(__file__))
 _OURS = tuple(os.path.join(_real(os.path.join(_FOLDER, name)), "") for name in LIBRARY)
@@ -75,7 +75,7 @@ class OwnPackages:
     """
 
     def __init__(self, file: Path | None) -> None:
-        self.file = "" if file is None else _real(file)
+        self.file = "" if file is None else os.path.realpath(file)
         self.root = os.path.join(os.path.dirname(self.file), "") if self.file else ""
         self.names: set[str] = set()
         self._away: dict[str, ModuleType] = {}  # theirs while the library's are in place; or the reverse
@@ -92,7 +92,9 @@ class OwnPackages:
 
     def folders(self) -> list[str]:
         """Return the folders where they are looked for: for a file without this library's, and those after it."""
-        before = itertools.takewhile(lambda folder: _real(folder) != _real(_FOLDER), sys.path)
+        before = itertools.takewhile(
+            lambda folder: os.path.realpath(folder) != os.path.realpath(_FOLDER), sys.path
+        )
         return [self.root, *before] if self.file else sys.path
 
     def owns(self, top: str) -> bool:
@@ -113,7 +115,7 @@ class OwnPackages:
         """Return the folder or file of a top-level name, "" if there is none."""
         spec = PathFinder.find_spec(top, self.folders())
         folders = () if spec is None else spec.submodule_search_locations or (str(spec.origin),)
-        return _real(next(iter(folders))) if folders else ""
+        return os.path.realpath(next(iter(folders))) if folders else ""
 
     def exchange(self) -> None:
         """Put them in place of the library's, and their folder first, where processes that are begun look; or back."""
@@ -252,7 +254,8 @@ def _taken_out(tops: Collection[str], *, library: bool = False) -> dict[str, Mod
 
 def _place_of(module: ModuleType) -> str:
     """Return the folder of a package, or the file of another module."""
-    return _real(next(iter(getattr(module, "__path__", ())), "") or str(getattr(module, "__file__", "")))
+    folders, file = getattr(module, "__path__", ()), getattr(module, "__file__", "")
+    return os.path.realpath(str(next(iter(folders), file or "")))
 
 
 def _is_of_library(path: str) -> bool:
@@ -261,7 +264,7 @@ def _is_of_library(path: str) -> bool:
 
 def is_of_a_user(file: object) -> bool:
     """Return True for a Python file that is neither of an installed package nor of Python itself."""
-    return isinstance(file, str) and file.endswith(".py") and not is_installed(_real(file))
+    return isinstance(file, str) and file.endswith(".py") and not is_installed(os.path.abspath(file))
 
 
 @functools.cache  # asked of all modules that are loaded, by every verification

@@ -12,8 +12,8 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-import dpwitness
 from accountant.files.json_object import JsonError, JsonObject
+from dpwitness import LIBRARY
 
 IMPORTED_AS = "dpwitness_subject_"
 """How the name begins under which a command imports a user's file: it hides no other module."""
@@ -101,10 +101,8 @@ def _files(folder: Path) -> Iterator[Path]:
 @functools.cache
 def _library_digest() -> str:
     """Return the SHA-256 of all files of this library, data too, and of their names."""
-    lines = f"dpwitness {file_digest(dpwitness.__file__)}\n" + "".join(
-        f"{package} {_digest_of_all(sorted(_files(_ROOT / package)))}\n" for package in dpwitness.LIBRARY
-    )
-    return hashlib.sha256(lines.encode()).hexdigest()
+    lines = "".join(f"{package} {_digest_of_all(sorted(_files(_ROOT / package)))}\n" for package in LIBRARY)
+    return hashlib.sha256(f"dpwitness {file_digest(_ROOT / 'dpwitness.py')}\n{lines}".encode()).hexdigest()
 
 
 def _digest_of_all(files: list[Path]) -> str:

@@ -397,9 +397,7 @@ class RegretBound:
             for expression in (*(part for part, _ in sums), *(value for _, value in self.definitions))
             for symbol in expression.free_symbols | expression.atoms(AppliedUndef)
         } - {str(symbol) for symbol, _ in self.definitions}
-        symbols = dict(_SYMBOLS)
-        if self.family == "experts":
-            symbols["K"] = "experts"
+        symbols = {**_SYMBOLS, "K": "experts"} if self.family == "experts" else dict(_SYMBOLS)
         if by_epochs:
             symbols["T"] = "N (k + 1)(k + 2), N the rounds of the epoch"
         meant = [f"{name}: {symbols[name]}" for name in symbols if name in used]

@@ -68,4 +68,4 @@ def test_a_bound_says_what_its_symbols_and_functions_are():
     meant = dict(part.split(": ") for part in said.rpartition("(")[2].removesuffix(")").split("; "))
     assert {"s", "m", "T", "R_max"} < meant.keys()
     assert meant["K"] == "experts"
-    assert "K: arms played at once" in BOUNDS["cucb-ldp"].sentence()
+    assert "K: arms played at once" in BOUNDS["cucb-ldp-bit"].sentence()
