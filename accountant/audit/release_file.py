@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, cast
 
@@ -15,6 +16,7 @@ from accountant.audit.release_tables import from_tables
 from accountant.audit.releases import (
     EnforcedBudget,
     FileMetadata,
+    LedgerFacts,
     Release,
     ReleaseFileError,
     Releases,
@@ -123,7 +125,8 @@ def _from_ledger(path: Path) -> Releases:
     kinds: dict[tuple[Any, Any], int] = {}
     releases: list[Release] = []
     members: dict[RecordId, dict[int, int]] = {}
-    terms, entries, lacking = read_ledger(path)
+    content = read_ledger(path)
+    terms, entries = content.terms, content.entries
     for entry in entries:
         key = (entry.mechanism, entry.sensitivity)
         if key not in kinds:
@@ -138,4 +141,20 @@ def _from_ledger(path: Path) -> Releases:
     if not members:
         raise ReleaseFileError(f"{path}: the ledger holds no release")
     chosen = EnforcedBudget(terms.composition.name, terms.budget)
-    return Releases(tuple(releases), group_records(members), chosen, FileMetadata(notes=lacking))
+    gone = [entry for entry in entries if entry.mechanism is None]
+    days = [
+        datetime.fromtimestamp(each.at / 1000, UTC).date() for each in content.charges if each.at is not None
+    ]
+    facts = LedgerFacts(
+        terms.trust.value,
+        terms.strict,
+        tuple(
+            dict.fromkeys(
+                f"{entry.note} ({Path(entry.where.file).name}:{entry.where.line})" for entry in gone
+            )
+        ),
+        min(days, default=None),
+        max(days, default=None),
+    )
+    about = FileMetadata(notes=content.lacking)
+    return Releases(tuple(releases), group_records(members), chosen, about, ledger=facts)
