@@ -192,11 +192,12 @@ COMMANDS = {
     ),
     "list": TableCommand(
         function="list_command:list_command",
-        help="""List learners and problems; or what WORDS describe, published learners and the zoo too.
+        help="""List learners and problems; or what WORDS describe, published learners, the zoo and deployments too.
 
         As in dpwitness list local cascade, or list zoo false: names, models, families, sources and verdicts
-        are looked through. What alone is described is shown in full. With --for, --trust and --epsilon say
-        what is asked of the learner (by default central, 1).""",
+        are looked through. What alone is described is shown in full. Of deployments in the public registry it
+        is shown where a published figure differs from what its own parameters give. With --for, --trust and
+        --epsilon say what is asked of the learner (by default central, 1).""",
         arguments=(Argument(name="words", many=True, required=False),),
         options="for trust epsilon json",
     ),
