@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from accountant.audit.dp_events import releases_of_event
 from accountant.audit.line_numbers import TomlLineNumbers
@@ -28,6 +28,9 @@ from accountant.files.sqlite_file import is_sqlite
 from accountant.gates.lineage import RecordId
 from mechanisms import NoPrivacy, PrivacyProfile
 from mechanisms.neighbouring import Neighbouring, conversion_hint
+
+if TYPE_CHECKING:
+    from accountant.stores.replayed_entries import LedgerContent
 
 
 def read_releases(path: str | Path, neighbours: Neighbouring | str | None = None) -> Releases:
@@ -141,20 +144,29 @@ def _from_ledger(path: Path) -> Releases:
     if not members:
         raise ReleaseFileError(f"{path}: the ledger holds no release")
     chosen = EnforcedBudget(terms.composition.name, terms.budget)
-    gone = [entry for entry in entries if entry.mechanism is None]
+    about = FileMetadata(notes=content.lacking)
+    return Releases(tuple(releases), group_records(members), chosen, about, ledger=_ledger_facts(content))
+
+
+def _ledger_facts(content: LedgerContent) -> LedgerFacts:
+    noise: dict[str, None] = {}
+    declassified: dict[str, None] = {}
+    for entry in content.entries:
+        if entry.mechanism is None:
+            declassified[f"{entry.note} ({Path(entry.where.file).name}:{entry.where.line})"] = None
+        else:
+            noise[entry.note] = None
     days = [
-        datetime.fromtimestamp(each.at / 1000, UTC).date() for each in content.charges if each.at is not None
+        datetime.fromtimestamp(charged.at / 1000, UTC).date()
+        for charged in content.charges
+        if charged.at is not None and not content.lacking
     ]
-    facts = LedgerFacts(
-        terms.trust.value,
-        terms.strict,
-        tuple(
-            dict.fromkeys(
-                f"{entry.note} ({Path(entry.where.file).name}:{entry.where.line})" for entry in gone
-            )
-        ),
+    return LedgerFacts(
+        content.terms.trust.value,
+        content.terms.strict,
+        sum(any(entry.mechanism is not None for entry in charged.entries) for charged in content.charges),
+        tuple(noise),
+        tuple(declassified),
         min(days, default=None),
         max(days, default=None),
     )
-    about = FileMetadata(notes=content.lacking)
-    return Releases(tuple(releases), group_records(members), chosen, about, ledger=facts)

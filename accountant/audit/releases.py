@@ -175,14 +175,20 @@ class LedgerFacts:
         The party that sees raw data, as `Trust` has it.
     strict
         Whether what rests on something that nobody checked was refused.
+    releases
+        How many charges it holds, without values that left without noise.
+    noise
+        The sources of noise.
     declassified
         The reason and the line of each value that left without noise.
     first, last
-        The days, in UTC, of the first and the last charge; None if the ledger has no times.
+        The days, in UTC, of the first and the last charge; None if the ledger has no times, or lacks charges.
     """
 
     trust: str
     strict: bool
+    releases: int = 0
+    noise: tuple[str, ...] = ()
     declassified: tuple[str, ...] = ()
     first: datetime.date | None = None
     last: datetime.date | None = None

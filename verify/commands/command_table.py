@@ -207,9 +207,13 @@ COMMANDS = {
 
         FILES are results and certificates in JSON, release files and ledgers. -o writes .html or .md; without
         it, Markdown is printed. An HTML file needs nothing else: pictures are in it, and no script. Equal
-        results make equal files if SOURCE_DATE_EPOCH sets their date.""",
+        results make equal files if SOURCE_DATE_EPOCH sets their date.
+
+        With --format, FILES are about one deployment: its ledger, releases or their audit, and results on
+        its learners. What they prove stands beside what --deployment declares; a declaration that they
+        contradict is refused. registry writes .yaml, too; a field that nobody declared is a comment there.""",
         arguments=(Argument(name="files", kind=FILE, many=True),),
-        options="output",
+        options="format deployment output",
     ),
     "ledger create": TableCommand(
         function="ledger_command:create_command",
