@@ -153,7 +153,9 @@ def _ledger_facts(content: LedgerContent) -> LedgerFacts:
     declassified: dict[str, None] = {}
     for entry in content.entries:
         if entry.mechanism is None:
-            declassified[f"{entry.note} ({Path(entry.where.file).name}:{entry.where.line})"] = None
+            declassified[
+                f"{' '.join(entry.note.split())} ({Path(entry.where.file).name}:{entry.where.line})"
+            ] = None
         else:
             noise[entry.note] = None
     days = [

@@ -167,7 +167,7 @@ class EnforcedBudget:
 
 @dataclass(frozen=True)
 class LedgerFacts:
-    """What a ledger says beside its releases.
+    """Facts of a ledger beside its releases.
 
     Attributes
     ----------

@@ -632,7 +632,7 @@ class ReplayedEntries(State):
                 yield _Paid(position, body["paid"], scope, body["at"])
 
     def content(self, names: Mapping[int, RecordId]) -> LedgerContent:
-        """Return what the ledger says; accounts without a name keep their number."""
+        """Return the content of the ledger; accounts without a name keep their number."""
         return LedgerContent(self.terms, tuple(self.charged(names)), self.lacking)
 
     def charged(self, names: Mapping[int, RecordId], *, returned: bool = False) -> Iterator[Charged]:

@@ -26,6 +26,7 @@ from verify.verdict.result_kinds import KINDS, document_of, read_result
 
 _LISTS = ("files", "experiments")
 """Keys under which several results of one kind stand in one file."""
+_ON_ALGORITHMS = ("Verification", "Certificate")
 _NAMES = frozenset(known.partition(",")[0] for known in KINDS)
 
 
@@ -43,6 +44,8 @@ def report_command(
         declared = Deployment() if deployment is None else Deployment.load(deployment)
         evidence = _evidence(files, declared)
         check_declarations(declared, evidence)
+        if sheet == "registry" and evidence.audit is None:
+            raise SettingError("--format registry: FILES must have a ledger, releases, or their audit")
         if sheet == "nist":
             documents = [nist_sheet(declared, evidence)]
         else:
@@ -83,8 +86,9 @@ def _evidence(files: Sequence[Path], declared: Deployment) -> Evidence:
             found = one
         for group in stored:
             if not isinstance(group[0], Audit):
-                kind = utility if "regret" in type(group[0]).__name__.lower() else results
-                kind.append(document_of(*group))
+                (results if type(group[0]).__name__ in _ON_ALGORITHMS else utility).append(
+                    document_of(*group)
+                )
     return replace(found or Evidence(), results=tuple(results), utility=tuple(utility))
 
 

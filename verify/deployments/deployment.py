@@ -4,64 +4,25 @@ from __future__ import annotations
 
 import datetime
 import json
-import math
-from collections.abc import Mapping
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from accountant.files.data_files import DataFileError, from_toml, text_of
-from accountant.files.json_object import JsonObject
 from algorithms.problems import SettingError, known_name
 from mechanisms.neighbouring import Neighbouring
 
 SCHEMA = Path(__file__).with_name("registry_schema.json")
 """The structure of the registry's schema, with the commit that it is of."""
 
-KEYS: Mapping[str, str] = {
-    "deployment.name": "basic.name",
-    "deployment.slug": "",
-    "deployment.tier": "administrative.tier",
-    "deployment.curators": "basic.data_curators",
-    "deployment.description": "basic.description",
-    "deployment.intended_use": "basic.intended_use",
-    "deployment.product_type": "basic.data_product_type",
-    "deployment.region": "basic.data_product_region",
-    "deployment.sector": "basic.data_product_sector",
-    "deployment.published": "basic.publication_date",
-    "privacy.variant": "dp_variant.variant_name",
-    "privacy.domain": "dp_variant.data_domain",
-    "privacy.unprotected": "dp_variant.unprotected_quantities",
-    "privacy.unit": "privacy_loss.privacy_unit",
-    "privacy.unit_details": "privacy_loss.privacy_unit_details",
-    "privacy.units": "privacy_loss.number_of_privacy_units",
-    "privacy.epsilon": "privacy_loss.privacy_parameters.epsilon",
-    "privacy.delta": "",
-    "privacy.neighbours": "",
-    "privacy.other_releases": "",
-    "model.name": "deployment_model.model_name",
-    "model.name_details": "deployment_model.model_name_details",
-    "model.trust_assumptions": "deployment_model.trust_assumptions",
-    "model.actors": "deployment_model.actors",
-    "model.release": "deployment_model.release_type",
-    "model.release_details": "deployment_model.release_type_details",
-    "model.data_source": "deployment_model.data_source_type",
-    "model.data_source_details": "deployment_model.data_source_type_details",
-    "model.access": "deployment_model.access_type",
-    "model.access_details": "deployment_model.access_type_details",
-    "processing.preprocessing": "implementation.preprocessing_and_hyperparameter_tuning",
-    "processing.post_processing": "implementation.post_processing",
-    "processing.justification": "implementation.justification",
-    "processing.utility": "implementation.utility",
-    "processing.access_control": "",
-    "processing.side_channels": "",
-    "processing.bias": "",
-    "processing.data_collection": "",
-    "administrative.sources": "administrative.evidence_sources",
-    "administrative.authors": "administrative.registry_authors",
-    "administrative.notes": "implementation.additional_information",
-}
+_TABLES: Mapping[str, Mapping[str, str]] = json.loads(
+    Path(__file__).with_name("declared_keys.json").read_text(encoding="utf-8")
+)
+KEYS = {f"{table}.{name}": path for table, names in _TABLES.items() for name, path in names.items()}
 """The keys of the file, and the registry's field that each fills; "" for those that other fields or sheets quote."""
 
 _SOURCE = "Other public source"
@@ -69,7 +30,7 @@ _SOURCE = "Other public source"
 
 @dataclass(frozen=True)
 class Deployment:
-    """What people declare of a deployment; nothing of it was checked but its type.
+    """Declarations on a deployment, checked for their types alone.
 
     Attributes
     ----------
@@ -102,14 +63,11 @@ class Deployment:
             content = from_toml(text_of(path))
         except DataFileError as error:
             raise SettingError(f"{path}: {error}") from None
-        tables = dict.fromkeys(key.partition(".")[0] for key in KEYS)
         declared = {}
         for table, values in content.items():
-            known_name(f"table of {path}", table, tables)
-            if not isinstance(values, dict):
-                raise SettingError(f"{path}: {table}: must be a table [{table}]")
+            names = _TABLES[known_name(f"table of {path}", table, _TABLES)]
+            _require(isinstance(values, dict), f"{path}: {table}", values, f"a table [{table}]")
             for name, value in values.items():
-                names = [key.partition(".")[2] for key in KEYS if key.startswith(f"{table}.")]
                 key = f"{table}.{known_name(f'key of [{table}] in {path}', name, names)}"
                 read = value.strip() if isinstance(value, str) else value
                 if read not in ("", []):
@@ -145,75 +103,53 @@ def registry_fields() -> Mapping[str, int]:
 
 def _checked(where: str, key: str, value: Any) -> Any:
     """Return a value of its key's type, as the registry has it."""
-    if key == "deployment.curators":
-        return [_curator(where, each) for each in _listed(where, value)]
-    if key == "administrative.sources":
-        return {f"source_{i}": _source(where, each) for i, each in enumerate(_listed(where, value), 1)}
-    if key == "administrative.authors":
-        return [_text(where, each) for each in _listed(where, value)]
-    if key == "privacy.delta":
-        return _number(where, value, most=1.0)
-    if key == "privacy.neighbours":
-        return _one_of(where, value, [each.value for each in Neighbouring])
     schema = schema_at(KEYS[key]) if KEYS[key] else {}
+    if key == "privacy.neighbours":
+        schema = {"enum": [each.value for each in Neighbouring]}
+    if schema.get("type") in ("array", "object"):
+        _require(isinstance(value, list), where, value, "a list")
+        if key == "administrative.sources":
+            return {f"source_{i}": _source(where, each) for i, each in enumerate(value, 1)}
+        return [_curator(where, each) if "curators" in key else _text(where, each) for each in value]
     if "enum" in schema:
         return _one_of(where, value, schema["enum"])
     if schema.get("format") == "date":
-        return _date(where, value)
-    match schema.get("type"):
-        case "number":
-            return _number(where, value)
-        case "integer":
-            if type(value) is not int or value < 1:
-                raise SettingError(f"{where} = {value!r}: must be a whole number of at least 1")
-            return value
-        case _:
-            return _text(where, value)
+        with suppress(TypeError, ValueError):
+            value = datetime.date.fromisoformat(value)
+        _require(type(value) is datetime.date, where, value, "a date, year-month-day")
+    elif schema.get("type") == "integer":
+        _require(type(value) is int and value >= 1, where, value, "a whole number of at least 1")
+    elif schema.get("type") == "number" or key == "privacy.delta":
+        most = 1.0 if key == "privacy.delta" else sys.float_info.max
+        rule = "a number of at least 0" + (" and at most 1" if most == 1.0 else "")
+        _require(type(value) in (int, float) and 0.0 <= value <= most, where, value, rule)
+        value = float(value)
+    else:
+        value = _text(where, value)
+    return value
+
+
+def _require(right: bool, where: str, value: Any, rule: str) -> None:
+    if not right:
+        raise SettingError(f"{where} = {value!r}: must be {rule}")
 
 
 def _text(where: str, value: Any) -> str:
-    if not isinstance(value, str) or not value.strip():
-        raise SettingError(f"{where} = {value!r}: must be a text")
-    return value.strip()
+    _require(isinstance(value, str) and bool(value.strip()), where, value, "a text")
+    return str(value).strip()
 
 
-def _listed(where: str, value: Any) -> list[Any]:
-    if not isinstance(value, list):
-        raise SettingError(f"{where} = {value!r}: must be a list")
+def _one_of(where: str, value: Any, known: Sequence[Any]) -> Any:
+    right = type(value) is not bool and value in known
+    _require(right, where, value, f"one of {', '.join(map(repr, known))}")
     return value
-
-
-def _one_of(where: str, value: Any, known: list[Any]) -> Any:
-    if type(value) is bool or value not in known:
-        raise SettingError(f"{where} = {value!r}: must be one of {', '.join(map(repr, known))}")
-    return value
-
-
-def _number(where: str, value: Any, most: float = math.inf) -> float:
-    if type(value) not in (int, float) or not 0.0 <= value <= most or math.isinf(value):
-        raise SettingError(
-            f"{where} = {value!r}: must be a number of at least 0{' and at most 1' if most == 1 else ''}"
-        )
-    return float(value)
-
-
-def _date(where: str, value: Any) -> datetime.date:
-    if type(value) is datetime.date:
-        return value
-    try:
-        return datetime.date.fromisoformat(value)
-    except (TypeError, ValueError):
-        raise SettingError(f"{where} = {value!r}: must be a date, year-month-day") from None
 
 
 def _curator(where: str, value: Any) -> dict[str, str]:
     kinds = schema_at("basic.data_curators")["items"]["properties"]["data_curator_type"]["enum"]
-    if not isinstance(value, dict):
-        raise SettingError(f'{where}: {value!r}: must be {{name = "...", type = "..."}}')
-    read = JsonObject(value, where)
-    name = _text(f"{where}: name", read.pop("name"))
-    kind = read.one_of("type", kinds)
-    read.end()
+    right = isinstance(value, dict) and value.keys() == {"name", "type"}
+    _require(right, where, value, f'{{name = "...", type = "{kinds[0]}"}}')
+    name, kind = _text(f"{where}: name", value["name"]), _one_of(f"{where}: type", value["type"], kinds)
     return {"data_curator_name": name, "data_curator_type": kind}
 
 
@@ -226,6 +162,5 @@ def _source(where: str, value: Any) -> dict[str, Any]:
     )
     for name in fields:
         known_name(f"key of {where}", name, known["bibtex_fields"]["properties"])
-    if not fields:
-        raise SettingError(f"{where}: a source must have a title or url")
+    _require(bool(fields), where, value, "a source with a title or url")
     return {"evidence_source_type": kind, "misc": {name: str(each) for name, each in fields.items()}}

@@ -29,7 +29,7 @@ _MODELS = {"central": "Central", "local": "Local", "shuffle": "Shuffle"}
 
 @dataclass(frozen=True)
 class Evidence:
-    """What files prove about a deployment.
+    """Proved facts about a deployment, from files.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class Evidence:
 
     @property
     def enforced(self) -> bool:
-        """True if an accountant enforced a finite budget, whatever the releases were chosen by."""
+        """True if an accountant enforced a finite budget, also on releases that were chosen by earlier ones."""
         chosen = None if self.audit is None else self.audit.chosen_under
         return chosen is not None and not math.isinf(chosen.budget.epsilon) and not self.declassified
 
@@ -102,7 +102,7 @@ class Evidence:
 
     @property
     def releases(self) -> int:
-        """How many releases there are; of local messages, that one record sends."""
+        """The number of releases; of local messages, those of one record."""
         if self.ledger is not None and self.ledger.trust == "central":
             return self.ledger.releases
         return 0 if self.audit is None else sum(each.count for each in self.audit.released)
@@ -121,15 +121,15 @@ class Evidence:
 
     @property
     def unprotected(self) -> str | None:
-        """The quantities without noise; "none" only of a strict ledger that lacks nothing; None if nobody knows."""
+        """The quantities without noise, or a sentence that there are none; None if no file knows."""
         if self.declassified:
             return "\n".join(f"- {each}" for each in self.declassified)
         whole = self.ledger is not None and self.ledger.strict and self.ledger.first is not None
-        return "none: a strict ledger recorded every release" if whole else None
+        return "Of the values in the ledger, which is strict, none left without noise." if whole else None
 
 
 def evidence_of(releases: Path, deployment: Deployment) -> Evidence:
-    """Return what the releases or the ledger of a file prove.
+    """Read the proved facts of a file of releases or a ledger.
 
     It is ε at the declared δ, else at the δ of the ledger's budget, else at 0 if one is proved there.
 
@@ -162,10 +162,14 @@ def _rho(read: Releases) -> float | None:
         written = kind.written
         if written is None or written.kind != "zcdp" or written.rate != 1.0 or written.clients is not None:
             return None
-        rhos[i] = Fraction(written.parameters["rho"])
+        rhos[i] = Fraction(
+            repr(float(written.parameters["rho"]))
+        )  # the number that is written, not its binary digits
     most = max(sum(count * rhos[i] for i, count in group.counts.items()) for group in read.groups)
-    rounded = float(most)
-    return float(at_most(rounded if Fraction(rounded) >= most else math.nextafter(rounded, math.inf), DIGITS))
+    nearest = float(most)
+    return float(
+        at_most(nearest if Fraction(repr(nearest)) >= most else math.nextafter(nearest, math.inf), DIGITS)
+    )
 
 
 def bound_words(evidence: Evidence) -> str:
@@ -174,6 +178,10 @@ def bound_words(evidence: Evidence) -> str:
     assert found is not None
     symbol, other = ("ε", "δ") if found.question.quantity == "epsilon" else ("δ", "ε")
     at, answer = as_given(found.question.fixed_value), found.answer
+    if evidence.declassified:
+        return f"No finite ε: {len(evidence.declassified):,} values left without noise."
+    if math.isinf(answer.upper):
+        return f"No finite ε is proved at {other} = {at}."
     said = f"{symbol} ≤ {at_most(answer.upper, DIGITS)} at {other} = {at}, proved, by {found.best_theorem}"
     if isinstance(answer, Enclosure) and answer.lower > 0.0:
         said += f"; two data sets attain {symbol} ≥ {at_least(answer.lower, DIGITS)}"
@@ -190,7 +198,7 @@ def bound_words(evidence: Evidence) -> str:
 
 
 def check_declarations(deployment: Deployment, evidence: Evidence) -> None:
-    """Refuse declarations that contradict what files prove.
+    """Refuse declarations that contradict proved facts.
 
     Raises
     ------
@@ -214,11 +222,7 @@ def _contradictions(deployment: Deployment, evidence: Evidence) -> Iterator[tupl
     if declared("model.release") == "One release" and evidence.releases > 1:
         yield "model.release", f"{evidence.releases:,} releases are recorded"
     if evidence.declassified and _says_nothing(declared("privacy.unprotected")):
-        count = len(evidence.declassified)
-        yield (
-            "privacy.unprotected",
-            f"values left without noise at {count} lines: {'; '.join(evidence.declassified)[:120]}",
-        )
+        yield "privacy.unprotected", f"left without noise: {'; '.join(evidence.declassified)[:200]}"
     if (epsilon := declared("privacy.epsilon")) is not None and not _rounds_up(evidence.epsilon, epsilon):
         known = "no finite ε is proved"
         if evidence.epsilon is not None and evidence.delta is not None:
@@ -248,7 +252,7 @@ def _rounds_up(known: float | None, declared: float) -> bool:
 
 
 def evidence_words(evidence: Evidence) -> Mapping[str, Any]:
-    """Return what is known of the registry's fields, by their paths."""
+    """Return the known values of the registry's fields, by their paths."""
     found = evidence.audit
     if found is None:
         return {}

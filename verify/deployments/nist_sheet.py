@@ -50,7 +50,7 @@ _NOT_ASSESSED: Mapping[str, str] = {
 
 
 def nist_sheet(deployment: Deployment, evidence: Evidence) -> Document:
-    """Return the answer sheet: for each topic what is known, what is declared, and what nobody assessed."""
+    """Return the answer sheet: known, declared and open answers on each topic."""
     rows = [row for topic in TOPICS for row in _answers(topic, deployment, evidence)]
     counted = {basis: sum(row[2] == basis for row in rows) for basis in ("Known", "Declared", "Not assessed")}
     meaning = remark(

@@ -52,14 +52,13 @@ class RegistryEntry:
         return tuple(path for path in registry_fields() if path not in self.basis)
 
     def yaml(self) -> str:
-        """Return the entry as the registry's file, with a comment for each field that nobody declared."""
+        """Return the entry as the registry's file, with a comment for each field that is not filled."""
         notes: dict[str, str] = {}
         for path in self.missing:
             part, _, name = path.partition(".")
             where = f"deployment.{part}." if part in self.data["deployment"] else "deployment."
             field = name if part in self.data["deployment"] else path
-            key = _KEY_OF.get(path, "")
-            notes[where] = f"{notes.get(where, '')}{field}: {NOT_DECLARED}{f' ({key})' if key else ''}\n"
+            notes[where] = f"{notes.get(where, '')}{field}: {_why_missing(path)}\n"
         return yaml_text(self.data, notes)
 
 
@@ -147,7 +146,7 @@ def _slug(basic: Mapping[str, Any]) -> str:
 
 
 def registry_document(entry: RegistryEntry, evidence: Evidence) -> Document:
-    """Return an entry as a document: each field, what it says, and what that rests on."""
+    """Return an entry as a document: each field with its value and basis."""
     counted = {word: sum(word in said for said in entry.basis.values()) for word in ("Known", "eclared")}
     total = len(registry_fields())
     meaning = remark(
@@ -160,7 +159,10 @@ def registry_document(entry: RegistryEntry, evidence: Evidence) -> Document:
         missing=len(entry.missing),
     )
     sections = tuple(
-        Section(part.replace("_", " ").capitalize(), (TextTable(("Field", "Entry", "Basis"), tuple(rows)),))
+        Section(
+            part.replace("_", " ").capitalize().replace("Dp", "DP"),
+            (TextTable(("Field", "Entry", "Basis"), tuple(rows)),),
+        )
         for part in schema_parts()
         if (rows := list(_rows(entry, part)))
     )
@@ -184,11 +186,13 @@ def _rows(entry: RegistryEntry, part: str) -> Iterator[tuple[str, str, str]]:
         if value is not None:
             yield name, _shown(value), entry.basis.get(path, "Declared" if path in _KEY_OF else "Computed")
         elif path in fields:
-            yield (
-                name,
-                f"{NOT_DECLARED} ({_KEY_OF[path]})" if path in _KEY_OF else "no finite bound",
-                "Not assessed",
-            )
+            yield name, _why_missing(path), "Not assessed"
+
+
+def _why_missing(path: str) -> str:
+    if path in ("dp_variant.variant_name", "privacy_loss.privacy_parameters"):
+        return "no finite ε is proved"
+    return f"{NOT_DECLARED} ({_KEY_OF[path]})" if path in _KEY_OF else NOT_DECLARED
 
 
 def _shown(value: Any) -> str:

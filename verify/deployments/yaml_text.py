@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-_PLAIN_KEY = re.compile(r"[a-z_][a-z0-9_]*")
+_PLAIN_KEY = re.compile(r"(?!(?:y|n|yes|no|on|off|true|false|null)$)[a-z_][a-z0-9_]*")
 _BLOCK = re.compile(
     r"[^\s\x00-\x1f\x7f-\xa0\u2028\u2029\ufeff\ud800-\udfff][^\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff\ud800-\udfff]*[^\s]"
 )
@@ -15,7 +15,7 @@ _ESCAPED = re.compile(r"[\x7f-\x9f\u2028\u2029\ufeff\ud800-\udfff]")
 
 
 def yaml_text(data: Mapping[str, Any], missing: Mapping[str, str]) -> str:
-    """Return data as YAML; of what is missing, a comment stands in its place.
+    """Return data as YAML, with comments on fields that are missing.
 
     Parameters
     ----------
@@ -29,14 +29,14 @@ def yaml_text(data: Mapping[str, Any], missing: Mapping[str, str]) -> str:
 
 def _object(data: Mapping[str, Any], indent: str, path: str, missing: Mapping[str, str]) -> Iterator[str]:
     for name, value in data.items():
-        key = name if _PLAIN_KEY.fullmatch(name) else json.dumps(name)
+        key = name if _PLAIN_KEY.fullmatch(name) else _quoted(name)
         if isinstance(value, Mapping):
             yield f"{indent}{key}:"
             yield from _object(value, f"{indent}  ", f"{path}{name}.", missing)
         elif isinstance(value, list):
             yield f"{indent}{key}:"
             for each in value:
-                lines = [f"{indent}    {_scalar(each, indent)}"]
+                lines = [_scalar(each, f"{indent}  ")]
                 if isinstance(each, Mapping):
                     lines = list(_object(each, f"{indent}    ", "", {}))
                 yield f"{indent}  - {lines[0].lstrip()}"
@@ -54,5 +54,9 @@ def _scalar(value: Any, indent: str) -> str:
         return f"{mantissa if '.' in mantissa else f'{mantissa}.0'}{exponent}{power}"
     if isinstance(value, str) and "\n" in value and _BLOCK.fullmatch(value):
         return "\n".join(["|-", *(f"{indent}  {line}" if line else "" for line in value.split("\n"))])
+    return _quoted(value)
+
+
+def _quoted(value: Any) -> str:
     text = json.dumps(value, ensure_ascii=False)
     return _ESCAPED.sub(lambda found: f"\\u{ord(found[0]):04x}", text)

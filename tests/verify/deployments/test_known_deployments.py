@@ -8,8 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from verify.commands.command_group import cli
-from verify.deployments import known_deployments as module
-from verify.deployments.known_deployments import audit_figures, known_deployments
+from verify.deployments.known_deployments import audit_figure, audit_figures, known_deployments
 
 
 def figure(name, what):
@@ -21,7 +20,7 @@ def test_every_entry_is_audited_or_says_why_not():
     found = known_deployments()
     assert len(found) == 42
     for each in found.values():
-        assert bool(each.figures) != bool(each.why_not), each.name
+        assert bool(each.figures) != bool(each.not_audited), each.name
         assert len(each.commit) == 40
         assert datetime.date.fromisoformat(each.publication_date)
         assert each.curators
@@ -38,13 +37,11 @@ def test_every_entry_is_audited_or_says_why_not():
 )
 def test_published_figures_against_their_own_parameters(name, what, published, by, given):
     found = next(
-        each
-        for each in audit_figures(f"deployments/{name}")
-        if each.what == what and each.quantity == "epsilon"
+        each for each in audit_figures(f"deployments/{name}") if each.what == what and each.symbol == "ε"
     )
     assert found.published == published
-    assert found.given[by].upper == pytest.approx(given, abs=6e-4)
-    assert found.given[by].upper >= given - 5e-4
+    assert found.given[by][1] == pytest.approx(given, abs=6e-4)
+    assert found.given[by][1] >= given - 5e-4
 
 
 def test_verdicts_say_what_a_difference_means():
@@ -74,12 +71,10 @@ def test_verdicts_say_what_a_difference_means():
 )
 def test_a_planted_figure_is_judged_by_its_digits(published, verdict):
     planted = {"what": "planted", "rho": "2.56", "epsilon": published, "delta": "1e-10"}
-    found = module._audited(planted)
+    found = audit_figure(planted)
     assert found.verdict == verdict
     if verdict != "agrees":
-        nearest = min(
-            abs(Decimal(published) - Decimal(float(module._upper(one)))) for one in found.given.values()
-        )
+        nearest = min(abs(Decimal(published) - Decimal(one[1])) for one in found.given.values())
         assert abs(found.difference) == pytest.approx(float(nearest))
 
 
