@@ -17,8 +17,8 @@ from algorithms.problems import SettingError
 from verify.commands.audit_command import DEFAULT_DELTA, audit_file
 from verify.commands.shown_results import check_outputs, write_outputs, written_by
 from verify.deployments.deployment import Deployment
-from verify.deployments.evidence import Evidence, check_declarations, evidence_of
 from verify.deployments.nist_sheet import nist_sheet
+from verify.deployments.proved_facts import ProvedFacts, check_declarations, read_proved_facts
 from verify.deployments.registry_entry import RegistryEntry, registry_document, registry_entry
 from verify.document.elements import Document
 from verify.document.markdown_text import markdown
@@ -42,15 +42,15 @@ def report_command(
         documents = [each for file in files for each in _documents(file)]
     else:
         declared = Deployment() if deployment is None else Deployment.load(deployment)
-        evidence = _evidence(files, declared)
-        check_declarations(declared, evidence)
-        if sheet == "registry" and evidence.audit is None:
+        facts = _proved_facts(files, declared)
+        check_declarations(declared, facts)
+        if sheet == "registry" and facts.audit is None:
             raise SettingError("--format registry: FILES must have a ledger, releases, or their audit")
         if sheet == "nist":
-            documents = [nist_sheet(declared, evidence)]
+            documents = [nist_sheet(declared, facts)]
         else:
-            entry = registry_entry(declared, evidence)
-            documents = [registry_document(entry, evidence)]
+            entry = registry_entry(declared, facts)
+            documents = [registry_document(entry, facts)]
     if outputs:
         text = b"" if entry is None else entry.yaml().encode()
         write_outputs(
@@ -69,15 +69,15 @@ def _write(path: Path, text: bytes) -> None:
     path.write_bytes(text)
 
 
-def _evidence(files: Sequence[Path], declared: Deployment) -> Evidence:
+def _proved_facts(files: Sequence[Path], declared: Deployment) -> ProvedFacts:
     """Return what files on one deployment prove; what it loses in total is asked of one of them."""
-    found: Evidence | None = None
+    found: ProvedFacts | None = None
     results: list[Document] = []
     utility: list[Document] = []
     for file in files:
         stored = _stored(file)
-        audits = [Evidence(each) for (each, *_) in stored if isinstance(each, Audit)]
-        for one in audits if stored else [evidence_of(file, declared)]:
+        audits = [ProvedFacts(each) for (each, *_) in stored if isinstance(each, Audit)]
+        for one in audits if stored else [read_proved_facts(file, declared)]:
             if found is not None:
                 raise SettingError(
                     f"{file}: must be the only file of releases, ledger or audit: what several lose together is not "
@@ -89,7 +89,7 @@ def _evidence(files: Sequence[Path], declared: Deployment) -> Evidence:
                 (results if type(group[0]).__name__ in _ON_ALGORITHMS else utility).append(
                     document_of(*group)
                 )
-    return replace(found or Evidence(), results=tuple(results), utility=tuple(utility))
+    return replace(found or ProvedFacts(), results=tuple(results), utility=tuple(utility))
 
 
 def _documents(file: Path) -> list[Document]:

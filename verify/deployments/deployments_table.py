@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from mechanisms.printed_numbers import as_given, at_least, at_most, nearest
-from verify.deployments.known_deployments import AuditedFigure, Interval, KnownDeployment, audit_figures
+from verify.deployments.known_deployments import AuditedFigure, KnownDeployment, ProvedEnds, audit_figures
 from verify.document.elements import Block, Facts, Paragraph, TextTable
 from verify.findings.sentences import Sentence, exact, remark
 
@@ -59,7 +59,7 @@ def _judgment(figure: AuditedFigure) -> Sentence:
     )
 
 
-def _number(found: Interval) -> str:
+def _number(found: ProvedEnds) -> str:
     """Return one number where both ends agree to six digits."""
     lower, upper = found[0], found[1] * (1.0 - _MARGIN)
     if lower is None:

@@ -24,7 +24,7 @@ _DATA = Path(__file__).with_name("known_deployments.json")
 _COARSEST = Decimal("0.1")
 """A figure without decimals is taken to be exact to this."""
 
-Interval = tuple[float | None, float]
+ProvedEnds = tuple[float | None, float]
 """A proved lower end, or None, and a proved upper end."""
 
 
@@ -96,7 +96,7 @@ class AuditedFigure:
     delta: float
     published: str | None
     parameters: str
-    given: Mapping[str, Interval]
+    given: Mapping[str, ProvedEnds]
     verdict: Literal["agrees", "larger", "smaller", "not published"]
     by: str
     difference: float | None
@@ -146,7 +146,7 @@ def audit_figure(figure: Mapping[str, Any]) -> AuditedFigure:
 
 
 def _agreeing(
-    figure: Mapping[str, Any], delta: float, given: Mapping[str, Interval], said: Decimal, unit: Decimal
+    figure: Mapping[str, Any], delta: float, given: Mapping[str, ProvedEnds], said: Decimal, unit: Decimal
 ) -> Iterator[str]:
     """Yield by what a figure agrees, rounded to the nearest or up; a rounded ρ is all that are rounded to it."""
     for name, (_, end) in given.items():
@@ -165,7 +165,7 @@ def _last_digit(number: str) -> Decimal:
     return Decimal(1).scaleb(int(Decimal(number).as_tuple().exponent))
 
 
-def _given(figure: Mapping[str, Any], delta: float, shift: Decimal) -> tuple[str, dict[str, Interval]]:
+def _given(figure: Mapping[str, Any], delta: float, shift: Decimal) -> tuple[str, dict[str, ProvedEnds]]:
     """Return the parameters of a figure in words, and what they give; its ρ is shifted by so much."""
     if "rho" in figure:
         rho = float(Decimal(figure["rho"]) + shift)
@@ -202,7 +202,9 @@ def _part(count: int, epsilon: str, delta: str = "0") -> dict[str, Any]:
     return notion if float(delta) == 0.0 else notion | {"mechanism": "approximate", "delta": float(delta)}
 
 
-def _epsilon(tables: Sequence[Mapping[str, Any]], delta: float, neighbours: str = "replace one") -> Interval:
+def _epsilon(
+    tables: Sequence[Mapping[str, Any]], delta: float, neighbours: str = "replace one"
+) -> ProvedEnds:
     """Return the ε of release tables at δ."""
     content = {"neighbours": neighbours, "release": list(tables)}
     found = audit(

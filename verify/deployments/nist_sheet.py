@@ -10,13 +10,13 @@ from typing import Literal
 
 from mechanisms.printed_numbers import as_given, percent_at_most
 from verify.deployments.deployment import Deployment
-from verify.deployments.evidence import Evidence, bound_words, evidence_words
+from verify.deployments.proved_facts import ProvedFacts, bound_words, known_values
 from verify.deployments.registry_entry import NOT_DECLARED, in_one_line
 from verify.document.elements import Document, Section, TextTable
 from verify.findings.sentences import remark
 from verify.verdict.common_sections import correct_guesses, provenance_section
 
-Basis = Literal["Known", "Declared", "Not assessed"]
+AnswerBasis = Literal["Known", "Declared", "Not assessed"]
 
 TOPICS: Mapping[str, tuple[str, ...]] = {
     "Privacy parameters and their meaning": (),
@@ -49,9 +49,9 @@ _NOT_ASSESSED: Mapping[str, str] = {
 """What no file and no declaration can show, said in any case."""
 
 
-def nist_sheet(deployment: Deployment, evidence: Evidence) -> Document:
+def nist_sheet(deployment: Deployment, facts: ProvedFacts) -> Document:
     """Return the answer sheet: known, declared and open answers on each topic."""
-    rows = [row for topic in TOPICS for row in _answers(topic, deployment, evidence)]
+    rows = [row for topic in TOPICS for row in _answers(topic, deployment, facts)]
     counted = {basis: sum(row[2] == basis for row in rows) for basis in ("Known", "Declared", "Not assessed")}
     meaning = remark(
         "Answers on the {topics} topics of NIST SP 800-226: {known} known from the files, {declared} declared by "
@@ -61,17 +61,17 @@ def nist_sheet(deployment: Deployment, evidence: Evidence) -> Document:
         declared=counted["Declared"],
         open=counted["Not assessed"],
     )
-    name = (
-        deployment.get("deployment.name") or (evidence.audit.name if evidence.audit else "") or "deployment"
-    )
+    name = deployment.get("deployment.name") or (facts.audit.name if facts.audit else "") or "deployment"
     sections = [Section("Topics", (TextTable(("Topic", "Answer", "Basis"), tuple(rows)),))]
-    if evidence.audit is not None:
-        sections.append(provenance_section(evidence.audit.provenance))
+    if facts.audit is not None:
+        sections.append(provenance_section(facts.audit.provenance))
     return Document("ANSWER SHEET", "plain", name, meaning, tuple(sections))
 
 
-def _answers(topic: str, deployment: Deployment, evidence: Evidence) -> Iterator[tuple[str, str, Basis]]:
-    known = list(_known(topic, evidence))
+def _answers(
+    topic: str, deployment: Deployment, facts: ProvedFacts
+) -> Iterator[tuple[str, str, AnswerBasis]]:
+    known = list(_known(topic, facts))
     for said in known:
         yield topic, in_one_line(said), "Known"
     for key in TOPICS[topic]:
@@ -86,37 +86,38 @@ def _answers(topic: str, deployment: Deployment, evidence: Evidence) -> Iterator
         yield topic, "none of the files says", "Not assessed"
 
 
-def _known(topic: str, evidence: Evidence) -> Iterator[str]:
+def _known(topic: str, facts: ProvedFacts) -> Iterator[str]:
     """Yield what files prove on a topic."""
-    known, epsilon, delta = evidence_words(evidence), evidence.epsilon, evidence.delta
+    known = known_values(facts)
     match topic:
-        case "Privacy parameters and their meaning" if evidence.audit is not None:
-            yield bound_words(evidence)
-            if epsilon is not None and delta is not None:
+        case "Privacy parameters and their meaning" if facts.audit is not None:
+            yield bound_words(facts)
+            if facts.bound is not None:
+                epsilon, delta = facts.bound
                 yield (
                     f"Someone who guesses which of two neighbouring data sets was used, and is right half of the time "
                     f"without the output, is right at most {percent_at_most(correct_guesses(epsilon, delta))} of the "
                     f"time with it (ε = {as_given(epsilon)}, δ = {as_given(delta)}), whatever else they know."
                 )
-        case "Variant of differential privacy" if evidence.variant is not None:
-            yield evidence.variant
-        case "Unit of privacy" if evidence.audit is not None:
+        case "Variant of differential privacy" if facts.variant is not None:
+            yield facts.variant
+        case "Unit of privacy" if facts.audit is not None:
             yield known["privacy_loss.privacy_unit_details"]
-        case "Comparing and composing guarantees" if evidence.audit is not None:
+        case "Comparing and composing guarantees" if facts.audit is not None:
             yield known["implementation.composition"]
-        case "Releases without differential privacy" if evidence.unprotected is not None:
-            yield evidence.unprotected
+        case "Releases without differential privacy" if facts.unprotected is not None:
+            yield facts.unprotected
         case "Algorithms and sensitivity":
-            if evidence.audit is not None:
+            if facts.audit is not None:
                 yield known["implementation.mechanisms"]
-            yield from (f"{each.title}. {each.meaning}" for each in evidence.results)
+            yield from (f"{each.title}. {each.meaning}" for each in facts.results)
         case "Utility and accuracy":
-            yield from (f"{each.title}. {each.meaning}" for each in evidence.utility)
-        case "Query model" if evidence.releases > 1:
-            yield f"{evidence.releases:,} releases are recorded."
-        case "Trust model" if evidence.model is not None:
-            yield f"{evidence.model}, enforced by the ledger's accountant"
-        case "Implementation: floating point and randomness" if evidence.ledger is not None:
-            yield f"Noise is drawn by {', '.join(evidence.ledger.noise)}."
-        case "Security and access control" if evidence.ledger is not None:
+            yield from (f"{each.title}. {each.meaning}" for each in facts.utility)
+        case "Query model" if facts.releases > 1:
+            yield f"{facts.releases:,} releases are recorded."
+        case "Trust model" if facts.model is not None:
+            yield f"{facts.model}, enforced by the ledger's accountant"
+        case "Implementation: floating point and randomness" if facts.ledger is not None:
+            yield f"Noise is drawn by {', '.join(facts.ledger.noise)}."
+        case "Security and access control" if facts.ledger is not None:
             yield "The ledger's entries are chained by hashes, and were verified when it was read."

@@ -11,7 +11,7 @@ from typing import Any
 
 from algorithms.problems import SettingError
 from verify.deployments.deployment import KEYS, Deployment, registry_fields, registry_schema, schema_at
-from verify.deployments.evidence import Evidence, evidence_words
+from verify.deployments.proved_facts import ProvedFacts, known_values
 from verify.deployments.yaml_text import yaml_text
 from verify.document.elements import Document, Paragraph, Section, TextTable
 from verify.findings.sentences import remark
@@ -62,7 +62,7 @@ class RegistryEntry:
         return yaml_text(self.data, notes)
 
 
-def registry_entry(deployment: Deployment, evidence: Evidence) -> RegistryEntry:
+def registry_entry(deployment: Deployment, facts: ProvedFacts) -> RegistryEntry:
     """Return the entry of a deployment, always a draft, at the highest tier of which every field is filled.
 
     Raises
@@ -70,7 +70,7 @@ def registry_entry(deployment: Deployment, evidence: Evidence) -> RegistryEntry:
     SettingError
         If the registry requires what is neither known nor declared; the message lists the keys.
     """
-    fields, basis = _filled(deployment, evidence)
+    fields, basis = _filled(deployment, facts)
     required = [
         f"{part}.{name}"
         for part in ("basic", "administrative")
@@ -97,9 +97,9 @@ def registry_entry(deployment: Deployment, evidence: Evidence) -> RegistryEntry:
     )
 
 
-def _filled(deployment: Deployment, evidence: Evidence) -> tuple[dict[str, Any], dict[str, str]]:
+def _filled(deployment: Deployment, facts: ProvedFacts) -> tuple[dict[str, Any], dict[str, str]]:
     """Return the values of the registry's fields, and the basis of each that has a tier."""
-    known = dict(evidence_words(evidence))
+    known = dict(known_values(facts))
     if deployment.get("model.release") == "Many releases":  # of which one is recorded by now
         known.pop("deployment_model.release_type", None)
     if deployment.get("deployment.published") is not None:  # not before the first release
@@ -145,7 +145,7 @@ def _slug(basic: Mapping[str, Any]) -> str:
     return re.sub(r"[^a-z0-9]+", "-", plain).strip("-")[:_LONGEST_SLUG]
 
 
-def registry_document(entry: RegistryEntry, evidence: Evidence) -> Document:
+def registry_document(entry: RegistryEntry, facts: ProvedFacts) -> Document:
     """Return an entry as a document: each field with its value and basis."""
     counted = {word: sum(word in said for said in entry.basis.values()) for word in ("Known", "eclared")}
     total = len(registry_fields())
@@ -168,7 +168,7 @@ def registry_document(entry: RegistryEntry, evidence: Evidence) -> Document:
     )
     name = entry.data["deployment"]["basic"]["name"]
     commit = remark("{said}", said=registry_schema()["$comment"])
-    made = () if evidence.audit is None else (provenance_section(evidence.audit.provenance),)
+    made = () if facts.audit is None else (provenance_section(facts.audit.provenance),)
     background = Section("The registry's schema", (), (Paragraph(commit),))
     return Document("REGISTRY ENTRY", "plain", name, meaning, (*sections, background, *made))
 

@@ -21,8 +21,8 @@ from algorithms.problems import SettingError
 from mechanisms import Gaussian, Interval, Laplace
 from verify.commands.command_group import cli
 from verify.deployments.deployment import KEYS, Deployment, registry_fields, registry_schema
-from verify.deployments.evidence import Evidence, check_declarations, evidence_of
 from verify.deployments.nist_sheet import TOPICS, nist_sheet
+from verify.deployments.proved_facts import ProvedFacts, check_declarations, read_proved_facts
 from verify.deployments.registry_entry import registry_entry
 from verify.deployments.yaml_text import yaml_text
 from verify.findings.finding import UpperBound
@@ -192,10 +192,10 @@ def test_entries_validate_against_the_registrys_schema(files, tmp_path, file, te
 
 def test_a_ledger_alone_fills_nine_fields(files, tmp_path):
     least = Deployment.load(declared(tmp_path, REQUIRED))
-    entry = registry_entry(least, evidence_of(files / "ledger.json", least))
+    entry = registry_entry(least, read_proved_facts(files / "ledger.json", least))
     assert len([path for path, basis in entry.basis.items() if basis == "Known"]) == 9
     assert entry.data["deployment"]["basic"]["publication_date"] == str(TODAY)
-    strict = registry_entry(least, evidence_of(files / "strict.json", least))
+    strict = registry_entry(least, read_proved_facts(files / "strict.json", least))
     assert "none left without noise" in strict.data["deployment"]["dp_variant"]["unprotected_quantities"]
 
 
@@ -218,8 +218,8 @@ def test_a_ledger_alone_fills_nine_fields(files, tmp_path):
         ("ledger.json", "[privacy]\nepsilon = 4", "ε ≤ 2 at δ = 0"),
         ("gone.json", "[privacy]\nepsilon = 4", "no finite ε is proved"),
         ("audit.json", "[privacy]\nepsilon = 0.5", "at δ = 1e-06"),
-        ("audit.json", "[privacy]\ndelta = 1e-5", "privacy.delta = 1e-05: .*the bound is at δ = 1e-06"),
-        ("ledger.json", "[privacy]\ndelta = 1e-5", "the bound is at δ = 0"),
+        ("audit.json", "[privacy]\ndelta = 1e-5", "privacy.delta = 1e-05: .*at δ = 1e-06"),
+        ("ledger.json", "[privacy]\ndelta = 1e-5", "ε ≤ 2 at δ = 0"),
         ("audit.json", '[privacy]\nvariant = "Pure DP"', "privacy.variant = 'Pure DP': .*Approximate DP"),
         ("year.toml", '[privacy]\nvariant = "Pure DP"', "Approximate DP"),
         ("ledger.json", '[privacy]\nneighbours = "add or remove one"', "the audit is for 'replace one'"),
@@ -254,29 +254,30 @@ def test_declarations_that_agree_or_say_less_are_taken(files, tmp_path):
     ):
         read = Deployment.load(declared(tmp_path, text))
         check_declarations(
-            read, evidence_of(files / file, read) if file != "audit.json" else audit_evidence(files)
+            read, read_proved_facts(files / file, read) if file != "audit.json" else audited_facts(files)
         )
 
 
-def audit_evidence(files):
-    return Evidence(Audit.load(files / "audit.json"))
+def audited_facts(files):
+    return ProvedFacts(Audit.load(files / "audit.json"))
 
 
 def test_rounding_up_is_no_contradiction_and_rounding_down_is_one(files):
-    evidence = audit_evidence(files)
-    up = math.ceil(evidence.epsilon * 100) / 100
-    check_declarations(Deployment({"privacy.epsilon": up}), evidence)
+    facts = audited_facts(files)
+    up = math.ceil(facts.bound[0] * 100) / 100
+    check_declarations(Deployment({"privacy.epsilon": up}), facts)
     for wrong in (up - 0.01, up + 0.01, 10 * up):
         with pytest.raises(SettingError, match="contradicts"):
-            check_declarations(Deployment({"privacy.epsilon": round(wrong, 2)}), evidence)
+            check_declarations(Deployment({"privacy.epsilon": round(wrong, 2)}), facts)
 
 
 def test_an_enforced_budget_is_stated_and_not_what_was_spent(files):
-    evidence = evidence_of(files / "zcdp.json", Deployment())
-    assert (evidence.epsilon, evidence.delta, evidence.variant) == (1.0, 1e-6, "Approximate DP")
-    assert evidence_of(files / "ledger.json", Deployment()).epsilon == 2.0
-    assert evidence_of(files / "gone.json", Deployment()).epsilon is None
-    found = evidence_of(files / "rho.toml", Deployment())
+    facts = read_proved_facts(files / "zcdp.json", Deployment())
+    assert facts.bound == (1.0, 1e-6)
+    assert facts.variant == "Approximate DP"
+    assert read_proved_facts(files / "ledger.json", Deployment()).bound == (2.0, 0.0)
+    assert read_proved_facts(files / "gone.json", Deployment()).bound is None
+    found = read_proved_facts(files / "rho.toml", Deployment())
     assert found.variant == "Zero-concentrated DP"
     assert found.rho == 0.3
 
@@ -286,12 +287,12 @@ def test_every_topic_has_an_answer_with_one_of_three_bases(files, tmp_path):
     full = Deployment.load(declared(tmp_path, FULL))
     for deployment in (full, Deployment()):
         for file in ("ledger.json", "year.toml", "gone.json"):
-            (table,) = nist_sheet(deployment, evidence_of(files / file, deployment)).sections[0].blocks
+            (table,) = nist_sheet(deployment, read_proved_facts(files / file, deployment)).sections[0].blocks
             assert {row[0] for row in table.rows} == set(TOPICS)
             assert {row[2] for row in table.rows} <= {"Known", "Declared", "Not assessed"}
             assert all("\n" not in row[1] for row in table.rows)
     assert not [row for row in table.rows if row[2] == "Declared"]
-    (table,) = nist_sheet(full, evidence_of(files / "ledger.json", full)).sections[0].blocks
+    (table,) = nist_sheet(full, read_proved_facts(files / "ledger.json", full)).sections[0].blocks
     assert not [row for row in table.rows if "not declared" in row[1]]
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from accountant.audit import Audit, AuditQuestion, Releases, audit, read_releases
 from accountant.audit.releases import LedgerFacts
+from accountant.budget import Budget
 from accountant.provenance import file_digest, made_now
 from algorithms.problems import SettingError
 from mechanisms.losses.enclosure import Enclosure
@@ -28,7 +29,7 @@ _MODELS = {"central": "Central", "local": "Local", "shuffle": "Shuffle"}
 
 
 @dataclass(frozen=True)
-class Evidence:
+class ProvedFacts:
     """Proved facts about a deployment, from files.
 
     Attributes
@@ -50,47 +51,32 @@ class Evidence:
     utility: tuple[Document, ...] = ()
 
     @property
-    def enforced(self) -> bool:
-        """True if an accountant enforced a finite budget, also on releases that were chosen by earlier ones."""
-        chosen = None if self.audit is None else self.audit.chosen_under
-        return chosen is not None and not math.isinf(chosen.budget.epsilon) and not self.declassified
+    def enforced(self) -> Budget | None:
+        """The finite budget that an accountant enforced, also on releases that were chosen by earlier ones."""
+        chosen = None if self.audit is None or self.declassified else self.audit.chosen_under
+        return None if chosen is None or math.isinf(chosen.budget.epsilon) else chosen.budget
 
     @property
-    def epsilon(self) -> float | None:
-        """The proved upper bound on ε, rounded up; None if there is none, or it is infinite."""
+    def bound(self) -> tuple[float, float] | None:
+        """The proved ε, rounded up, and its δ; None if there is none, or ε is infinite."""
         if self.audit is None:
             return None
-        found = (
-            self.audit.answer.upper
-            if self.audit.question.quantity == "epsilon"
-            else self.audit.question.fixed_value
-        )
-        if self.enforced and self.audit.chosen_under is not None:
-            found = self.audit.chosen_under.budget.epsilon
-        return None if math.isinf(found) else float(at_most(found, DIGITS))
-
-    @property
-    def delta(self) -> float | None:
-        """The δ at which that is; None without a bound."""
-        if self.audit is None:
-            return None
-        if self.enforced and self.audit.chosen_under is not None:
-            return float(self.audit.chosen_under.budget.delta)
-        asked = self.audit.question
-        return (
-            asked.fixed_value
-            if asked.quantity == "epsilon"
-            else float(at_most(self.audit.answer.upper, DIGITS))
-        )
+        asked, upper = self.audit.question, self.audit.answer.upper
+        epsilon, delta = upper, asked.fixed_value
+        if asked.quantity == "delta":
+            epsilon, delta = asked.fixed_value, float(at_most(upper, DIGITS))
+        if (enforced := self.enforced) is not None:
+            epsilon, delta = float(enforced.epsilon), float(enforced.delta)
+        return None if math.isinf(epsilon) else (float(at_most(epsilon, DIGITS)), delta)
 
     @property
     def variant(self) -> str | None:
         """The variant of differential privacy, as the registry calls it; None without a bound."""
-        if self.epsilon is None:
+        if self.bound is None:
             return None
         if self.rho is not None:
             return "Zero-concentrated DP"
-        return "Approximate DP" if self.delta else "Pure DP"
+        return "Approximate DP" if self.bound[1] else "Pure DP"
 
     @property
     def declassified(self) -> tuple[str, ...]:
@@ -128,7 +114,7 @@ class Evidence:
         return "Of the values in the ledger, which is strict, none left without noise." if whole else None
 
 
-def evidence_of(releases: Path, deployment: Deployment) -> Evidence:
+def read_proved_facts(releases: Path, deployment: Deployment) -> ProvedFacts:
     """Read the proved facts of a file of releases or a ledger.
 
     It is ε at the declared δ, else at the δ of the ledger's budget, else at 0 if one is proved there.
@@ -141,7 +127,7 @@ def evidence_of(releases: Path, deployment: Deployment) -> Evidence:
     read = read_releases(releases)
     found = _audited(read, deployment)
     made = made_now(file=file_digest(releases))
-    return Evidence(replace(found, name=releases.name, provenance=made), read.ledger, _rho(read))
+    return ProvedFacts(replace(found, name=releases.name, provenance=made), read.ledger, _rho(read))
 
 
 def _audited(read: Releases, deployment: Deployment) -> Audit:
@@ -162,24 +148,20 @@ def _rho(read: Releases) -> float | None:
         written = kind.written
         if written is None or written.kind != "zcdp" or written.rate != 1.0 or written.clients is not None:
             return None
-        rhos[i] = Fraction(
-            repr(float(written.parameters["rho"]))
-        )  # the number that is written, not its binary digits
+        rhos[i] = Fraction(repr(float(written.parameters["rho"])))  # as written, not as a binary fraction
     most = max(sum(count * rhos[i] for i, count in group.counts.items()) for group in read.groups)
-    nearest = float(most)
-    return float(
-        at_most(nearest if Fraction(repr(nearest)) >= most else math.nextafter(nearest, math.inf), DIGITS)
-    )
+    below = Fraction(repr(float(most))) < most
+    return float(at_most(math.nextafter(most, math.inf) if below else float(most), DIGITS))
 
 
-def bound_words(evidence: Evidence) -> str:
+def bound_words(facts: ProvedFacts) -> str:
     """Return the proved bounds of an audit in words; a lower end only where two data sets attain it."""
-    found = evidence.audit
+    found = facts.audit
     assert found is not None
     symbol, other = ("ε", "δ") if found.question.quantity == "epsilon" else ("δ", "ε")
     at, answer = as_given(found.question.fixed_value), found.answer
-    if evidence.declassified:
-        return f"No finite ε: {len(evidence.declassified):,} values left without noise."
+    if facts.declassified:
+        return f"No finite ε: {len(facts.declassified):,} values left without noise."
     if math.isinf(answer.upper):
         return f"No finite ε is proved at {other} = {at}."
     said = f"{symbol} ≤ {at_most(answer.upper, DIGITS)} at {other} = {at}, proved, by {found.best_theorem}"
@@ -188,7 +170,7 @@ def bound_words(evidence: Evidence) -> str:
     chosen = found.chosen_under
     if chosen is None:
         return f"{said}."
-    if evidence.enforced:
+    if facts.enforced:
         limit = f"ε = {as_given(chosen.budget.epsilon)}, δ = {as_given(chosen.budget.delta)}"
         return (
             f"The accountant enforced {limit} for every record ({chosen.theorem}), also for releases chosen by earlier "
@@ -197,7 +179,7 @@ def bound_words(evidence: Evidence) -> str:
     return f"The accountant enforced no finite limit. If releases were fixed in advance: {said}."
 
 
-def check_declarations(deployment: Deployment, evidence: Evidence) -> None:
+def check_declarations(deployment: Deployment, facts: ProvedFacts) -> None:
     """Refuse declarations that contradict proved facts.
 
     Raises
@@ -205,36 +187,37 @@ def check_declarations(deployment: Deployment, evidence: Evidence) -> None:
     SettingError
         For the first of them; it names the key, its value, and what is known.
     """
-    for key, known in _contradictions(deployment, evidence):
+    for key, known in _contradictions(deployment, facts):
         value = deployment.get(key)
         shown = str(value) if isinstance(value, datetime.date) else repr(value)
         raise SettingError(f"{deployment.name}: {key} = {shown}: contradicts what is known: {known}")
 
 
-def _contradictions(deployment: Deployment, evidence: Evidence) -> Iterator[tuple[str, str]]:
+def _contradictions(deployment: Deployment, facts: ProvedFacts) -> Iterator[tuple[str, str]]:
     """Yield keys whose declared values contradict what is known, and that."""
-    found = evidence.audit
+    found = facts.audit
     if found is None:
         return
     declared = deployment.get
-    if (model := evidence.model) and declared("model.name") not in (None, model):
+    if (model := facts.model) and declared("model.name") not in (None, model):
         yield "model.name", f"the ledger's trust model is {model!r}"
-    if declared("model.release") == "One release" and evidence.releases > 1:
-        yield "model.release", f"{evidence.releases:,} releases are recorded"
-    if evidence.declassified and _says_nothing(declared("privacy.unprotected")):
-        yield "privacy.unprotected", f"left without noise: {'; '.join(evidence.declassified)[:200]}"
-    if (epsilon := declared("privacy.epsilon")) is not None and not _rounds_up(evidence.epsilon, epsilon):
-        known = "no finite ε is proved"
-        if evidence.epsilon is not None and evidence.delta is not None:
-            known = f"ε ≤ {as_given(evidence.epsilon)} at δ = {as_given(evidence.delta)}"
+    if declared("model.release") == "One release" and facts.releases > 1:
+        yield "model.release", f"{facts.releases:,} releases are recorded"
+    if facts.declassified and _says_nothing(declared("privacy.unprotected")):
+        yield "privacy.unprotected", f"left without noise: {'; '.join(facts.declassified)[:200]}"
+    bound, epsilon, delta = facts.bound, declared("privacy.epsilon"), declared("privacy.delta")
+    known = (
+        "no finite ε is proved" if bound is None else f"ε ≤ {as_given(bound[0])} at δ = {as_given(bound[1])}"
+    )
+    if epsilon is not None and not (bound and _rounds_up(bound[0], epsilon)):
         yield "privacy.epsilon", known
-    if (delta := declared("privacy.delta")) is not None and delta != evidence.delta:
-        yield "privacy.delta", f"the bound is at δ = {as_given(evidence.delta or 0.0)}"
-    if (variant := declared("privacy.variant")) is not None and variant != evidence.variant:
-        yield "privacy.variant", evidence.variant or "no finite ε is proved"
+    if delta is not None and bound is not None and delta != bound[1]:
+        yield "privacy.delta", known
+    if (variant := declared("privacy.variant")) is not None and variant != facts.variant:
+        yield "privacy.variant", facts.variant or "no finite ε is proved"
     if declared("privacy.neighbours") not in (None, found.neighbouring.value):
         yield "privacy.neighbours", f"the audit is for {found.neighbouring.value!r}"
-    published, first = declared("deployment.published"), evidence.first
+    published, first = declared("deployment.published"), facts.first
     if published is not None and first is not None and published < first:
         yield "deployment.published", f"the first release is of {first}"
 
@@ -243,43 +226,38 @@ def _says_nothing(text: Any) -> bool:
     return isinstance(text, str) and text.strip(" .!").casefold() in _NOTHING
 
 
-def _rounds_up(known: float | None, declared: float) -> bool:
+def _rounds_up(known: float, declared: float) -> bool:
     """Return True if a declared ε is the known one, rounded up to the digits that it has."""
-    if known is None or declared < known:
-        return False
     said = Decimal(repr(declared))
-    return said - Decimal(repr(known)) < Decimal(1).scaleb(int(said.as_tuple().exponent))
+    return 0 <= said - Decimal(repr(known)) < Decimal(1).scaleb(int(said.as_tuple().exponent))
 
 
-def evidence_words(evidence: Evidence) -> Mapping[str, Any]:
+def known_values(facts: ProvedFacts) -> Mapping[str, Any]:
     """Return the known values of the registry's fields, by their paths."""
-    found = evidence.audit
+    found = facts.audit
     if found is None:
         return {}
-    parameters = {"epsilon": evidence.epsilon, "delta": evidence.delta or None, "rho": evidence.rho}
+    parameters = {}
+    if (bound := facts.bound) is not None:
+        parameters = {"epsilon": bound[0], "delta": bound[1] or None, "rho": facts.rho}
     listed = "\n".join(f"- {each.count:,} × {each.mechanism or each.name}" for each in found.released)
-    theorem = (
-        found.best_theorem
-        if not evidence.enforced or found.chosen_under is None
-        else found.chosen_under.theorem
-    )
-    noise = "" if evidence.ledger is None else f"\nSources of noise: {', '.join(evidence.ledger.noise)}."
-    many = "Many releases" if evidence.releases > 1 else "One release"
+    theorem = found.chosen_under.theorem if facts.enforced and found.chosen_under else found.best_theorem
+    noise = "" if facts.ledger is None else f"\nSources of noise: {', '.join(facts.ledger.noise)}."
+    many = "Many releases" if facts.releases > 1 else "One release"
     known = {
-        "basic.publication_date": None if evidence.first is None else str(evidence.first),
-        "dp_variant.variant_name": evidence.variant,
-        "dp_variant.unprotected_quantities": evidence.unprotected,
+        "basic.publication_date": None if facts.first is None else str(facts.first),
+        "dp_variant.variant_name": facts.variant,
+        "dp_variant.unprotected_quantities": facts.unprotected,
         "privacy_loss.privacy_unit_details": (
             f"Neighbouring data sets: {found.neighbouring.description} ({found.relation})."
         ),
-        "privacy_loss.privacy_parameters": (
-            {name: value for name, value in parameters.items() if value is not None}
-            if evidence.epsilon is not None
-            else None
-        ),
-        "privacy_loss.privacy_parameters_details": bound_words(evidence),
-        "deployment_model.model_name": evidence.model,
-        "deployment_model.release_type": many if evidence.releases else None,
+        "privacy_loss.privacy_parameters": {
+            name: value for name, value in parameters.items() if value is not None
+        }
+        or None,
+        "privacy_loss.privacy_parameters_details": bound_words(facts),
+        "deployment_model.model_name": facts.model,
+        "deployment_model.release_type": many if facts.releases else None,
         "implementation.composition": f"{theorem}; releases of the worst-case record:\n{listed}",
         "implementation.mechanisms": f"{listed}{noise}",
     }
