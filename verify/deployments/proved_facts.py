@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import math
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -24,7 +25,14 @@ from verify.document.elements import Document
 USUAL_DELTA = 1e-6
 """Where nobody says another, and no ε holds at δ = 0."""
 DIGITS = 10
-_NOTHING = ("none", "no", "nothing", "n/a", "na", "-", "not applicable", "keine")
+SECONDS = 60.0
+"""After which a bound is what is proved by then."""
+_NOTHING = re.compile(
+    r"(there (is|are) )?(none\b|nothing\b|nil\b|n/?a\b|not applicable|-+$|no\W*$"
+    r"|no (unprotected|quantit|value|invariant|statistic|release|such))",
+    re.IGNORECASE,
+)
+"""Declarations that nothing left without noise."""
 _MODELS = {"central": "Central", "local": "Local", "shuffle": "Shuffle"}
 
 
@@ -94,6 +102,14 @@ class ProvedFacts:
         return 0 if self.audit is None else sum(each.count for each in self.audit.released)
 
     @property
+    def release_type(self) -> str | None:
+        """One release or many, as the registry calls it; None if no file has it."""
+        if self.releases != 1 or self.audit is None:
+            return "Many releases" if self.releases else None
+        whole = self.ledger.trust == "central" if self.ledger else self.audit.groups == 1
+        return "One release" if whole and (self.ledger or not self.audit.chosen_under) else None
+
+    @property
     def model(self) -> str | None:
         """The trust model, as the registry calls it; None without a ledger."""
         return None if self.ledger is None else _MODELS[self.ledger.trust]
@@ -135,10 +151,11 @@ def _audited(read: Releases, deployment: Deployment) -> Audit:
     if read.chosen_under is not None and not math.isinf(read.chosen_under.budget.epsilon):
         delta = float(read.chosen_under.budget.delta)
     if delta is None and deployment.get("privacy.variant") in (None, "Pure DP"):
-        found = audit(read, AuditQuestion(delta=0.0))
+        found = audit(read, AuditQuestion(delta=0.0), time_limit=SECONDS)
         if not math.isinf(found.answer.upper):
             return found
-    return audit(read, AuditQuestion(delta=USUAL_DELTA if delta is None else delta))
+    question = AuditQuestion(delta=USUAL_DELTA if delta is None else delta)
+    return audit(read, question, time_limit=SECONDS)
 
 
 def _rho(read: Releases) -> float | None:
@@ -203,7 +220,7 @@ def _contradictions(deployment: Deployment, facts: ProvedFacts) -> Iterator[tupl
         yield "model.name", f"the ledger's trust model is {model!r}"
     if declared("model.release") == "One release" and facts.releases > 1:
         yield "model.release", f"{facts.releases:,} releases are recorded"
-    if facts.declassified and _says_nothing(declared("privacy.unprotected")):
+    if facts.declassified and _NOTHING.match(declared("privacy.unprotected") or ""):
         yield "privacy.unprotected", f"left without noise: {'; '.join(facts.declassified)[:200]}"
     bound, epsilon, delta = facts.bound, declared("privacy.epsilon"), declared("privacy.delta")
     known = (
@@ -220,10 +237,6 @@ def _contradictions(deployment: Deployment, facts: ProvedFacts) -> Iterator[tupl
     published, first = declared("deployment.published"), facts.first
     if published is not None and first is not None and published < first:
         yield "deployment.published", f"the first release is of {first}"
-
-
-def _says_nothing(text: Any) -> bool:
-    return isinstance(text, str) and text.strip(" .!").casefold() in _NOTHING
 
 
 def _rounds_up(known: float, declared: float) -> bool:
@@ -243,7 +256,6 @@ def known_values(facts: ProvedFacts) -> Mapping[str, Any]:
     listed = "\n".join(f"- {each.count:,} × {each.mechanism or each.name}" for each in found.released)
     theorem = found.chosen_under.theorem if facts.enforced and found.chosen_under else found.best_theorem
     noise = "" if facts.ledger is None else f"\nSources of noise: {', '.join(facts.ledger.noise)}."
-    many = "Many releases" if facts.releases > 1 else "One release"
     known = {
         "basic.publication_date": None if facts.first is None else str(facts.first),
         "dp_variant.variant_name": facts.variant,
@@ -257,7 +269,7 @@ def known_values(facts: ProvedFacts) -> Mapping[str, Any]:
         or None,
         "privacy_loss.privacy_parameters_details": bound_words(facts),
         "deployment_model.model_name": facts.model,
-        "deployment_model.release_type": many if facts.releases else None,
+        "deployment_model.release_type": facts.release_type,
         "implementation.composition": f"{theorem}; releases of the worst-case record:\n{listed}",
         "implementation.mechanisms": f"{listed}{noise}",
     }

@@ -213,6 +213,7 @@ def test_a_ledger_alone_fills_nine_fields(files, tmp_path):
             r"privacy.unprotected = 'none': .*a count of all \(test_",
         ),
         ("gone.json", '[privacy]\nunprotected = " None. "', "left without noise"),
+        ("gone.json", '[privacy]\nunprotected = "There are no such values"', "left without noise"),
         ("gone.toml", '[privacy]\nunprotected = "n/a"', "left without noise"),
         ("ledger.json", "[privacy]\nepsilon = 1.0", "privacy.epsilon = 1.0: .*ε ≤ 2 at δ = 0"),
         ("ledger.json", "[privacy]\nepsilon = 4", "ε ≤ 2 at δ = 0"),
@@ -250,6 +251,7 @@ def test_declarations_that_agree_or_say_less_are_taken(files, tmp_path):
         ("audit.json", '[privacy]\nvariant = "Approximate DP"\nneighbours = "add or remove one"'),
         ("ledger.json", f'[model]\nname = "Central"\n[deployment]\npublished = {TODAY}'),
         ("strict.json", '[model]\nrelease = "Many releases"\n[privacy]\nunprotected = "none"'),
+        ("gone.json", '[privacy]\nunprotected = "No noise is on the number of URLs"'),
         ("rho.toml", '[privacy]\nvariant = "Zero-concentrated DP"\ndelta = 1e-7'),
     ):
         read = Deployment.load(declared(tmp_path, text))
@@ -277,6 +279,10 @@ def test_an_enforced_budget_is_stated_and_not_what_was_spent(files):
     assert facts.variant == "Approximate DP"
     assert read_proved_facts(files / "ledger.json", Deployment()).bound == (2.0, 0.0)
     assert read_proved_facts(files / "gone.json", Deployment()).bound is None
+    assert (
+        read_proved_facts(files / "local.json", Deployment()).release_type is None
+    )  # one message of each record
+    assert read_proved_facts(files / "strict.json", Deployment()).release_type == "One release"
     found = read_proved_facts(files / "rho.toml", Deployment())
     assert found.variant == "Zero-concentrated DP"
     assert found.rho == 0.3
