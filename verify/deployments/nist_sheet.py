@@ -5,6 +5,7 @@ Topics go by names of our own: the publication's text was not at hand, so no sec
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Literal
 
@@ -12,7 +13,7 @@ from mechanisms.printed_numbers import as_given, percent_at_most
 from verify.deployments.deployment import Deployment
 from verify.deployments.proved_facts import ProvedFacts, bound_words, known_values
 from verify.deployments.registry_entry import NOT_DECLARED, in_one_line
-from verify.document.elements import Document, Section, TextTable
+from verify.document.elements import Document, Facts, Section
 from verify.findings.sentences import remark
 from verify.verdict.common_sections import correct_guesses, provenance_section
 
@@ -51,8 +52,8 @@ _NOT_ASSESSED: Mapping[str, str] = {
 
 def nist_sheet(deployment: Deployment, facts: ProvedFacts) -> Document:
     """Return the answer sheet: known, declared and open answers on each topic."""
-    rows = [row for topic in TOPICS for row in _answers(topic, deployment, facts)]
-    counted = {basis: sum(row[2] == basis for row in rows) for basis in ("Known", "Declared", "Not assessed")}
+    answers = {topic: tuple(_answers(topic, deployment, facts)) for topic in TOPICS}
+    counted = Counter(basis for rows in answers.values() for basis, _ in rows)
     meaning = remark(
         "Answers on the {topics} topics of NIST SP 800-226: {known} known from the files, {declared} declared by "
         "people and not checked, {open} not assessed.",
@@ -62,28 +63,26 @@ def nist_sheet(deployment: Deployment, facts: ProvedFacts) -> Document:
         open=counted["Not assessed"],
     )
     name = deployment.get("deployment.name") or (facts.audit.name if facts.audit else "") or "deployment"
-    sections = [Section("Topics", (TextTable(("Topic", "Answer", "Basis"), tuple(rows)),))]
+    sections = [Section(topic, (Facts(rows),)) for topic, rows in answers.items()]
     if facts.audit is not None:
         sections.append(provenance_section(facts.audit.provenance))
     return Document("ANSWER SHEET", "plain", name, meaning, tuple(sections))
 
 
-def _answers(
-    topic: str, deployment: Deployment, facts: ProvedFacts
-) -> Iterator[tuple[str, str, AnswerBasis]]:
+def _answers(topic: str, deployment: Deployment, facts: ProvedFacts) -> Iterator[tuple[AnswerBasis, str]]:
     known = list(_known(topic, facts))
     for said in known:
-        yield topic, in_one_line(said), "Known"
+        yield "Known", in_one_line(said)
     for key in TOPICS[topic]:
         value = deployment.get(key)
         if value is not None:
-            yield topic, in_one_line(str(value)), "Declared"
+            yield "Declared", in_one_line(str(value))
         elif not (known and key in ("privacy.unprotected", "model.name")):  # which a ledger knows
-            yield topic, f"{NOT_DECLARED} ({key})", "Not assessed"
+            yield "Not assessed", f"{NOT_DECLARED} ({key})"
     if topic in _NOT_ASSESSED:
-        yield topic, _NOT_ASSESSED[topic], "Not assessed"
+        yield "Not assessed", _NOT_ASSESSED[topic]
     elif not known and not TOPICS[topic]:
-        yield topic, "none of the files says", "Not assessed"
+        yield "Not assessed", "none of the files shows it"
 
 
 def _known(topic: str, facts: ProvedFacts) -> Iterator[str]:

@@ -13,7 +13,7 @@ from algorithms.problems import SettingError
 from verify.deployments.deployment import KEYS, Deployment, registry_fields, registry_schema, schema_at
 from verify.deployments.proved_facts import ProvedFacts, known_values
 from verify.deployments.yaml_text import yaml_text
-from verify.document.elements import Document, Paragraph, Section, TextTable
+from verify.document.elements import Document, Facts, Paragraph, Section
 from verify.findings.sentences import remark
 from verify.verdict.common_sections import provenance_section
 
@@ -159,12 +159,8 @@ def registry_document(entry: RegistryEntry, facts: ProvedFacts) -> Document:
         missing=len(entry.missing),
     )
     sections = tuple(
-        Section(
-            part.replace("_", " ").capitalize().replace("Dp", "DP"),
-            (TextTable(("Field", "Entry", "Basis"), tuple(rows)),),
-        )
+        Section(part.replace("_", " ").capitalize().replace("Dp", "DP"), (Facts(tuple(_rows(entry, part))),))
         for part in schema_parts()
-        if (rows := list(_rows(entry, part)))
     )
     name = entry.data["deployment"]["basic"]["name"]
     commit = remark("{said}", said=registry_schema()["$comment"])
@@ -178,15 +174,16 @@ def schema_parts() -> tuple[str, ...]:
     return tuple(registry_schema()["properties"]["deployment"]["properties"])
 
 
-def _rows(entry: RegistryEntry, part: str) -> Iterator[tuple[str, str, str]]:
+def _rows(entry: RegistryEntry, part: str) -> Iterator[tuple[str, str]]:
     fields = registry_fields()
     for name in schema_at(part)["properties"]:
         path = f"{part}.{name}"
         value = entry.data["deployment"].get(part, {}).get(name)
         if value is not None:
-            yield name, _shown(value), entry.basis.get(path, "Declared" if path in _KEY_OF else "Computed")
+            basis = entry.basis.get(path, "Declared" if path in _KEY_OF else "Computed")
+            yield name.replace("_", " "), f"{basis}: {_shown(value)}"
         elif path in fields:
-            yield name, _why_missing(path), "Not assessed"
+            yield name.replace("_", " "), f"Not assessed: {_why_missing(path)}"
 
 
 def _why_missing(path: str) -> str:
