@@ -66,7 +66,7 @@ def nist_sheet(deployment: Deployment, facts: ProvedFacts) -> Document:
     sections = [Section(topic, (Facts(rows),)) for topic, rows in answers.items()]
     if facts.audit is not None:
         sections.append(provenance_section(facts.audit.provenance))
-    return Document("ANSWER SHEET", "plain", name, meaning, tuple(sections))
+    return Document("ANSWER SHEET", "plain", name, meaning, sections=tuple(sections))
 
 
 def _answers(topic: str, deployment: Deployment, facts: ProvedFacts) -> Iterator[tuple[AnswerBasis, str]]:

@@ -166,7 +166,7 @@ def registry_document(entry: RegistryEntry, facts: ProvedFacts) -> Document:
     commit = remark("{said}", said=registry_schema()["$comment"])
     made = () if facts.audit is None else (provenance_section(facts.audit.provenance),)
     background = Section("The registry's schema", (), (Paragraph(commit),))
-    return Document("REGISTRY ENTRY", "plain", name, meaning, (*sections, background, *made))
+    return Document("REGISTRY ENTRY", "plain", name, meaning, sections=(*sections, background, *made))
 
 
 def schema_parts() -> tuple[str, ...]:
