@@ -82,20 +82,26 @@ def registry_schema() -> Mapping[str, Any]:
     return found
 
 
+def registry_parts() -> Mapping[str, Any]:
+    """Return the schema of each part of an entry, by its name."""
+    found: Mapping[str, Any] = registry_schema()["properties"]["deployment"]["properties"]
+    return found
+
+
 def schema_at(path: str) -> Mapping[str, Any]:
-    """Return the schema of a field; a path is ``"basic.name"``, and begins under ``deployment``."""
-    found: Mapping[str, Any] = registry_schema()["properties"]["deployment"]
-    for name in path.split("."):
+    """Return the schema of a field; a path is ``"basic.name"``."""
+    part, *names = path.split(".")
+    found: Mapping[str, Any] = registry_parts()[part]
+    for name in names:
         found = found["properties"][name]
     return found
 
 
 def registry_fields() -> Mapping[str, int]:
     """Return the tier of each of the registry's fields that have one, by their paths."""
-    parts = registry_schema()["properties"]["deployment"]["properties"]
     return {
         f"{part}.{name}": found["tier"]
-        for part, schema in parts.items()
+        for part, schema in registry_parts().items()
         for name, found in schema["properties"].items()
         if "tier" in found
     }

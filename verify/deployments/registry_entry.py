@@ -10,7 +10,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from algorithms.problems import SettingError
-from verify.deployments.deployment import KEYS, Deployment, registry_fields, registry_schema, schema_at
+from verify.deployments.deployment import (
+    KEYS,
+    Deployment,
+    registry_fields,
+    registry_parts,
+    registry_schema,
+    schema_at,
+)
 from verify.deployments.proved_facts import ProvedFacts, known_values
 from verify.deployments.yaml_text import yaml_text
 from verify.document.elements import Document, Facts, Paragraph, Section
@@ -18,16 +25,18 @@ from verify.findings.sentences import remark
 from verify.verdict.common_sections import provenance_section
 
 NOT_DECLARED = "not declared"
+_MECHANISMS = "implementation.mechanisms"
 _QUOTED = {
-    "implementation.mechanisms": (
-        ("Access control", "processing.access_control"),
-        ("Timing and side channels", "processing.side_channels"),
-    ),
+    "Access control": "processing.access_control",
+    "Timing and side channels": "processing.side_channels",
 }
-"""Keys without a field of their own, and the field that quotes them."""
+"""Keys without a field of their own, which that of the mechanisms quotes."""
 _JOINED = ("dp_variant.unprotected_quantities", "privacy_loss.privacy_unit_details")
 """Fields that may hold both what is declared and what is known."""
-_KEY_OF = {path: key for key, path in KEYS.items() if path}
+_KEY_OF = {
+    path: key for key, path in KEYS.items() if path and key not in ("deployment.tier", "privacy.epsilon")
+}
+"""The key of each field that is filled as it is declared."""
 _LONGEST_SLUG = 200
 
 
@@ -72,24 +81,18 @@ def registry_entry(deployment: Deployment, facts: ProvedFacts) -> RegistryEntry:
     """
     fields, basis = _filled(deployment, facts)
     required = [
-        f"{part}.{name}"
-        for part in ("basic", "administrative")
-        for name in schema_at(part)["required"]
-        if f"{part}.{name}" not in ("administrative.status", "administrative.tier")
+        f"{part}.{name}" for part in ("basic", "administrative") for name in schema_at(part)["required"]
     ]
-    lacking = [_KEY_OF[path] for path in required if path not in fields]
+    lacking = [_KEY_OF[path] for path in required if path in _KEY_OF and path not in fields]
     if lacking:
         raise SettingError(
             f"{deployment.name}: the registry requires {', '.join(lacking)}: declare "
             f"{'it' if len(lacking) == 1 else 'them'} (--deployment {deployment.name})"
         )
     data: dict[str, dict[str, Any]] = {
-        part: {} for part in registry_schema()["properties"]["deployment"]["properties"]
+        part: {name: fields[path] for name in schema["properties"] if (path := f"{part}.{name}") in fields}
+        for part, schema in registry_parts().items()
     }
-    for part in data:
-        for name in schema_at(part)["properties"]:
-            if f"{part}.{name}" in fields:
-                data[part][name] = fields[f"{part}.{name}"]
     data["administrative"] |= {"status": "Draft", "tier": _tier(deployment, basis)}
     slug = deployment.get("deployment.slug") or _slug(data["basic"])
     return RegistryEntry(
@@ -108,32 +111,28 @@ def _filled(deployment: Deployment, facts: ProvedFacts) -> tuple[dict[str, Any],
     basis = dict.fromkeys(known, "Known")
     for path, key in _KEY_OF.items():
         value = deployment.get(key)
-        if value is None or path.startswith(("privacy_loss.privacy_parameters", "administrative.tier")):
-            continue
-        if path not in known:
+        if value is not None and path not in known:
             fields[path] = str(value) if isinstance(value, datetime.date) else value
             basis[path] = "Declared"
-        elif path in _JOINED:
+        elif value is not None and path in _JOINED:
             fields[path] = f"{value}\n{known[path]}"
             basis[path] = "Known and declared"
-    for path, quoted in _QUOTED.items():
-        declared = [f"{name}: {value}" for name, key in quoted if (value := deployment.get(key)) is not None]
-        if declared:
-            fields[path] = "\n".join([*([fields[path]] if path in fields else []), *declared])
-            basis[path] = "Known and declared" if path in known else "Declared"
+    quoted = [
+        f"{name}: {value}" for name, key in _QUOTED.items() if (value := deployment.get(key)) is not None
+    ]
+    if quoted:
+        fields[_MECHANISMS] = "\n".join([fields[_MECHANISMS], *quoted])
+        basis[_MECHANISMS] = "Known and declared"
     tiers = registry_fields()
     return fields, {path: said for path, said in basis.items() if path in tiers}
 
 
 def _tier(deployment: Deployment, basis: Mapping[str, str]) -> int:
     """Return the highest tier up to which every field is filled, not above the declared one; the first is for all."""
-    fields = registry_fields()
-    reached = 1
-    for tier in (2, 3):
-        if all(path in basis for path, found in fields.items() if found == tier):
-            reached = tier
-        else:
-            break
+    full = [
+        all(path in basis for path, found in registry_fields().items() if found == tier) for tier in (2, 3)
+    ]
+    reached = 1 if not full[0] else 3 if full[1] else 2
     return min(reached, deployment.get("deployment.tier") or reached)
 
 
@@ -160,18 +159,13 @@ def registry_document(entry: RegistryEntry, facts: ProvedFacts) -> Document:
     )
     sections = tuple(
         Section(part.replace("_", " ").capitalize().replace("Dp", "DP"), (Facts(tuple(_rows(entry, part))),))
-        for part in schema_parts()
+        for part in registry_parts()
     )
     name = entry.data["deployment"]["basic"]["name"]
     commit = remark("{said}", said=registry_schema()["$comment"])
     made = () if facts.audit is None else (provenance_section(facts.audit.provenance),)
     background = Section("The registry's schema", (), (Paragraph(commit),))
     return Document("REGISTRY ENTRY", "plain", name, meaning, sections=(*sections, background, *made))
-
-
-def schema_parts() -> tuple[str, ...]:
-    """Return the parts of the registry's schema."""
-    return tuple(registry_schema()["properties"]["deployment"]["properties"])
 
 
 def _rows(entry: RegistryEntry, part: str) -> Iterator[tuple[str, str]]:
