@@ -410,7 +410,7 @@ def test_other_results_answer_on_algorithms_and_not_for_the_entry(tmp_path):
     assert "must have a ledger, releases, or their audit" in str(refused.exception)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(
     st.recursive(
         st.text() | st.integers(-(10**9), 10**9) | st.floats(allow_nan=False, allow_infinity=False),
