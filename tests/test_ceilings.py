@@ -14,8 +14,8 @@ ROOT = Path(__file__).parent.parent
 CEILINGS = {
     "mechanisms": {"code lines": 10_949, "public functions and classes": 353, "files": 96, "floors": 19},
     "accountant": {"code lines": 14_893, "public functions and classes": 492, "files": 141, "floors": 9},
-    "algorithms": {"code lines": 12_147, "public functions and classes": 407, "files": 157, "floors": 9},
-    "verify": {"code lines": 30_324, "public functions and classes": 894, "files": 319, "floors": 9},
+    "algorithms": {"code lines": 12_159, "public functions and classes": 408, "files": 157, "floors": 9},
+    "verify": {"code lines": 30_432, "public functions and classes": 896, "files": 320, "floors": 9},
 }
 
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
