@@ -1,11 +1,15 @@
 """Checks of the independent checker, each rule against its definition: functions that take it, or a mutant of it."""
 
+import contextlib
 import functools
 import hashlib
+import io
 import itertools
 import json
 import math
+import os
 import random
+import tempfile
 from fractions import Fraction as F
 
 import mpmath as mp
@@ -64,6 +68,15 @@ def functions(c, tries=60):
         assert 0 == c.tail(x)[0] * unit <= upper_tail(x * unit) <= c.tail(x)[1] * unit
     assert c.exp(-(1001 << c.W)) == 0
     assert refuses(c, c.exp, 20001 << c.W)
+    assert refuses(c, c.exp, 20000 << c.W)
+    assert c.exp(19999 << c.W) > 0
+    for k, j in ((0, 1), (3, 1), (5, 3), (20, 7), (9, 4000)):
+        low, high = c.fine(k, j)
+        assert low * unit <= 1 / mp.expm1(mp.mpf(j) / 2**k) <= high * unit <= low * unit * (1 + mp.mpf(2) ** -150)
+    right, c.exp = c.exp, lambda x, w=0: c.ONE  # a logarithm rests on exp alone, whatever Newton's steps do
+    assert refuses(c, c.log, 100 * c.ONE)
+    assert refuses(c, c.log, 19 * c.ONE // 10)
+    c.exp = right
 
 
 def hockey_stick(p, q, t):
@@ -212,6 +225,7 @@ def tails(c):
     """Tails of noise whose table ends before the noise does, from weights one by one."""
     for kind, parameter, chance in (
         ("binomial", 200_000, F(1, 2)), ("binomial", 10**6, F(1, 10**5)), ("binomial", 50, F(6, 7)),
+        ("binomial", 200_000, F(5, 7)), ("binomial", 200_000, F(2, 7)),
         ("discrete laplace", 3, F(1, 2)), ("discrete gaussian", 400, F(1, 2)),
     ):  # fmt: skip
         low, high, first, end = c.noise_table(kind, F(parameter), chance)
@@ -227,6 +241,8 @@ def tails(c):
             true = sum(weight(y) for y in range(z, z + 400)) if kind != "binomial" or z <= n else 0
             got = [x[z - first] * mp.mpf(2) ** -c.W for x in (low, high)]
             assert got[0] <= true <= got[1] <= true * (1 + mp.mpf(2) ** -60) + mp.mpf(2) ** -100, (kind, z)
+        below = sum(weight(y) for y in range(max(first - 400, 0), first)) if kind == "binomial" else 0
+        assert below <= high[end] * mp.mpf(2) ** -c.W  # what is beyond is as much as on either side
 
 
 # --- measures ---------------------------------------------------------------------------------------
@@ -260,6 +276,31 @@ def domination(c):
             if a.masses[i - a.first]:
                 true = min(1, curve(i * c.ONE >> 3) * mp.mpf(2) ** -c.W)
                 assert value_of(c, a, mp.exp(mp.mpf(i) / 8)) >= true
+
+
+def masses(c):
+    """Masses at nodes are those of L2 in exact numbers, rounded up; what is moved up is kept."""
+    c.DIGITS[0], c.CUT[0] = 75, 1
+    unit = mp.mpf(10) ** 75
+    for curve in (lambda loss: c.gaussian(F(1, 2), loss), lambda loss: c.laplace(F(1), loss)):
+        a, k = c.measure(curve, 4), 4
+        places = [a.first + i for i, m in enumerate(a.masses) if m][1:-1]
+        y = {i: -(-min(c.ONE, max(curve(i * c.ONE >> k), c.ONE - c.exp_lo(i * c.ONE >> k))) * 10**75 >> c.W)
+             for i in places}  # fmt: skip
+        for before, i, after in zip(places, places[1:], places[2:], strict=False):
+            true = (y[before] - y[i]) / (1 - mp.exp(mp.mpf(before - i) / 16))
+            true -= (y[i] - y[after]) / mp.expm1(mp.mpf(after - i) / 16)
+            assert 0 <= a.masses[i - a.first] - true <= unit * mp.mpf(2) ** -190, i
+    c.DIGITS[0] = 20
+    for cut in (1, 10, 10**3):
+        c.CUT[0] = cut
+        a = c.Measure(3, -2, [4, 90, 10**6, 7, 10**9, 10**5, 50, 3, 1], 2)
+        b = c.shorter(a)
+        assert b.infinite + sum(b.masses) == a.infinite + sum(a.masses)
+        assert b.infinite <= 2 + cut and b.masses[0] <= 1000 * cut + a.masses[b.first - a.first]  # noqa: PT018
+        for t in map(mp.mpf, (0, "0.5", 1, "1.4", 2, 9)):
+            assert value_of(c, b, t) >= value_of(c, a, t)
+    assert c.shorter(c.Measure(3, -2, [5], 0)) == c.Measure(3, -2, [5], 0)
 
 
 def products(c):
@@ -657,6 +698,27 @@ def tight(c):
     assert c.affine(whole, -2, 1) == d("whole", F(-1), F(1), F(3))
     assert c.affine(box, "1/2", 1) == d("box", F(1), F(3, 2), F(3))
     assert c.affine(box, "-1/2", 1) == d("box", F(1, 2), F(1), F(3))
+    steps = {op: rule for op, (_, _, rule) in c.STEPS.items()}
+    for op, source, parameters, image in (
+        ("above", box._replace(size=F(1)), (), c.categories(F(2))), ("above", box, (), whole),
+        ("first above", box, (), c.categories(F(4))), ("one-hot", c.categories(F(3)), (), chain[0]),
+        ("category of one-hot", chain[0], (), c.categories(F(3))),
+        ("category of one-hot", chain[1], (), c.categories(F(4))),
+        ("round", box, (-1, 2), d("whole", F(-1), F(2), F(3))),
+        ("category of bits", whole, (), c.categories(F(8))),
+        ("table", c.categories(F(2)), ([[1, "1/2"], [0, 3], [0, 4]],), d("box", F(0), F(4), F(2))),
+        ("choose", box._replace(low=F(1), high=F(2)), ([0, -1, 0],), d("box", F(0), F(2), F(3))),
+        ("choose", box._replace(low=F(1), high=F(2)), ([0, 2],), d("box", F(1), F(2), F(2))),
+        ("choose", whole, ([1, 1],), d("whole", F(0), F(1), F(2))),
+        ("clip", d("reals", F(0), F(0), F(2)), (-1, 3), d("box", F(-1), F(3), F(2))),
+        ("clip", whole, ("1/2", 2), d("box", F(1, 2), F(1), F(3))),
+        ("clip", chain[0], (0, 1), whole), ("affine", chain[0], (2, 1), d("whole", F(1), F(3), F(3))),
+        ("affine", chain[3], (-2, 0), d("box", F(-2), F(2), F(3))),
+        ("linear", chain[0], ([[1, 2, 3]],), d("box", F(1), F(3), F(1))),
+        ("linear", chain[1], ([[1, 2, 3]],), d("box", F(0), F(3), F(1))),
+    ):  # fmt: skip
+        assert steps[op](source, *parameters) == image, (op, source)
+        assert source.kind in c.STEPS[op][0]
     assert refuses(c, c.category_of_bits, d("whole", F(0), F(1), F(21)))
     assert refuses(c, c.category_of_bits, d("whole", F(0), F(2), F(3)))
     assert refuses(c, c.choose, box, [3])
@@ -806,6 +868,7 @@ def reading(c):
     assert c.read_number(["-", ["*", "7/3", 3], ["/", 1, 2]]) == F(13, 2)
     assert refuses(c, c.read_number, -1, 0)
     assert refuses(c, c.integer, "1/2")
+    assert c.count(F(10**6)) == 10**6 and refuses(c, c.count, F(10**6 + 1)) and refuses(c, c.count, F(0))  # noqa: PT018
     assert refuses(c, c.keys, {"a": 1, "b": 2}, "a")
     assert refuses(c, c.keys, {}, "a")
     assert refuses(c, c.keys, [], "a")
@@ -927,6 +990,22 @@ def certificates(c):
     assert c.PLACE[0] == "release 1, step 2"
 
 
+def answers(c):
+    """Exit codes: of all files the worst."""
+    good = honest()["tree"]
+    bad = {**good, "theorem": {**good["theorem"], "epsilon": "9/10"}}
+    with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()) as said:
+        names = {name: os.path.join(folder, name) for name in ("good", "bad", "none", "no proof")}
+        for name, data in (("good", good), ("bad", bad), ("no proof", [])):
+            with open(names[name], "w", encoding="utf-8") as file:
+                json.dump(data, file)
+        for code, files in ((0, ["good"]), (1, ["bad"]), (2, ["none"]), (2, ["no proof"]), (2, []), (1, ["bad", "good"]),
+                            (0, ["good", "good"]), (2, ["none", "bad", "good"]), (1, ["good", "bad"])):  # fmt: skip
+            assert c.main([names[name] for name in files]) == code, files
+    assert said.getvalue().count(": FOLLOWS: ") == 6
+    assert said.getvalue().count(": DOES NOT FOLLOW: ") == 7
+
+
 def worsened(data):
     """Yield certificates with claims that are false, or not shown."""
     copy = lambda: json.loads(json.dumps(data))  # noqa: E731
@@ -1041,8 +1120,10 @@ CHECKS = (
     selections,
     derivations,
     certificates,
+    answers,
     curves,
     tails,
+    masses,
     products,
     domination,
     compositions,

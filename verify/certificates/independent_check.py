@@ -41,11 +41,14 @@ mechanism  {"kind", parameters}: see `MECHANISMS`. "poisson sample" and "fixed s
            has Laplace or exponential noise (permute and flip); "binomial" (trials, ones, probability) multiplies
            values by ones before it adds the noise. Kinds "stated ..." are taken as they stand.
 
-REFUSED, as no rule is known: theorems "advanced" and "renyi"; propose-test-release; counters with buffers (one needs
-bounds of the inverse of a recurrence, and that its columns fall: a page of proof, but no room in a file of this size),
-Toeplitz counters with other than Gaussian noise; a Poisson sample with a record replaced, of other than Gaussian and
-Laplace noise; samples of noise on several whole numbers, of counters and of samples; randomized response of sums, or of
-records that are added; Laplace noise on moments; groups of records; stated curves.
+REFUSED, as no rule is known: theorems "advanced" and "renyi"; propose-test-release; mixtures of Gaussians; batches that
+are truncated, or of shuffled records; shuffled messages, but as binomial noise; counters with buffers (one needs bounds
+of the inverse of a recurrence, and that its columns fall: a page of proof, but no room in a file of this size);
+Toeplitz counters with other than Gaussian noise; a Poisson sample with a record replaced, of other than Gaussian and Laplace
+noise; samples of noise on several whole numbers, of counters and of samples; randomized response of sums, or of records
+that are added; Laplace noise on moments; groups of records; stated curves. A stream of running sums (banded, buffered)
+may be listed as Gaussian noise on entries, an affine step multiplying each by how much longer it makes the record's
+column of R [L11]: then these factors are the file's word, like domains and terms.
 
 PROOFS. For laws P, Q let h(t) = sup_E P(E) - t Q(E) = E_P (1 - t/r)^+, r = dP/dQ; delta(epsilon) is h at t =
 e^epsilon, of both orders of the neighbours. For a measure m on (0, inf] let h_m(t) = int (1 - t/u)^+ dm(u). m is
@@ -129,7 +132,7 @@ UNITS, RELATIONS = ("one report", "one person"), ("replace one", "add or remove 
 CURRENCIES = {"basic": ["epsilon", "delta"], "zcdp": ["rho"], "gdp": ["mu_squared"], "plan": []}
 LONGEST, LIMITS = 4 * 10**6, (10**6, 60 * 10**6)  # bytes of a file; work on formulas, and on curves
 NOTE = """not looked at: the section "tested"; not proved: costs marked (stated); not known: that the code releases no
-  more, keeps values to these domains, terms, nodes, names records as the unit says and draws such noise, exactly"""
+  more, keeps values to these domains, factors, terms, nodes, names records as the unit says, draws the noise exactly"""
 PLACE, WORK = ["the file"], [0, 0]  # what is being looked at, and the work that was done
 
 
