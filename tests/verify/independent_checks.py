@@ -72,7 +72,12 @@ def functions(c, tries=60):
     assert c.exp(19999 << c.W) > 0
     for k, j in ((0, 1), (3, 1), (5, 3), (20, 7), (9, 4000)):
         low, high = c.fine(k, j)
-        assert low * unit <= 1 / mp.expm1(mp.mpf(j) / 2**k) <= high * unit <= low * unit * (1 + mp.mpf(2) ** -150)
+        assert (
+            low * unit
+            <= 1 / mp.expm1(mp.mpf(j) / 2**k)
+            <= high * unit
+            <= low * unit * (1 + mp.mpf(2) ** -150)
+        )
     right, c.exp = c.exp, lambda x, w=0: c.ONE  # a logarithm rests on exp alone, whatever Newton's steps do
     assert refuses(c, c.log, 100 * c.ONE)
     assert refuses(c, c.log, 19 * c.ONE // 10)
@@ -999,8 +1004,9 @@ def answers(c):
         for name, data in (("good", good), ("bad", bad), ("no proof", [])):
             with open(names[name], "w", encoding="utf-8") as file:
                 json.dump(data, file)
-        for code, files in ((0, ["good"]), (1, ["bad"]), (2, ["none"]), (2, ["no proof"]), (2, []), (1, ["bad", "good"]),
-                            (0, ["good", "good"]), (2, ["none", "bad", "good"]), (1, ["good", "bad"])):  # fmt: skip
+        for code, files in ((0, ["good"]), (1, ["bad"]), (2, ["none"]), (2, ["no proof"]), (2, []),
+                            (1, ["bad", "good"]), (0, ["good", "good"]), (2, ["none", "bad", "good"]),
+                            (1, ["good", "bad"])):  # fmt: skip
             assert c.main([names[name] for name in files]) == code, files
     assert said.getvalue().count(": FOLLOWS: ") == 6
     assert said.getvalue().count(": DOES NOT FOLLOW: ") == 7

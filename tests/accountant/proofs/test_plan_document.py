@@ -81,5 +81,5 @@ def test_what_noise_is_calibrated_to_is_marked_as_stated(checker: Any) -> None:
     step = SymbolicStep(SymbolicCalibrated(X / K, lambda point: Laplace(scale=1.0)), K)
     plan = SymbolicPlan(VALUES, {"each": (step,)})
     assert "release 1 (stated): " in checker.check(plan_document(plan, X, "one report", {}))
-    with pytest.raises(checker.Wrong, match="is not shown|pays more"):
+    with pytest.raises(checker.Wrong, match=r"is not shown|pays more"):
         checker.check(plan_document(plan, X / 2, "one report", {}))
