@@ -190,6 +190,22 @@ NO_VALUES = (
     [1],
     {"a": 1},
     "0x1",
+    False,
+    -0.0,
+    float("inf"),
+    "1_000",
+    "٣",
+    "−1",
+    "+1",
+    "1 ",
+    "1/2/3",
+    "1/-2",
+    "\ud800",
+    "9" * 401,
+    [0] * 20_000,
+    json.loads("[" * 100 + "]" * 100),
+    ["+", 1],
+    ["/", 1, 0],
 )
 
 
@@ -202,7 +218,7 @@ def test_500_malformed_certificates_are_refused_in_one_line(tmp_path, capsys):
         for where in places(data)
         if not sound & {*where[:1], *where[-1:]}
         for value in NO_VALUES
-        if json.dumps(replaced(data, where, value)) != json.dumps(data)
+        if type(value) is not type(value_at(data, where)) or value != value_at(data, where)
     ]
     for name, where, value in rng.sample(mutants, 500):
         worse = replaced(honest()[name], where, value)
@@ -213,6 +229,28 @@ def test_500_malformed_certificates_are_refused_in_one_line(tmp_path, capsys):
         said = capsys.readouterr().out
         assert said.count("\n") == 1, (name, where, value)
         assert "DOES NOT FOLLOW" in said
+
+
+@pytest.mark.parametrize("name", honest())
+def test_a_key_that_is_missing_unknown_or_there_twice_is_refused(name):
+    data = honest()[name]
+    for where in [(), *places(data)]:
+        inside = value_at(data, where)
+        if type(inside) is not dict or inside == {} or where[:1] == ("tested",):
+            continue
+        first = next(iter(inside))
+        less = {key: value for key, value in inside.items() if key != first}
+        if where[:1] != ("records",):  # of fewer records the claim is as true
+            assert fails(checker.check, replaced(data, where, less) if where else less), (where, first)
+        for key in ("", "Low", first + " ", "\ufeff" + first, "__class__"):
+            more = {**inside, key: inside[first]}
+            # Of one more record or symbol the claim may be as true.
+            if where not in (("records",), ("symbols",)):
+                assert fails(checker.check, replaced(data, where, more) if where else more), (where, key)
+        twice = json.dumps(inside)[:-1] + f", {json.dumps(first)}: {json.dumps(inside[first])}}}"
+        whole = json.dumps(replaced(data, where, "here")).replace('"here"', twice) if where else twice
+        with pytest.raises(checker.Wrong, match="a key occurs twice"):
+            checker.load(whole.encode())
 
 
 @pytest.mark.parametrize("name", honest())
