@@ -231,6 +231,83 @@ def test_500_malformed_certificates_are_refused_in_one_line(tmp_path, capsys):
         assert "DOES NOT FOLLOW" in said
 
 
+def two_phases(theorem, first, second, epsilon=1):
+    """A record is part of a phase of each kind; the noise of the second is for another delta than is claimed."""
+    noise = {"kind": "gaussian", "variance": 46}, {"kind": "gaussian", "variance": "4/5"}
+    releases = {
+        name: release(*each)
+        for name, each in zip("ab", zip(noise, (first, second), strict=True), strict=True)
+    }
+    return proof({"epsilon": epsilon, "delta": "1/100000"}, theorem, releases)
+
+
+def two_rows(steps, scale=1, charged=1, terms=1, count=1):
+    """One choice of two, as two rows of an index: both coordinates move."""
+    domain = {"kind": "categories", "low": 0, "high": 0, "size": 2}
+    one = {"op": "one-hot", "into": {"kind": "one-hot", "low": 1, "high": 1, "size": 2}}
+    form = release(
+        {"kind": "laplace", "scale": scale}, {"epsilon": charged, "delta": 0}, domain, [one, *steps], terms
+    )
+    pure = {"epsilon": 1, "delta": 0}
+    return proof(pure, {"name": "basic", **pure}, {"r": form}, {"each": {"r": count}})
+
+
+def chosen(index, kind, size):
+    return {"op": "choose", "index": index, "into": {"kind": kind, "low": 0, "high": 1, "size": size}}
+
+
+_HALF, _WHOLE = {"epsilon": "1/2", "delta": "1/200000"}, {"epsilon": 1, "delta": "1/100000"}
+FALSE = {
+    "phases, each at half the claim": (
+        two_phases({"name": "basic", **_WHOLE}, {"epsilon": 1, "delta": "1/200000"}, _HALF),
+        "kind of record 1: pays more than allowed"),
+    "phases, charged as claimed": (
+        two_phases({"name": "basic", **_WHOLE}, _HALF, _HALF), "release 2: costs more than charged"),
+    "phases, the quiet one charged as claimed": (
+        two_phases({"name": "basic", **_WHOLE}, {"epsilon": "4/5", "delta": "1/200000"},
+                   {"epsilon": "1/5", "delta": "1/200000"}), "release 2: costs more than charged"),
+    "phases, in Gaussian DP": (
+        two_phases({"name": "gdp", "mu_squared": "2/46"}, {"mu_squared": "1/46"}, {"mu_squared": "1/46"}),
+        "release 2: costs more than charged"),
+    "phases, in Gaussian DP, charged": (
+        two_phases({"name": "gdp", "mu_squared": "2/46"}, {"mu_squared": "1/46"}, {"mu_squared": "5/4"}),
+        "kind of record 1: pays more than allowed"),
+    "phases, in Gaussian DP, allowed": (
+        two_phases({"name": "gdp", "mu_squared": 2}, {"mu_squared": "1/46"}, {"mu_squared": "5/4"}),
+        "claim: is not shown"),
+    "phases, concentrated": (
+        two_phases({"name": "zcdp", "rho": "1/46"}, {"rho": "1/92"}, {"rho": "1/92"}),
+        "release 2: costs more than charged"),
+    "phases, planned": (two_phases({"name": "plan", "resolution": 9}, {}, {}), "claim: is not shown"),
+    "rows, as one coordinate": (
+        two_rows([chosen([0, 1], "one-hot", 1)]), "step 2: the stated domain does not hold the image"),
+    "rows, as they are": (two_rows([chosen([0, 1], "one-hot", 2)]), "costs more than charged"),
+    "rows, as a box": (two_rows([chosen([0, 1], "box", 2)]), "costs more than charged"),
+    "rows, charged": (two_rows([chosen([0, 1], "one-hot", 2)], charged=2), "pays more than allowed"),
+    "rows, one at a time": (two_rows([chosen([0], "one-hot", 1)], count=2), "pays more than allowed"),
+    "rows, added": (two_rows([chosen([0], "one-hot", 1)], terms=2), "costs more than charged"),
+    "rows, twice the same": (two_rows([chosen([0, 0], "one-hot", 2)]), "step 2: the stated domain does not hold"),
+    "rows, of two dimensions": (two_rows([chosen([[0], [1]], "one-hot", 2)]), "step 2: row"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FALSE)
+def test_the_false_certificates_of_old_are_refused_however_they_are_written(name, tmp_path, capsys):
+    """Of two kinds of phases, one too quiet, and of an index with two rows; both were found valid once."""
+    data, why = FALSE[name]
+    path = tmp_path / "certificate.json"
+    path.write_text(json.dumps(data))
+    assert checker.main([str(path)]) == 1
+    said = capsys.readouterr().out
+    assert why in said
+    assert said.count("\n") == 1
+
+
+def test_what_they_truly_cost_follows():
+    assert checker.check(two_phases({"name": "plan", "resolution": 9}, {}, {}, "57/10"))
+    assert checker.check(two_rows([chosen([0, 1], "one-hot", 2)], scale=2))
+
+
 @pytest.mark.parametrize("name", honest())
 def test_a_key_that_is_missing_unknown_or_there_twice_is_refused(name):
     data = honest()[name]
@@ -466,7 +543,7 @@ def test_compositions_agree_with_the_librarys_certified_interval(part, tmp_path,
                     return resolution
             return None
 
-        finest = follows(high, 10, 12, 14, 16)  # that of a few releases and a small delta
+        finest = follows(high, 8, 10, 12, 14, 16)  # that of a few releases and a small delta
         assert finest, tables
         assert low <= Fraction(1, 10**6) or not follows(low - Fraction(1, 10**7), finest), tables
 
@@ -708,6 +785,7 @@ HARMLESS = {
     "        x += «2 * (v - (e := exp(x))) * ONE // (v + e)»": "Newton's steps: `exp` checks their result",
     "x < -«1000» << w": "e^-1000 is nothing in 2^-200, and so is e^-1001",
     "x > «100» * ONE": "the same of tails",
+    "(n + 1) * a // (a + b), «isqrt(160 * n * a * b // (a + b) ** 2) + 200»": "how long a table is: what is beyond is bounded",
     "a.masses + [0] * «3»": "more empty places hold nothing",
     "2 * DIGITS[0] + «3», 10 ** DIGITS[0], 2**«61» - 1": "wider fields; the check of products modulo another number",
     "decimal.Context(«width * (n + 2)», None": "digits that are missing are refused as inexact",
