@@ -785,7 +785,7 @@ HARMLESS = {
     "        x += «2 * (v - (e := exp(x))) * ONE // (v + e)»": "Newton's steps: `exp` checks their result",
     "x < -«1000» << w": "e^-1000 is nothing in 2^-200, and so is e^-1001",
     "x > «100» * ONE": "the same of tails",
-    "(n + 1) * a // (a + b), «isqrt(160 * n * a * b // (a + b) ** 2) + 200»": "length of a table: what is beyond is bounded",
+    "(n + 1) * a // (a + b), «isqrt(160 * n * a * b // (a + b) ** 2) + 200»": "a longer table is as true",
     "a.masses + [0] * «3»": "more empty places hold nothing",
     "2 * DIGITS[0] + «3», 10 ** DIGITS[0], 2**«61» - 1": "wider fields; the check of products modulo another number",
     "decimal.Context(«width * (n + 2)», None": "digits that are missing are refused as inexact",
