@@ -36,7 +36,10 @@ def from_opacus(
         When two data sets are neighbours; Opacus' own numbers are for "add or remove one".
     batches
         How they were made: "poisson" (Opacus' own loader: each record by itself), "fixed size" (so many of all, drawn
-        anew for each step), or "shuffled batches" (each record once in a pass: ``poisson_sampling=False``).
+        anew for each step), or "shuffled batches" (each record once in a pass: ``poisson_sampling=False``). Then the
+        first pass begins with the first step, and a pass of one sample rate ends before the next one of it begins:
+        the history does not show passes that were broken off. Batches of one pass whose noise differs are one release
+        for each noise.
     mean
         What the noisy sum was divided by: "public size" (Opacus' expected batch size, a number that does not depend on
         the data), or "own size" (how many records the batch happened to have).
@@ -66,8 +69,11 @@ def _releases(source: str, state: Any, neighbours: Neighbouring | str, batches: 
         scheme = _scheme(batches)
         _check_mean(mean, scheme)
         counts: dict[tuple[tuple[str, Any], ...], int] = {}
+        passes = _Passes()
         for i, one in enumerate(history):
             table, count = _step(i, one, relation, scheme)
+            if scheme is Sampling.SHUFFLED:
+                count = passes.count_entry(float(one[1]), count)
             key = tuple(table.items())
             counts[key] = counts.get(key, 0) + count
     except ParameterError as error:
@@ -135,7 +141,32 @@ def _step(index: int, step: Any, relation: Neighbouring, scheme: Sampling) -> tu
     table = {"mechanism": "gaussian", "sigma": noise, **moved}
     if rate == 1.0:
         return table, count
-    if scheme is Sampling.SHUFFLED:  # a record is in one batch of a pass, and the last pass may be unfinished
-        in_a_pass = round(1.0 / rate) if abs(1.0 / rate - round(1.0 / rate)) < 1e-6 else int(1.0 / rate)
-        count = -(-count // in_a_pass)
     return {**table, "sampling_rate": rate, "sampling": scheme.value}, count
+
+
+class _Passes:
+    """The passes over the data that the entries of a history belong to: a record is in one batch of each."""
+
+    def __init__(self) -> None:
+        self.position: dict[
+            float, int | None
+        ] = {}  # steps into the pass of a rate, None where it is not known
+        self.rate = 1.0
+
+    def count_entry(self, rate: float, steps: int) -> int:
+        """Return an upper bound on the passes that the next `steps` steps of a rate are in."""
+        if rate != self.rate:  # whether an unfinished pass goes on when its rate comes back is not known
+            self.position = {one: 0 if at == 0 else None for one, at in self.position.items()}
+            self.rate = rate
+        length = min(1.0 / rate, 2.0**53)
+        batches = round(length)
+        if (
+            length == 2.0**53 or abs(length - batches) >= 1e-6
+        ):  # any number of batches from the integer below on
+            batches, self.position[rate] = int(length), None if rate in self.position else 0
+        at = self.position.get(rate, 0)
+        end = (
+            batches - 1 if at is None else at
+        ) + steps  # of an unknown position the last batch of a pass is worst
+        self.position[rate] = None if at is None else end % batches
+        return -(-end // batches)

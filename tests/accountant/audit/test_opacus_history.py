@@ -2,10 +2,12 @@
 
 import json
 import math
+from collections import Counter
 
 import pytest
 from damaged import damaged, refusal
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from accountant import compose
 from accountant.audit import ReleaseFileError, from_opacus, read_releases
@@ -127,6 +129,40 @@ def test_shuffled_batches_have_an_upper_end_of_their_own():
         found = compose(counted(from_opacus([(1.0, 0.01, 450)], relation, **said))).epsilon(1e-6)
         assert isinstance(found, Bound)
         assert found.upper == pytest.approx(GaussianProfile(math.sqrt(5) / sigma).epsilon(1e-6), rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("history", "expected"),
+    [
+        (
+            [(100.0, 0.5, 1), (1.0, 0.5, 2)],
+            {100.0: 1, 1.0: 2},
+        ),  # the second entry ends one pass and begins another
+        ([(100.0, 0.5, 2), (1.0, 0.5, 2)], {100.0: 1, 1.0: 1}),
+        ([(2.0, 0.1, 25), (1.0, 0.1, 5), (4.0, 0.1, 1)], {2.0: 3, 1.0: 1, 4.0: 1}),
+        ([(2.0, 0.1, 5), (1.0, 0.2, 5), (4.0, 0.1, 2)], {2.0: 1, 1.0: 1, 4.0: 2}),  # does its pass go on?
+        ([(2.0, 0.1, 10), (1.0, 0.2, 5), (4.0, 0.1, 2)], {2.0: 1, 1.0: 1, 4.0: 1}),
+        ([(2.0, 0.3, 3), (1.0, 0.3, 2)], {2.0: 1, 1.0: 2}),  # passes of 3 or of 4 batches
+    ],
+)
+def test_noise_that_changes_within_a_pass(history, expected):
+    """A batch of each of two passes may hold the record, wherever an entry begins."""
+    found = counted(from_opacus(history, "replace one", batches="shuffled batches", mean="public size"))
+    assert {2 / profile.profile.mu: count for profile, count in found} == pytest.approx(expected)
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from([1.0, 2.0, 3.0]), st.integers(1, 9)), min_size=1, max_size=6),
+    st.integers(1, 5),
+)
+def test_passes_of_each_noise_are_counted_by_walking_through_the_steps(entries, batches):
+    history = [(noise, 1 / batches, steps) for noise, steps in entries]
+    walked, step = Counter(), 0
+    for noise, steps in entries:
+        walked[noise] += len({(step + i) // batches for i in range(steps)})
+        step += steps
+    found = counted(from_opacus(history, "replace one", batches="shuffled batches", mean="public size"))
+    assert sorted(count for _, count in found) == sorted(walked.values())
 
 
 def test_samples_of_fixed_size():
