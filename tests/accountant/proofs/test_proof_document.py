@@ -232,7 +232,8 @@ FILES: dict[str, tuple[list[dict[str, Any]], float, float]] = {
     ),
     "selections": (
         [
-            {"mechanism": "noisy-max", "scale": 10.0, "count": 5},
+            {"mechanism": "noisy-max", "scale": 10.0, "count": 2},
+            {"mechanism": "permute-and-flip", "scale": 10.0, "count": 3},
             {"mechanism": "sparse-vector", "threshold_scale": 10.0, "query_scale": 20.0, "positives": 2},
         ],
         1.3,
@@ -262,6 +263,10 @@ def test_a_release_file_costs_what_it_is_said_to(name: str, checker: Any) -> Non
             "shuffled messages",
         ),
         ({"mechanism": "exponential-mechanism", "scale": 1.0, "monotone": True}, "in one direction"),
+        (
+            {"mechanism": "randomized-response", "size": 2, "epsilon": 1.0, "neighbours": "zero out"},
+            "no rule for 'zero out'",
+        ),
     ],
 )
 def test_what_has_no_rule_is_refused_by_name(table: dict[str, Any], why: str) -> None:
