@@ -993,6 +993,15 @@ def certificates(c):
     data["releases"]["batch"]["steps"][1]["into"]["high"] = "1/2"
     assert fails(c.check, data)
     assert c.PLACE[0] == "release 1, step 2"
+    for path, value, place in (
+        (("releases", "b", "charged", "epsilon"), "1/2", "release 2"), (("claim", "epsilon"), 1, "claim"),
+        (("records", "other", "a"), 4, "kind of record 2"), (("releases", "b", "terms"), 0, "release 2"),
+        (("claim", "unit"), "", "symbols, theorem, claim"),
+    ):  # fmt: skip
+        data = honest()["two kinds"]
+        functools.reduce(lambda node, key: node[key], path[:-1], data)[path[-1]] = value
+        assert fails(c.check, data)
+        assert c.PLACE[0] == place, path
 
 
 def answers(c):
