@@ -673,6 +673,11 @@ def tight(c):
     assert m.l2_squared == 2 * trace**2 + 2 * trace + F(1, 2)
     assert m.l1 is None
     assert m.linf == m.spread / 2 == 2 * trace
+    for size, w, terms, both in ((1, F(5, 4), 1, True), (3, F(7, 5), 2, False)):
+        m = c.shift_of(d("moments", F(0), w, F(size)), both, F(terms))
+        trace = 1 + F((size + 2) * size, 2**24)
+        assert m.l2_squared == terms**2 * (2 * trace**2 + 2 * w**2 * trace + w**4 / 2)
+        assert m.linf == 2 * w * trace * terms == m.spread / (1 + both)
     chain = [d("one-hot", F(1), F(1), F(3)), d("one-hot", F(0), F(1), F(3)), d("ball-1", F(0), F(1), F(3)),
              d("ball-2", F(0), F(1), F(3)), d("box", F(-1), F(1), F(3)), d("reals", F(0), F(0), F(3))]  # fmt: skip
     for i, j in itertools.product(range(6), repeat=2):
