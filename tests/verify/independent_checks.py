@@ -1,6 +1,7 @@
 """Checks of the independent checker, each rule against its definition: functions that take it, or a mutant of it."""
 
 import contextlib
+import decimal
 import functools
 import hashlib
 import io
@@ -10,6 +11,7 @@ import math
 import os
 import random
 import tempfile
+import types
 from fractions import Fraction as F
 
 import mpmath as mp
@@ -331,6 +333,20 @@ def products(c):
             assert exact <= number_of(c.delta_of(got, e)) <= exact + mp.mpf(10) ** -20
 
 
+def wrong_products(c):
+    """A product that is wrong by one unit is refused, as far as decimal numbers can be wrong."""
+
+    class Wrong(decimal.Context):
+        def multiply(self, a, b):
+            return self.add(super().multiply(a, b), 1)
+
+    right, c.decimal = c.decimal, types.SimpleNamespace(**{**vars(decimal), "Context": Wrong})
+    a = c.Measure(8, 0, [10**20, 3, 10**19], 0)
+    assert refuses(c, c.convolve, a, a)
+    c.decimal = right
+    assert c.convolve(a, a)
+
+
 def compositions(c):
     """Some cells of the table, and what is exact."""
     m = movement_of(c, 1)
@@ -506,7 +522,8 @@ def counters(c):
         made = c.law({"kind": kind, **shape, **extra}, m)
         assert made.mu_squared == c.column_norm_squared(7, 3, 2) / 2 > F(1, 2)
         assert refuses(c, c.law, {"kind": kind, **shape, **extra, "of": laplace}, m)
-    assert c.law({"kind": "tree counter", "levels": 5, "of": gaussian}, m).mu_squared == F(5, 2)
+    for levels in (1, 5):
+        assert c.law({"kind": "tree counter", "levels": levels, "of": gaussian}, m).mu_squared == F(levels, 2)
     tree = c.law({"kind": "tree counter", "levels": 5, "of": laplace}, m)
     assert tree.pure == F(5, 2)
     loss = c.ONE
@@ -783,6 +800,22 @@ def refusals(c):
                                   ("reals", 0, 1, 1), ("categories", 0, 1, 2), ("whole", 0, "1/2", 1), ("box", 0, 1, 0),
                                   ("box", 0, 1, "3/2"), ("moments", 0, "1/2", 2), ("cube", 0, 1, 1)):  # fmt: skip
         assert refuses(c, c.read_domain, {"kind": kind, "low": low, "high": high, "size": size}), kind
+    given = {"factor": 1, "shift": 0, "low": 0, "high": 1, "index": [0], "matrix": [[1]], "entries": [1]}
+    for op, (takes, names_of, _) in c.STEPS.items():
+        for kind, high in (
+            *((kind, 1) for kind in c.BOUNDED),
+            ("reals", 0),
+            ("categories", 0),
+            ("moments", 1),
+        ):
+            into = {"kind": "reals", "low": 0, "high": 0, "size": 1}
+            row = release({"kind": "stated zcdp", "rho": 1}, domain={**into, "kind": kind, "high": high}, steps=[
+                {"op": op, "into": into, **{name: given[name] for name in names_of}}])  # fmt: skip
+            if kind not in takes:
+                assert refuses(c, c.read_release, row, "", True, []), (op, kind)
+                with contextlib.suppress(c.Wrong):
+                    c.read_release(row, "", True, [])
+                assert c.PLACE[0] == ", step 1"
 
 
 # --- symbols ----------------------------------------------------------------------------------------
@@ -876,6 +909,7 @@ def reading(c):
         deep = ["+", deep, 1]
     assert refuses(c, c.read_number, deep)
     assert c.read_number(["-", ["*", "7/3", 3], ["/", 1, 2]]) == F(13, 2)
+    assert [c.read_number(["/", 1, x]) for x in (1, "1/2")] == [1, 2]
     assert refuses(c, c.read_number, -1, 0)
     assert refuses(c, c.integer, "1/2")
     assert c.count(F(10**6)) == 10**6 and refuses(c, c.count, F(10**6 + 1)) and refuses(c, c.count, F(0))  # noqa: PT018
@@ -1150,6 +1184,7 @@ CHECKS = (
     tails,
     masses,
     products,
+    wrong_products,
     domination,
     compositions,
     recorded,
