@@ -12,10 +12,10 @@ import pytest
 ROOT = Path(__file__).parent.parent
 
 CEILINGS = {
-    "mechanisms": {"code lines": 10_949, "public functions and classes": 353, "files": 96, "floors": 19},
-    "accountant": {"code lines": 14_852, "public functions and classes": 490, "files": 141, "floors": 9},
-    "algorithms": {"code lines": 12_147, "public functions and classes": 407, "files": 157, "floors": 9},
-    "verify": {"code lines": 29_560, "public functions and classes": 871, "files": 311, "floors": 9},
+    "mechanisms": {"code lines": 10_955, "public functions and classes": 353, "files": 96, "floors": 19},
+    "accountant": {"code lines": 14_831, "public functions and classes": 489, "files": 141, "floors": 9},
+    "algorithms": {"code lines": 12_135, "public functions and classes": 408, "files": 157, "floors": 9},
+    "verify": {"code lines": 30_080, "public functions and classes": 886, "files": 313, "floors": 9},
 }
 
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)

@@ -73,7 +73,7 @@ def test_commands_of_many_machines_run(tmp_path, monkeypatch, capsys):
     assert len(shown) == 2
 
 
-DEAR = ("dpwitness verify ", "dpwitness check ", ".png ", "simulate cucb cucb-ldp2")
+DEAR = ("dpwitness verify ", "dpwitness check ", ".png ", "--proof", "simulate cucb cucb-ldp2")
 """What takes more than a third of a second; .ci/run runs it."""
 FEWER = {"--horizon 20000": "--horizon 1000", "--runs 50": "--runs 4"}
 """Sizes that change what is drawn, and not whether it works."""

@@ -301,6 +301,22 @@ class WidthTheorem:
         return {end: end - start for start, end in itertools.pairwise(ends)}
 
 
+@dataclass(frozen=True)
+class WeightTheorem:
+    """The statements that the regret proof of exponential weights over experts makes on the way.
+
+    Attributes
+    ----------
+    rate
+        Of the sums in the exponent of a weight, in the bound's symbols.
+    noisy
+        True if sums are those of `algorithms.full_information.hedge.expert_counter`; else they are exact.
+    """
+
+    rate: sp.Expr
+    noisy: bool
+
+
 def _radius_on(
     expression: sp.Expr,
     values: Mapping[sp.Symbol, float],

@@ -11,6 +11,7 @@ from sympy.utilities.lambdify import implemented_function
 from accountant import LONGEST_STREAM
 from algorithms.full_information.hedge import expert_counter
 from algorithms.full_information.leader_regret import last_deviation
+from algorithms.theory.confidence_theorem import WeightTheorem
 from algorithms.theory.regret_bound import Instance, K, R_max, RegretBound, T, delta, epsilon
 
 
@@ -45,13 +46,14 @@ def _known_or_short(instance: Instance) -> bool:
 
 _Largest = implemented_function("MeanOfLargestNormal", mean_of_largest)
 _Deviation = implemented_function("DeviationOfSums", _expert_deviation)
-_hedge = sp.sqrt(T * sp.log(K) / 2)
+_hedge, _rate = sp.sqrt(T * sp.log(K) / 2), sp.sqrt(8 * sp.log(K) / T)
 
 EXPERT_BOUNDS: dict[str, RegretBound] = {
     "hedge": RegretBound(
         family="experts",
         constant=sp.Min(T * R_max, _hedge),
         per_arm=sp.S.Zero,
+        confidence=WeightTheorem(_rate, noisy=False),
         restarts=True,
         applies=_known_or_short,
         source="Freund & Schapire 1997, with the constant of Hoeffding's lemma",
@@ -61,6 +63,7 @@ EXPERT_BOUNDS: dict[str, RegretBound] = {
         family="experts",
         constant=sp.Min(T * R_max, _hedge + _Largest(K) * _Deviation(T, K, epsilon, delta)),
         per_arm=sp.S.Zero,
+        confidence=WeightTheorem(_rate, noisy=True),
         restarts=True,
         applies=_known_or_short,
         source="this library (algorithms.full_information.leader_regret, Theorem 4)",

@@ -30,6 +30,7 @@ from algorithms.theory.confidence_theorem import (
     ConfidenceTheorem,
     EliminationTheorem,
     PhaseTheorem,
+    WeightTheorem,
     WidthTheorem,
 )
 from algorithms.theory.gaps import Gaps, problem_gaps
@@ -252,9 +253,15 @@ class RegretBound:
     correction: str = ""
     unproved: str = ""
     printed_plays: sp.Expr | None = None
-    confidence: ConfidenceTheorem | EliminationTheorem | ClickTheorem | PhaseTheorem | WidthTheorem | None = (
-        None
-    )
+    confidence: (
+        ConfidenceTheorem
+        | EliminationTheorem
+        | ClickTheorem
+        | PhaseTheorem
+        | WidthTheorem
+        | WeightTheorem
+        | None
+    ) = None
     levels: bool = True
     outlasting: sp.Expr = sp.S.Zero
     restarts: bool = False

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from algorithms.epochs import epoch_end
+from algorithms.full_information.hedge import Hedge
 from algorithms.linear.contextual_learner import ContextualLearner
 from algorithms.linear.dp_pe import StandardElimination
 from algorithms.linear.phased_elimination import PhasedElimination
@@ -24,6 +25,7 @@ from algorithms.theory.confidence_theorem import (
     ConfidenceTheorem,
     EliminationTheorem,
     PhaseTheorem,
+    WeightTheorem,
     WidthTheorem,
 )
 from algorithms.theory.gaps import GapsUnavailable
@@ -32,6 +34,7 @@ from verify.findings.sentences import exact
 from verify.regret_claims.click_checks import ClickRun
 from verify.regret_claims.elimination_checks import EliminationRun
 from verify.regret_claims.episode_checks import EpisodeRun
+from verify.regret_claims.expert_checks import ExpertRun
 from verify.regret_claims.mean_checks import MeanRun
 from verify.regret_claims.phase_checks import PhaseRun, check_phases, play_phases_checked
 from verify.regret_claims.plain_problem import plain_instance, plain_problem
@@ -101,6 +104,8 @@ def _shows(make: type[Any], theorem: object) -> bool:
         return hasattr(make, "click_confidence")
     if isinstance(theorem, PhaseTheorem):
         return issubclass(make, PhasedElimination | StandardElimination)
+    if isinstance(theorem, WeightTheorem):
+        return issubclass(make, Hedge)
     return isinstance(theorem, WidthTheorem) and issubclass(make, ContextualLearner)
 
 
@@ -110,6 +115,8 @@ def _run_of(theorem: object) -> Callable[..., Any]:
         return EpisodeRun if theorem.index == "divergence" else MeanRun
     if isinstance(theorem, PhaseTheorem):
         return PhaseRun
+    if isinstance(theorem, WeightTheorem):
+        return ExpertRun
     if isinstance(theorem, WidthTheorem):
         return WidthRun
     return ClickRun if isinstance(theorem, ClickTheorem) else EliminationRun
@@ -148,7 +155,7 @@ def check_run(
     law = getattr(run, "noise", None)
     if law is not None and law.p <= error:
         said = exact("{seen}, {where}", seen=law.description, where=where)
-        checks = [ProofCheck("noise", law.p, error, said)]
+        checks = [ProofCheck(getattr(law, "name", "noise"), law.p, error, said)]
     return (*checks, *([] if run.difference is None else [run.difference]))
 
 
@@ -174,7 +181,9 @@ def _checked_laws(
         instance, lanes = replace(played, problem=plain_problem("bandit", means)), _ELIMINATION_LANES
     else:
         means = _ATTRACTIONS if make.family == "cascade" else _MEANS
-        instance = plain_instance(make.family, bound, played, means, 1 if make.family == "bandit" else 2)
+        instance = plain_instance(
+            make.family, bound, played, means, 1 if make.family in ("bandit", "experts") else 2
+        )
         if played.anytime and bound.levels:
             rounds = int(epoch_end(1)) + _ROUNDS
     instance = replace(instance, horizon=rounds)

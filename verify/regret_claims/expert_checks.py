@@ -1,0 +1,175 @@
+"""Checks of the assumptions of the regret proof for exponential weights over experts, on a running learner.
+
+The checker draws the outcomes, so it knows their sums S; the rest of what the weights are of is noise
+(`algorithms.full_information.leader_regret`, Theorem 4).
+
+- *bookkeeping*: the weights are ``exp(rate (S + noise))``, of all outcomes so far; without noise exactly;
+- *rate*: it is the theorem's;
+- *draws*: the heaviest expert is followed as often as its weight says;
+- *noise*: its law, in four rounds;
+- *path*: without noise the weights' own gain is as near to the best expert's as the theorem says, in every run.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from algorithms.full_information.hedge import Hedge, expert_counter
+from algorithms.problems import Experts, SemiBandit
+from algorithms.theory.confidence_theorem import WeightTheorem
+from algorithms.theory.regret_bound import Instance, RegretBound
+from mechanisms.arrays import BoolArray, FloatArray, IntArray
+from mechanisms.parameters import ParameterError
+from verify.regret_claims.noise_tests import AdditiveNoise
+from verify.regret_claims.proof_run import TOLERANCE, ProofCheck, StructuredRun
+
+_LIGHTEST, _SMALLEST = 600.0, 1e-300  # weights below exp of minus this are rounded
+
+
+class Weights(NamedTuple):
+    """The shown state of a learner: weights (lanes, experts), and the rate that they are of."""
+
+    weights: FloatArray
+    rate: float
+
+
+class ExpertRun(StructuredRun[Weights]):
+    """The checked state of a learner by exponential weights.
+
+    Raises
+    ------
+    ParameterError
+        If the theorem says nothing of weights, or the problem is none of experts.
+    """
+
+    def __init__(self, bound: RegretBound, instance: Instance, lanes: int, *, laws: bool = True) -> None:
+        theorem, problem = bound.confidence, instance.problem
+        if not isinstance(theorem, WeightTheorem):
+            raise ParameterError("bound: its theorem says nothing of weights")
+        if not isinstance(problem, SemiBandit) or not isinstance(problem.structure, Experts):
+            raise ParameterError(f"problem={problem!r}: must be experts")
+        super().__init__(bound, instance, lanes, None)
+        self.laws, self.rate, experts = laws, bound.value_of(theorem.rate, instance), problem.structure.arms
+        self._sums, self._gain = np.zeros((lanes, experts)), np.zeros(lanes)
+        self._drawn = AdditiveNoise("below Gaussian", 0.5)  # an indicator less its probability
+        self._followed, self._expected = 0, 0.0
+        self._noises: dict[int, AdditiveNoise] = {}
+        self._counter = None
+        if theorem.noisy:
+            self._counter = expert_counter(
+                experts, epsilon=instance.epsilon, delta=instance.delta, horizon=instance.horizon
+            )
+            rounds = (instance.horizon - 1) * np.array([0.25, 0.5, 0.75, 1.0])
+            self._noises = {
+                int(at): AdditiveNoise("Gaussian", 1.0) for at in np.ceil(rounds) if at > 0 and experts > 1
+            }
+
+    def state(self, learner: Hedge) -> Weights:
+        """Return the weights and the rate."""
+        return Weights(learner.weights.copy(), learner.rate)
+
+    def check_action(self, state: Weights, learner: Hedge, action: IntArray) -> None:
+        """Take whether the heaviest expert is followed."""
+        self.round += 1
+        follows = action[:, 0] == state.weights.argmax(axis=1)
+        self._followed += int(follows.sum())
+        self._expected += float(state.weights.max(axis=1).sum())
+        self._drawn.add(follows - state.weights.max(axis=1))
+
+    def check_feedback(
+        self, before: Weights, after: Weights, action: IntArray, feedback: FloatArray, held: int
+    ) -> None:
+        """Check the weights after a round."""
+        outcomes = np.take_along_axis(feedback, np.argsort(action, axis=1), axis=1)
+        self._gain += (before.weights * outcomes).sum(axis=1)
+        self._sums += outcomes
+        self.note_difference(
+            "rate",
+            np.array([[not abs(after.rate - self.rate) <= TOLERANCE * self.rate]]),
+            lambda lane, arm: f"the rate is {after.rate:.6g}, and the theorem's is {self.rate:.6g}",
+        )
+        if self._counter is None:
+            self._check_weights(after)
+        elif self.round in self._noises and after.rate * np.ptp(self._sums, axis=1).max() < _LIGHTEST / 2:
+            off = np.log(np.maximum(after.weights, _SMALLEST)) / after.rate - self._sums
+            deviation = float(np.sqrt(self._counter.variance(self.round)))
+            self._noises[self.round].add(_contrasts(off) / deviation)
+
+    def _check_weights(self, after: Weights) -> None:
+        """Check that weights are of the sums, or at least as these are ordered: then of another learner."""
+        with np.errstate(divide="ignore"):
+            shown = np.maximum(np.log(after.weights / after.weights.max(axis=1, keepdims=True)), -_LIGHTEST)
+        expected = np.maximum(after.rate * (self._sums - self._sums.max(axis=1, keepdims=True)), -_LIGHTEST)
+        off = np.abs(shown - expected) > TOLERANCE * (1 + np.abs(expected))
+
+        def describe(lane: int, arm: int) -> str:
+            return (
+                f"the weight is exp({shown[lane, arm]:.6g}) of the largest where sums of outcomes make "
+                f"exp({expected[lane, arm]:.6g})"
+            )
+
+        order = np.lexsort((shown, self._sums))
+        ranked, sums = (np.take_along_axis(each, order, axis=1) for each in (shown, self._sums))
+        most = np.maximum.accumulate(np.where(np.diff(sums, axis=1) > 0, ranked[:, :-1], -np.inf), axis=1)
+        inverted: BoolArray = np.any(most > ranked[:, 1:] + TOLERANCE, axis=1, keepdims=True)
+        self.refuse_arm("bookkeeping", off & inverted, describe)
+        self.note_difference("weights", off, describe)
+
+    def _tested_laws(self, error: float) -> tuple[ProofCheck, ...]:
+        """Return the tests of what is random, which share the error."""
+        rounds = self.round * len(self._sums)
+        drawn = (
+            f"the heaviest expert is followed in {self._followed:,} of {rounds:,} rounds, where weights make "
+            f"{self._expected:,.1f}"
+        )
+        found = [ProofCheck("draws", self._drawn.p, error / 2, self.in_runs(drawn))]
+        tested = [law for law in self._noises.values() if law.p <= 1.0]
+        if tested:
+            worst = min(tested, key=lambda law: law.p)
+            p = min(1.0, len(tested) * worst.p)
+            found.append(ProofCheck("noise", p, error / 2, self.in_runs(worst.description)))
+        return tuple(found)
+
+    @property
+    def noise(self) -> ProofCheck:
+        """The test of draws and noise with the least p-value, corrected for their number."""
+        laws = self._tested_laws(1.0)
+        worst = min(laws, key=lambda law: law.p)
+        return replace(worst, p=min(1.0, len(laws) * worst.p))
+
+    def check_end(self) -> None:
+        """Check that the weights' gain is near to that of the best expert, in every run without noise."""
+        if self._counter is not None or self.difference is not None:
+            return
+        lost, bound = self._sums.max(axis=1) - self._gain, self.instance.horizon * self.rate / 4
+        self.refuse(
+            "path",
+            lost > bound * (1 + TOLERANCE) + TOLERANCE,
+            lambda lane: f"a run lost {lost[lane]:.6g} to the best expert, and the bound is {bound:.6g}",
+        )
+
+    def checks(self, error: float) -> tuple[ProofCheck, ...]:
+        """Return the checks, in the proof's order; the tests of both laws share the error."""
+        done = [ProofCheck(name, 1.0, 0.0, self.in_runs(words)) for name, words in self._statements()]
+        return (*done, *self._tested_laws(error), *([] if self.difference is None else [self.difference]))
+
+    def _statements(self) -> list[tuple[str, str]]:
+        """Return what held in every run; with noise there is no such statement."""
+        if self._counter is not None:
+            return []
+        return [
+            ("bookkeeping", f"exact in {self.round:,} rounds"),
+            ("path", f"held in all {len(self._sums)} runs"),
+        ]
+
+
+def _contrasts(values: FloatArray) -> FloatArray:
+    """Return Helmert contrasts: of independent noise independent, of the same deviation, free of a common shift."""
+    columns = values.shape[1]
+    parts = [
+        (values[:, :k].sum(axis=1) - k * values[:, k]) / np.sqrt(k * (k + 1.0)) for k in range(1, columns)
+    ]
+    return np.stack(parts, axis=1) if parts else np.zeros((len(values), 0))
