@@ -218,17 +218,6 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
             "an accountant cannot be copied or pickled: give each process one of its own on the same store"
         )
 
-    def check_open(self) -> None:
-        """Refuse if the gate is shut, or if this process may not spend the budget: see `Tenure`.
-
-        Raises
-        ------
-        GateClosed
-            With the reason.
-        """
-        super().check_open()
-        self._tenure.check()
-
     # --- the gate --------------------------------------------------------------------------------
 
     @property
@@ -391,7 +380,7 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
 
     def _keep(self, request: str, answer: bytes) -> npt.NDArray[Any]:
         """Keep what was drawn for a request and return it, unless another draw is kept: then return that."""
-        with self._bookkeeping():
+        with self._bookkeeping:
             return _decoded(self._ledger.answered(request, answer), request)
 
     def _assume_for(self, assumptions: Sequence[Assumption]) -> None:
@@ -430,7 +419,7 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
                 return self._tape.leaves(mechanism, private, where, place, draw)
         except BaseException:  # Ctrl-C, too
             if request is not None:
-                with self._bookkeeping():
+                with self._bookkeeping:
                     self._ledger.answered(request, _FAILED)
             raise
 
@@ -626,7 +615,7 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
         return Reservation(self, quote, receipt, request)
 
     def _take_back(self, position: int) -> None:
-        with self._bookkeeping():
+        with self._bookkeeping:
             self._ledger.give_back(position)
 
     def _check_unchanged(self, quote: Quote) -> None:
@@ -639,7 +628,7 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
         with self._charging:
             self._check_unchanged(quote)
             values = _leaving(quote._private)
-        with self._bookkeeping():
+        with self._bookkeeping:
             self._ledger.draw(position)
         return self._answer(
             values, quote._private, quote._own.mechanism, quote._where, quote.place, request, None
@@ -693,7 +682,7 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
                 super().assume(*assumptions)
                 new = self.assumptions[len(known) :]
             if new:
-                with self._bookkeeping():
+                with self._bookkeeping:
                     self._ledger.note_assumptions(new)
 
     def close(self, why: str, where: Place) -> None:
@@ -873,7 +862,7 @@ def _milliseconds(seconds: float) -> int:
     return math.ceil(1_000 * float(seconds))
 
 
-_ZERO = np.zeros(1)  # adding Python's 0 takes twice as long
+_ZERO = np.zeros(())  # a number, or an array with an axis, takes longer to add
 
 
 def _leaving(private: Private | PrivateSums) -> npt.NDArray[Any]:

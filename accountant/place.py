@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
 from collections.abc import Iterator
@@ -63,4 +64,8 @@ def calling_place() -> Place:
         if frame.f_globals.get("__name__", "").partition(".")[0] not in _OWN_PACKAGES:
             break
         frame = frame.f_back
-    return Place(frame.f_code.co_filename, frame.f_lineno)
+    return _place(frame.f_code.co_filename, frame.f_lineno)
+
+
+_place = functools.lru_cache(maxsize=4096)(Place)
+"""A line as a `Place`: of the same line the same object."""

@@ -421,11 +421,10 @@ class _State:
 
     def parts_unchanged(self) -> bool:
         """Whether the parts are of their classes, hide nothing of them, and hold the same."""
+        found: list[Any] = [*map(type, self._parts)]
         try:
-            found = [
-                *map(type, self._parts),
-                *chain.from_iterable(map(operator.call, self._read, self._parts)),
-            ]
+            for fields in map(operator.call, self._read, self._parts):
+                found += fields
         except AttributeError:
             return False
         return (

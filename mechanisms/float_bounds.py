@@ -78,6 +78,14 @@ class FloatBounds:
         error = add_up(self.error, other.error) if self.error or other.error else 0.0
         return _rounded(magnitude, error, exponent)
 
+    def cover(self, other: FloatBounds) -> FloatBounds:
+        """Return the bounds of numbers of both."""
+        return FloatBounds(
+            max(self.magnitude, other.magnitude),
+            max(self.error, other.error),
+            min(self.exponent, other.exponent),
+        )
+
     def sum_coordinates(self, count: int) -> FloatBounds:
         """Return the bounds of sums of ``count`` numbers, added in any order."""
         magnitude = multiply_up(self.magnitude, float(count))
@@ -96,24 +104,21 @@ class FloatBounds:
         A product of multiples of 2^a and 2^b is one of 2^(a+b), and a float if it is at most 2^53 as large. What may
         have overflowed stays so: infinity times 0 is no number.
         """
-        largest = _largest(factors)
-        magnitude = multiply_up(self.magnitude, largest)
-        error = self.error if self.overflowed else multiply_up(self.error, largest)
-        exponent = self.exponent + _lowest_bit(factors)
-        if exponent >= NO_GRID and magnitude <= _exact_up_to(exponent):
-            return FloatBounds(magnitude, error, exponent)
-        return FloatBounds(magnitude, add_up(error, _unit(magnitude)), NO_GRID)
+        return self._times(factors, _largest(factors), 1.0)
 
     def combine(self, coefficients: npt.NDArray[np.float64]) -> FloatBounds:
         """Return the bounds of sums of numbers times public coefficients, one number each, added in any order."""
         weight = math.nextafter(math.fsum(np.abs(coefficients).tolist()), math.inf)
+        return self._times(coefficients, weight, 2.0 * coefficients.size)
+
+    def _times(self, factors: npt.NDArray[np.float64], weight: float, units: float) -> FloatBounds:
+        """Return the bounds of products, each of at most so large a weight and rounded by so many units."""
         magnitude = multiply_up(self.magnitude, weight)
         error = self.error if self.overflowed else multiply_up(self.error, weight)
-        exponent = self.exponent + _lowest_bit(coefficients)
+        exponent = self.exponent + _lowest_bit(factors)
         if exponent >= NO_GRID and magnitude <= _exact_up_to(exponent):
             return FloatBounds(magnitude, error, exponent)
-        units = multiply_up(_unit(magnitude), 2.0 * coefficients.size)
-        return FloatBounds(magnitude, add_up(error, units), NO_GRID)
+        return FloatBounds(magnitude, add_up(error, multiply_up(_unit(magnitude), units)), NO_GRID)
 
     def stretch_by(self, stability: float, size: int, offset: float, units: int) -> FloatBounds:
         """Return the bounds of a function's results.

@@ -53,9 +53,10 @@ def percent_at_most(share: float, digits: int = 4) -> str:
     Examples
     --------
     >>> percent_at_most(0.73105857), percent_at_most(1e-9), percent_at_most(1 - 1e-9)
-    ('73.11 %', '1.001e-07 %', '99.9999999 %')
+    ('73.11 %', '1e-07 %', '99.9999999 %')
     """
-    texts = (at_most(100.0 * share, enough) for enough in range(digits, 17))
+    hundredths = Decimal(repr(float(share))).scaleb(2)  # exactly: a float's product may be rounded down
+    texts = (_rounded(hundredths, enough, ROUND_CEILING) for enough in range(digits, 17))
     return f"{next((text for text in texts if text != '100' or share >= 1.0), '100')} %"
 
 
@@ -75,12 +76,16 @@ def percent(share: float, digits: int = 3) -> str:
     return f"{value!r} %"
 
 
-def _rounded(value: float, digits: int, rounding: str) -> str:
+def _rounded(value: float | Decimal, digits: int, rounding: str) -> str:
     if math.isinf(value):
         return "∞" if value > 0 else "-∞"
     if value == 0.0:
         return "0"
-    found = Context(prec=digits, rounding=rounding).plus(Decimal(repr(float(value)))).normalize()
+    found = (
+        Context(prec=digits, rounding=rounding)
+        .plus(value if isinstance(value, Decimal) else Decimal(repr(float(value))))
+        .normalize()
+    )
     if -5 < found.adjusted() < digits:
         return f"{found:f}"
     mantissa, exponent = f"{found:e}".split("e")

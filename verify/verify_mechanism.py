@@ -42,7 +42,7 @@ from verify.sampling.mechanism_worlds import declared_profile, mechanism_draws, 
 from verify.sampling.second_test import hold_tests, second_unless
 from verify.sampling.stopping import stopped_by_hand, stopped_in_time
 from verify.sampling.tester import Candidates, Tester
-from verify.statistics.likeliest_event import likeliest_event, ratio_event
+from verify.statistics.likeliest_event import likeliest_event, loss_laws, ratio_event
 
 _FEW = 16
 """Up to so many releases a proof is checked more finely: their claim lies far out in the tail of the loss."""
@@ -156,6 +156,7 @@ def _exact_lowers(mechanism: Mechanism, claim: Claim, reproduce: str) -> Iterato
             probability_prime=event.probability_prime,
             reproduce=reproduce,
             details={"largest_loss": event.threshold},
+            laws=loss_laws(partial(_delta_of, profile), event),
         )
         yield lower, witness
 

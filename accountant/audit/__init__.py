@@ -26,7 +26,6 @@ from accountant.audit.loss_distributions import (
 )
 from accountant.audit.noise_for_target import Calibration, calibrate, calibrate_advantage, calibrate_risk
 from accountant.audit.opacus_history import from_opacus
-from accountant.audit.plot_privacy import plot_privacy, trade_off
 from accountant.audit.release_file import read_releases
 from accountant.audit.releases import (
     EnforcedBudget,
@@ -38,6 +37,7 @@ from accountant.audit.releases import (
     Releases,
     from_mechanisms,
 )
+from accountant.audit.trade_off_curve import trade_off
 
 __all__ = [
     "Audit",
@@ -62,7 +62,6 @@ __all__ = [
     "from_mechanisms",
     "from_opacus",
     "loss_distribution_as_dict",
-    "plot_privacy",
     "read_releases",
     "to_dp_event",
     "to_loss_distribution",

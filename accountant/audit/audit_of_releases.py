@@ -16,6 +16,8 @@ from mechanisms.losses.running_loss import RunningLoss
 from mechanisms.losses.theorems import EXACT
 from mechanisms.parameters import ParameterError
 
+_CURVE = 12  # steps of ε in which the trade-off curve is computed
+
 
 def audit(
     releases: Releases,
@@ -71,7 +73,7 @@ def _answered(releases: Releases, question: AuditQuestion, budget: float | None,
         remaining=None if budget is None else _remaining(releases, worst, question, answer, budget),
         neighbouring=releases.neighbouring,
         chosen_under=releases.chosen_under,
-        risk=_risk(releases) if risk else None,
+        risk=_risk(releases, _farthest(question, answer)) if risk else None,
         complete=not time_is_over(),
         about=releases.about,
         released=tuple(
@@ -83,17 +85,25 @@ def _answered(releases: Releases, question: AuditQuestion, budget: float | None,
     )
 
 
-def _risk(releases: Releases) -> Risk:
-    """Return the largest of each number over all groups of records."""
+def _risk(releases: Releases, farthest: float) -> Risk:
+    """Return the largest of each number over all groups of records, the profile from ε = 0 to `farthest`."""
 
     def largest(asked: AuditQuestion | AttackAccuracy | TruePositiveRate) -> Enclosure | Bound:
         return find_worst_group(releases, asked, every_theorem=True).answer.stated_for(releases.neighbouring)
 
+    curve = [(x, AuditQuestion(epsilon=x)) for x in (farthest * k / _CURVE for k in range(_CURVE + 1))]
     return Risk(
         largest(AuditQuestion(epsilon=0.0)),
         largest(AttackAccuracy()),
         {rate: largest(TruePositiveRate(rate)) for rate in FALSE_POSITIVE_RATES},
+        tuple((x, min(1.0, find_worst_group(releases, one).answer.upper)) for x, one in curve),
     )
+
+
+def _farthest(question: AuditQuestion, answer: Enclosure | Bound) -> float:
+    """Return the ε of a question or of its answer; 1 where that is infinite."""
+    found = answer.upper if question.epsilon is None else question.epsilon
+    return found if math.isfinite(found) else 1.0
 
 
 def _theorems(most: WorstGroup, question: AuditQuestion) -> dict[str, Enclosure | Bound]:

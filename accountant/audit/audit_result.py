@@ -274,6 +274,7 @@ def _risk_data(risk: Risk) -> dict[str, Any]:
             {"false_positive_rate": rate, **_interval(found)}
             for rate, found in risk.true_positive_rates.items()
         ],
+        "profile": [{"epsilon": epsilon, "delta": delta} for epsilon, delta in risk.profile],
     }
 
 
@@ -287,7 +288,17 @@ def _read_risk(read: JsonObject, relation: Neighbouring) -> Risk:
                 "true_positive_rates", lambda one: (one.real_number("false_positive_rate"), interval(one))
             )
         ),
+        tuple(read.entries("profile", _read_point)),
     )
+
+
+def _read_point(read: JsonObject) -> tuple[float, float]:
+    epsilon, delta = read.real_number("epsilon"), read.real_number("delta")
+    if not (0.0 <= epsilon < math.inf and 0.0 <= delta <= 1.0):
+        raise JsonError(
+            f"profile must be of finite ε of at least 0 and δ in [0, 1], got {epsilon!r}, {delta!r}"
+        )
+    return epsilon, delta
 
 
 def _interval(found: Enclosure | Bound) -> dict[str, Any]:

@@ -102,7 +102,7 @@ class Units:
             return known[2]
         if len(self._sums) >= _KEPT:
             self._sums.clear()
-        found = tuple(map(operator.add, total, price))
+        found = (*map(operator.add, total, price),)
         self._sums[id(price)] = total, price, found
         return found
 

@@ -9,50 +9,6 @@ from accountant.place import Place, calling_place
 from accountant.refusals import GateBusy, GateClosed
 
 
-class Closing:
-    """Mixin of all gates: it shuts the gate when code around private data fails.
-
-    Whether a function of private data fails can depend on the data. A caller that catches the error would
-    learn it for free; so the gate shuts, and everything that follows is refused.
-
-    It is shut for the time of a draw (`accountant.gates.release.sample`), too, to whatever runs inside of it: a
-    function that follows a mechanism is post-processing only as long as it sees nothing but what was released.
-    """
-
-    _closed: tuple[str, Place] | None = None
-    _drawing: int | None = None  # the thread in which a mechanism draws
-
-    @property
-    def closure(self) -> tuple[str, Place] | None:
-        """The reason and the place for which the gate was shut; None while it is open."""
-        return self._closed
-
-    def close(self, why: str, where: Place) -> None:
-        """Shut the gate; the first reason stays."""
-        if self._closed is None:
-            self._closed = (why, where)
-
-    def check_open(self) -> None:
-        """Refuse if the gate is shut.
-
-        Raises
-        ------
-        GateClosed
-            With the reason, and the place where it was shut.
-        GateBusy
-            If this runs inside of a release.
-        """
-        if self._drawing is not None and self._drawing == threading.get_ident():
-            raise GateBusy(
-                "the gate is used inside of a release, by a function that follows its mechanism: what "
-                "follows a mechanism sees released values only; release both one after the other",
-                calling_place(),
-            )
-        if self._closed is not None:
-            why, where = self._closed
-            raise GateClosed(f"the gate is closed since {where}: {why}", calling_place())
-
-
 class Tenure:
     """The right of this process, and none of its forks, to release through an accountant, until `end`.
 
@@ -89,3 +45,50 @@ class Tenure:
             )
         if self.ended is not None:
             raise GateClosed(self.ended, calling_place())
+
+
+class Closing:
+    """Mixin of all gates: it shuts the gate when code around private data fails.
+
+    Whether a function of private data fails can depend on the data. A caller that catches the error would
+    learn it for free; so the gate shuts, and everything that follows is refused.
+
+    It is shut for the time of a draw (`accountant.gates.release.sample`), too, to whatever runs inside of it: a
+    function that follows a mechanism is post-processing only as long as it sees nothing but what was released.
+    """
+
+    _closed: tuple[str, Place] | None = None
+    _drawing: int | None = None  # the thread in which a mechanism draws
+    _tenure: Tenure | None = None
+
+    @property
+    def closure(self) -> tuple[str, Place] | None:
+        """The reason and the place for which the gate was shut; None while it is open."""
+        return self._closed
+
+    def close(self, why: str, where: Place) -> None:
+        """Shut the gate; the first reason stays."""
+        if self._closed is None:
+            self._closed = (why, where)
+
+    def check_open(self) -> None:
+        """Refuse if the gate is shut, or if this process may not release through it.
+
+        Raises
+        ------
+        GateClosed
+            With the reason, and the place where it was shut; see `Tenure.check`, too.
+        GateBusy
+            If this runs inside of a release.
+        """
+        if self._drawing is not None and self._drawing == threading.get_ident():
+            raise GateBusy(
+                "the gate is used inside of a release, by a function that follows its mechanism: what "
+                "follows a mechanism sees released values only; release both one after the other",
+                calling_place(),
+            )
+        if self._closed is not None:
+            why, where = self._closed
+            raise GateClosed(f"the gate is closed since {where}: {why}", calling_place())
+        if self._tenure is not None:
+            self._tenure.check()

@@ -211,11 +211,7 @@ class PrivateStream:
             covering = covering.cover(influence)
             moved[record] = covering.scale((_entry_norm(counter, before + 1),) * len(influence.widths))
             entries[record] = before + 1, self.steps, covering
-        bounds = FloatBounds(
-            max(self._bounds.magnitude, origin.bounds.magnitude),
-            max(self._bounds.error, origin.bounds.error),
-            min(self._bounds.exponent, origin.bounds.exponent),
-        )
+        bounds = self._bounds.cover(origin.bounds)
         # `Traced.rounding` counts an error twice in each coordinate: so much is the L2 norm over all rows.
         of_rows = self._factors.bounds(bounds, counter.horizon)
         rounding = multiply_up(of_rows.error, math.sqrt(counter.horizon / self._size) * (1.0 + 2.0**-50))

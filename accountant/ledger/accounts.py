@@ -75,6 +75,8 @@ class Accounts:
         self._composition = composition
         self._charging = threading.RLock()  # whoever holds it sees no release and no addition half done
         self._ledger: Store = Ledger(composition, rules) if store is None else store
+        # Held while the ledger is written: stores that last queue by themselves.
+        self._bookkeeping: AbstractContextManager[object] = self._charging if store is None else nullcontext()
         self._units = Units(composition)
         self._fits = Limit(self._units, budget)
         self._charges: dict[tuple[Mechanism, Sensitivity], Amount] = {}
@@ -126,10 +128,6 @@ class Accounts:
             self._charges[key] = charge
         return charge
 
-    def _bookkeeping(self) -> AbstractContextManager[object]:
-        """Return what to hold while the ledger is written: stores that last queue by themselves."""
-        return self._charging if isinstance(self._ledger, Ledger) else nullcontext()
-
     def _pay(
         self,
         entries: Sequence[Entry],
@@ -152,7 +150,7 @@ class Accounts:
                 raise ParameterError(f"request={request!r}: must be a text")
             check_length("request", request)
         try:
-            with self._bookkeeping():
+            with self._bookkeeping:
                 return self._ledger.charge(
                     entries, self._fits, hold=hold, request=request, scope=self._scope(), lasts=lasts
                 )

@@ -44,6 +44,7 @@ _NAMES = 65_536
 _NEVER = -(2**63)
 """The time of an event that has none."""
 
+_NO_CHARGE = Charged(0, ())
 _Kind = tuple[Scope, Entry]
 """The kind of a charge: its scope, and its entry without records."""
 
@@ -105,19 +106,13 @@ class EventColumns:
         count = len(self._events)
         if len(self._positions) > count:
             del self._positions[count:], self._times[count:], self._payers[count:]
-        payers: Any
-        at: int | None
-        if (
-            not isinstance(event, Charged)
-            or event.reserved
-            or event.request is not None
-            or event.drift
-            or not event.entries
-        ):
+        payers: Any = None
+        charged = event if isinstance(event, Charged) else _NO_CHARGE
+        position, entries, reserved, request, scope, at, drift, _ = charged
+        if reserved or request is not None or drift or not entries:
             self._others.append(event)
-            number, payers, position, at = -len(self._others), None, 0, None
+            number, position, at = -len(self._others), 0, None
         else:
-            position, entries, _, _, scope, at, *_ = event
             entry = entries[0]
             if len(entries) == 1 and len(entry.records) == 1:
                 (payers,) = entry.records

@@ -210,17 +210,17 @@ def decide(state: State, command: LedgerCommand, now: Now | None) -> Receipt:
         If it is refused; see `Store`.
     """
     if isinstance(command, Charge):
-        earlier = None if command.request is None else state.request(command.request)
+        entries, _, hold, key, scope, lasts = command
+        earlier = None if key is None else state.request(key)
         if earlier is not None:
             return _repeated(state, command, earlier, now)
         refused = first_refused(state, command, now)
         if refused is not None:
             raise refused
         at, drift = stamp(state, now)
-        entries, position = tuple(command.entries), state.next_position()
-        until = None if command.lasts is None or at is None else at + command.lasts
-        event = Charged(position, entries, command.hold, command.request, command.scope, at, drift, until)
-        return Receipt(position, events=(event,), until=until)
+        position, until = state.next_position(), None if lasts is None or at is None else at + lasts
+        event = Charged(position, tuple(entries), hold, key, scope, at, drift, until)
+        return Receipt(position, False, None, (event,), until)
     if isinstance(command, Settle):
         return Receipt(command.position, events=(_settlement(state, *command, now),))
     request = state.request(command.request)

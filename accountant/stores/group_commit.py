@@ -34,14 +34,19 @@ class GroupCommit(Generic[Task]):
     commit
         Does all of the tasks in one transaction, and returns for each its result, or the error that is its caller's.
         Tasks come in batches; one that is asked for has what came while the one before was done. They end, since
-        whoever has a task in one of them waits. It is told, too, which tasks wait before it begins.
+        whoever has a task in one of them waits.
     """
 
-    def __init__(self, commit: Callable[[Iterator[Sequence[Task]], Sequence[Task]], Sequence[Any]]) -> None:
+    def __init__(self, commit: Callable[[Iterator[Sequence[Task]]], Sequence[Any]]) -> None:
         self._commit = commit
         self._queued: list[_Job[Task]] = []
         self._queueing = threading.Lock()
         self._committing = threading.RLock()
+
+    @property
+    def waiting(self) -> list[Task]:
+        """The tasks that wait."""
+        return [job.task for job in self._queued]
 
     def do(self, task: Task) -> Any:
         """Return the result of a task once it is durable, or raise its error.
@@ -103,7 +108,7 @@ class GroupCommit(Generic[Task]):
                 yield [job.task for job in batch]
 
         try:
-            results = self._commit(batches(), [job.task for job in self._queued])
+            results = self._commit(batches())
             for job, result in zip(jobs, results, strict=True):
                 job.result = result
                 if isinstance(result, Exception):

@@ -112,9 +112,9 @@ class SQLStore:
 
     # --- one transaction -------------------------------------------------------------------------
 
-    def _commit(self, batches: Iterator[Sequence[_Task]], waiting: Sequence[_Task] = ()) -> list[Any]:
+    def _commit(self, batches: Iterator[Sequence[_Task]]) -> list[Any]:
         results: list[Any] = []
-        with self.working(_names(waiting)) as work:
+        with self.working(_names(self._queue.waiting)) as work:
             for tasks in batches:  # not before the transaction has begun: whoever comes meanwhile is in it
                 work.load(_names(tasks))
                 results += [_result(task, work) for task in tasks]
@@ -453,7 +453,7 @@ class SQLStore:
         with self.database.snapshot() as session:
             replay = begun(session)
             replay.feed_all(rows_after(session, replay.position))
-            return replay.entries(labelled(session))
+            return replay.content(labelled(session)).entries
 
     def __len__(self) -> int:
         return len(self.entries)

@@ -103,7 +103,7 @@ class RunDesk:
         self._most_open = most_open
         self._load = load
         self._run: Run | None = None
-        self._queue: GroupCommit[_Task] = GroupCommit(lambda batches, _: self._together(batches))
+        self._queue: GroupCommit[_Task] = GroupCommit(self._together)
         self._using = threading.RLock()
         self._rules = Remembered(self._read_rules)
         with suppress(InUse):  # another service's, and ours once that ends

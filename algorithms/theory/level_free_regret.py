@@ -89,7 +89,6 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -100,7 +99,6 @@ from sympy.utilities.lambdify import implemented_function
 from algorithms.estimates.doubling_batches import released_counts
 from algorithms.estimates.level_free import UNCOUNTED, unsharpened
 from algorithms.estimates.shuffled_counts import NOISE
-from algorithms.learner import Family
 from algorithms.problems import FailingTopK, Matroid, TopK
 from algorithms.semi_bandits.cucb_batch import LevelFreeLearner
 from algorithms.semi_bandits.cucb_ldp_bit import CUCBLDPBit
@@ -363,46 +361,25 @@ class _Form:
         )
 
 
-def _bound(
-    form: _Form,
-    *,
-    family: Family,
-    source: str,
-    regime: str,
-    applies: Callable[[Instance], bool],
-    lemma: Literal["exchange", "B_inf"] = "exchange",
-    constant: sp.Expr,
-    per_arm: sp.Expr = sp.S.Zero,
-    per_optimal: sp.Expr = sp.S.Zero,
-    per_member: sp.Expr = sp.S.Zero,
-    elsewhere: RegretBound | None = None,
-) -> RegretBound:
-    return RegretBound(
-        family=family,
-        constant=constant,
-        per_arm=per_arm,
-        per_optimal=per_optimal,
-        per_member=per_member,
+def _theorem(
+    form: _Form, source: str, lemma: Literal["exchange", "B_inf"] = "exchange"
+) -> functools.partial[RegretBound]:
+    """Return what makes a bound that a form's confidence proves."""
+    return functools.partial(
+        RegretBound,
         definitions=form.definitions,
         source=f"this library: level-free indices on growing batches ({source})",
-        regime=regime,
-        applies=applies,
         confidence=form.confidence(lemma),
         levels=False,
-        shares=_ONE_ARM if family == "bandit" else _SEVERAL,
-        elsewhere=elsewhere,
     )
 
 
 def _one_arm(noise: _Noise, deviation: sp.Expr) -> RegretBound:
     """Return Theorem 1."""
     form = _Form(noise, q if noise == "bit" else sp.S.One, deviation)
-    return _bound(
-        form,
+    return _theorem(form, "Theorem 1")(
         family="bandit",
-        source="Theorem 1",
-        regime="every epsilon > 0 and T >= 1",
-        applies=lambda instance: True,
+        shares=_ONE_ARM,
         constant=form.behind(Delta_0, Delta_1),
         per_arm=Delta * _Plays(*form.law, Delta, theta),
     )
@@ -414,23 +391,21 @@ def _super_arms(form: _Form, elsewhere: _Form) -> RegretBound:
     by_arm = B * elsewhere.behind(Delta_0 / B, R_max / B)
     least = theta * Delta_0 / (2 * K * B1)
     by_sum = 2 * B1 / theta * _Shortfall(*elsewhere.law, least)
-    return _bound(
-        form,
+    return _theorem(form, "Theorem 2: bijective exchange")(
         family="semi-bandit",
-        source="Theorem 2: bijective exchange",
+        shares=_SEVERAL,
         regime="sets of K arms and matroids; every epsilon > 0 and T >= 1",
         applies=_exchanged,
         constant=R_max + L * unfed / form.few * form.charge(Delta_0, Delta_1),
         per_arm=form.charge(Delta, Delta_max),
         per_optimal=form.behind(Delta, Delta_max),
-        elsewhere=_bound(
-            elsewhere,
+        elsewhere=_theorem(elsewhere, "Theorem 3: the least-counted arm is charged", "B_inf")(
             family="semi-bandit",
-            source="Theorem 3: the least-counted arm is charged",
+            shares=_SEVERAL,
             regime="every structure but sets of K arms and matroids; every epsilon > 0 and T >= 1",
             applies=_not_exchanged,
-            lemma="B_inf",
             constant=R_max + K * sp.Min(by_arm, by_sum),
+            per_arm=sp.S.Zero,
             per_member=B * elsewhere.charge(Delta / B, R_max / B),
         ),
     )

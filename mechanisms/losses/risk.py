@@ -60,11 +60,14 @@ class Risk:
     true_positive_rates
         The largest true positive rate at some false positive rates. The same number bounds the probability to
         reconstruct a record that would be guessed with that rate without the releases.
+    profile
+        Upper bounds on δ at some ε, from which the whole trade-off curve follows: as pairs (ε, δ).
     """
 
     advantage: Enclosure | Bound
     accuracy: Enclosure | Bound
     true_positive_rates: dict[float, Enclosure | Bound]
+    profile: tuple[tuple[float, float], ...] = ()
 
 
 FALSE_POSITIVE_RATES = (0.1, 0.01, 1e-3, 1e-5)

@@ -33,15 +33,18 @@ from bare_rows import insert_row, open_bare_table
 
 from accountant import (
     Accountant,
+    AdvancedComposition,
     BasicComposition,
     Budget,
     Composition,
     Cost,
     Entry,
+    GaussianComposition,
     Ledger,
     Place,
     RenyiComposition,
     Trust,
+    ZeroConcentratedComposition,
 )
 from accountant.filters.units import Limit
 from accountant.ledger.events import Charge
@@ -49,7 +52,7 @@ from accountant.stores.export import export_ledger
 from accountant.stores.opening import open_store, verify_store
 from accountant.stores.sql_store import NamedCharge, SQLStore
 from accountant.written_terms import Terms
-from mechanisms import Interval, Laplace
+from mechanisms import Gaussian, Interval, Laplace
 
 UNIT = Interval(0, 1)
 NOISE = Laplace.for_epsilon(0.25, sensitivity=UNIT.sensitivity)
@@ -202,17 +205,22 @@ def tumult_in_memory(python: str) -> None:
 
 
 THEOREMS = (BasicComposition(), RenyiComposition())
+OTHER_THEOREMS = (AdvancedComposition(), ZeroConcentratedComposition(), GaussianComposition())
 
 
-def kinds(theorem: Composition, scales: int) -> list[tuple[Laplace, Any]]:
+def noises(theorem: Composition, scales: int) -> list[Laplace] | list[Gaussian]:
+    """Return mechanisms of so many scales."""
+    if theorem in OTHER_THEOREMS[1:]:
+        return [Gaussian(sigma=1e4 + i * 0.37, sensitivity=UNIT.sensitivity) for i in range(scales)]
+    return [Laplace(scale=1e5 + i * 0.37) for i in range(scales)]
+
+
+def kinds(theorem: Composition, scales: int) -> list[tuple[Any, Any]]:
     """Return mechanisms of so many scales, with their charges."""
-    noises = [Laplace(scale=1e5 + i * 0.37) for i in range(scales)]
-    return [(noise, theorem.charge(noise, UNIT.sensitivity)) for noise in noises]
+    return [(noise, theorem.charge(noise, UNIT.sensitivity)) for noise in noises(theorem, scales)]
 
 
-def entries_of(
-    priced: Sequence[tuple[Laplace, Any]], charges: range, records: int
-) -> Iterator[Sequence[Entry]]:
+def entries_of(priced: Sequence[tuple[Any, Any]], charges: range, records: int) -> Iterator[Sequence[Entry]]:
     """Yield charges, of the records and kinds in turn."""
     for i in charges:
         noise, cost = priced[i % len(priced)]
@@ -233,8 +241,8 @@ def look_in_memory(theorem: Composition, own: bool, charges: int, records: int, 
         if begin == 0:  # caches are full
             before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         if own:
-            noises = [Laplace(scale=1e6 + i / 7) for i in range(begin, begin + 1_000)]
-            priced = [(noise, theorem.charge(noise, UNIT.sensitivity)) for noise in noises]
+            own_noises = [Laplace(scale=1e6 + i / 7) for i in range(begin, begin + 1_000)]
+            priced = [(noise, theorem.charge(noise, UNIT.sensitivity)) for noise in own_noises]
         charge_all(ledger, entries_of(priced, range(begin, begin + 1_000), records))
     kept = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024 / charges
     terms = Terms(Budget(100.0, 1e-6), theorem, Trust.CENTRAL, strict=False)
@@ -257,17 +265,36 @@ def in_memory(charges: int) -> None:
             kept, seconds, grown, written = results.get()
             words = f"{theorem.name}, {name}"
             print(f"{words:55} {kept:6.0f} {seconds:9.1f} {grown:11.0f} {written:18.0f}", flush=True)
-    for theorem in THEOREMS:
-        few, many = kinds(theorem, 1), kinds(theorem, 100)
-        best = [math.inf, math.inf]
-        for _ in range(15):
-            for i, priced in enumerate((few, many)):
-                ledger, charged = Ledger(theorem), list(entries_of(priced, range(6_000), 64))
-                cpu = time.process_time()
-                charge_all(ledger, charged)
-                best[i] = min(best[i], (time.process_time() - cpu) / 6_000 * 1e6)
-        one, hundred = best
-        print(f"{theorem.name}: a charge at 1 scale {one:.2f} us, at 100 {hundred:.2f}: {hundred / one:.2f}")
+    for theorem in (*THEOREMS, *OTHER_THEOREMS):
+        print_scales(f"{theorem.name}: a charge", partial(charging, theorem))
+        print_scales(f"{theorem.name}: a whole release", partial(releasing, theorem))
+
+
+def charging(theorem: Composition, scales: int) -> Callable[[], object]:
+    """Return what charges 100 times in a new ledger."""
+    ledger, charges = Ledger(theorem), list(entries_of(kinds(theorem, scales), range(100), 64))
+    return lambda: charge_all(ledger, charges)
+
+
+def releasing(theorem: Composition, scales: int) -> Callable[[], object]:
+    """Return what releases 100 values."""
+    accountant = Accountant(Budget(1e3, 1e-6), composition=theorem, noise=np.random.default_rng(0))
+    values = [accountant.private([0.5], UNIT, f"user-{i}") for i in range(64)]
+    made = noises(theorem, scales)
+    each = [made[i % scales] for i in range(100)]
+    return lambda: [accountant.release(noise, values[i % 64]) for i, noise in enumerate(each)]
+
+
+def print_scales(name: str, make: Callable[[int], Callable[[], object]]) -> None:
+    """Print the CPU of one of 100 at one scale and at 100 scales, in turns: the least of many times."""
+    acts, best = [make(1), make(100)], [math.inf, math.inf]
+    for _ in range(300):
+        for i, act in enumerate(acts):
+            cpu = time.process_time()
+            act()
+            best[i] = min(best[i], (time.process_time() - cpu) / 100 * 1e6)
+    one, hundred = best
+    print(f"{name} at 1 scale {one:.2f} us, at 100 {hundred:.2f}: {hundred / one:.2f}", flush=True)
 
 
 # --- growth --------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -69,7 +70,7 @@ def _verified(
         "the output is at most 0",
         0.5,
         0.07,
-        f"dpwitness verify {_PATH}:{name} --epsilon 1 --delta 1e-05 --seed 7",
+        f"dpwitness verify {more.get('path', _PATH)}:noisy --epsilon 1 --delta 1e-05 --seed 7",
         {},
         500,
         70,
@@ -101,23 +102,30 @@ _SEEN = LowerBound(0.5, 1e-5, 0.95, "black-box test", 1000)
 _BROKEN = LowerBound(1.8, 1e-5, 0.9999, "black-box test", 1000, decisive=True)
 
 
-def verifications() -> dict[str, Document]:
-    """Return a verification of every verdict and kind of subject."""
+def verifications(path: str = _PATH) -> dict[str, Document]:
+    """Return a verification of every verdict and kind of subject, whose file has this path."""
+    quiet = replace(_QUIET, where=f"{path}:1")
     unknown = UpperBound(math.inf, 1.0, "black box")
     return {
         "certified learner": _verification(SubjectKind.LEARNER, "cucb-ldp-bit", _PROVED, _SEEN),
         "certified mechanism": _verification(SubjectKind.MECHANISM, "OpenDP's measurement", _PROVED, None),
         "refuted learner": _verification(SubjectKind.LEARNER, _LONG, None, _BROKEN, findings=_FINDINGS),
-        "refuted function": _verification(SubjectKind.FUNCTION, f"{_PATH}:noisy", unknown, _BROKEN),
+        "refuted function": _verification(SubjectKind.FUNCTION, f"{path}:noisy", unknown, _BROKEN, path=path),
         "black box that passed": _verification(SubjectKind.FUNCTION, "right", unknown, _SEEN),
         "unproven": _verification(
-            SubjectKind.LEARNER, "mine", _PROVED, _SEEN, findings=_FINDINGS[:1], assumptions=(_QUIET,)
+            SubjectKind.LEARNER,
+            "mine",
+            _PROVED,
+            _SEEN,
+            findings=_FINDINGS[:1],
+            assumptions=(quiet,),
+            path=path,
         ),
     }
 
 
-def regret() -> Document:
-    """Return a report of regret."""
+def regret(name: str = _LONG) -> Document:
+    """Return a report of the regret of a learner of this name."""
     outcome = tuple(
         Checkpoint(10**k, 5.0 * k + 1, 4.0 * k + 0.5, 6.0 * k + 2, 1234.56789, 0.9 * 10**k) for k in range(7)
     )
@@ -127,8 +135,8 @@ def regret() -> Document:
     )
     return regret_document(
         RegretReport(
-            _LONG, "two arms, far apart", 1.0, 1e-3, "replace one", 10**6, 64, 0, 1e-4, theorem, checks, outcome,
-            f"dpwitness regret {_LONG} --epsilon 1 --horizon 1000000", MADE,
+            name, "two arms, far apart", 1.0, 1e-3, "replace one", 10**6, 64, 0, 1e-4, theorem, checks, outcome,
+            f"dpwitness regret {name} --epsilon 1 --horizon 1000000", MADE,
         )
     )  # fmt: skip
 

@@ -11,8 +11,8 @@ from typing import Any
 
 from playwright.sync_api import Browser, Page
 
-WIDTHS = (360, 768, 1400)
-"""A phone, a tablet and a desk, in CSS pixels."""
+WIDTHS = (360, 400, 1200)
+"""Two phones and a desk, in CSS pixels."""
 
 _PAPER = 178 * 96 / 25.4  # width of A4 between margins of 16 mm, in CSS pixels
 
@@ -50,6 +50,32 @@ _CUT_OFF = """() => {
   });
   if (document.documentElement.scrollWidth > innerWidth)
     found.push(`the page is ${document.documentElement.scrollWidth} wide in ${innerWidth}`);
+  return found;
+}"""
+_FAINT = """() => {
+  const parsed = text => text.match(/[\\d.]+/g).map(Number);
+  const light = ([r, g, b]) => [r, g, b].map(c => c / 255)
+    .map(c => c <= .04045 ? c / 12.92 : ((c + .055) / 1.055) ** 2.4)
+    .reduce((sum, c, i) => sum + c * [.2126, .7152, .0722][i], 0);
+  const ground = each => {
+    for (let e = each; e; e = e.parentElement) {
+      const c = parsed(getComputedStyle(e).backgroundColor);
+      if (c.length < 4 || c[3] > 0) return c;
+    }
+    return [255, 255, 255];
+  };
+  const contrast = (a, b) => (Math.max(light(a), light(b)) + .05) / (Math.min(light(a), light(b)) + .05);
+  const found = [];
+  const measured = (what, property, least) => document.querySelectorAll(what).forEach(e => {
+    const paint = getComputedStyle(e)[property];
+    if (paint === 'none' || !e.checkVisibility()) return;
+    const seen = contrast(parsed(paint), ground(e));
+    if (seen < least) found.push(`${what} ${property} ${paint}: contrast ${seen.toFixed(2)} of ${least}`);
+  });
+  measured('svg text', 'fill', 4.5);
+  measured('h1, h2, h3, h4, p, li, td, th, pre, code, summary, figcaption, span', 'color', 4.5);
+  measured('svg :is(.line, .axis, .frame, .law)', 'stroke', 3);
+  measured('svg :is(.bar, .mark)', 'fill', 3);
   return found;
 }"""
 _HIDDEN = """() => [...document.querySelectorAll('p, td, th, li, figure, pre, svg text')]
@@ -97,6 +123,13 @@ def misplaced(page: Page) -> list[str]:
     return found
 
 
+def faint(page: Page) -> list[str]:
+    """Return what has less contrast than WCAG 2.2 asks (AA): 4.5 to 1 of texts, pictures' too, 3 to 1 of shapes."""
+    page.evaluate("document.querySelectorAll('details').forEach(e => { e.open = true })")
+    found: list[str] = page.evaluate(_FAINT)
+    return found
+
+
 def inaccessible(page: Page) -> list[str]:
     """Return what axe-core says against a page with scripts, which it is: contrast, names, order of headings, ..."""
     page.evaluate("document.querySelectorAll('details').forEach(e => { e.open = true })")
@@ -122,11 +155,12 @@ def unreachable(page: Page) -> list[str]:
 
 
 def lost_on_paper(page: Page) -> list[str]:
-    """Return what is hidden or cut off in print."""
+    """Return what is hidden, cut off, overlapping or faint in print."""
     page.evaluate("document.querySelectorAll('details').forEach(e => { e.open = false })")
     page.set_viewport_size({"width": int(_PAPER), "height": 1000})
     page.emulate_media(media="print")
-    found = [*page.evaluate(_HIDDEN), *page.evaluate(_CUT_OFF), *page.evaluate(_CUT_SCROLLS)]
+    checks = (_HIDDEN, _CUT_OFF, _CUT_SCROLLS, _OVERLAPS, _FAINT)
+    found = [each for check in checks for each in page.evaluate(check)]
     page.emulate_media(media="screen")
     return found
 

@@ -154,6 +154,10 @@ def _audit() -> Schema:
                                     "type": "array",
                                     "items": _with(interval, false_positive_rate=_NUMBER),
                                 },
+                                "profile": {
+                                    "type": "array",
+                                    "items": object_schema({"epsilon": _NUMBER, "delta": _NUMBER}),
+                                },
                             }
                         )
                     ),

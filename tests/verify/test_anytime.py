@@ -385,12 +385,8 @@ def test_the_command_line_bets_too(tmp_path):
     assert "--anytime" in json.loads(result.stdout)["witness"]["reproduce"]
     said = CliRunner().invoke(cli, [*arguments, "--samples", "4000"])
     assert "Sequential test of" in " ".join(said.stdout.split())
-    for option, words in (
-        (["-o", "a.png"], "no band to draw"),
-        (["--floating-point"], "real arithmetic"),
-    ):
-        refused = CliRunner().invoke(cli, [*arguments, *option])
-        assert words in str(refused.exception)
+    refused = CliRunner().invoke(cli, [*arguments, "--floating-point"])
+    assert "real arithmetic" in str(refused.exception)
 
 
 # --- at the boundary -----------------------------------------------------------------------------------

@@ -6,14 +6,18 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
+from mechanisms.printed_numbers import percent_at_most
 from verify.certificates.certificate import Certificate
-from verify.document.elements import Bullets, Code, Document, Facts, Paragraph, Section, TextTable, Words
+from verify.document.elements import Bullets, Code, Document, Facts, FirstScreen, Section, TextTable, Words
 from verify.findings.sentences import remark
 from verify.verdict.common_sections import (
     ADVERSARY,
     arithmetic_words,
     assumptions_section,
     claim_section,
+    claim_sentence,
+    correct_guesses,
+    protected_words,
     provenance_section,
     references_section,
     theorem_named,
@@ -26,30 +30,10 @@ def certificate_document(certificate: Certificate, **files: str) -> Document:
     claim, proof = certificate.claim, certificate.proof
     command = f"dpwitness check {next(iter(files), 'FILE')}"
     sections = [
-        claim_section(certificate.subject, claim, arithmetic_words(certificate.kind)),
+        claim_section(claim, arithmetic_words(certificate.kind)),
         Section("Proof stated by the file", (Bullets(certificate.reasons), Facts(_facts(certificate)))),
         _releases(proof),
-        assumptions_section((Paragraph(remark("By the file: no unchecked assumption.")),), ADVERSARY),
-        Section(
-            "Confidence and limits",
-            (
-                Paragraph(
-                    remark(
-                        "The check needs nothing but the file. Whether the code releases what the proof lists and "
-                        "nothing else was tested, not proved: dpwitness check --replay runs it again."
-                    )
-                ),
-            ),
-        ),
-        Section(
-            "Reproduce",
-            (
-                Paragraph(remark("Check the file:")),
-                Code(command),
-                Paragraph(remark("Certify the subject again:")),
-                Code(certificate.repeat),
-            ),
-        ),
+        assumptions_section((), ADVERSARY),
         provenance_section(certificate.provenance, **files),
         references_section((theorem_named(claim.composition), claim.source)),
     ]
@@ -58,10 +42,27 @@ def certificate_document(certificate: Certificate, **files: str) -> Document:
         "plain",
         certificate.subject,
         remark(
-            "States that {claim} is certified ({relation}). Not checked for this page: run {command}.",
-            claim=claim_words(claim),
-            relation=claim.neighbours.value,
-            command=command,
+            "Says that it is proved: someone who sees {view} and guesses {guessed} is right at most {share} of the "
+            "time (a coin toss: 50 %). To read it is no check: run the command below.",
+            view=claim.view,
+            guessed=protected_words(claim),
+            share=percent_at_most(correct_guesses(claim.epsilon, claim.delta)),
+        ),
+        FirstScreen(
+            claimed=claim_sentence(certificate.subject, claim),
+            found=remark(
+                "States that {claim} is certified ({relation}).",
+                claim=claim_words(claim),
+                relation=claim.neighbours.value,
+            ),
+            sure=remark(
+                "Not checked for this page. The check needs nothing but the file. Whether the code releases what the "
+                "proof lists and nothing else was tested, not proved: dpwitness check --replay runs it again, and "
+                "{repeat} certifies it again.",
+                repeat=certificate.repeat,
+            ),
+            rests_on=remark("By the file: no unchecked assumption."),
+            again=Code(command),
         ),
         tuple(section for section in sections if section is not None),
     )

@@ -20,7 +20,6 @@ from accountant.audit import (
     calibrate,
     calibrate_advantage,
     calibrate_risk,
-    plot_privacy,
     read_releases,
 )
 from accountant.audit.releases import POWER
@@ -37,13 +36,11 @@ from verify.commands.shown_results import (
 from verify.commands.written_proof import write_proof
 from verify.conduct.exit_codes import BAD, GOOD, OPEN, worst
 from verify.document.terminal_text import plain_table, print_document
-from verify.findings.printable import printable
 
 DEFAULT_DELTA = 1e-6
 SECONDS = 60.0
 """After which an answer is what is proved by then."""
 
-_TITLE = 100  # characters
 _DIGITS = 10  # of a calibration
 _STOPPED = f"stopped after {SECONDS:g} s: what is said holds, more time may say it closer"
 
@@ -82,8 +79,7 @@ def audit_command(
         result = results[0]
         proved = None if proof is None else write_proof(proof, read[0], result)
         show(as_json, result.json, lambda console: print_document(audit_document(result), console))
-        draw = partial(_draw, read[0], result, files[0])
-        write_outputs(outputs, result.json, lambda: [audit_document(result)], png=draw)
+        write_outputs(outputs, result.json, lambda: [audit_document(result)])
         if proved is not None:
             print(f"\n{proved}", file=sys.stderr if as_json else sys.stdout)
     else:
@@ -96,11 +92,6 @@ def audit_command(
             partial(render_side_by_side, names, results, read),
         )
     return worst(_BUDGET_CODES[result.within] for result in results)
-
-
-def _draw(releases: Releases, result: Audit, file: Path, path: Path) -> None:
-    title = printable(f"{file.name}: {result.worst.name}", _TITLE)
-    plot_privacy(releases.profile_counts(result.worst), title, path)
 
 
 _BUDGET_CODES = {True: GOOD, False: BAD, None: OPEN}

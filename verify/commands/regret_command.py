@@ -27,6 +27,7 @@ from verify.commands.shown_results import (
 from verify.conduct.isolation import found_apart
 from verify.conduct.progress import Progress
 from verify.document.elements import Block, Paragraph, TextTable
+from verify.document.png import draw_png
 from verify.document.terminal_text import print_blocks, print_document
 from verify.findings.json_form import json_able
 from verify.findings.sentences import confident, observed, remark
@@ -102,9 +103,7 @@ def _show_bound(learner: str, options: dict[str, Any], outputs: Sequence[Path], 
     show(as_json, report.json, partial(print_document, regret_document(report)))
 
     def draw(path: Path) -> None:
-        from verify.regret_claims.plot_claim import plot_claim
-
-        plot_claim(report, _twin(report, options), path)
+        draw_png(regret_document(report, _twin(report, options)), path)
 
     write_outputs(outputs, report.json, lambda: [regret_document(report)], png=draw)
     return report.exit_code

@@ -169,10 +169,11 @@ def write_outputs(
     data, documents
         What makes its JSON data, and its documents for a page or a text.
     others
-        What writes it in further formats, by the suffix without its dot.
+        What writes it in other formats, by the suffix without its dot; a PNG has the first document's pictures.
     """
     from verify.document.html_page import render_html
     from verify.document.markdown_text import markdown
+    from verify.document.png import draw_png
 
     for path in outputs:
         with tempfile.TemporaryDirectory() as folder:
@@ -184,8 +185,10 @@ def write_outputs(
                     made.write_bytes(render_html(documents(), written_by()).encode())
                 case "md":
                     made.write_bytes(markdown(documents(), written_by()).encode())
-                case suffix:
+                case suffix if suffix in others:
                     others[suffix](made)
+                case _:
+                    draw_png(documents()[0], made)
             if made.exists():
                 mode = path.stat().st_mode & 0o777 if path.is_file() else 0o666
                 with whole_file(path, mode) as file:

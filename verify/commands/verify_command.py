@@ -5,13 +5,11 @@ from __future__ import annotations
 import inspect
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from accountant.compositions import compositions_by_word
 from accountant.files.whole_file import whole_file
-from algorithms.problems import SettingError
 from verify.certificates.certificate import said_options
 from verify.certificates.certification import NotCertified, certified
 from verify.commands.shown_results import (
@@ -47,8 +45,6 @@ def verify_command(
 ) -> int:
     """Verify a claim, show the result, and return its exit code."""
     named, options = asked_verification(**asked)
-    if options.bets and any(path.suffix.lower() == ".png" for path in outputs):
-        raise SettingError("--anytime: bets give a bound and no band to draw as .png")
     check_outputs(outputs, ".json", ".html", ".md", ".png")
     if certificate is not None:
         check_other_file("--certificate", certificate, (*outputs, *_files_read(asked)))
@@ -60,8 +56,7 @@ def verify_command(
         show(
             as_json, result.json, lambda console: print_document(verification_document(result), console)
         )  # before files, which may fail
-        draw = partial(_draw, result)
-        write_outputs(outputs, result.json, lambda: [verification_document(result)], png=draw)
+        write_outputs(outputs, result.json, lambda: [verification_document(result)])
         written = certificate is None or _certify(result, named, options, certificate)
     return result.exit_code if written or result.exit_code != GOOD else OPEN
 
@@ -147,10 +142,3 @@ def composed(composition: str | None, settings: Mapping[str, str]) -> dict[str, 
         "composition": None if composition is None else ", ".join([composition, *own]),
         "settings": others,
     }
-
-
-def _draw(result: Verification, path: Path) -> None:
-    from verify.verdict.plot_band import plot_band
-
-    if not plot_band(result, path):
-        print_on_stderr(f"--output *{path.suffix}: nothing was sampled, there is no band to draw")

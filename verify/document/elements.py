@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Literal, TypeAlias
 
+from verify.document.drawings import Drawing
 from verify.findings.sentences import Sentence
 
 Tone = Literal["good", "bad", "open", "plain"]
@@ -61,17 +62,14 @@ class Picture:
 
     Attributes
     ----------
-    svg
-        Drawn by `verify.document.charts`, which escapes what it writes: it is put into a page as it is.
+    drawing
+        What it shows, as data.
     words
-        What it shows, for whoever does not see it.
-    plain
-        The same in characters of one width; "" where words must do.
+        The same for whoever does not see it.
     """
 
-    svg: str
+    drawing: Drawing
     words: Sentence
-    plain: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +117,38 @@ class Section:
 
 
 @dataclass(frozen=True, slots=True)
+class FirstScreen:
+    """First screen of a report: the claim, the finding, how sure it is, its assumptions, and how to repeat it.
+
+    Attributes
+    ----------
+    claimed, found, sure, rests_on
+        A sentence or two each.
+    again
+        The command that repeats it; a sentence where there is none.
+    person
+        What the claim means for a person; None where the first line says it.
+    """
+
+    claimed: Sentence
+    found: Sentence
+    sure: Sentence
+    rests_on: Sentence
+    again: Code | Sentence
+    person: Sentence | None = None
+
+    @property
+    def blocks(self) -> tuple[Block, ...]:
+        """The summary as every format shows it."""
+        pairs: list[tuple[str, Words]] = [] if self.person is None else [("For a person", self.person)]
+        pairs += [("Claimed", self.claimed), ("Found", self.found), ("How sure", self.sure)]
+        pairs += [("Assumed", self.rests_on)]
+        if isinstance(self.again, Code):
+            return Facts(tuple(pairs)), self.again
+        return (Facts((*pairs, ("Again", self.again))),)
+
+
+@dataclass(frozen=True, slots=True)
 class Document:
     """The report of one result.
 
@@ -130,6 +160,8 @@ class Document:
         Name of the subject of the report.
     meaning
         The first line, for a reader who does not know the field.
+    summary
+        What follows it on the first screen.
     sections
         Everything else.
     made
@@ -140,6 +172,7 @@ class Document:
     tone: Tone
     name: str
     meaning: Sentence
+    summary: FirstScreen
     sections: tuple[Section, ...] = field(default_factory=tuple)
     made: str = ""
 

@@ -25,6 +25,7 @@ from verify.document.elements import (
     Words,
     report_title,
 )
+from verify.document.svg import svg
 from verify.findings.printable import printable
 
 _PHOTO = '<img src="data:image/png;base64,'
@@ -68,6 +69,9 @@ border-radius:.3em;margin:.6em 0}
 .dpwitness .axis,.dpwitness .frame{stroke:var(--ink);fill:none}.dpwitness .grid{stroke:var(--rule)}
 .dpwitness .dots{stroke-dasharray:2 5}.dpwitness .bar{fill:var(--proved)}.dpwitness .faint{fill-opacity:.4}
 .dpwitness .mark{fill:var(--ink)}
+.dpwitness .law{fill:var(--proved);stroke:var(--proved);stroke-width:1.5}
+.dpwitness .prime{fill:var(--page);stroke:var(--shown);stroke-width:1.5}
+.dpwitness .event{fill:var(--ink);fill-opacity:.12}
 .dpwitness .area{fill:var(--proved);fill-opacity:.18;stroke:none}
 .dpwitness .line{fill:none;stroke-width:2}.dpwitness .proved{stroke:var(--proved)}
 .dpwitness .shown{stroke:var(--shown);stroke-dasharray:7 3}
@@ -135,7 +139,12 @@ def _article(document: Document, level: int) -> str:
     name = _text(document.name).replace(" = ", "\u00a0=\u00a0")  # a line does not end at an equals sign
     head = f"<h{level}>{sign} {name}</h{level}>\n"
     meaning = f'<p class="meaning">{_text(document.meaning)}</p>\n'
-    return head + meaning + "".join(_section(section, level + 1) for section in document.sections)
+    return (
+        head
+        + meaning
+        + _blocks(document.summary.blocks)
+        + "".join(_section(section, level + 1) for section in document.sections)
+    )
 
 
 def _section(section: Section, level: int) -> str:
@@ -168,7 +177,8 @@ def _block(block: Block) -> str:
         case Code(line):
             words = " ".join(f"<span>{_text(word)}</span>" for word in line.split(" "))
             return f"<pre><code>{words}</code></pre>\n"
-        case Picture(drawn, words):
+        case Picture(drawing, words):
+            drawn = svg(drawing, str(words))
             return f"<figure>{drawn}<figcaption>{_text(words)}</figcaption></figure>\n"
         case Photo(png, words):
             data = b64encode(png).decode()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
+from verify.document.characters import characters
 from verify.document.elements import (
     Block,
     Bullets,
@@ -43,6 +44,7 @@ def markdown(documents: Sequence[Document], made: str) -> str:
     for document in documents:
         parts.append(f"{'#' * level} {_said(document.title)}")
         parts.append(f"**{_said(document.meaning)}**")
+        parts += _blocks(document.summary.blocks)
         parts += [part for section in document.sections for part in _section(section, level + 1)]
     return "\n\n".join([*parts, "---", _said(made)]) + "\n"
 
@@ -67,8 +69,9 @@ def _block(block: Block) -> list[str]:
             return [_table(heading, rows)]
         case Code(line):
             return [_fenced(printable(line))]
-        case Picture(_, words, plain):
-            return [_fenced(plain)] if plain else [f"*{_said(words)}*"]
+        case Picture(drawing, words):
+            drawn = characters(drawing)
+            return [_fenced("\n".join(map(printable, drawn)))] if drawn else [f"*{_said(words)}*"]
         case Photo(_, words):
             return [f"*{_said(words)}*"]
         case Details(title, inner):

@@ -15,6 +15,7 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
+from verify.document.characters import characters
 from verify.document.elements import (
     Block,
     Bullets,
@@ -36,12 +37,12 @@ _STYLES: Mapping[Tone, str] = {
     "plain": "bold",
 }
 
-_BAR = "[█◆#*]+"  # of a picture: what its other characters frame
+_BAR = "[█▁▂▃▄▅▆▇◆#*]+"  # of a picture: what its other characters frame
 _FACT = 24  # columns of a name, at most
 _SPELLED = str.maketrans(
     {"ε": "epsilon", "δ": "delta", "μ": "mu", "Σ": "sum", "′": "'", "∞": "inf", "±": "+-"}
     | {"≤": "<=", "≥": ">=", "≈": "~", "≠": "!=", "…": "...", "−": "-", "·": "*"}
-    | dict(zip("─├┤┼┄█▼◆", "-||+.#v*", strict=True))
+    | dict(zip("─├┤┼┄█▼◆▁▂▃▄▅▆▇", "-||+.#v*_.,:;=%", strict=True))
 )
 
 
@@ -50,6 +51,8 @@ def print_document(document: Document, console: Console) -> None:
     style = _STYLES[document.tone]
     heading = Text.assemble((document.verdict, style), "  ", (_shown(document.name, console), "bold"))
     console.print(_Trimmed(heading), _Trimmed(Text(_shown(document.meaning, console))), sep="")
+    console.print()
+    print_blocks(document.summary.blocks, console, style, indent=2)
     for section in document.sections:
         if section.blocks:
             console.print(Text(f"\n{_shown(section.title, console)}", style="bold underline"))
@@ -78,9 +81,8 @@ def print_blocks(
             case TextTable(heading, rows):
                 spelled = ([_shown(cell, console) for cell in row] for row in rows)
                 shown = plain_table([_shown(name, console) for name in heading], spelled)
-            case Picture(plain=plain) if plain:
-                lines = (_shown(line, console) for line in plain.split("\n"))
-                shown = Text("\n".join(lines), no_wrap=True)
+            case Picture(drawing) if drawn := characters(drawing):
+                shown = Text("\n".join(_shown(line, console) for line in drawn), no_wrap=True)
                 shown.highlight_regex(_BAR, style)
             case Code(line):  # in one line, however long: it is to be copied
                 words = " " * indent + _shown(line, console)

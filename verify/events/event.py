@@ -173,16 +173,16 @@ class RowTable(Event):
             if len(values) == 1 and math.isnan(values[0]):
                 return f"{self.readings[0].description} is {'present' if self.complement else 'absent'}"
             if len(values) == 1:
-                return f"{self.readings[0].description} {equal} {_said(self.readings[0], values[0])}"
-            said = [_said(self.readings[0], value) for value in values]
+                return f"{self.readings[0].description} {equal} {value_words(self.readings[0], values[0])}"
+            said = [value_words(self.readings[0], value) for value in values]
             return f"{self.readings[0].description} {inside} {_members(said, 8)}"
         if len(self.rows) == 1 and not self.complement:
             parts = zip(self.readings, self.rows[0], strict=True)
             return join_names(
-                [f"{reading.description} = {_said(reading, value)}" for reading, value in parts], 6
+                [f"{reading.description} = {value_words(reading, value)}" for reading, value in parts], 6
             )
         names = join_names([reading.description for reading in self.readings], 3)
-        rows = [f"({', '.join(map(_said, self.readings, row))})" for row in self.rows]
+        rows = [f"({', '.join(map(value_words, self.readings, row))})" for row in self.rows]
         return f"({names}) {f'{equal} {rows[0]}' if len(rows) == 1 else f'{inside} {_members(rows, 4)}'}"
 
     @classmethod
@@ -212,8 +212,8 @@ def event_from_dict(data: Mapping[str, Any], columns: Sequence[Column]) -> Event
     return found.from_dict(data, columns)
 
 
-def _said(reading: Reading, value: float) -> str:
-    """A reading's value in words: its label where its column has one."""
+def value_words(reading: Reading, value: float) -> str:
+    """Return a reading's value in words: its label where its column has one."""
     labels = dict(reading.column.labels) if isinstance(reading, ColumnValue) else {}
     if labels and value not in labels and value > max(labels):
         return f"a word not seen at first (its code is {value:.0f})"

@@ -99,6 +99,8 @@ class ReadOnce(ViewSample):
     @classmethod
     def from_sample(cls, sample: ViewSample) -> ReadOnce:
         """The same draws."""
+        if isinstance(sample, cls):
+            return sample
         return cls(np.asfortranarray(sample.values), sample.columns)
 
     def read_values(self, reading: _Readable[_Result]) -> _Result:

@@ -6,7 +6,18 @@ import hashlib
 from contextlib import suppress
 from pathlib import Path
 
-from verify.document.elements import Block, Code, Document, Facts, Paragraph, Photo, Section, TextTable, Tone
+from verify.document.elements import (
+    Block,
+    Code,
+    Document,
+    Facts,
+    FirstScreen,
+    Paragraph,
+    Photo,
+    Section,
+    TextTable,
+    Tone,
+)
 from verify.experiments.named_experiments import experiments
 from verify.experiments.reproduce import Reproduced
 from verify.findings.sentences import remark
@@ -35,21 +46,7 @@ def reproduction_document(found: Reproduced, **files: str) -> Document:
             (TextTable(("Paper", "Here", "Values"), rows), *_picture(found)),
         ),
         Section("Files", (Facts(_files(found)),)),
-        Section(
-            "Confidence and limits",
-            (
-                Paragraph(
-                    remark(
-                        "Comparisons use a multiple of the standard error; values computed without runs are exact. "
-                        "Where paper and reproduction differ, the report among the files gives the reason."
-                    )
-                ),
-            ),
-        ),
-        assumptions_section(
-            (Paragraph(remark("dpwitness transcribes the paper's algorithms and settings correctly.")),)
-        ),
-        Section("Reproduce", (Code(found.repeat),)),
+        assumptions_section(()),
         provenance_section(found.provenance, **files),
     ]
     cited = references_section(() if known is None else (known.source,))
@@ -58,7 +55,19 @@ def reproduction_document(found: Reproduced, **files: str) -> Document:
     meaning = remark(
         "{count} of {all} statements of the paper agree with these runs.", count=count, all=len(found.seen)
     )
-    return Document(verdict, tone, title, meaning, tuple(sections))
+    differing = [says for says, seen in found.seen if seen.holds is False]
+    first = "" if not differing else f"; differs: {differing[0]}"
+    summary = FirstScreen(
+        claimed=remark("{name}: what the paper says of its experiment.", name=title),
+        found=remark("{count} of {all} agree{first}.", count=count, all=len(found.seen), first=first),
+        sure=remark(
+            "Comparisons use a multiple of the standard error; values computed without runs are exact. Where paper and "
+            "reproduction differ, the report among the files gives the reason."
+        ),
+        rests_on=remark("dpwitness transcribes the paper's algorithms and settings correctly."),
+        again=Code(found.repeat),
+    )
+    return Document(verdict, tone, title, meaning, summary, tuple(sections))
 
 
 def _verdict(found: Reproduced) -> tuple[str, Tone]:

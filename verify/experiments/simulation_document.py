@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 
 from mechanisms.printed_numbers import as_given, nearest
-from verify.document.charts import Area, Axis, Curve, Style, chart
-from verify.document.elements import Block, Code, Document, Facts, Paragraph, Picture, Section, TextTable
+from verify.document.drawings import Area, Axis, Chart, Curve, Style
+from verify.document.elements import Block, Code, Document, Facts, FirstScreen, Picture, Section, TextTable
 from verify.experiments.simulation_result import SimulationResult
 from verify.findings.sentences import exact, observed, remark
 from verify.verdict.common_sections import assumptions_section, provenance_section
@@ -34,26 +34,30 @@ def simulation_document(*simulations: SimulationResult, **files: str) -> Documen
         mean=f"{nearest(one.regret_mean[-1])}{error}",
         rounds=one.rounds[-1],
     )
+    summary = FirstScreen(
+        claimed=remark("Nothing: no claim is judged here."),
+        found=meaning,
+        sure=remark(
+            "Means ± one standard error over runs, for this problem and these parameters. dpwitness verify checks a "
+            "privacy claim, dpwitness regret a regret bound."
+        ),
+        rests_on=exact("Simulated outcomes; no user data."),
+        again=Code(first.repeat),
+    )
+    plain = observed("In {draws:,} simulated runs {name} lost least.", first.asked.runs, name=names[best])
+    if len(simulations) == 1:
+        plain = observed(
+            "In {draws:,} simulated runs: what the learner loses while it learns.", first.asked.runs
+        )
     sections = [
         _played(simulations),
         Section("Regret", (*_picture(simulations, names), _table(simulations, names))),
-        Section(
-            "Confidence and limits",
-            (
-                Paragraph(
-                    remark(
-                        "Means ± one standard error over runs, for this problem and these parameters. dpwitness verify "
-                        "checks a privacy claim, dpwitness regret a regret bound."
-                    )
-                ),
-            ),
-        ),
-        assumptions_section((Paragraph(exact("Simulated outcomes; no user data.")),)),
+        assumptions_section(()),
         Section("Reproduce", (), tuple(map(Code, dict.fromkeys(each.repeat for each in simulations)))),
         provenance_section(first.provenance, **files),
     ]
     return Document(
-        "SIMULATED", "plain", f"regret of {learners} on {first.problem}", meaning, tuple(sections)
+        "SIMULATED", "plain", f"regret of {learners} on {first.problem}", plain, summary, tuple(sections)
     )
 
 
@@ -133,7 +137,7 @@ def _picture(simulations: Sequence[SimulationResult], names: Sequence[str]) -> t
         areas = [
             Area("one standard error", [(float(t), max(m - e, least), max(m + e, least)) for t, m, e in band])
         ]
-    return (Picture(chart(*axes, curves, areas, str(words)), words),)
+    return (Picture(Chart(*axes, curves, areas), words),)
 
 
 def _table(simulations: Sequence[SimulationResult], names: Sequence[str]) -> TextTable:

@@ -588,6 +588,52 @@ class LowerBound:
 
 
 @dataclass(frozen=True, slots=True)
+class LawBin:
+    """Some values of a reading: how many draws on D and on D′ have them, or how likely they are.
+
+    Attributes
+    ----------
+    label
+        The values in a few characters.
+    data, data_prime
+        On D, and on D′.
+    inside
+        Whether these draws lie in the event: other draws with the same values have a bin of their own.
+    """
+
+    label: str
+    data: float
+    data_prime: float
+    inside: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingLaws:
+    """The laws of the reading that an event is decided by, on D and on D′.
+
+    Attributes
+    ----------
+    reading
+        What is read, in words.
+    draws
+        Draws a side that were counted; 0 if the bins have probabilities.
+    bins
+        In the order of the values.
+    """
+
+    reading: str
+    draws: int
+    bins: tuple[LawBin, ...]
+
+    def __post_init__(self) -> None:
+        most = self.draws or 1.0
+        if self.draws < 0 or not all(
+            0.0 <= share <= most for each in self.bins for share in (each.data, each.data_prime)
+        ):
+            raise ParameterError(f"bins must have from 0 to {most:,} draws a side, got {self.bins}")
+
+
+@dataclass(frozen=True, slots=True)
 class Witness:
     """Two neighbouring data sets and an event that is too likely on one of them.
 
@@ -608,6 +654,8 @@ class Witness:
     hits, hits_prime, trials
         Counts behind the probabilities: draws in the event on either side, and draws a side. Without
         `hits_prime`, the probability on data_prime is a bound that follows from the one on data.
+    laws
+        The laws of the reading that decides the event; None where it was not read in bins.
     """
 
     neighbours: Mapping[str, str]
@@ -619,6 +667,7 @@ class Witness:
     hits: int | None = None
     hits_prime: int | None = None
     trials: int | None = None
+    laws: ReadingLaws | None = None
 
     def __post_init__(self) -> None:
         if not {"data", "data_prime"} <= set(self.neighbours):

@@ -17,7 +17,17 @@ from verify.conduct.conduct import Conduct
 from verify.conduct.effort import Effort
 from verify.conduct.other_processes import Again
 from verify.conduct.process_state import subjects_own
-from verify.findings.finding import Finding, FindingKind, LowerBound, Statement, Witness, add_once
+from verify.events.reading_bins import NumberBins
+from verify.findings.finding import (
+    Finding,
+    FindingKind,
+    LawBin,
+    LowerBound,
+    ReadingLaws,
+    Statement,
+    Witness,
+    add_once,
+)
 from verify.findings.sentences import exact
 from verify.findings.subject_error import failing_place
 from verify.learners.learner_case import LearnerCase
@@ -209,10 +219,12 @@ def add_coupled(
             evidence.findings.append(Finding.of_gate(found))
     sound = repeats and not (coupled.more_than_seen or coupled.rests_on_word)
     in_view = claim.view in RELEASED_VIEWS and sound
-    bound = loss_lower_bound(coupled.shown_losses if in_view else coupled.losses, claim.delta, error)
+    losses = coupled.shown_losses if in_view else coupled.losses
+    bound = loss_lower_bound(losses, claim.delta, error)
     if bound.epsilon == 0.0 and not np.array_equal(coupled.shown_losses, coupled.losses):
         # What the adversary sees for sure shows nothing: say what all that is lost shows.
-        in_view, bound = False, loss_lower_bound(coupled.losses, claim.delta, error)
+        in_view, losses = False, coupled.losses
+        bound = loss_lower_bound(losses, claim.delta, error)
     upper = evidence.upper
     # The ledger bounds the loss beside what the learner draws, seen or not.
     if upper is not None and upper.delta == 0 and largest - ROUNDING > upper.epsilon:
@@ -232,11 +244,30 @@ def add_coupled(
         in_view=in_view,
         decisive=True,
     )
-    witness = _loss_witness(bound, neighbours, data, conduct.reproduce)
+    laws = _loss_laws(losses[bound.neighbour, -bound.trials :], bound.threshold)
+    witness = _loss_witness(bound, laws, neighbours, data, conduct.reproduce)
     evidence.offer(lower, witness, again(neighbours[bound.neighbour]))
 
 
-def _loss_witness(bound: LossBound, neighbours: list[Neighbour], data: FloatArray, reproduce: str) -> Witness:
+def _loss_laws(losses: FloatArray, threshold: float) -> ReadingLaws | None:
+    """Return the laws of losses that were sampled on D; None if the threshold is 0.
+
+    On D′ a loss l is e^-l times as likely, by the densities. Losses of at most 0 are one bin, with all that is missing
+    on D′: what only D′ releases does not come up on D.
+    """
+    if threshold <= 0.0:
+        return None
+    above = losses[losses > 0.0]
+    bins, inside = NumberBins.for_numbers(above, threshold), above >= threshold
+    counts = bins.counts(above, inside), bins.counts(above, inside, np.exp(-above))
+    found = bins.laws("privacy loss (on D′ from the densities)", counts, losses.size)
+    below = losses.size - above.size, max(0.0, losses.size - float(counts[1].sum()))
+    return replace(found, bins=(LawBin("≤ 0", *below, False), *found.bins))
+
+
+def _loss_witness(
+    bound: LossBound, laws: ReadingLaws | None, neighbours: list[Neighbour], data: FloatArray, reproduce: str
+) -> Witness:
     neighbour = neighbours[bound.neighbour]
     share_prime = min(1.0, bound.probability * math.exp(-bound.threshold))
     return Witness(
@@ -251,4 +282,5 @@ def _loss_witness(bound: LossBound, neighbours: list[Neighbour], data: FloatArra
         details={"record": neighbour.record, "largest_loss": bound.threshold},
         hits=round(bound.probability * bound.trials),
         trials=bound.trials,
+        laws=laws,
     )

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from mechanisms.printed_numbers import as_given, at_least, at_most, nearest
-from verify.document.charts import Area, Axis, Curve, chart
+from verify.document.drawings import Area, Axis, Chart, Curve
 from verify.document.elements import (
     Bullets,
     Code,
     Document,
     Facts,
+    FirstScreen,
     Paragraph,
     Picture,
     Section,
@@ -19,35 +21,38 @@ from verify.document.elements import (
     Tone,
 )
 from verify.findings.sentences import Sentence, confident, exact, remark
-from verify.verdict.common_sections import assumptions_section, provenance_section, references_section
+from verify.verdict.common_sections import (
+    assumptions_section,
+    correct_guesses,
+    person_sentence,
+    provenance_section,
+    references_section,
+)
 
 if TYPE_CHECKING:
     from verify.regret_claims.proof_run import ProofCheck
     from verify.regret_claims.regret_report import RegretReport
 
 
-def regret_document(report: RegretReport, **files: str) -> Document:
-    """Return a regret report as a document; `files` are digests of the files it was read from, by name."""
+def regret_document(report: RegretReport, twin: RegretReport | None = None, **files: str) -> Document:
+    """Return a regret report as a document.
+
+    Parameters
+    ----------
+    report
+        The report.
+    twin
+        That of the same learner without privacy, for the picture.
+    files
+        Digests of the files it was read from, by name.
+    """
     sections = [
         _theorem(report),
         Section("Why", (Bullets(report.reasons),)),
         _played(report),
-        _outcome(report),
+        _outcome(report, twin),
         _proof(report),
-        assumptions_section(
-            (
-                Paragraph(
-                    remark(
-                        "Simulated outcomes and NumPy noise. Privacy is a separate claim (dpwitness verify)."
-                    )
-                ),
-            )
-        ),
-        _certainty(report),
-        Section(
-            "Reproduce",
-            (Code(report.reproduce), Paragraph(remark("Another seed is an independent check."))),
-        ),
+        assumptions_section(()),
         provenance_section(report.provenance, **files),
         references_section((report.theorem.source,)),
     ]
@@ -56,6 +61,7 @@ def regret_document(report: RegretReport, **files: str) -> Document:
         tone=_tone(report),
         name=f"regret of {report.learner}, ε = {as_given(report.epsilon)}, T = {report.horizon:,}",
         meaning=_meaning(report),
+        summary=_summary(report),
         sections=tuple(section for section in sections if section is not None),
     )
 
@@ -67,30 +73,67 @@ def _tone(report: RegretReport) -> Tone:
 
 
 def _meaning(report: RegretReport) -> Sentence:
-    """Return the verdict in a sentence."""
-    theorem, last = report.theorem, report.outcome[-1]
+    """Return the verdict for a reader who does not know the field."""
     match report.verdict:
         case "violated":
-            words = "Rejected ({confidence} confidence): the theorem or a lemma of its proof fails."
+            words = "Broken: the learner loses more than its theorem allows, or a step of the theorem's proof fails"
         case "undecided":
-            words = (
-                "Undecided: the interval of the expected regret contains the bound ({confidence} confidence)."
-            )
+            words = "Open: these runs do not show whether the learner loses more than its theorem allows"
         case "vacuous":
-            return exact("Vacuous: the bound exceeds the largest possible regret here.")
+            return exact("Empty: the theorem allows the learner to lose as much as can be lost here.")
         case "out of regime":
-            return exact("No theorem covers this instance.")
+            return exact("No theorem covers this problem.")
         case "another learner":
-            return exact("Another learner than the theorem's: nothing is said of its regret.")
+            return exact("Another learner than the theorem's: nothing is said of what it loses.")
         case "consistent":
-            words = "Consistent: expected regret at most {upper} ({confidence} confidence), {bound}{lemmas}."
-    bound = f"bound {nearest(last.bound)}"
+            words = "Kept: on average the learner lost no more than its theorem allows"
+    theorem = report.theorem
+    if theorem.correction:
+        words = words.replace("its theorem", "its theorem as corrected", 1)
+    if theorem.unproved:
+        words += "; the theorem is not fully proved"
+    return confident(f"{words} ({{confidence}} confidence, {report.lanes:,} runs).", report.confidence)
+
+
+def _summary(report: RegretReport) -> FirstScreen:
+    theorem, last = report.theorem, report.outcome[-1]
+    bound = f"{nearest(last.bound)} after {last.round:,} rounds"
     if theorem.correction:
         bound += " as corrected (the printed one is not tested)"
-    lemmas = "; lemmas not rejected" if report.proof else ""
+    lemmas = ""
+    if report.proof:
+        lemmas = (
+            "; a lemma is violated"
+            if any(map(attrgetter("violated"), report.proof))
+            else "; lemmas not rejected"
+        )
     if theorem.unproved:
-        lemmas = ". The bound is not fully proved"
-    return confident(words, report.confidence, upper=at_most(last.upper), bound=bound, lemmas=lemmas)
+        lemmas += "; the bound is not fully proved"
+    return FirstScreen(
+        claimed=remark(
+            "expected regret (reward lost against the best choice) at most {bound}, by {source}",
+            bound=bound,
+            source=theorem.source,
+        ),
+        found=confident(
+            "expected regret from {lower} to {upper} ({confidence} confidence){lemmas}",
+            report.confidence,
+            lower=at_least(last.lower),
+            upper=at_most(last.upper),
+            lemmas=lemmas,
+        ),
+        sure=_certainty(report),
+        rests_on=remark(
+            "Simulated outcomes and NumPy noise. Privacy is a separate claim (dpwitness verify)."
+        ),
+        again=Code(report.reproduce),
+        person=person_sentence(
+            f"If its privacy claim holds (ε = {as_given(report.epsilon)}; not tested here), someone",
+            "which of two neighbouring data sets it learned from",
+            "the output",
+            correct_guesses(report.epsilon, report.delta),
+        ),
+    )
 
 
 def _played(report: RegretReport) -> Section:
@@ -131,7 +174,7 @@ def _theorem(report: RegretReport) -> Section:
     return Section("The claim", (Paragraph(said), Facts(tuple(pair for pair in pairs if pair[1]))))
 
 
-def _outcome(report: RegretReport) -> Section:
+def _outcome(report: RegretReport, twin: RegretReport | None) -> Section:
     outcome = report.outcome
     words = confident(
         "Cumulative regret: mean of {draws:,} runs, limits on its expectation ({confidence} confidence), theorem, and "
@@ -174,7 +217,10 @@ def _outcome(report: RegretReport) -> Section:
         Curve(f"mean of {report.lanes:,} runs", points, "shown"),
         Curve("trivial bound", [(float(each.round), each.trivial) for each in outcome], "aside"),
     ]
-    drawn = chart(*axes, curves, [Area("limits on expected regret", limits)], str(words))
+    if twin is not None:
+        means = [(float(each.round), each.mean) for each in twin.outcome]
+        curves.append(Curve(f"without privacy ({twin.learner})", means, "claim"))
+    drawn = Chart(*axes, curves, [Area("limits on expected regret", limits)])
     return Section("Regret", (Picture(drawn, words), said, TextTable(heading, rows)))
 
 
@@ -206,11 +252,10 @@ def _check_words(check: ProofCheck) -> str:
     return "violated"
 
 
-def _certainty(report: RegretReport) -> Section:
-    said = confident(
+def _certainty(report: RegretReport) -> Sentence:
+    return confident(
         "False-positive rate at most {error:g} over all intervals and lemmas ({confidence} confidence). Results hold "
-        "for this problem and horizon.",
+        "for this problem and horizon; another seed is an independent check.",
         report.confidence,
         error=report.error,
     )
-    return Section("Confidence and limits", (Paragraph(said),))

@@ -164,6 +164,7 @@ def black_box_test(
             processes,
             index,
             [event for event, _, _ in events],
+            searched.bins[winner.place],
             trials=trials,
             columns=searched.columns,
             progress=lambda done: tell((spent + done * 2 * trials) / samples, "final test"),
@@ -206,6 +207,7 @@ def black_box_test(
         interrupted=counts.stopped is not None,
         seed=seed,
         final_batches=counts.sizes,
+        laws=counts.laws(searched.bins[winner.place], swapped=best.swapped),
     )
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from mechanisms.printed_numbers import nearest
-from verify.findings.finding import Finding, LowerBound, Statement
+from verify.findings.finding import Finding, LowerBound, ReadingLaws, Statement, Witness
 from verify.findings.sentences import Sentence, exact, observed
 from verify.sampling.count_inversion import Inversion
 from verify.sampling.counted_event import CountedEvent
@@ -53,6 +53,8 @@ class BlackBoxResult(CountedEvent):
     final_batches
         Sizes of the batches of final draws: batch b of world w was drawn with
         ``SeedSequence(seed, spawn_key=(2, candidate, w, b))``.
+    laws
+        The laws of the number that decides the event, in the same draws; None if there is no such number.
     """
 
     kind: ClassVar[str] = "black_box"
@@ -65,6 +67,11 @@ class BlackBoxResult(CountedEvent):
     looks: int
     detection_floor: float
     final_batches: tuple[int, ...]
+    laws: ReadingLaws | None = None
+
+    def witness(self, reproduce: str) -> Witness:
+        """Return the witness, with the laws of the reading that decides its event."""
+        return replace(super().witness(reproduce), laws=self.laws)
 
     @property
     def varied(self) -> bool:

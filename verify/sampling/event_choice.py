@@ -13,6 +13,7 @@ from mechanisms.parameters import ParameterError
 from verify.conduct.progress import Progress
 from verify.conduct.spawn_keys import SpawnKey
 from verify.events.count_events import count_events
+from verify.events.reading_bins import ReadingBins
 from verify.events.search import ChosenEvent, Found, search_events
 from verify.events.view_sample import ViewSample, WorldSamples
 from verify.events.worlds import NeighbouringWorlds
@@ -53,7 +54,7 @@ class Searched:
     """The events found by a search, and the counts of all of them on the draws they were chosen on.
 
     `events` are `found.shortlist` and then `found.band`; `hits` has shape (2, events), data D
-    first.
+    first. `bins` are those of the shortlist.
     """
 
     found: Found
@@ -62,6 +63,7 @@ class Searched:
     chosen_on: int
     drawn: int
     columns: int
+    bins: tuple[ReadingBins | None, ...] = ()
 
 
 def search(
@@ -98,10 +100,11 @@ def search(
         shortlist=choosing,
     )
     events = (*found.shortlist, *found.band[: MOST_EVENTS - 3])
-    hits = np.zeros((2, 0), dtype=np.int64)
+    hits, bins = np.zeros((2, 0), dtype=np.int64), tuple[ReadingBins | None, ...]()
     if choosing:
+        bins = tuple(ReadingBins.for_event(one.event, *choose) for one in found.shortlist)
         hits = np.stack([count_events([one.event for one in events], world) for world in choose])
-    return Searched(found, events, hits, drawn - half, drawn, len(first.columns))
+    return Searched(found, events, hits, drawn - half, drawn, len(first.columns), bins)
 
 
 def choose_events(

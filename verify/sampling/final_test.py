@@ -10,11 +10,14 @@ import numpy as np
 import numpy.typing as npt
 
 from algorithms.blocks import Workers
-from mechanisms.arrays import BoolArray, IntArray
+from mechanisms.arrays import BoolArray, FloatArray, IntArray
 from verify.conduct.spawn_keys import SpawnKey
 from verify.events.count_events import counted_and_marked
 from verify.events.event import Event
+from verify.events.reading_bins import ReadingBins
+from verify.events.view_sample import ReadOnce
 from verify.events.worlds import NeighbouringWorlds
+from verify.findings.finding import ReadingLaws
 from verify.sampling.draws import WorldStream, batch_sizes
 from verify.sampling.independence import dependence
 
@@ -26,11 +29,12 @@ OPENING_SHARE = 0.05
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Batch:
-    """The numbers of `size` draws in each event, and the draws in the first: eight in a byte."""
+    """The numbers of `size` draws in each event, and the draws in the first: eight in a byte, and in bins."""
 
     counts: IntArray
     packed: npt.NDArray[np.uint8]
     size: int
+    binned: FloatArray | None
 
     @property
     def in_event(self) -> BoolArray:
@@ -47,12 +51,15 @@ class FinalTask:
     batch: int
     size: int
     events: tuple[Event, ...]
+    bins: ReadingBins | None
 
     def counts(self, candidates: Sequence[NeighbouringWorlds], seed: int) -> Batch:
         """Draw the batch and count its events."""
         stream = WorldStream(candidates[self.index], self.index, SpawnKey.FINAL, self.world, seed)
-        counts, marks = counted_and_marked(self.events, stream.batch(self.batch, self.size))
-        return Batch(counts, np.packbits(marks), self.size)
+        sample = ReadOnce.from_sample(stream.batch(self.batch, self.size))
+        counts, marks = counted_and_marked(self.events, sample)
+        binned = None if self.bins is None else self.bins.counts(sample, marks)
+        return Batch(counts, np.packbits(marks), self.size, binned)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -84,6 +91,16 @@ class _FinalCounts:
         """Draws a world."""
         return sum(self.sizes)
 
+    def laws(self, bins: ReadingBins | None, *, swapped: bool) -> ReadingLaws | None:
+        """Return the laws of the draws in bins; `swapped` if the second world is D."""
+        if bins is None or not self.sizes:
+            return None
+        first, second = (
+            np.sum([batch.binned for batch in world if batch.binned is not None], axis=0)
+            for world in self.batches
+        )
+        return bins.laws((second, first) if swapped else (first, second), self.trials)
+
     @property
     def dependence(self) -> str | None:
         """How draws of the first event hang together; None if nothing speaks against their independence."""
@@ -111,6 +128,7 @@ def final_counts(
     pool: Workers,
     index: int,
     events: Sequence[Event],
+    bins: ReadingBins | None = None,
     *,
     trials: int,
     columns: int,
@@ -124,6 +142,8 @@ def final_counts(
     ----------
     pool
         Its work is `FinalTask.counts`.
+    bins
+        Of the first event.
     columns
         Of the view.
     progress
@@ -137,7 +157,7 @@ def final_counts(
     sizes = batch_sizes(trials, columns)
     shared = tuple(events)
     tasks = [
-        FinalTask(index, world, batch, size, shared)
+        FinalTask(index, world, batch, size, shared, bins)
         for batch, size in enumerate(sizes)
         for world in (False, True)
     ]

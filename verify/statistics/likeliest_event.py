@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from mechanisms.printed_numbers import at_least
+from verify.findings.finding import LawBin, ReadingLaws
 
 _STEP = 1e-6  # in epsilon, of the slope
 _RESOLVED = 1e-6  # of e^ε Q beside δ, whose slope is known to about 1e-10
 _FAR = 1e300  # a loss above it tells the data sets apart for certain
+_HALF = 8  # bins of a picture below a threshold, and above it
 _BELOW_1 = math.nextafter(1.0, 0.0)  # what a float says of a probability that may be just below 1
 
 
@@ -59,6 +62,31 @@ def likeliest_event(delta: Callable[[float], float], *, claimed: float, bound: f
         threshold = _resolved_threshold(delta, threshold, bound)
         above, rest = _parts(delta, threshold)
     return LossEvent(threshold, min(_BELOW_1, above + rest), min(1.0, rest * math.exp(-threshold)))
+
+
+def loss_laws(delta: Callable[[float], float], event: LossEvent) -> ReadingLaws | None:
+    """Return the laws of the privacy loss, in bins from 0 on, of which one begins at the event's threshold.
+
+    With the profile δ(ε) = P - e^ε Q, as `likeliest_event` reads it; what is below the bins is what is missing of 1.
+    None where the threshold is infinite, or the probabilities above it are no float's.
+    """
+    if not math.isfinite(event.threshold) or event.probability_prime == 0.0:
+        return None
+    step = (event.threshold or 1.0) / _HALF
+    grid = [step * k for k in range(_HALF)] + [event.threshold + step * k for k in range(_HALF)]
+    above = [likeliest_event(delta, claimed=x, bound=x) for x in grid]
+    above[_HALF] = event
+    pairs = [(1.0, 1.0), *((each.probability, each.probability_prime) for each in above), (0.0, 0.0)]
+    shares = [
+        [max(0.0, here - beyond) for here, beyond in zip(*both, strict=True)]
+        for both in itertools.pairwise(pairs)
+    ]
+    labels = ["< 0", *(f"{x:.3g}" for x in grid)]
+    bins = (
+        LawBin(label, ours, theirs, place > _HALF)
+        for place, (label, (ours, theirs)) in enumerate(zip(labels, shares, strict=True))
+    )
+    return ReadingLaws("privacy loss of the output", 0, tuple(bins))
 
 
 def _parts(delta: Callable[[float], float], threshold: float) -> tuple[float, float]:

@@ -17,7 +17,9 @@ from verify.document.elements import (
     Code,
     Document,
     Facts,
+    FirstScreen,
     Paragraph,
+    Picture,
     Section,
     TextTable,
     Tone,
@@ -30,6 +32,7 @@ from verify.verdict.common_sections import (
     correct_guesses,
     provenance_section,
     references_section,
+    trade_off_chart,
 )
 
 _VERDICTS: dict[bool | None, tuple[str, Tone]] = {
@@ -57,14 +60,15 @@ _METHODS = {
 }
 """What stands behind the names of methods; theorems explain themselves."""
 _DIGITS = 10
+_FILE = remark(
+    "The file is complete and correct: mechanisms, noise, sensitivities, counts. Data and code are not examined."
+)
 
 
 def audit_document(audited: Audit, **files: str) -> Document:
     """Return an audit as a document; `files` are digests of the files it was read from, by name."""
     verdict, tone = _NO_BUDGET if audited.remaining is None else _VERDICTS[audited.within]
     sections = [
-        _person(audited),
-        _claim(audited),
         _about(audited.about),
         _meaning(audited),
         _released(audited),
@@ -73,7 +77,6 @@ def audit_document(audited: Audit, **files: str) -> Document:
         _remaining(audited),
         _assumptions(audited),
         _certainty(audited),
-        Section("Reproduce", (Code(audited.repeat),)) if audited.repeat else None,
         provenance_section(audited.provenance, **files),
         references_section(_theorem_names(audited)),
     ]
@@ -81,21 +84,35 @@ def audit_document(audited: Audit, **files: str) -> Document:
         verdict,
         tone,
         audited.name or "releases",
-        _first_line(audited),
+        _person(audited),
+        _summary(audited),
         tuple(section for section in sections if section is not None),
     )
 
 
-def _first_line(audited: Audit) -> Sentence:
-    """Return the total loss, the budget it is compared with, and the relation."""
+def _summary(audited: Audit) -> FirstScreen:
+    claimed = "no budget was given"
+    if audited.remaining is not None:
+        budget, delta = as_given(audited.remaining.budget), as_given(audited.question.fixed_value)
+        claimed = f"all releases together within ε = {budget} at δ = {delta}"
+    again = Code(audited.repeat) if audited.repeat else remark("audit the same releases again")
+    return FirstScreen(
+        claimed=remark("{claimed}", claimed=claimed),
+        found=_found(audited),
+        sure=_certainty_sentence(audited),
+        rests_on=_FILE,
+        again=again,
+    )
+
+
+def _found(audited: Audit) -> Sentence:
+    """Return the total loss, and the relation."""
     _, other = _symbols(audited)
     said = f"{_ends(audited)} at {other} = {as_given(audited.question.fixed_value)}"
-    if audited.remaining is not None:
-        said += f"; budget: ε = {as_given(audited.remaining.budget)} at the same δ"
     if audited.chosen_under is not None:
         said += (
-            ". This holds if the releases were fixed in advance; the accountant's limit, "
-            f"{_limit(audited.chosen_under)}, holds in any case"
+            ", if the releases were fixed in advance; in any case the accountant's limit, "
+            f"{_limit(audited.chosen_under)}"
         )
     return exact("{said}. Neighbours: {relation}.", said=said, relation=audited.relation)
 
@@ -145,8 +162,8 @@ def _theorem_names(audited: Audit) -> tuple[str, ...]:
     return (*audited.theorems, *chosen)
 
 
-def _person(audited: Audit) -> Section:
-    """Return what the total loss means for a person.
+def _person(audited: Audit) -> Sentence:
+    """Return what the total loss means for a person: the first line.
 
     Of releases that may have been chosen by what earlier ones showed, that is what their accountant enforced; without a
     limit of its own it is for releases fixed in advance.
@@ -161,14 +178,14 @@ def _person(audited: Audit) -> Section:
         share = correct_guesses(answer.upper, question.fixed_value)
     else:
         share = correct_guesses(question.fixed_value, answer.upper)
-    said = exact(
-        "{someone} who guesses {guessed}, and is right half of the time without the releases, is right at most {share} "
-        "of the time with them, whatever else they know.",
-        someone="Someone" if chosen is None or enforced else "If the releases were fixed in advance, someone",
+    someone = "someone" if chosen is None or enforced else "if the releases were fixed in advance, someone"
+    return exact(
+        "{someone} who sees all releases and guesses {guessed} is right at most {share} of the time (a coin toss: "
+        "50 %), whatever else they know.",
+        someone=f"{someone[0].upper()}{someone[1:]}",
         guessed=_guessed(audited.neighbouring, audited.group_size),
         share=percent_at_most(min(share, 1.0)),
     )
-    return Section("For a person", (Paragraph(said),))
 
 
 def _guessed(relation: Neighbouring, size: int) -> str:
@@ -179,14 +196,6 @@ def _guessed(relation: Neighbouring, size: int) -> str:
 
 def _records(size: int) -> str:
     return "one record" if size == 1 else f"{size} records"
-
-
-def _claim(audited: Audit) -> Section:
-    said = remark("No budget given.")
-    if audited.remaining is not None:
-        budget, delta = as_given(audited.remaining.budget), as_given(audited.question.fixed_value)
-        said = remark("Budget: ε = {budget} at δ = {delta}.", budget=budget, delta=delta)
-    return Section("The claim", (), (Paragraph(said),))
 
 
 def _about(about: FileMetadata) -> Section | None:
@@ -286,12 +295,25 @@ def _risk(risk: Risk, audited: Audit) -> Section:
         whom=_records(audited.group_size),
         question=_guessed(audited.neighbouring, audited.group_size),
     )
-    return Section("Attacks", (Paragraph(said), TextTable(("Attack", "At least", "At most"), rows)))
+    claim, remaining, chosen = [], audited.remaining, audited.chosen_under
+    if remaining is not None:
+        claim = [(remaining.budget, audited.question.fixed_value)]
+    elif chosen is not None and math.isfinite(chosen.budget.epsilon):
+        claim = [(float(chosen.budget.epsilon), float(chosen.budget.delta))]
+    drawn = exact("Trade-off curve: the best attack's share of misses at each share of false alarms.")
+    table = TextTable(("Attack", "At least", "At most"), rows)
+    return Section(
+        "Attacks", (Paragraph(said), Picture(trade_off_chart(proved=risk.profile, claim=claim), drawn), table)
+    )
 
 
-def _certainty(audited: Audit) -> Section:
+def _certainty_sentence(audited: Audit) -> Sentence:
     ends = "only the upper bound is proved" if _lower_end(audited.answer) is None else "both ends are proved"
-    said = [exact("Deterministic computation with outward rounding; {ends}.", ends=ends)]
+    return exact("Deterministic computation with outward rounding; {ends}.", ends=ends)
+
+
+def _certainty(audited: Audit) -> Section | None:
+    said = []
     if audited.chosen_under is not None:
         limit = _limit(audited.chosen_under)
         said.append(
@@ -302,7 +324,7 @@ def _certainty(audited: Audit) -> Section:
         )
     if not audited.complete:
         said.append(remark("Stopped at a time limit: more time may bring the ends closer together."))
-    return Section("Confidence and limits", tuple(map(Paragraph, said)))
+    return Section("Confidence and limits", tuple(map(Paragraph, said))) if said else None
 
 
 def _remaining(audited: Audit) -> Section | None:
@@ -325,10 +347,7 @@ def _assumptions(audited: Audit) -> Section:
     blocks: list[Block] = [
         Bullets(
             (
-                remark(
-                    "The file is complete and correct: mechanisms, noise, sensitivities, counts. Data and code are not "
-                    "examined."
-                ),
+                _FILE,
                 remark("Mechanisms and noise were fixed in advance; queries may be adaptive."),
                 remark("Noise is real-valued; rounding is not examined."),
             )

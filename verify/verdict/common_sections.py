@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from typing import TypeAlias
 
+import numpy as np
+
+from accountant.audit import trade_off
 from accountant.compositions import composition_named
 from accountant.provenance import Provenance
 from algorithms.claim import Claim
 from algorithms.unit import OnePerson
 from mechanisms import Neighbouring
 from mechanisms.printed_numbers import as_given, at_most, percent_at_most
+from mechanisms.privacy_loss import ROUNDING
+from verify.document.drawings import Axis, Chart, Curve, Style
 from verify.document.elements import Block, Bullets, Facts, Paragraph, Section
 from verify.findings.references import references
 from verify.findings.sentences import Sentence, exact, remark
 from verify.verdict.answer import BLACK_BOXES, SubjectKind
-from verify.verdict.verdict import Verdict, claim_words
-
-_GIVEN: Mapping[Verdict, str] = {
-    "certified": "Someone",
-    "unproven": "If the claim holds, someone",
-    "refuted": "If the claim held, someone",
-}
+from verify.verdict.verdict import claim_words
 
 _DIGESTS = {
     "dpwitness": "SHA-256: dpwitness",
@@ -34,13 +34,28 @@ ADVERSARY = remark(
 )
 
 
-def claim_section(subject: str, claim: Claim, arithmetic: str = "", problem: str = "") -> Section:
-    """Return a claim about a subject in words and numbers.
+def claim_sentence(subject: str, claim: Claim) -> Sentence:
+    """Return a claim about a subject in words."""
+    return remark(
+        "{subject} is ({epsilon}, {delta})-differentially private ({model} model). Unit of privacy: {unit}. "
+        "Neighbours: {relation}. The adversary sees {view}.",
+        subject=subject,
+        epsilon=as_given(claim.epsilon),
+        delta=as_given(claim.delta),
+        model=claim.model,
+        unit=claim.unit.description,
+        relation=claim.neighbour_words,
+        view=claim.view,
+    )
+
+
+def claim_section(claim: Claim, arithmetic: str = "", problem: str = "") -> Section:
+    """Return the section on a claim: its numbers, and its meaning for every event.
 
     Parameters
     ----------
-    subject, claim
-        What claims what.
+    claim
+        The claim.
     arithmetic, problem
         Of which numbers it is, and on which problem a learner was tested, if that is known.
     """
@@ -56,16 +71,9 @@ def claim_section(subject: str, claim: Claim, arithmetic: str = "", problem: str
         ("Author's comment", claim.comment),
         ("Test problem", problem),
     ]
-    said = remark(
-        "Claim: {subject} is ({epsilon}, {delta})-differentially private ({model} model). Unit of privacy: {unit}. "
-        "Neighbours: {relation}. The adversary sees {view}.",
-        subject=subject,
-        epsilon=as_given(claim.epsilon),
-        delta=as_given(claim.delta),
-        model=claim.model,
-        unit=claim.unit.description,
-        relation=claim.neighbour_words,
-        view=claim.view,
+    found = exact(
+        "If it holds, an attack with one false alarm in 100 finds at most {share} of the cases.",
+        share=percent_at_most(largest_true_positive_rate(claim.epsilon, claim.delta, 0.01)),
     )
     factor = exact(
         "If it holds, every output event has, on D and on D′, probabilities within a factor e^ε = {factor}{but}.",
@@ -77,7 +85,7 @@ def claim_section(subject: str, claim: Claim, arithmetic: str = "", problem: str
         delta=" and δ·(e^{kε} − 1)/(e^ε − 1)" if claim.delta else "",
     )
     facts = Facts(tuple(pair for pair in pairs if pair[1]))
-    return Section("The claim", (Paragraph(said),), (Paragraph(factor), Paragraph(group), facts))
+    return Section("The claim", (), (Paragraph(factor), Paragraph(found), Paragraph(group), facts))
 
 
 def unit_words(claim: Claim) -> str:
@@ -94,26 +102,34 @@ def protected_words(claim: Claim) -> str:
     return "which of two values one report has"
 
 
-def person_section(claim: Claim, verdict: Verdict) -> Section:
-    """Return the section on the meaning of a claim for a person, if it holds.
+def person_sentence(given: str, guessed: str, seen: str, share: float) -> Sentence:
+    """Return the largest share of right guesses of an attacker in a sentence.
 
-    Of two neighbours that are equally likely beforehand the better guess is right with probability at most
-    (e^ε + δ)/(1 + e^ε) (Kairouz, Oh and Viswanath 2015): with the probabilities p and q of an event it is
-    (1 + p - q)/2, and p - q is at most (e^ε - 1) q + δ and (e^ε - 1)(1 - p) + δ, by half of their sum at most
-    (e^ε - 1 + 2δ)/(e^ε + 1).
+    Parameters
+    ----------
+    given
+        "Someone", or under which condition someone.
+    guessed, seen
+        The protected fact, and what is seen.
+    share
+        Of right guesses, where half are right without the output.
     """
-    said = exact(
-        "{given} who guesses {guessed}, and is right half of the time without the output, is right at most {share} of "
-        "the time with it, whatever else they know.",
-        given=_GIVEN[verdict],
-        guessed=protected_words(claim),
-        share=percent_at_most(correct_guesses(claim.epsilon, claim.delta)),
+    return exact(
+        "{given} who guesses {guessed}, and is right half of the time without {seen}, is right at most {share} of the "
+        "time with it, whatever else they know.",
+        given=given,
+        guessed=guessed,
+        seen=seen,
+        share=percent_at_most(min(share, 1.0)),
     )
-    return Section("For a person", (Paragraph(said),))
 
 
 def correct_guesses(epsilon: float, delta: float) -> float:
     """Return the largest probability of a right guess between two neighbours that are equally likely beforehand.
+
+    It is at most (e^ε + δ)/(1 + e^ε) (Kairouz, Oh and Viswanath 2015): with the probabilities p and q of an event it is
+    (1 + p - q)/2, and p - q is at most (e^ε - 1) q + δ and (e^ε - 1)(1 - p) + δ, by half of their sum at most
+    (e^ε - 1 + 2δ)/(e^ε + 1).
 
     Examples
     --------
@@ -121,12 +137,57 @@ def correct_guesses(epsilon: float, delta: float) -> float:
     (0.7310585786, 0.731061268, 1.0)
     """
     odds = math.exp(-epsilon)
-    return (1.0 + delta * odds) / (1.0 + odds)
+    share = (1.0 + delta * odds) / (1.0 + odds)
+    return share if epsilon == delta == 0.0 else min(1.0, share * (1.0 + 8.0 * ROUNDING))
+
+
+def largest_true_positive_rate(epsilon: float, delta: float, false_positive_rate: float) -> float:
+    """Return the largest true positive rate of an attack, at a false positive rate, under (ε, δ).
+
+    min(δ + e^ε α, 1 - e^-ε (1 - δ - α)), by P(E) <= e^ε Q(E) + δ and Q(not E) <= e^ε P(not E) + δ (Kairouz, Oh and
+    Viswanath 2015).
+    """
+    odds = math.exp(-epsilon)
+    above = 1.0 - odds * (1.0 - delta - false_positive_rate)
+    return min(
+        1.0,
+        (delta + false_positive_rate / odds if odds else 1.0) * (1.0 + 8.0 * ROUNDING),
+        above + 8.0 * ROUNDING,
+    )
 
 
 def largest_factor(epsilon: float) -> float:
     """Return e^ε, infinity beyond the largest float."""
     return math.exp(epsilon) if epsilon < 700.0 else math.inf
+
+
+Profile: TypeAlias = Sequence[tuple[float, float]]
+"""Values of ε, each with an upper bound on δ there."""
+
+
+def trade_off_chart(*, proved: Profile = (), claim: Profile = (), others: Sequence[Curve] = ()) -> Chart:
+    """Return the trade-off curves that profiles allow: the least false-negative rate at each false-positive rate.
+
+    Parameters
+    ----------
+    proved, claim
+        What is proved, and what is claimed.
+    others
+        More curves.
+    """
+    alpha = np.unique(np.concatenate([np.geomspace(1e-4, 0.1, 25), np.linspace(0.0, 1.0, 51)]))
+    curves = [Curve("perfect privacy", [(0.0, 1.0), (1.0, 0.0)], "aside")]
+    allowed: list[tuple[Profile, str, Style]] = [
+        (proved, "proved: attacks lie above", "proved"),
+        (claim, "claim: attacks must lie above", "claim"),
+    ]
+    for profile, name, style in allowed:
+        if profile:
+            epsilon, delta = np.asarray(profile, dtype=np.float64).T
+            least = trade_off(epsilon, delta, alpha)
+            curves.append(Curve(name, list(zip(alpha.tolist(), least.tolist(), strict=True)), style))
+    axes = Axis("false-positive rate", 0.0, 1.0), Axis("false-negative rate", 0.0, 1.0)
+    return Chart(*axes, (*curves, *others))
 
 
 def arithmetic_words(kind: SubjectKind, *, counted: bool = False) -> str:

@@ -144,6 +144,7 @@ class Verification(FromJson):
             "trials": witness.trials,
             "reproduce": witness.reproduce,
             "details": witness.details,
+            "laws": witness.laws,
         }
         result: dict[str, Any] = {
             "subject": self.subject,

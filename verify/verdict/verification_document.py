@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from algorithms.claim import Claim
 from mechanisms.printed_numbers import as_given, at_least, at_most, nearest, percent, percent_at_most
 from verify.conduct.effort import FALSE_ALARM
-from verify.document.charts import Area, Axis, Curve, chart, interval
+from verify.document.drawings import Area, Axis, Bin, Chart, Curve, Laws, LossInterval
 from verify.document.elements import (
     Block,
     Bullets,
@@ -17,6 +17,7 @@ from verify.document.elements import (
     Details,
     Document,
     Facts,
+    FirstScreen,
     Paragraph,
     Picture,
     Section,
@@ -26,21 +27,32 @@ from verify.document.elements import (
 )
 from verify.findings.finding import BETTING, Finding, FindingKind, LowerBound, UpperBound, Witness
 from verify.findings.references import BETS, COUNTS, PROFILE
-from verify.findings.sentences import Sentence, confident, exact, observed, remark, sentence_of
+from verify.findings.sentences import (
+    Basis,
+    Sentence,
+    confident,
+    exact,
+    filled,
+    observed,
+    remark,
+    sentence_of,
+)
 from verify.verdict.answer import BLACK_BOXES, SubjectKind
-from verify.verdict.bounds_picture import draw_bounds
 from verify.verdict.common_sections import (
     ADVERSARY,
+    Profile,
     arithmetic_words,
     assumptions_section,
     claim_section,
+    claim_sentence,
     correct_guesses,
     largest_factor,
-    person_section,
+    person_sentence,
     protected_words,
     provenance_section,
     references_section,
     theorem_named,
+    trade_off_chart,
     unit_words,
     versions_words,
 )
@@ -60,9 +72,7 @@ def verification_document(verification: Verification, **files: str) -> Document:
     """Return a verification as a document; `files` are digests of the files it was read from, by name."""
     claim = verification.claim
     sections = [
-        person_section(claim, verification.verdict),
         claim_section(
-            verification.subject,
             claim,
             arithmetic_words(verification.kind, counted=_rounding_counts(verification)),
             str(verification.details.get("problem", "")),
@@ -73,7 +83,7 @@ def verification_document(verification: Verification, **files: str) -> Document:
         _findings(verification),
         _assumptions(verification),
         _certainty(verification),
-        _again(verification),
+        Section("Reproduce", (), (Paragraph(_seed_sentence(verification)),)),
         provenance_section(verification.provenance, **files),
         references_section(_theorems(verification)),
     ]
@@ -82,6 +92,7 @@ def verification_document(verification: Verification, **files: str) -> Document:
         tone=_TONES[verification.verdict],
         name=f"{verification.subject}, {claim_words(claim)}",
         meaning=_first_line(verification),
+        summary=_summary(verification),
         sections=tuple(section for section in sections if section is not None),
         made="; ".join(filter(None, (f"seed {verification.seed}", versions_words(verification.provenance)))),
     )
@@ -164,10 +175,7 @@ def _rounding_counts(verification: Verification) -> bool:
 
 def _bounds(verification: Verification) -> Section:
     low, high = verification.epsilon_interval
-    claim = verification.claim.epsilon
     lower = verification.lower if low > 0.0 else None
-    words = f"{at_least(low)} ≤ ε ≤ {at_most(high)} (claimed: {as_given(claim)})"
-    plain = "\n".join(draw_bounds(claim, low, high))
     said = (
         _upper_sentence(verification),
         _lower_sentence(verification.lower, verification.upper),
@@ -179,16 +187,41 @@ def _bounds(verification: Verification) -> Section:
     )
     if not _proved(verification):
         caption = "lower bound from tests; no proved upper bound"
-    drawn = interval(claim, low, high, words, caption=caption, proved=_proved(verification))
-    summary = remark("Bounds: {words}.", words=words) if lower is None else _summary(lower, words)
-    return Section("Privacy loss", (Picture(drawn, summary, plain), Bullets(said)))
+    drawn = LossInterval(verification.claim.epsilon, low, high, caption, proved=_proved(verification))
+    return Section("Privacy loss", (Picture(drawn, _bounds_sentence(verification)), Bullets(said)))
 
 
-def _summary(lower: LowerBound, words: str) -> Sentence:
+def _bounds_sentence(verification: Verification) -> Sentence:
     """Return both bounds in one sentence, as sure as the lower one is."""
+    low, high = verification.epsilon_interval
+    lower = verification.lower
+    words = f"{at_least(low)} ≤ ε ≤ {at_most(high)} (claimed: {as_given(verification.claim.epsilon)})"
+    if low == 0.0 or lower is None:
+        return remark("Bounds: {words}.", words=words)
     if lower.exact:
-        return exact("{words}", words=words)
-    return confident("{words}, {confidence} confidence", lower.confidence, lower.samples, words=words)
+        return exact("{words}.", words=words)
+    return confident("{words}, {confidence} confidence.", lower.confidence, lower.samples, words=words)
+
+
+_GIVEN = {"unproven": "If the claim holds, someone", "refuted": "If the claim held, someone"}
+
+
+def _summary(verification: Verification) -> FirstScreen:
+    claim, witness = verification.claim, verification.witness
+    person = None
+    if verification.verdict != "certified":  # else the first line says it
+        share = correct_guesses(claim.epsilon, claim.delta)
+        person = person_sentence(_GIVEN[verification.verdict], protected_words(claim), "the output", share)
+    return FirstScreen(
+        claimed=claim_sentence(verification.subject, claim),
+        found=_bounds_sentence(verification),
+        sure=_certainty_sentence(verification),
+        rests_on=_assumed_sentence(verification),
+        again=Code(witness.reproduce)
+        if witness is not None and witness.reproduce
+        else _seed_sentence(verification),
+        person=person,
+    )
 
 
 def _upper_sentence(verification: Verification) -> Sentence:
@@ -250,7 +283,35 @@ def _event(verification: Verification) -> Section | None:
         )
     )
     title = "Counterexample" if verification.verdict == "refuted" else "Most distinguishing event"
-    return Section(title, (facts, *((Bullets(words.meaning),) if words.meaning else ())))
+    meaning = (Bullets(words.meaning),) if words.meaning else ()
+    return Section(title, (facts, _laws(witness, words), *meaning))
+
+
+def _laws(witness: Witness, words: _EventWords) -> Picture:
+    """Return the picture of what the event reads on D and on D′, and of the probabilities of the event."""
+    laws = witness.laws
+    bins = (
+        ()
+        if laws is None
+        else tuple(
+            Bin(each.label, each.data / (laws.draws or 1), each.data_prime / (laws.draws or 1), each.inside)
+            for each in laws.bins
+        )
+    )
+    drawn = Laws(
+        "" if laws is None else laws.reading,
+        bins,
+        (witness.probability, str(words.on_data)),
+        (witness.probability_prime, str(words.on_data_prime)),
+    )
+    both = (words.on_data, words.on_data_prime)
+    weaker = max(both, key=lambda each: list(Basis).index(each.basis))
+    said = filled(
+        "D and D′ beside each other: the event has probability {ours} on D, {theirs} on D′.",
+        weaker.basis,
+        {"ours": both[0], "theirs": both[1], "confidence": weaker.confidence, "draws": weaker.draws},
+    )
+    return Picture(drawn, said)
 
 
 def _no_difference(verification: Verification, witness: Witness, lower: LowerBound) -> Section | None:
@@ -456,6 +517,28 @@ def _weight(finding: Finding) -> str:
     return "not counted" if finding.kind is FindingKind.FLOATING_POINT else "information"
 
 
+def _assumed_sentence(verification: Verification) -> Sentence:
+    """Return what the result rests on, beside what every result rests on."""
+    if verification.assumptions:
+        return remark(
+            "Not checked: {first}{more}.",
+            first=verification.assumptions[0],
+            more=""
+            if len(verification.assumptions) == 1
+            else f" and {len(verification.assumptions) - 1} more",
+        )
+    if verification.verdict == "certified":
+        if verification.kind is SubjectKind.MECHANISM:
+            return exact("No unchecked assumption. The proof covers the mechanism with these parameters.")
+        return exact(
+            "No unchecked assumption. The proof covers the learner run under dpwitness's accountant, which blocks any "
+            "release that would exceed the claim. Without the accountant it does not apply."
+        )
+    if verification.verdict == "refuted":
+        return remark("Only the counterexample. The command below reproduces it.")
+    return remark("Nothing was proved. Tests rest on independent draws.")
+
+
 def _assumptions(verification: Verification) -> Section:
     drawn = remark(
         "The generator's draws are independent and uniform; misuse by the function under test is checked for."
@@ -464,27 +547,15 @@ def _assumptions(verification: Verification) -> Section:
     trusted = [ADVERSARY] if lower is None or not lower.samples else [ADVERSARY, drawn]
     if verification.subject.startswith("published/"):
         trusted.append(remark("algorithms/published transcribes the printed algorithm correctly."))
+    unchecked: tuple[Block, ...] = ()
     if verification.assumptions:
-        unchecked = Bullets(tuple(remark("{each}", each=each) for each in verification.assumptions))
-        return assumptions_section((Paragraph(remark("Assumed, not checked:")), unchecked), *trusted)
-    if verification.verdict == "certified":
-        said = (
-            exact("No unchecked assumption. The proof covers the mechanism with these parameters.")
-            if verification.kind is SubjectKind.MECHANISM
-            else exact(
-                "No unchecked assumption. The proof covers the learner run under dpwitness's accountant, which blocks "
-                "any release that would exceed the claim. Without the accountant it does not apply."
-            )
-        )
-    elif verification.verdict == "refuted":
-        said = remark("Only the counterexample. The command below reproduces it.")
-    else:
-        said = remark("Nothing was proved. The test results assume:")
-    return assumptions_section((Paragraph(said),), *trusted)
+        every = tuple(remark("{each}", each=each) for each in verification.assumptions)
+        unchecked = (Paragraph(remark("Assumed, not checked:")), Bullets(every))
+    return assumptions_section(unchecked, *trusted)
 
 
-def _certainty(verification: Verification) -> Section:
-    blocks: list[Block] = [Paragraph(_certainty_sentence(verification))]
+def _certainty(verification: Verification) -> Section | None:
+    blocks: list[Block] = []
     shown = {"certified": ("detection_floor",), "unproven": ("near_claim", "detection_floor"), "refuted": ()}
     details = verification.details
     found = [sentence_of(details[key]) for key in shown[verification.verdict] if key in details]
@@ -502,10 +573,9 @@ def _certainty(verification: Verification) -> Section:
         technical.append(Paragraph(remark(said)))
         if band["delta_upper_by"] is not None:
             technical.append(Paragraph(remark("Upper curve: {method}.", method=band["delta_upper_by"])))
-        technical += [_profile(verification, band), _trade_off(band)]
-    if technical:
-        blocks.append(Details("Privacy profile δ(ε)", tuple(technical)))
-    return Section("Confidence and limits", tuple(blocks))
+        technical += [_profile(verification, band), _trade_off(verification, band)]
+    folded = (Details("Privacy profile δ(ε)", tuple(technical)),) if technical else ()
+    return Section("Confidence and limits", tuple(blocks), folded) if blocks or folded else None
 
 
 def _certainty_sentence(verification: Verification) -> Sentence:
@@ -570,38 +640,34 @@ def _profile(verification: Verification, band: Mapping[str, Any]) -> Picture:
         float(band["confidence"]),
     )
     axes = Axis("ε", 0.0, max(grid, default=1.0) or 1.0), Axis("δ", least, 1.0, logarithmic=True)
-    return Picture(chart(*axes, curves, [Area("possible", possible)], str(words)), words)
+    return Picture(Chart(*axes, curves, [Area("possible", possible)]), words)
 
 
-def _trade_off(band: Mapping[str, Any]) -> Picture:
-    reached = list(
-        zip(_numbers(band["trade_off"]["alpha"]), _numbers(band["trade_off"]["beta_upper"]), strict=True)
-    )
-    curves = [
-        Curve("perfect privacy", [(0.0, 1.0), (1.0, 0.0)], "aside"),
-        Curve("attained by a test", reached, "shown"),
-    ]
+def _trade_off(verification: Verification, band: Mapping[str, Any]) -> Picture:
+    alpha, claim = _numbers(band["trade_off"]["alpha"]), verification.claim
+    proved: Profile = ()
+    if band["delta_upper"] is not None:
+        proved = list(zip(_numbers(band["epsilon"]), _numbers(band["delta_upper"]), strict=True))
+    reached = list(zip(alpha, _numbers(band["trade_off"]["beta_upper"]), strict=True))
     words = confident(
         "Trade-off function (f-DP): false-negative rate of the best test against its false-positive rate ({confidence} "
         "confidence).",
         float(band["confidence"]),
     )
-    axes = Axis("false-positive rate", 0.0, 1.0), Axis("false-negative rate", 0.0, 1.0)
-    return Picture(chart(*axes, curves, words=str(words)), words)
+    seen = Curve("attained by a test", reached, "shown")
+    drawn = trade_off_chart(proved=proved, claim=[(claim.epsilon, claim.delta)], others=[seen])
+    return Picture(drawn, words)
 
 
 def _numbers(values: list[Any]) -> list[float]:
     return [float(value) for value in values]
 
 
-def _again(verification: Verification) -> Section:
-    witness = verification.witness
-    commands = (Code(witness.reproduce),) if witness is not None and witness.reproduce else ()
-    said = remark(
+def _seed_sentence(verification: Verification) -> Sentence:
+    return remark(
         "Seed {seed}; the same code and versions give the same numbers. Another seed is an independent check.",
         seed=verification.seed,
     )
-    return Section("Reproduce", commands, (Paragraph(said),))
 
 
 def _theorems(verification: Verification) -> tuple[str, ...]:

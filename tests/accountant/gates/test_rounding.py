@@ -105,6 +105,11 @@ def test_the_grid_of_a_domain(domain: Any, exponent: int) -> None:
     assert bounds_of(domain).exponent == exponent
 
 
+def test_the_bounds_of_numbers_of_two_values_hold_for_each() -> None:
+    tenths, halves = FloatBounds(0.1, 1e-9, -60), FloatBounds(8.0, 0.0, -1)
+    assert tenths.cover(halves) == halves.cover(tenths) == FloatBounds(8.0, 1e-9, -60)
+
+
 def test_zeros_and_ones_and_whole_numbers_stay_what_they_are() -> None:
     for values, domain in [
         ([0.0, 1.0, 0.5], Box(0, 1, 3)),

@@ -13,7 +13,7 @@ def test_who_comes_while_others_are_worked_for_is_in_their_transaction() -> None
     transactions: list[list[Sequence[str]]] = []
     begun, came = threading.Event(), threading.Event()
 
-    def commit(batches: Iterator[Sequence[str]], _: Sequence[str]) -> list[str]:
+    def commit(batches: Iterator[Sequence[str]]) -> list[str]:
         transactions.append([])
         for tasks in batches:
             transactions[-1].append(tasks)
@@ -45,7 +45,7 @@ def test_who_comes_while_others_are_worked_for_is_in_their_transaction() -> None
 def test_an_error_before_the_first_task_is_of_one_caller_and_the_next_tries_again() -> None:
     errors = [OSError("the disk")]
 
-    def commit(batches: Iterator[Sequence[str]], _: Sequence[str]) -> list[str]:
+    def commit(batches: Iterator[Sequence[str]]) -> list[str]:
         if errors:
             raise errors.pop()
         return [task for tasks in batches for task in tasks]
@@ -60,7 +60,7 @@ def test_an_error_before_the_first_task_is_of_one_caller_and_the_next_tries_agai
 def test_an_error_of_one_task_is_its_callers_and_one_of_the_transaction_is_of_all_in_it() -> None:
     broken = False
 
-    def commit(batches: Iterator[Sequence[str]], _: Sequence[str]) -> list[object]:
+    def commit(batches: Iterator[Sequence[str]]) -> list[object]:
         results = [ValueError(task) if task == "bad" else task for tasks in batches for task in tasks]
         if broken:
             raise OSError("the disk")
@@ -80,7 +80,7 @@ def test_many_threads_share_few_transactions() -> None:
     """They took turns to see that they were done, and whoever came again meanwhile committed for itself alone."""
     transactions = 0
 
-    def commit(batches: Iterator[Sequence[int]], _: Sequence[int]) -> list[int]:
+    def commit(batches: Iterator[Sequence[int]]) -> list[int]:
         nonlocal transactions
         transactions += 1
         done = [task for tasks in batches for task in tasks]
@@ -103,7 +103,7 @@ def test_many_threads_share_few_transactions() -> None:
 
 def test_who_is_not_woken_looks_for_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     """An interruption may fall on the line that wakes the next."""
-    queue: GroupCommit[str] = GroupCommit(lambda batches, _: [task for tasks in batches for task in tasks])
+    queue: GroupCommit[str] = GroupCommit(lambda batches: [task for tasks in batches for task in tasks])
     begun = threading.Event()
     results: list[str] = []
     with queue._committing:

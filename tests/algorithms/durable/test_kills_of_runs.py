@@ -104,7 +104,11 @@ def check_kills(folder: Path, kills: int, saves: float, seed: int) -> None:
             if mine.random() < saves:
                 run.save()
 
-    for _ in range(kills):
+    paid: set[str] = set()
+    while (
+        kills > 0 or len(paid) < 12
+    ):  # on a machine that has much else to do, few rounds are played before a kill
+        kills -= 1
         client = forked(live)
         client.wait(60.0)
         time.sleep(draw.random() * 0.05)
@@ -112,6 +116,7 @@ def check_kills(folder: Path, kills: int, saves: float, seed: int) -> None:
         for record, request, answer in client.sent():
             if request == "refused":
                 continue
+            paid.add(record)
             if request is None:
                 seen[record] += 2  # of ε = 1/2
             else:
@@ -129,7 +134,6 @@ def check_kills(folder: Path, kills: int, saves: float, seed: int) -> None:
     with DurableRun.load(folder, build) as run:
         assert {record: run.accountant.spent(record) for record in spent} == once
     verify_store(folder)
-    assert len(spent) == 12
 
 
 def test_10_kills_lose_no_charge(tmp_path: Path) -> None:

@@ -128,8 +128,9 @@ def test_simulations_of_one_file_are_compared(folder: Path) -> None:
     (folder / "runs.json").write_text(json.dumps({"simulations": [mine.json(), worse.json()]}))
     shown = report(folder, "runs.json").output
     assert shown.startswith(
-        "# SIMULATED: regret of mine on arms\n\n**Lowest of 2: mine, ε = 0.5. Mean regret "
+        "# SIMULATED: regret of mine on arms\n\n**In 5 simulated runs mine, ε = 0.5 lost least.**"
     )
+    assert "Lowest of 2: mine, ε = 0.5. Mean regret " in shown
     assert "| mine, ε = 0.25 | 20 | \\- | 0.7 |" in shown
     assert "--epsilon 0.25 " in shown
     (folder / "runs.json").write_text(json.dumps(mine.json()))
@@ -233,7 +234,9 @@ def test_a_regret_report_says_all_that_a_stranger_asks(folder: Path) -> None:
         "| Source | Theorem 3 |",
         "| 100 | 8 | 6 | 12 | 20 | 90 | consistent |",
         "False-positive rate at most 0.0001 over all intervals and lemmas",
-        "**Consistent: expected regret at most 12 (99.99 % confidence), bound 20.**",
+        "**Kept: on average the learner lost no more than its theorem allows (99.99 % confidence, 8 runs).**",
+        "at most 20 after 100 rounds",
+        "to 12 (99.99 % confidence)",
         "dpwitness regret mine",
     ):
         assert words in shown
@@ -244,7 +247,8 @@ def test_a_bound_without_a_proof_is_not_good_news() -> None:
     corrected = replace(REGRET, theorem=replace(REGRET.theorem, correction="8 for 4"))
     unproved = replace(REGRET, theorem=replace(corrected.theorem, unproved="a tail"))
     assert regret_document(REGRET).tone == regret_document(corrected).tone == "good"
-    assert "as corrected (the printed one is not tested)" in regret_document(corrected).meaning.text
+    assert "no more than its theorem as corrected allows" in regret_document(corrected).meaning.text
+    assert "(the printed one is not tested)" in regret_document(corrected).summary.claimed.text
     assert regret_document(unproved).tone == "open"
     assert "not fully proved" in regret_document(unproved).meaning.text
     assert regret_document(unproved).verdict == "CONSISTENT"

@@ -17,7 +17,7 @@ from example_documents import (
     verifications,
 )
 from playwright.sync_api import Browser
-from seen_page import inaccessible, lost_on_paper, misplaced, opened, printed_pages, unreachable
+from seen_page import faint, inaccessible, lost_on_paper, misplaced, opened, printed_pages, unreachable
 
 from verify.document.elements import Document
 from verify.document.html_page import render_html
@@ -68,6 +68,7 @@ def address(request: pytest.FixtureRequest, folder: Path) -> str:
 def look(browser: Browser, address: str, dark: bool) -> None:
     with opened(browser, address, dark=dark) as (seen, heard):
         assert misplaced(seen) == []
+        assert faint(seen) == []
         assert unreachable(seen) == []
         assert lost_on_paper(seen) == []
         assert 1 <= printed_pages(seen) <= 5 * seen.locator("article").count()

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from rich.console import Console
 
+from verify.document.drawings import Axis, Chart, Laws
 from verify.document.elements import (
     Block,
     Bullets,
@@ -14,6 +15,7 @@ from verify.document.elements import (
     Details,
     Document,
     Facts,
+    FirstScreen,
     Paragraph,
     Photo,
     Picture,
@@ -30,8 +32,8 @@ BLOCKS: tuple[Block, ...] = (
     Facts((("[name]", "a fact"),)),
     TextTable(("[heading]", "other"), (("[red]cell", "[/x]"),)),
     Code(LINE),
-    Picture("<svg/>", remark("a drawing in words"), "├█┤"),
-    Picture("<svg/>", remark("a drawing for pages")),
+    Picture(Laws("a reading", (), (0.5, "half"), (0.25, "a quarter")), remark("a drawing in words")),
+    Picture(Chart(Axis("x", 0.0, 1.0), Axis("y", 0.0, 1.0), ()), remark("a drawing for pages")),
     Photo(b"", remark("a photo for pages")),
     Details("For specialists", (Paragraph(remark("a detail")),)),
 )
@@ -40,6 +42,9 @@ DOCUMENT = Document(
     "open",
     "[it]",
     remark("What it means, which takes more than a line."),
+    FirstScreen(
+        remark("a claim"), remark("a find"), remark("sure"), remark("little"), Code("again"), remark("a risk")
+    ),
     (
         Section("Shown", BLOCKS, (Paragraph(remark("for strangers")),)),
         Section("Hidden", (), (Paragraph(remark("origins")),)),
@@ -60,6 +65,13 @@ def test_everything_but_the_background_and_details_is_shown_as_it_is() -> None:
         "What it means, which takes more than a",
         "line.",
         "",
+        "  For a person  a risk",
+        "  Claimed       a claim",
+        "  Found         a find",
+        "  How sure      sure",
+        "  Assumed       little",
+        "  again",
+        "",
         "Shown",
         "  a [b]paragraph[/b]",
         "  - a bullet",
@@ -67,7 +79,8 @@ def test_everything_but_the_background_and_details_is_shown_as_it_is() -> None:
         "  [heading]  other",
         "  [red]cell  [/x]",
         f"  {LINE}",
-        "  ├█┤",
+        "  P(event | D)       50 %  " + "█" * 13,  # the rest is beyond the edge
+        "  P(event | D′)      25 %  " + "█" * 13,
         "",
         "made by X",
     ]

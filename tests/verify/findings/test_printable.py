@@ -13,12 +13,12 @@ from accountant.provenance import Provenance
 from algorithms import ONE_REPORT
 from algorithms.claim import ClaimForm, View
 from mechanisms import Assumption, AssumptionKind
+from verify.document.png import draw_png
 from verify.document.terminal_text import print_document
 from verify.findings.finding import Finding, FindingKind, LowerBound, UpperBound, Witness
 from verify.findings.printable import printable
 from verify.findings.sentences import remark
 from verify.verdict.answer import SubjectKind
-from verify.verdict.plot_band import plot_band
 from verify.verdict.result import Verification
 from verify.verdict.verdict import Decision
 from verify.verdict.verification_document import verification_document
@@ -92,5 +92,5 @@ def test_str_and_repr_are_printable_and_json_keeps_the_text() -> None:
 def test_names_in_pictures_are_no_formulas(tmp_path) -> None:
     result = everywhere("$x_{$")
     picture = tmp_path / "band.png"
-    assert plot_band(result, picture)
+    draw_png(verification_document(result), picture)
     assert picture.read_bytes().startswith(b"\x89PNG")

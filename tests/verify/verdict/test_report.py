@@ -15,6 +15,8 @@ from rich.text import Text
 from accountant.provenance import Provenance
 from algorithms.claim import Claim
 from mechanisms import Neighbouring
+from verify.document.characters import characters
+from verify.document.drawings import LossInterval
 from verify.document.markdown_text import markdown
 from verify.document.terminal_text import print_document
 from verify.findings.finding import Finding, FindingKind, LowerBound, UpperBound, Witness
@@ -23,7 +25,6 @@ from verify.learners.coupled_run import _loss_witness
 from verify.statistics.sampled_losses import LossBound
 from verify.transcripts.neighbours import Neighbour
 from verify.verdict.answer import SubjectKind
-from verify.verdict.bounds_picture import draw_bounds
 from verify.verdict.result import Verification
 from verify.verdict.verdict import decide
 from verify.verdict.verification_document import verification_document
@@ -115,7 +116,7 @@ def test_the_report_fits_and_explains_the_claim(name: str) -> None:
     assert max(len(line) for line in text.splitlines()) <= 80
     assert text.startswith(CASES[name].verdict.upper())
     assert (
-        "Claim: zoo/x is (1, 0)-differentially private (local model). Unit of privacy: one report, which enters once."
+        "zoo/x is (1, 0)-differentially private (local model). Unit of privacy: one report, which enters once."
         in words(text)
     )
     assert "Neighbours: one record is replaced by any other. The adversary sees" in words(text)
@@ -228,6 +229,8 @@ def test_floor_and_coupled_loss_are_shown_when_known() -> None:
     assert "The curve is flat." not in text  # for specialists
     assert "The curve is flat." in markdown([verification_document(found)], "")
     assert "Largest privacy loss in coupled runs, all messages included: 1" in text
+    del details["detection_floor"]  # then folds alone are left, which are for pages
+    assert "Confidence and limits" not in shown(replace(found, details=details))
 
 
 def test_a_claim_that_stays_in_doubt_is_said_to_be_near_unless_it_is_proved() -> None:
@@ -273,7 +276,7 @@ def test_an_ascii_terminal_gets_ascii() -> None:
     ("low", "high"), [(0.0, 1.0), (0.9, 1.1), (0.5, math.inf), (math.inf, math.inf), (3.0, 1.0)]
 )
 def test_the_picture_is_to_scale(claim: float, low: float, high: float) -> None:
-    pointer, axis, bar, labels = draw_bounds(claim, low * claim, high * claim)
+    pointer, axis, bar, labels = characters(LossInterval(claim, low * claim, high * claim, ""))
     assert max(map(len, (pointer, axis, bar, labels))) <= 72
     at_claim = pointer.index("▼")
     for bound in (low, high):
@@ -289,8 +292,8 @@ def test_the_picture_is_to_scale(claim: float, low: float, high: float) -> None:
 
 
 def test_the_picture_of_nothing_spent() -> None:
-    assert draw_bounds(0.0, 0.0, 0.0)[0].startswith("▼ claim 0")
-    assert draw_bounds(0.0, 0.0, math.inf)[2] == "█" * 67
+    assert characters(LossInterval(0.0, 0.0, 0.0, ""))[0].startswith("▼ claim 0")
+    assert characters(LossInterval(0.0, 0.0, math.inf, ""))[2] == "█" * 67
 
 
 def test_a_verification_prints_as_its_report_and_shows_itself_in_one_line() -> None:
@@ -310,7 +313,7 @@ def test_a_share_of_lanes_is_no_certainty() -> None:
     """Raw values may be released by a coin: 256 of 256 lanes that tell D from D′ were printed as an exact 100 %."""
     bound = LossBound(math.inf, 0, math.inf, 1.0, 256, 1.0)
     neighbour = Neighbour(record=0, value=np.ones(2), words="all ones")
-    witness = _loss_witness(bound, [neighbour], np.zeros((1, 2)), "dpwitness verify zoo/x --seed 7")
+    witness = _loss_witness(bound, None, [neighbour], np.zeros((1, 2)), "dpwitness verify zoo/x --seed 7")
     lower = LowerBound(
         math.inf, 0.0, 1.0, "exact privacy losses of all releases (coupled run)", 0, decisive=True
     )

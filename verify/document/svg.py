@@ -1,82 +1,45 @@
-"""Pictures of reports as SVG: text, lines and areas in colours that the page around them sets, for light and for dark.
+"""Drawings of reports as SVG: text, lines and areas in colours that the page around them sets, for light and for dark.
 
-Lines differ by more than their colour. Drawn by hand: the plain install has no library that draws.
+Lines differ by more than their colour, and bars too. Written by hand: the plain install has no library that draws.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from html import escape
-from typing import Literal
 
 from mechanisms.printed_numbers import as_given
+from verify.document.drawings import Axis, Chart, Drawing, Laws, LossInterval, axis_scale, shortened
 from verify.findings.printable import printable
 
 _WIDTH, _HEIGHT = 480.0, 300.0
 _LEFT, _RIGHT, _TOP, _BOTTOM = 60.0, 14.0, 12.0, 44.0
 _LEGEND = 20.0  # height of a line of the legend
 _LONGEST_NAME = 44  # characters of a line of the legend
-_MOST_TICKS = 8
-_SMALLEST, _LARGEST = 1e-300, 1e300  # of an axis that begins at 0
-
-Style = Literal["proved", "shown", "claim", "aside"]
-"""The part that a line plays: what is proved, what was seen, what is claimed, and what is there to compare."""
+_LONGEST = 56  # characters of a line of its own
+_BARS = 150.0  # height of the bars of two laws
+_MOST_LABELS = 7  # of their bins
 
 
-@dataclass(frozen=True, slots=True)
-class Axis:
-    """An axis from `low` to `high`, both finite; `low` is above 0 on a logarithmic one."""
-
-    label: str
-    low: float
-    high: float
-    logarithmic: bool = False
-
-    def share(self, value: float) -> float:
-        """Return where a value lies, from 0 to 1; values beyond an end lie at it."""
-        low, high = self.low, self.high
-        value = min(max(value, low), high)
-        if self.logarithmic:
-            low, high, value = math.log(low), math.log(high), math.log(value)
-        return (value - low) / (high - low) if high > low else 0.0
-
-    def ticks(self) -> list[float]:
-        """Return round numbers on the axis."""
-        if self.logarithmic:
-            first, last = math.ceil(math.log10(self.low) - 1e-9), math.floor(math.log10(self.high) + 1e-9)
-            return [
-                10.0**power for power in range(first, last + 1, max(1, (last - first) // _MOST_TICKS + 1))
-            ]
-        _, step = axis_scale([self.high - self.low])
-        first = math.ceil(self.low / step - 1e-9)
-        return [step * i for i in range(first, math.floor(self.high / step + 1e-9) + 1)]
+def svg(drawing: Drawing, words: str) -> str:
+    """Return a drawing as SVG, with its description in words."""
+    match drawing:
+        case Chart():
+            inside, height = _chart(drawing)
+        case LossInterval():
+            inside, height = _interval(drawing)
+        case Laws():
+            inside, height = _laws(drawing)
+    said = escape(printable(words))
+    return (
+        f'<svg viewBox="0 0 {_WIDTH:g} {height:g}" role="img" aria-label="{said}" '
+        f'xmlns="http://www.w3.org/2000/svg"><title>{said}</title>{inside}</svg>'
+    )
 
 
-@dataclass(frozen=True, slots=True)
-class Curve:
-    """A named line through points (x, y)."""
-
-    name: str
-    points: Sequence[tuple[float, float]]
-    style: Style
-
-
-@dataclass(frozen=True, slots=True)
-class Area:
-    """The area between two lines over the same x: points (x, lower, upper)."""
-
-    name: str
-    points: Sequence[tuple[float, float, float]]
-
-
-def chart(x: Axis, y: Axis, curves: Iterable[Curve], areas: Iterable[Area] = (), words: str = "") -> str:
-    """Return a picture of lines and areas with its legend.
-
-    Points that are not finite are left out.
-    """
-    curves, areas = list(curves), list(areas)
+def _chart(drawn: Chart) -> tuple[str, float]:
+    """Return what is in a picture of lines and areas with its legend, and its height."""
+    x, y, curves, areas = drawn.x, drawn.y, drawn.curves, drawn.areas
     plot_width, plot_height = _WIDTH - _LEFT - _RIGHT, _HEIGHT - _TOP - _BOTTOM
 
     def place(point: tuple[float, float]) -> str:
@@ -95,18 +58,11 @@ def chart(x: Axis, y: Axis, curves: Iterable[Curve], areas: Iterable[Area] = (),
     legend += [(curve.name, f"line {curve.style}") for curve in curves]
     for row, (name, style) in enumerate(legend):
         parts.append(_legend(name, style, _HEIGHT + _LEGEND * row))
-    return _svg("".join(parts), _WIDTH, _HEIGHT + _LEGEND * len(legend) + 4.0, words)
+    return "".join(parts), _HEIGHT + _LEGEND * len(legend) + 4.0
 
 
-def interval(
-    claim: float, low: float, high: float, words: str = "", *, caption: str, proved: bool = True
-) -> str:
-    """Return a picture of the bounds [low, high] of ε on its axis, with the claim; infinity is its right end.
-
-    `caption` says what the bar shows; it is faint unless its upper end is `proved`.
-
-    Bounds that contradict each other (low > high) are drawn as two points.
-    """
+def _interval(drawn: LossInterval) -> tuple[str, float]:
+    claim, low, high = drawn.claim, drawn.low, drawn.high
     top, step = axis_scale((claim, low, high))
     left, right, base = 24.0, _WIDTH - 72.0, 64.0
     infinity = _WIDTH - 24.0
@@ -123,7 +79,7 @@ def interval(
         width = max(at(high) - at(low), 4.0)
         start = min(at(low), infinity - width)
         parts.append(
-            f'<rect class="{"bar" if proved else "bar faint"}" x="{start:.1f}" y="{base - 8.0}" '
+            f'<rect class="{"bar" if drawn.proved else "bar faint"}" x="{start:.1f}" y="{base - 8.0}" '
             f'width="{width:.1f}" height="16"/>'
         )
     else:
@@ -135,30 +91,68 @@ def interval(
     parts.append(
         f'<text x="{mark:.1f}" y="{base - 30.0}" text-anchor="{anchor}">claim {as_given(claim)}</text>'
     )
-    said = _said(f"ε: {caption}" if low <= high else "ε: the bounds contradict each other")
+    said = _said(f"ε: {drawn.caption}" if low <= high else "ε: the bounds contradict each other")
     parts.append(f'<text class="small" x="{left}" y="{base + 44.0}">{said}</text>')
-    return _svg("".join(parts), _WIDTH, base + 52.0, words)
+    return "".join(parts), base + 52.0
 
 
-def _svg(inside: str, width: float, height: float, words: str) -> str:
-    """Return a picture of this size that says in words what it shows."""
-    said = escape(printable(words))
-    return (
-        f'<svg viewBox="0 0 {width:g} {height:g}" role="img" aria-label="{said}" '
-        f'xmlns="http://www.w3.org/2000/svg"><title>{said}</title>{inside}</svg>'
-    )
+def _laws(drawn: Laws) -> tuple[str, float]:
+    parts, top = [], 0.0
+    if drawn.bins:
+        parts, top = _histogram(drawn), _BARS + 92.0
+    most = max(drawn.event[0], drawn.event_prime[0]) or 1.0
+    for row, (name, (share, words)) in enumerate((("D", drawn.event), ("D′", drawn.event_prime))):
+        at = top + 44.0 * row
+        parts.append(
+            f'<text x="{_LEFT}" y="{at + 14.0}">{_said(shortened(f"P(event | {name}): {words}", _LONGEST))}</text>'
+        )
+        parts.append(f'<text x="{_LEFT - 8}" y="{at + 31.0}" text-anchor="end">{name}</text>')
+        width = (_WIDTH - _LEFT - _RIGHT) * share / most
+        kind = "law prime" if row else "law"
+        parts.append(f'<rect class="{kind}" x="{_LEFT}" y="{at + 20.0}" width="{width:.1f}" height="14"/>')
+    return "".join(parts), top + 84.0
 
 
-def axis_scale(values: Iterable[float]) -> tuple[float, float]:
-    """Return where an axis from 0 ends that shows these, and the distance of ticks: four to eight of 1, 2 or 5.
-
-    What is beyond 1e300 is not shown.
-    """
-    largest = max((value for value in values if value <= _LARGEST), default=1.0) or 1.0
-    largest = max(largest, _SMALLEST)
-    step = 10.0 ** math.floor(math.log10(largest))
-    step = next(s for s in (step / 5.0, step / 2.0, step, step * 2.0) if largest * 1.15 / s <= 7.0)
-    return math.ceil(largest * 1.15 / step - 1e-9) * step, step
+def _histogram(drawn: Laws) -> list[str]:
+    """Return the bars of both laws over bins of one width, those in the event on a shaded ground."""
+    most = max(max(each.probability, each.probability_prime) for each in drawn.bins) or 1.0
+    y, width = Axis("", 0.0, most), (_WIDTH - _LEFT - _RIGHT) / len(drawn.bins)
+    base, parts = _TOP + _BARS, list[str]()
+    for value in y.ticks():
+        at = base - _BARS * y.share(value)
+        parts.append(f'<line class="grid" x1="{_LEFT}" y1="{at:.1f}" x2="{_WIDTH - _RIGHT}" y2="{at:.1f}"/>')
+        parts.append(f'<text x="{_LEFT - 6}" y="{at + 4:.1f}" text-anchor="end">{_short(value)}</text>')
+    for number, each in enumerate(drawn.bins):
+        left = _LEFT + width * number
+        if each.inside:
+            parts.append(
+                f'<rect class="event" x="{left:.1f}" y="{_TOP}" width="{width:.1f}" height="{_BARS}"/>'
+            )
+        for place, kind, share in (
+            (0.1, "law", each.probability),
+            (0.52, "law prime", each.probability_prime),
+        ):
+            tall = _BARS * y.share(share)
+            parts.append(
+                f'<rect class="{kind}" x="{left + place * width:.1f}" y="{base - tall:.1f}" '
+                f'width="{0.38 * width:.1f}" height="{tall:.1f}"/>'
+            )
+    every = -(-len(drawn.bins) // _MOST_LABELS)
+    for number, each in list(enumerate(drawn.bins))[::every]:
+        room = max(int(width * every / 8.0), 3)
+        label = _said(shortened(each.label, room))
+        at = _LEFT + width * (number + 0.5)
+        parts.append(f'<text x="{at:.1f}" y="{base + 17.0}" text-anchor="middle">{label}</text>')
+    parts.append(f'<line class="axis" x1="{_LEFT}" y1="{base}" x2="{_WIDTH - _RIGHT}" y2="{base}"/>')
+    parts.append(f'<text x="{_LEFT}" y="{base + 38.0}">{_said(shortened(drawn.reading, _LONGEST))}</text>')
+    for left, kind, name in (
+        (0.0, "law", "on D"),
+        (90.0, "law prime", "on D′"),
+        (180.0, "event", "in the event"),
+    ):
+        parts.append(f'<rect class="{kind}" x="{_LEFT + left}" y="{base + 50.0}" width="14" height="12"/>')
+        parts.append(f'<text x="{_LEFT + left + 22.0}" y="{base + 61.0}">{name}</text>')
+    return parts
 
 
 def _grid(x: Axis, y: Axis) -> str:

@@ -1,0 +1,114 @@
+"""Drawings of reports as one PNG file; matplotlib draws them."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from mechanisms.printed_numbers import as_given
+from verify.document.drawings import Chart, Laws, LossInterval, Style, axis_scale, shortened
+from verify.document.elements import Block, Details, Document, Picture
+from verify.findings.printable import printable
+
+_TITLE = 100  # characters
+_LINES: Mapping[Style, Mapping[str, str]] = {
+    "proved": {"color": "C0"},
+    "shown": {"color": "C3", "linestyle": "--"},
+    "claim": {"color": "black", "linestyle": (0, (3, 3))},  # type: ignore[dict-item]
+    "aside": {"color": "0.4", "linestyle": ":"},
+}
+
+
+def draw_png(document: Document, path: Path) -> None:
+    """Draw the pictures of a document beside each other."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    blocks = (block for section in document.sections for block in (*section.blocks, *section.background))
+    pictures = list(_pictures(blocks))
+    columns = min(len(pictures), 2)
+    rows = -(-len(pictures) // max(columns, 1))
+    figure = Figure(figsize=(6.4 * max(columns, 1), 4.8 * max(rows, 1)), layout="constrained")
+    FigureCanvasAgg(figure)
+    for number, picture in enumerate(pictures, start=1):
+        axes, drawing = figure.add_subplot(rows, columns, number), picture.drawing
+        match drawing:
+            case Chart():
+                _chart(axes, drawing)
+            case LossInterval():
+                _interval(axes, drawing)
+            case Laws():
+                _laws(axes, drawing)
+        words = textwrap.fill(printable(str(picture.words), 160), 68)
+        axes.set_title(words, parse_math=False, fontsize="small")
+    figure.suptitle(printable(document.title, _TITLE), parse_math=False)
+    figure.savefig(path, dpi=150)
+
+
+def _pictures(blocks: Iterable[Block]) -> Iterable[Picture]:
+    for block in blocks:
+        if isinstance(block, Picture):
+            yield block
+        elif isinstance(block, Details):
+            yield from _pictures(block.blocks)
+
+
+def _chart(axes: Any, drawn: Chart) -> None:
+    for area in drawn.areas:
+        x, low, high = zip(*area.points, strict=True)
+        axes.fill_between(x, low, high, color="C0", alpha=0.25, linewidth=0.8, label=_label(area.name))
+    for curve in drawn.curves:
+        points = [point for point in curve.points if all(map(math.isfinite, point))]
+        axes.plot(
+            *zip(*points, strict=True), label=_label(curve.name), **_LINES[curve.style]
+        ) if points else None
+    for axis, name in ((drawn.x, "x"), (drawn.y, "y")):
+        axes.set(**{f"{name}label": axis.label, f"{name}scale": "log" if axis.logarithmic else "linear"})
+    axes.set(xlim=(drawn.x.low, drawn.x.high), ylim=(drawn.y.low, drawn.y.high * 1.02))
+    axes.grid(alpha=0.3)
+    axes.legend(fontsize="x-small")
+
+
+def _interval(axes: Any, drawn: LossInterval) -> None:
+    top, step = axis_scale((drawn.claim, drawn.low, drawn.high))
+    infinity = top + step
+    low, high = (min(end, infinity) for end in (drawn.low, drawn.high))
+    axes.barh([0], [high - low], left=[low], height=0.3, color="C0", alpha=1.0 if drawn.proved else 0.4)
+    axes.axvline(drawn.claim, label=f"claim {as_given(drawn.claim)}", **_LINES["claim"])
+    ticks = [step * i for i in range(round(top / step) + 1)]
+    axes.set_xticks([*ticks, infinity], [*(f"{tick:.6g}" for tick in ticks), "∞"])
+    axes.set(xlabel=f"ε: {drawn.caption}", yticks=[], ylim=(-1, 1), xlim=(0, infinity))
+    axes.legend(fontsize="x-small")
+
+
+def _laws(axes: Any, drawn: Laws) -> None:
+    names = [f"D: {drawn.event[1]}", f"D′: {drawn.event_prime[1]}"]
+    if not drawn.bins:
+        axes.bar(
+            [0, 1], [drawn.event[0], drawn.event_prime[0]], color=["C0", "white"], edgecolor=["C0", "C3"]
+        )
+        axes.set_xticks([0, 1], [textwrap.fill(name, 30) for name in names])
+        axes.set_ylabel("probability of the event")
+        return
+    places = range(len(drawn.bins))
+    for side, (name, look) in enumerate(
+        zip(names, ({"color": "C0"}, {"color": "white", "edgecolor": "C3"}), strict=True)
+    ):
+        shares = [each.probability_prime if side else each.probability for each in drawn.bins]
+        label = _label(f"event on {name}")
+        axes.bar([at + 0.4 * side - 0.2 for at in places], shares, width=0.38, label=label, **look)
+    for at in (number for number, each in enumerate(drawn.bins) if each.inside):
+        axes.axvspan(at - 0.5, at + 0.5, color="0.5", alpha=0.15, linewidth=0)
+    every = -(-len(drawn.bins) // 7)
+    labels: Sequence[str] = [_label(shortened(each.label, 12)) for each in drawn.bins]
+    axes.set_xticks(list(places)[::every], labels[::every])
+    axes.set(xlabel=_label(drawn.reading), ylabel="share (shaded: in the event)")
+    axes.margins(y=0.25)  # for the legend
+    axes.legend(fontsize="x-small")
+
+
+def _label(text: str) -> str:
+    return printable(shortened(text, 60)).replace("$", r"\$")
