@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from accountant.audit.dp_events import releases_of_event
 from accountant.audit.line_numbers import TomlLineNumbers
@@ -15,6 +16,7 @@ from accountant.audit.release_tables import from_tables
 from accountant.audit.releases import (
     EnforcedBudget,
     FileMetadata,
+    LedgerFacts,
     Release,
     ReleaseFileError,
     Releases,
@@ -26,6 +28,9 @@ from accountant.files.sqlite_file import is_sqlite
 from accountant.gates.lineage import RecordId
 from mechanisms import NoPrivacy, PrivacyProfile
 from mechanisms.neighbouring import Neighbouring, conversion_hint
+
+if TYPE_CHECKING:
+    from accountant.stores.replayed_entries import LedgerContent
 
 
 def read_releases(path: str | Path, neighbours: Neighbouring | str | None = None) -> Releases:
@@ -123,7 +128,8 @@ def _from_ledger(path: Path) -> Releases:
     kinds: dict[tuple[Any, Any], int] = {}
     releases: list[Release] = []
     members: dict[RecordId, dict[int, int]] = {}
-    terms, entries, lacking = read_ledger(path)
+    content = read_ledger(path)
+    terms, entries = content.terms, content.entries
     for entry in entries:
         key = (entry.mechanism, entry.sensitivity)
         if key not in kinds:
@@ -138,4 +144,31 @@ def _from_ledger(path: Path) -> Releases:
     if not members:
         raise ReleaseFileError(f"{path}: the ledger holds no release")
     chosen = EnforcedBudget(terms.composition.name, terms.budget)
-    return Releases(tuple(releases), group_records(members), chosen, FileMetadata(notes=lacking))
+    about = FileMetadata(notes=content.lacking)
+    return Releases(tuple(releases), group_records(members), chosen, about, ledger=_ledger_facts(content))
+
+
+def _ledger_facts(content: LedgerContent) -> LedgerFacts:
+    noise: dict[str, None] = {}
+    declassified: dict[str, None] = {}
+    for entry in content.entries:
+        if entry.mechanism is None:
+            declassified[
+                f"{' '.join(entry.note.split())} ({Path(entry.where.file).name}:{entry.where.line})"
+            ] = None
+        else:
+            noise[entry.note] = None
+    days = [
+        datetime.fromtimestamp(charged.at / 1000, UTC).date()
+        for charged in content.charges
+        if charged.at is not None and not content.lacking
+    ]
+    return LedgerFacts(
+        content.terms.trust.value,
+        content.terms.strict,
+        sum(any(entry.mechanism is not None for entry in charged.entries) for charged in content.charges),
+        tuple(noise),
+        tuple(declassified),
+        min(days, default=None),
+        max(days, default=None),
+    )

@@ -166,6 +166,35 @@ class EnforcedBudget:
 
 
 @dataclass(frozen=True)
+class LedgerFacts:
+    """Facts of a ledger beside its releases.
+
+    Attributes
+    ----------
+    trust
+        The party that sees raw data, as `Trust` has it.
+    strict
+        Whether what rests on something that nobody checked was refused.
+    releases
+        How many charges it holds, without values that left without noise.
+    noise
+        The sources of noise.
+    declassified
+        The reason and the line of each value that left without noise.
+    first, last
+        The days, in UTC, of the first and the last charge; None if the ledger has no times, or lacks charges.
+    """
+
+    trust: str
+    strict: bool
+    releases: int = 0
+    noise: tuple[str, ...] = ()
+    declassified: tuple[str, ...] = ()
+    first: datetime.date | None = None
+    last: datetime.date | None = None
+
+
+@dataclass(frozen=True)
 class Releases:
     """All kinds of releases in a file, and the groups of records that take part in them.
 
@@ -179,6 +208,8 @@ class Releases:
         What the file says about itself.
     group_size
         How many records change together between the two data sets that are compared; see `for_groups_of`.
+    ledger
+        What else a ledger says; None of another file.
 
     Raises
     ------
@@ -191,6 +222,7 @@ class Releases:
     chosen_under: EnforcedBudget | None = None
     about: FileMetadata = NO_METADATA
     group_size: int = 1
+    ledger: LedgerFacts | None = None
 
     def __post_init__(self) -> None:
         _ = self.neighbouring

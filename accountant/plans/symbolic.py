@@ -19,7 +19,7 @@ import contextlib
 import functools
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal
 
@@ -166,7 +166,7 @@ class SymbolicCalibrated:
     """A release that its maker calibrates numerically to epsilon, at a delta that all releases together stay within.
 
     That it does so for all values cannot be proved from outside: what is proved of a plan rests on it
-    (`SymbolicPlan.promises`). At given values it is checked.
+    (`SymbolicPlan.promises`), and its proof says that it is stated. At given values it is checked.
 
     Parameters
     ----------
@@ -319,22 +319,6 @@ class SymbolicPlan:
                 for release in calibrated
             )
         )
-
-    def as_promised(self) -> SymbolicPlan:
-        """Return the plan with Laplace noise of the promised cost in place of calibrated noise.
-
-        A proof about it shows what follows from the promises; it does not describe what is released.
-        """
-        records = {
-            kind: tuple(
-                replace(step, release=SymbolicLaplace(1 / formula("epsilon", step.release.epsilon)))
-                if isinstance(step.release, SymbolicCalibrated)
-                else step
-                for step in steps
-            )
-            for kind, steps in self.records.items()
-        }
-        return replace(self, records=records)
 
     def evaluate(self, point: Mapping[Any, Any], kind: str) -> Plan | None:
         """Return the plan of one kind of record at given values, to hold a run to; None if it declassifies."""

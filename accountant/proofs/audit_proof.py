@@ -124,6 +124,8 @@ def _binomial(written: WrittenRelease) -> tuple[ExactDomain, dict[str, Any]]:
 
 
 def _response(written: WrittenRelease) -> tuple[ExactDomain, dict[str, Any]]:
+    if not _is_replaced(written):
+        raise NoProof(f"{written.kind}: there is no rule for {written.relation.value!r}")
     size, epsilon = written.parameters["size"], exact_number(written.parameters["epsilon"])
     answer = {"kind": "randomized response", "size": size, "epsilon": epsilon}
     return ExactDomain("categories", Fraction(0), Fraction(0), size), answer
@@ -138,8 +140,9 @@ def _scores(*names: str) -> _Rule:
                 f"{written.kind}: no rule says that scores move in one direction if a record is replaced"
             )
         low = Fraction(0) if monotone or _is_replaced(written) else -distance
+        kind = "noisy-max" if written.kind == "permute-and-flip" else written.kind  # with exponential noise
         return ExactDomain("box", low, distance, 1), {
-            "kind": written.kind.replace("-", " "),
+            "kind": kind.replace("-", " "),
             **{name: exact_number(given[name]) for name in names},
         }
 

@@ -11,6 +11,7 @@ from accountant.gates.derivation import ExactDomain
 from accountant.plans.formulas import formula
 from accountant.plans.symbolic import (
     NumericClaim,
+    SymbolicCalibrated,
     SymbolicGaussian,
     SymbolicLaplace,
     SymbolicPlan,
@@ -102,8 +103,10 @@ def _release(step: SymbolicStep, currency: str) -> dict[str, Any]:
         size = _data(release.size)
         domain = ExactDomain("categories", Fraction(0), Fraction(0), size)
         mechanism = {"kind": "randomized response", "size": size, "epsilon": _data(release.epsilon)}
+    elif isinstance(release, SymbolicCalibrated):  # the checker marks what is taken as it is stated
+        mechanism = {"kind": "stated approximate", "epsilon": _data(release.epsilon), "delta": 0}
     else:
-        raise NoProof(f"{release!r}: its noise has no formula; there is a proof for given numbers only")
+        raise NoProof(f"{release!r}: has no finite cost")
     cost = operator.attrgetter(currency)(release)
     if cost is None:
         raise NoProof(f"{release!r}: has no {currency}")

@@ -10,13 +10,12 @@ from typing import Any
 
 from accountant.files.sqlite_file import is_sqlite
 from accountant.gates.assuming import declared_stability
-from accountant.ledger.entry import Entry, entry_from_terms
-from accountant.ledger.store import ANY
+from accountant.ledger.entry import entry_from_terms
+from accountant.ledger.events import Charged
 from accountant.place import Place
 from accountant.recorded import recall
 from accountant.rules.reach import check_reach
 from accountant.rules.rule import Rule, checked_rules
-from accountant.rules.scope import Scope
 from accountant.stores.export import checked_content, is_export, parsed, verified_content
 from accountant.stores.names import NameKey, Names, name_key, own_name
 from accountant.stores.opening import (
@@ -24,9 +23,9 @@ from accountant.stores.opening import (
     make_store,
     open_store,
     refuse_existing,
-    stored_entries,
+    stored_content,
 )
-from accountant.stores.replayed_entries import check_charge
+from accountant.stores.replayed_entries import LedgerContent, check_charge
 from accountant.stores.sql_store import SQLStore, import_charges_in, put_rules_in
 from accountant.stores.store_refusals import InUse, LedgerDamaged, OutcomeUnknown
 from accountant.stores.work import Work
@@ -81,7 +80,7 @@ def import_ledger(path: str | Path, store: str | Path, names: NameKey | str | Pa
     named = Names(found.names if key is None else key.check, key)
     source.rename(target)  # first: whatever happens now, nobody imports it a second time unasked
     try:
-        make_store(store, found.terms, named, partial(_fill, found, digest))
+        make_store(store, found.content.terms, named, partial(_fill, found, digest))
     except OutcomeUnknown as error:
         raise OutcomeUnknown(
             f"{error}; {target} is what was to be imported: look whether {store} holds it, before it is renamed"
@@ -90,24 +89,24 @@ def import_ledger(path: str | Path, store: str | Path, names: NameKey | str | Pa
         if isinstance(error, InUse) or not holds_ledger(store):  # an interruption may fall behind the commit
             target.rename(source)
         raise
-    return open_store(store, found.terms, names=key)
+    return open_store(store, found.content.terms, names=key)
 
 
 def _fill(found: _Found, digest: str, work: Work) -> None:
     """Add what a ledger in JSON says."""
-    import_charges_in(work, found.charges, digest)
+    import_charges_in(work, [(each.scope, each.entries) for each in found.content.charges], digest)
     for assumption in found.assumptions:
         work.assume(assumption)
     if found.rules:
-        rules = checked_rules(found.rules, found.terms.composition)
-        check_reach(rules, found.terms.composition, found.terms.budget)
+        rules = checked_rules(found.rules, found.content.terms.composition)
+        check_reach(rules, found.content.terms.composition, found.content.terms.budget)
         put_rules_in(work, rules, "the import", "the ledger that was imported had them")
     if found.closed is not None:
         work.shut(*found.closed)
 
 
-def read_ledger(path: Path) -> tuple[Terms, Sequence[Entry], str]:
-    """Return the terms and entries of a ledger, all verified, and a sentence on missing ones; "" if it lacks nothing.
+def read_ledger(path: Path) -> LedgerContent:
+    """Return the content of a ledger, all verified.
 
     It is a store, or a ledger in JSON of this format or the former one.
 
@@ -117,22 +116,20 @@ def read_ledger(path: Path) -> tuple[Terms, Sequence[Entry], str]:
         If a charge is less than its mechanism's, or anything else does not fit.
     """
     if is_sqlite(path):
-        return stored_entries(path)
+        return stored_content(path)
     found, _ = _read(path)
-    return found.terms, [entry for _, entries in found.charges for entry in entries], found.lacking
+    return found.content
 
 
 @dataclass(frozen=True)
 class _Found:
     """What a ledger in JSON says."""
 
-    terms: Terms
-    charges: Sequence[tuple[Scope, Sequence[Entry]]]
+    content: LedgerContent
     assumptions: Sequence[Assumption]
     closed: tuple[str, Place] | None
     rules: Sequence[Rule] = ()
     names: str | None = None
-    lacking: str = ""
 
 
 def _read(path: Path) -> tuple[_Found, str]:
@@ -147,15 +144,8 @@ def _read(path: Path) -> tuple[_Found, str]:
             ) from None
     replay, found_names = verified_content(path, checked_content(path, content))
     names = {number: own_name(name) for number, name in found_names.items()}
-    charges = [(charged.scope, charged.entries) for charged in replay.charged(names)]
     found = _Found(
-        replay.terms,
-        charges,
-        replay.assumptions,
-        replay.shut,
-        replay.named_rules(names),
-        replay.names,
-        replay.lacking,
+        replay.content(names), replay.assumptions, replay.shut, replay.named_rules(names), replay.names
     )
     return found, digest
 
@@ -182,4 +172,4 @@ def _former(saved: dict[str, Any]) -> _Found:
         assumptions.append(declared_stability(float.fromhex(stability), Place(file, line)))
     closed = saved.get("closed")
     shut = None if closed is None else (closed[0], Place(*closed[1:]))
-    return _Found(terms, [(ANY, entries)], assumptions, shut)
+    return _Found(LedgerContent(terms, (Charged(0, tuple(entries)),), ""), assumptions, shut)

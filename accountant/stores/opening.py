@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from accountant.gates.lineage import RecordId
-from accountant.ledger.entry import Entry
 from accountant.ledger.store import Standing
 from accountant.rules.rule import Rule
 from accountant.stores.anchor import Anchor, Mark
@@ -20,7 +19,7 @@ from accountant.stores.database import Database
 from accountant.stores.entry_bodies import begin_body
 from accountant.stores.location import RUN_STORE, left_log, same_location
 from accountant.stores.names import NameKey, Names, name_key, own_name
-from accountant.stores.replayed_entries import ReplayedEntries
+from accountant.stores.replayed_entries import LedgerContent, ReplayedEntries
 from accountant.stores.schema import METADATA, RUN, VERSION
 from accountant.stores.session import Session
 from accountant.stores.sql_store import SQLStore, labelled
@@ -339,8 +338,8 @@ def verify_store(where: str | Path, anchor: str | Path | None = None) -> Verifie
         database.close()
 
 
-def stored_entries(where: str | Path) -> tuple[Terms, Sequence[Entry], str]:
-    """Return the terms and entries of a store, verified, and a sentence on missing ones; they are for reading.
+def stored_content(where: str | Path) -> LedgerContent:
+    """Return the content of a store, verified; it is for reading.
 
     Raises
     ------
@@ -351,7 +350,7 @@ def stored_entries(where: str | Path) -> tuple[Terms, Sequence[Entry], str]:
     try:
         with verifying(database) as (session, found):
             names = {number: own_name(name) for number, name in labelled(session).items()}
-            return found.replay.terms, found.replay.entries(names), found.replay.lacking
+            return found.replay.content(names)
     finally:
         database.close()
 

@@ -86,6 +86,29 @@ _ROUNDING = 1e-9
 _FOLDED = RecordedMechanism(json.dumps({"recorded": "entries that were folded"}))
 
 
+class LedgerContent(NamedTuple):
+    """A ledger that was read and verified.
+
+    Attributes
+    ----------
+    terms
+        What its charges were held to.
+    charges
+        All of them in order, without reservations that were given back.
+    lacking
+        A sentence on missing ones; "" if it lacks nothing.
+    """
+
+    terms: Terms
+    charges: Sequence[Charged]
+    lacking: str
+
+    @property
+    def entries(self) -> Sequence[Entry]:
+        """The entries of the charges."""
+        return [entry for charged in self.charges for entry in charged.entries]
+
+
 def check_charge(entry: Entry, composition: Composition) -> bool:
     """Recompute a charge from its mechanism; return whether that can be done, or it is taken on trust.
 
@@ -608,9 +631,9 @@ class ReplayedEntries(State):
                 scope = Scope(*body["for"]) if "for" in body else ANY
                 yield _Paid(position, body["paid"], scope, body["at"])
 
-    def entries(self, names: Mapping[int, RecordId]) -> Sequence[Entry]:
-        """Return the entries as a ledger has them; accounts without a name keep their number."""
-        return tuple(entry for charged in self.charged(names) for entry in charged.entries)
+    def content(self, names: Mapping[int, RecordId]) -> LedgerContent:
+        """Return the content of the ledger; accounts without a name keep their number."""
+        return LedgerContent(self.terms, tuple(self.charged(names)), self.lacking)
 
     def charged(self, names: Mapping[int, RecordId], *, returned: bool = False) -> Iterator[Charged]:
         """Read charges that were made together again, by position; with `returned`, those that were given back, too."""

@@ -479,7 +479,7 @@ class SQLStore:
         with self.database.snapshot() as session:
             replay = begun(session)
             replay.feed_all(rows_after(session, replay.position))
-            return replay.entries(labelled(session))
+            return replay.content(labelled(session)).entries
 
     def __len__(self) -> int:
         return len(self.entries)

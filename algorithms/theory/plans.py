@@ -333,7 +333,7 @@ def plan_as_data(name: str) -> dict[str, Any]:
     Raises
     ------
     ParameterError
-        As `plan_and_claim`; `NoProof` if a release has no formula.
+        As `plan_and_claim`; `NoProof` if values are released raw.
     """
     return plan_document(*plan_and_claim(name), str(ONE_REPORT), {})
 

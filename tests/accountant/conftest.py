@@ -33,7 +33,7 @@ def is_proved(checker: Any) -> Callable[[SymbolicPlan, Any], bool]:
 
     def asked(plan: SymbolicPlan, claim: Any) -> bool:
         try:
-            document = plan_document(plan.as_promised(), claim, "one report", {})
+            document = plan_document(plan, claim, "one report", {})
             checker.check(checker.load(json.dumps(document).encode()))
         except (NoProof, checker.Wrong):
             return False

@@ -19,7 +19,7 @@ from accountant.record_name import canonical_name, nearest_name
 from accountant.stores.export import export_store
 from accountant.stores.imports import import_ledger
 from accountant.stores.names import PLAIN, add_key, named
-from accountant.stores.opening import open_store, stored_entries, verify_store
+from accountant.stores.opening import open_store, stored_content, verify_store
 from accountant.stores.store_refusals import StoreRefused
 from mechanisms import Interval, Laplace, Sensitivity
 
@@ -171,7 +171,7 @@ def test_accounts_of_one_record_in_an_old_store_are_added_up(
         StoreRefused, match=r"it would have a whole budget again.*ledger show -o.*ledger create --from"
     ):
         open_store(path)
-    _, entries, _ = stored_entries(path)  # for an audit
+    entries = stored_content(path).entries  # for an audit
     assert sum(entry.records.count(name) for entry in entries) == len(names)
     export_store(path, tmp_path / "ledger.json")
     with closing(import_ledger(tmp_path / "ledger.json", tmp_path / "new.db")) as store:

@@ -1,11 +1,17 @@
 """Checks of the independent checker, each rule against its definition: functions that take it, or a mutant of it."""
 
+import contextlib
+import decimal
 import functools
 import hashlib
+import io
 import itertools
 import json
 import math
+import os
 import random
+import tempfile
+import types
 from fractions import Fraction as F
 
 import mpmath as mp
@@ -64,6 +70,20 @@ def functions(c, tries=60):
         assert 0 == c.tail(x)[0] * unit <= upper_tail(x * unit) <= c.tail(x)[1] * unit
     assert c.exp(-(1001 << c.W)) == 0
     assert refuses(c, c.exp, 20001 << c.W)
+    assert refuses(c, c.exp, 20000 << c.W)
+    assert c.exp(19999 << c.W) > 0
+    for k, j in ((0, 1), (3, 1), (5, 3), (20, 7), (9, 4000)):
+        low, high = c.fine(k, j)
+        assert (
+            low * unit
+            <= 1 / mp.expm1(mp.mpf(j) / 2**k)
+            <= high * unit
+            <= low * unit * (1 + mp.mpf(2) ** -150)
+        )
+    right, c.exp = c.exp, lambda x, w=0: c.ONE  # a logarithm rests on exp alone, whatever Newton's steps do
+    assert refuses(c, c.log, 100 * c.ONE)
+    assert refuses(c, c.log, 19 * c.ONE // 10)
+    c.exp = right
 
 
 def hockey_stick(p, q, t):
@@ -212,6 +232,7 @@ def tails(c):
     """Tails of noise whose table ends before the noise does, from weights one by one."""
     for kind, parameter, chance in (
         ("binomial", 200_000, F(1, 2)), ("binomial", 10**6, F(1, 10**5)), ("binomial", 50, F(6, 7)),
+        ("binomial", 200_000, F(5, 7)), ("binomial", 200_000, F(2, 7)),
         ("discrete laplace", 3, F(1, 2)), ("discrete gaussian", 400, F(1, 2)),
     ):  # fmt: skip
         low, high, first, end = c.noise_table(kind, F(parameter), chance)
@@ -227,6 +248,8 @@ def tails(c):
             true = sum(weight(y) for y in range(z, z + 400)) if kind != "binomial" or z <= n else 0
             got = [x[z - first] * mp.mpf(2) ** -c.W for x in (low, high)]
             assert got[0] <= true <= got[1] <= true * (1 + mp.mpf(2) ** -60) + mp.mpf(2) ** -100, (kind, z)
+        below = sum(weight(y) for y in range(max(first - 400, 0), first)) if kind == "binomial" else 0
+        assert below <= high[end] * mp.mpf(2) ** -c.W  # what is beyond is as much as on either side
 
 
 # --- measures ---------------------------------------------------------------------------------------
@@ -262,6 +285,31 @@ def domination(c):
                 assert value_of(c, a, mp.exp(mp.mpf(i) / 8)) >= true
 
 
+def masses(c):
+    """Masses at nodes are those of L2 in exact numbers, rounded up; what is moved up is kept."""
+    c.DIGITS[0], c.CUT[0] = 75, 1
+    unit = mp.mpf(10) ** 75
+    for curve in (lambda loss: c.gaussian(F(1, 2), loss), lambda loss: c.laplace(F(1), loss)):
+        a, k = c.measure(curve, 4), 4
+        places = [a.first + i for i, m in enumerate(a.masses) if m][1:-1]
+        y = {i: -(-min(c.ONE, max(curve(i * c.ONE >> k), c.ONE - c.exp_lo(i * c.ONE >> k))) * 10**75 >> c.W)
+             for i in places}  # fmt: skip
+        for before, i, after in zip(places, places[1:], places[2:], strict=False):
+            true = (y[before] - y[i]) / (1 - mp.exp(mp.mpf(before - i) / 16))
+            true -= (y[i] - y[after]) / mp.expm1(mp.mpf(after - i) / 16)
+            assert 0 <= a.masses[i - a.first] - true <= unit * mp.mpf(2) ** -190, i
+    c.DIGITS[0] = 20
+    for cut in (1, 10, 10**3):
+        c.CUT[0] = cut
+        a = c.Measure(3, -2, [4, 90, 10**6, 7, 10**9, 10**5, 50, 3, 1], 2)
+        b = c.shorter(a)
+        assert b.infinite + sum(b.masses) == a.infinite + sum(a.masses)
+        assert b.infinite <= 2 + cut and b.masses[0] <= 1000 * cut + a.masses[b.first - a.first]  # noqa: PT018
+        for t in map(mp.mpf, (0, "0.5", 1, "1.4", 2, 9)):
+            assert value_of(c, b, t) >= value_of(c, a, t)
+    assert c.shorter(c.Measure(3, -2, [5], 0)) == c.Measure(3, -2, [5], 0)
+
+
 def products(c):
     rng = random.Random(4)
     c.DIGITS[0], c.CUT[0] = 28, 10**10
@@ -283,6 +331,20 @@ def products(c):
             e = F(rng.randrange(0, 40), 100)
             exact = value_of(c, got, mp.exp(number_of(e)))
             assert exact <= number_of(c.delta_of(got, e)) <= exact + mp.mpf(10) ** -20
+
+
+def wrong_products(c):
+    """A product that is wrong by one unit is refused, as far as decimal numbers can be wrong."""
+
+    class Wrong(decimal.Context):
+        def multiply(self, a, b):
+            return self.add(super().multiply(a, b), 1)
+
+    right, c.decimal = c.decimal, types.SimpleNamespace(**{**vars(decimal), "Context": Wrong})
+    a = c.Measure(8, 0, [10**20, 3, 10**19], 0)
+    assert refuses(c, c.convolve, a, a)
+    c.decimal = right
+    assert c.convolve(a, a)
 
 
 def compositions(c):
@@ -460,7 +522,8 @@ def counters(c):
         made = c.law({"kind": kind, **shape, **extra}, m)
         assert made.mu_squared == c.column_norm_squared(7, 3, 2) / 2 > F(1, 2)
         assert refuses(c, c.law, {"kind": kind, **shape, **extra, "of": laplace}, m)
-    assert c.law({"kind": "tree counter", "levels": 5, "of": gaussian}, m).mu_squared == F(5, 2)
+    for levels in (1, 5):
+        assert c.law({"kind": "tree counter", "levels": levels, "of": gaussian}, m).mu_squared == F(levels, 2)
     tree = c.law({"kind": "tree counter", "levels": 5, "of": laplace}, m)
     assert tree.pure == F(5, 2)
     loss = c.ONE
@@ -627,6 +690,11 @@ def tight(c):
     assert m.l2_squared == 2 * trace**2 + 2 * trace + F(1, 2)
     assert m.l1 is None
     assert m.linf == m.spread / 2 == 2 * trace
+    for size, w, terms, both in ((1, F(5, 4), 1, True), (3, F(7, 5), 2, False)):
+        m = c.shift_of(d("moments", F(0), w, F(size)), both, F(terms))
+        trace = 1 + F((size + 2) * size, 2**24)
+        assert m.l2_squared == terms**2 * (2 * trace**2 + 2 * w**2 * trace + w**4 / 2)
+        assert m.linf == 2 * w * trace * terms == m.spread / (1 + both)
     chain = [d("one-hot", F(1), F(1), F(3)), d("one-hot", F(0), F(1), F(3)), d("ball-1", F(0), F(1), F(3)),
              d("ball-2", F(0), F(1), F(3)), d("box", F(-1), F(1), F(3)), d("reals", F(0), F(0), F(3))]  # fmt: skip
     for i, j in itertools.product(range(6), repeat=2):
@@ -657,6 +725,27 @@ def tight(c):
     assert c.affine(whole, -2, 1) == d("whole", F(-1), F(1), F(3))
     assert c.affine(box, "1/2", 1) == d("box", F(1), F(3, 2), F(3))
     assert c.affine(box, "-1/2", 1) == d("box", F(1, 2), F(1), F(3))
+    steps = {op: rule for op, (_, _, rule) in c.STEPS.items()}
+    for op, source, parameters, image in (
+        ("above", box._replace(size=F(1)), (), c.categories(F(2))), ("above", box, (), whole),
+        ("first above", box, (), c.categories(F(4))), ("one-hot", c.categories(F(3)), (), chain[0]),
+        ("category of one-hot", chain[0], (), c.categories(F(3))),
+        ("category of one-hot", chain[1], (), c.categories(F(4))),
+        ("round", box, (-1, 2), d("whole", F(-1), F(2), F(3))),
+        ("category of bits", whole, (), c.categories(F(8))),
+        ("table", c.categories(F(2)), ([[1, "1/2"], [0, 3], [0, 4]],), d("box", F(0), F(4), F(2))),
+        ("choose", box._replace(low=F(1), high=F(2)), ([0, -1, 0],), d("box", F(0), F(2), F(3))),
+        ("choose", box._replace(low=F(1), high=F(2)), ([0, 2],), d("box", F(1), F(2), F(2))),
+        ("choose", whole, ([1, 1],), d("whole", F(0), F(1), F(2))),
+        ("clip", d("reals", F(0), F(0), F(2)), (-1, 3), d("box", F(-1), F(3), F(2))),
+        ("clip", whole, ("1/2", 2), d("box", F(1, 2), F(1), F(3))),
+        ("clip", chain[0], (0, 1), whole), ("affine", chain[0], (2, 1), d("whole", F(1), F(3), F(3))),
+        ("affine", chain[3], (-2, 0), d("box", F(-2), F(2), F(3))),
+        ("linear", chain[0], ([[1, 2, 3]],), d("box", F(1), F(3), F(1))),
+        ("linear", chain[1], ([[1, 2, 3]],), d("box", F(0), F(3), F(1))),
+    ):  # fmt: skip
+        assert steps[op](source, *parameters) == image, (op, source)
+        assert source.kind in c.STEPS[op][0]
     assert refuses(c, c.category_of_bits, d("whole", F(0), F(1), F(21)))
     assert refuses(c, c.category_of_bits, d("whole", F(0), F(2), F(3)))
     assert refuses(c, c.choose, box, [3])
@@ -711,6 +800,22 @@ def refusals(c):
                                   ("reals", 0, 1, 1), ("categories", 0, 1, 2), ("whole", 0, "1/2", 1), ("box", 0, 1, 0),
                                   ("box", 0, 1, "3/2"), ("moments", 0, "1/2", 2), ("cube", 0, 1, 1)):  # fmt: skip
         assert refuses(c, c.read_domain, {"kind": kind, "low": low, "high": high, "size": size}), kind
+    given = {"factor": 1, "shift": 0, "low": 0, "high": 1, "index": [0], "matrix": [[1]], "entries": [1]}
+    for op, (takes, names_of, _) in c.STEPS.items():
+        for kind, high in (
+            *((kind, 1) for kind in c.BOUNDED),
+            ("reals", 0),
+            ("categories", 0),
+            ("moments", 1),
+        ):
+            into = {"kind": "reals", "low": 0, "high": 0, "size": 1}
+            row = release({"kind": "stated zcdp", "rho": 1}, domain={**into, "kind": kind, "high": high}, steps=[
+                {"op": op, "into": into, **{name: given[name] for name in names_of}}])  # fmt: skip
+            if kind not in takes:
+                assert refuses(c, c.read_release, row, "", True, []), (op, kind)
+                with contextlib.suppress(c.Wrong):
+                    c.read_release(row, "", True, [])
+                assert c.PLACE[0] == ", step 1"
 
 
 # --- symbols ----------------------------------------------------------------------------------------
@@ -804,8 +909,10 @@ def reading(c):
         deep = ["+", deep, 1]
     assert refuses(c, c.read_number, deep)
     assert c.read_number(["-", ["*", "7/3", 3], ["/", 1, 2]]) == F(13, 2)
+    assert [c.read_number(["/", 1, x]) for x in (1, "1/2")] == [1, 2]
     assert refuses(c, c.read_number, -1, 0)
     assert refuses(c, c.integer, "1/2")
+    assert c.count(F(10**6)) == 10**6 and refuses(c, c.count, F(10**6 + 1)) and refuses(c, c.count, F(0))  # noqa: PT018
     assert refuses(c, c.keys, {"a": 1, "b": 2}, "a")
     assert refuses(c, c.keys, {}, "a")
     assert refuses(c, c.keys, [], "a")
@@ -925,6 +1032,36 @@ def certificates(c):
     data["releases"]["batch"]["steps"][1]["into"]["high"] = "1/2"
     assert fails(c.check, data)
     assert c.PLACE[0] == "release 1, step 2"
+    for path, value, place in (
+        (("releases", "b", "charged", "epsilon"), "1/2", "release 2"), (("claim", "epsilon"), 1, "claim"),
+        (("records", "other", "a"), 4, "kind of record 2"), (("releases", "b", "terms"), 0, "release 2"),
+        (("claim", "unit"), "", "symbols, theorem, claim"),
+    ):  # fmt: skip
+        data = honest()["two kinds"]
+        functools.reduce(lambda node, key: node[key], path[:-1], data)[path[-1]] = value
+        assert fails(c.check, data)
+        assert c.PLACE[0] == place, path
+
+
+def answers(c):
+    """Marks of costs that are taken as stated; exit codes: of all files the worst."""
+    stated = release({"kind": "stated approximate", "epsilon": 1, "delta": 0})
+    forms = {"a": release({"kind": "laplace", "scale": 1}), "b": stated}
+    said = c.check(proof({"epsilon": 2, "delta": 0}, {"name": "plan", "resolution": 9}, forms))
+    assert "release 2 (stated): " in said and "release 1: " in said  # noqa: PT018
+    good = honest()["tree"]
+    bad = {**good, "theorem": {**good["theorem"], "epsilon": "9/10"}}
+    with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()) as said:
+        names = {name: os.path.join(folder, name) for name in ("good", "bad", "none", "no proof")}
+        for name, data in (("good", good), ("bad", bad), ("no proof", [])):
+            with open(names[name], "w", encoding="utf-8") as file:
+                json.dump(data, file)
+        for code, files in ((0, ["good"]), (1, ["bad"]), (2, ["none"]), (2, ["no proof"]), (2, []),
+                            (1, ["bad", "good"]), (0, ["good", "good"]), (2, ["none", "bad", "good"]),
+                            (1, ["good", "bad"])):  # fmt: skip
+            assert c.main([names[name] for name in files]) == code, files
+    assert said.getvalue().count(": FOLLOWS: ") == 6
+    assert said.getvalue().count(": DOES NOT FOLLOW: ") == 7
 
 
 def worsened(data):
@@ -1017,6 +1154,7 @@ def recorded(c):
     bounds += [
         c.noise_table("binomial", F(n), F(1, 4)) for n in range(1, 8)
     ]  # remainders of 1 are rounded up
+    bounds += [c.noise_table("binomial", F(20_000), F(n, 5)) for n in (2, 3)]  # cut off on both sides
     bounds += [list(halved), c.discrete("discrete laplace", F(3), F(1, 2), F(1), 2 * c.ONE)]
     bounds += [
         c.rho_of(c.pure_law(F(1, 3))),
@@ -1028,7 +1166,7 @@ def recorded(c):
     assert hashlib.sha256(repr(bounds).encode()).hexdigest()[:16] == RECORDED
 
 
-RECORDED = "0d06ed36436cf230"
+RECORDED = "0e0ed8935d46fffc"
 
 
 CHECKS = (
@@ -1041,9 +1179,12 @@ CHECKS = (
     selections,
     derivations,
     certificates,
+    answers,
     curves,
     tails,
+    masses,
     products,
+    wrong_products,
     domination,
     compositions,
     recorded,

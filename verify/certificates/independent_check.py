@@ -39,13 +39,17 @@ mechanism  {"kind", parameters}: see `MECHANISMS`. "poisson sample" and "fixed s
            of one record; "tree counter" (levels: the nodes that hold one record, of), "square root counter" and
            "banded counter" (horizon, participations, separation, bandwidth, of) release all running sums; "noisy max"
            has Laplace or exponential noise (permute and flip); "binomial" (trials, ones, probability) multiplies
-           values by ones before it adds the noise. Kinds "stated ..." are taken as they stand.
+           values by ones before it adds the noise; "sparse vector" draws the noise of its threshold once. Kinds
+           "stated ..." are taken as they stand.
 
-REFUSED, as no rule is known: theorems "advanced" and "renyi"; propose-test-release; counters with buffers (one needs
-bounds of the inverse of a recurrence, and that its columns fall: a page of proof, but no room in a file of this size),
+REFUSED, as no rule is known: theorems "advanced" and "renyi"; propose-test-release; mixtures of Gaussians; batches
+that are truncated, or of shuffled records; shuffled messages, but as binomial noise; counters with buffers (one needs
+bounds of the inverse of a recurrence, and that its columns fall: a page of proof, but no room in a file of this size);
 Toeplitz counters with other than Gaussian noise; a Poisson sample with a record replaced, of other than Gaussian and
-Laplace noise; samples of noise on several whole numbers, of counters and of samples; randomized response of sums, or of
-records that are added; Laplace noise on moments; groups of records; stated curves.
+Laplace noise; samples of noise on several whole numbers, of counters and of samples; randomized response of sums, or
+of records that are added; Laplace noise on moments; groups of records; stated curves. A stream of running sums
+(banded, buffered) may be listed as Gaussian noise on entries, an affine step multiplying each by how much longer it
+makes the record's column of R [L11]: then these factors are the file's word, like domains and terms.
 
 PROOFS. For laws P, Q let h(t) = sup_E P(E) - t Q(E) = E_P (1 - t/r)^+, r = dP/dQ; delta(epsilon) is h at t =
 e^epsilon, of both orders of the neighbours. For a measure m on (0, inf] let h_m(t) = int (1 - t/u)^+ dm(u). m is
@@ -73,8 +77,11 @@ L4 Bounds of exp, log and the tail: beside the code. `exp`: fewer than 60 terms 
 L5 Everything is rounded so that curves and masses only grow; products of masses are checked modulo a prime at a
    random point.
 L7 One record moves a sum by the difference of two values of its domain (replaced), or by one value (added, removed,
-   zeroed): corners of boxes, 2 unit vectors, diameters of balls; moments: mechanisms/regression_moments.py, or Cauchy
-   and Schwarz. Each step's image holds the images of all points: corners, or Hoelder's inequality.
+   zeroed): corners of boxes, 2 unit vectors, diameters of balls; moments (M, w u), M - u u' >= 0, tr M <= 1, as x x'
+   and w x y, |x|, |y| <= 1: for two of them, c = u'v, |M - N|^2 + w^2 |u - v|^2 <= 2 + 2 w^2 - 2 c^2 - 2 w^2 c,
+   largest at c = -w^2 / 2, as <M, N> >= c^2; with 2^-24 d of rounding in every eigenvalue the trace is at most a = 1 +
+   (d + 2) d / 2^24, and the square 2 a^2 + 2 w^2 a + w^4 / 2. Each step's image holds the images of all points:
+   corners, or Hoelder's inequality.
 L8 Substitute x = least + x'. A polynomial without negative coefficients is >= 0; it is > 0 if a term has only x' > 0.
    All divisors are > 0 so, hence a <= b if the numerator of b - a is >= 0.
 L9 Losses in an interval of length w: E_P f(1/r), f convex, E_P 1/r = 1, is largest on both ends a and a - w, and then
@@ -129,7 +136,7 @@ UNITS, RELATIONS = ("one report", "one person"), ("replace one", "add or remove 
 CURRENCIES = {"basic": ["epsilon", "delta"], "zcdp": ["rho"], "gdp": ["mu_squared"], "plan": []}
 LONGEST, LIMITS = 4 * 10**6, (10**6, 60 * 10**6)  # bytes of a file; work on formulas, and on curves
 NOTE = """not looked at: the section "tested"; not proved: costs marked (stated); not known: that the code releases no
-  more, keeps values to these domains, terms, nodes, names records as the unit says and draws such noise, exactly"""
+  more, keeps values to these domains, factors, terms, nodes, names records as the unit says, draws the noise exactly"""
 PLACE, WORK = ["the file"], [0, 0]  # what is being looked at, and the work that was done
 
 
@@ -322,7 +329,7 @@ BOUNDED, NORMED = NUMBERS[1:], NUMBERS[3:]  # of the same radius each of the nor
 class StatedDomain(NamedTuple):
     """A set of values. "box": each coordinate in [low, high]; "whole": and whole; "reals": any numbers; "one-hot": one
     coordinate is 1 and the others 0, or (low = 0) all are 0; "ball-1", "ball-2": of norm at most high; "categories":
-    the names 0 .. size - 1; "moments": of `size` features and one outcome in a linear regression, high the weight.
+    the names 0 .. size - 1; "moments": of d = `size` features and one outcome in a regression [L7], high the weight w.
     """
 
     kind: str

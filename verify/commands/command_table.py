@@ -192,11 +192,12 @@ COMMANDS = {
     ),
     "list": TableCommand(
         function="list_command:list_command",
-        help="""List learners and problems; or what WORDS describe, published learners and the zoo too.
+        help="""List learners and problems; or what WORDS describe, published learners, the zoo and deployments too.
 
         As in dpwitness list local cascade, or list zoo false: names, models, families, sources and verdicts
-        are looked through. What alone is described is shown in full. With --for, --trust and --epsilon say
-        what is asked of the learner (by default central, 1).""",
+        are looked through. What alone is described is shown in full. Of deployments in the public registry it
+        is shown where a published figure differs from what its own parameters give. With --for, --trust and
+        --epsilon say what is asked of the learner (by default central, 1).""",
         arguments=(Argument(name="words", many=True, required=False),),
         options="for trust epsilon json",
     ),
@@ -206,9 +207,13 @@ COMMANDS = {
 
         FILES are results and certificates in JSON, release files and ledgers. -o writes .html or .md; without
         it, Markdown is printed. An HTML file needs nothing else: pictures are in it, and no script. Equal
-        results make equal files if SOURCE_DATE_EPOCH sets their date.""",
+        results make equal files if SOURCE_DATE_EPOCH sets their date.
+
+        With --format, FILES are about one deployment: its ledger, releases or their audit, and results on
+        its learners. What they prove stands beside what --deployment declares; a declaration that they
+        contradict is refused. registry writes .yaml, too; a field that nobody declared is a comment there.""",
         arguments=(Argument(name="files", kind=FILE, many=True),),
-        options="output",
+        options="format deployment output",
     ),
     "ledger create": TableCommand(
         function="ledger_command:create_command",

@@ -1,4 +1,4 @@
-"""The command ``dpwitness list``: learners, problems and the zoo."""
+"""The command ``dpwitness list``: learners, problems, the zoo, and deployments of the public registry."""
 
 from __future__ import annotations
 
@@ -22,6 +22,8 @@ from algorithms.problems import (
 )
 from mechanisms.printed_numbers import at_most, nearest
 from verify.commands.shown_results import show
+from verify.deployments.deployments_table import deployment_facts, deployments_blocks
+from verify.deployments.known_deployments import known_deployments
 from verify.document.elements import Block, Facts, Paragraph
 from verify.document.terminal_text import print_blocks
 from verify.findings.json_form import json_able
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
     from verify.zoo.specimen import Specimen
 
 _PUBLISHED = "published/"
-_KINDS = {"learners": "learner", "problems": "problem", "zoo": "specimen"}
+_KINDS = {"learners": "learner", "problems": "problem", "zoo": "specimen", "deployments": "deployment"}
 
 
 _TRUST: LearnerTrust = "central"
@@ -49,7 +51,7 @@ def list_command(
     epsilon: float | None,
     as_json: bool,
 ) -> None:
-    """Show learners, problems and specimens; or recommend a learner for a problem."""
+    """Show learners, problems, specimens and deployments; or recommend a learner for a problem."""
     if played is not None:
         if words:
             raise SettingError(f"words {' '.join(words)!r}: not with --for")
@@ -60,7 +62,7 @@ def list_command(
     for flag, value in (("--trust", trust), ("--epsilon", epsilon)):
         if value is not None:  # a list of all learners would look like those of this trust
             raise SettingError(f"{flag} {value}: must come with --for (list local: learners of local trust)")
-    listed = _catalogue(words)
+    listed = _catalogue(words, audited=bool(words) or as_json)
     if not as_json and not any(listed.values()):
         raise SettingError(f"words: nothing is described by {' '.join(words)!r}")
     in_full = sum(map(len, listed.values())) == 1
@@ -136,9 +138,12 @@ def _render_lines(words: Sequence[str], console: Console) -> None:
     _print_lines(console, ("problem", "kind", "what it is"), played)
     if words:
         _print_lines(console, ("zoo", "claim", "true epsilon", "", "why"), list(map(_specimen_line, zoo)))
+        print_blocks(deployments_blocks(_described(known_deployments().values(), words)), console)
         return
     console.print(f"{len(learners) - len(shown)} learners as published: dpwitness list published")
     console.print(f"{len(zoo)} mechanisms and bandits with their true epsilon: dpwitness list zoo")
+    count = len(known_deployments())
+    console.print(f"{count} deployments of the public registry, audited: dpwitness list deployments")
     console.print("everything about one: dpwitness list NAME")
     console.print("which learner to import, and why: dpwitness list --for PROBLEM")
 
@@ -182,10 +187,12 @@ def _in_full(found: dict[str, list[dict[str, Any]]]) -> Iterator[Block]:
                     facts += [
                         (f"{each.name}={each.default}", f"{each.meaning}; {each.rule}") for each in known
                     ]
-                elif key != "name" and value != "":
+                elif key not in ("name", "figures") and value != "":
                     facts.append((key.replace("_", " "), _in_words(value)))
             yield Facts(tuple(facts))
             yield Paragraph(remark(""))
+            if kind == "deployments":
+                yield from deployments_blocks([known_deployments()[entry["name"]]])
 
 
 def _in_words(value: Any) -> str:
@@ -215,7 +222,8 @@ def _every_problem() -> list[ProblemEntry[Any]]:
     return [*problems.values(), *linear_problems.values(), *contextual_problems.values()]
 
 
-def _catalogue(words: Sequence[str]) -> dict[str, list[dict[str, Any]]]:
+def _catalogue(words: Sequence[str], *, audited: bool) -> dict[str, list[dict[str, Any]]]:
+    """Return the facts of what words describe; deployments only if they are to be audited, which takes seconds."""
     from verify.zoo import specimens
 
     def facts(entry: Any, names: str) -> dict[str, Any]:
@@ -249,5 +257,8 @@ def _catalogue(words: Sequence[str]) -> dict[str, list[dict[str, Any]]]:
                 **facts(specimen, "correct floating_point hidden why source"),
             }
             for specimen in _described(specimens.values(), words)
+        ],
+        "deployments": [
+            deployment_facts(each) for each in _described(known_deployments().values(), words) if audited
         ],
     }

@@ -255,6 +255,7 @@ OPTIONS = _table(
     Option("--data", str, "Data domain, or which data are neighbours: 'interval(0, 1)'."),
     Option("--delay", IntegerType(0), "Rounds until a logged reward reaches the learner.", default=0),
     Option("--delta", RATE, "Privacy parameter delta."),
+    Option("--deployment", EXISTING_FILE, "What people declare of the deployment, in TOML; with --format."),
     Option(
         "--effort",
         click.Choice(["quick", "default", "thorough"]),
@@ -269,6 +270,12 @@ OPTIONS = _table(
     Option("--floating-point", bool, "What only floating-point arithmetic leaks counts, too."),
     Option("--for", PROBLEM, "Recommend a learner for this problem.", name="played"),
     Option("--forget-anchor", bool, "The anchor is lost: spend without it."),
+    Option(
+        "--format",
+        click.Choice(["nist", "registry"]),
+        "Answer sheet for NIST SP 800-226, or draft entry for the deployments registry.",
+        name="sheet",
+    ),
     Option("--from", EXISTING_FILE, "Import this exported ledger.", name="exported"),
     Option("--group-size", COUNT, "Privacy of groups of this many records.", default=1),
     Option("--horizon", COUNT, "Rounds per run."),
@@ -289,7 +296,7 @@ OPTIONS = _table(
     Option(
         "--output",
         NEW_FILE,
-        "File to write; its suffix says what: .json, .html, .md, .png, .csv.",
+        "File to write; its suffix says what: .json, .html, .md, .png, .csv, .yaml.",
         name="outputs",
         many=True,
         short="-o",

@@ -190,7 +190,7 @@ def proved_plan(name: str) -> tuple[SymbolicPlan, Any] | None:
         return None
     plan, claim = plan_and_claim(name)
     try:
-        document = plan_document(plan.as_promised(), claim, str(ONE_REPORT), {})
+        document = plan_document(plan, claim, str(ONE_REPORT), {})
     except NoProof:
         return None
     return (plan, claim) if check_proof(document).follows else None

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from accountant.plans.formulas import value_at
 from accountant.plans.symbolic import (
+    DeclassifiedStep,
     IntegerRange,
     NumericClaim,
     RealAbove,
@@ -71,6 +72,14 @@ def test_a_divisor_stays_one(is_proved: Any) -> None:
 def test_what_has_no_formula_has_no_proof() -> None:
     with pytest.raises(NoProof, match="a bound is known at given values only"):
         planned(1, NumericClaim("a bound", lambda point: Fraction(1)))
-    step = SymbolicStep(SymbolicCalibrated(X, lambda point: Laplace(scale=1.0)))
-    with pytest.raises(NoProof, match="its noise has no formula"):
-        plan_document(SymbolicPlan(VALUES, {"each": (step,)}), X, "one report", {})
+    raw = SymbolicPlan(VALUES, {"each": (SymbolicStep(DeclassifiedStep("as printed")),)})
+    with pytest.raises(NoProof, match="has no finite cost"):
+        plan_document(raw, X, "one report", {})
+
+
+def test_what_noise_is_calibrated_to_is_marked_as_stated(checker: Any) -> None:
+    step = SymbolicStep(SymbolicCalibrated(X / K, lambda point: Laplace(scale=1.0)), K)
+    plan = SymbolicPlan(VALUES, {"each": (step,)})
+    assert "release 1 (stated): " in checker.check(plan_document(plan, X, "one report", {}))
+    with pytest.raises(checker.Wrong, match=r"is not shown|pays more"):
+        checker.check(plan_document(plan, X / 2, "one report", {}))

@@ -387,7 +387,7 @@ def test_a_ledger_is_imported_once_and_exactly(tmp_path: Path) -> None:
     file.write_text(text)
     with pytest.raises(ValueError, match="exists already"):
         import_ledger(file, tmp_path / "ledger.db")
-    terms, entries, _ = read_ledger(tmp_path / "ledger.db")
-    assert terms.budget == Budget(1.0)
+    content = read_ledger(tmp_path / "ledger.db")
+    assert content.terms.budget == Budget(1.0)
     unread = [entry._replace(derivation=None) for entry in accountant.ledger.entries]  # no file keeps it
-    assert sorted(map(repr, entries)) == sorted(map(repr, unread))
+    assert sorted(map(repr, content.entries)) == sorted(map(repr, unread))

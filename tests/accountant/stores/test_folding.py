@@ -19,7 +19,7 @@ from accountant.rules.clock import DAY
 from accountant.stores.export import export_store, read_export
 from accountant.stores.folding import Folded, fold
 from accountant.stores.imports import import_ledger, read_ledger
-from accountant.stores.opening import open_store, spent_in, stored_entries, verify_store
+from accountant.stores.opening import open_store, spent_in, stored_content, verify_store
 from accountant.stores.replayed_entries import ReplayedEntries
 from accountant.stores.schema import VERSION
 from accountant.stores.store_refusals import LedgerDamaged, StoreMoved
@@ -112,13 +112,13 @@ def test_old_entries_are_gone_and_nobody_has_spent_less(old: Path) -> None:
 
 def test_sums_stand_for_what_was_folded(old: Path, tmp_path: Path) -> None:
     folded(old, FIRST + 1)
-    terms, entries, _ = stored_entries(old)
-    totals = dict.fromkeys(RECORDS, terms.composition.zero_spend)
-    for entry in entries:
+    content = stored_content(old)
+    totals = dict.fromkeys(RECORDS, content.terms.composition.zero_spend)
+    for entry in content.entries:
         for record in entry.records:
             totals[record] += entry.charge
     assert totals == spent(old)
-    assert read_ledger(old)[1] == entries
+    assert read_ledger(old).entries == content.entries
     store = open_store(old)
     assert {record: sum(e.charge.epsilon for e in store.charges(record)) for record in RECORDS} == {
         record: total.epsilon for record, total in totals.items()

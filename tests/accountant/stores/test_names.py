@@ -22,7 +22,7 @@ from accountant.stores.chain import label
 from accountant.stores.export import export_store, read_export
 from accountant.stores.imports import import_ledger, read_ledger
 from accountant.stores.names import PLAIN, NameKey, Names, add_key, erased_label, named, pseudonym
-from accountant.stores.opening import open_store, spent_in, stored_entries, verify_store
+from accountant.stores.opening import open_store, spent_in, stored_content, verify_store
 from accountant.stores.store_refusals import KeyRefused, OtherTerms
 from mechanisms import Interval, Laplace, Sensitivity
 
@@ -212,7 +212,7 @@ def test_what_takes_no_name_is_done_without_the_key(key: Path, tmp_path: Path) -
     assert isinstance(shown, Pseudonym)
     assert standing.spent.epsilon == Fraction(1, 2)
     assert spent_in(path, [shown])[1] == {shown: standing}
-    assert [entry.records for entry in stored_entries(path)[1]] == [(shown,)]
+    assert [entry.records for entry in stored_content(path).entries] == [(shown,)]
     assert verify_store(path).accounts == 2
 
 
@@ -224,7 +224,7 @@ def test_hashes_stay_hashes_in_exports_and_imports(key: Path, tmp_path: Path) ->
     closed(accountant)
     export_store(path, file)
     assert {type(name) for name in read_export(file)[1].values()} == {Pseudonym}
-    assert [*read_ledger(file)[1]] == [*read_ledger(path)[1]]
+    assert read_ledger(file).entries == read_ledger(path).entries
     other = tmp_path / "other.key"
     add_key(other)
     with pytest.raises(KeyRefused, match="is not the one under which"):
