@@ -108,6 +108,11 @@ class ClaimForm:
         if self.composition != "":
             composition_named(self.composition)
 
+    @property
+    def is_none(self) -> bool:
+        """True if the algorithm makes no privacy claim."""
+        return self.source == NO_CLAIM.source
+
     def with_parameters(self, epsilon: float, delta: float = 0.0) -> Claim:
         """Return the claim with its numbers filled in."""
         return Claim(

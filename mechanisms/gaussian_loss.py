@@ -14,6 +14,8 @@ from mechanisms.gaussian_mixture_loss import AT_ZERO, GaussianMixtureLoss, binom
 from mechanisms.neighbouring import Neighbouring
 from mechanisms.privacy_loss import ROUNDING, ComplexArray, PrivacyLoss
 
+_BEYOND_FLOATS = np.errstate(over="ignore", invalid="ignore")
+
 _MOST_OF_SAMPLED = 2000.0
 """Of ρ: e^L of a record in the sample is beyond floats, and nodes are as many as 1/σ."""
 _LEAST_OF_SAMPLED = 1e-280
@@ -50,6 +52,8 @@ def sampled_gaussian_loss(
 class GaussianLoss(PrivacyLoss):
     """The loss of N(μ², μ²) against N(0, μ²): L ~ N(ρ/2, ρ) with ρ = μ², ln M(z) = ρ z (z+1) / 2.
 
+    Beyond floats ρ is infinite, and ln M infinite or NaN: nothing is proved of ε then.
+
     Parameters
     ----------
     rho : float
@@ -63,16 +67,19 @@ class GaussianLoss(PrivacyLoss):
         """ρ: |M(s+it)| = M(s) e^{-ρt²/2}."""
         return self.rho * (1.0 - 16 * ROUNDING)
 
+    @_BEYOND_FLOATS
     def log_mgf_line(self, s: float, t: FloatArray) -> tuple[ComplexArray, FloatArray]:
         """ρ z (z+1) / 2; relative error 8u of ρ and 8u of the arithmetic (in norm)."""
         z: ComplexArray = np.asarray(s + 1j * t, dtype=np.complex128)
         value = (0.5 * self.rho) * (z * (z + 1.0))
         return value, 16 * ROUNDING * np.abs(value)
 
+    @_BEYOND_FLOATS
     def log_mgf_real(self, s: FloatArray) -> FloatArray:
         """ρ s (s+1) / 2."""
         return 0.5 * self.rho * s * (s + 1.0)
 
+    @_BEYOND_FLOATS
     def log_envelope(self, s: float, heights: FloatArray) -> FloatArray:
         """|M(s+it)| e^{ρt²/2} = M(s)."""
         return np.full(heights.shape, 0.5 * self.rho * s * (s + 1.0) * (1.0 + 20 * ROUNDING))

@@ -41,7 +41,7 @@ from typing import ClassVar, Unpack
 import numpy.typing as npt
 
 from accountant import Gate
-from algorithms.claim import ClaimForm, View
+from algorithms.claim import NO_CLAIM, ClaimForm, View
 from algorithms.learner import check_delta, check_epsilon
 from algorithms.linear.g_optimal import support_bound
 from algorithms.linear.linear_phases import (
@@ -63,9 +63,7 @@ from mechanisms.arrays import FloatArray
 class DPE(PhasedElimination):
     """No privacy: the mean of the reports is published."""
 
-    claim: ClassVar[ClaimForm] = ClaimForm(
-        model="central", view=View.ACTIONS, unit=ONE_REPORT, source="makes no privacy claim"
-    )
+    claim: ClassVar[ClaimForm] = NO_CLAIM
 
     def _private_mean(self, phase: Phase) -> ReportMean:
         return RawMean(self.gate, phase)

@@ -49,12 +49,13 @@ contexts which change late: no function of T is claimed; equal batches and a tre
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
 
 from accountant import Gate, Private
-from algorithms.claim import ClaimForm, View
+from algorithms.claim import NO_CLAIM, ClaimForm, View
 from algorithms.estimates.doubling_batches import released_counts
 from algorithms.learner import check_delta, check_epsilon
 from algorithms.linear.contextual_learner import (
@@ -234,9 +235,7 @@ class LinUCB(BatchedLinUCB):
         If a parameter is out of range, or the gate is none.
     """
 
-    claim: ClassVar[ClaimForm] = ClaimForm(
-        "central", View.OTHER_ACTIONS, ONE_REPORT, "none: the learner makes no privacy claim"
-    )
+    claim: ClassVar[ClaimForm] = replace(NO_CLAIM, view=View.OTHER_ACTIONS)
 
     def __init__(self, features: int, gate: Gate, *, horizon: int | None, norm: float = 1.0) -> None:
         super().__init__(gate, RegressionMoments(features), None, horizon, norm)

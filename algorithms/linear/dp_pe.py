@@ -38,7 +38,7 @@ import numpy as np
 import numpy.typing as npt
 
 from accountant import Gate, Private, add_to_all
-from algorithms.claim import ClaimForm, View
+from algorithms.claim import NO_CLAIM, ClaimForm, View
 from algorithms.learner import check_delta, check_epsilon
 from algorithms.linear.elimination import Elimination
 from algorithms.linear.g_optimal import support_bound
@@ -271,9 +271,7 @@ class StandardElimination(Elimination[RewardPhase]):
 class PE(StandardElimination):
     """No privacy: sums are published."""
 
-    claim: ClassVar[ClaimForm] = ClaimForm(
-        model="central", view=View.ACTIONS, unit=ONE_REPORT, source="makes no privacy claim"
-    )
+    claim: ClassVar[ClaimForm] = NO_CLAIM
 
     def _close(self) -> FloatArray:
         sums: FloatArray = self.gate.declassify(self._sums, "PE is not private")[0]

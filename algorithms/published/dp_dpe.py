@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from accountant import Gate
-from algorithms.claim import ClaimForm, View
+from algorithms.claim import NO_CLAIM, ClaimForm, View
 from algorithms.learner import check_delta, check_epsilon
 from algorithms.linear.linear_phases import (
     CentralMean,
@@ -50,9 +50,7 @@ class DPE(ExploresToTheEnd[Phase], PhasedElimination):
         As for `algorithms.DPE`; reward_bound, to which averages are clipped, is 1 by default.
     """
 
-    claim: ClassVar[ClaimForm] = ClaimForm(
-        model="central", view=View.ACTIONS, unit=ONE_REPORT, source="makes no privacy claim"
-    )
+    claim: ClassVar[ClaimForm] = NO_CLAIM
 
     def __init__(
         self,

@@ -181,8 +181,21 @@ def _root_of_squares(sizes: Iterable[tuple[float, int]]) -> float:
 
 def basic(releases: CountedProfiles, delta: float) -> Bound:
     """Return Σ ε_i, the δ_i adding up to delta (Dwork, McSherry, Nissim, Smith 2006); fully adaptive."""
-    total = _total(n * epsilon for epsilon, _, n in _guarantees(releases, delta))
-    return Bound(total * _UP, "basic composition")
+    return Bound(_sum_of_sizes(releases, _guarantees(releases, delta)), "basic composition")
+
+
+def _sum_of_sizes(releases: CountedProfiles, guarantees: Iterable[tuple[float, float, int]]) -> float:
+    """Return Σ ε_i of guarantees of these releases, rounded up; of pure ones it is exact before."""
+    pairs = list(zip(releases, guarantees, strict=True))
+    rest = _total(n * epsilon for (profile, n), (epsilon, _, _) in pairs if not _is_pure(profile)) * _UP
+    return rest if math.isinf(rest) else up(_pure_sum(releases) + Fraction(rest))
+
+
+def _pure_sum(releases: CountedProfiles) -> Fraction:
+    """Return the sum of the sizes of the pure releases."""
+    return exact_sum(
+        [(profile.pure_epsilon or Fraction(0), n) for profile, n in releases if _is_pure(profile)]
+    )
 
 
 def _basic_delta(releases: CountedProfiles, epsilon: float) -> Bound:
@@ -191,11 +204,8 @@ def _basic_delta(releases: CountedProfiles, epsilon: float) -> Bound:
     Of each P_i the part min(P_i, e^{ε_i} Q_i) has the mass 1 - δ_i. The product of these parts has the product of their
     masses, and is nowhere above e^{Σ ε_i} times the product of the Q_i (Kairouz, Oh & Viswanath 2015, Thm 3.3).
     """
-    pure = exact_sum(
-        [(profile.pure_epsilon or Fraction(0), n) for profile, n in releases if _is_pure(profile)]
-    )
     others = [(profile, n) for profile, n in releases if not _is_pure(profile)]
-    rest = -up(pure - Fraction(epsilon))
+    rest = -up(_pure_sum(releases) - Fraction(epsilon))
     best = min(_at_equal_shares(releases, epsilon), _at_equal_shares(others, rest) if rest >= 0.0 else 1.0)
     return Bound(best, "basic composition")
 
@@ -236,11 +246,8 @@ def _heterogeneous(releases: CountedProfiles, delta: float) -> Bound:
     root = _root_of_squares((epsilon, n) for epsilon, _, n in parts)
     drift = _total(n * epsilon * math.tanh(0.5 * epsilon) for epsilon, _, n in parts)
     log_1 = math.log(math.e + root / rest)
-    best = min(
-        _total(n * epsilon for epsilon, _, n in parts),
-        drift + math.sqrt(2.0 * min(log_1, -math.log(rest))) * root,
-    )
-    return Bound(best * _UP, "optimal composition, closed bound")
+    spread = drift + math.sqrt(2.0 * min(log_1, -math.log(rest))) * root
+    return Bound(min(_sum_of_sizes(releases, parts), spread * _UP), "optimal composition, closed bound")
 
 
 def optimal(releases: CountedProfiles, delta: float) -> Bound:
@@ -375,10 +382,11 @@ def sum_of_divergences(releases: CountedProfiles, orders: FloatArray) -> FloatAr
 def _summed(
     releases: CountedProfiles, divergences: Callable[[PrivacyProfile], FloatArray], shape: tuple[int, ...]
 ) -> FloatArray:
-    sums = [
-        sum((n * divergences(profile) for profile, n in side), start=np.zeros(shape)) * _UP
-        for side in _sides(releases)
-    ]
+    with np.errstate(over="ignore"):  # infinite is an upper bound, too
+        sums = [
+            sum((n * divergences(profile) for profile, n in side), start=np.zeros(shape)) * _UP
+            for side in _sides(releases)
+        ]
     return np.asarray(np.maximum.reduce(sums)) if sums else np.zeros(shape)
 
 

@@ -323,9 +323,12 @@ def test_bad_input_is_one_line_and_exit_code_2(run, arguments, words):
     assert "Traceback" not in err
 
 
-def test_the_installed_script_is_this_program():
+def test_the_installed_script_runs_this_command_line(monkeypatch):
     (script,) = metadata.entry_points(group="console_scripts", name="dpwitness")
-    assert script.load() is command_line.main
+    runs = []
+    monkeypatch.setattr(command_line, "main", lambda: runs.append(True))
+    script.load()()
+    assert runs == [True]
 
 
 def test_help_explains_exit_codes(run):

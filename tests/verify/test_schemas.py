@@ -48,7 +48,7 @@ def written(name: str) -> list[Any]:
                 ProofCheck("radii", 1.0, 0.0, exact("all")),
                 Checkpoint(10, 5.0, 4.0, 6.0, 20.0, 90.0),
             )
-            asked = ("mine", "arms", 1.0, 0.1, "replace one", 10, 8, 0, 1e-4)
+            asked = ("mine", "arms", 1.0, 0.1, "replace one", True, 10, 8, 0, 1e-4)
             return [RegretReport(*asked, theorem, (check,), (point,), "dpwitness regret mine").json()]
         case "reproduction":
             seen = (("regret grows", Seen(True, "3 of 3")), ("by log T", Seen(None, "")))

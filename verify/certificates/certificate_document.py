@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
-from mechanisms.printed_numbers import percent_at_most
 from verify.certificates.certificate import Certificate
 from verify.document.elements import Bullets, Code, Document, Facts, FirstScreen, Section, TextTable, Words
 from verify.findings.sentences import remark
@@ -14,10 +13,9 @@ from verify.verdict.common_sections import (
     ADVERSARY,
     arithmetic_words,
     assumptions_section,
+    claim_person_sentence,
     claim_section,
     claim_sentence,
-    correct_guesses,
-    protected_words,
     provenance_section,
     references_section,
     theorem_named,
@@ -42,11 +40,8 @@ def certificate_document(certificate: Certificate, **files: str) -> Document:
         "plain",
         certificate.subject,
         remark(
-            "Says that it is proved: someone who sees {view} and guesses {guessed} is right at most {share} of the "
-            "time (a coin toss: 50 %). To read it is no check: run the command below.",
-            view=claim.view,
-            guessed=protected_words(claim),
-            share=percent_at_most(correct_guesses(claim.epsilon, claim.delta)),
+            "{said} To read it is no check: run the command below.",
+            said=claim_person_sentence("Says that it is proved: someone", claim).text,
         ),
         FirstScreen(
             claimed=claim_sentence(certificate.subject, claim),

@@ -9,13 +9,12 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Literal
 
-from mechanisms.printed_numbers import as_given, percent_at_most
 from verify.deployments.deployment import Deployment
 from verify.deployments.proved_facts import ProvedFacts, bound_words, known_values
 from verify.deployments.registry_entry import NOT_DECLARED, in_one_line
 from verify.document.elements import Document, Facts, Section
 from verify.findings.sentences import remark
-from verify.verdict.common_sections import correct_guesses, provenance_section
+from verify.verdict.common_sections import provenance_section
 
 AnswerBasis = Literal["Known", "Declared", "Not assessed"]
 
@@ -91,13 +90,8 @@ def _known(topic: str, facts: ProvedFacts) -> Iterator[str]:
     match topic:
         case "Privacy parameters and their meaning" if facts.audit is not None:
             yield bound_words(facts)
-            if facts.bound is not None:
-                epsilon, delta = facts.bound
-                yield (
-                    f"Someone who guesses which of two neighbouring data sets was used, and is right half of the time "
-                    f"without the output, is right at most {percent_at_most(correct_guesses(epsilon, delta))} of the "
-                    f"time with it (ε = {as_given(epsilon)}, δ = {as_given(delta)}), whatever else they know."
-                )
+            if facts.person is not None:
+                yield facts.person.text
         case "Variant of differential privacy" if facts.variant is not None:
             yield facts.variant
         case "Unit of privacy" if facts.audit is not None:

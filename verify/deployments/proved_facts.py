@@ -21,7 +21,7 @@ from mechanisms.losses.enclosure import Enclosure
 from mechanisms.printed_numbers import as_given, at_least, at_most
 from verify.deployments.deployment import Deployment
 from verify.document.elements import Code, Document, FirstScreen
-from verify.findings.sentences import exact, remark
+from verify.findings.sentences import Sentence, exact, remark
 from verify.verdict.common_sections import correct_guesses, person_sentence
 
 USUAL_DELTA = 1e-6
@@ -81,15 +81,11 @@ class ProvedFacts:
 
     def first_screen(self, command: str) -> FirstScreen:
         """Return the summary of a sheet on the deployment."""
-        claimed, found, person = "nothing that files prove", "no bound", None
+        claimed, found = "nothing that files prove", "no bound"
         if self.bound is not None:
             epsilon, delta = self.bound
             found = f"ε ≤ {as_given(epsilon)} at δ = {as_given(delta)}"
             claimed = f"{self.variant}: {found}"
-            guess = correct_guesses(epsilon, delta)
-            person = person_sentence(
-                "Someone", "which of two neighbouring data sets was used", "all releases", guess
-            )
         return FirstScreen(
             claimed=remark("{claimed}", claimed=claimed),
             found=exact("{found}, from {count:,} release(s).", found=found, count=self.releases),
@@ -98,8 +94,16 @@ class ProvedFacts:
             ),
             rests_on=remark("The files and the declaration are about this deployment, and true."),
             again=Code(command),
-            person=person,
+            person=self.person,
         )
+
+    @property
+    def person(self) -> Sentence | None:
+        """What the bound means for a person; None without one."""
+        if self.bound is None:
+            return None
+        guessed = "which of two neighbouring data sets was used"
+        return person_sentence("Someone", guessed, "all releases", correct_guesses(*self.bound))
 
     @property
     def variant(self) -> str | None:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Literal, TypeAlias
 
+_NUMBER = re.compile(r"(?<![\w.])[-+]?\d+(?:[.,]\d+)*(?:e[-+]?\d+)?")
+_NUMBER_ALONE = re.compile(r"(?<![^\s(\[])[-+]?\d+\.?\d*(?:e[-+]?\d+)?(?![^\s,)\]])")
 _MOST_TICKS = 8
 _SMALLEST, _LARGEST = 1e-300, 1e300  # of an axis that begins at 0
 
@@ -127,8 +131,43 @@ Drawing: TypeAlias = Chart | LossInterval | Laws
 
 
 def shortened(text: str, longest: int) -> str:
-    """Return the beginning of a text in at most so many characters."""
-    return text if len(text) <= longest else f"{text[: longest - 1]}…"
+    """Return the beginning of a text in at most so many characters; a number is whole in it, or left out."""
+    if len(text) <= longest:
+        return text
+    end = longest - 1
+    cut = next((each.start() for each in _NUMBER.finditer(text) if each.start() < end < each.end()), end)
+    return f"{text[:cut]}…"
+
+
+def shortened_label(label: str, longest: int) -> str:
+    """Return a label in at most so many characters, its numbers with as few digits as that takes.
+
+    A label of one number is whole, however short it has to be.
+
+    Examples
+    --------
+    >>> shortened_label("-2.5134e-05", 7), shortened_label("< 123456.7", 7), shortened_label("undecided", 7)
+    ('-2.5e-5', '< 1.2e5', 'undeci…')
+    """
+    if len(label) <= longest:
+        return label
+    for digits in range(16, 0, -1):
+        rounded = _NUMBER_ALONE.sub(lambda each: short_number(each[0], digits), label)  # noqa: B023
+        if len(rounded) <= longest:
+            return rounded
+    return rounded if re.fullmatch(rf"(\D )?{_NUMBER.pattern}", rounded) else shortened(rounded, longest)
+
+
+def short_number(number: float | str, digits: int) -> str:
+    """Return a number rounded to so many digits, in few characters: with an exponent if that saves two."""
+    if not Decimal(number):
+        return "0"
+    mantissa, _, exponent = f"{Decimal(number):.{digits - 1}e}".partition("e")
+    if "." in mantissa:
+        mantissa = mantissa.rstrip("0").rstrip(".")
+    short = f"{mantissa}e{int(exponent)}"
+    plain = f"{Decimal(short):f}" if abs(int(exponent)) <= 20 else ""
+    return plain if plain and len(plain) < len(short) + 2 else short
 
 
 def axis_scale(values: Iterable[float]) -> tuple[float, float]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from mechanisms.printed_numbers import as_given
-from verify.document.drawings import Chart, Laws, LossInterval, Style, axis_scale, shortened
+from verify.document.drawings import Chart, Laws, LossInterval, Style, axis_scale, shortened, shortened_label
 from verify.document.elements import Block, Details, Document, Picture
 from verify.findings.printable import printable
 
@@ -103,7 +103,7 @@ def _laws(axes: Any, drawn: Laws) -> None:
     for at in (number for number, each in enumerate(drawn.bins) if each.inside):
         axes.axvspan(at - 0.5, at + 0.5, color="0.5", alpha=0.15, linewidth=0)
     every = -(-len(drawn.bins) // 7)
-    labels: Sequence[str] = [_label(shortened(each.label, 12)) for each in drawn.bins]
+    labels: Sequence[str] = [_label(shortened_label(each.label, 12)) for each in drawn.bins]
     axes.set_xticks(list(places)[::every], labels[::every])
     axes.set(xlabel=_label(drawn.reading), ylabel="share (shaded: in the event)")
     axes.margins(y=0.25)  # for the legend

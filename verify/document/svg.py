@@ -9,7 +9,17 @@ import math
 from html import escape
 
 from mechanisms.printed_numbers import as_given
-from verify.document.drawings import Axis, Chart, Drawing, Laws, LossInterval, axis_scale, shortened
+from verify.document.drawings import (
+    Axis,
+    Chart,
+    Drawing,
+    Laws,
+    LossInterval,
+    axis_scale,
+    short_number,
+    shortened,
+    shortened_label,
+)
 from verify.findings.printable import printable
 
 _WIDTH, _HEIGHT = 480.0, 300.0
@@ -19,6 +29,7 @@ _LONGEST_NAME = 44  # characters of a line of the legend
 _LONGEST = 56  # characters of a line of its own
 _BARS = 150.0  # height of the bars of two laws
 _MOST_LABELS = 7  # of their bins
+_TICK_DIGITS = 4
 
 
 def svg(drawing: Drawing, words: str) -> str:
@@ -140,7 +151,7 @@ def _histogram(drawn: Laws) -> list[str]:
     every = -(-len(drawn.bins) // _MOST_LABELS)
     for number, each in list(enumerate(drawn.bins))[::every]:
         room = max(int(width * every / 8.0), 3)
-        label = _said(shortened(each.label, room))
+        label = _said(shortened_label(each.label, room))
         at = _LEFT + width * (number + 0.5)
         parts.append(f'<text x="{at:.1f}" y="{base + 17.0}" text-anchor="middle">{label}</text>')
     parts.append(f'<line class="axis" x1="{_LEFT}" y1="{base}" x2="{_WIDTH - _RIGHT}" y2="{base}"/>')
@@ -177,12 +188,8 @@ def _grid(x: Axis, y: Axis) -> str:
 
 
 def _short(value: float) -> str:
-    """Return a round number in at most five characters."""
-    return (
-        f"{value:g}"
-        if 1e-3 <= value < 1e4 or value == 0.0
-        else f"{value:.0e}".replace("e+0", "e").replace("e-0", "e-")
-    )
+    """Return a tick, which has few digits, in as few characters."""
+    return short_number(value, _TICK_DIGITS)
 
 
 def _tick(at: float, base: float, label: str) -> str:

@@ -127,12 +127,18 @@ def _summary(report: RegretReport) -> FirstScreen:
             "Simulated outcomes and NumPy noise. Privacy is a separate claim (dpwitness verify)."
         ),
         again=Code(report.reproduce),
-        person=person_sentence(
-            f"If its privacy claim holds (ε = {as_given(report.epsilon)}; not tested here), someone",
-            "which of two neighbouring data sets it learned from",
-            "the output",
-            correct_guesses(report.epsilon, report.delta),
-        ),
+        person=_person(report),
+    )
+
+
+def _person(report: RegretReport) -> Sentence:
+    if not report.claims_privacy:
+        return remark("The learner makes no claim about privacy: its output may show any record.")
+    return person_sentence(
+        f"If its privacy claim holds (ε = {as_given(report.epsilon)}; not tested here), someone",
+        "which of two neighbouring data sets it learned from",
+        "the output",
+        correct_guesses(report.epsilon, report.delta),
     )
 
 
@@ -143,8 +149,9 @@ def _played(report: RegretReport) -> Section:
         (
             "its privacy",
             f"ε = {as_given(report.epsilon)}, neighbours: {report.neighbours}; δ = {as_given(report.delta)} if it "
-            f"takes "
-            "one",
+            "takes one"
+            if report.claims_privacy
+            else "none claimed",
         ),
         ("rounds", f"{report.horizon:,}"),
         ("runs", f"{report.lanes:,} from seed {report.seed}"),

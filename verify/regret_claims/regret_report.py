@@ -82,6 +82,8 @@ class RegretReport(FromJson):
         What was asked.
     neighbours
         The relation of the data sets that the learner's claim of (epsilon, delta) compares.
+    claims_privacy
+        False if the learner makes no privacy claim.
     lanes, seed, error
         How many runs, from which seed, and the probability that a true learner is called violated, at most.
     theorem
@@ -103,6 +105,7 @@ class RegretReport(FromJson):
     epsilon: float
     delta: float
     neighbours: str
+    claims_privacy: bool
     horizon: int
     lanes: int
     seed: int

@@ -172,6 +172,7 @@ def regret(
         epsilon=played.epsilon,
         delta=played.delta,
         neighbours=subject.form.neighbours.value,
+        claims_privacy=not subject.form.is_none,
         horizon=played.horizon,
         lanes=runs,
         seed=seed,

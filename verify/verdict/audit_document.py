@@ -10,7 +10,7 @@ from accountant.audit.releases import EnforcedBudget
 from mechanisms import Neighbouring
 from mechanisms.losses.enclosure import Bound, Enclosure, lower_end
 from mechanisms.losses.risk import Risk
-from mechanisms.printed_numbers import as_given, at_least, at_most, nearest, percent_at_most
+from mechanisms.printed_numbers import as_given, at_least, at_most, nearest
 from verify.document.elements import (
     Block,
     Bullets,
@@ -30,6 +30,7 @@ from verify.verdict.common_sections import (
     ADVERSARY,
     assumptions_section,
     correct_guesses,
+    person_sentence,
     provenance_section,
     references_section,
     trade_off_chart,
@@ -178,14 +179,9 @@ def _person(audited: Audit) -> Sentence:
         share = correct_guesses(answer.upper, question.fixed_value)
     else:
         share = correct_guesses(question.fixed_value, answer.upper)
-    someone = "someone" if chosen is None or enforced else "if the releases were fixed in advance, someone"
-    return exact(
-        "{someone} who sees all releases and guesses {guessed} is right at most {share} of the time (a coin toss: "
-        "50 %), whatever else they know.",
-        someone=f"{someone[0].upper()}{someone[1:]}",
-        guessed=_guessed(audited.neighbouring, audited.group_size),
-        share=percent_at_most(min(share, 1.0)),
-    )
+    someone = "Someone" if chosen is None or enforced else "If the releases were fixed in advance, someone"
+    guessed = _guessed(audited.neighbouring, audited.group_size)
+    return person_sentence(someone, guessed, "all releases", share)
 
 
 def _guessed(relation: Neighbouring, size: int) -> str:

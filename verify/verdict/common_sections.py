@@ -108,20 +108,26 @@ def person_sentence(given: str, guessed: str, seen: str, share: float) -> Senten
     Parameters
     ----------
     given
-        "Someone", or under which condition someone.
+        "Someone", with what comes before: under which condition, or how it is known.
     guessed, seen
         The protected fact, and what is seen.
     share
-        Of right guesses, where half are right without the output.
+        Of right guesses, where half are right without what is seen.
     """
     return exact(
-        "{given} who guesses {guessed}, and is right half of the time without {seen}, is right at most {share} of the "
-        "time with it, whatever else they know.",
+        "{given} who guesses {guessed}, and is right half of the time before seeing {seen}, is right at most {share} "
+        "of the time after, whatever else they know.",
         given=given,
         guessed=guessed,
         seen=seen,
         share=percent_at_most(min(share, 1.0)),
     )
+
+
+def claim_person_sentence(given: str, claim: Claim) -> Sentence:
+    """Return what a claim means for a person; `given` as in `person_sentence`."""
+    share = correct_guesses(claim.epsilon, claim.delta)
+    return person_sentence(given, protected_words(claim), claim.view, share)
 
 
 def correct_guesses(epsilon: float, delta: float) -> float:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from algorithms.claim import Claim
-from mechanisms.printed_numbers import as_given, at_least, at_most, nearest, percent, percent_at_most
+from mechanisms.printed_numbers import as_given, at_least, at_most, nearest, percent
 from verify.conduct.effort import FALSE_ALARM
 from verify.document.drawings import Area, Axis, Bin, Chart, Curve, Laws, LossInterval
 from verify.document.elements import (
@@ -43,12 +43,10 @@ from verify.verdict.common_sections import (
     Profile,
     arithmetic_words,
     assumptions_section,
+    claim_person_sentence,
     claim_section,
     claim_sentence,
-    correct_guesses,
     largest_factor,
-    person_sentence,
-    protected_words,
     provenance_section,
     references_section,
     theorem_named,
@@ -103,13 +101,7 @@ def _first_line(verification: Verification) -> Sentence:
     claim, lower = verification.claim, verification.lower
     said = {"view": claim.view, "unit": unit_words(claim)}
     if verification.verdict == "certified":
-        return exact(
-            "Proved: someone who sees {view} and guesses {guessed} is right at most {share} of the time (a coin "
-            "toss: 50 %).",
-            view=claim.view,
-            guessed=protected_words(claim),
-            share=percent_at_most(correct_guesses(claim.epsilon, claim.delta)),
-        )
+        return claim_person_sentence("Proved: someone", claim)
     if verification.verdict == "refuted" and lower is not None:
         broken = (
             "The promise is broken: {view} reveals more about {unit} than claimed; the counterexample below can "
@@ -210,8 +202,7 @@ def _summary(verification: Verification) -> FirstScreen:
     claim, witness = verification.claim, verification.witness
     person = None
     if verification.verdict != "certified":  # else the first line says it
-        share = correct_guesses(claim.epsilon, claim.delta)
-        person = person_sentence(_GIVEN[verification.verdict], protected_words(claim), "the output", share)
+        person = claim_person_sentence(_GIVEN[verification.verdict], claim)
     return FirstScreen(
         claimed=claim_sentence(verification.subject, claim),
         found=_bounds_sentence(verification),

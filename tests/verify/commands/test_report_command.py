@@ -62,6 +62,7 @@ REGRET = RegretReport(
     epsilon=1.0,
     delta=0.001,
     neighbours="replace one",
+    claims_privacy=True,
     horizon=100,
     lanes=8,
     seed=0,
