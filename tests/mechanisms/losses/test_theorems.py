@@ -11,6 +11,7 @@ from poisson import subsampled
 
 from mechanisms import (
     ApproximateProfile,
+    BoundedRangeProfile,
     GaussianProfile,
     LaplaceProfile,
     ParameterError,
@@ -187,3 +188,16 @@ def test_losses_whose_squares_are_below_floats_are_not_free(name: str, profile: 
     found = THEOREMS[name].epsilon([(profile, 1)], 1e-200)
     assert found is not None
     assert profile.epsilon(1e-200) <= found.upper <= 1e-160
+
+
+@pytest.mark.parametrize("kind", [BoundedRangeProfile, PureProfile])
+@pytest.mark.parametrize("count", [13, 10**6])
+def test_the_sum_of_pure_sizes_is_exact(kind: type, count: int) -> None:
+    assert THEOREMS["basic composition"].epsilon([(kind(1), count)], 1e-6).upper == count
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("sigma", [1e-154, 1e-160, 1e-200])
+def test_gaussian_noise_near_the_end_of_floats_is_bounded_without_a_warning(sigma: float) -> None:
+    mu = 1.0 / sigma  # of two: Σ μ²/2 = μ²
+    assert compose([(GaussianProfile(mu), 2)]).epsilon(1e-6).upper >= mu * mu

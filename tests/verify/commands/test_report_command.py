@@ -18,8 +18,10 @@ from accountant.audit import AuditQuestion, audit, from_mechanisms
 from algorithms.claim import ClaimForm, View
 from mechanisms import Interval, Laplace
 from verify.commands.command_group import cli
+from verify.document.markdown_text import markdown
 from verify.experiments.configuration import Configuration
 from verify.experiments.experiment import Seen
+from verify.experiments.lines import is_private
 from verify.experiments.reproduce import Reproduced
 from verify.experiments.simulation_result import SimulationResult
 from verify.findings.finding import UpperBound
@@ -27,6 +29,7 @@ from verify.findings.sentences import exact
 from verify.regret_claims.outcome import Checkpoint
 from verify.regret_claims.regret_document import regret_document
 from verify.regret_claims.regret_report import RegretReport, TheoremValue
+from verify.subjects.resolve import every_learner
 from verify.verdict.answer import SubjectKind
 from verify.verdict.result import Verification
 from verify.verdict.verdict import Decision
@@ -253,3 +256,15 @@ def test_a_bound_without_a_proof_is_not_good_news() -> None:
     assert regret_document(unproved).tone == "open"
     assert "not fully proved" in regret_document(unproved).meaning.text
     assert regret_document(unproved).verdict == "CONSISTENT"
+
+
+@pytest.mark.parametrize("claims", [True, False])
+def test_a_regret_report_speaks_of_a_privacy_claim_only_where_one_is_made(claims: bool) -> None:
+    said = markdown([regret_document(replace(REGRET, claims_privacy=claims))], "")
+    assert ("If its privacy claim holds" in said) is claims
+    assert ("makes no claim about privacy" in said) is not claims
+
+
+def test_learners_without_a_claim_say_so() -> None:
+    named = {name for name, entry in every_learner.items() if entry.claim.is_none}
+    assert named == {name for name in every_learner if not is_private(name)}

@@ -11,7 +11,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from verify.document.drawings import Area, Axis, Bin, Chart, Curve, Laws, LossInterval, axis_scale
+from verify.document.drawings import (
+    Area,
+    Axis,
+    Bin,
+    Chart,
+    Curve,
+    Laws,
+    LossInterval,
+    axis_scale,
+    short_number,
+    shortened,
+    shortened_label,
+)
 from verify.document.elements import (
     SIGNS,
     Bullets,
@@ -247,3 +259,25 @@ def test_a_bar_that_is_no_proof_is_faint() -> None:
         svg(LossInterval(1.0, 0.5, 2.0, "ε", proved=proved), "words") for proved in (True, False)
     )
     assert ('class="bar"' in proof, 'class="bar faint"' in estimate) == (True, True)
+
+
+@pytest.mark.parametrize(
+    "number", ["-2.5134e-05", "1.2345e+23", "-2.5134e-123", "123456789012345678", "-0.000123456"]
+)
+@pytest.mark.parametrize("before", ["", "< "])
+def test_a_number_under_a_picture_is_whole(number: str, before: str) -> None:
+    for room in range(3, 20):
+        shown = shortened_label(before + number, room).removeprefix(before)
+        assert float(shown) == pytest.approx(float(number), rel=0.5)
+        assert len(shortened_label(before + number, room + 1)) <= max(room + 1, len(before) + 7)
+    assert shortened_label("-2.5134e-05", 7) == "-2.5e-5"
+    assert shortened("of at least 1.2345e-10", 20) == "of at least …"
+
+
+def test_ticks_are_the_numbers_of_their_places() -> None:
+    axis = Axis("", 0.0, 6e-5)
+    written = svg(Chart(axis, axis, ()), "")
+    for tick in axis.ticks():
+        assert written.count(f">{short_number(tick, 4)}<") == 2
+        assert float(short_number(tick, 4)) == pytest.approx(tick)
+    assert short_number(1.5e-5, 4) == "1.5e-5"

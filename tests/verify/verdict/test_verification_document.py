@@ -136,7 +136,10 @@ def test_it_answers_what_a_stranger_asks(result: Verification) -> None:
 
 
 def test_each_verdict_says_what_it_is_worth() -> None:
-    assert "**Proved: someone who sees one user's message and guesses which of two values" in said(CERTIFIED)
+    assert (
+        "**Proved: someone who guesses which of two values one report has, and is right half of the time"
+        in said(CERTIFIED)
+    )
     assert "The upper bound is a proof for all data and all attacks on the claimed output." in said(CERTIFIED)
     assert "Basic composition: C. Dwork" in said(CERTIFIED)
     refuted = said(REFUTED)
