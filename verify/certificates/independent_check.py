@@ -781,9 +781,8 @@ def rho_of(a: Law) -> Number | None:
     """Return the cost of a release in zCDP: of a pure one epsilon tanh(epsilon / 2), of symbols epsilon^2 / 2 [L9]."""
     if a.pure is None or a.rho is not None or a.lost != 0:
         return a.rho
-    if isinstance(a.pure, F) and a.pure <= 1000:
-        return a.pure * (1 - F(2 * ONE, exp_hi(up(a.pure)) + ONE))
-    return a.pure * a.pure / F(2)
+    return a.pure * (1 - F(2 * ONE, exp_hi(up(a.pure)) + ONE)) if isinstance(a.pure, F) and a.pure <= 1000 else (
+        a.pure * a.pure / F(2))
 
 
 # --- 7. Measures: masses in units of 10^-digits at losses (first + i) 2^-k [L1, L2, L5] -------------------------------
