@@ -136,7 +136,7 @@ def _known(topic: str, facts: ProvedFacts) -> Iterator[str]:
         case "Algorithms and sensitivity" if facts.audit is not None:
             yield known["implementation.mechanisms"]
         case "Query model" if facts.releases > 1:
-            yield f"{facts.releases:,} releases are recorded{'' if facts.whole else ' of the worst-case record'}."
+            yield f"{facts.releases:,} releases are recorded{'' if facts.is_whole else ' of the worst-case record'}."
         case "Trust model" if facts.model is not None:
             yield f"{facts.model}, enforced by the ledger's accountant"
         case "Implementation: floating point and randomness" if facts.ledger is not None:

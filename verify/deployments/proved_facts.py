@@ -82,13 +82,13 @@ class ProvedFacts:
 
     @property
     def condition(self) -> str:
-        """The condition of the bound, after a comma: what no accountant limited holds for releases fixed in advance."""
+        """The condition of the bound, after a comma; empty where an accountant kept a limit, or nothing chose."""
         limited = self.audit is None or self.audit.chosen_under is None or self.enforced is not None
         return "" if limited else ", if the releases were fixed in advance"
 
     @property
     def someone(self) -> str:
-        """The attacker whom the bound is about, to begin a sentence."""
+        """The first words of a sentence on the bound's attacker."""
         return f"{self.condition[2:].capitalize()}, someone" if self.condition else "Someone"
 
     @property
@@ -115,7 +115,7 @@ class ProvedFacts:
         known = "Known is proved from the files. Declared is people's word, held against the files only."
         if self.refuted:
             known += f" Refuted in the files: {'; '.join(each.title for each in self.refuted)}."
-        of = "" if self.whole or self.audit is None else " of the worst-case record"
+        of = "" if self.is_whole or self.audit is None else " of the worst-case record"
         return FirstScreen(
             claimed=remark("{claimed}", claimed=claimed),
             found=exact("{found}, from {count:,} release(s){of}.", found=found, count=self.releases, of=of),
@@ -136,14 +136,14 @@ class ProvedFacts:
 
     @property
     def declassified(self) -> Mapping[str, int]:
-        """How many values left without noise, by what they are; without a ledger, at least so many."""
+        """The number of values that left without noise, by their names; without a ledger, a lower bound."""
         if self.ledger is not None:
             return self.ledger.declassified
         released = () if self.audit is None else self.audit.released
         return {each.name: max(1, each.count) for each in released if _kind(each) == _RAW}
 
     @property
-    def whole(self) -> bool:
+    def is_whole(self) -> bool:
         """True if `releases` counts all of them, and not those of the worst-case record alone."""
         if self.ledger is not None:
             return self.ledger.trust == "central"
@@ -152,7 +152,7 @@ class ProvedFacts:
     @property
     def releases(self) -> int:
         """The number of releases, also of values without noise; those of one record where no more is known."""
-        if self.ledger is not None and self.whole:
+        if self.ledger is not None and self.is_whole:
             return self.ledger.releases
         return 0 if self.audit is None else sum(each.count for each in self.audit.released)
 
@@ -161,7 +161,7 @@ class ProvedFacts:
         """One release or many, as the registry calls it; None if no file has it."""
         if self.releases != 1:
             return "Many releases" if self.releases else None
-        return "One release" if self.whole else None
+        return "One release" if self.is_whole else None
 
     @property
     def model(self) -> str | None:

@@ -396,7 +396,7 @@ def test_every_topic_has_an_answer_with_one_of_three_bases(files, tmp_path):
                 "Known",
                 "Declared",
                 "Not assessed",
-            }  # of releases alone
+            }
             assert all("\n" not in words for _, words in answers)
     assert "Declared" not in {basis for basis, _ in answers}
     found = topics(nist_sheet(full, read_proved_facts(files / "ledger.json", full), "dpwitness report"))
