@@ -125,7 +125,7 @@ def person_sentence(given: str, guessed: str, seen: str, share: float) -> Senten
 
 
 def claim_person_sentence(given: str, claim: Claim) -> Sentence:
-    """Return what a claim means for a person; `given` as in `person_sentence`."""
+    """Return the largest share of right guesses under a claim; `given` as in `person_sentence`."""
     share = correct_guesses(claim.epsilon, claim.delta)
     return person_sentence(given, protected_words(claim), claim.view, share)
 

@@ -57,6 +57,7 @@ def epsilon(event, relation, delta=1e-6):
     return compose(counted(event, relation)).epsilon(delta)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("relation", [A, Z])
 def test_mixtures_of_gaussians(relation):
     """The golden number is that of two quadratures; of one Gaussian they are that Gaussian."""
