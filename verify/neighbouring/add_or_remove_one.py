@@ -124,7 +124,7 @@ def _removals(record: Domain, records: int) -> Iterator[Pair]:
 
 
 def _outweighing(record: Domain, size: int) -> Iterator[Pair]:
-    """Yield removals of a record that outweighs an opposite one, the others being zero; none if no records are opposite.
+    """Yield removals of a record that outweighs an opposite one, the others being zero; none if none are opposite.
 
     The other is half as large. Both are on the first axis, where one coordinate of an output says all; or they are
     opposite in all coordinates, or in the last or first alone: a product of two of them, as in the gradient of a
