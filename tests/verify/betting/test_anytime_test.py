@@ -431,7 +431,7 @@ class StopsWhenItLooksFalse:
 
 @pytest.mark.slow
 def test_of_two_thousand_tight_claims_that_are_stopped_when_they_look_false_few_bounds_are_above_the_truth():
-    """At most 5 %, as stated (12 were seen); at exactly 5 % more than 139 would have probability below 1e-4."""
+    """At most 5 %, as stated (19 were seen); at exactly 5 % more than 139 would have probability below 1e-4."""
     wrong = stopped = 0
     for seed in range(2_000):
         epsilon = (0.1, 0.5, 1.0, 2.0, 4.0)[seed % 5]
