@@ -13,9 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from accountant.files.json_object import JsonError, JsonObject
+from dpwitness import LIBRARY
 
-LIBRARY = ("mechanisms", "accountant", "algorithms", "verify")
-"""The packages of this library."""
 IMPORTED_AS = "dpwitness_subject_"
 """How the name begins under which a command imports a user's file: it hides no other module."""
 
@@ -103,7 +102,7 @@ def _files(folder: Path) -> Iterator[Path]:
 def _library_digest() -> str:
     """Return the SHA-256 of all files of this library, data too, and of their names."""
     lines = "".join(f"{package} {_digest_of_all(sorted(_files(_ROOT / package)))}\n" for package in LIBRARY)
-    return hashlib.sha256(lines.encode()).hexdigest()
+    return hashlib.sha256(f"dpwitness {file_digest(_ROOT / 'dpwitness.py')}\n{lines}".encode()).hexdigest()
 
 
 def _digest_of_all(files: list[Path]) -> str:

@@ -27,7 +27,7 @@ from importlib.util import resolve_name
 from types import FunctionType, ModuleType
 from typing import Any
 
-from accountant.provenance import LIBRARY
+from dpwitness import LIBRARY
 
 _DEFINED = (type, FunctionType, type(functools.cache(len)))
 _DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)

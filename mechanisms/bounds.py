@@ -221,16 +221,27 @@ class ZeroConcentratedProfile(PrivacyProfile):
     def _by_orders(self, epsilon: FloatArray) -> FloatArray:
         rho = self.rho_bound
         epsilon = np.minimum(epsilon, 1e100)  # keeps the arithmetic finite; δ falls with ε
-        # Bisection on t = ln(α - 1); ln(1 - 1/α) = -ln(1 + e^{-t}). At t = high = ln((ε + 1) / 2ρ + 2) the slope is
-        # positive; larger α than floats hold serve nobody.
+        # Newton's steps, or bisection, on t = ln(α - 1); ln(1 - 1/α) = -ln(1 + e^{-t}). At t = high =
+        # ln((ε + 1) / 2ρ + 2) the slope is positive; larger α than floats hold serve nobody.
         low = np.full(epsilon.shape, -750.0)
         highest = np.logaddexp(np.log(epsilon + 1.0) - math.log(2.0) - math.log(rho), math.log(2.0))
         high = np.minimum(highest, 700.0)
+        # About where 2aρ - ε = 1/a.
+        t = np.clip(
+            np.log(0.25 * (epsilon + np.hypot(epsilon, math.sqrt(8.0) * math.sqrt(rho)))) - math.log(rho),
+            low,
+            high,
+        )
         for _ in range(70):
-            t = 0.5 * (low + high)
-            rising = (2.0 * np.exp(t) + 1.0) * rho - epsilon - np.logaddexp(0.0, -t) > 0.0
-            low, high = np.where(rising, low, t), np.where(rising, t, high)
-        t = 0.5 * (low + high)
+            a = np.exp(t)
+            slope = (2.0 * a + 1.0) * rho - epsilon - np.logaddexp(0.0, -t)
+            low, high = np.where(slope > 0.0, low, t), np.where(slope > 0.0, t, high)
+            new = t - slope / (2.0 * a * rho + 1.0 / (1.0 + a))
+            new = np.where((new > low) & (new < high), new, 0.5 * (low + high))
+            near = np.abs(new - t) <= 1e-10  # δ is least there, and changes with the square
+            t = new
+            if near.all():
+                break
         a = np.exp(t)
         # ln of the bound at this α = 1 + a, in parts that are no differences of large numbers: their errors are
         # relative to ε²/ρ, 1 and ln α, however small ρ is.

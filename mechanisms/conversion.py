@@ -30,7 +30,7 @@ from mechanisms.losses.composed_profile import ComposedProfile
 from mechanisms.neighbouring import Neighbouring, conversion_hint
 from mechanisms.parameters import ParameterError
 from mechanisms.privacy_loss import PrivacyLoss
-from mechanisms.profile import PrivacyProfile
+from mechanisms.profile import OneRelation, PrivacyProfile
 from mechanisms.related_profile import HeldProfile, RelatedProfile, bare
 from mechanisms.rounding import multiply_up
 from mechanisms.sampled_group import ReplacedGroupProfile, SampledGroupProfile
@@ -46,7 +46,7 @@ A, R, Z = Neighbouring.ADD_OR_REMOVE, Neighbouring.REPLACE_ONE, Neighbouring.ZER
 
 
 @dataclass(frozen=True)
-class GroupOfTwoProfile(PrivacyProfile):
+class GroupOfTwoProfile(OneRelation):
     """For replacing a record: one is removed, another added.
 
     *Proof.* Let P, Q, S be the outputs on data with u, without it, and with v in its place. For all events and ε₁ +
@@ -75,11 +75,6 @@ class GroupOfTwoProfile(PrivacyProfile):
     def __post_init__(self) -> None:
         if self.base.neighbouring is not A:
             raise ParameterError(f"base: is for {self.base.neighbouring.value!r}; must be for {A.value!r}")
-
-    @property
-    def statable(self) -> frozenset[Neighbouring]:
-        """Replacing a record alone."""
-        return frozenset({R})
 
     @cached_property
     def _closed(self) -> PrivacyProfile | None:

@@ -69,23 +69,30 @@ class GaussianMixtureCurve:
 
     def _point(self, target: FloatArray) -> FloatArray:
         """Return about the τ with l(τ) = target, by Newton's steps that never leave a bracket, or bisection."""
-        low, high = np.full(target.shape, -1.0), np.full(target.shape, 1.0)
+        goal: FloatArray = np.ravel(target)
+        low: FloatArray = np.full(goal.shape, -1.0)
+        high: FloatArray = -low
         for _ in range(_DOUBLINGS):
-            below, above = self._loss(low)[0] > target, self._loss(high)[0] < target
+            below, above = self._loss(low)[0] > goal, self._loss(high)[0] < goal
             if not (below.any() or above.any()):
                 break
             low, high = np.where(below, 2.0 * low, low), np.where(above, 2.0 * high, high)
-        x = 0.5 * (low + high)
+        x: FloatArray = 0.5 * (low + high)
+        found, left = x.copy(), np.arange(x.size)
         for _ in range(_STEPS):
-            value, _, slope = self._loss(x)
-            low, high = np.where(value <= target, x, low), np.where(value >= target, x, high)
+            value, off, slope = self._loss(x)
+            low, high = np.where(value <= goal, x, low), np.where(value >= goal, x, high)
             with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-                new = x - (value - target) / slope
+                new = x - (value - goal) / slope
             new = np.where((new > low) & (new < high), new, 0.5 * (low + high))
-            if np.all(np.abs(new - x) <= 4.0 * ROUNDING * (1.0 + np.abs(x))):
+            found[left] = x
+            # Nearer than l is off, nothing is gained.
+            go_on = (np.abs(new - x) > 4.0 * ROUNDING * (1.0 + np.abs(x))) & (np.abs(value - goal) > off)
+            if not go_on.any():
                 break
-            x = new
-        return np.asarray(x)
+            x, low, high, goal = (own[go_on] for own in (new, low, high, goal))
+            left = left[go_on]
+        return found.reshape(target.shape)
 
     def _sums(self, x: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         """Return l(x), how far it may be off, and bounds on δ there."""

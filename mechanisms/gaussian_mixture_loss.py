@@ -20,6 +20,8 @@ _OUTSIDE = 4.0 * math.exp(-_NEED)
 """Share of M(s) outside of the nodes."""
 _SHARES = (0.42, 0.3, 0.2, 0.1, 0.03, 0.01, 0.003, 0.001)
 """Shifts of the paths, in πσ². Far helps single releases, little helps many at small heights."""
+_FURTHEST = 24.0
+"""The longest shift, in σ over the first share: its square is about 2 · 46."""
 _BLOCK = 2**18
 """Numbers in an array."""
 _MOST_NODES = 2**14
@@ -57,9 +59,10 @@ class GaussianMixtureLoss(PrivacyLoss):
 
     *Outside* of the rule: e^{(s+1)A} <= Σ_j a_j e^{(s+1) v_j}, as Σ a_j = 1 (Jensen), and e^{-sB} is at most that with
     one term i of e^B alone, which may be chosen for each j: Gaussians around (s+1) m_j + s n_i of masses
-    a_j b_i^{-s} e^{s(s+1)(m_j+n_i)²/2σ²}. M(s) is at least 1, and at least a_j^{s+1} e^{s(s+1) m_j²/2σ²} for every j
-    (one term of e^A; x^{-s} is convex, and the mean of e^B under N((s+1) m_j, σ²) is at most 1). The rule reaches as
-    far as each mass takes to fall below e^{-46} of that.
+    a_j b_i^{-s} e^{s(s+1)(m_j+n_i)²/2σ²}. Or that with n_i the mean of all n and ln b_i = -Var n / 2σ² (B is at least
+    the mean of its exponents, again by Jensen): closer where s and σ are large. M(s) is at least 1, and at least
+    a_j^{s+1} e^{s(s+1) m_j²/2σ²} for every j (one term of e^A; x^{-s} is convex, and the mean of e^B under
+    N((s+1) m_j, σ²) is at most 1). The rule reaches as far as each mass takes to fall below e^{-46} of that.
 
     Parameters
     ----------
@@ -251,6 +254,10 @@ class GaussianMixtureLossSum(LossSum):
         sigma, at = self._sigmas[rows], s[:, None, None]  # axes: s, first centres, losses
         m, n = m[:, None] / sigma, n[:, None] / sigma
         log_a, log_b = log_a[:, rows], log_b[:, rows]
+        if len(n) > 1:
+            mean, square = (np.sum(np.exp(log_b) * n**power, axis=0) for power in (1, 2))
+            n = np.concatenate((np.broadcast_to(n, log_b.shape), mean[None]))
+            log_b = np.concatenate((log_b, 0.5 * (mean**2 - square)[None]))
         power = 0.5 * at * (at + 1.0)
         masses, centres = np.full(np.broadcast_shapes(at.shape, m.shape), np.inf), 0.0 * at
         for own, log_weight in zip(n, log_b, strict=True):
@@ -468,7 +475,8 @@ class GaussianMixtureLossSum(LossSum):
         """Return Σ n ln of the bound of paths moved by a = share·πσ² over the furthest centre, a row for each share."""
         at, sigma, variance = np.array([s]), self._sigmas, self._sigmas**2
         furthest, beta = self._furthest, float(self._sides[1][0][-1] - self._sides[1][0][0])
-        theta = shares[:, None] * (math.pi / furthest)  # axes: shares, losses
+        # Axes: shares, losses. Further than some σ a path costs more than it gains.
+        theta = shares[:, None] * np.minimum(math.pi / furthest, _FURTHEST / sigma)
         angle = np.maximum(theta, 0.5 * math.pi / furthest - theta)
         angle = np.minimum(angle, math.sqrt(2.0 * _NEED) / sigma)
         y = angle * variance
@@ -488,9 +496,9 @@ class GaussianMixtureLossSum(LossSum):
             moduli, angles, plain = [], [], []
             for side in (0, 1):
                 own, _, logs = self._log_density(side, u, rows)
-                turns = np.exp(1j * theta * self._sides[side][0])
+                turns = np.exp(1j * theta[:, rows, None] * self._sides[side][0])
                 parts = np.exp(logs - own) if len(logs) > 1 else np.ones((1, 1, 1))
-                turned = np.tensordot(turns, parts, 1)  # axes: shares, losses, nodes
+                turned = np.einsum("slc,cln->sln", turns, parts)  # axes: shares, losses, nodes
                 moduli.append(own + np.log(np.abs(turned)))
                 angles.append(np.angle(turned))
                 plain.append(own)
@@ -503,7 +511,7 @@ class GaussianMixtureLossSum(LossSum):
             sizes = (s + 1.0) * np.abs(plain[0]) + s * np.abs(plain[1])
             rounding = 40.0 * (1.0 + largest) ** 2 + 16.0 * np.max(sizes, axis=1)
             bound = np.logaddexp(j, left_out) + ROUNDING * (rounding[:, None] + 8.0 * heights)
-            bound += 0.5 * theta[..., None] ** 2 * variance[rows, None]
+            bound += 0.5 * (theta**2 * variance)[:, rows, None]
             total += np.einsum("i,sih->sh", self._counts[rows], bound)
         return total + 4 * ROUNDING * len(self.losses) * np.abs(total)
 

@@ -39,9 +39,8 @@ from mechanisms.conversion import GroupOfTwoProfile
 from mechanisms.delegation import delegated
 from mechanisms.gaussian import GaussianProfile
 from mechanisms.laplace import LaplaceProfile
-from mechanisms.neighbouring import Neighbouring
 from mechanisms.parameters import whole_number
-from mechanisms.profile import PrivacyProfile
+from mechanisms.profile import OneRelation, PrivacyProfile
 from mechanisms.related_profile import HeldProfile, RelatedProfile, bare
 from mechanisms.rounding import multiply_up, up
 from mechanisms.sampled_group import MOST_SAMPLED, SampledGroupProfile
@@ -122,7 +121,7 @@ def _geometric(epsilon: FloatArray, k: int) -> FloatArray:
 
 
 @dataclass(frozen=True)
-class GroupProfile(PrivacyProfile):
+class GroupProfile(OneRelation):
     """Profile for groups of up to k records from the profile for one record: the smallest of several bounds.
 
     *By steps.* Let P_0, ..., P_k be the outputs while one record after another changes. At every step P_i <= δ(x) +
@@ -151,11 +150,6 @@ class GroupProfile(PrivacyProfile):
         whole_number("size", self.size, least=2)
 
     neighbouring = delegated("base.neighbouring")
-
-    @property
-    def statable(self) -> frozenset[Neighbouring]:
-        """Its own relation alone."""
-        return frozenset({self.neighbouring})
 
     @property
     def pure_epsilon(self) -> Fraction | None:

@@ -290,6 +290,15 @@ class PrivacyProfile(abc.ABC):
         return np.full(orders.shape, np.inf)
 
 
+class OneRelation(PrivacyProfile):
+    """Base class of profiles that hold for one neighbouring relation alone."""
+
+    @property
+    def statable(self) -> frozenset[Neighbouring]:
+        """Its own relation alone: how far another kind of neighbour moves the query is another question."""
+        return frozenset({self.neighbouring})
+
+
 HARDLY_ANY = 1e-290
 """Below it products of ε with numbers near 1 may be no normal floats, and lose digits."""
 

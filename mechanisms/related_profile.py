@@ -4,28 +4,19 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from mechanisms.delegation import delegated
 from mechanisms.neighbouring import Neighbouring, conversion_hint
 from mechanisms.parameters import ParameterError
 from mechanisms.privacy_loss import PrivacyLoss, stated_alike
-from mechanisms.profile import PrivacyProfile
-
-if TYPE_CHECKING:
-    pass
+from mechanisms.profile import OneRelation, PrivacyProfile
 
 
 @dataclass(frozen=True)
-class SameCurve(PrivacyProfile):
+class SameCurve(OneRelation):
     """A profile with another one's curve, for another neighbouring relation."""
 
     profile: PrivacyProfile
-
-    @property
-    def statable(self) -> frozenset[Neighbouring]:
-        """Its own relation alone."""
-        return frozenset({self.neighbouring})
 
     bound = delegated("profile.bound")
     relative_error = delegated("profile.relative_error")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
@@ -14,7 +15,7 @@ from mechanisms.delegation import delegated
 from mechanisms.gaussian import GaussianProfile
 from mechanisms.gaussian_loss import sampled_gaussian_loss, sigma_of_sampled
 from mechanisms.gaussian_mixture_curve import GaussianMixtureCurve
-from mechanisms.gaussian_mixture_loss import AT_ZERO, GaussianMixtureLoss, binomial_mixture
+from mechanisms.gaussian_mixture_loss import AT_ZERO, GaussianMixtureLoss, Mixture, binomial_mixture
 from mechanisms.neighbouring import Neighbouring
 from mechanisms.parameters import ParameterError, whole_number
 from mechanisms.privacy_loss import PrivacyLoss, stated_alike
@@ -36,7 +37,7 @@ class GroupOnSample(BoundedCurve, SampledProfile):
     neighbouring = delegated("base.neighbouring")
 
     @property
-    def pure_epsilon(self) -> None:
+    def pure_epsilon(self) -> Fraction | None:
         """None: the loss is unbounded if the group is removed."""
         return None
 
@@ -48,9 +49,9 @@ class GroupOnSample(BoundedCurve, SampledProfile):
         return curve.mu
 
     @cached_property
-    def _log_weights(self) -> FloatArray:
-        """Return ln p_j, j = 0 .. k."""
-        return np.array([weight for _, weight in binomial_mixture(self.size, self.rate)])
+    def _taken(self) -> Mixture:
+        """Return (jμ, ln p_j), j = 0 .. k."""
+        return tuple((self._mu * j, weight) for j, weight in binomial_mixture(self.size, self.rate))
 
     @property
     def gaussian_mu(self) -> float:
@@ -68,13 +69,13 @@ class GroupOnSample(BoundedCurve, SampledProfile):
         E R^a <= Σ_j p_j E r_j^a and E R^{1-a} <= Σ_j p_j E r_j^{1-a}, as both powers are convex and Σ p_j = 1.
         """
         a = np.asarray(order, dtype=np.float64)
-        squares = 0.5 * (self._mu * np.arange(self.size + 1.0)) ** 2
-        logs = self._log_weights + np.multiply.outer(a * (a - 1.0), squares)
+        movements, log_weights = np.array(self._taken).T
+        logs = log_weights + np.multiply.outer(a * (a - 1.0), 0.5 * movements**2)
         return np.asarray(logsumexp(logs, axis=-1) / (a - 1.0) * (1.0 + 1e-12) + 1e-12)
 
 
 @dataclass(frozen=True)
-class SampledGroupDirection(GroupOnSample, OneDirection):
+class SampledGroupDirection(OneDirection, GroupOnSample):
     """One direction of `SampledGroupProfile`: (M, N(0, 1)) if the group is removed, (N(0, 1), M) if it is added."""
 
     base: PrivacyProfile
@@ -92,12 +93,9 @@ class SampledGroupDirection(GroupOnSample, OneDirection):
 
     @cached_property
     def _own(self) -> GaussianMixtureCurve:
-        taken = tuple((self._mu * j, weight) for j, weight in binomial_mixture(self.size, self.rate))
-        return GaussianMixtureCurve(*((AT_ZERO, taken) if self.added else (taken, AT_ZERO)))
+        return GaussianMixtureCurve(*((AT_ZERO, self._taken) if self.added else (self._taken, AT_ZERO)))
 
-    def bounds(self, epsilon: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Bound the curve as `GaussianMixtureCurve` does."""
-        return self._own.bounds(epsilon)
+    bounds = delegated("_own.bounds")
 
 
 @dataclass(frozen=True)
@@ -149,10 +147,8 @@ class SampledGroupProfile(BothDirections, GroupOnSample):
 
     @cached_property
     def _sides(self) -> tuple[SampledGroupDirection, SampledGroupDirection]:
-        return (
-            SampledGroupDirection(self.base, self.rate, self.size, False),
-            SampledGroupDirection(self.base, self.rate, self.size, True),
-        )
+        removed = SampledGroupDirection(self.base, self.rate, self.size, False)
+        return removed, removed.reversed()
 
 
 @dataclass(frozen=True)
@@ -206,9 +202,6 @@ class ReplacedGroupProfile(GroupOnSample):
 
     @cached_property
     def _own(self) -> GaussianMixtureCurve:
-        taken = tuple((self._mu * j, weight) for j, weight in binomial_mixture(self.size, self.rate))
-        return GaussianMixtureCurve(taken, taken)
+        return GaussianMixtureCurve(self._taken, self._taken)
 
-    def bounds(self, epsilon: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Bound the curve as `GaussianMixtureCurve` does."""
-        return self._own.bounds(epsilon)
+    bounds = delegated("_own.bounds")

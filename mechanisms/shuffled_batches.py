@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from mechanisms.neighbouring import Neighbouring
+from mechanisms.delegation import delegated
 from mechanisms.profile import PrivacyProfile
 from mechanisms.related_profile import SameCurve
 
@@ -32,15 +32,7 @@ class ShuffledBatchesProfile(SameCurve):
         The mechanism's on one batch, for the same relation.
     """
 
-    @property
-    def neighbouring(self) -> Neighbouring:
-        """The profile's."""
-        return self.profile.neighbouring
-
-    @property
-    def statable(self) -> frozenset[Neighbouring]:
-        """The profile's own relation alone."""
-        return frozenset({self.neighbouring})
+    neighbouring = delegated("profile.neighbouring")
 
     @property
     def bound(self) -> str:

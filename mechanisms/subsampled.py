@@ -8,6 +8,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -18,23 +19,17 @@ from mechanisms.log_sum import log_mixture
 from mechanisms.neighbouring import Neighbouring
 from mechanisms.parameters import ParameterError, real
 from mechanisms.privacy_loss import ROUNDING, PrivacyLoss
-from mechanisms.profile import PrivacyProfile
+from mechanisms.profile import OneRelation, PrivacyProfile
 from mechanisms.related_profile import bare
 from mechanisms.rounding import multiply_up, up
 
 _SMALLEST = 5e-324  # a float
 
 
-class SampledProfile(PrivacyProfile):
+class SampledProfile(OneRelation):
     """Base class of profiles on a sample: a bound where the base's is one, for one neighbouring relation alone."""
 
     base: PrivacyProfile
-
-    @property
-    def statable(self) -> frozenset[Neighbouring]:
-        """Its own relation alone: how far another kind of neighbour moves the query is another question."""
-        return frozenset({self.neighbouring})
-
     bound = delegated("base.bound")
 
 
@@ -48,13 +43,39 @@ class BoundedCurve(PrivacyProfile):
         return self.bounds(epsilon)[1]
 
 
-class BothDirections(BoundedCurve):
+class BothDirections(BoundedCurve, OneRelation):
     """Base class of profiles with two directions, each composed by itself: δ is the larger of both."""
 
     @property
     @abc.abstractmethod
     def _sides(self) -> tuple[PrivacyProfile, PrivacyProfile]:
         """Return (removing a record or a group, adding it)."""
+
+    @property
+    def neighbouring(self) -> Neighbouring:
+        """That of both."""
+        return self._sides[0].neighbouring
+
+    @property
+    def bound(self) -> str:
+        """Of the first that has one."""
+        return self._sides[0].bound or self._sides[1].bound
+
+    @property
+    def pure_epsilon(self) -> Fraction | None:
+        """The larger of both."""
+        one, two = (side.pure_epsilon for side in self._sides)
+        return None if one is None or two is None else max(one, two)
+
+    @property
+    def infinite_mass(self) -> float:
+        """The larger of both."""
+        return max(side.infinite_mass for side in self._sides)
+
+    @property
+    def outdoes_its_curve(self) -> bool:
+        """True if a direction does."""
+        return any(side.outdoes_its_curve for side in self._sides)
 
     def directions(self) -> tuple[PrivacyProfile, ...]:
         """Return (removing a record or a group, adding it)."""
@@ -65,9 +86,12 @@ class BothDirections(BoundedCurve):
         (low, high), (low_added, high_added) = (side.bounds(epsilon) for side in self._sides)
         return np.maximum(low, low_added), np.maximum(high, high_added)
 
+    def _everywhere(self, epsilon: FloatArray) -> FloatArray:
+        return np.maximum(*(np.asarray(side._everywhere(epsilon)) for side in self._sides))
 
-class OneDirection(SampledProfile):
-    """Profile on a sample of one direction: a record, or a group, is removed, or it is added."""
+
+class OneDirection(OneRelation):
+    """Base class of profiles of one direction: a record, or a group, is removed, or it is added."""
 
     added: bool
 
@@ -76,10 +100,9 @@ class OneDirection(SampledProfile):
         """False: adding is another pair than removing."""
         return False
 
-    def reversed(self) -> PrivacyProfile:
+    def reversed(self) -> Self:
         """Return the other direction."""
-        other: PrivacyProfile = dataclasses.replace(self, added=not self.added)  # type: ignore[type-var]
-        return other
+        return dataclasses.replace(self, added=not self.added)  # type: ignore[type-var]
 
 
 _FOR_REPLACING = (
@@ -89,7 +112,7 @@ _FOR_REPLACING = (
 
 
 @dataclass(frozen=True)
-class SubsampledDirection(OneDirection):
+class SubsampledDirection(OneDirection, SampledProfile):
     """One direction of a Poisson-subsampled mechanism, for every real ε.
 
     The pair is ((1-q) Q + q P, Q) if a record is removed and (Q, (1-q) Q + q P) if one is added, (P, Q) the
@@ -243,27 +266,10 @@ class SubsampledProfile(BothDirections, SampledProfile):
         if self.base.neighbouring is Neighbouring.REPLACE_ONE:
             raise ParameterError(_FOR_REPLACING)
 
-    neighbouring = delegated("base.neighbouring")
-
     @cached_property
     def _sides(self) -> tuple[SubsampledDirection, SubsampledDirection]:
-        return (
-            SubsampledDirection(self.base, self.rate, False),
-            SubsampledDirection(self.base, self.rate, True),
-        )
-
-    @property
-    def pure_epsilon(self) -> Fraction | None:
-        """ln(1-q + q e^ε) (the other direction's largest loss is smaller), rounded up."""
-        return self._sides[0].pure_epsilon
-
-    @property
-    def infinite_mass(self) -> float:
-        """Of the base times q."""
-        return self._sides[0].infinite_mass
-
-    def _everywhere(self, epsilon: FloatArray) -> FloatArray:
-        return np.maximum(*(np.asarray(side._everywhere(epsilon)) for side in self._sides))
+        removed = SubsampledDirection(self.base, self.rate, False)
+        return removed, removed.reversed()
 
 
 def _product(factor: float | FloatArray, deltas: FloatArray, side: int) -> FloatArray:

@@ -8,13 +8,10 @@ from functools import cached_property
 
 import numpy as np
 
-from mechanisms.arrays import FloatArray
-from mechanisms.gaussian_mixture_curve import GaussianMixtureCurve
-from mechanisms.gaussian_mixture_loss import AT_ZERO, GaussianMixtureLoss, Mixture
+from mechanisms.gaussian_mixture import GaussianMixtureDirection
 from mechanisms.neighbouring import Neighbouring
 from mechanisms.parameters import ParameterError, open_unit, positive, whole_number
-from mechanisms.privacy_loss import ROUNDING, ComplexArray, PrivacyLoss, log1p_complex
-from mechanisms.subsampled import BothDirections, BoundedCurve, OneDirection
+from mechanisms.subsampled import BothDirections
 
 BOUND = "truncated batches"
 _TAIL = 1e-9
@@ -22,6 +19,7 @@ _TAIL = 1e-9
 _NEXT_TO_NOTHING = 1e-290
 _LEAST_SIGMA = 0.05
 """Quadratures of movements by 2 take too many nodes below."""
+_LARGEST_SIGMA = 1e15
 MOST_RECORDS = 10**8
 
 
@@ -47,139 +45,6 @@ def binomial_tail(size: int, rate: float, least: int) -> tuple[float, float]:
 
 
 @dataclass(frozen=True)
-class AnnouncedLoss(PrivacyLoss):
-    """Loss of one of two pairs, the second with probability τ, when it is announced which: M = (1-τ) M_1 + τ M_2.
-
-    The probability and the other one, ``rest``, are known to ``off`` of themselves.
-    """
-
-    first: PrivacyLoss
-    second: PrivacyLoss
-    rest: float
-    probability: float
-    off: float = 0.0
-
-    @property
-    def neighbouring(self) -> Neighbouring:
-        """That of the first pair."""
-        return self.first.neighbouring
-
-    @property
-    def supremum(self) -> float:
-        """The larger one."""
-        return max(self.first.supremum, self.second.supremum)
-
-    @property
-    def infimum(self) -> float:
-        """The smaller one."""
-        return min(self.first.infimum, self.second.infimum)
-
-    def cost(self, s: float, height: float) -> float:
-        """The sum of both."""
-        return self.first.cost(s, height) + self.second.cost(s, height)
-
-    def log_mgf_line(self, s: float, t: FloatArray) -> tuple[ComplexArray, FloatArray]:
-        """Return ln of the sum, by M - 1 where that is small."""
-        one, one_off = self.first.log_mgf_line(s, t)
-        two, two_off = self.second.log_mgf_line(s, t)
-        rest, tau = self.rest, self.probability
-        top = max(float(one[0].real), float(two[0].real))
-        with np.errstate(over="ignore", invalid="ignore"):
-            if top < 0.3:
-                parts: tuple[ComplexArray, ComplexArray] = (
-                    np.asarray(rest * np.expm1(one)),
-                    np.asarray(tau * np.expm1(two)),
-                )
-                value, sizes = log1p_complex(parts[0] + parts[1]), np.abs(parts[0]) + np.abs(parts[1])
-            else:
-                parts = np.asarray(rest * np.exp(one - top)), np.asarray(tau * np.exp(two - top))
-                value = np.asarray(top + np.log(parts[0] + parts[1] + 1e-300))
-                sizes = (np.abs(parts[0]) + np.abs(parts[1])) * (2.0 + np.abs(one) + np.abs(two) + 2.0 * top)
-                sizes = sizes * np.exp(np.minimum(top, 700.0))
-            scales = rest * np.exp(one.real - value.real), tau * np.exp(two.real - value.real)
-            error = scales[0] * np.expm1(one_off) + scales[1] * np.expm1(two_off)
-            error += self.off * (scales[0] + scales[1])
-            error += 16.0 * ROUNDING * sizes * np.exp(-value.real)
-        return value, np.log1p(np.where(np.isfinite(error), error, 1e300)) + 8.0 * ROUNDING * np.abs(value)
-
-    def log_mgf_real(self, s: FloatArray) -> FloatArray:
-        """Return ln of the sum."""
-        one, two = self.first.log_mgf_real(s), self.second.log_mgf_real(s)
-        return np.logaddexp(math.log(self.rest) + one, math.log(self.probability) + two)
-
-    def log_envelope(self, s: float, heights: FloatArray) -> FloatArray:
-        """Return ln of the sum of both bounds."""
-        one, two = (loss.log_envelope(s, heights) for loss in (self.first, self.second))
-        logs = math.log(self.rest), math.log(self.probability)
-        return np.logaddexp(logs[0] + one, logs[1] + two) + 2.0 * self.off + 8.0 * ROUNDING
-
-
-@dataclass(frozen=True)
-class TruncatedBatchDirection(BoundedCurve, OneDirection):
-    """One direction of `TruncatedBatchProfile`: a record is removed, or added."""
-
-    sigma: float
-    rate: float
-    records: int
-    most: int
-    added: bool
-
-    @property
-    def bound(self) -> str:
-        """The theorem: a dominating pair."""
-        return BOUND
-
-    @property
-    def neighbouring(self) -> Neighbouring:
-        """Adding or removing a record."""
-        return Neighbouring.ADD_OR_REMOVE
-
-    @property
-    def pure_epsilon(self) -> None:
-        """None: no largest loss is known."""
-        return None
-
-    @cached_property
-    def _chances(self) -> tuple[float, float, float]:
-        """Return 1 - τ, τ, and ρ rounded up."""
-        if self.most >= self.records:
-            return 1.0, 0.0, self.rate
-        rest, tau = binomial_tail(self.records - 1, self.rate, self.most)
-        if tau <= _NEXT_TO_NOTHING:
-            return 1.0, tau, 1.0 - 2.0**-53
-        _, more = binomial_tail(self.records, self.rate, self.most + 1)
-        kept = self.most / self.records * more / tau * (1.0 + 4.0 * _TAIL)
-        return rest, tau, min(kept, 1.0 - 2.0**-53)
-
-    def _pairs(self, scale: float) -> list[tuple[Mixture, Mixture]]:
-        """Return the pair of a batch that is not full, and of one that is."""
-        *_, kept = self._chances
-        found: list[tuple[Mixture, Mixture]] = []
-        for moved, chance in ((1.0, self.rate), (2.0, kept)):
-            taken = ((0.0, math.log1p(-chance)), (moved * scale, math.log(chance)))
-            found.append((AT_ZERO, taken) if self.added else (taken, AT_ZERO))
-        return found
-
-    def loss(self) -> PrivacyLoss:
-        """Return the law of the loss of the dominating pair."""
-        free, full = (
-            GaussianMixtureLoss(*pair, self.sigma, Neighbouring.ADD_OR_REMOVE) for pair in self._pairs(1.0)
-        )
-        rest, tau, _ = self._chances
-        return AnnouncedLoss(free, full, rest, tau, _TAIL) if tau else free
-
-    @cached_property
-    def _curves(self) -> list[GaussianMixtureCurve]:
-        return [GaussianMixtureCurve(*pair) for pair in self._pairs(1.0 / self.sigma)]
-
-    def bounds(self, epsilon: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Bound the mean of both curves."""
-        (rest, tau, _), (free, full) = self._chances, (curve.bounds(epsilon) for curve in self._curves)
-        low, high = (rest * one + tau * two for one, two in zip(free, full, strict=True))
-        return low * (1.0 - 2.0 * _TAIL), np.minimum(1.0, high * (1.0 + 2.0 * _TAIL))
-
-
-@dataclass(frozen=True)
 class TruncatedBatchProfile(BothDirections):
     """Upper curve of Gaussian noise on a Poisson sample of n records of which at most B are kept, uniformly.
 
@@ -196,7 +61,7 @@ class TruncatedBatchProfile(BothDirections):
     Parameters
     ----------
     sigma : float
-        Noise over the norm to which a record's contribution is clipped, at least 0.05.
+        Noise over the norm to which a record's contribution is clipped, from 0.05 to 1e15.
     sampling_probability : float
         q in (0, 1).
     dataset_size : int
@@ -216,34 +81,38 @@ class TruncatedBatchProfile(BothDirections):
     truncated_batch_size: int
 
     def __post_init__(self) -> None:
-        if positive("sigma", self.sigma) < _LEAST_SIGMA:
-            raise ParameterError(f"sigma = {self.sigma!r}: must be at least {_LEAST_SIGMA:g}")
+        if not _LEAST_SIGMA <= positive("sigma", self.sigma) <= _LARGEST_SIGMA:
+            raise ParameterError(f"sigma = {self.sigma!r}: must be {_LEAST_SIGMA:g} to {_LARGEST_SIGMA:g}")
         open_unit("sampling_probability", self.sampling_probability)
         for name in ("dataset_size", "truncated_batch_size"):
             if whole_number(name, getattr(self, name), least=1) > MOST_RECORDS:
                 raise ParameterError(f"{name} = {getattr(self, name)}: must be at most {MOST_RECORDS:,}")
 
-    @property
-    def bound(self) -> str:
-        """The theorem: no data are known to attain it."""
-        return BOUND
-
-    @property
-    def neighbouring(self) -> Neighbouring:
-        """Adding or removing a record."""
-        return Neighbouring.ADD_OR_REMOVE
-
-    @property
-    def statable(self) -> frozenset[Neighbouring]:
-        """Adding or removing a record, alone."""
-        return frozenset({Neighbouring.ADD_OR_REMOVE})
-
-    @property
-    def pure_epsilon(self) -> None:
-        """None: no largest loss is known."""
-        return None
+    @cached_property
+    def _chances(self) -> tuple[float, float, float]:
+        """Return 1 - τ, τ, and ρ rounded up."""
+        size, most = self.dataset_size, self.truncated_batch_size
+        if most >= size:
+            return 1.0, 0.0, self.sampling_probability
+        rest, tau = binomial_tail(size - 1, self.sampling_probability, most)
+        if tau <= _NEXT_TO_NOTHING:
+            return 1.0, tau, 1.0 - 2.0**-53
+        _, more = binomial_tail(size, self.sampling_probability, most + 1)
+        return rest, tau, min(most / size * more / tau * (1.0 + 4.0 * _TAIL), 1.0 - 2.0**-53)
 
     @cached_property
-    def _sides(self) -> tuple[TruncatedBatchDirection, TruncatedBatchDirection]:
-        numbers = self.sigma, self.sampling_probability, self.dataset_size, self.truncated_batch_size
-        return TruncatedBatchDirection(*numbers, False), TruncatedBatchDirection(*numbers, True)
+    def _sides(self) -> tuple[GaussianMixtureDirection, GaussianMixtureDirection]:
+        rest, tau, kept = self._chances
+        free, full = (
+            ((0.0, math.log1p(-chance)), (moved, math.log(chance)))
+            for moved, chance in ((1.0, self.sampling_probability), (2.0, kept))
+        )
+        removed = GaussianMixtureDirection(
+            ((rest, free), (tau, full)) if tau else ((1.0, free),),
+            self.sigma,
+            Neighbouring.ADD_OR_REMOVE,
+            added=False,
+            bound=BOUND,
+            off=_TAIL,
+        )
+        return removed, removed.reversed()

@@ -25,8 +25,9 @@ decide and report (`verdict`). The words that are used:
 Names are loaded on first use: the pytest plugin lives in this package, and costs suites that do not audit nothing.
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
+
+from dpwitness import keep_apart, library_module
 
 if TYPE_CHECKING:
     from verify.assertion import DPViolation, assert_dp
@@ -47,6 +48,8 @@ if TYPE_CHECKING:
     from verify.regret_claims.verify_regret import regret
     from verify.verdict.result import Verification
     from verify.verification import verify
+
+keep_apart()  # a user's packages of the same names may have been found before
 
 _HOMES = {
     "verify.assertion": ("DPViolation", "assert_dp"),
@@ -103,7 +106,7 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     for home, names in _HOMES.items():
         if name in names:
-            return getattr(import_module(home), name)
+            return getattr(library_module(home), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

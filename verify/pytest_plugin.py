@@ -1,7 +1,8 @@
 """The pytest plugin: the fixture `assert_dp`, its options, and a summary of all audits of a test run.
 
-Nothing of this library is loaded before a test asks for the fixture. Subjects run in the process of the tests, unless
-a test says ``isolated=True``.
+Nothing of this library is loaded before a test asks for the fixture: `dpwitness` loads this file by its place, and then
+the rest, so that packages of the same names stay the tests' own. Subjects run in the process of the tests, unless a
+test says ``isolated=True``.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from verify.findings.printable import printable
+from dpwitness import library_module
 
 if TYPE_CHECKING:
     from verify.verdict.result import Verification
@@ -44,10 +45,8 @@ def assert_dp(request: pytest.FixtureRequest) -> Callable[..., Verification]:
     The seed depends on ``--dp-seed``, the test's id and the number of the assertion in the test, so the result
     does not depend on which other tests run, in which order or in which process.
     """
-    from verify.assertion import DPViolation
-    from verify.assertion import assert_dp as assertion
-    from verify.options import Options
-
+    assertion = library_module("verify.assertion")
+    quick = library_module("verify.options").Options.significance
     options = request.config.option
     number = 0
 
@@ -59,10 +58,10 @@ def assert_dp(request: pytest.FixtureRequest) -> Callable[..., Verification]:
         settings.setdefault("seed", own)
         if options.dp_effort is not None:
             settings["effort"] = options.dp_effort
-        significance = settings.get("significance", Options.significance)
+        significance = settings.get("significance", quick)
         try:
-            result = assertion(subject, **settings)
-        except DPViolation as violation:
+            result: Verification = assertion.assert_dp(subject, **settings)
+        except assertion.DPViolation as violation:
             _record(request.node, violation.verification, significance)
             raise
         _record(request.node, result, significance)
@@ -73,19 +72,17 @@ def assert_dp(request: pytest.FixtureRequest) -> Callable[..., Verification]:
 
 def _record(node: pytest.Item, result: Verification, significance: float) -> None:
     """Hand a result to the summary, through the report: under pytest-xdist that crosses processes."""
-    from mechanisms.printed_numbers import at_least, at_most  # imports for an audit, not for all of pytest
-    from verify.findings.sentences import sentence_of
-
+    numbers, sentences = map(library_module, ("mechanisms.printed_numbers", "verify.findings.sentences"))
     lower, upper = result.lower, result.upper
     row = {
         "test": node.nodeid,
         "subject": result.subject,
         "claim": [result.claim.epsilon, result.claim.delta],
         "verdict": result.verdict,
-        "lower": None if lower is None else at_least(lower.epsilon, 4),
-        "upper": None if upper is None else at_most(upper.epsilon, 4),
+        "lower": None if lower is None else numbers.at_least(lower.epsilon, 4),
+        "upper": None if upper is None else numbers.at_most(upper.epsilon, 4),
         "significance": float(significance),
-        "floor": str(sentence_of(result.details["detection_floor"]))
+        "floor": str(sentences.sentence_of(result.details["detection_floor"]))
         if "detection_floor" in result.details
         else "",
     }
@@ -110,6 +107,7 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
         f"{sum(row['significance'] for row in rows):.3g}."
     )
     if config.option.dp_report:
+        printable = library_module("verify.findings.printable").printable
         for row in sorted(rows, key=lambda row: str(row["test"])):
             epsilon, delta = row["claim"]
             line = (

@@ -27,6 +27,7 @@ from mechanisms.parameters import nonnegative, positive, real
 from mechanisms.privacy_loss import ROUNDING
 from mechanisms.related_profile import restate
 from mechanisms.rounding import add_up
+from mechanisms.subsampled import BothDirections
 
 _PESSIMISTIC = "pessimistic privacy-loss distribution"
 
@@ -56,7 +57,7 @@ _MOST = 2**53
 
 
 @dataclass(frozen=True)
-class _DirectedProfile(PrivacyProfile):
+class _DirectedProfile(BothDirections):
     """A mechanism of which one curve is known for removing a record, another for adding one.
 
     Parameters
@@ -69,45 +70,8 @@ class _DirectedProfile(PrivacyProfile):
     added: PrivacyProfile
 
     @property
-    def neighbouring(self) -> Neighbouring:
-        """That of both."""
-        return self.removed.neighbouring
-
-    @property
-    def statable(self) -> frozenset[Neighbouring]:
-        """Its own alone."""
-        return frozenset({self.neighbouring})
-
-    @property
-    def bound(self) -> str:
-        """Of the first that has one."""
-        return self.removed.bound or self.added.bound
-
-    @property
-    def pure_epsilon(self) -> Fraction | None:
-        """The larger of both."""
-        one, two = self.removed.pure_epsilon, self.added.pure_epsilon
-        return None if one is None or two is None else max(one, two)
-
-    @property
-    def infinite_mass(self) -> float:
-        """The larger of both."""
-        return max(self.removed.infinite_mass, self.added.infinite_mass)
-
-    def directions(self) -> tuple[PrivacyProfile, ...]:
-        """Return (removing a record, adding a record)."""
+    def _sides(self) -> tuple[PrivacyProfile, PrivacyProfile]:
         return self.removed, self.added
-
-    def bounds(self, epsilon: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Bound the larger of both."""
-        (low, high), (other_low, other_high) = self.removed.bounds(epsilon), self.added.bounds(epsilon)
-        return np.maximum(low, other_low), np.maximum(high, other_high)
-
-    def _curve(self, epsilon: FloatArray) -> FloatArray:
-        return self._everywhere(epsilon)
-
-    def _everywhere(self, epsilon: FloatArray) -> FloatArray:
-        return np.maximum(self.removed._everywhere(epsilon), self.added._everywhere(epsilon))
 
 
 def from_loss_distribution(saved: Mapping[str, Any], neighbours: Neighbouring | str) -> Releases:

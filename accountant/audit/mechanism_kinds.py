@@ -14,11 +14,12 @@ from types import MappingProxyType
 from typing import Any
 
 from accountant.audit.selections import (
+    MOST_KEYS,
     exponential_mechanism,
-    noisy_max,
-    permute_and_flip,
+    noisy_choice,
     propose_test_release,
     sparse_vector,
+    thresholded_keys,
 )
 from mechanisms import (
     ApproximateProfile,
@@ -126,16 +127,24 @@ def _built_in(mechanism: type[Any]) -> MechanismKind:
 
 
 def _notion(
-    name: str, keys: tuple[str, ...], curve: Callable[[Mapping[str, Any]], PrivacyProfile]
+    name: str,
+    keys: tuple[str, ...],
+    curve: Callable[[Mapping[str, Any]], PrivacyProfile],
+    whole: tuple[str, ...] = (),
+    most: int = 0,
 ) -> tuple[str, MechanismKind]:
-    """Return a privacy notion as a kind: its curve holds for the relation it is stated for."""
+    """Return a privacy notion as a kind: its curve holds for the relation it is stated for.
+
+    Keys that take whole numbers have a largest value.
+    """
 
     def profile(
         parameters: Mapping[str, Any], sensitivity: Sensitivity, neighbouring: Neighbouring
     ) -> PrivacyProfile:
         return restate(curve(parameters), neighbouring)
 
-    return name, MechanismKind(keys, keys, profile, moves=False)
+    largest = dict.fromkeys(whole, most)
+    return name, MechanismKind(keys, keys, profile, moves=False, whole=frozenset(whole), most=largest)
 
 
 def _epsilon(parameters: Mapping[str, Any]) -> Fraction:
@@ -150,15 +159,21 @@ def _selection(
     required: tuple[str, ...],
     priced: Callable[[Mapping[str, Any], Sensitivity], PrivacyProfile],
     *optional: str,
+    replaced: bool = True,
 ) -> tuple[str, MechanismKind]:
-    """Return a mechanism that is priced by a theorem as a kind."""
+    """Return a mechanism that is priced by a theorem as a kind, with a price for replacing a record or without."""
 
     def profile(
         parameters: Mapping[str, Any], sensitivity: Sensitivity, neighbouring: Neighbouring
     ) -> PrivacyProfile:
+        if neighbouring is Neighbouring.REPLACE_ONE and not replaced:
+            raise ParameterError(
+                f"neighbours = {neighbouring.value!r}: {name} has a price for 'add or remove one' and 'zero out'"
+            )
         return restate(priced(parameters, sensitivity), neighbouring)
 
-    return name, MechanismKind((*required, *optional), required, profile, whole=frozenset({"positives"}))
+    whole, most = frozenset({"positives", "keys"}), {"keys": MOST_KEYS} if "keys" in required else {}
+    return name, MechanismKind((*required, *optional), required, profile, whole=whole, most=most)
 
 
 def _counter(name: str, counter: type[ToeplitzCounter], *own: str) -> tuple[str, MechanismKind]:
@@ -193,13 +208,7 @@ def _mixture(
     return GaussianMixtureProfile(**lists, sigma=parameters["sigma"], relation=neighbouring)
 
 
-def _truncated(
-    parameters: Mapping[str, Any], sensitivity: Sensitivity, neighbouring: Neighbouring
-) -> PrivacyProfile:
-    if neighbouring is not Neighbouring.ADD_OR_REMOVE:
-        raise ParameterError(
-            f"neighbours = {neighbouring.value!r}: truncated batches have a proved pair for 'add or remove one' only"
-        )
+def _truncated(parameters: Mapping[str, Any]) -> PrivacyProfile:
     return TruncatedBatchProfile(**parameters)
 
 
@@ -232,24 +241,25 @@ def _kinds(built_in: tuple[type[Any], ...]) -> Mapping[str, MechanismKind]:
         types = [str(field.type).partition(" ")[0] for field in dataclasses.fields(mechanism)]
         if all(kind in ("Sensitivity", *(one.__name__ for one in simple)) for kind in types):
             found[re.sub(r"(?<!^)(?=[A-Z])", "-", mechanism.__name__).lower()] = _built_in(mechanism)
+    sizes = ("dataset_size", "truncated_batch_size")
     notions = (
         _notion("pure", ("epsilon",), _pure),
         _notion("bounded-range", ("epsilon",), _bounded_range),
         _notion("approximate", ("epsilon", "delta"), _approximate),
         _notion("zcdp", ("rho",), _concentrated),
+        _notion(
+            "truncated-batches", ("sigma", "sampling_probability", *sizes), _truncated, sizes, MOST_RECORDS
+        ),
         _notion("declassified", (), lambda _: NoPrivacy()),
     )
-    of_scores = [
-        _selection(name, ("scale",), priced, "monotone")
-        for name, priced in (
-            ("exponential-mechanism", exponential_mechanism),
-            ("permute-and-flip", permute_and_flip),
-            ("noisy-max", noisy_max),
-        )
-    ]
+    of_scores = [_selection("exponential-mechanism", ("scale",), exponential_mechanism, "monotone")]
+    of_noise = ("permute-and-flip", "noisy-max")
+    of_scores += [_selection(name, ("scale",), noisy_choice, "monotone") for name in of_noise]
     sparse = _selection(
         "sparse-vector", ("threshold_scale", "query_scale"), sparse_vector, "positives", "monotone"
     )
+    of_keys = ("noise", "scale", "threshold", "keys")
+    keys = _selection("thresholded-keys", of_keys, thresholded_keys, replaced=False)
     tested = _selection("propose-test-release", ("test_scale", "epsilon", "delta"), propose_test_release)
     counters = (
         _counter("square-root-counter", SquareRootCounter),
@@ -258,17 +268,7 @@ def _kinds(built_in: tuple[type[Any], ...]) -> Mapping[str, MechanismKind]:
     )
     of_mixture = ("sigma", "movements", "probabilities")
     found["gaussian-mixture"] = MechanismKind(of_mixture, of_mixture, _mixture, moves=False)
-    numbers = ("dataset_size", "truncated_batch_size")
-    of_batches = ("sigma", "sampling_probability", *numbers)
-    found["truncated-batches"] = MechanismKind(
-        of_batches,
-        of_batches,
-        _truncated,
-        moves=False,
-        whole=frozenset(numbers),
-        most=dict.fromkeys(numbers, MOST_RECORDS),
-    )
-    return MappingProxyType(found | dict(notions) | dict((*of_scores, sparse, tested)) | dict(counters))
+    return MappingProxyType(found | dict(notions) | dict((*of_scores, sparse, keys, tested)) | dict(counters))
 
 
 def find_kind(name: Any) -> tuple[str, MechanismKind]:

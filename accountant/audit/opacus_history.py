@@ -5,6 +5,7 @@ How batches were made, and by what a sum was divided, they do not say. The loss 
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 from typing import Any
 
@@ -70,8 +71,12 @@ def _releases(source: str, state: Any, neighbours: Neighbouring | str, batches: 
         _check_mean(mean, scheme)
         counts: dict[tuple[tuple[str, Any], ...], int] = {}
         passes = _Passes()
-        for i, one in enumerate(history):
-            table, count = _step(i, one, relation, scheme)
+        read = [(*_step(i, one, relation, scheme), one) for i, one in enumerate(history)]
+        for table, same in itertools.groupby(
+            read, lambda each: each[0]
+        ):  # however many entries they are written in
+            (_, count, one), *others = same
+            count += sum(each[1] for each in others)
             if scheme is Sampling.SHUFFLED:
                 count = passes.count_entry(float(one[1]), count)
             key = tuple(table.items())

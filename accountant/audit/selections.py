@@ -1,4 +1,4 @@
-"""What selections, sparse vectors and tests before a release cost: mechanisms that are written down, not drawn here.
+"""What selections, keys above a threshold and tests before a release cost: written down, not drawn here.
 
 Each is priced by a theorem on its published form, stated below; a variant is another mechanism. Scores, queries and
 distances move by at most the sensitivity Δ (its linf) when one record changes; *monotone* means that all of them move
@@ -7,12 +7,25 @@ in the same direction.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
-from mechanisms import ApproximateProfile, BoundedRangeProfile, PrivacyProfile, PureProfile, Sensitivity
+from mechanisms import (
+    ApproximateProfile,
+    BoundedRangeProfile,
+    GaussianProfile,
+    LaplaceProfile,
+    PrivacyProfile,
+    PureProfile,
+    Sensitivity,
+)
+from mechanisms.losses.composed_profile import composed_profile
 from mechanisms.parameters import ParameterError, open_unit, positive, whole_number
+from mechanisms.rounding import up
+
+MOST_KEYS = 10**6
 
 
 def exponential_mechanism(parameters: Mapping[str, Any], sensitivity: Sensitivity) -> PrivacyProfile:
@@ -23,18 +36,11 @@ def exponential_mechanism(parameters: Mapping[str, Any], sensitivity: Sensitivit
     return BoundedRangeProfile(_of_scores(parameters, sensitivity))
 
 
-def permute_and_flip(parameters: Mapping[str, Any], sensitivity: Sensitivity) -> PrivacyProfile:
-    """Choose the largest score with exponential noise of ``scale``.
+def noisy_choice(parameters: Mapping[str, Any], sensitivity: Sensitivity) -> PrivacyProfile:
+    """Choose the largest score with noise of ``scale``, and publish the choice without its noisy score.
 
-    Pure 2 Δ / scale, or Δ / scale if monotone (McKenna, Sheldon 2020, Thm 1; the same law: Ding et al. 2021).
-    """
-    return PureProfile(_of_scores(parameters, sensitivity))
-
-
-def noisy_max(parameters: Mapping[str, Any], sensitivity: Sensitivity) -> PrivacyProfile:
-    """Choose the largest score with Laplace noise of ``scale``, and publish the choice without its noisy score.
-
-    Pure 2 Δ / scale, or Δ / scale if monotone, whatever the number of scores (Dwork, Roth 2014, Claim 3.9).
+    Pure 2 Δ / scale, or Δ / scale if monotone, whatever the number of scores: with exponential noise, which is permute
+    and flip (McKenna, Sheldon 2020, Thm 1; the same law: Ding et al. 2021), or Laplace (Dwork, Roth 2014, Claim 3.9).
     """
     return PureProfile(_of_scores(parameters, sensitivity))
 
@@ -65,6 +71,48 @@ def propose_test_release(parameters: Mapping[str, Any], sensitivity: Sensitivity
     test = Fraction(sensitivity.linf) / Fraction(positive("test_scale", parameters["test_scale"]))
     release = Fraction(positive("epsilon", parameters["epsilon"]))
     return ApproximateProfile(test + release, open_unit("delta", parameters["delta"]))
+
+
+def thresholded_keys(parameters: Mapping[str, Any], sensitivity: Sensitivity) -> PrivacyProfile:
+    """Release the keys of a histogram, of those that occur, with noisy counts above ``threshold``.
+
+    A record that joins or leaves, or is zeroed out, has at most ``keys`` = k keys and moves the count of each by at
+    most Δ; ``noise`` is "gaussian" of standard deviation ``scale``, or "laplace". Dominated by that noise on k counts
+    together with a failure of probability δ = k P(noise > threshold - Δ), and in that sense composed.
+
+    *Proof.* Of the record's keys j are no other's. With it one of them is shown with probability at most 1 - p^j <=
+    jδ/k, p = P(noise <= threshold - Δ), without it never; else both outputs are those of noise on the other k - j
+    counts, of which those below the threshold are hidden (post-processing). Noise on fewer counts, and a failure that
+    is less likely, are post-processings of more. [] Attained but for the failure: if all its keys are others', too.
+
+    Gaussian tails: Φ(-t) <= 4φ(t) / (3t + √(t² + 8)) for t >= 0 (Sampford 1953, "Some inequalities on Mill's ratio").
+    """
+    scale, threshold = (positive(name, parameters[name]) for name in ("scale", "threshold"))
+    count = whole_number("keys", parameters["keys"], least=1)
+    moved = Fraction(sensitivity.linf)
+    if not moved <= threshold < math.inf:
+        raise ParameterError(
+            f"threshold = {threshold!r}: must be finite and at least {float(moved)!r}, which a record alone counts"
+        )
+    t = -up((moved - Fraction(threshold)) / Fraction(scale))  # rounded down
+    noise: PrivacyProfile
+    match parameters["noise"]:
+        case "gaussian":
+            noise = GaussianProfile(up(moved / Fraction(scale)))
+            tail = (
+                4.0 * math.exp(-0.5 * t * t) / (math.sqrt(2.0 * math.pi) * (3.0 * t + math.sqrt(t * t + 8.0)))
+            )
+            off = 2e-15 * (4.0 + t * t)
+        case "laplace":
+            noise, tail, off = LaplaceProfile(float(moved), scale), 0.5 * math.exp(-t), 1e-15 * (4.0 + t)
+        case other:
+            raise ParameterError(f"noise = {other!r}: must be 'gaussian' or 'laplace'")
+    failure = max(count * tail * (1.0 + off), 5e-324)
+    if failure >= 1.0:
+        raise ParameterError(
+            f"threshold = {threshold!r}: a record's own keys are shown as a rule; must be larger"
+        )
+    return composed_profile([(noise, count), (ApproximateProfile(Fraction(0), failure), 1)])
 
 
 def _of_scores(parameters: Mapping[str, Any], sensitivity: Sensitivity) -> Fraction:

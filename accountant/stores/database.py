@@ -25,7 +25,14 @@ from accountant.stores.file_lock import HAS_LOCKS, LONGEST_WAIT, FileLock, Turns
 from accountant.stores.location import CHARGES, RUN_STORE, location_of, shared_file_system
 from accountant.stores.session import Connections, Session, TableRow
 from accountant.stores.session_lock import CLIENT_SETTINGS, WRITING, SessionLock, alive, owner, set_session
-from accountant.stores.store_refusals import InUse, LedgerDamaged, OutcomeUnknown, StoreMoved, StoreRefused
+from accountant.stores.store_refusals import (
+    InUse,
+    LedgerDamaged,
+    OutcomeUnknown,
+    RetryAlone,
+    StoreMoved,
+    StoreRefused,
+)
 from mechanisms.parameters import ParameterError
 
 _PRAGMAS = {"journal_mode": "wal", "synchronous": 2, "foreign_keys": 1, "busy_timeout": 30_000}
@@ -47,7 +54,11 @@ _PLACE = (
     "FROM pg_control_system(), pg_control_checkpoint(), pg_database WHERE datname = current_database()"
 )
 # Who comes next need not wait for the disk, and a pool may give away the session's settings: see `Session.commit`.
-_TURN = f"SELECT set_config('synchronous_commit', 'off', true), pg_advisory_xact_lock({WRITING})"
+_NO_WAIT = "SET LOCAL synchronous_commit = off"
+ALONE, TOGETHER = "EXCLUSIVE", "ROW EXCLUSIVE"
+"""The lock on the table `store` in which nobody else writes, and the one that writers have beside each other."""
+_RETRIED = "23505", "42P07", "40001", "40P01"
+"""Codes of a transaction that met another: it wrote or made the same first, or each waits for the other."""
 _FAILED = 3  # a transaction that can only be undone, as libpq has it
 _NOW = "floor(extract(epoch FROM clock_timestamp()) * 1000)"
 
@@ -282,18 +293,22 @@ class Database:
                 session.rollback()
 
     @contextmanager
-    def writing(self, wait: float | None = None) -> Iterator[Session]:
+    def writing(self, wait: float | None = None, lock: str | None = ALONE) -> Iterator[Session]:
         """Yield a session in a transaction that no other writer is in; it is durable when the block ends.
 
         Parameters
         ----------
         wait
             How many seconds to wait for another writer, if not as long as usual.
+        lock
+            `TOGETHER` lets others of a server's write meanwhile; None locks nothing, where there may be no tables.
 
         Raises
         ------
         InUse
             If somebody else writes for so long.
+        RetryAlone
+            If it met another writer, and is not alone.
         OutcomeUnknown
             If the transaction could not be ended: it may be durable, or not.
         LedgerDamaged
@@ -308,11 +323,19 @@ class Database:
                         self._begin(session, wait)
                     else:
                         session.execute("BEGIN")
+                        session.execute(_NO_WAIT)
                         if wait is not None:
                             session.execute(f"SET LOCAL lock_timeout = '{round(1000 * wait):d}ms'")
-                        session.execute(_TURN)
+                        if lock is not None:
+                            session.execute(f"LOCK TABLE store IN {lock} MODE")
+                        session.together = lock == TOGETHER
                     self._check_log()
-                    yield session
+                    try:
+                        yield session
+                    except BaseException:
+                        with suppress(self.driver.Error):
+                            session.rollback()  # before a pipeline ends, which complains of what was skipped
+                        raise
                     ending = True
                     session.commit()
             except BaseException as error:
@@ -323,8 +346,11 @@ class Database:
                 if not known and isinstance(error, self.driver.Error):
                     self._dispose()  # after an error of the disk nothing on this connection can be believed
                     raise OutcomeUnknown(f"{self.name}: {' '.join(str(error).split())}") from error
-                if getattr(error, "sqlstate", None) == "55P03":  # waited for too long
+                code = getattr(error, "sqlstate", None)
+                if code == "55P03":  # waited for too long
                     raise self._in_use(session, wait) from None
+                if code in _RETRIED and lock != ALONE:
+                    raise RetryAlone from error
                 raise
             self._check_log()  # it may have gone since, and the charge with it
 
@@ -421,14 +447,16 @@ class Database:
             return location_of(self.path)
         return {} if self.sqlite else _named(session.rows(_PLACE)[0])
 
-    def row_in_place(self, session: Session, sql: str) -> tuple[TableRow, dict[str, Any] | None, int]:
+    def row_in_place(
+        self, session: Session, sql: str, *parameters: Any
+    ) -> tuple[TableRow, dict[str, Any] | None, int]:
         """Return the row that a statement finds, a server's `place` (None for SQLite's, checked before), and `now`.
 
         A server may be replaced by another, or its tables by those of a dump, while connections are made anew.
         """
         if self.sqlite:
-            return session.rows(sql)[0], None, clock.wall()
-        found = session.rows(f"SELECT *, {_NOW} FROM ({sql}) AS found, ({_PLACE}) AS place")[0]
+            return session.rows(sql, *parameters)[0], None, clock.wall()
+        found = session.rows(f"SELECT *, {_NOW} FROM ({sql}) AS found, ({_PLACE}) AS place", *parameters)[0]
         return found[: -len(_PLACED) - 1], _named(found[-len(_PLACED) - 1 : -1]), int(found[-1])
 
     def now(self, session: Session) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -28,6 +28,7 @@ from accountant.stores.store_refusals import (
     LedgerDamaged,
     OtherTerms,
     OutcomeUnknown,
+    RetryAlone,
     StoreMoved,
     StoreRefused,
 )
@@ -546,7 +547,19 @@ def _make(
     """Make a store; return whether there was none. With `fill`, in one transaction with what that adds."""
     Terms.from_dict(terms.to_dict())  # a plan of mechanisms that cannot be rebuilt could not be opened again
     database.create()
-    with database.writing() as session:
+    with suppress(RetryAlone):  # another process makes one at the same time, and was faster
+        return _make_first(database, terms, holder, names, fill)
+    return _make_first(database, terms, holder, names, fill)
+
+
+def _make_first(
+    database: Database,
+    terms: Terms,
+    holder: str | None,
+    names: str | None,
+    fill: tuple[Names, Callable[[Work], None]] | None,
+) -> bool:
+    with database.writing(lock=None) as session:
         if "store" in session.tables():
             if session.value("SELECT count(*) FROM store") == 0:
                 raise LedgerDamaged(f"{database.name}: its table `store` is empty")

@@ -39,9 +39,11 @@ class Session:
         Whether it is one of `Connections` that was not given back.
     flushes
         Whether the end of a server's transaction waits for the disk.
+    together
+        Whether others write to a server meanwhile: rows that are read to be changed are locked then.
     """
 
-    __slots__ = ("_asked", "_streams", "database", "driver", "flushes", "kept", "lent")
+    __slots__ = ("_asked", "_streams", "database", "driver", "flushes", "kept", "lent", "together")
 
     def __init__(self, database: Database, driver: Any = None) -> None:
         self.database = database
@@ -49,6 +51,7 @@ class Session:
         self.kept: list[Any] = []
         self.lent = False
         self.flushes = True
+        self.together = False
         self._asked: dict[tuple[Any, ...], list[Any]] = {}
         self._streams: list[Any] = []
 

@@ -10,13 +10,14 @@ from typing import Any
 from accountant.stores.file_lock import this_process
 from accountant.stores.store_refusals import InUse
 
-WRITING = 0x64707769746E6573
-"""The lock of whoever writes to a store, until the end of a transaction; one for a database."""
+WRITING = "relation = to_regclass('store') AND mode IN ('ExclusiveLock', 'RowExclusiveLock')"
+"""Finds the locks of whoever writes to a store, until the end of a transaction."""
 _HOLDING = 0x64707769686F6C64  # of whoever has a run open
+_HELD = f"locktype = 'advisory' AND objsubid = 1 AND classid = {_HOLDING >> 32} AND objid = {_HOLDING & 0xFFFFFFFF}"
 _HOLDER = """
 SELECT pid, application_name, backend_start FROM pg_locks JOIN pg_stat_activity USING (pid)
-WHERE locktype = 'advisory' AND granted AND objsubid = 1 AND classid = %s AND objid = %s
-AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"""
+WHERE granted AND pid <> pg_backend_pid() AND database = (SELECT oid FROM pg_database
+WHERE datname = current_database()) AND """
 
 # A machine that died or was cut off is noticed on either side after 10 + 3 * 5 seconds.
 CLIENT_SETTINGS = {
@@ -29,7 +30,7 @@ CLIENT_SETTINGS = {
 _SESSION_SETTINGS = {
     "application_name": this_process,
     "default_transaction_isolation": "read committed",
-    "idle_in_transaction_session_timeout": "10min",  # of a process that hangs, and holds `WRITING`
+    "idle_in_transaction_session_timeout": "10min",  # of a process that hangs, and keeps writers out
     "lock_timeout": "60s",  # as long as SQLite waits
     "synchronous_commit": "on",
     "tcp_keepalives_idle": "10",
@@ -48,9 +49,9 @@ def set_session(connection: Any) -> None:
     connection.execute(f"SELECT {calls}", [each for pair in values for each in pair])
 
 
-def owner(connection: Any, lock: int) -> tuple[str, str]:
-    """Return the holder of a lock in the database of a driver's connection, and the way to end it."""
-    found = connection.execute(_HOLDER, (lock >> 32, lock & 0xFFFFFFFF)).fetchone()
+def owner(connection: Any, lock: str) -> tuple[str, str]:
+    """Return the first holder of a lock in the database of a driver's connection, and the way to end it."""
+    found = connection.execute(f"{_HOLDER}{lock} ORDER BY xact_start").fetchone()
     if found is None:  # gone by now
         return "another process", "the lock ends with its session"
     pid, process, since = found
@@ -85,7 +86,7 @@ class SessionLock:
         self._connection = connection
         try:
             if not self._connection.execute(f"SELECT pg_try_advisory_lock({_HOLDING})").fetchone()[0]:
-                holder, ended = owner(self._connection, _HOLDING)
+                holder, ended = owner(self._connection, _HELD)
                 raise InUse(
                     f"{name} is held by {holder}: one at a time may go on. Close it there, or end that process; "
                     f"{ended}",

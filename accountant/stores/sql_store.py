@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import heapq
-import itertools
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from functools import cmp_to_key, partial
+from itertools import chain
 from typing import Any, NamedTuple
 
 from accountant.filters.units import Units
@@ -36,13 +36,13 @@ from accountant.rules.rule import Rule, checked_rules
 from accountant.rules.scope import Scope
 from accountant.stores.anchor import Anchor, Mark
 from accountant.stores.chain import label
-from accountant.stores.database import Database
+from accountant.stores.database import ALONE, TOGETHER, Database
 from accountant.stores.entry_bodies import add_time
 from accountant.stores.folded import begun, last_fold
 from accountant.stores.group_commit import GroupCommit
 from accountant.stores.names import PLAIN, Names, named
 from accountant.stores.session import Session
-from accountant.stores.store_refusals import StoreMoved
+from accountant.stores.store_refusals import RetryAlone, StoreMoved
 from accountant.stores.store_verification import Verified, check_anchor, verify_database
 from accountant.stores.work import ACCOUNT_ROW, Work, account_row, check_accounts, rows_after
 from accountant.written_terms import Terms
@@ -96,6 +96,8 @@ class SQLStore:
         self._witness = RunningClock()
         self._kinds: dict[tuple[Any, ...], int] = {}
         self._limits: dict[int, Limits] = {}
+        self._numbers: Iterator[int] = iter(())  # of new accounts, in a server's tables
+        self._alone = database.sqlite  # as rules may look at more than the records that a charge names
         self._queue: GroupCommit[_Task] = GroupCommit(self._commit)
         self.assumptions: tuple[Assumption, ...] = ()
         self.closed: tuple[str, Place] | None = None
@@ -113,35 +115,58 @@ class SQLStore:
     # --- one transaction -------------------------------------------------------------------------
 
     def _commit(self, batches: Iterator[Sequence[_Task]]) -> list[Any]:
-        results: list[Any] = []
-        with self.working(_names(self._queue.waiting)) as work:
-            for tasks in batches:  # not before the transaction has begun: whoever comes meanwhile is in it
-                work.load(_names(tasks))
+        waiting, first = self._queue.waiting, list[Sequence[_Task]]()
+        if not self._alone and _name_all(waiting):
+            with suppress(RetryAlone):
+                with self.working((), together=True) as work:  # whoever comes until it has begun is in it
+                    first.append(tasks := next(batches, ()))
+                    if not _name_all(tasks):
+                        raise RetryAlone
+                    work.look_up(_names(tasks), _keys(tasks))
+                    results = [_result(task, work) for task in tasks]
+                return [work.result_in_place(result) for result in results]
+        results = []
+        with self.working(_names(first[0] if first else waiting)) as work:
+            for tasks in chain(first, batches):  # whoever comes meanwhile is in it
+                work.look_up(_names(tasks), _keys(tasks))
                 results += [_result(task, work) for task in tasks]
         return results
 
     @contextmanager
-    def working(self, names: Iterable[str]) -> Iterator[Work]:
+    def working(self, names: Iterable[str], *, together: bool = False) -> Iterator[Work]:
         """Yield one transaction's work; it is durable when the block ends, or none of it is.
 
         Parameters
         ----------
         names
             Labels of accounts to be read at once.
+        together
+            Whether others write to a server meanwhile; it is about what is looked up at once, and nothing else, then.
+
+        Raises
+        ------
+        RetryAlone
+            If it is about more, or another one was faster.
         """
-        with self.database.writing() as session:
+        with self.database.writing(lock=TOGETHER if together else ALONE) as session:
             session.ask(f"{ACCOUNT_ROW} WHERE label IN (...)", wanted := sorted({*names}))
             work = self._work(session)
             work.load(wanted)
-            self._check_anchor(work)
+            if not together:
+                self._check_anchor(work)
             yield work
             mark = work.finish()
+            if together:  # an anchor names entries that came since it began
+                self._check_anchor(work)
             session.flushes = new = mark != self._synced
             if new and work.unchanged:
                 # What was read, and may be shown, may be of a process that died before it was durable.
                 self.database.sync(session)
         if work.is_the_one and mark.epoch == self._seen.epoch:  # else it has to be opened again
             self._seen = mark
+        if not self.database.sqlite:
+            self._numbers, limits = work.numbers, work.limits
+            self._alone = limits is not None and bool(limits.windows or limits.grouped)
         if len(self._kinds) >= _KEPT:
             self._kinds.clear()
         self._kinds.update(work.new_kinds)
@@ -165,6 +190,7 @@ class SQLStore:
             self._limits,
             self.names.label,
             self._witness,
+            self._numbers,
         )
 
     def check(self) -> None:
@@ -198,7 +224,7 @@ class SQLStore:
             raise StoreMoved(
                 f"{self.name}: its anchor {self._anchor.path} is gone: put it back, and open it again"
             )
-        check_anchor(self.name, mark, self.instance, work.epoch, work.position)
+        check_anchor(self.name, mark, self.instance, work.epoch, work.last)
 
     def charge(
         self,
@@ -217,7 +243,7 @@ class SQLStore:
 
     def answered(self, request: str, answer: bytes) -> bytes:
         """Keep the answer to a request, or return the one that is kept; see `Store`."""
-        kept: bytes = self._do(KeepAnswer(request, answer)).answer  # type: ignore[assignment]
+        kept: bytes = self._queue.do(_Answer(KeepAnswer(request, answer))).answer
         return kept
 
     def draw(self, position: int) -> None:
@@ -554,7 +580,8 @@ class NamedCharge:
     def __init__(self, command: Charge, label_of: Callable[[RecordId], str]) -> None:
         self._command = command
         self._labels = [[label_of(record) for record in entry.records] for entry in command.entries]
-        self.names = list(itertools.chain.from_iterable(self._labels))
+        self.names = list(chain.from_iterable(self._labels))
+        self.keys = [command.request] * (command.request is not None)
         if command.request is not None:
             label(command.request)  # refused if it is too long
 
@@ -590,9 +617,21 @@ class NamedCharge:
         return self._command._replace(entries=entries)
 
     def _named(self, refused: CannotPay) -> CannotPay:
-        records = itertools.chain.from_iterable(entry.records for entry in self._command.entries)
+        records = chain.from_iterable(entry.records for entry in self._command.entries)
         refused.record = dict(zip(self._keys, records, strict=True))[refused.record]
         return refused
+
+
+class _Answer:
+    """An answer that waits for its transaction."""
+
+    def __init__(self, command: KeepAnswer) -> None:
+        self._command = command
+        self.keys = [command.request]
+        label(command.request)
+
+    def __call__(self, work: Work) -> Receipt:
+        return work.do(self._command)
 
 
 def put_rules_in(work: Work, rules: Sequence[Rule], by: str, reason: str, at: int | None = None) -> None:
@@ -661,6 +700,16 @@ def happened(store: SQLStore, work: Work, event: LedgerEvent, reserved: dict[int
 def _names(tasks: Iterable[_Task]) -> Iterator[str]:
     """Iterate over the labels of accounts that tasks are going to read."""
     return (name for task in tasks for name in getattr(task, "names", ()))
+
+
+def _name_all(tasks: Iterable[_Task]) -> bool:
+    """Return whether tasks say all accounts and requests that they are about."""
+    return all(isinstance(task, NamedCharge | _Answer) for task in tasks)
+
+
+def _keys(tasks: Iterable[_Task]) -> Iterator[str]:
+    """Iterate over the keys of requests that tasks are going to read."""
+    return (key for task in tasks for key in getattr(task, "keys", ()))
 
 
 def _result(task: _Task, work: Work) -> Any:

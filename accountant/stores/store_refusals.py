@@ -23,6 +23,10 @@ class InUse(StoreRefused):
         self.holder = holder
 
 
+class RetryAlone(Exception):
+    """A transaction beside other writers was given up, and nothing of it is written: it has to be done alone."""
+
+
 class OtherTerms(StoreRefused):
     """A store was made for other terms than the accountant's."""
 

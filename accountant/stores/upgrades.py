@@ -13,7 +13,7 @@ from accountant.gates.lineage import RecordId
 from accountant.pseudonym import Pseudonym
 from accountant.record_name import canonical_name
 from accountant.stores.chain import canonical, chained, label, row_digest
-from accountant.stores.database import Database
+from accountant.stores.database import TOGETHER, Database
 from accountant.stores.folded import begun
 from accountant.stores.names import named
 from accountant.stores.schema import METADATA, OPEN_WITH_DEADLINE, RARE, READABLE, VERSION
@@ -120,7 +120,7 @@ def check_names(database: Database, waiting: Iterable[RecordId] = ()) -> None:
     StoreRefused
         If a name has another form now, or is hashed, so that nobody sees which it has.
     """
-    with database.writing() as session:
+    with database.writing(lock=TOGETHER) as session:  # a standby gives no other lock
         if session.value("SELECT version FROM store") >= VERSION:
             return
         for name in (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import heapq
+import itertools
 import json
 import math
 import os
@@ -40,7 +41,7 @@ from accountant.stores.location import same_location
 from accountant.stores.replayed_entries import rules_of
 from accountant.stores.schema import OPEN_WITH_DEADLINE
 from accountant.stores.session import Session
-from accountant.stores.store_refusals import LedgerDamaged, StoreMoved
+from accountant.stores.store_refusals import LedgerDamaged, RetryAlone, StoreMoved
 from mechanisms import Assumption
 from mechanisms.parameters import ParameterError
 
@@ -77,6 +78,12 @@ class Work(State):
     Accounts go by their numbers, and by their labels before they have any. Nothing is written before `finish`, but
     everything in it sees what went before. Whoever works checks first and changes then: a task that refuses has changed
     nothing, and others go on.
+
+    Beside other writers (`Session.together`) all accounts and requests that it decides on are read at once and locked
+    to its end, in the order of their names. Where its entries stand is known when it ends, and takes its turn at the
+    end of the chain; until then they are numbered on from the last entry that was there when it began. So who decides
+    later on an account stands later in the chain, as if all had come one after the other. What needs more than that
+    raises `RetryAlone`.
     """
 
     def __init__(
@@ -88,6 +95,7 @@ class Work(State):
         known_limits: dict[int, Limits],
         label: Callable[[RecordId], str],
         witness: RunningClock,
+        numbers: Iterator[int],
     ) -> None:
         super().__init__(units)
         self.label = label  # of a record
@@ -97,14 +105,15 @@ class Work(State):
         self._opened = opened  # which store, the epoch, and the last entry that this process has seen
         self._witness = witness
         self.session = session
-        row, self._place, self.time = self._database.row_in_place(session, _HEAD)
-        self._row = store_row(self._database.name, row[:-3])
-        self._deadline, position, digest = row[-3:]  # of a reservation that is open, the earliest one
+        row, self._place, self.time = self._database.row_in_place(session, _HEAD, opened.position + 1)
+        self._row = store_row(self._database.name, row[:-5])
+        # The earliest deadline of an open reservation; the entry behind the last one that this process has seen.
+        self._deadline, *self._next, position, digest = row[-5:]
         self.instance, self.epoch, self._location, self._closed, self._rules = self._row[:5]
         self.clock, self.drift, self._noted = self._row[5:]
         self._now: Now | None = None
         self.position, self._hash = int(position), stored_bytes(digest)
-        self._written = self.position
+        self._written = self.last = self.position
         self._head = self._hash.hex()
         self.is_the_one = False  # whose last entry this process has seen, as far as that is known
         self._rows: dict[str, AccountRow] = {}
@@ -112,7 +121,14 @@ class Work(State):
         self._changed: set[int] = set()
         self._relabelled: set[int] = set()
         self._entries: list[tuple[int, str, bytes]] = []
-        self._next_account: int | None = None
+        self.numbers = numbers
+        """Those of new accounts, that are this process's own."""
+        locked = ' ORDER BY {} COLLATE "C" FOR UPDATE' * session.together
+        self._account_row = f"{ACCOUNT_ROW} WHERE {{}} IN (...){locked.format('label')}"
+        self._request_row = f"{_REQUEST_ROW} WHERE key IN (...){locked.format('key')}"
+        self._looked_up = False
+        self._known: set[str] = set()  # requests that were looked up
+        self._stored: set[str] = set()  # and found
         self.new_kinds: Kinds = {}
         self._kind_rows: list[tuple[str, int]] = []
         self._tally: dict[int, tuple[int, int]] = {}
@@ -171,8 +187,8 @@ class Work(State):
             return
         seen, there = self._opened, self._head == self._opened.hash
         if seen.position < self._written:  # others have written since: the next entry is bound to it
-            row = self.session.row("SELECT body, hash FROM entry WHERE position = ?", seen.position + 1)
-            there = row is not None and chained(bytes.fromhex(seen.hash), row[0]) == stored_bytes(row[1])
+            body, digest = self._next
+            there = body is not None and chained(bytes.fromhex(seen.hash), body) == stored_bytes(digest)
         if not there:
             raise StoreMoved(
                 f"{self._database.name}: ends at entry {self._written}, and does not hold entry {seen.position} that "
@@ -180,6 +196,16 @@ class Work(State):
                 "charged since may be missing; open it again if it is the right one"
             )
         self.is_the_one = True
+
+    def look_up(self, names: Iterable[str], keys: Iterable[str]) -> None:
+        """Read accounts and requests, all at once."""
+        wanted = sorted({name for name in names if name not in self._rows})
+        asked = {label(key): key for key in keys if key not in self._known}
+        self.session.ask(self._account_row.format("label"), wanted)
+        self.session.ask(self._request_row, sorted(asked))
+        self.load(wanted)
+        self._load_requests(asked)
+        self._looked_up = True
 
     def load(self, names: Iterable[str]) -> None:
         """Read accounts, all at once."""
@@ -189,6 +215,8 @@ class Work(State):
         self._read("label", wanted)
         for name in wanted:
             if name not in self._rows:
+                if not self._database.accounts_checked > -math.inf:
+                    self._need_to_be_alone()
                 check_accounts(self.session)
                 self._rows[name] = AccountRow(None, name)
 
@@ -197,12 +225,17 @@ class Work(State):
         self._read("number", sorted({each for each in numbers if each not in self._numbered}))
 
     def _read(self, column: str, keys: Sequence[Any]) -> None:
-        sql = f"{ACCOUNT_ROW} WHERE {column} IN (...)"
-        for row in self.session.select(sql, keys):
+        if keys and self._looked_up:
+            self._need_to_be_alone()  # whoever locks more, out of order, may wait for one who waits for this one
+        for row in self.session.select(self._account_row.format(column), keys):
             number, name, salt, spent, counted, digest = account_row(self._database.name, row)
             if number not in self._numbered:
                 found = AccountRow(number, name, spent, salt, counted, digest)
                 self._rows[name] = self._numbered[number] = found
+
+    def _need_to_be_alone(self) -> None:
+        if self.session.together:
+            raise RetryAlone
 
     def row(self, name: str) -> AccountRow:
         """Return the row of an account; one that is not there is new, and opened by the first charge."""
@@ -250,6 +283,7 @@ class Work(State):
         """Return the time, and how much of it since the last entry was seen to pass; it stays the same."""
         if self._now is None:
             if self.limits is not None and self.limits.windows:
+                self._need_to_be_alone()  # a charge is stamped not before the last one
                 self._witness.saw(self._noted, self.clock)
                 self._now = Now(self.time, self._witness.elapsed_since(self.clock))
             else:
@@ -315,15 +349,19 @@ class Work(State):
 
     def request(self, key: str) -> Request | None:
         """Return a request."""
-        if key not in self.requests:
-            sql = "SELECT position, stamped, answered, answer FROM request WHERE key = ?"
-            found = self.session.row(sql, label(key))
-            if found is None:
-                return None
-            position, stamped, digest, answer = found
-            answer = None if answer is None else stored_bytes(answer)
+        if key not in self._known:
+            self._load_requests({label(key): key})
+        return self.requests.get(key)
+
+    def _load_requests(self, keys: Mapping[str, str]) -> None:
+        """Read requests, whose keys are given by their labels."""
+        for found, position, stamped, digest, answer in self.session.select(self._request_row, sorted(keys)):
+            if position > self._written:
+                self._need_to_be_alone()  # made since this one began, where its own entries are numbered
+            key, answer = keys[found], None if answer is None else stored_bytes(answer)
             self.requests[key] = Request(int(position), int(stamped), digest, answer)
-        return self.requests[key]
+            self._stored.add(key)
+        self._known.update(keys.values())
 
     def charge_at(self, position: int) -> Charged:
         """Return the charge of a reservation, or a request, from its entry."""
@@ -366,6 +404,9 @@ class Work(State):
         source
             The digest of the ledger that it was imported from, if it was.
         """
+        counted_by_position = isinstance(event, Charged) and event.reserved and self.limits is not None
+        if counted_by_position or not isinstance(event, Charged | Answered):
+            self._need_to_be_alone()
         if isinstance(event, Charged):
             entries = event.entries
             kinds = [
@@ -390,6 +431,8 @@ class Work(State):
             assert isinstance(event, DrawnAgain | Answered)
             request = self.request(event.request)
             assert request is not None
+            if request.position > self._written:
+                self._need_to_be_alone()
             position = self.append(outcome_body(event, request.position))
         apply(self, event)
         return position
@@ -414,10 +457,13 @@ class Work(State):
         """Change a request, or make it."""
         super().set_request(key, request)
         self._asked.add(key)
+        self._known.add(key)
 
     def append(self, body: dict[str, Any]) -> int:
         """Add an entry to the chain; return its position."""
-        text = canonical(body)
+        return self._add(canonical(body))
+
+    def _add(self, text: str) -> int:
         self.position += 1
         self._hash = chained(self._hash, text)
         self._entries.append((self.position, text, self._hash))
@@ -476,6 +522,7 @@ class Work(State):
             digest = chained(b"", canonical(body)).hex()
             found = self.session.row("SELECT position FROM kind WHERE digest = ?", digest)
             if found is None:
+                self._need_to_be_alone()
                 position = self.append(body)
                 self._kind_rows.append((digest, position))
             else:
@@ -569,17 +616,44 @@ class Work(State):
         return removed - len(rows)
 
     def _fresh_number(self) -> int:
-        if self._next_account is None:
-            most = self.session.value("SELECT max(number) FROM account")
-            self._next_account = 1 + (most or 0)
-        self._next_account += 1
-        return self._next_account - 1
+        number = next(self.numbers, None)
+        if number is None:
+            self._need_to_be_alone()
+            most = self.session.value("SELECT max(number) FROM account") or 0
+            if self._database.sqlite:
+                self.numbers = itertools.count(most + 1)
+            else:
+                given = self.session.value("SELECT releases FROM tally WHERE kind = ?", _GIVEN) or 0
+                most = max(most, given)
+                self._tally[_GIVEN] = most + _AT_ONCE - given, 0
+                self.numbers = iter(range(most + 1, most + 1 + _AT_ONCE))
+            number = next(self.numbers)
+        return number
+
+    def _take_turn(self) -> None:
+        """Let its entries follow the last one of those that others have written meanwhile; none writes from here on."""
+        self.session.execute("SELECT id FROM store FOR UPDATE")
+        [(self.last, digest)] = self.session.rows(_LAST)
+        self.position, self._hash = self.last, stored_bytes(digest)
+        entries, self._entries = self._entries, []
+        for _, text, _ in entries:
+            self._add(text)
+
+    def place_of(self, position: int) -> int:
+        """Return the position of an entry, by the one that it had before the turn."""
+        return position + (self.last - self._written if position > self._written else 0)
+
+    def result_in_place(self, found: object) -> object:
+        """Return the result of a task, with the place of its charge."""
+        return found._replace(position=self.place_of(found.position)) if isinstance(found, Receipt) else found
 
     def finish(self) -> Mark:
         """Write all of it, and return the new head."""
+        self._write_accounts()
+        if self.session.together:
+            self._take_turn()
         self.session.run("INSERT INTO entry (position, body, hash) VALUES (?, ?, ?)", self._entries)
         self.session.run("INSERT INTO kind (digest, position) VALUES (?, ?)", self._kind_rows)
-        self._write_accounts()
         self.session.run(
             "INSERT INTO tally (kind, releases, records) VALUES (?, ?, ?) ON CONFLICT (kind) DO UPDATE "
             "SET releases = tally.releases + excluded.releases, records = tally.records + excluded.records",
@@ -597,25 +671,35 @@ class Work(State):
                 "digest = ?",
                 [(*store[1:], row_digest(*store))],
             )
-        rows = [(position, self.reservations[position]) for position in self._settled]
+        rows: list[tuple[Any, ...]] = []
+        for position in self._settled:
+            state = self.reservations[position]
+            until = self.named[position].until if state == "reserved" else None
+            rows.append((self.place_of(position), state, until))
         self.session.run(
             "INSERT INTO reservation (position, state, until) VALUES (?, ?, ?) "
             "ON CONFLICT (position) DO UPDATE SET state = excluded.state, until = excluded.until",
-            [(*row, self.named[row[0]].until if row[1] == "reserved" else None) for row in rows],
+            rows,
         )
-        self.session.run(
-            "INSERT INTO request (key, position, stamped, answered, answer) VALUES (?, ?, ?, ?, ?) ON CONFLICT (key) "
-            "DO UPDATE SET stamped = excluded.stamped, answered = excluded.answered, answer = excluded.answer",
-            [(label(key), *self.requests[key]) for key in sorted(self._asked)],
-        )
+        insert = "INSERT INTO request (key, position, stamped, answered, answer) VALUES (?, ?, ?, ?, ?)"
+        update = "SET stamped = excluded.stamped, answered = excluded.answered, answer = excluded.answer"
+        for keys, sql in (
+            (self._asked - self._stored, insert),  # another writer may have used one since it was looked up
+            (self._asked & self._stored, f"{insert} ON CONFLICT (key) DO UPDATE {update}"),
+        ):
+            asked = [(key, self.requests[key]) for key in sorted(keys)]
+            self.session.run(sql, [(label(key), self.place_of(each[0]), *each[1:]) for key, each in asked])
         return Mark(self.instance, self.epoch, self.position, self._hash.hex())
 
     def _write_accounts(self) -> None:
         mass = 0
         fresh: list[tuple[Any, ...]] = []
         changed: list[tuple[Any, ...]] = []
-        for number in sorted(self._changed | self._relabelled):
-            row = self._numbered[number]
+        rows = [self._numbered[number] for number in self._changed | self._relabelled]
+        rows.sort(key=lambda row: row.name)  # no two who make the same ones wait for each other
+        for row in rows:
+            number = row.number
+            assert number is not None
             if number in self._changed:
                 account = self.account(number)
                 row.spent = self.units.format_vector(account.spent)
@@ -648,8 +732,15 @@ _AT_ONCE = 1_000  # rows of a statement
 _STORE = "SELECT instance, epoch, location, closed, rules, clock, drift, witness, digest"
 STORE_ROW = f"{_STORE} FROM store"
 _DEADLINE = f"(SELECT min(until) FROM reservation {OPEN_WITH_DEADLINE})"
-_HEAD = f"{_STORE}, {_DEADLINE}, position, hash FROM store, entry ORDER BY position DESC LIMIT 1"
+_LAST = "SELECT position, hash FROM entry ORDER BY position DESC LIMIT 1"
+_HEAD = (
+    f"{_STORE}, {_DEADLINE}, next.body, next.hash AS next_hash, last.position, last.hash FROM store, ({_LAST}) AS last "
+    "LEFT JOIN entry AS next ON next.position = ?"
+)
+_GIVEN = -2
+"""In the table of tallies the kind whose row has the last number of an account that was given to a process."""
 ACCOUNT_ROW = "SELECT number, label, salt, spent, counted, digest FROM account"
+_REQUEST_ROW = "SELECT key, position, stamped, answered, answer FROM request"
 
 
 def store_row(

@@ -20,8 +20,8 @@ from typing import Any
 
 import numpy as np
 
-from accountant.provenance import LIBRARY
 from algorithms.code_fingerprint import fingerprint, known_digests
+from dpwitness import LIBRARY
 from mechanisms.parameters import DPWitnessError
 
 _PLAIN = (bool, int, str, bytes, type(None), type(Ellipsis))

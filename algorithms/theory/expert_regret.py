@@ -44,8 +44,8 @@ def _known_or_short(instance: Instance) -> bool:
     return not instance.anytime or instance.horizon <= LONGEST_STREAM
 
 
-_Largest = implemented_function("MeanOfLargestNormal", mean_of_largest)
-_Deviation = implemented_function("DeviationOfSums", _expert_deviation)
+_Largest = implemented_function("m", mean_of_largest)
+_Deviation = implemented_function("s", _expert_deviation)
 _hedge, _rate = sp.sqrt(T * sp.log(K) / 2), sp.sqrt(8 * sp.log(K) / T)
 
 EXPERT_BOUNDS: dict[str, RegretBound] = {

@@ -18,6 +18,7 @@ from types import MappingProxyType
 
 import numpy as np
 import sympy as sp
+from sympy.core.function import AppliedUndef
 
 from algorithms.epochs import epoch_end, epoch_horizon, epoch_of
 from algorithms.learner import DEFAULT_DELTA, Family, check_delta, check_epsilon, check_horizon
@@ -76,6 +77,8 @@ _SYMBOLS: Mapping[str, str] = MappingProxyType(
         "S": "most actions that a phase plays",
         "sigma_xi": "spread of clients around the common reward",
         "B": "bound on a client's reward",
+        "m": "mean of the largest of so many standard normal numbers",
+        "s": "standard deviation of the noise in the sums that the last of T actions is chosen from",
         "W": "expected sum of what radii allow rounds to cost, R_max at most each; no function of T: only runs tell it",
     }
 )
@@ -397,11 +400,11 @@ class RegretBound:
         terms = [f"{over}[{part}]" if over else str(part) for part, over in sums if part != 0]
         abbreviations = [f"{symbol} = {value}" for symbol, value in self.definitions]
         used = {
-            str(symbol)
+            str(symbol.func if symbol.args else symbol)
             for expression in (*(part for part, _ in sums), *(value for _, value in self.definitions))
-            for symbol in expression.free_symbols
+            for symbol in expression.free_symbols | expression.atoms(AppliedUndef)
         } - {str(symbol) for symbol, _ in self.definitions}
-        symbols = dict(_SYMBOLS)
+        symbols = {**_SYMBOLS, "K": "experts"} if self.family == "experts" else dict(_SYMBOLS)
         if by_epochs:
             symbols["T"] = "N (k + 1)(k + 2), N the rounds of the epoch"
         meant = [f"{name}: {symbols[name]}" for name in symbols if name in used]

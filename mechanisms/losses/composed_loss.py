@@ -323,25 +323,29 @@ class ComposedLoss:
             self._keep(("delta", epsilon, width), found)
         return found
 
-    def directed_delta(self, epsilon: float, *, width: float = 1e-9) -> tuple[Enclosure | Bound, ...]:
+    def directed_delta(
+        self, epsilon: float, *, width: float = 1e-9, by_products: bool = False
+    ) -> tuple[Enclosure | Bound, ...]:
         """Return δ(epsilon) in each direction of the neighbouring relation, for epsilon >= 0.
 
         One if the directions are alike; else first removing a record, then adding one. Where the worst data may differ
         from release to release there are two, and their lower ends are those of fixed data and of the same reversed.
+        Upper ends by products of pairs alone (``by_products``) take a fraction of the time.
         """
         at = nonnegative("epsilon", epsilon)
         number = max(1, len(self.directions), 2 if self._switches else 1)
         if not self.releases or self._exceeds_largest_loss(at):
             return (Enclosure(0.0, 0.0, PURE, PURE),) * number
-        found = [
-            self.by_theorems(direction.delta(at, width), width, epsilon=at) for direction in self.directions
-        ]
+        found: list[Enclosure | Bound] = []
+        for own in (direction.delta(at, width) for direction in self.directions):
+            alone = own if self.attained else own.bound
+            found.append(alone if by_products else self.by_theorems(own, width, epsilon=at))
         answers = []
         for i in range(number):
             upper = found[min(i, len(found) - 1)]
             if isinstance(upper, Bound):
                 data = [self._directed_data[i]] if self._fixed_data else []
-                upper = upper.above(own.delta(at, width) for own in data)
+                upper = upper.above(one.delta(at, width) for one in data)
             answers.append(upper)
         return tuple(answers)
 

@@ -284,7 +284,7 @@ def grid(
         fits = unit is not None and h <= float(unit) < h * _MOST_NODES
         spacing = unit / math.ceil(float(unit) / h) if unit is not None and fits else Fraction(h)
     above = LossSum(_losses(_above, profiles, ends, spacing), tuple(counts))
-    found = _engine(above, delta, epsilon)
+    found = _engine(above, spacing, delta, epsilon)
     if found is None:
         return None
     off = 8.0 * ROUNDING * total * (max(high, -low) + 1.0)
@@ -296,21 +296,25 @@ def grid(
         for profile, end, loss in zip(profiles, ends, plain, strict=True)
     )
     lower = [
-        _engine(LossSum(losses, tuple(counts)), delta, epsilon) for losses in dict.fromkeys((plain, bent))
+        _engine(LossSum(losses, tuple(counts)), spacing, delta, epsilon)
+        for losses in dict.fromkeys((plain, bent))
     ]
     below = [engine for engine, _ in filter(None, lower)]
     return Grid(found[0], below, above.infinite_mass, off, found[1].epsilon)
 
 
 def _engine(
-    loss: PrivacyLoss, delta: float | None, epsilon: float | None
+    loss: PrivacyLoss, spacing: Fraction, delta: float | None, epsilon: float | None
 ) -> tuple[LatticeContour, Saddle] | None:
     """Return the contour of a loss on a grid, and its saddle: near ε, of which a saddle knows a bound first."""
     saddle, found = _saddle(loss, delta, epsilon), None
     for _ in range(_SADDLES):
         if saddle is None:
             break
-        engine = lattice_contour(TiltedLoss(loss, saddle.s), saddle, _TIGHT, 2 * _MOST_NODES)
+        line, most = TiltedLoss(loss, saddle.s), 2 * _MOST_NODES
+        if line.period(saddle, _TIGHT)[0] > most * float(spacing):
+            break  # a transform on a grid is that of a whole period
+        engine = lattice_contour(line, saddle, _TIGHT, most)
         if engine is None:
             break
         found = engine, saddle

@@ -6,6 +6,7 @@ where every pair is that of two data sets, the same for all releases.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
@@ -39,6 +40,7 @@ _RENYI = "Renyi composition"
 NOTHING = "nothing"
 _CEILING = "mass near the largest loss"
 _ONE = "one of the releases"
+_VARIATION = "sum of total variations"
 
 _DELTA_WIDTH = 10.0
 """A relative width of δ that is good enough, in units of s times that of ε."""
@@ -277,9 +279,17 @@ class Product:
             bounds.append((total * (1.0 - 8 * ROUNDING), log_mass * (1.0 + 8 * ROUNDING) - 1e-12))
         return bounds
 
+    def _is_certain(self, delta: float) -> bool:
+        """Return True if the total variations δ_i(0), which bound that of the composition, add up to at most delta."""
+        pairs = zip(self.profiles, self.counts, strict=True)
+        each = (count * float(profile.bounds(np.zeros(()))[1]) for profile, count in pairs)
+        return all(total * (1.0 + 1e-9) <= delta for total in itertools.accumulate(each))
+
     def _epsilon_by_engines(self, delta: float, width: float) -> tuple[Enclosure, Contour | None]:
         if self._closed is not None and (self.loss is None or not self.loss.precision):
             return _closed_epsilon(self._closed, delta), None
+        if self._is_certain(delta):
+            return Enclosure(0.0, 0.0, NOTHING, _VARIATION), None
         if self.loss is None:
             return self._grid_epsilon(delta, width), None
         targets = without_mass(delta, self.loss.least_infinite_mass, self.loss.infinite_mass)

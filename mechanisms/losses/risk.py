@@ -126,7 +126,11 @@ def true_positive_rate(loss: ComposedLoss, false_positive_rate: float) -> Enclos
     k = checked_rate(false_positive_rate)
     if not loss.releases:
         return Enclosure(k, k, _PROFILE, _PROFILE)
-    found = [_least_line(curve, k) for curve in _curves(loss)]
+    found = []
+    for curve, rough in zip(_curves(loss), _curves(loss, by_products=True), strict=True):
+        best = _best_epsilon(rough, k)
+        low, high = _least_line(rough, k, best)
+        found.append((low, min(high, _lower_line(curve, k, best))))
     upper = Bound(min(1.0, max(high for _, high in found)), _PROFILE)
     lowers = [low for low, _ in found if low is not None]
     return upper.above(Enclosure(max(k, low), math.inf, _CONVEXITY, _PROFILE) for low in lowers)
@@ -142,10 +146,8 @@ def true_positive_rate_at_most(loss: ComposedLoss, false_positive_rate: float) -
     """
     k = checked_rate(false_positive_rate)
     largest = k
-    for curve in _curves(loss):
-        best = _best_epsilon(curve, k)
-        upper = min(curve(best).upper + math.exp(best) * k, curve(0.0).upper + k) * (1.0 + 8 * ROUNDING)
-        largest = max(largest, upper)
+    for curve, rough in zip(_curves(loss), _curves(loss, by_products=True), strict=True):
+        largest = max(largest, _lower_line(curve, k, _best_epsilon(rough, k)))
     return min(1.0, largest)
 
 
@@ -210,10 +212,11 @@ def checked_rate(rate: float, name: str = "false_positive_rate") -> float:
     return k
 
 
-def _curves(loss: ComposedLoss) -> list[_DeltaCurve]:
+def _curves(loss: ComposedLoss, *, by_products: bool = False) -> list[_DeltaCurve]:
     """Return δ at every real ε in each direction: δ(-ε) = 1 - e^{-ε} + e^{-ε} δ'(ε), δ' in the other direction.
 
-    Of a loss in one direction alone the other one is composed for it, and has no curve of its own.
+    Of a loss in one direction alone the other one is composed for it, and has no curve of its own. Upper ends by
+    products of dominating pairs alone are those by which one searches: theorems for a bound take much longer.
     """
     known: dict[float, tuple[Enclosure | Bound, ...]] = {}
     back = reverse_of(loss)
@@ -221,7 +224,11 @@ def _curves(loss: ComposedLoss) -> list[_DeltaCurve]:
 
     def both(size: float) -> tuple[Enclosure | Bound, ...]:
         if size not in known:
-            known[size] = tuple(found for one in losses for found in one.directed_delta(size, width=_WIDTH))
+            known[size] = tuple(
+                found
+                for one in losses
+                for found in one.directed_delta(size, width=_WIDTH, by_products=by_products)
+            )
         return known[size]
 
     def curve(i: int) -> _DeltaCurve:
@@ -241,15 +248,19 @@ def _curves(loss: ComposedLoss) -> list[_DeltaCurve]:
     return [curve(i) for i in range(len(both(0.0)) // len(losses))]
 
 
-def _least_line(curve: _DeltaCurve, k: float) -> tuple[float | None, float]:
-    """Bound the least φ(w) + kw over w >= 0, φ(w) = δ(ln w) convex and decreasing from φ(0) = 1.
+def _lower_line(curve: _DeltaCurve, k: float, best: float) -> float:
+    """Return the lower of δ(ε) + e^ε k at ε = best and at 0, rounded up."""
+    return min(curve(best).upper + math.exp(best) * k, curve(0.0).upper + k) * (1.0 + 8 * ROUNDING)
+
+
+def _least_line(curve: _DeltaCurve, k: float, best: float) -> tuple[float | None, float]:
+    """Bound the least φ(w) + kw over w >= 0, about at ln w = best; φ(w) = δ(ln w) is convex, falling from φ(0) = 1.
 
     Upper: at any node. Lower: between two nodes φ is above both neighbouring chords, extended (from an upper bound
     through a lower one), and above its bound at the right node; left of all above 1 - w, right of all above 0. The
     largest of these lines plus kw is convex and piecewise linear in each cell: least at an end or where two lines meet.
     A node w = e^ε is rounded by 2u of itself, and moves φ by no more than that: |wφ'(w)| <= 1 - φ(w), as φ is convex.
     """
-    best = _best_epsilon(curve, k)
     # At w = 1/k the line kw alone is 1: what lies beyond is of no interest.
     steps = np.zeros(0) if time_is_over() else _STEPS * _scale(curve)
     nodes = np.unique(np.concatenate([best - steps, [best, 0.0, -math.log(k)], best + steps]))

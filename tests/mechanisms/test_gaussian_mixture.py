@@ -5,9 +5,14 @@ import math
 import numpy as np
 import pytest
 
-from mechanisms import ParameterError
+from mechanisms import GaussianProfile, ParameterError
 from mechanisms.gaussian_mixture import GaussianMixtureProfile
 from mechanisms.gaussian_mixture_loss import GaussianMixtureLoss
+from mechanisms.losses.composed_loss import compose
+from mechanisms.losses.enclosure import Enclosure
+from mechanisms.neighbouring import Neighbouring
+from mechanisms.related_profile import RelatedProfile
+from mechanisms.subsampled import SubsampledProfile
 
 
 @pytest.mark.parametrize(
@@ -36,3 +41,19 @@ def test_losses_far_out_are_no_logarithm_of_nothing() -> None:
     (loss,) = (own for own in (removed.loss(),) if isinstance(own, GaussianMixtureLoss))
     found, _, _ = loss._alone._log_density(0, np.array([-1500.0]), slice(None))
     assert float(found[0, 0]) == pytest.approx(math.log(0.5) - 1000.0 - 0.5 / 2.25)
+
+
+@pytest.mark.parametrize("mu", [1e-6, 1e-8])
+def test_much_noise_on_samples_is_nearly_one_gaussian(mu: float) -> None:
+    """Of many samples of rate q together: a Gaussian of q μ √n, to a relative error of the order of μ."""
+    base = RelatedProfile(GaussianProfile(mu), Neighbouring.ADD_OR_REMOVE)
+    found = compose([(SubsampledProfile(base, 0.01), 10**6)]).epsilon(1e-9)
+    assert isinstance(found, Enclosure)
+    assert found.width < 1e-14
+    assert found.lower == pytest.approx(GaussianProfile(10.0 * mu).epsilon(1e-9), rel=1e-4)
+
+
+@pytest.mark.parametrize("mu", [1.0, 20.0])
+def test_samples_that_hardly_ever_have_the_record_lose_nothing(mu: float) -> None:
+    base = RelatedProfile(GaussianProfile(mu), Neighbouring.ADD_OR_REMOVE)
+    assert compose([(SubsampledProfile(base, 1e-16), 10**6)]).epsilon(1e-9).upper == 0.0

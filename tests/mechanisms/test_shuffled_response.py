@@ -81,6 +81,7 @@ def test_release_files_know_the_randomizer() -> None:
     assert compose(pure.profile_counts(pure.groups[0])).epsilon(1e-6).upper > 0.18
 
 
+@pytest.mark.slow
 def test_more_clients_than_are_told_apart_hide_as_many_and_attain_nothing() -> None:
     most = most_clients(3, 0.5)
     assert shuffled_response(3, 0.5, most).attained()

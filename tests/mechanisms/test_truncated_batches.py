@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import time
 from fractions import Fraction
 
 import numpy as np
@@ -10,8 +11,9 @@ from scipy.stats import norm
 
 from mechanisms import Neighbouring, ParameterError
 from mechanisms.gaussian_loss import sampled_gaussian_loss
+from mechanisms.gaussian_mixture import AnnouncedLoss
 from mechanisms.losses.composed_loss import compose
-from mechanisms.truncated_batches import AnnouncedLoss, TruncatedBatchProfile, binomial_tail
+from mechanisms.truncated_batches import TruncatedBatchProfile, binomial_tail
 
 
 def output(values: list[float], rate: float, most: int, z: np.ndarray) -> np.ndarray:
@@ -76,9 +78,38 @@ def test_batches_that_are_always_full_have_a_loss() -> None:
 
 
 @pytest.mark.parametrize(
+    ("numbers", "count", "delta"),
+    [
+        ((1.0, 1e-300, 10, 5), 3, 1e-5),
+        ((1.0, 1e-15, 10, 1), 3, 1e-5),
+        ((0.05, 1e-15, 1000, 20), 3, 1e-5),
+        ((1e6, 0.01, 1000, 20), 500, 1e-6),
+        ((1e15, 0.5, 10, 5), 500, 1e-6),
+    ],
+)
+def test_what_hardly_happens_or_moves_takes_no_time(
+    numbers: tuple[float, float, int, int], count: int, delta: float
+) -> None:
+    """Total variations, and the divergence of order 1, add up to less than δ: ε is 0."""
+    start = time.process_time()
+    assert compose([(TruncatedBatchProfile(*numbers), count)]).epsilon(delta).upper == 0.0
+    assert time.process_time() - start < 5.0
+
+
+def test_divergences_are_those_of_the_transform() -> None:
+    for side in TruncatedBatchProfile(1.0, 0.1, 40, 6).directions():
+        loss = side.loss()
+        for order in (1.5, 3.0, 20.0):
+            transform = loss.log_top(order - 1.0) / (order - 1.0)
+            assert transform * (1.0 - 1e-9) <= loss._divergence(order) <= transform * (1.0 + 1e-6)
+        assert loss._divergence(1e6) <= min(loss.supremum, 2e6)
+
+
+@pytest.mark.parametrize(
     ("numbers", "named"),
     [
         ((0.01, 0.1, 10, 3), "sigma = 0.01"),
+        ((1e16, 0.1, 10, 3), "sigma = 1e"),
         ((1.0, 1.0, 10, 3), "sampling_probability"),
         ((1.0, 0.1, 10**8 + 1, 3), "dataset_size"),
         ((1.0, 0.1, 10, 0), "truncated_batch_size"),

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from forged_proofs import accepted_forgeries
 
-from accountant.provenance import LIBRARY
+from dpwitness import LIBRARY
 from verify import proof_checker
 from verify.bandits import paired_runs
 from verify.conduct.effort import EFFORTS

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +14,8 @@ import pytest
 
 from verify import verify
 from verify.subjects.python_file import import_file
+
+ROOT = Path(__file__).parent.parent.parent
 
 _SUBJECT = """\
 from __future__ import annotations
@@ -82,3 +87,143 @@ def test_a_file_of_such_a_name_still_imports_the_library(tmp_path: Path) -> None
     from mechanisms import Interval
 
     assert module.Interval is Interval
+
+
+PICKLED = """\
+import importlib, inspect, pickle, typing
+from dataclasses import dataclass
+
+@dataclass
+class Answer:
+    value: float
+
+def noisy(data, rng):
+    assert importlib.import_module("mechanisms.core").Answer is Answer
+    assert inspect.getmodule(Answer) is __import__("mechanisms").core
+    assert typing.get_type_hints(Answer) == {"value": float}
+    return pickle.loads(pickle.dumps(Answer(float(data + rng.laplace())))).value
+"""
+
+
+def test_their_classes_are_found_by_name_while_their_code_runs(tmp_path: Path) -> None:
+    (tmp_path / "mechanisms").mkdir()
+    (tmp_path / "mechanisms" / "core.py").write_text(f"from __future__ import annotations\n{PICKLED}")
+    (tmp_path / "subject.py").write_text(
+        "from mechanisms import Interval\nfrom mechanisms.core import noisy\nfrom verify import claimed\n"
+        "noisy = claimed(data=Interval(0, 1))(noisy)\n"
+    )
+    result = verify(f"{tmp_path}/subject.py:noisy", epsilon=1.0, effort="quick", samples=2000)
+    assert result.lower is not None
+    assert result.lower.epsilon > 0.1
+    assert not [finding for finding in result.findings if "raised" in finding.message]
+    assert "mechanisms.core" not in sys.modules
+    assert str(tmp_path) not in sys.path[:1]
+
+
+def test_a_path_that_the_file_extends_is_searched_too(tmp_path: Path) -> None:
+    (tmp_path / "below" / "algorithms").mkdir(parents=True)
+    (tmp_path / "below" / "algorithms" / "deep.py").write_text("def same(x):\n    return x\n")
+    (tmp_path / "subject.py").write_text(
+        "import sys\nfrom pathlib import Path\nimport algorithms\n"
+        "sys.path.insert(0, str(Path(__file__).parent / 'below'))\n"
+        "def f(x):\n    from algorithms.deep import same\n    return same(x)\n"
+    )
+    before = list(sys.path)
+    try:
+        assert import_file(tmp_path / "subject.py").f(2) == 2
+    finally:
+        sys.path[:] = before
+
+
+INSTALLED = ("dpwitness.py", "mechanisms", "accountant", "algorithms", "verify")
+PROJECTS = {
+    "own_mechanisms": (
+        {
+            "mechanisms/__init__.py": "def lap(x, rng):\n    import mechanisms, pickle\n"
+            "    assert mechanisms.lap is lap\n    pickle.dumps(lap)\n    return float(x + rng.laplace())\n",
+            "test_fixture.py": "from mechanisms import lap\n"
+            "def test(assert_dp):\n    assert_dp(lap, epsilon=1.0, data=[0.0, 1.0], samples=2000)\n"
+            "    import mechanisms\n    assert mechanisms.lap is lap\n",
+            "test_import.py": "from verify import DPViolation, assert_dp, ReplaceOne\nfrom mechanisms import lap\n"
+            "import verify.neighbouring.within, pytest\n"
+            "def test():\n    with pytest.raises(DPViolation):\n"
+            "        assert_dp(lap, epsilon=0.1, data=[0.0, 2.0], samples=4000)\n",
+            "test_without.py": "import mechanisms\ndef test():\n    assert vars(mechanisms).keys() >= {'lap'}\n"
+            "    with __import__('pytest').raises(ImportError):\n        from mechanisms import Laplace\n",
+        },
+        3,
+    ),
+    "own_verify": (
+        {
+            "verify/__init__.py": "",
+            "verify/checks.py": "def ok(x):\n    return x\n",
+            "test_a.py": "from verify.checks import ok\nfrom mechanisms import Interval\n"
+            "def noisy(data, rng):\n    from verify import checks\n    return checks.ok(float(data + rng.laplace()))\n"
+            "def test(assert_dp):\n    assert_dp(noisy, epsilon=1.0, data=Interval(0, 1), samples=2000)\n",
+            "test_b.py": "from verify.checks import ok\ndef test():\n    import sys\n    assert ok(1) == 1\n"
+            "    assert sys.modules['verify.checks'].ok is ok\n",
+        },
+        2,
+    ),
+}
+
+
+@pytest.mark.few(1)
+@pytest.mark.parametrize("name", PROJECTS)
+def test_pytest_in_a_repository_with_such_packages(name: str, tmp_path: Path) -> None:
+    """As installed: the packages lie behind the repository on the path, and pytest finds the plugin's entry point."""
+    installed, project = tmp_path / "installed", tmp_path / "project"
+    (installed / "own-1.0.dist-info").mkdir(parents=True)
+    for each in INSTALLED:
+        (installed / each).symlink_to(ROOT / each)
+    points = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"]["pytest11"]
+    entry = "".join(f"{name} = {target}\n" for name, target in points.items())
+    (installed / "own-1.0.dist-info" / "entry_points.txt").write_text(f"[pytest11]\n{entry}")
+    (installed / "own-1.0.dist-info" / "METADATA").write_text("Name: own\nVersion: 1.0\n")
+    files, passed = PROJECTS[name]
+    for file, text in files.items():
+        (project / file).parent.mkdir(parents=True, exist_ok=True)
+        (project / file).write_text(text)
+    environment = {
+        **os.environ,
+        "PYTHONPATH": f"{project}:{installed}",
+        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+    }
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "dpwitness",
+        "-p",
+        "no:cacheprovider",
+        "--dp-report",
+    ]
+    ran = subprocess.run(command, cwd=project, env=environment, capture_output=True, text=True, check=False)
+    assert f"{passed} passed" in ran.stdout, ran.stdout + ran.stderr
+
+
+def test_the_command_in_a_folder_with_such_packages(repository: Path) -> None:
+    (repository / "verify.py").write_text("")
+    ran = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            "import dpwitness; dpwitness.main()",
+            "verify",
+            "subject.py:count",
+            "--epsilon",
+            "1",
+            "--effort",
+            "quick",
+            "--samples",
+            "2000",
+        ],
+        cwd=repository,
+        env={**os.environ, "PYTHONPATH": f"{repository}:{ROOT}"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode == 3, ran.stderr

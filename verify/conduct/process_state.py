@@ -1,8 +1,9 @@
 """State of the process that all of its code shares: a subject's own is for its calls alone.
 
 ``np.seterr(all="raise")``, ``warnings.simplefilter("error")``, ``os.chdir``, a locale, a recursion limit or another
-``sys.stdout`` hold for the whole process, and judging is full of numbers that underflow harmlessly. A subject finds its
-own state again whenever it is called; the verifier never sees it, and the caller finds what was there before.
+``sys.stdout`` hold for the whole process, and so does whose modules are in place where a user's packages have names of
+this library's (`dpwitness`); judging is full of numbers that underflow harmlessly. A subject finds its own state again
+whenever it is called; the verifier never sees it, and the caller finds what was there before.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 import scipy.special
+
+from dpwitness import in_place, place
 
 _State = tuple[Any, ...]
 _Step = TypeVar("_Step")
@@ -65,6 +68,7 @@ _PARTS: tuple[tuple[Callable[[], Any], Callable[[Any], object]], ...] = (
     (lambda: locale.setlocale(locale.LC_ALL), lambda name: locale.setlocale(locale.LC_ALL, name)),
     (sys.getrecursionlimit, sys.setrecursionlimit),
     (sys.get_int_max_str_digits, sys.set_int_max_str_digits),
+    (in_place, place),
 )
 """What reads and what sets each part of the state."""
 
@@ -91,6 +95,7 @@ def ignore_float_errors() -> Iterator[None]:
     numpys, pythons = np.random.get_state(), random.getstate()  # noqa: NPY002
     _theirs = before
     try:
+        place(None)
         np.seterr(all="ignore")
         scipy.special.seterr(all="ignore")  # type: ignore[arg-type]  # its stubs spell it "ignored"
         yield

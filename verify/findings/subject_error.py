@@ -36,7 +36,7 @@ def describe_input_error(error: Exception) -> str:
 
 
 def failing_place(
-    error: BaseException, own: Collection[str] = ("accountant", "mechanisms", "numpy")
+    error: BaseException, own: Collection[str] = ("dpwitness", "accountant", "mechanisms", "numpy")
 ) -> Place:
     """Return the last line of the traceback that is outside of these packages; of all, if there is none."""
     error = _as_raised(error)

@@ -24,10 +24,10 @@ from pathlib import Path
 from typing import Any
 
 from accountant import Place, Private, PrivateSums
-from accountant.provenance import LIBRARY
 from algorithms.code_fingerprint import find_module
 from algorithms.learner import ExplainedLearner, ExplainedLists, PhasedLearner, WarmStartLearner
 from algorithms.linear.linear_phases import DistributedLearner
+from dpwitness import LIBRARY
 from mechanisms import Assumption, AssumptionKind
 from verify.learners.public_state import attributes, enclosed
 

@@ -155,7 +155,7 @@ def check_run(
     law = getattr(run, "noise", None)
     if law is not None and law.p <= error:
         said = exact("{seen}, {where}", seen=law.description, where=where)
-        checks = [ProofCheck(getattr(law, "name", "noise"), law.p, error, said)]
+        checks = [ProofCheck("noise", law.p, error, said)]
     return (*checks, *([] if run.difference is None else [run.difference]))
 
 

@@ -13,10 +13,10 @@ from importlib.machinery import PathFinder, SourceFileLoader
 from pathlib import Path
 from types import CodeType, ModuleType
 
-from accountant.provenance import IMPORTED_AS, LIBRARY
+from accountant.provenance import IMPORTED_AS
+from dpwitness import LIBRARY, OwnPackages, in_place, is_installed, is_of_a_user, packages_of, place
 from verify.conduct.process_state import subjects_own
 from verify.findings.subject_error import SubjectError, describe_error
-from verify.subjects.own_packages import OwnPackages, is_installed, is_of_a_user
 
 own_packages: dict[str, OwnPackages] = {}
 """The packages of the imported files, by the names of their modules."""
@@ -35,7 +35,7 @@ def import_file(path: Path) -> ModuleType:
     """Import a file, with its own folder on the path: in front until it is imported, then at the end.
 
     So what its functions import when they run is found beside it, too, and hides nothing that others import; its own
-    packages may even have names of this library's (`verify.subjects.own_packages`).
+    packages may even have names of this library's (`dpwitness`).
 
     Raises
     ------
@@ -52,14 +52,17 @@ def import_file(path: Path) -> ModuleType:
     specification = importlib.util.spec_from_file_location(name, path, loader=loader)
     assert specification is not None
     module = importlib.util.module_from_spec(specification)
-    packages = OwnPackages(path)
-    vars(module)["__builtins__"] = packages.builtins
+    packages = packages_of(path)
     known = set(sys.modules)
     sys.modules[specification.name] = module
     sys.path.insert(0, str(path.parent))
     try:
         with subjects_own():
+            others = in_place()
+            place(packages)
             loader.exec_module(module)
+            if not packages.names:
+                place(others)
     except KeyboardInterrupt:  # Ctrl-C, or a time limit
         raise
     except SubjectError:
@@ -117,7 +120,7 @@ def is_package_of_users(name: str) -> bool:
     return any(not is_installed(os.path.abspath(each)) for each in spec.submodule_search_locations or ())
 
 
-_NO_USERS = frozenset({*LIBRARY, "__main__"})
+_NO_USERS = frozenset({*LIBRARY, "dpwitness", "__main__"})
 
 
 def _is_stale(kept: Path, file: Path) -> bool:

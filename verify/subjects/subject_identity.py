@@ -15,8 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from accountant.provenance import IMPORTED_AS, LIBRARY
+from accountant.provenance import IMPORTED_AS
 from algorithms.code_fingerprint import code_digests, module_digest, modules_used, packages_named
+from dpwitness import LIBRARY
 from verify.bandits.calling.plain_bandit import BanditSubject, PlainBandit
 from verify.functions.command_subject import Command
 from verify.functions.function_subject import FunctionSubject

@@ -6,10 +6,10 @@ A new kind is a line here: `dpwitness report` reads it, and notebooks show it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib import import_module
 from typing import Any
 
 from accountant.files.json_object import FromJson
+from dpwitness import library_module
 from verify.document.elements import Document
 
 KINDS: Mapping[str, tuple[str, str]] = {
@@ -47,7 +47,7 @@ def read_result(data: Mapping[str, Any]) -> FromJson:
         If a key is missing, unknown or of another type.
     """
     module, _, name = KINDS[data["format"]][0].partition(":")
-    result: FromJson = getattr(import_module(module), name).from_json(data)
+    result: FromJson = getattr(library_module(module), name).from_json(data)
     return result
 
 
@@ -64,5 +64,5 @@ def document_of(*results: FromJson, **files: str) -> Document:
     its_class = type(results[0])
     name = f"{its_class.__module__}:{its_class.__qualname__}"
     module = next(document for result, document in KINDS.values() if result == name)
-    document: Document = getattr(import_module(module), module.rpartition(".")[2])(*results, **files)
+    document: Document = getattr(library_module(module), module.rpartition(".")[2])(*results, **files)
     return document

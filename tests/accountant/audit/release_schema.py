@@ -25,6 +25,8 @@ _BETWEEN: Schema = {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum":
 _VALUES: Mapping[str, Schema] = {
     "scale": _POSITIVE,
     "sigma": _POSITIVE,
+    "noise": {"enum": ["gaussian", "laplace"]},
+    "threshold": _POSITIVE,
     "threshold_scale": _POSITIVE,
     "query_scale": _POSITIVE,
     "test_scale": _POSITIVE,

@@ -57,6 +57,7 @@ def epsilon(event, relation, delta=1e-6):
     return compose(counted(event, relation)).epsilon(delta)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("relation", [A, Z])
 def test_mixtures_of_gaussians(relation):
     """The golden number is that of two quadratures; of one Gaussian they are that Gaussian."""
@@ -265,7 +266,7 @@ def test_no_noise_is_no_privacy():
     [
         (dp_event.UnsupportedDpEvent(), A, "event: UnsupportedDpEvent has no exact counterpart"),
         (dp_event.MixtureOfGaussiansDpEvent(1.0, [1.0], [1.0]), R, "not for 'replace one'"),
-        (dp_event.TruncatedSubsampledGaussianDpEvent(9, 0.5, 3, 1.0), Z, "for 'add or remove one' only"),
+        (dp_event.TruncatedSubsampledGaussianDpEvent(9, 0.5, 3, 1.0), Z, "holds for 'add or remove one'"),
         (dp_event.TruncatedSubsampledGaussianDpEvent(9, 1.5, 3, 1.0), A, "sampling_probability = 1.5"),
         (dp_event.MixtureOfGaussiansDpEvent(1.0, [1.0], [0.5]), A, "must be positive and add up to 1"),
         (dp_event.ZCDpEvent(1.0, 0.5), A, "event: ZCDpEvent: xi = 0.5"),

@@ -44,6 +44,8 @@ PLAIN: dict[str, dict[str, Any]] = {
     "buffered-counter": {"sigma": 1, "horizon": 9},
     "banded-counter": {"sigma": 1, "horizon": 9, "bandwidth": 3},
     "sparse-vector": {"threshold_scale": 1, "query_scale": 2, "positives": 3, "monotone": False},
+    "thresholded-keys": {"noise": "laplace", "scale": 1, "threshold": 20, "keys": 3}
+    | {"neighbours": "zero out"},
     "propose-test-release": {"test_scale": 1, "epsilon": 1, "delta": 0.1},
 }
 VALUES = [-1, 0, 0.5, 1.5, 3, "1", True, None, 10**13, [], ["a", 1], {"l1": 1}, {"l1": 1, "l2": 1, "linf": 1}]
@@ -91,6 +93,10 @@ def test_values_and_keys_are_refused_by_both_or_by_none(name: str) -> None:
         ("discrete-gaussian", "sensitivity", 0.5),
         ("binomial", "sensitivity", 0.5),
         ("randomized-response", "sensitivity", 0.5),
+        *(
+            ("thresholded-keys", *one)
+            for one in (("threshold", 0.5), ("scale", 10**13), ("sensitivity", 10**13))
+        ),
         ("binomial", "trials", 3),
         ("binomial", "shift", 10**13),
         ("banded-counter", "bandwidth", 10**13),

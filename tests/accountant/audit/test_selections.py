@@ -8,18 +8,22 @@ import math
 import numpy as np
 import pytest
 from scipy.integrate import quad
-from scipy.stats import expon, gumbel_r, laplace
+from scipy.stats import expon, gumbel_r, laplace, norm
 
 from accountant.audit.mechanism_kinds import mechanism_kinds
 from mechanisms import PrivacyProfile, Sensitivity
+from mechanisms.losses.composed_loss import compose
+from mechanisms.losses.enclosure import Enclosure
 from mechanisms.neighbouring import Neighbouring
 
 REPLACED = Neighbouring.REPLACE_ONE
 
 
-def priced(name: str, sensitivity: float = 1.0, **parameters: object) -> PrivacyProfile:
+def priced(
+    name: str, sensitivity: float = 1.0, relation: Neighbouring = REPLACED, **parameters: object
+) -> PrivacyProfile:
     moves = Sensitivity(sensitivity, sensitivity, sensitivity)
-    return mechanism_kinds()[name].profile(parameters, moves, REPLACED)
+    return mechanism_kinds()[name].profile(parameters, moves, relation)
 
 
 def first_wins(noise: object, scores: np.ndarray, scale: float) -> float:
@@ -100,6 +104,44 @@ def test_propose_test_release_at_its_worst() -> None:
     assert math.log(p / q) <= 1 / scale + 1e-12
 
 
+def keys(noise: str, scale: float, threshold: float, number: int) -> PrivacyProfile:
+    numbers = {"noise": noise, "scale": scale, "threshold": threshold, "keys": number}
+    return priced("thresholded-keys", relation=Neighbouring.ADD_OR_REMOVE, **numbers)
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.7, 2.0])
+@pytest.mark.parametrize(("scale", "threshold", "number"), [(2.0, 12.0, 3), (1.0, 2.0, 1), (1.5, 4.0, 2)])
+def test_keys_above_a_threshold_lose_at_most_what_is_proved(
+    epsilon: float, scale: float, threshold: float, number: int
+) -> None:
+    """Of the record's keys j are no other's: of all outputs the best event is known, in both directions."""
+
+    def curve(of: int, x: float) -> float:
+        mu = math.sqrt(of) / scale
+        if not mu:
+            return max(0.0, 1.0 - math.exp(x))
+        return float(norm.cdf(0.5 * mu - x / mu) - math.exp(x) * norm.cdf(-0.5 * mu - x / mu))
+
+    found = compose([(keys("gaussian", scale, threshold, number), 1)]).delta(epsilon)
+    kept = float(norm.cdf((threshold - 1.0) / scale))
+    truths = []
+    for j in range(number + 1):
+        removed = 1.0 - kept**j + kept**j * curve(number - j, epsilon - j * math.log(kept))
+        truths += [removed, curve(number - j, epsilon + j * math.log(kept))]
+    assert max(truths) <= found.upper * (1.0 + 1e-9)
+    assert isinstance(found, Enclosure)
+    assert found.lower <= curve(number, epsilon) * (1.0 + 1e-9)
+    failure = number * (1.0 - kept)
+    assert found.upper <= max(truths) + 1.02 * failure + 1e-9
+
+
+def test_keys_that_are_never_shown_alone_are_noise() -> None:
+    """One record's three keys, sigma 2: three counts that move by 1, a Gaussian of √3 / 2."""
+    found = compose([(keys("gaussian", 2.0, 200.0, 3), 1)]).delta(2.0)
+    assert found.upper == pytest.approx(0.00776825804096, rel=1e-9)
+    assert keys("laplace", 1.0, 20.0, 3).infinite_mass == pytest.approx(1.5 * math.exp(-19.0), rel=1e-12)
+
+
 @pytest.mark.parametrize(
     ("name", "parameters", "words"),
     [
@@ -107,8 +149,29 @@ def test_propose_test_release_at_its_worst() -> None:
         ("noisy-max", {"scale": 1.0, "monotone": 1}, "monotone = 1: must be true or false"),
         ("sparse-vector", {"threshold_scale": 1, "query_scale": 1, "positives": 0}, "positives"),
         ("propose-test-release", {"test_scale": 1, "epsilon": 1, "delta": 0.0}, "delta = 0"),
+        (
+            "thresholded-keys",
+            {"noise": "laplace", "scale": 1.0, "threshold": 9.0, "keys": 1},
+            "neighbours = 'replace one'",
+        ),
     ],
 )
 def test_what_has_no_price(name: str, parameters: dict[str, object], words: str) -> None:
     with pytest.raises(ValueError, match=words):
         priced(name, **parameters)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "words"),
+    [
+        (("laplace", 1.0, 0.5, 3), "threshold = 0.5"),
+        (("laplace", 1.0, math.inf, 3), "threshold = inf"),
+        (("gaussian", 5.0, 2.0, 9), "threshold = 2.0"),
+        (("gumbel", 1.0, 9.0, 3), "noise = 'gumbel'"),
+        (("laplace", 0.0, 9.0, 3), "scale"),
+        (("laplace", 1.0, 9.0, 0), "keys = 0"),
+    ],
+)
+def test_keys_that_have_no_price(numbers: tuple[str, float, float, int], words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        keys(*numbers)

@@ -556,7 +556,7 @@ def test_what_takes_too_long_is_answered_and_may_be_asked_again(
 
     monkeypatch.setattr(client.desk._accountant, "release", slow)
     assert "ask again with the same request" in refused(client.ask("/v1/release", asks()), 503, "too-slow")
-    assert begun.is_set()
+    assert begun.wait(10)
     refused(client.ask("/v1/release", asks()), 503, "busy")
     assert client.ask("/v1/left", {"records": ["ann"]}, "eve").status_code == 200  # another key
     go_on.set()

@@ -39,9 +39,9 @@ class MortalStore(SQLStore):
     history: History
 
     @contextmanager
-    def working(self, names: Any) -> Iterator[Work]:
+    def working(self, *asked: Any, **options: Any) -> Iterator[Work]:
         history = getattr(self, "history", None)
-        with super().working(names) as work:
+        with super().working(*asked, **options) as work:
             yield work
             if history is not None:
                 history.may_die()

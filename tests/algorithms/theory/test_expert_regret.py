@@ -60,3 +60,12 @@ def test_the_mean_deviation() -> None:
     scale, bound = gradient_regret(counter, 4, radius=2.0, gradient=3.0)
     assert bound == pytest.approx(2 * math.sqrt(1_000 * (9 + 6 * 2 * mean_deviation(counter))))
     assert scale == pytest.approx(bound / 4)
+
+
+def test_a_bound_says_what_its_symbols_and_functions_are():
+    said = BOUNDS["dp-hedge"].sentence()
+    assert "m(K)*s(T, K, epsilon, delta)" in said
+    meant = dict(part.split(": ") for part in said.rpartition("(")[2].removesuffix(")").split("; "))
+    assert {"s", "m", "T", "R_max"} < meant.keys()
+    assert meant["K"] == "experts"
+    assert "K: arms played at once" in BOUNDS["cucb-ldp-bit"].sentence()

@@ -368,10 +368,16 @@ WITHOUT = {
     ),
     *("GroupOnSample", "SampledGroupDirection", "SampledGroupProfile", "ReplacedGroupProfile"),  # Gaussian
     *("GaussianMixtureDirection", "GaussianMixtureProfile"),
-    *("TruncatedBatchDirection", "TruncatedBatchProfile"),
+    "TruncatedBatchProfile",
     "ShuffledResponseProfile",  # an AtomicProfile
     "ShuffledBatchesProfile",  # another profile's curve
-    *("SampledProfile", "OneDirection", "BothDirections", "BoundedCurve"),  # what their subclasses share
+    *(
+        "OneRelation",
+        "SampledProfile",
+        "OneDirection",
+        "BothDirections",
+        "BoundedCurve",
+    ),  # what their subclasses share
 }
 
 

@@ -140,6 +140,7 @@ def test_files_of_every_form_of_release(run, seed):
     )
 
 
+@pytest.mark.slow
 def test_a_thousand_exponential_mechanisms(run):
     """9.837953488 was both ends; zCDP proves 8.845889, the adaptive worst case 8.3222; a bound has no lower end."""
     tables = {"release": [{"mechanism": "exponential-mechanism", "scale": 20, "count": 1000}]}

@@ -214,6 +214,7 @@ def secret_neighbours(witness: dict[str, Any]) -> None:
     witness["neighbours"]["data"] = "all secrets"
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("file", "change"),
     [

@@ -321,7 +321,7 @@ with DurableRun(build, Accountant(Budget(1.0))) as run:
 """
 
 
-@pytest.mark.slow_cells("import")
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["import", "script"])
 def test_a_learner_of_ones_own_is_the_same_however_its_file_was_read(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str

@@ -231,6 +231,7 @@ def test_noisy_max_at_the_corner_of_the_box():
     assert loss == pytest.approx(specimens["noisy-max-1"].true_epsilon, abs=1e-7)
 
 
+@pytest.mark.slow
 def test_the_published_loss_of_noisy_max_on_the_patterns():
     ones, behind = 5 * [1.0], [0.0] + 4 * [2.0]
     law, other = laplace_index_law(ones), laplace_index_law(behind)

@@ -1,0 +1,275 @@
+"""Entry points of dpwitness, and modules of users that share names with its packages.
+
+A user may have packages called `mechanisms`, `accountant`, `algorithms` or `verify`, too. Both are loaded then, and
+one of them is *in place*: in `sys.modules`. While this library judges, its own are; while a user's code runs, the
+user's (`verify.conduct.process_state`), so that pickles and `importlib.import_module` find them as well. What an import
+statement finds is, whatever is in place, that of the file in which it stands. Where nobody has such packages, nothing
+is changed. Every start of pytest imports this file: it loads nothing of the library.
+"""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import hashlib
+import itertools
+import os
+import sys
+import sysconfig
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from importlib import import_module, util
+from importlib.machinery import ModuleSpec, PathFinder
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+LIBRARY = ("mechanisms", "accountant", "algorithms", "verify")
+"""The packages of this library."""
+
+_real = functools.cache(os.path.realpath)  # asked of the absolute file of every import of a shared name
+
+_FOLDER = os.path.dirname(os.path.abspath(__file__))
+_OURS = tuple(os.path.join(_real(os.path.join(_FOLDER, name)), "") for name in LIBRARY)
+
+
+def main() -> None:
+    """Run the command line."""
+    keep_apart()
+    place(None)
+    library_module("verify.command_line").main()
+
+
+def __getattr__(name: str) -> Any:
+    """Return the plugin for pytest: loaded by its file, since `verify` may be a user's."""
+    if name != "pytest_plugin":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    file = os.path.join(_FOLDER, "verify", "pytest_plugin.py")
+    spec = util.spec_from_file_location("dpwitness_pytest_plugin", file)
+    assert spec is not None
+    assert spec.loader is not None
+    plugin = util.module_from_spec(spec)
+    spec.loader.exec_module(plugin)
+    return plugin
+
+
+def library_module(name: str) -> ModuleType:
+    """Import a module of this library, whoever has others of its name."""
+    keep_apart()
+    with _placed(None):
+        return import_module(name)
+
+
+class OwnPackages:
+    """A user's modules that have names of this library's packages.
+
+    Parameters
+    ----------
+    file
+        The file that imports them, with all that lie beside and below it; None: what Python finds for any user's file.
+
+    Attributes
+    ----------
+    names
+        The top-level names among them that are known until now.
+    """
+
+    def __init__(self, file: Path | None) -> None:
+        self.file = "" if file is None else os.path.realpath(file)
+        self.root = os.path.join(os.path.dirname(self.file), "") if self.file else ""
+        self.names: set[str] = set()
+        self._away: dict[str, ModuleType] = {}  # theirs while the library's are in place; or the reverse
+
+    def digests(self) -> dict[str, str]:
+        """Return the SHA-256 of each Python file of those that were imported."""
+        with _placed(None):  # so that theirs are those that are away
+            places = map(Path, map(self._found, sorted({name.partition(".")[0] for name in self._away})))
+        return {
+            str(file.relative_to(place.parent)): hashlib.sha256(file.read_bytes()).hexdigest()
+            for place in places
+            for file in (sorted(place.rglob("*.py")) if place.is_dir() else [place])
+        }
+
+    def folders(self) -> list[str]:
+        """Return the folders where they are looked for: for a file without this library's, and those after it."""
+        before = itertools.takewhile(
+            lambda folder: os.path.realpath(folder) != os.path.realpath(_FOLDER), sys.path
+        )
+        return [self.root, *before] if self.file else sys.path
+
+    def owns(self, top: str) -> bool:
+        """Return True if a top-level name is that of one of these packages, and not of the importing file."""
+        if top not in self.names:
+            if not self.file and top in sys.modules and (_in_place is self or self not in _known):
+                place = _place_of(sys.modules[top])
+            else:
+                place = self._found(top)
+            if not place or _is_of_library(place) or place == self.file:
+                return False
+            self.names.add(top)
+            if _in_place is self:
+                self._away |= _taken_out({top}, library=True)
+        return True
+
+    def _found(self, top: str) -> str:
+        """Return the folder or file of a top-level name, "" if there is none."""
+        spec = PathFinder.find_spec(top, self.folders())
+        folders = () if spec is None else spec.submodule_search_locations or (str(spec.origin),)
+        return os.path.realpath(next(iter(folders))) if folders else ""
+
+    def exchange(self) -> None:
+        """Put them in place of the library's, and their folder first, where processes that are begun look; or back."""
+        if _in_place is not self and self.file:
+            sys.path.insert(0, os.path.dirname(self.file))
+        elif self.file:
+            with suppress(ValueError):  # a user's code may have changed the path
+                sys.path.remove(os.path.dirname(self.file))
+        gone = _taken_out(self.names)
+        sys.modules.update(self._away)
+        self._away = gone
+
+
+_caller = OwnPackages(None)
+_known: list[OwnPackages] = []  # the longest root first, of the same the newest
+_in_place: OwnPackages | None = None  # None: the library's
+
+
+def keep_apart() -> None:
+    """Let the library be loaded beside what Python finds under its names, if that is anybody else's."""
+    global _in_place
+    # Else Python finds others' under these names now.
+    as_it_finds = _in_place is (_caller if _caller in _known else None)
+    if as_it_finds and {top for top in LIBRARY if _caller.owns(top)} and _in_place is None:
+        _watch_imports(_caller)
+        _in_place = _caller
+
+
+def packages_of(file: Path) -> OwnPackages:
+    """Return the packages of a user's file that is to be imported, as far as they are found beside it."""
+    packages = OwnPackages(file)
+    for top in LIBRARY:
+        packages.owns(top)
+    _watch_imports(packages)
+    return packages
+
+
+def _watch_imports(packages: OwnPackages) -> None:
+    if not _known:
+        sys.meta_path.insert(0, _Finder())
+        builtins.__import__ = functools.partial(_import, builtins.__import__)
+    _known.insert(0, packages)
+    _known.sort(key=lambda each: -len(each.root))
+
+
+def in_place() -> OwnPackages | None:
+    """Return the user's packages that are in place, None if the library's are."""
+    return _in_place
+
+
+def place(packages: OwnPackages | None) -> None:
+    """Put a user's packages in place, or the library's: None."""
+    global _in_place
+    if packages is not _in_place:
+        for each in (_in_place, packages):
+            if each is not None:
+                each.exchange()
+        _in_place = packages
+
+
+@contextmanager
+def _placed(packages: OwnPackages | None) -> Iterator[None]:
+    before = _in_place
+    place(packages)
+    try:
+        yield
+    finally:
+        place(before)
+
+
+class _Finder:
+    """Finds the packages that are in place, wherever Python would look first; see `importlib.abc.MetaPathFinder`."""
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """Return the spec of a package of one of the four names."""
+        if name not in LIBRARY:
+            return None
+        if _in_place is None or name not in _in_place.names:
+            return PathFinder.find_spec(name, [_FOLDER])
+        return PathFinder.find_spec(name, _in_place.folders()) if _in_place.file else None
+
+
+def _import(
+    python_import: Callable[..., ModuleType],
+    name: str,
+    globals: Mapping[str, Any] | None = None,
+    locals: Mapping[str, Any] | None = None,
+    fromlist: Sequence[str] = (),
+    level: int = 0,
+) -> ModuleType:
+    """Import as the builtin function does, but of packages that share a name those of the importing file."""
+    top = (str((globals or {}).get("__package__") or "") if level else name).partition(".")[0]
+    if top not in LIBRARY:
+        return python_import(name, globals, locals, fromlist, level)
+    packages = _packages_for((globals or {}).get("__file__"))
+    if packages is not None and packages.owns(top):
+        with _placed(packages):
+            try:
+                found = python_import(name, globals, locals, fromlist, level)
+            except ModuleNotFoundError as error:
+                if level or not packages.file or str(error.name).partition(".")[0] != top:
+                    raise
+            else:
+                if (
+                    level
+                    or not packages.file
+                    or all(each == "*" or hasattr(found, each) for each in fromlist or ())
+                ):
+                    return found
+    with _placed(None):  # the library's, or what a user's file takes from it in spite of its own packages
+        return python_import(name, globals, locals, fromlist, level)
+
+
+def _packages_for(file: object) -> OwnPackages | None:
+    """Return the packages that are meant in a file: None for the library's, and in its own code."""
+    if isinstance(file, str) and _is_of_library(_real(file)):
+        return None
+    if not is_of_a_user(file):
+        return _in_place
+    theirs = [each for each in _known if _real(str(file)).startswith(each.root)]
+    return _in_place if _in_place in theirs or not theirs else theirs[0]
+
+
+def _taken_out(tops: Collection[str], *, library: bool = False) -> dict[str, ModuleType]:
+    """Remove the modules with these top-level names from `sys.modules`, perhaps the library's alone; return them."""
+    if not tops:
+        return {}
+    first = tuple(tops)
+    names = [name for name in list(sys.modules) if name.startswith(first) and name.partition(".")[0] in tops]
+    if library:
+        names = [name for name in names if _is_of_library(_place_of(sys.modules[name]))]
+    return {name: sys.modules.pop(name) for name in names}
+
+
+def _place_of(module: ModuleType) -> str:
+    """Return the folder of a package, or the file of another module."""
+    folders, file = getattr(module, "__path__", ()), getattr(module, "__file__", "")
+    return os.path.realpath(str(next(iter(folders), file or "")))
+
+
+def _is_of_library(path: str) -> bool:
+    return os.path.join(path, "").startswith(_OURS) or path == _real(__file__)
+
+
+def is_of_a_user(file: object) -> bool:
+    """Return True for a Python file that is neither of an installed package nor of Python itself."""
+    return isinstance(file, str) and file.endswith(".py") and not is_installed(os.path.abspath(file))
+
+
+@functools.cache  # asked of all modules that are loaded, by every verification
+def is_installed(file: str) -> bool:
+    """Return True for a file or folder of an installed package or of Python itself."""
+    path = Path(file).resolve()
+    places = (sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib"))
+    return any(path.is_relative_to(Path(place).resolve()) for place in places)
