@@ -119,17 +119,16 @@ class PairComparison:
         tell
             Called with the share done and what is being done.
         """
-        rounds = list(zip(_ROUNDS.shares, _ROUNDS.go_on, strict=True))
-        first = int(_ROUNDS.shares[0] * samples / (2 * _LEAST_ROWS))
-        if first < least:  # too few draws for rounds: all of them go to one
-            rounds, first = [(1.0, 0.0)], min(least, samples // (2 * _LEAST_ROWS))
-        left = [ComparedPair(pair) for pair in pairs[: max(1, first)]]
-        for number, (share, go_on) in enumerate(rounds):
+        left = [
+            ComparedPair(pair)
+            for pair in pairs[: max(1, int(_ROUNDS.shares[0] * samples / (2 * _LEAST_ROWS)))]
+        ]
+        for number, (share, go_on) in enumerate(zip(_ROUNDS.shares, _ROUNDS.go_on, strict=True)):
             rows = whole_blocks(int(share * samples / (2 * len(left))))
             if len(left) == 1 or rows == 0:
                 break
             tell(0.11 * number, f"comparing {len(left)} known pairs")
-            self.score_pairs(left, rows, keep=number == len(rounds) - 1)
+            self.score_pairs(left, rows, keep=number == len(_ROUNDS.shares) - 1)
             places = max(least, math.ceil(len(left) * go_on))
             scores = [each.score for each in left]
             orders = zip(*((one.lower, one.upper, one.divergence) for one in scores), strict=True)

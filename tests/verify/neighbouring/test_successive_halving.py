@@ -67,19 +67,6 @@ def search(seed):
     return search_neighbours(Labels(), rare_leak, test, samples=600_000, seed=seed)
 
 
-def test_few_draws_compare_as_many_pairs_as_are_wanted():
-    """Rounds would have left none of these draws to the second pair and the third, of which one leaks."""
-
-    def draw(pair, other, n, seed):
-        leaks = other and pair.data == 2
-        return ViewSample(np.random.default_rng(seed).random((n, 1)) + leaks, (Column("x", "x", "real"),))
-
-    comparison = PairComparison(PairDraws(draw, 0), FinalTest(0.0, 5e-5, 10_000))
-    best = comparison.best_pairs(Labels().seeds(), 3, 3_000, lambda *_: None)
-    assert [len(best), int(best[0].pair.data)] == [3, 2]
-    assert comparison.draws.spent <= 3_000
-
-
 @pytest.mark.slow
 def test_a_pair_with_a_rare_event_is_not_lost(monkeypatch):
     """Seen once or twice in the first round, its lower bound is nothing there, but the upper one is large."""
