@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -150,12 +151,11 @@ def _from_ledger(path: Path) -> Releases:
 
 def _ledger_facts(content: LedgerContent) -> LedgerFacts:
     noise: dict[str, None] = {}
-    declassified: dict[str, None] = {}
+    declassified: Counter[str] = Counter()
     for entry in content.entries:
         if entry.mechanism is None:
-            declassified[
-                f"{' '.join(entry.note.split())} ({Path(entry.where.file).name}:{entry.where.line})"
-            ] = None
+            reason = " ".join(entry.note.split())
+            declassified[f"{reason} ({Path(entry.where.file).name}:{entry.where.line})"] += 1
         else:
             noise[entry.note] = None
     days = [
@@ -166,9 +166,9 @@ def _ledger_facts(content: LedgerContent) -> LedgerFacts:
     return LedgerFacts(
         content.terms.trust.value,
         content.terms.strict,
-        sum(any(entry.mechanism is not None for entry in charged.entries) for charged in content.charges),
+        sum(bool(charged.entries) for charged in content.charges),
         tuple(noise),
-        tuple(declassified),
+        declassified,
         min(days, default=None),
         max(days, default=None),
     )

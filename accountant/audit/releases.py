@@ -176,11 +176,11 @@ class LedgerFacts:
     strict
         Whether what rests on something that nobody checked was refused.
     releases
-        How many charges it holds, without values that left without noise.
+        How many charges it holds, also those of values that left without noise.
     noise
         The sources of noise.
     declassified
-        The reason and the line of each value that left without noise.
+        How many values left without noise, by their reason and line.
     first, last
         The days, in UTC, of the first and the last charge; None if the ledger has no times, or lacks charges.
     """
@@ -189,7 +189,7 @@ class LedgerFacts:
     strict: bool
     releases: int = 0
     noise: tuple[str, ...] = ()
-    declassified: tuple[str, ...] = ()
+    declassified: Mapping[str, int] = field(default_factory=dict)
     first: datetime.date | None = None
     last: datetime.date | None = None
 

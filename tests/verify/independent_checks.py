@@ -10,6 +10,8 @@ import json
 import math
 import os
 import random
+import runpy
+import sys
 import tempfile
 import types
 from fractions import Fraction as F
@@ -344,7 +346,13 @@ def wrong_products(c):
     a = c.Measure(8, 0, [10**20, 3, 10**19], 0)
     assert refuses(c, c.convolve, a, a)
     c.decimal = right
+    # A polynomial of degree < n has fewer than n roots modulo a prime; modulo a composite, x^6602 - x^2 may have all.
+    moduli = list[int]()
+    right, c.secrets = c.secrets, types.SimpleNamespace(randbelow=lambda n: moduli.append(n) or n // 3)
     assert c.convolve(a, a)
+    c.secrets = right
+    assert all(n >= 2**61 - 1 and mp.libmp.isprime(n) for n in moduli)
+    assert len(moduli) == 1
 
 
 def compositions(c):
@@ -885,6 +893,12 @@ def symbols(c, tries=500):
     assert refuses(c, c.integer, "eps")
     assert refuses(c, c.integer, ["/", "K", 2])
     assert refuses(c, c.exact, c.read_number("K"))
+    k = c.read_number("K")
+    for low, replaced, moved in ((F(0), False, k), (F(1, 2), False, k), (F(-1), True, k + F(1))):
+        got = c.shift_of(c.StatedDomain("box", low, k, F(1)), replaced, F(1)).linf
+        assert got <= moved <= got
+    unknown = c.StatedDomain("box", F(-1), k, F(1))  # which end is farther from 0
+    assert refuses(c, c.shift_of, unknown, False, F(1))
     for wrong in ([], {"K": 1}, {"K": {"least": 1}}, {"a b": {"least": 1, "whole": True}},
                   {"K": {"least": "1/2", "whole": True}},
                   {"K": {"least": 1, "whole": 1}}, {"x": {"least": -1, "whole": False}},
@@ -897,8 +911,9 @@ def reading(c):
     c.declare({})
     for text in ('{"a":1,"a":2}', "[" * 10**5, "", "{} {}", "\ufeff{}", '{"a": 1,}', "[" + "1" * 5000 + "]"):
         assert fails(c.load, text.encode()), text[:20]
-    for raw in ("{}".encode("utf-16"), b"\xff{}", b'{"\xed\xa0\x80": 1}', b" " * (4 * 10**6 + 1)):
+    for raw in ("{}".encode("utf-16"), b"\xff{}", b'{"\xed\xa0\x80": 1}', b"{}".ljust(c.LONGEST + 1)):
         assert fails(c.load, raw)
+    assert c.load(b"{}".ljust(c.LONGEST)) == {}
     assert c.load(b'{"a": [1.5, NaN, -Infinity, 1e5, -3]}') == {"a": [None, None, None, None, -3]}
     for x in ("1/0", "0x1", " 1", "1_0", "\uff11", "1.5", "--1", "1/-2", "1\n", "", "NaN", "K", "1" * 401, True, None,
               1.5, [], {},
@@ -1043,8 +1058,20 @@ def certificates(c):
         assert c.PLACE[0] == place, path
 
 
+def exit_code(c, *paths):
+    """Run the file as a script."""
+    before, sys.argv = sys.argv, [c.__file__, *paths]
+    try:
+        runpy.run_path(c.__file__, run_name="__main__")
+    except SystemExit as end:
+        return end.code
+    finally:
+        sys.argv = before
+    return None
+
+
 def answers(c):
-    """Marks of costs that are taken as stated; exit codes: of all files the worst."""
+    """Marks of costs that are taken as stated; exit codes: of all files the worst; all of a file is read or none."""
     stated = release({"kind": "stated approximate", "epsilon": 1, "delta": 0})
     forms = {"a": release({"kind": "laplace", "scale": 1}), "b": stated}
     said = c.check(proof({"epsilon": 2, "delta": 0}, {"name": "plan", "resolution": 9}, forms))
@@ -1052,16 +1079,19 @@ def answers(c):
     good = honest()["tree"]
     bad = {**good, "theorem": {**good["theorem"], "epsilon": "9/10"}}
     with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()) as said:
-        names = {name: os.path.join(folder, name) for name in ("good", "bad", "none", "no proof")}
+        names = {name: os.path.join(folder, name) for name in ("good", "bad", "none", "no proof", "long")}
         for name, data in (("good", good), ("bad", bad), ("no proof", [])):
             with open(names[name], "w", encoding="utf-8") as file:
                 json.dump(data, file)
+        with open(names["long"], "w", encoding="utf-8") as file:
+            file.write(json.dumps(good).ljust(c.LONGEST) + " and more")
         for code, files in ((0, ["good"]), (1, ["bad"]), (2, ["none"]), (2, ["no proof"]), (2, []),
                             (1, ["bad", "good"]), (0, ["good", "good"]), (2, ["none", "bad", "good"]),
-                            (1, ["good", "bad"])):  # fmt: skip
+                            (1, ["good", "bad"]), (2, ["long"])):  # fmt: skip
             assert c.main([names[name] for name in files]) == code, files
-    assert said.getvalue().count(": FOLLOWS: ") == 6
-    assert said.getvalue().count(": DOES NOT FOLLOW: ") == 7
+        assert exit_code(c, names["bad"], names["good"]) == 1
+    assert said.getvalue().count(": FOLLOWS: ") == 7
+    assert said.getvalue().count(": DOES NOT FOLLOW: ") == 9
 
 
 def worsened(data):

@@ -589,7 +589,7 @@ def response(epsilon: Number, size: Number, loss: int) -> int:
     """Bound the curve of randomized response; with two answers it is above that of all that is (epsilon, 0)-DP."""
     e, t = up(exact(epsilon)), exp_lo(loss)
     least = exp_lo(e) + int(exact(size) - 1) * ONE
-    one = max(0, exp_hi(e) - t) * ONE // least + 1 if loss < e else 0  # one answer; else all answers but one
+    one = (exp_hi(e) - t) * ONE // least + 1 if loss < e else 0  # one answer; else all answers but one
     return one if loss >= 0 else max(one, ONE - t + max(0, exp_hi(loss + e) - ONE) * ONE // least + 1)
 
 
@@ -781,8 +781,8 @@ def rho_of(a: Law) -> Number | None:
     """Return the cost of a release in zCDP: of a pure one epsilon tanh(epsilon / 2), of symbols epsilon^2 / 2 [L9]."""
     if a.pure is None or a.rho is not None or a.lost != 0:
         return a.rho
-    e = exp_hi(up(min(exact(a.pure), F(1000)))) if isinstance(a.pure, F) else 0
-    return a.pure * F(e - ONE, e + ONE) if isinstance(a.pure, F) and a.pure <= 1000 else a.pure * a.pure / F(2)
+    return a.pure * (1 - F(2 * ONE, exp_hi(up(a.pure)) + ONE)) if isinstance(a.pure, F) and a.pure <= 1000 else (
+        a.pure * a.pure / F(2))
 
 
 # --- 7. Measures: masses in units of 10^-digits at losses (first + i) 2^-k [L1, L2, L5] -------------------------------

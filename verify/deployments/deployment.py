@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import json
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -26,6 +27,9 @@ KEYS = {f"{table}.{name}": path for table, names in _TABLES.items() for name, pa
 """The keys of the file, and the registry's field that each fills; "" for those that other fields or sheets quote."""
 
 _SOURCE = "Other public source"
+NONE_UNPROTECTED = "None."
+"""The declaration that no value left without noise, an empty list."""
+_NO_QUANTITY = re.compile(r"(none|nothing|nil|no|n/?a|not applicable)?\W*", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -35,7 +39,8 @@ class Deployment:
     Attributes
     ----------
     declared
-        Values by their keys, ``"privacy.unit"``; what is empty in the file is not declared.
+        Values by their keys, ``"privacy.unit"``; what is empty in the file is not declared, but for an empty list of
+        unprotected quantities.
     name
         Name of the file.
     """
@@ -70,7 +75,7 @@ class Deployment:
             for name, value in values.items():
                 key = f"{table}.{known_name(f'key of [{table}] in {path}', name, names)}"
                 read = value.strip() if isinstance(value, str) else value
-                if read not in ("", []):
+                if read not in ("", []) or (key == "privacy.unprotected" and read == []):
                     declared[key] = _checked(f"{path}: {key}", key, read)
         return cls(declared, path.name)
 
@@ -110,6 +115,11 @@ def registry_fields() -> Mapping[str, int]:
 def _checked(where: str, key: str, value: Any) -> Any:
     """Return a value of its key's type, as the registry has it."""
     schema = schema_at(KEYS[key]) if KEYS[key] else {}
+    if key == "privacy.unprotected":  # a free text could say either
+        return _unprotected(where, value)
+    if key == "deployment.slug":
+        right = isinstance(value, str) and re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", value, re.ASCII)
+        _require(bool(right), where, value, "lower-case letters and digits, with single hyphens between them")
     if key == "privacy.neighbours":
         schema = {"enum": [each.value for each in Neighbouring]}
     if schema.get("type") in ("array", "object"):
@@ -145,6 +155,15 @@ def _text(where: str, value: Any) -> str:
     return str(value).strip()
 
 
+def _unprotected(where: str, value: Any) -> str:
+    """Return quantities without noise as the items of a text."""
+    rule = "a list of quantities, each a text that names it; [] if no value is without noise"
+    _require(isinstance(value, list), where, value, rule)
+    named = all(isinstance(each, str) and not _NO_QUANTITY.fullmatch(each) for each in value)
+    _require(named, where, value, rule)
+    return "\n".join(f"- {' '.join(each.split())}" for each in value) or NONE_UNPROTECTED
+
+
 def _one_of(where: str, value: Any, known: Sequence[Any]) -> Any:
     right = type(value) is not bool and value in known
     _require(right, where, value, f"one of {', '.join(map(repr, known))}")
@@ -166,7 +185,11 @@ def _source(where: str, value: Any) -> dict[str, Any]:
     kind = _one_of(
         f"{where}: evidence", fields.pop("evidence", _SOURCE), known["evidence_source_type"]["enum"]
     )
-    for name in fields:
-        known_name(f"key of {where}", name, known["bibtex_fields"]["properties"])
-    _require(bool(fields), where, value, "a source with a title or url")
-    return {"evidence_source_type": kind, "misc": {name: str(each) for name, each in fields.items()}}
+    for name, each in fields.items():
+        schema = known["bibtex_fields"]["properties"][
+            known_name(f"key of {where}", name, known["bibtex_fields"]["properties"])
+        ]
+        if not ("$ref" in schema and type(each) is int):  # a text or a number, as a year is
+            _text(f"{where}: {name}", each)
+    _require(not fields.keys().isdisjoint(("title", "url")), where, value, "a source with a title or url")
+    return {"evidence_source_type": kind, "misc": {name: str(each).strip() for name, each in fields.items()}}

@@ -13,15 +13,15 @@ from mechanisms.printed_numbers import as_given, percent_at_most
 from verify.deployments.deployment import Deployment
 from verify.deployments.proved_facts import ProvedFacts, bound_words, known_values
 from verify.deployments.registry_entry import NOT_DECLARED, in_one_line
-from verify.document.elements import Document, Facts, Section
-from verify.findings.sentences import remark
+from verify.document.elements import Document, Facts, Section, Tone
+from verify.findings.sentences import Basis, remark
 from verify.verdict.common_sections import correct_guesses, provenance_section
 
-AnswerBasis = Literal["Known", "Declared", "Not assessed"]
+AnswerBasis = Literal["Known", "Tested", "Refuted", "Declared", "Not assessed"]
 
 TOPICS: Mapping[str, tuple[str, ...]] = {
     "Privacy parameters and their meaning": (),
-    "Variant of differential privacy": (),
+    "Variant of differential privacy": ("privacy.variant",),
     "Unit of privacy": ("privacy.unit", "privacy.unit_details"),
     "Comparing and composing guarantees": ("privacy.other_releases",),
     "Releases without differential privacy": ("privacy.unprotected",),
@@ -56,33 +56,59 @@ def nist_sheet(deployment: Deployment, facts: ProvedFacts, command: str) -> Docu
     counted = Counter(basis for rows in answers.values() for basis, _ in rows)
     meaning = remark(
         "Answers on the {topics} topics of NIST SP 800-226: {known} known from the files, {declared} declared by "
-        "people and not checked, {open} not assessed.",
+        "people and not checked, {open} not assessed{more}.",
         topics=len(TOPICS),
         known=counted["Known"],
         declared=counted["Declared"],
         open=counted["Not assessed"],
+        more="".join(f", {counted[each]} {each.lower()}" for each in ("Tested", "Refuted") if counted[each]),
     )
     name = deployment.get("deployment.name") or (facts.audit.name if facts.audit else "") or "deployment"
     sections = [Section(topic, (Facts(rows),)) for topic, rows in answers.items()]
     if facts.audit is not None:
         sections.append(provenance_section(facts.audit.provenance))
-    return Document("ANSWER SHEET", "plain", name, meaning, facts.first_screen(command), tuple(sections))
+    tone: Tone = "bad" if facts.refuted else "plain"
+    return Document("ANSWER SHEET", tone, name, meaning, facts.first_screen(command), tuple(sections))
 
 
 def _answers(topic: str, deployment: Deployment, facts: ProvedFacts) -> Iterator[tuple[AnswerBasis, str]]:
     known = list(_known(topic, facts))
     for said in known:
         yield "Known", in_one_line(said)
+    for each in {"Algorithms and sensitivity": facts.results, "Utility and accuracy": facts.utility}.get(
+        topic, ()
+    ):
+        yield _basis(each), in_one_line(f"{each.title}. {each.summary.found} {each.summary.sure}")
+        known.append(each.title)
     for key in TOPICS[topic]:
         value = deployment.get(key)
         if value is not None:
             yield "Declared", in_one_line(str(value))
-        elif not (known and key in ("privacy.unprotected", "model.name")):  # which a ledger knows
+        elif not (known and key in ("privacy.unprotected", "model.name", "privacy.variant")):
             yield "Not assessed", f"{NOT_DECLARED} ({key})"
+    if (
+        topic == "Trust model"
+        and not known
+        and facts.audit is not None
+        and facts.audit.chosen_under is not None
+    ):
+        yield (
+            "Not assessed",
+            "the trust model that the ledger's accountant enforced: the ledger has it, its audit not",
+        )
     if topic in _NOT_ASSESSED:
         yield "Not assessed", _NOT_ASSESSED[topic]
     elif not known and not TOPICS[topic]:
         yield "Not assessed", "none of the files shows it"
+
+
+def _basis(result: Document) -> AnswerBasis:
+    """Return the basis of a result: what is not proved is not known, and a certificate is not checked by reading it."""
+    if result.tone == "bad":
+        return "Refuted"
+    if result.verdict == "CERTIFICATE":
+        return "Declared"
+    return "Known" if result.meaning.basis is Basis.EXACT else "Tested"
 
 
 def _known(topic: str, facts: ProvedFacts) -> Iterator[str]:
@@ -93,27 +119,24 @@ def _known(topic: str, facts: ProvedFacts) -> Iterator[str]:
             yield bound_words(facts)
             if facts.bound is not None:
                 epsilon, delta = facts.bound
+                share = percent_at_most(correct_guesses(epsilon, delta))
                 yield (
-                    f"Someone who guesses which of two neighbouring data sets was used, and is right half of the time "
-                    f"without the output, is right at most {percent_at_most(correct_guesses(epsilon, delta))} of the "
-                    f"time with it (ε = {as_given(epsilon)}, δ = {as_given(delta)}), whatever else they know."
+                    f"{facts.someone} who guesses which of two neighbouring data sets was used, and is right half "
+                    f"of the time without the output, is right at most {share} of the time with it (ε = "
+                    f"{as_given(epsilon)}, δ = {as_given(delta)}), whatever else they know."
                 )
         case "Variant of differential privacy" if facts.variant is not None:
-            yield facts.variant
+            yield f"{facts.variant}{facts.condition}"
         case "Unit of privacy" if facts.audit is not None:
             yield known["privacy_loss.privacy_unit_details"]
         case "Comparing and composing guarantees" if facts.audit is not None:
             yield known["implementation.composition"]
         case "Releases without differential privacy" if facts.unprotected is not None:
             yield facts.unprotected
-        case "Algorithms and sensitivity":
-            if facts.audit is not None:
-                yield known["implementation.mechanisms"]
-            yield from (f"{each.title}. {each.meaning}" for each in facts.results)
-        case "Utility and accuracy":
-            yield from (f"{each.title}. {each.meaning}" for each in facts.utility)
+        case "Algorithms and sensitivity" if facts.audit is not None:
+            yield known["implementation.mechanisms"]
         case "Query model" if facts.releases > 1:
-            yield f"{facts.releases:,} releases are recorded."
+            yield f"{facts.releases:,} releases are recorded{'' if facts.is_whole else ' of the worst-case record'}."
         case "Trust model" if facts.model is not None:
             yield f"{facts.model}, enforced by the ledger's accountant"
         case "Implementation: floating point and randomness" if facts.ledger is not None:

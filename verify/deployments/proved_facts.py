@@ -12,14 +12,14 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from accountant.audit import Audit, AuditQuestion, Releases, audit, read_releases
+from accountant.audit import Audit, AuditQuestion, Releases, ReleaseSummary, audit, read_releases
 from accountant.audit.releases import LedgerFacts
 from accountant.budget import Budget
 from accountant.provenance import file_digest, made_now
 from algorithms.problems import SettingError
-from mechanisms.losses.enclosure import Enclosure
+from mechanisms.losses.enclosure import Enclosure, lower_end
 from mechanisms.printed_numbers import as_given, at_least, at_most
-from verify.deployments.deployment import Deployment
+from verify.deployments.deployment import NONE_UNPROTECTED, Deployment
 from verify.document.elements import Code, Document, FirstScreen
 from verify.findings.sentences import exact, remark
 from verify.verdict.common_sections import correct_guesses, person_sentence
@@ -29,12 +29,13 @@ USUAL_DELTA = 1e-6
 DIGITS = 10
 SECONDS = 60.0
 """After which a bound is what is proved by then."""
-_NOTHING = re.compile(
-    r"(there (is|are) )?(none\b|nothing\b|nil\b|n/?a\b|not applicable|-+$|no\W*$"
-    r"|no (unprotected|quantit|value|invariant|statistic|release|such))",
-    re.IGNORECASE,
+_UNBOUNDED = (
+    *("gaussian", "discretegaussian", "gaussianmixture", "truncatedbatches", "binomial", "thresholdedkeys"),
+    *("squarerootcounter", "bufferedcounter", "bandedcounter"),
 )
-"""Declarations that nothing left without noise."""
+"""Mechanisms without a finite ε at δ = 0."""
+_RAW = "declassified"
+"""The mechanism of values that left without noise."""
 _MODELS = {"central": "Central", "local": "Local", "shuffle": "Shuffle"}
 
 
@@ -51,7 +52,7 @@ class ProvedFacts:
     rho
         The ρ of the worst-case record, rounded up, if all releases are declared by ρ alone; else None.
     results, utility
-        Documents of other results: on algorithms, and on utility.
+        Documents of other results: on algorithms, and on utility; bad are those that refute a claim.
     """
 
     audit: Audit | None = None
@@ -68,7 +69,7 @@ class ProvedFacts:
 
     @property
     def bound(self) -> tuple[float, float] | None:
-        """The proved ε, rounded up, and its δ; None if there is none, or ε is infinite."""
+        """The proved ε, rounded up, and its δ, under `condition`; None if ε is infinite or δ is 1: that is none."""
         if self.audit is None:
             return None
         asked, upper = self.audit.question, self.audit.answer.upper
@@ -77,25 +78,48 @@ class ProvedFacts:
             epsilon, delta = asked.fixed_value, float(at_most(upper, DIGITS))
         if (enforced := self.enforced) is not None:
             epsilon, delta = float(enforced.epsilon), float(enforced.delta)
-        return None if math.isinf(epsilon) else (float(at_most(epsilon, DIGITS)), delta)
+        return None if math.isinf(epsilon) or delta >= 1.0 else (float(at_most(epsilon, DIGITS)), delta)
+
+    @property
+    def condition(self) -> str:
+        """The condition of the bound, after a comma; empty where an accountant kept a limit, or nothing chose."""
+        limited = self.audit is None or self.audit.chosen_under is None or self.enforced is not None
+        return "" if limited else ", if the releases were fixed in advance"
+
+    @property
+    def someone(self) -> str:
+        """The first words of a sentence on the bound's attacker."""
+        return f"{self.condition[2:].capitalize()}, someone" if self.condition else "Someone"
+
+    @property
+    def refuted(self) -> tuple[Document, ...]:
+        """The results that refute a claim."""
+        return tuple(each for each in (*self.results, *self.utility) if each.tone == "bad")
 
     def first_screen(self, command: str) -> FirstScreen:
         """Return the summary of a sheet on the deployment."""
         claimed, found, person = "nothing that files prove", "no bound", None
         if self.bound is not None:
             epsilon, delta = self.bound
-            found = f"ε ≤ {as_given(epsilon)} at δ = {as_given(delta)}"
+            found = f"ε ≤ {as_given(epsilon)} at δ = {as_given(delta)}{self.condition}"
+            if self.audit is not None and self.audit.group_size > 1:
+                found = f"{found}, for groups of {self.audit.group_size:,} records"
             claimed = f"{self.variant}: {found}"
             guess = correct_guesses(epsilon, delta)
             person = person_sentence(
-                "Someone", "which of two neighbouring data sets was used", "all releases", guess
+                self.someone,
+                "which of two neighbouring data sets was used",
+                "all releases",
+                guess,
             )
+        known = "Known is proved from the files. Declared is people's word, held against the files only."
+        if self.refuted:
+            known += f" Refuted in the files: {'; '.join(each.title for each in self.refuted)}."
+        of = "" if self.is_whole or self.audit is None else " of the worst-case record"
         return FirstScreen(
             claimed=remark("{claimed}", claimed=claimed),
-            found=exact("{found}, from {count:,} release(s).", found=found, count=self.releases),
-            sure=remark(
-                "Known is proved from the files. Declared is people's word, held against the files only."
-            ),
+            found=exact("{found}, from {count:,} release(s){of}.", found=found, count=self.releases, of=of),
+            sure=remark("{known}", known=known),
             rests_on=remark("The files and the declaration are about this deployment, and true."),
             again=Code(command),
             person=person,
@@ -111,27 +135,33 @@ class ProvedFacts:
         return "Approximate DP" if self.bound[1] else "Pure DP"
 
     @property
-    def declassified(self) -> tuple[str, ...]:
-        """The values that left without noise."""
+    def declassified(self) -> Mapping[str, int]:
+        """The number of values that left without noise, by their names; without a ledger, a lower bound."""
         if self.ledger is not None:
             return self.ledger.declassified
         released = () if self.audit is None else self.audit.released
-        return tuple(each.name for each in released if "declassified" in (each.mechanism, each.name))
+        return {each.name: max(1, each.count) for each in released if _kind(each) == _RAW}
+
+    @property
+    def is_whole(self) -> bool:
+        """True if `releases` counts all of them, and not those of the worst-case record alone."""
+        if self.ledger is not None:
+            return self.ledger.trust == "central"
+        return self.audit is not None and self.audit.groups == 1 and not self.audit.chosen_under
 
     @property
     def releases(self) -> int:
-        """The number of releases; of local messages, those of one record."""
-        if self.ledger is not None and self.ledger.trust == "central":
+        """The number of releases, also of values without noise; those of one record where no more is known."""
+        if self.ledger is not None and self.is_whole:
             return self.ledger.releases
         return 0 if self.audit is None else sum(each.count for each in self.audit.released)
 
     @property
     def release_type(self) -> str | None:
         """One release or many, as the registry calls it; None if no file has it."""
-        if self.releases != 1 or self.audit is None:
+        if self.releases != 1:
             return "Many releases" if self.releases else None
-        whole = self.ledger.trust == "central" if self.ledger else self.audit.groups == 1
-        return "One release" if whole and (self.ledger or not self.audit.chosen_under) else None
+        return "One release" if self.is_whole else None
 
     @property
     def model(self) -> str | None:
@@ -149,7 +179,7 @@ class ProvedFacts:
     def unprotected(self) -> str | None:
         """The quantities without noise, or a sentence that there are none; None if no file knows."""
         if self.declassified:
-            return "\n".join(f"- {each}" for each in self.declassified)
+            return "\n".join(f"- {each}{_times(count)}" for each, count in self.declassified.items())
         whole = self.ledger is not None and self.ledger.strict and self.ledger.first is not None
         return "Of the values in the ledger, which is strict, none left without noise." if whole else None
 
@@ -201,10 +231,11 @@ def bound_words(facts: ProvedFacts) -> str:
     assert found is not None
     symbol, other = ("ε", "δ") if found.question.quantity == "epsilon" else ("δ", "ε")
     at, answer = as_given(found.question.fixed_value), found.answer
-    if facts.declassified:
-        return f"No finite ε: {len(facts.declassified):,} values left without noise."
-    if math.isinf(answer.upper):
-        return f"No finite ε is proved at {other} = {at}."
+    none = math.isinf(answer.upper) or (symbol == "δ" and answer.upper >= 1.0)
+    if none or (facts.bound is None and facts.declassified):
+        raw, least = sum(facts.declassified.values()), "" if facts.ledger else "at least "
+        left = f": {least}{raw:,} value{'s' * (raw > 1)} left without noise" if raw else ""
+        return f"No {'finite ε' if symbol == 'ε' else 'δ below 1'} is proved at {other} = {at}{left}."
     said = f"{symbol} ≤ {at_most(answer.upper, DIGITS)} at {other} = {at}, proved, by {found.best_theorem}"
     if isinstance(answer, Enclosure) and answer.lower > 0.0:
         said += f"; two data sets attain {symbol} ≥ {at_least(answer.lower, DIGITS)}"
@@ -213,11 +244,23 @@ def bound_words(facts: ProvedFacts) -> str:
         return f"{said}."
     if facts.enforced:
         limit = f"ε = {as_given(chosen.budget.epsilon)}, δ = {as_given(chosen.budget.delta)}"
+        size = found.group_size
+        who = "record" if size == 1 else f"group of {size:,} records, by that of each record"
         return (
-            f"The accountant enforced {limit} for every record ({chosen.theorem}), also for releases chosen by earlier "
-            f"ones. Of what was spent, if releases were fixed in advance: {said}."
+            f"The accountant enforced {limit} for every {who} ({chosen.theorem}), also for releases chosen by earlier "
+            f"ones. Of what was spent, if the releases were fixed in advance: {said}."
         )
-    return f"The accountant enforced no finite limit. If releases were fixed in advance: {said}."
+    return f"The accountant enforced no finite limit. If the releases were fixed in advance: {said}."
+
+
+def _times(count: int) -> str:
+    """Return how often a release occurs, after its name; "" for once."""
+    return "" if count == 1 else f", {count:,} times"
+
+
+def _kind(released: ReleaseSummary) -> str:
+    """Return the kind of a mechanism, by the first of its words alone: names are anybody's."""
+    return re.sub(r"[-_]|[ (].*", "", released.mechanism, flags=re.DOTALL).lower()
 
 
 def check_declarations(deployment: Deployment, facts: ProvedFacts) -> None:
@@ -244,7 +287,7 @@ def _contradictions(deployment: Deployment, facts: ProvedFacts) -> Iterator[tupl
         yield "model.name", f"the ledger's trust model is {model!r}"
     if declared("model.release") == "One release" and facts.releases > 1:
         yield "model.release", f"{facts.releases:,} releases are recorded"
-    if facts.declassified and _NOTHING.match(declared("privacy.unprotected") or ""):
+    if facts.declassified and declared("privacy.unprotected") == NONE_UNPROTECTED:
         yield "privacy.unprotected", f"left without noise: {'; '.join(facts.declassified)[:200]}"
     bound, epsilon, delta = facts.bound, declared("privacy.epsilon"), declared("privacy.delta")
     known = (
@@ -254,8 +297,14 @@ def _contradictions(deployment: Deployment, facts: ProvedFacts) -> Iterator[tupl
         yield "privacy.epsilon", known
     if delta is not None and bound is not None and delta != bound[1]:
         yield "privacy.delta", known
-    if (variant := declared("privacy.variant")) is not None and variant != facts.variant:
-        yield "privacy.variant", facts.variant or "no finite ε is proved"
+    if declared("privacy.variant") is not None and facts.declassified:
+        yield "privacy.variant", f"left without noise: {'; '.join(facts.declassified)[:200]}"
+    if declared("privacy.variant") == "Pure DP":  # a δ that was only asked for contradicts nothing
+        if found.question.delta == 0.0 and lower_end(found.answer) == math.inf:
+            yield "privacy.variant", "two data sets attain ε = ∞ at δ = 0"
+        for each in found.released:
+            if _kind(each) in _UNBOUNDED:
+                yield "privacy.variant", f"at best Approximate DP: no finite ε at δ = 0 by {each.mechanism}"
     if declared("privacy.neighbours") not in (None, found.neighbouring.value):
         yield "privacy.neighbours", f"the audit is for {found.neighbouring.value!r}"
     published, first = declared("deployment.published"), facts.first
@@ -277,7 +326,9 @@ def known_values(facts: ProvedFacts) -> Mapping[str, Any]:
     parameters = {}
     if (bound := facts.bound) is not None:
         parameters = {"epsilon": bound[0], "delta": bound[1] or None, "rho": facts.rho}
-    listed = "\n".join(f"- {each.count:,} × {each.mechanism or each.name}" for each in found.released)
+    names = {each: each.mechanism or each.name for each in found.released}
+    listed = "\n".join(f"- {each.count:,} × {name}" for each, name in names.items() if each.count)
+    used = "\n".join(f"- {name}" for name in dict.fromkeys(names.values()))
     theorem = found.chosen_under.theorem if facts.enforced and found.chosen_under else found.best_theorem
     noise = "" if facts.ledger is None else f"\nSources of noise: {', '.join(facts.ledger.noise)}."
     known = {
@@ -294,7 +345,7 @@ def known_values(facts: ProvedFacts) -> Mapping[str, Any]:
         "privacy_loss.privacy_parameters_details": bound_words(facts),
         "deployment_model.model_name": facts.model,
         "deployment_model.release_type": facts.release_type,
-        "implementation.composition": f"{theorem}; releases of the worst-case record:\n{listed}",
-        "implementation.mechanisms": f"{listed}{noise}",
+        "implementation.composition": f"{theorem}{facts.condition}; releases of the worst-case record:\n{listed}",
+        "implementation.mechanisms": f"{used}{noise}",
     }
     return {path: value for path, value in known.items() if value is not None}

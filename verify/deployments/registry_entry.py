@@ -26,6 +26,9 @@ from verify.verdict.common_sections import provenance_section
 
 NOT_DECLARED = "not declared"
 _MECHANISMS = "implementation.mechanisms"
+_DETAILS = "privacy_loss.privacy_parameters_details"
+_CONDITIONAL = ("dp_variant.variant_name", "privacy_loss.privacy_parameters")
+"""Fields that have no room for the condition of a bound, which the details state."""
 _QUOTED = {
     "Access control": "processing.access_control",
     "Timing and side channels": "processing.side_channels",
@@ -77,8 +80,13 @@ def registry_entry(deployment: Deployment, facts: ProvedFacts) -> RegistryEntry:
     Raises
     ------
     SettingError
-        If the registry requires what is neither known nor declared; the message lists the keys.
+        If the registry requires what is neither known nor declared; the message lists the keys. Over a refuted claim.
     """
+    if facts.refuted:
+        raise SettingError(
+            f"FILES: {'; '.join(each.title for each in facts.refuted)}: no entry is drafted over a refuted result: "
+            "leave it out only if it is not about this deployment"
+        )
     fields, basis = _filled(deployment, facts)
     required = [
         f"{part}.{name}" for part in ("basic", "administrative") for name in schema_at(part)["required"]
@@ -108,7 +116,7 @@ def _filled(deployment: Deployment, facts: ProvedFacts) -> tuple[dict[str, Any],
     if deployment.get("deployment.published") is not None:  # not before the first release
         known.pop("basic.publication_date", None)
     fields: dict[str, Any] = dict(known)
-    basis = dict.fromkeys(known, "Known")
+    basis = {path: "Known" + facts.condition * (path in _CONDITIONAL) for path in known}
     for path, key in _KEY_OF.items():
         value = deployment.get(key)
         if value is not None and path not in known:
@@ -117,6 +125,10 @@ def _filled(deployment: Deployment, facts: ProvedFacts) -> tuple[dict[str, Any],
         elif value is not None and path in _JOINED:
             fields[path] = f"{value}\n{known[path]}"
             basis[path] = "Known and declared"
+    variant = deployment.get("privacy.variant")
+    if facts.variant is not None and variant not in (None, facts.variant):  # the numbers are not for that one
+        fields[_DETAILS] += f"\nThe variant is declared as {variant}; these numbers are of {facts.variant}."
+        basis[_DETAILS] = "Known and declared"
     quoted = [
         f"{name}: {value}" for name, key in _QUOTED.items() if (value := deployment.get(key)) is not None
     ]

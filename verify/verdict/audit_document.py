@@ -354,8 +354,9 @@ def _assumptions(audited: Audit) -> Section:
         )
     ]
     if audited.chosen_under is not None:
-        said = "Releases may have been chosen adaptively; the accountant enforced {limit} for each record."
-        blocks.append(Paragraph(exact(said, limit=_limit(audited.chosen_under))))
+        said = "Releases may have been chosen adaptively; the accountant enforced {limit} for each {who}."
+        who = "record" if audited.group_size == 1 else f"group of {audited.group_size:,} records"
+        blocks.append(Paragraph(exact(said, limit=_limit(audited.chosen_under), who=who)))
     return assumptions_section(blocks, ADVERSARY)
 
 

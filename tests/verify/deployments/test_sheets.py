@@ -4,6 +4,7 @@ import datetime
 import json
 import math
 import re
+from dataclasses import replace
 
 import pytest
 import yaml
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator, FormatChecker
 
 from accountant import Accountant, Budget
-from accountant.audit import Audit
+from accountant.audit import Audit, AuditQuestion, audit, read_releases
 from accountant.compositions import COMPOSITIONS
 from accountant.trust import Trust
 from algorithms.claim import ClaimForm, View
@@ -22,13 +23,21 @@ from mechanisms import Gaussian, Interval, Laplace
 from verify.commands.command_group import cli
 from verify.deployments.deployment import KEYS, Deployment, registry_fields, registry_schema
 from verify.deployments.nist_sheet import TOPICS, nist_sheet
-from verify.deployments.proved_facts import ProvedFacts, check_declarations, read_proved_facts
+from verify.deployments.proved_facts import (
+    ProvedFacts,
+    bound_words,
+    check_declarations,
+    known_values,
+    read_proved_facts,
+)
 from verify.deployments.registry_entry import registry_entry
 from verify.deployments.yaml_text import yaml_text
-from verify.findings.finding import UpperBound
+from verify.document.markdown_text import markdown
+from verify.findings.finding import LowerBound, UpperBound
 from verify.findings.sentences import exact
 from verify.verdict.answer import SubjectKind
 from verify.verdict.result import Verification
+from verify.verdict.result_kinds import document_of
 from verify.verdict.verdict import Decision
 
 LAPLACE = Laplace(scale=10.0)
@@ -70,7 +79,7 @@ unit = "one user"
 unit_details = "All rows of one user id, at most 10."
 units = 12000
 domain = "All multisets of rows."
-unprotected = "the number of URLs"
+unprotected = ["the number of URLs"]
 other_releases = "none of these data"
 [model]
 name = "Central"
@@ -116,11 +125,11 @@ date = 2026-02-03
 def files(tmp_path_factory):
     folder = tmp_path_factory.mktemp("sheets")
 
-    def ledger(name, budget, count=1, mechanism=LAPLACE, declassified=False, **settings):
+    def ledger(name, budget, count=1, mechanism=LAPLACE, declassified=0, **settings):
         accountant = Accountant(budget, **settings)
         for _ in range(count):
             accountant.release(mechanism, accountant.private([0.5], Interval(0, 1), record="ann"))
-        if declassified:
+        for _ in range(declassified):
             accountant.declassify(
                 accountant.private([0.5], Interval(0, 1), record="bob"), reason="a count\nof all"
             )
@@ -128,7 +137,15 @@ def files(tmp_path_factory):
 
     ledger("ledger.json", Budget(2.0), 14)
     ledger("strict.json", Budget(2.0), strict=True)
-    ledger("gone.json", Budget(math.inf), declassified=True)
+    ledger("gone.json", Budget(math.inf), declassified=1)
+    ledger("raw.json", Budget(math.inf), declassified=3)
+    ledger(
+        "infinite.json",
+        Budget(math.inf),
+        2,
+        Gaussian(sigma=20.0, sensitivity=1.0),
+        composition=COMPOSITIONS["zCDP filter"](),
+    )
     ledger("local.json", Budget(2.0), trust=Trust.LOCAL)
     ledger(
         "zcdp.json",
@@ -139,9 +156,13 @@ def files(tmp_path_factory):
     )
     (folder / "year.toml").write_text(RELEASES)
     (folder / "rho.toml").write_text('[[release]]\nmechanism = "zcdp"\nrho = 0.1\ncount = 3\n')
+    (folder / "laplace.toml").write_text('[[release]]\nmechanism = "laplace"\nscale = 10.0\n')
     (folder / "gone.toml").write_text('[[release]]\nmechanism = "declassified"\n')
     CliRunner().invoke(
         cli, ["audit", str(folder / "year.toml"), "--delta", "1e-6", "-o", str(folder / "audit.json")]
+    )
+    CliRunner().invoke(
+        cli, ["audit", str(folder / "laplace.toml"), "--delta", "1e-6", "-o", str(folder / "pure.json")]
     )
     return folder
 
@@ -209,12 +230,17 @@ def test_a_ledger_alone_fills_nine_fields(files, tmp_path):
         ("year.toml", '[model]\nrelease = "One release"', "15 releases"),
         (
             "gone.json",
-            '[privacy]\nunprotected = "none"',
-            r"privacy.unprotected = 'none': .*a count of all \(test_",
+            "[privacy]\nunprotected = []",
+            r"privacy.unprotected = 'None.': .*a count of all \(test_",
         ),
-        ("gone.json", '[privacy]\nunprotected = " None. "', "left without noise"),
-        ("gone.json", '[privacy]\nunprotected = "There are no such values"', "left without noise"),
-        ("gone.toml", '[privacy]\nunprotected = "n/a"', "left without noise"),
+        ("gone.toml", "[privacy]\nunprotected = []", "left without noise"),
+        ("gone.json", '[privacy]\nvariant = "Zero-concentrated DP"', "left without noise: a count"),
+        ("raw.json", '[model]\nrelease = "One release"', "4 releases"),
+        (
+            "infinite.json",
+            '[privacy]\nvariant = "Pure DP"',
+            "Approximate DP: no finite ε at δ = 0 by Gaussian",
+        ),
         ("ledger.json", "[privacy]\nepsilon = 1.0", "privacy.epsilon = 1.0: .*ε ≤ 2 at δ = 0"),
         ("ledger.json", "[privacy]\nepsilon = 4", "ε ≤ 2 at δ = 0"),
         ("gone.json", "[privacy]\nepsilon = 4", "no finite ε is proved"),
@@ -250,18 +276,28 @@ def test_declarations_that_agree_or_say_less_are_taken(files, tmp_path):
         ("ledger.json", "[privacy]\nepsilon = 2\ndelta = 0"),
         ("audit.json", '[privacy]\nvariant = "Approximate DP"\nneighbours = "add or remove one"'),
         ("ledger.json", f'[model]\nname = "Central"\n[deployment]\npublished = {TODAY}'),
-        ("strict.json", '[model]\nrelease = "Many releases"\n[privacy]\nunprotected = "none"'),
-        ("gone.json", '[privacy]\nunprotected = "No noise is on the number of URLs"'),
+        ("strict.json", '[model]\nrelease = "Many releases"\n[privacy]\nunprotected = []'),
+        ("gone.json", '[privacy]\nunprotected = ["the number of URLs"]'),
+        ("laplace.toml", '[privacy]\nvariant = "Pure DP"\ndelta = 1e-6'),
+        ("pure.json", '[privacy]\nvariant = "Pure DP"'),
+        ("laplace.toml", '[privacy]\nvariant = "Zero-concentrated DP"'),
+        ("ledger.json", '[privacy]\nvariant = "Approximate DP"'),
+        ("audit.json", '[privacy]\nvariant = "Zero-concentrated DP"'),
+        ("zcdp.json", '[privacy]\nvariant = "Zero-concentrated DP"'),
+        ("infinite.json", '[privacy]\nvariant = "Renyi DP"'),
         ("rho.toml", '[privacy]\nvariant = "Zero-concentrated DP"\ndelta = 1e-7'),
     ):
         read = Deployment.load(declared(tmp_path, text))
         check_declarations(
-            read, read_proved_facts(files / file, read) if file != "audit.json" else audited_facts(files)
+            read,
+            read_proved_facts(files / file, read)
+            if file not in ("audit.json", "pure.json")
+            else audited_facts(files, file),
         )
 
 
-def audited_facts(files):
-    return ProvedFacts(Audit.load(files / "audit.json"))
+def audited_facts(files, name="audit.json"):
+    return ProvedFacts(Audit.load(files / name))
 
 
 def test_rounding_up_is_no_contradiction_and_rounding_down_is_one(files):
@@ -288,6 +324,63 @@ def test_an_enforced_budget_is_stated_and_not_what_was_spent(files):
     assert found.rho == 0.3
 
 
+def test_a_bound_that_no_accountant_limited_states_its_condition(files):
+    condition = "if the releases were fixed in advance"
+    facts = read_proved_facts(files / "infinite.json", Deployment())
+    sheet = nist_sheet(Deployment(), facts, "again")
+    for each in (sheet.summary.claimed, sheet.summary.found, sheet.summary.person):
+        assert condition in str(each).lower()
+    known = topics(sheet)
+    for topic in ("Privacy parameters and their meaning", "Variant of differential privacy"):
+        assert all(condition in said.lower() for basis, said in known[topic] if basis == "Known")
+    entry = registry_entry(Deployment.load(declared(files, REQUIRED)), facts)
+    assert condition in entry.basis["dp_variant.variant_name"]
+    details = entry.data["deployment"]["privacy_loss"]["privacy_parameters_details"]
+    assert condition in details.lower()
+    enforced = nist_sheet(Deployment(), read_proved_facts(files / "zcdp.json", Deployment()), "again")
+    assert condition not in str(enforced.summary.found)
+
+
+def test_values_without_noise_are_counted_one_by_one_and_by_their_mechanism(files, tmp_path):
+    facts = read_proved_facts(files / "raw.json", Deployment())
+    assert (facts.releases, facts.release_type, sum(facts.declassified.values())) == (4, "Many releases", 3)
+    assert ": 3 values left without noise" in bound_words(facts)
+    assert facts.unprotected.endswith(", 3 times")
+    path = tmp_path / "named.toml"
+    path.write_text(
+        '[[release]]\nmechanism = "laplace"\nscale = 9.0\nname = "declassified"\n[[release]]\nname = "sum"\n'
+        'mechanism = "declassified"\ncount = 2\n'
+    )
+    facts = read_proved_facts(path, Deployment())
+    assert facts.declassified == {"sum": 2}
+    assert "at least 2 values left without noise" in bound_words(facts)
+
+
+def test_mechanisms_of_other_records_are_listed_without_a_count(tmp_path):
+    path = tmp_path / "two.toml"
+    path.write_text(
+        '[[release]]\nmechanism = "laplace"\nscale = 9.0\ncount = 3\nrecords = ["ann"]\n'
+        '[[release]]\nmechanism = "laplace"\nscale = 50.0\nrecords = ["bob"]\n'
+    )
+    facts = read_proved_facts(path, Deployment())
+    known = known_values(facts)
+    assert known["implementation.mechanisms"] == "- laplace scale=9\n- laplace scale=50"
+    assert known["implementation.composition"].endswith("of the worst-case record:\n- 3 × laplace scale=9")
+    assert "from 3 release(s) of the worst-case record" in str(facts.first_screen("again").found)
+
+
+def test_a_budget_of_groups_is_said_to_be_of_groups(files):
+    of_groups = read_releases(files / "ledger.json").for_groups_of(30)
+    found = audit(of_groups, AuditQuestion(delta=0.0))
+    words = bound_words(ProvedFacts(found))
+    assert "ε = 60, δ = 0 for every group of 30 records" in words
+    assert "every record" not in words
+    assert "for groups of 30 records" in str(ProvedFacts(found).first_screen("again").found)
+    assert "ε = 60, δ = 0 (basic composition) for each group of 30 records" in markdown(
+        [document_of(found)], ""
+    )
+
+
 def test_every_topic_has_an_answer_with_one_of_three_bases(files, tmp_path):
     assert len(TOPICS) == 14
     full = Deployment.load(declared(tmp_path, FULL))
@@ -299,7 +392,11 @@ def test_every_topic_has_an_answer_with_one_of_three_bases(files, tmp_path):
             assert found.keys() == TOPICS.keys()
             assert all(found.values())
             answers = [pair for pairs in found.values() for pair in pairs]
-            assert {basis for basis, _ in answers} <= {"Known", "Declared", "Not assessed"}
+            assert {basis for basis, _ in answers} <= {
+                "Known",
+                "Declared",
+                "Not assessed",
+            }
             assert all("\n" not in words for _, words in answers)
     assert "Declared" not in {basis for basis, _ in answers}
     found = topics(nist_sheet(full, read_proved_facts(files / "ledger.json", full), "dpwitness report"))
@@ -367,6 +464,21 @@ def test_the_registrys_requirements_are_listed(files):
         ("[administrative]\nsources = [{}]", "must be a source with a title or url"),
         ('[administrative]\nsources = [{url = "u", evidence = "hearsay"}]', "must be one of 'Peer-reviewed"),
         ("[administrative]\nauthors = [1]", "must be a text"),
+        ("[administrative]\nsources = [{year = 2020}]", "must be a source with a title or url"),
+        ('[administrative]\nsources = [{title = ["a"]}]', "sources: title = .*must be a text"),
+        ('[administrative]\nsources = [{title = "a", year = nan}]', "sources: year = nan: must be a text"),
+        ('[administrative]\nsources = [{title = "a", year = true}]', "sources: year = True: must be a text"),
+        ('[administrative]\nsources = [{title = " "}]', "sources: title = ' ': must be a text"),
+        (
+            '[deployment]\nslug = "../../etc/x y"',
+            "slug = .*must be lower-case letters and digits, with single hyphens",
+        ),
+        ('[deployment]\nslug = "é"', "must be lower-case letters"),
+        ('[deployment]\nslug = "a--b"', "must be lower-case letters"),
+        ("[deployment]\nslug = 3", "must be lower-case letters"),
+        ('[privacy]\nunprotected = "All values are protected."', "must be a list of quantities"),
+        ('[privacy]\nunprotected = ["None."]', "must be a list of quantities"),
+        ("[privacy]\nunprotected = [3]", "must be a list of quantities"),
     ],
 )
 def test_bad_declarations_are_refused_by_name(tmp_path, text, says):
@@ -410,6 +522,44 @@ def test_other_results_answer_on_algorithms_and_not_for_the_entry(tmp_path):
     assert "| Known | CERTIFIED: noise" in shown.output
     refused = CliRunner().invoke(cli, ["report", str(tmp_path / "verified.json"), "--format", "registry"])
     assert "must have a ledger, releases, or their audit" in str(refused.exception)
+
+
+def test_a_refuted_result_is_in_the_sheet_as_one_and_refuses_an_entry(files, tmp_path):
+    refuted = replace(
+        VERIFIED,
+        decision=Decision("refuted", (exact("counted"),)),
+        upper=None,
+        lower=LowerBound(9.0, 0.0, confidence=0.95, samples=89984, method="test", decisive=True),
+    )
+    facts = read_proved_facts(files / "ledger.json", Deployment())
+    for wrong in (
+        replace(facts, results=(document_of(refuted),)),
+        replace(facts, utility=(document_of(refuted),)),
+    ):
+        sheet = nist_sheet(Deployment(), wrong, "again")
+        rows = [said for pairs in topics(sheet).values() for basis, said in pairs if basis == "Refuted"]
+        assert len(rows) == 1
+        assert rows[0].startswith("REFUTED: noise")
+        assert "95 % confidence" in rows[0]
+        assert "below" not in rows[0]
+        assert "Refuted in the files: REFUTED: noise" in str(sheet.summary.sure)
+        assert "1 refuted" in str(sheet.meaning)
+        assert not [
+            said
+            for pairs in topics(sheet).values()
+            for basis, said in pairs
+            if basis == "Known" and "noise," in said
+        ]
+        with pytest.raises(SettingError, match=r"REFUTED: noise.*no entry is drafted"):
+            registry_entry(Deployment.load(declared(tmp_path, FULL)), wrong)
+
+
+@pytest.mark.parametrize("plane", [0x0, 0x1, 0x10])
+def test_yaml_reads_back_every_character_of_a_plane(plane):
+    for code in range(plane << 16, (plane + 1) << 16, 64):
+        text = "a\n" + "".join(map(chr, range(code, code + 64))) + "b"
+        if not 0xD800 <= code < 0xE000:
+            assert yaml.safe_load(yaml_text({"a": text}, {})) == {"a": text}, hex(code)
 
 
 @settings(max_examples=50, deadline=None)
