@@ -2,23 +2,24 @@
 
 One record at an end of its domain is removed, the first, second, fourth ... or last, among others that are equal,
 alternate, or are tied; and one alone whose coordinates all differ. Tables of one, two, three equal records tell most
-where a count is compared with a small threshold.
+where a count is compared with a small threshold. A record that outweighs an opposite one turns a sum, and what is
+worked out of sums, to the other side: a clipped sum or mean, a direction or a sign moves by all of its width.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import product
+from itertools import islice, product
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from mechanisms import Domain, Neighbouring
+from mechanisms import Ball, Box, Domain, Integers, Interval, Neighbouring
 from mechanisms.parameters import whole_number
 from verify.neighbouring.adjacency import Data, NotNeighbours, Pair, check_points, first_pairs
 from verify.neighbouring.path import Path
-from verify.neighbouring.point_patterns import extreme_points, rising_point
+from verify.neighbouring.point_patterns import as_domain_data, extreme_points, rising_point
 from verify.neighbouring.table_patterns import MOST_POINTS, TablePattern, doubling_places, tables_of
 from verify.neighbouring.within import AnyTwo
 
@@ -100,7 +101,14 @@ def _removals(record: Domain, records: int) -> Iterator[Pair]:
             yield _removed(data, i, f"record {i + 1} of {size} removed{others}")
 
     alone = [TablePattern(points[0][None], "")]
-    yield from removed([*points, *rising_point(record)], 1, [0], alone)
+    one = removed([*points, *rising_point(record)], 1, [0], alone)
+    # Where every draw is a call, there are draws for the first three or seven only: one of each sort first.
+    yield from islice(one, 1)
+    if records > 1:
+        yield from _outweighing(record, 2)
+    yield from one
+    if records > 2:
+        yield from _outweighing(record, records)
     yield from removed(points[:1], records, [0], list(tables_of(record, records)))
     half = (records + 1) // 2
     for size, point in product((*_FEW, half, records), points[:2]):
@@ -113,6 +121,32 @@ def _removals(record: Domain, records: int) -> Iterator[Pair]:
         yield from removed(
             points, size, doubling_places(size), list(tables_of(record, size)) if size > 1 else alone
         )
+
+
+def _outweighing(record: Domain, size: int) -> Iterator[Pair]:
+    """Yield removals of a record that outweighs an opposite one, the others being zero; none if none are opposite.
+
+    The other is half as large. Both are on the first axis, where one coordinate of an output says all; or they are
+    opposite in all coordinates, or in the last or first alone: a product of two of them, as in the gradient of a
+    regression, has the opposite sign where one of them has.
+    """
+    ends = [point for _, point in extreme_points(record)[:2]]
+    if not isinstance(record, Interval | Box | Integers | Ball) or not np.any(ends[0] * ends[-1] < 0):
+        return
+    light, heavy = sorted(ends, key=lambda end: float(np.abs(end).max()))
+    share = min(0.5, np.abs(light).max() / np.abs(heavy).max())
+    place = np.arange(heavy.size).reshape(heavy.shape)
+    every, first, last = place >= 0, place == 0, place == heavy.size - 1
+    for words, turned, kept in (
+        ("opposite on the first axis", every, first),
+        ("opposite", every, every),
+        ("opposite in the last coordinate", last, every),
+        ("opposite in the first coordinate", first, every),
+    ):
+        table = np.zeros((size, *heavy.shape), heavy.dtype)
+        table[0] = np.where(kept, heavy, 0)
+        table[1] = as_domain_data(record, np.where(turned, -share, share) * table[0])
+        yield _removed(table, 0, f"record 1 of {size} removed, record 2 smaller and {words}, the others zero")
 
 
 def _among_equal(point: Data, size: int) -> Pair:

@@ -32,7 +32,9 @@ if TYPE_CHECKING:
 class Within:
     """Two points of a domain no further apart than given in the L1, L2 and L∞ norms.
 
-    With ``linf=1`` on a `Box`: answers to queries each of which one record moves by at most one.
+    With ``linf=1`` on a `Box`: answers to queries each of which one record moves by at most one. A `Box` holds
+    fractions: where data are whole numbers, say `Integers`, as four coordinates that move by a quarter each are within
+    ``l1=1``, and may be 4 apart for a function that rounds them.
 
     Raises
     ------

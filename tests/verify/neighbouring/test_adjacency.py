@@ -49,6 +49,42 @@ ADJACENCIES = [
 ]
 
 
+def clip(vector, norm=1.0):
+    return vector * min(1.0, norm / max(float(np.linalg.norm(vector)), 1e-300))
+
+
+def gradients(label):
+    """Gradients of squared errors at 0, of records of features and a label: minus their product."""
+    return lambda data: -np.sum(np.delete(data, label, axis=1) * data[:, [label]], axis=0)
+
+
+def means(data):
+    return data.mean(axis=0) if len(data) else np.zeros(data.shape[1:])
+
+
+@pytest.mark.parametrize("records", [2, 30])
+@pytest.mark.parametrize(
+    ("domain", "statistic", "width"),
+    [
+        (Interval(-10, 10), lambda data: np.clip(data.sum(), -1.0, 1.0), 2.0),
+        (Interval(-1, 10), lambda data: np.clip(data.sum(), -1.0, 1.0), 2.0),
+        (Integers(-5, 3), lambda data: np.sign(data.sum()), 2.0),
+        (Box(-10, 10, 5), lambda data: clip(data.sum(axis=0)), 2.0),
+        (Box(-10, 10, 5), lambda data: np.sign(data.sum(axis=0)), 2.0 * math.sqrt(5.0)),
+        (Box(-9, 9, 4), lambda data: clip(means(data)), 2.0),
+        (Ball(10, 3), lambda data: clip(data.sum(axis=0)), 2.0),
+        (Ball(10, 3, 1), lambda data: clip(data.sum(axis=0)), 2.0),
+        (Box(-3, 3, 4), lambda data: clip(gradients(-1)(data)), 2.0),
+        (Box(-3, 3, 4), lambda data: clip(gradients(0)(data)), 2.0),
+    ],
+)
+def test_a_record_that_outweighs_an_opposite_one_is_among_the_first(domain, statistic, width, records):
+    """A sum that is clipped, and not each record, moves by twice its bound, to the opposite side."""
+    seeds = AddOrRemoveOne(domain, records).seeds()[:7]
+    moves = [np.linalg.norm(statistic(seed.data) - statistic(seed.other)) for seed in seeds]
+    assert max(moves) == pytest.approx(width)
+
+
 def has(adjacency, data, other):
     pair = Pair(np.asarray(data, dtype=float), np.asarray(other, dtype=float))
     seeds = [Pair(seed.data.astype(float), seed.other.astype(float)) for seed in adjacency.seeds()]
