@@ -275,7 +275,7 @@ def test_a_number_under_a_picture_is_whole(number: str, before: str) -> None:
 
 
 def test_ticks_are_the_numbers_of_their_places() -> None:
-    axis = Axis("", 0.0, 6e-5)
+    axis = Axis("", 0.0, 2.5e-5)
     written = svg(Chart(axis, axis, ()), "")
     for tick in axis.ticks():
         assert written.count(f">{short_number(tick, 4)}<") == 2

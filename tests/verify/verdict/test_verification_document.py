@@ -99,7 +99,7 @@ def test_it_answers_what_a_stranger_asks(result: Verification) -> None:
     text = said(result)
     assert text.startswith(f"# {result.verdict.upper()}: mine, ε = 1, δ = 1e-05")
     for words in (
-        "is right at most 73.11 % of the time",
+        "and is right half of the time before seeing one user's message, is right at most 73.11 % of the time after",
         "mine is (1, 1e-05)-differentially private (local model). Unit of privacy: one report, which enters "
         "once.",
         "probabilities within a factor e^ε = 2.71829, up to δ = 1e-05.",
