@@ -147,7 +147,7 @@ def shortened_label(label: str, longest: int) -> str:
     Examples
     --------
     >>> shortened_label("-2.5134e-05", 7), shortened_label("< 123456.7", 7), shortened_label("undecided", 7)
-    ('-2.5e-5', '< 1.2e5', 'undeci…')
+    ('-2.5e-5', '< 1e5', 'undeci…')
     """
     if len(label) <= longest:
         return label
