@@ -36,6 +36,7 @@ def copied(tmp_path_factory):
     folder = tmp_path_factory.mktemp("copied")
     for package in PACKAGES:
         shutil.copytree(ROOT / package, folder / package, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "dpwitness.py", folder)
     for section in EXAMPLES:
         for file, text in blocks(section, "python"):
             assert not (folder / file).exists()
