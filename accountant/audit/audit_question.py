@@ -1,4 +1,4 @@
-"""What an audit is asked."""
+"""The question of an audit: epsilon at a delta, or delta at an epsilon."""
 
 from __future__ import annotations
 
@@ -12,6 +12,11 @@ from mechanisms.losses.conversions import deltas_of_renyi, epsilons_of_renyi
 from mechanisms.losses.enclosure import Bound, Enclosure, lower_end
 from mechanisms.losses.theorems import RENYI_ORDERS
 from mechanisms.parameters import ParameterError
+
+DEFAULT_DELTA = 1e-6
+"""The delta of a question that states none."""
+DEFAULT_SECONDS = 60.0
+"""The seconds after which a command answers with the bound that is proved by then."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""What selections, keys above a threshold and tests before a release cost: written down, not drawn here.
+"""The cost of selections, of keys above a threshold and of tests before a release: declared, not drawn here.
 
 Each is priced by a theorem on its published form, stated below; a variant is another mechanism. Scores, queries and
 distances move by at most the sensitivity Δ (its linf) when one record changes; *monotone* means that all of them move

@@ -22,6 +22,7 @@ from accountant.audit import (
     calibrate_risk,
     read_releases,
 )
+from accountant.audit.audit_question import DEFAULT_DELTA, DEFAULT_SECONDS
 from accountant.audit.releases import POWER
 from accountant.provenance import file_digest, made_now
 from algorithms.problems import SettingError
@@ -37,12 +38,8 @@ from verify.commands.written_proof import write_proof
 from verify.conduct.exit_codes import BAD, GOOD, OPEN, worst
 from verify.document.terminal_text import plain_table, print_document
 
-DEFAULT_DELTA = 1e-6
-SECONDS = 60.0
-"""After which an answer is what is proved by then."""
-
 _DIGITS = 10  # of a calibration
-_STOPPED = f"stopped after {SECONDS:g} s: what is said holds, more time may say it closer"
+_STOPPED = f"stopped after {DEFAULT_SECONDS:g} s: what is said holds, more time may say it closer"
 
 
 def audit_command(
@@ -110,7 +107,7 @@ def audit_file(
     `accountant.audit.audit` says what is asked.
     """
     releases = _read(file, neighbors, group_size)
-    found = audit(releases, question, budget, risk=True, time_limit=SECONDS)
+    found = audit(releases, question, budget, risk=True, time_limit=DEFAULT_SECONDS)
     again = ["dpwitness", "audit", str(file)]
     for flag, number in (("--delta", question.delta), ("--epsilon", question.epsilon), ("--budget", budget)):
         again += [] if number is None else [flag, str(number).removesuffix(".0")]
@@ -143,13 +140,13 @@ def calibrate_command(
     releases = _read(file, neighbors, group_size)
     delta = DEFAULT_DELTA if delta is None else delta
     if epsilon is not None:
-        result = calibrate(releases, epsilon, delta, time_limit=SECONDS)
+        result = calibrate(releases, epsilon, delta, time_limit=DEFAULT_SECONDS)
     elif advantage is not None:
-        result = calibrate_advantage(releases, advantage, delta, time_limit=SECONDS)
+        result = calibrate_advantage(releases, advantage, delta, time_limit=DEFAULT_SECONDS)
     else:
         assert rates is not None
         false_positives, true_positives = rates
-        result = calibrate_risk(releases, true_positives, false_positives, delta, time_limit=SECONDS)
+        result = calibrate_risk(releases, true_positives, false_positives, delta, time_limit=DEFAULT_SECONDS)
     show(as_json, partial(_calibration_json, result), partial(_render_calibration, result))
 
 

@@ -11,11 +11,12 @@ from typing import Any
 import click
 
 from accountant.audit import Audit, AuditQuestion
+from accountant.audit.audit_question import DEFAULT_DELTA
 from accountant.files.data_files import from_json
 from accountant.files.json_object import FromJson, JsonError, load_text_file
 from accountant.provenance import file_digest
 from algorithms.problems import SettingError
-from verify.commands.audit_command import DEFAULT_DELTA, audit_file
+from verify.commands.audit_command import audit_file
 from verify.commands.shown_results import check_outputs, write_outputs, written_by
 from verify.deployments.deployment import Deployment
 from verify.deployments.nist_sheet import nist_sheet

@@ -1,4 +1,4 @@
-"""What people declare of a deployment, in ``deployment.toml``: read strictly, and of the registry's types."""
+"""Declarations about a deployment, in ``deployment.toml``: read strictly, and of the registry's types."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ _NOT_ASSESSED: Mapping[str, str] = {
     "Timing and other side channels": "timing, memory, logs and crash reports: no test looks at them",
     "Security and access control": "the rest of the system",
 }
-"""What no file and no declaration can show, said in any case."""
+"""Limits of files and declarations on each topic, stated in any case."""
 
 
 def nist_sheet(deployment: Deployment, facts: ProvedFacts, command: str) -> Document:

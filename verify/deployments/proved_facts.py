@@ -1,4 +1,4 @@
-"""What files prove about a deployment, and declarations that contradict it."""
+"""Proved facts about a deployment, from files, and declarations that contradict them."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from accountant.audit import Audit, AuditQuestion, Releases, ReleaseSummary, audit, read_releases
+from accountant.audit.audit_question import DEFAULT_DELTA, DEFAULT_SECONDS
 from accountant.audit.releases import LedgerFacts
 from accountant.budget import Budget
 from accountant.provenance import file_digest, made_now
@@ -24,11 +25,7 @@ from verify.document.elements import Code, Document, FirstScreen
 from verify.findings.sentences import Sentence, exact, remark
 from verify.verdict.common_sections import correct_guesses, person_sentence
 
-USUAL_DELTA = 1e-6
-"""Where nobody says another, and no ε holds at δ = 0."""
 DIGITS = 10
-SECONDS = 60.0
-"""After which a bound is what is proved by then."""
 _UNBOUNDED = (
     *("gaussian", "discretegaussian", "gaussianmixture", "truncatedbatches", "binomial", "thresholdedkeys"),
     *("squarerootcounter", "bufferedcounter", "bandedcounter"),
@@ -206,11 +203,11 @@ def _audited(read: Releases, deployment: Deployment) -> Audit:
     if read.chosen_under is not None and not math.isinf(read.chosen_under.budget.epsilon):
         delta = float(read.chosen_under.budget.delta)
     if delta is None and deployment.get("privacy.variant") in (None, "Pure DP"):
-        found = audit(read, AuditQuestion(delta=0.0), time_limit=SECONDS)
+        found = audit(read, AuditQuestion(delta=0.0), time_limit=DEFAULT_SECONDS)
         if not math.isinf(found.answer.upper):
             return found
-    question = AuditQuestion(delta=USUAL_DELTA if delta is None else delta)
-    return audit(read, question, time_limit=SECONDS)
+    question = AuditQuestion(delta=DEFAULT_DELTA if delta is None else delta)
+    return audit(read, question, time_limit=DEFAULT_SECONDS)
 
 
 def _rho(read: Releases) -> float | None:

@@ -14,6 +14,7 @@ The checker draws the outcomes, so it knows their sums S; the rest of what the w
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -92,7 +93,7 @@ class ExpertRun(StructuredRun[Weights]):
         if not isinstance(problem, SemiBandit) or not isinstance(problem.structure, Experts):
             raise ParameterError(f"problem={problem!r}: must be experts")
         super().__init__(bound, instance, lanes, None)
-        self.laws, self.rate, experts = laws, bound.value_of(theorem.rate, instance), problem.structure.arms
+        self.rate, experts = bound.value_of(theorem.rate, instance), problem.structure.arms
         self._sums, self._gain = np.zeros((lanes, experts)), np.zeros(lanes)
         self._draws, self._followed = _Draws(), 0
         self._noises: dict[int, AdditiveNoise] = {}
@@ -158,17 +159,6 @@ class ExpertRun(StructuredRun[Weights]):
         self.refuse_arm("bookkeeping", off & inverted, describe)
         self.note_difference("weights", off, describe)
 
-    def _tested_laws(self, error: float) -> tuple[ProofCheck, ...]:
-        """Return the tests of what is random, which share the error."""
-        drawn = self.in_runs(self._describe_draws())
-        found = [ProofCheck("draws", self._draws.p, error / 2, drawn)] if self.laws else []
-        tested = [law for law in self._noises.values() if law.p <= 1.0]
-        if tested:
-            worst = min(tested, key=lambda law: law.p)
-            p = min(1.0, len(tested) * worst.p)
-            found.append(ProofCheck("noise", p, error / 2, self.in_runs(worst.description)))
-        return tuple(found)
-
     def _describe_draws(self) -> str:
         return (
             f"the heaviest expert is followed in {self._followed:,} of {self._draws.count:,} rounds, where weights "
@@ -177,8 +167,12 @@ class ExpertRun(StructuredRun[Weights]):
 
     @property
     def noise(self) -> ProofCheck | None:
-        """The test of the noise; None where there is none."""
-        return next((law for law in self._tested_laws(1.0) if law.name == "noise"), None)
+        """The test of the noise, at level 0; None where there is none."""
+        if not self._noises:
+            return None
+        worst = min(self._noises.values(), key=lambda law: law.p)
+        p = min(1.0, len(self._noises) * worst.p)
+        return ProofCheck("noise", p, 0.0, self.in_runs(worst.description))
 
     def check_end(self) -> None:
         """Check that the weights' gain is near to that of the best expert, in every run without noise."""
@@ -194,8 +188,11 @@ class ExpertRun(StructuredRun[Weights]):
 
     def checks(self, error: float) -> tuple[ProofCheck, ...]:
         """Return the checks, in the proof's order; the tests of both laws share the error."""
-        done = [ProofCheck(name, 1.0, 0.0, self.in_runs(words)) for name, words in self._statements()]
-        return (*done, *self._tested_laws(error), *([] if self.difference is None else [self.difference]))
+        found = [ProofCheck(name, 1.0, 0.0, self.in_runs(words)) for name, words in self._statements()]
+        found.append(ProofCheck("draws", self._draws.p, error / 2, self.in_runs(self._describe_draws())))
+        if (noise := self.noise) is not None:
+            found.append(replace(noise, level=error / 2))
+        return (*found, *([] if self.difference is None else [self.difference]))
 
     def _statements(self) -> list[tuple[str, str]]:
         """Return what held in every run; with noise there is no such statement."""

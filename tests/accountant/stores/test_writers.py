@@ -246,7 +246,7 @@ def test_one_of_those_who_make_a_ledger_at_once_makes_it(url: str) -> None:
 
 
 class Told:
-    """What writers were told: charges by position, answers by key, and outcomes of reservations."""
+    """The answers to writers: charges by position, answers by key, and outcomes of reservations."""
 
     def __init__(self) -> None:
         self.charged: dict[int, tuple[str, ...]] = {}

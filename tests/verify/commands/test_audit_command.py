@@ -181,7 +181,7 @@ def test_the_relation_may_be_said_beside_the_file(run, file):
 def test_a_time_limit_is_kept_and_said(run, file, monkeypatch):
     path = file(GROUPS)
     assert json.loads(run("audit", path, "--json")[1])["complete"]
-    monkeypatch.setattr(audit_command, "SECONDS", 1e-9)
+    monkeypatch.setattr(audit_command, "DEFAULT_SECONDS", 1e-9)
     code, out, err = run("audit", path)
     assert (code, err) == (0, "")
     assert "Stopped at a time limit" in out

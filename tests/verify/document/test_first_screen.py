@@ -34,7 +34,7 @@ KINDS: dict[str, Callable[[Path], Document]] = {
 
 
 def answers(document: Document) -> list[Words]:
-    """What was claimed, found, how sure it is, on what it rests, and how to see it again."""
+    """Return the first line, claim, finding, certainty, assumptions and command of a document."""
     said = document.summary
     again = said.again.line if isinstance(said.again, Code) else said.again
     return [document.meaning, said.claimed, said.found, said.sure, said.rests_on, again]

@@ -1,4 +1,4 @@
-"""What reports say that an attacker reaches, against the best attack on mechanisms of known laws, by enumeration."""
+"""Bounds for a person, as reports print them, against the best attack on mechanisms of known laws, by enumeration."""
 
 from __future__ import annotations
 
