@@ -83,7 +83,7 @@ def random_file(seed, names, *, groups=True):
 
 @pytest.fixture
 def run(monkeypatch, capsys, tmp_path):
-    monkeypatch.setattr(audit_command, "SECONDS", math.inf)  # or the answer hangs on the machine
+    monkeypatch.setattr(audit_command, "DEFAULT_SECONDS", math.inf)  # or the answer hangs on the machine
 
     def call(tables, *arguments):
         path = tmp_path / "releases.json"
