@@ -12,6 +12,9 @@ from typing import Any
 
 import pytest
 
+from algorithms.catalogue.contextual_entries import contextual_learners
+from algorithms.catalogue.linear_entries import linear_learners
+from algorithms.catalogue.structured_entries import learners
 from mechanisms import Gaussian, Sensitivity
 from verify import Certificate, NotCertified, SubjectError, certify
 from verify.options import Options
@@ -179,3 +182,22 @@ def test_a_class_is_found_by_no_name() -> None:
     lost = replace(certificates()["learner"], subject="Lost")
     with pytest.raises(SubjectError, match="Lost: what it names is not found"):
         lost.check(replay=True)
+
+
+CERTIFIED = [
+    name
+    for table in (learners, linear_learners, contextual_learners)
+    for name, entry in table.items()
+    if name == entry.certified_form
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", CERTIFIED)
+def test_every_certified_learner_of_the_catalogue_gets_a_certificate_at_its_defaults(
+    name: str, tmp_path: Path
+) -> None:
+    made = certify(name, epsilon=1.0, effort="quick")
+    file = tmp_path / "certificate.json"
+    file.write_text(json.dumps(made.json()), encoding="utf-8")
+    assert check_proof_file(file).follows
