@@ -21,7 +21,7 @@ from contextlib import contextmanager, suppress
 from importlib import import_module, util
 from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
 LIBRARY = ("mechanisms", "accountant", "algorithms", "verify")
@@ -72,18 +72,20 @@ class OwnPackages:
     ----------
     names
         The top-level names among them that are known until now.
+    away
+        Theirs that are loaded, while the library's are in place; the library's, while theirs are.
     """
 
     def __init__(self, file: Path | None) -> None:
         self.file = "" if file is None else os.path.realpath(file)
         self.root = os.path.join(os.path.dirname(self.file), "") if self.file else ""
         self.names: set[str] = set()
-        self._away: dict[str, ModuleType] = {}  # theirs while the library's are in place; or the reverse
+        self.away: dict[str, ModuleType] = {}
 
     def digests(self) -> dict[str, str]:
         """Return the SHA-256 of each Python file of those that were imported."""
         with _placed(None):  # so that theirs are those that are away
-            places = map(Path, map(self._found, sorted({name.partition(".")[0] for name in self._away})))
+            places = map(Path, map(self._found, sorted({name.partition(".")[0] for name in self.away})))
         return {
             str(file.relative_to(place.parent)): hashlib.sha256(file.read_bytes()).hexdigest()
             for place in places
@@ -108,7 +110,7 @@ class OwnPackages:
                 return False
             self.names.add(top)
             if _in_place is self:
-                self._away |= _taken_out({top}, library=True)
+                self.away |= _taken_out({top}, library=True)
         return True
 
     def _found(self, top: str) -> str:
@@ -125,8 +127,8 @@ class OwnPackages:
             with suppress(ValueError):  # a user's code may have changed the path
                 sys.path.remove(os.path.dirname(self.file))
         gone = _taken_out(self.names)
-        sys.modules.update(self._away)
-        self._away = gone
+        sys.modules.update(self.away)
+        self.away = gone
 
 
 _caller = OwnPackages(None)
@@ -260,6 +262,24 @@ def _place_of(module: ModuleType) -> str:
 
 def _is_of_library(path: str) -> bool:
     return os.path.join(path, "").startswith(_OURS) or path == _real(__file__)
+
+
+def is_of_library(found: FunctionType | type) -> bool:
+    """Return True for a function or class of this library's files, of whatever module others have the name."""
+    of_function = isinstance(found, FunctionType)
+    name = str(found.__globals__.get("__name__") if of_function else found.__module__)
+    with _placed(None):
+        module = sys.modules.get(name) if name.partition(".")[0] in LIBRARY else None
+    if module is None or not _is_of_library(_place_of(module)):
+        return False
+    functions = [found] if of_function else [each for each in vars(found).values() if type(each) is FunctionType]
+    return not functions or any(each.__globals__ is vars(module) for each in functions)
+
+
+def users_modules_of_shared_names() -> list[ModuleType]:
+    """Return users' loaded modules in packages of these names, each after those that it imports."""
+    with _placed(None):  # so that theirs are those that are away
+        return [module for packages in _known for module in reversed(packages.away.values())]
 
 
 def is_of_a_user(file: object) -> bool:

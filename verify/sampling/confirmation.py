@@ -6,7 +6,8 @@ event of probability 4e-4 on which a sparse vector technique that answers withou
 half a million draws, so that as many standard errors are more than a quarter of a unit of ε. So if the leader or
 another event is, one standard error below its estimate, worth a quarter more than the leader is safe for, the leader
 and a few others are counted once more, on draws that would have gone to the final test, and judged one and a half
-standard errors below these counts. Elsewhere nothing is spent.
+standard errors below these counts. So they are where no event is sure to refute and one may: a few hits decide there.
+Elsewhere nothing is spent.
 
 Where no event is safe for a tenth of the claim, there is nothing to lose: then the one that seems best is taken. A
 few hits in one world and none in the other are next to nothing, or refute the claim.
@@ -237,11 +238,13 @@ class Confirmation:
         """The event that promises most, at some caution; of those that promise as much, one of the pair named first.
 
         Those that are sure to refute go first, then those that promise it: at its strict level a rare event may say
-        less than a frequent one, and a few hits more or fewer decide whether it refutes.
+        less than a frequent one, and a few hits more or fewer decide whether it refutes. Where none promises it and
+        one may, what is promised at the strict level is compared.
         """
         events = list(listed)
         refuting = self._refuting(events, RULE.sure) or self._refuting(events, caution)
-        promises = [(self._promised(one, caution), one) for one in refuting or events]
+        error = self.strict_error if not refuting and self._refuting(events, -RULE.likely) else self.error
+        promises = [(self._promised(one, caution, error), one) for one in refuting or events]
         if max(promise for promise, _ in promises) < RULE.poor * self.epsilon:
             promises = [(self._promised(one, RULE.daring), one) for one in events]
         top = max(promise for promise, _ in promises)
@@ -255,7 +258,9 @@ class Confirmation:
     def _contenders(self, listed: Sequence[_Confirmed], leader: _Confirmed) -> list[_Confirmed]:
         """The events to count once more, if the choice is uncertain: the next safest, and those that seem best."""
         safe = self._promised(leader, RULE.caution)
-        if not any(self._promised(one, RULE.likely) > max(RULE.uncertain * safe, 0.0) for one in listed):
+        better = any(self._promised(one, RULE.likely) > max(RULE.uncertain * safe, 0.0) for one in listed)
+        in_reach = self._refuting(listed, -RULE.likely) and not self._refuting(listed, RULE.caution)
+        if not (better or in_reach):
             return []
         others = [one for one in listed if one is not leader]
         next_safest = sorted(others, key=lambda one: -self._promised(one, RULE.caution))[:1]

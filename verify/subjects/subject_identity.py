@@ -17,7 +17,7 @@ import numpy as np
 
 from accountant.provenance import IMPORTED_AS
 from algorithms.code_fingerprint import code_digests, module_digest, modules_used, packages_named
-from dpwitness import LIBRARY
+from dpwitness import LIBRARY, is_of_library, users_modules_of_shared_names
 from verify.bandits.calling.plain_bandit import BanditSubject, PlainBandit
 from verify.functions.command_subject import Command
 from verify.functions.function_subject import FunctionSubject
@@ -87,11 +87,13 @@ def modules_of_user(subject: Subject) -> list[types.ModuleType]:
             code = bandit.make
         case MechanismSubject(mechanism=mechanism):
             code = type(mechanism)
-    own = getattr(code, "__module__", None)
+    own, shared = getattr(code, "__module__", None), users_modules_of_shared_names()
+    if any(module.__name__ == own for module in shared) and not is_of_library(code if isinstance(code, types.FunctionType | type) else type(code)):
+        return shared
     if not isinstance(own, str) or not of_users([own]):
         return []
     names = {module.__name__ for module in of_users(_code_from(own))}
-    return [module for name, module in reversed(list(sys.modules.items())) if name in names]
+    return [*shared, *(module for name, module in reversed(list(sys.modules.items())) if name in names)]
 
 
 def _code_from(own: str) -> dict[str, str]:
