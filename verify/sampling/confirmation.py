@@ -238,13 +238,11 @@ class Confirmation:
         """The event that promises most, at some caution; of those that promise as much, one of the pair named first.
 
         Those that are sure to refute go first, then those that promise it: at its strict level a rare event may say
-        less than a frequent one, and a few hits more or fewer decide whether it refutes. Where none promises it and
-        one may, what is promised at the strict level is compared.
+        less than a frequent one, and a few hits more or fewer decide whether it refutes.
         """
         events = list(listed)
         refuting = self._refuting(events, RULE.sure) or self._refuting(events, caution)
-        error = self.strict_error if not refuting and self._refuting(events, -RULE.likely) else self.error
-        promises = [(self._promised(one, caution, error), one) for one in refuting or events]
+        promises = [(self._promised(one, caution), one) for one in refuting or events]
         if max(promise for promise, _ in promises) < RULE.poor * self.epsilon:
             promises = [(self._promised(one, RULE.daring), one) for one in events]
         top = max(promise for promise, _ in promises)
