@@ -266,13 +266,15 @@ def _is_of_library(path: str) -> bool:
 
 def is_of_library(found: FunctionType | type) -> bool:
     """Return True for a function or class of this library's files, of whatever module others have the name."""
-    of_function = isinstance(found, FunctionType)
-    name = str(found.__globals__.get("__name__") if of_function else found.__module__)
+    if isinstance(found, FunctionType):
+        name, functions = str(found.__globals__.get("__name__")), [found]
+    else:
+        name = found.__module__
+        functions = [each for each in vars(found).values() if type(each) is FunctionType]
     with _placed(None):
         module = sys.modules.get(name) if name.partition(".")[0] in LIBRARY else None
     if module is None or not _is_of_library(_place_of(module)):
         return False
-    functions = [found] if of_function else [each for each in vars(found).values() if type(each) is FunctionType]
     return not functions or any(each.__globals__ is vars(module) for each in functions)
 
 

@@ -89,6 +89,7 @@ def drop_drifting_columns(runs: FunctionRuns, looked: Probe, pair: Pair, seed: i
     layout, columns = looked.layout, looked.layout.columns
     affordable = _BLOCKS.seconds / (4.0 * max(runs.seconds_a_draw, 1e-9))
     look = _Look(runs, pair, int(min(max(affordable, _BLOCKS.fewest), _BLOCKS.most)), seed)
+    runs.draws, runs.seconds = 0, 0.0  # from here on every draw takes two calls
     seen = look.blocks(layout, 9)
     drifting = look.moved(seen, range(len(columns)))
     if not drifting:
@@ -97,12 +98,9 @@ def drop_drifting_columns(runs: FunctionRuns, looked: Probe, pair: Pair, seed: i
     if runs.subject.single_lanes and not runs.together:
         units = {i: _unit(seen, i) for i in drifting if columns[i].kind == "real"}
     if units:
-        before, runs.draws, runs.seconds = (runs.draws, runs.seconds), 0, 0.0
         steps = look.blocks(layout.stepping(units), 10)
         unsteady = {*look.moved(steps, units), *look.clocks(layout, units)}
         units = {i: unit for i, unit in units.items() if i not in unsteady and not _stands_still(steps, i)}
-        if not units:
-            runs.draws, runs.seconds = before  # else every draw takes two calls
     left_out = [i for i in drifting if i not in units]
     if len(left_out) == len(columns):
         return looked
@@ -133,7 +131,10 @@ class _Look:
             return self.runs.sample(layout, data, self.size, sequence, beside).values
 
         ours, theirs = self.pair.data, self.pair.other
-        return [(block(ours, theirs, 0), block(ours, theirs, 1)), (block(theirs, ours, 2), block(theirs, ours, 3))]
+        return [
+            (block(ours, theirs, 0), block(ours, theirs, 1)),
+            (block(theirs, ours, 2), block(theirs, ours, 3)),
+        ]
 
     def moved(self, seen: Sequence[tuple[FloatArray, FloatArray]], columns: Iterable[int]) -> list[int]:
         """Return those of some columns that move from block to block."""

@@ -147,14 +147,15 @@ class FunctionRuns:
         parts: list[FloatArray] = []
         while left:
             size = min(left, most)
-            alone = beside is None or self.together
-            turns, kept = ([data] * size, []) if alone else _by_coins(data, beside, size, coins)
+            turns, kept = [data] * size, list(range(size))
+            if beside is not None and not self.together:
+                turns, kept = _by_coins(data, beside, size, coins)
             with self._timed(size), _contained(seed, _Sink(), len(parts)):
                 returned = self._returned(turns, rng)
             earlier = None
             if layout.steps is not None:
                 earlier = self._read([returned[place - 1] for place in kept], size, layout.places)
-            if not alone:
+            if len(turns) > size:
                 returned = [returned[place] for place in kept]
             parts.append(layout.sample(self._read(returned, size, layout.places), earlier).values)
             left -= size
@@ -250,9 +251,7 @@ class FunctionRuns:
             self.effects.changed_data = True
 
 
-def _by_coins(
-    data: Data, beside: Data, n: int, coins: np.random.Generator
-) -> tuple[list[Data], list[int]]:
+def _by_coins(data: Data, beside: Data, n: int, coins: np.random.Generator) -> tuple[list[Data], list[int]]:
     """Return data sets to call on, each by a coin of its own, and the places after the first of the first n `data`."""
     places = np.cumsum(coins.geometric(0.5, n)).tolist()
     turns = [beside] * (places[-1] + 1)

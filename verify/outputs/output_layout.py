@@ -10,10 +10,9 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from operator import attrgetter, methodcaller
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from mechanisms.arrays import FloatArray
 from verify.events.view_sample import Column, ViewSample

@@ -88,7 +88,9 @@ def modules_of_user(subject: Subject) -> list[types.ModuleType]:
         case MechanismSubject(mechanism=mechanism):
             code = type(mechanism)
     own, shared = getattr(code, "__module__", None), users_modules_of_shared_names()
-    if any(module.__name__ == own for module in shared) and not is_of_library(code if isinstance(code, types.FunctionType | type) else type(code)):
+    if any(module.__name__ == own for module in shared) and not is_of_library(
+        code if isinstance(code, types.FunctionType | type) else type(code)
+    ):
         return shared
     if not isinstance(own, str) or not of_users([own]):
         return []

@@ -223,6 +223,15 @@ def test_code_in_modules_with_names_of_this_librarys_is_the_authors(tmp_path: Pa
         (found,) = private_attribute_uses(module[name]())
         assert found.where.endswith(where)
     subject = FunctionSubject(
-        "of_test", module["Peeks"].observe, AnyTwo(Interval(0, 1)), claim_form("central", "", "", AnyTwo(Interval(0, 1))), False, False
+        "of_test",
+        module["Peeks"].observe,
+        AnyTwo(Interval(0, 1)),
+        claim_form("central", "", "", AnyTwo(Interval(0, 1))),
+        False,
+        False,
     )
-    assert [each.__name__ for each in modules_of_user(subject)] == ["mechanisms.laplace", "mechanisms", "algorithms"]
+    assert [each.__name__ for each in modules_of_user(subject)] == [
+        "mechanisms.laplace",
+        "mechanisms",
+        "algorithms",
+    ]

@@ -21,7 +21,7 @@ import types
 import numpy as np
 from odd_ingredients import KEEP, geometric, noisy, response
 
-from mechanisms import Ball, Box, Categories, DiscreteGaussianProfile, GaussianProfile, Integers, Interval
+from mechanisms import Ball, Box, Categories, GaussianProfile, Integers, Interval
 from verify import AddOrRemoveOne, AnyTwo, ReplaceOne, Within
 
 ROWS, BITS = ReplaceOne(Interval(0, 1), 6), ReplaceOne(Categories(2), 6)
@@ -148,7 +148,10 @@ def one_way(points, rng):
 def tables(data, rng):
     """Return a structured array of noisy counts."""
     table = np.zeros(2, dtype=[("bin", "i4"), ("count", "f8")])
-    table["bin"], table["count"] = (0, 1), np.bincount(data > 0.5, minlength=2) + rng.laplace(scale=2.0, size=2)
+    table["bin"], table["count"] = (
+        (0, 1),
+        np.bincount(data > 0.5, minlength=2) + rng.laplace(scale=2.0, size=2),
+    )
     return table.tolist()
 
 
@@ -278,8 +281,8 @@ TABLES = {
             (key, len(list(run))) for key, run in itertools.groupby(keep_bit(bit, rng) for bit in data)
         ],
         "majority-of-responses": lambda data, rng: statistics.multimode(keep_bit(bit, rng) for bit in data),
-        "in-eight-bits": lambda data, rng: np.uint8(250) + np.uint8((int(data.sum()) + int(two_sided(rng, 1.0))) % 256),
-        "wrapped-at-64-bits": lambda data, rng: (2**63 - 3 + int(data.sum()) + int(two_sided(rng, 1.0))) % 2**64 - 2**63,
+        "in-eight-bits": lambda data, rng: np.uint8(250) + np.uint8((data.sum() + two_sided(rng, 1.0)) % 256),
+        "wrapped-at-64-bits": lambda data, rng: (int(data.sum() + two_sided(rng, 1.0)) - 3) % 2**64 - 2**63,
         "product-of-signs": lambda data, rng: math.copysign(1.0, (-1.0) ** int(data.sum()) * (KEEP - rng.random())),
     },
     SOME: {

@@ -28,7 +28,9 @@ def verdict(name, seed=0, samples=None):
 
 
 def test_no_name_is_twice_there():
-    assert len(SUBJECTS) == sum(len(each.SUBJECTS) for each in (odd_data_sets, odd_commands, odd_bandits)) > 100
+    assert (
+        len(SUBJECTS) == sum(len(each.SUBJECTS) for each in (odd_data_sets, odd_commands, odd_bandits)) > 100
+    )
 
 
 @pytest.mark.parametrize(
