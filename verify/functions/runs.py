@@ -133,8 +133,9 @@ class FunctionRuns:
         """Return n independent outputs as a view; very long outputs are drawn and read in several parts.
 
         Where there is another data set `beside`, a coin says before each call on which of the two it is, and the
-        outputs on `data` are returned. What the function remembers of earlier calls then has one law, whichever of the
-        two is `data`: a function that keeps its claim whatever it remembers keeps it for these outputs.
+        outputs on `data` are returned. What the function remembers of earlier calls of this kind then has one law,
+        whichever of the two is `data`: a function that keeps its claim whatever it remembers keeps it for these
+        outputs.
 
         Raises
         ------
@@ -251,9 +252,14 @@ class FunctionRuns:
             self.effects.changed_data = True
 
 
-def _by_coins(data: Data, beside: Data, n: int, coins: np.random.Generator) -> tuple[list[Data], list[int]]:
-    """Return data sets to call on, each by a coin of its own, and the places after the first of the first n `data`."""
-    places = np.cumsum(coins.geometric(0.5, n)).tolist()
+def _by_coins(
+    data: Data, beside: Data, n: int, coins: np.random.Generator
+) -> tuple[list[Data], list[int]]:
+    """Return data sets to call on, each by a coin of its own, and the places of n `data` that come after another.
+
+    The first is the second call, always: of one that is waited for, the call before would be on the other data set.
+    """
+    places = np.cumsum([1, *coins.geometric(0.5, n - 1)]).tolist()
     turns = [beside] * (places[-1] + 1)
     for place in (*places, *[0] * int(coins.integers(2))):
         turns[place] = data
