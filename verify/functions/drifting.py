@@ -130,11 +130,8 @@ class _Look:
             sequence = SpawnKey.PROBE.sequence(self.seed, key, number)
             return self.runs.sample(layout, data, self.size, sequence, beside).values
 
-        ours, theirs = self.pair.data, self.pair.other
-        return [
-            (block(ours, theirs, 0), block(ours, theirs, 1)),
-            (block(theirs, ours, 2), block(theirs, ours, 3)),
-        ]
+        pair = self.pair.data, self.pair.other
+        return [(block(*one, 2 * i), block(*one, 2 * i + 1)) for i, one in enumerate((pair, pair[::-1]))]
 
     def moved(self, seen: Sequence[tuple[FloatArray, FloatArray]], columns: Iterable[int]) -> list[int]:
         """Return those of some columns that move from block to block."""

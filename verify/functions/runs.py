@@ -252,9 +252,7 @@ class FunctionRuns:
             self.effects.changed_data = True
 
 
-def _by_coins(
-    data: Data, beside: Data, n: int, coins: np.random.Generator
-) -> tuple[list[Data], list[int]]:
+def _by_coins(data: Data, beside: Data, n: int, coins: np.random.Generator) -> tuple[list[Data], list[int]]:
     """Return data sets to call on, each by a coin of its own, and the places of n `data` that come after another.
 
     The first is the second call, always: of one that is waited for, the call before would be on the other data set.
