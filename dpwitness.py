@@ -72,20 +72,23 @@ class OwnPackages:
     ----------
     names
         The top-level names among them that are known until now.
-    away
-        Theirs that are loaded, while the library's are in place; the library's, while theirs are.
     """
 
     def __init__(self, file: Path | None) -> None:
         self.file = "" if file is None else os.path.realpath(file)
         self.root = os.path.join(os.path.dirname(self.file), "") if self.file else ""
         self.names: set[str] = set()
-        self.away: dict[str, ModuleType] = {}
+        self._away: dict[str, ModuleType] = {}  # theirs while the library's are in place; or the reverse
+
+    def modules(self) -> list[ModuleType]:
+        """Return those that are loaded, each after those that it imports."""
+        with _placed(None):
+            return list(reversed(self._away.values()))
 
     def digests(self) -> dict[str, str]:
         """Return the SHA-256 of each Python file of those that were imported."""
         with _placed(None):  # so that theirs are those that are away
-            places = map(Path, map(self._found, sorted({name.partition(".")[0] for name in self.away})))
+            places = map(Path, map(self._found, sorted({name.partition(".")[0] for name in self._away})))
         return {
             str(file.relative_to(place.parent)): hashlib.sha256(file.read_bytes()).hexdigest()
             for place in places
@@ -110,7 +113,7 @@ class OwnPackages:
                 return False
             self.names.add(top)
             if _in_place is self:
-                self.away |= _taken_out({top}, library=True)
+                self._away |= _taken_out({top}, library=True)
         return True
 
     def _found(self, top: str) -> str:
@@ -127,8 +130,8 @@ class OwnPackages:
             with suppress(ValueError):  # a user's code may have changed the path
                 sys.path.remove(os.path.dirname(self.file))
         gone = _taken_out(self.names)
-        sys.modules.update(self.away)
-        self.away = gone
+        sys.modules.update(self._away)
+        self._away = gone
 
 
 _caller = OwnPackages(None)
@@ -276,12 +279,6 @@ def is_of_library(found: FunctionType | type) -> bool:
     if module is None or not _is_of_library(_place_of(module)):
         return False
     return not functions or any(each.__globals__ is vars(module) for each in functions)
-
-
-def users_modules_of_shared_names() -> list[ModuleType]:
-    """Return users' loaded modules in packages of these names, each after those that it imports."""
-    with _placed(None):  # so that theirs are those that are away
-        return [module for packages in _known for module in reversed(packages.away.values())]
 
 
 def is_of_a_user(file: object) -> bool:
