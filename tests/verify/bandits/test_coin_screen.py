@@ -65,7 +65,13 @@ def test_screens_of_long_runs_take_three_seconds(kind: str) -> None:
     assert time.process_time() - began < 3.0
 
 
-@pytest.mark.few(3)
+@pytest.mark.parametrize(("kind", "arms", "rounds"), [("both", 2, 32), ("raw", 10, 32)])
+def test_a_few_late_leaks_are_refuted_at_quick_effort(kind: str, arms: int, rounds: int) -> None:
+    bandit = late_leak(kind, arms, rounds, PLACES[rounds])
+    assert verify(bandit, epsilon=1.0, effort="quick", seed=0).verdict == "refuted"
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(20))
 @pytest.mark.parametrize(("kind", "arms", "rounds"), MATRIX)
 def test_late_leaks_are_refuted_and_honest_ones_are_not(kind: str, arms: int, rounds: int, seed: int) -> None:
