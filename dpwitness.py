@@ -21,7 +21,7 @@ from contextlib import contextmanager, suppress
 from importlib import import_module, util
 from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
 LIBRARY = ("mechanisms", "accountant", "algorithms", "verify")
@@ -79,6 +79,11 @@ class OwnPackages:
         self.root = os.path.join(os.path.dirname(self.file), "") if self.file else ""
         self.names: set[str] = set()
         self._away: dict[str, ModuleType] = {}  # theirs while the library's are in place; or the reverse
+
+    def modules(self) -> list[ModuleType]:
+        """Return those that are loaded, each after those that it imports."""
+        with _placed(None):
+            return list(reversed(self._away.values()))
 
     def digests(self) -> dict[str, str]:
         """Return the SHA-256 of each Python file of those that were imported."""
@@ -260,6 +265,20 @@ def _place_of(module: ModuleType) -> str:
 
 def _is_of_library(path: str) -> bool:
     return os.path.join(path, "").startswith(_OURS) or path == _real(__file__)
+
+
+def is_of_library(found: FunctionType | type) -> bool:
+    """Return True for a function or class of this library's files, of whatever module others have the name."""
+    if isinstance(found, FunctionType):
+        name, functions = str(found.__globals__.get("__name__")), [found]
+    else:
+        name = found.__module__
+        functions = [each for each in vars(found).values() if type(each) is FunctionType]
+    with _placed(None):
+        module = sys.modules.get(name) if name.partition(".")[0] in LIBRARY else None
+    if module is None or not _is_of_library(_place_of(module)):
+        return False
+    return not functions or any(each.__globals__ is vars(module) for each in functions)
 
 
 def is_of_a_user(file: object) -> bool:

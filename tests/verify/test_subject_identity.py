@@ -10,6 +10,7 @@ import pytest
 
 from mechanisms import Interval, Laplace
 from verify import PlainBandit
+from verify.conduct.process_state import ignore_float_errors
 from verify.functions.command_subject import command_subject
 from verify.subjects.resolve import resolve
 from verify.subjects.subject_identity import adversary_words, module_digests, source_digest
@@ -190,3 +191,20 @@ def test_packages_around_a_module_count_and_modules_that_hide_pythons_own(tmp_pa
         "module inside_of_test",
         "module this",
     }
+
+
+def test_a_class_in_a_users_module_of_a_shared_name_counts_by_its_code(tmp_path):
+    """It was taken for the library's, and counted by its name."""
+    digests = set()
+    for scale in (1, 2):
+        folder = tmp_path / str(scale)
+        (folder / "mechanisms").mkdir(parents=True)
+        (folder / "mechanisms/laplace.py").write_text(
+            f"class Noisy:\n    def __call__(self, data, rng):\n        return data + rng.laplace(scale={scale})\n"
+        )
+        (folder / "subject.py").write_text(
+            "from mechanisms.laplace import Noisy\nclass Own(Noisy):\n    pass\nown = Own()\n"
+        )
+        with ignore_float_errors():
+            digests.add(digest(f"{folder}/subject.py:own"))
+    assert len(digests) == 2

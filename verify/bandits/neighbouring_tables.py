@@ -86,7 +86,7 @@ def first_tables(records: BanditRecords, rounds: int, rng: np.random.Generator) 
     tables = [(np.tile(point, (rounds + 1, 1)), "", changed) for point in [*points, *records.middle()]]
     drawn = "the records of all others were drawn once by a fair coin"
     tables.append((records.coins(rounds, rng), drawn, changed))
-    lowest, highest, ahead = points[:3]
+    lowest, highest, ahead = (*points, points[1])[:3]  # of one arm all that is best is highest
     turned = [(ahead, lowest), (ahead, highest), (lowest, highest), (highest, lowest)]
     if records.arms > 2:
         turned.append((points[5], lowest))

@@ -347,8 +347,7 @@ class Statement(Enum):
     STEPS = (
         FindingKind.DRIFT,
         METADATA,
-        "tested as differences between calls: {columns} (depends on earlier calls); before each draw there is a "
-        "call on {before}",
+        "tested as differences between calls: {columns} (depends on earlier calls)",
     )
     DEPENDENT_DRAWS = (
         FindingKind.DEPENDENT_DRAWS,

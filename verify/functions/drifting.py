@@ -3,9 +3,9 @@
 A drift makes all draws of the whole output dependent on each other, and no count of them proves anything. But the
 output without its drifting columns is a function of the output: an event of it is an event of the whole output, too.
 
-A counter may still reveal the data by the size of its steps. So before each draw there is a call on one and the same
-data set, whichever is drawn from next, and the column is read as the change since that call. A function that keeps its
-claim whatever it remembers keeps it for this change as well: the call before shows nothing of the data that differ. If
+A counter may still reveal the data by the size of its steps. So the column is read as the change since the call before,
+which was on either data set of the pair, by a coin (`FunctionRuns.sample`). A function that keeps its claim whatever it
+remembers keeps it for this change as well: of the call before, a draw on D and one on D' show the same. If
 the changes themselves do not drift, their draws are as good as any; their dependence on each other is tested as for
 all draws. Clocks are left out: they move with the load of the machine, which is the same in both worlds.
 """
@@ -23,7 +23,7 @@ from scipy.stats import mannwhitneyu
 from mechanisms.arrays import FloatArray
 from verify.conduct.spawn_keys import SpawnKey
 from verify.findings.finding import Statement
-from verify.functions.probe_result import Probe, describe_data
+from verify.functions.probe_result import Probe
 from verify.functions.runs import FunctionRuns
 from verify.neighbouring.adjacency import Data, Pair
 from verify.outputs.output_layout import OutputLayout
@@ -89,6 +89,7 @@ def drop_drifting_columns(runs: FunctionRuns, looked: Probe, pair: Pair, seed: i
     layout, columns = looked.layout, looked.layout.columns
     affordable = _BLOCKS.seconds / (4.0 * max(runs.seconds_a_draw, 1e-9))
     look = _Look(runs, pair, int(min(max(affordable, _BLOCKS.fewest), _BLOCKS.most)), seed)
+    runs.draws, runs.seconds = 0, 0.0  # from here on every draw takes two calls
     seen = look.blocks(layout, 9)
     drifting = look.moved(seen, range(len(columns)))
     if not drifting:
@@ -97,12 +98,9 @@ def drop_drifting_columns(runs: FunctionRuns, looked: Probe, pair: Pair, seed: i
     if runs.subject.single_lanes and not runs.together:
         units = {i: _unit(seen, i) for i in drifting if columns[i].kind == "real"}
     if units:
-        before, runs.draws, runs.seconds = (runs.draws, runs.seconds), 0, 0.0
-        steps = look.blocks(layout.stepping(units, pair.data), 10)
+        steps = look.blocks(layout.stepping(units), 10)
         unsteady = {*look.moved(steps, units), *look.clocks(layout, units)}
         units = {i: unit for i, unit in units.items() if i not in unsteady and not _stands_still(steps, i)}
-        if not units:
-            runs.draws, runs.seconds = before  # else every draw takes two calls
     left_out = [i for i in drifting if i not in units]
     if len(left_out) == len(columns):
         return looked
@@ -111,8 +109,8 @@ def drop_drifting_columns(runs: FunctionRuns, looked: Probe, pair: Pair, seed: i
         findings.append(Statement.LEFT_OUT.finding(columns=", ".join(columns[i].words for i in left_out)))
     if units:
         words = ", ".join(columns[i].words for i in units)
-        findings.append(Statement.STEPS.finding(columns=words, before=describe_data(pair.data)))
-        layout = layout.stepping(units, pair.data)
+        findings.append(Statement.STEPS.finding(columns=words))
+        layout = layout.stepping(units)
     return replace(looked, layout=layout.without(left_out), findings=findings)
 
 
@@ -128,12 +126,12 @@ class _Look:
     def blocks(self, layout: OutputLayout, key: int) -> list[tuple[FloatArray, FloatArray]]:
         """Return for each data set the draws of two blocks, one after the other."""
 
-        def block(data: Data, number: int) -> FloatArray:
+        def block(data: Data, beside: Data, number: int) -> FloatArray:
             sequence = SpawnKey.PROBE.sequence(self.seed, key, number)
-            return self.runs.sample(layout, data, self.size, sequence).values
+            return self.runs.sample(layout, data, self.size, sequence, beside).values
 
-        datasets = self.pair.data, self.pair.other
-        return [(block(data, 2 * world), block(data, 2 * world + 1)) for world, data in enumerate(datasets)]
+        pair = self.pair.data, self.pair.other
+        return [(block(*one, 2 * i), block(*one, 2 * i + 1)) for i, one in enumerate((pair, pair[::-1]))]
 
     def moved(self, seen: Sequence[tuple[FloatArray, FloatArray]], columns: Iterable[int]) -> list[int]:
         """Return those of some columns that move from block to block."""
@@ -159,7 +157,7 @@ class _Look:
 
     def _draw(self, layout: OutputLayout, turn: int) -> FloatArray:
         sequence = SpawnKey.PROBE.sequence(self.seed, 11, turn)
-        return self.runs.sample(layout, self.pair.data, 1, sequence).values
+        return self.runs.sample(layout, self.pair.data, 1, sequence, self.pair.other).values
 
 
 def _unit(seen: Sequence[tuple[FloatArray, FloatArray]], column: int) -> float:

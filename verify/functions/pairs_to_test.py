@@ -110,7 +110,8 @@ class FunctionPairs(CandidateSource):
             self._try(pair)
             if self.runs.is_outside(pair.data, pair.other):
                 return ViewSample(np.zeros((n, len(layout.columns))), layout.columns)
-        return self.runs.sample(layout, pair.other if other else pair.data, n, seed)
+        data, beside = (pair.other, pair.data) if other else (pair.data, pair.other)
+        return self.runs.sample(layout, data, n, seed, None if self.looked.repeatable else beside)
 
     def _try(self, pair: Pair) -> None:
         """Call the subject a few times on data that are a guess, so that such as it refuses do not look telling."""

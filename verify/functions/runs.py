@@ -7,7 +7,7 @@ import io
 import random
 import time
 import warnings
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
 from typing import Any
@@ -119,13 +119,23 @@ class FunctionRuns:
             If the function raised while it worked on several lanes at once.
         """
         with self._timed(n), _contained(seed, _Sink()):
-            returned = self._returned(data, n, np.random.default_rng(seed))
+            returned = self._returned([data] * n, np.random.default_rng(seed))
         return self._read(returned, n)
 
-    def sample(self, layout: OutputLayout, data: Data, n: int, seed: np.random.SeedSequence) -> ViewSample:
+    def sample(
+        self,
+        layout: OutputLayout,
+        data: Data,
+        n: int,
+        seed: np.random.SeedSequence,
+        beside: Data | None = None,
+    ) -> ViewSample:
         """Return n independent outputs as a view; very long outputs are drawn and read in several parts.
 
-        Where the layout reads steps, each output comes after one on the data set before which they are taken.
+        Where there is another data set `beside`, a coin says before each call on which of the two it is, and the
+        outputs on `data` are returned. What the function remembers of earlier calls of this kind then has one law,
+        whichever of the two is `data`: a function that keeps its claim whatever it remembers keeps it for these
+        outputs.
 
         Raises
         ------
@@ -133,15 +143,21 @@ class FunctionRuns:
             As `outputs` does.
         """
         most = max(_FEWEST, _MOST_VALUES // layout.width)
-        rng, left, steps = np.random.default_rng(seed), n, layout.steps
+        rng, left = np.random.default_rng(seed), n
+        coins = np.random.default_rng(seed.generate_state(4))
         parts: list[FloatArray] = []
         while left:
             size = min(left, most)
+            turns, kept = [data] * size, list(range(size))
+            if beside is not None and not self.together:
+                turns, kept = _by_coins(data, beside, size, coins)
             with self._timed(size), _contained(seed, _Sink(), len(parts)):
-                returned = self._returned(data, size, rng, before=None if steps is None else steps.before)
+                returned = self._returned(turns, rng)
             earlier = None
-            if steps is not None:
-                earlier, returned = self._read(returned[::2], size, layout.places), returned[1::2]
+            if layout.steps is not None:
+                earlier = self._read([returned[place - 1] for place in kept], size, layout.places)
+            if len(turns) > size:
+                returned = [returned[place] for place in kept]
             parts.append(layout.sample(self._read(returned, size, layout.places), earlier).values)
             left -= size
         return ViewSample(np.concatenate(parts), layout.columns)
@@ -162,7 +178,7 @@ class FunctionRuns:
         before = str(rng.bit_generator.state)
         out = io.StringIO()
         with self._timed(n), _contained(seed if global_seed is None else global_seed, out) as warned:
-            returned = self._returned(data, n, rng, watch=True)
+            returned = self._returned([data] * n, rng, watch=True)
         self.effects.drew_last = str(rng.bit_generator.state) != before
         self.effects.drew = self.effects.drew or self.effects.drew_last
         self.effects.printed = self.effects.printed or out.getvalue()[:_EXCERPT]
@@ -193,37 +209,30 @@ class FunctionRuns:
         except UnreadableOutput as error:
             raise SubjectError(f"{self.name} {error}") from None
 
-    def _returned(
-        self, data: Data, n: int, rng: np.random.Generator, *, watch: bool = False, before: Data | None = None
-    ) -> Any:
-        """Return what the function returns for n lanes, or a list of what it returns in n calls.
-
-        With calls on another data set `before` each, the list holds what these return, too.
-        """
+    def _returned(self, turns: Sequence[Data], rng: np.random.Generator, *, watch: bool = False) -> Any:
+        """Return what the function returns for lanes, all on one data set, or a list of what it returns in calls."""
         if self.together:
-            given = _given(data)
+            given = _given(turns[0])
             try:
-                result = self.subject.function(given, rng, lanes=n)
+                result = self.subject.function(given, rng, lanes=len(turns))
             except (Exception, SystemExit) as error:  # whatever a user's function raises
                 if isinstance(error, SubjectError):
                     raise
                 raise RaisedInLanes(_raised(error).message) from error
             if watch:
-                self._compare(given, data)
+                self._compare(given, turns[0])
             return result
         call: Callable[[Any], Any] = self._call_of(rng)
         outputs: list[Any] = []
-        turns = (data,) if before is None else (before, data)
-        for turn in range(n * len(turns)):
-            turn_data = turns[turn % len(turns)]
-            given = _given(turn_data)
+        for data in turns:
+            given = _given(data)
             try:
                 outputs.append(_as_returned(call(given)))
             except (Exception, SystemExit) as error:
                 # Where it was raised takes a hundred times as long to find as the call took: once is enough.
                 outputs.append(_raised(error) if watch else Raised(type(error).__name__, "", ""))
-                if self.subject.guessed and (key := key_of(turn_data)) not in self.outside:
-                    self.outside[key] = turn_data, _raised(error)
+                if self.subject.guessed and (key := key_of(data)) not in self.outside:
+                    self.outside[key] = data, _raised(error)
             if watch:
                 self._compare(given, data)
         return outputs
@@ -241,6 +250,18 @@ class FunctionRuns:
     def _compare(self, given: Any, data: Data) -> None:
         if not same_data(np.asarray(given), data):
             self.effects.changed_data = True
+
+
+def _by_coins(data: Data, beside: Data, n: int, coins: np.random.Generator) -> tuple[list[Data], list[int]]:
+    """Return data sets to call on, each by a coin of its own, and the places of n `data` that come after another.
+
+    The first is the second call, always: of one that is waited for, the call before would be on the other data set.
+    """
+    places = np.cumsum([1, *coins.geometric(0.5, n - 1)]).tolist()
+    turns = [beside] * (places[-1] + 1)
+    for place in (*places, *[0] * int(coins.integers(2))):
+        turns[place] = data
+    return turns, places
 
 
 def key_of(data: Data) -> Any:

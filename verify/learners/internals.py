@@ -27,7 +27,7 @@ from accountant import Place, Private, PrivateSums
 from algorithms.code_fingerprint import find_module
 from algorithms.learner import ExplainedLearner, ExplainedLists, PhasedLearner, WarmStartLearner
 from algorithms.linear.linear_phases import DistributedLearner
-from dpwitness import LIBRARY
+from dpwitness import LIBRARY, is_of_library
 from mechanisms import Assumption, AssumptionKind
 from verify.learners.public_state import attributes, enclosed
 
@@ -95,7 +95,7 @@ def _uses(learner: object) -> Iterator[tuple[Place, str]]:
                 waiting += _functions(value)
                 if type(value).__module__ not in ("builtins", "numpy"):
                     waiting.append(type(value))
-            elif _is_the_authors(str(value.__globals__.get("__name__")), packages):
+            elif _is_the_authors(value, packages):
                 yield from _in_code(value.__code__)
                 waiting += _named_by(value)
                 names.update(_names(value.__code__))
@@ -108,7 +108,7 @@ def _uses(learner: object) -> Iterator[tuple[Place, str]]:
 def _methods(kind: type, names: set[str], packages: set[str]) -> Iterator[Any]:
     """Yield what the author's classes among a class and its bases hold under some names, or under one of Python's."""
     for base in kind.__mro__:
-        if _is_the_authors(base.__module__, packages):
+        if _is_the_authors(base, packages):
             for name, held in vars(base).items():
                 if name in names or (name.startswith("__") and name.endswith("__")):
                     yield from _functions(held)
@@ -260,12 +260,13 @@ def _place(code: types.CodeType, instruction: dis.Instruction) -> Place:
     return Place(code.co_filename, line or code.co_firstlineno)
 
 
-def _is_the_authors(module: str, packages: set[str]) -> bool:
-    """Whether the learner's author wrote a module: it is not this library's, Python's or somebody's package."""
-    top = module.partition(".")[0]
-    if top in LIBRARY or top == "builtins":
+def _is_the_authors(found: types.FunctionType | type, packages: set[str]) -> bool:
+    """Whether the learner's author wrote code: it is not this library's, Python's or somebody's package."""
+    name = found.__module__ if isinstance(found, type) else found.__globals__.get("__name__")
+    module, top = str(name), str(name).partition(".")[0]
+    if is_of_library(found) or top == "builtins":
         return False
-    if top in packages:
+    if top in packages or top in LIBRARY:
         return True
     file = getattr(sys.modules.get(module), "__file__", None)
     known = module not in sys.modules or file is not None  # else it is built in

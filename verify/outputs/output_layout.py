@@ -10,10 +10,9 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from operator import attrgetter, methodcaller
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from mechanisms.arrays import FloatArray
 from verify.events.view_sample import Column, ViewSample
@@ -48,13 +47,10 @@ class Steps:
 
     Attributes
     ----------
-    before
-        The data set of that output, whatever the data set of the next one is.
     units
         To a multiple of what each change is rounded, by the numbers of the sources' columns; 0 for whole numbers.
     """
 
-    before: npt.NDArray[Any]
     units: Mapping[int, float]
 
     def apply(self, values: FloatArray, before: FloatArray) -> FloatArray:
@@ -115,9 +111,9 @@ class OutputLayout:
         """Return the layout without some of its columns, by their numbers."""
         return replace(self, left_out=self.left_out | {self._kept[i] for i in columns})
 
-    def stepping(self, units: Mapping[int, float], before: npt.NDArray[Any]) -> OutputLayout:
+    def stepping(self, units: Mapping[int, float]) -> OutputLayout:
         """Return the layout with some of its columns read as steps; see `Steps`."""
-        return replace(self, steps=Steps(before, {self._kept[i]: unit for i, unit in units.items()}))
+        return replace(self, steps=Steps({self._kept[i]: unit for i, unit in units.items()}))
 
     @property
     def width(self) -> int:

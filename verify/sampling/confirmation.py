@@ -6,7 +6,8 @@ event of probability 4e-4 on which a sparse vector technique that answers withou
 half a million draws, so that as many standard errors are more than a quarter of a unit of ε. So if the leader or
 another event is, one standard error below its estimate, worth a quarter more than the leader is safe for, the leader
 and a few others are counted once more, on draws that would have gone to the final test, and judged one and a half
-standard errors below these counts. Elsewhere nothing is spent.
+standard errors below these counts. So they are where no event is sure to refute and one may: a few hits decide there.
+Elsewhere nothing is spent.
 
 Where no event is safe for a tenth of the claim, there is nothing to lose: then the one that seems best is taken. A
 few hits in one world and none in the other are next to nothing, or refute the claim.
@@ -255,7 +256,9 @@ class Confirmation:
     def _contenders(self, listed: Sequence[_Confirmed], leader: _Confirmed) -> list[_Confirmed]:
         """The events to count once more, if the choice is uncertain: the next safest, and those that seem best."""
         safe = self._promised(leader, RULE.caution)
-        if not any(self._promised(one, RULE.likely) > max(RULE.uncertain * safe, 0.0) for one in listed):
+        better = any(self._promised(one, RULE.likely) > max(RULE.uncertain * safe, 0.0) for one in listed)
+        in_reach = self._refuting(listed, -RULE.likely) and not self._refuting(listed, RULE.caution)
+        if not (better or in_reach):
             return []
         others = [one for one in listed if one is not leader]
         next_safest = sorted(others, key=lambda one: -self._promised(one, RULE.caution))[:1]

@@ -17,8 +17,9 @@ import numpy as np
 
 from accountant.provenance import IMPORTED_AS
 from algorithms.code_fingerprint import code_digests, module_digest, modules_used, packages_named
-from dpwitness import LIBRARY
+from dpwitness import LIBRARY, in_place, is_of_library
 from verify.bandits.calling.plain_bandit import BanditSubject, PlainBandit
+from verify.conduct.process_state import subjects_own
 from verify.functions.command_subject import Command
 from verify.functions.function_subject import FunctionSubject
 from verify.learners.learner_subject import LearnerSubject
@@ -27,8 +28,6 @@ from verify.subjects.resolve import Subject
 from verify.verify_mechanism import MechanismSubject
 
 _PLAIN = (bool, int, float, complex, str, bytes, type(None))
-_FIXED = frozenset(LIBRARY) | sys.stdlib_module_names
-"""Top-level modules whose sources stay what they are as long as a process runs."""
 
 
 def source_digest(subject: Subject) -> str:
@@ -87,11 +86,17 @@ def modules_of_user(subject: Subject) -> list[types.ModuleType]:
             code = bandit.make
         case MechanismSubject(mechanism=mechanism):
             code = type(mechanism)
-    own = getattr(code, "__module__", None)
+    with subjects_own():
+        packages = in_place()
+    own, shared = getattr(code, "__module__", None), [] if packages is None else packages.modules()
+    if any(module.__name__ == own for module in shared) and not is_of_library(
+        code if isinstance(code, types.FunctionType | type) else type(code)
+    ):
+        return shared
     if not isinstance(own, str) or not of_users([own]):
         return []
     names = {module.__name__ for module in of_users(_code_from(own))}
-    return [module for name, module in reversed(list(sys.modules.items())) if name in names]
+    return [*shared, *(module for name, module in reversed(list(sys.modules.items())) if name in names)]
 
 
 def _code_from(own: str) -> dict[str, str]:
@@ -178,7 +183,7 @@ def adversary_words(adversary: Any) -> str:
 def _class_source(made: type[Any]) -> str:
     """The source of a class and of its bases, as far as there is any; Python's own by their names."""
     return "\n".join(
-        _fixed_text(base) if base.__module__.partition(".")[0] in _FIXED else _text_of(base)
+        _fixed_text(base) if _stays_what_it_is(base) else _text_of(base)
         for base in made.__mro__
         if base is not object
     )
@@ -215,9 +220,15 @@ def _command_source(command: Command) -> str:
     return f"{list(command.arguments)} {contents}"
 
 
+def _stays_what_it_is(found: type[Any]) -> bool:
+    """Whether a class is Python's or this library's: its source is the same as long as a process runs."""
+    return found.__module__.partition(".")[0] in sys.stdlib_module_names or is_of_library(found)
+
+
 def _text_of(found: Any) -> str:
     try:
-        return inspect.getsource(found)
+        with subjects_own():  # a user's modules may have names of this library's
+            return inspect.getsource(found)
     except Exception:  # written at a prompt, not in Python, or where it says, since 3.13, nothing can be read
         return getattr(found, "__qualname__", "")
 
@@ -225,7 +236,7 @@ def _text_of(found: Any) -> str:
 @functools.cache  # inspect parses a module for each of its classes; users' modules may be read again, and change
 def _fixed_text(found: type[Any]) -> str:
     # What is Python's differs from version to version, and is the same subject.
-    ours = found.__module__.partition(".")[0] in LIBRARY or of_users({found.__module__})
+    ours = is_of_library(found) or of_users({found.__module__})
     return _text_of(found) if ours else f"{found.__module__}.{found.__qualname__}"
 
 

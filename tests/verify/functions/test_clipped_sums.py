@@ -38,10 +38,10 @@ def quick(step, record, records, seed):
 @pytest.mark.slow
 @pytest.mark.parametrize(("record", "records"), [(Box(-10, 10, 3), 8), (Box(-2, 2, 10), 64), (Ball(5, 4), 2)])
 def test_a_clipped_sum_is_refuted_at_quick_effort(record, records):
-    """The right pair is always found; one seed in twenty or so chooses an event that leaves the claim in doubt."""
+    """The right pair is always found; few draws leave it open which event is best."""
     began = time.process_time()
     verdicts = [quick(clips_the_sum, record, records, seed).verdict for seed in range(20)]
-    assert verdicts.count("refuted") >= 17
+    assert verdicts.count("refuted") == 20
     assert time.process_time() - began < 20 * 15.0
 
 

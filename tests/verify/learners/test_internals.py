@@ -18,9 +18,14 @@ from faults.planted_learner import planted_learner
 from accountant import Simulation
 from algorithms.problems.top_k import TopK
 from algorithms.semi_bandits.cucb_ldp import CUCBLDP1
-from mechanisms import AssumptionKind
+from mechanisms import AssumptionKind, Interval
+from verify import AnyTwo
+from verify.conduct.process_state import ignore_float_errors
+from verify.functions.claimed import claim_form
+from verify.functions.function_subject import FunctionSubject
 from verify.learners.internals import private_attribute_uses
 from verify.subjects.python_file import import_file
+from verify.subjects.subject_identity import modules_of_user
 
 HERE = __file__.rpartition("/")[2]
 
@@ -198,3 +203,39 @@ def test_what_a_function_imports_is_followed_whether_or_not_it_ran(tmp_path: Pat
     for found in (unloaded, loaded):
         assert [one.kind for one in found] == [AssumptionKind.INTERNALS]
         assert found[0].where.endswith("peeks_of_test.py:2")
+
+
+def test_code_in_modules_with_names_of_this_librarys_is_the_authors(tmp_path: Path) -> None:
+    """What names a module has does not say whose it is: `mechanisms.laplace` is the library's, too."""
+    (tmp_path / "mechanisms").mkdir()
+    (tmp_path / "mechanisms/laplace.py").write_text(
+        "class Peeks:\n    def act(self): ...\n    def observe(self, feedback):\n        feedback._values\n"
+    )
+    (tmp_path / "algorithms.py").write_text("def peek(feedback):\n    return feedback._values\n")
+    file = tmp_path / "learner_of_test.py"
+    file.write_text(
+        "import algorithms\nfrom mechanisms.laplace import Peeks\n"
+        "class Own(Peeks):\n    pass\n"
+        "class Other:\n    def act(self): ...\n"
+        "    def observe(self, feedback):\n        algorithms.peek(feedback)\n"
+    )
+    module = vars(import_file(file))
+    for name, where in (("Own", "laplace.py:4"), ("Peeks", "laplace.py:4"), ("Other", "algorithms.py:2")):
+        (found,) = private_attribute_uses(module[name]())
+        assert found.where.endswith(where)
+    subject = FunctionSubject(
+        "of_test",
+        module["Peeks"].observe,
+        AnyTwo(Interval(0, 1)),
+        claim_form("central", "", "", AnyTwo(Interval(0, 1))),
+        False,
+        False,
+    )
+    with ignore_float_errors():  # as a verification does
+        import_file(file)
+        named = [each.__name__ for each in modules_of_user(subject)]
+    assert named == [
+        "mechanisms.laplace",
+        "mechanisms",
+        "algorithms",
+    ]

@@ -157,3 +157,11 @@ def test_an_event_that_is_sure_to_refute_goes_before_one_that_promises_to():
     few_hits = [(0.3, 0.27), (1.5e-4, 7e-5)]
     for claim, best in ((0.08, FREQUENT), (0.1, RARE)):
         assert winner(Counts(few_hits, few_hits), claim=claim)[0].event.threshold == best
+
+
+def test_a_claim_in_reach_is_worth_a_second_round():
+    """Two and a half standard errors below what was counted .09 is refuted, one above it .1."""
+    alike = [(0.3, 0.27), (0.3, 0.2701)]
+    for claim, again in ((0.09, False), (0.1, True), (0.12, False)):
+        _, spent = winner(Counts(alike, alike), (0, 1), claim=claim)
+        assert (spent > 2 * ROWS) == again
