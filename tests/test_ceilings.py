@@ -12,9 +12,9 @@ import pytest
 ROOT = Path(__file__).parent.parent
 
 CEILINGS = {
-    "mechanisms": {"code lines": 10_959, "public functions and classes": 353, "files": 96, "floors": 19},
+    "mechanisms": {"code lines": 10_909, "public functions and classes": 350, "files": 96, "floors": 19},
     "accountant": {"code lines": 14_998, "public functions and classes": 492, "files": 141, "floors": 9},
-    "algorithms": {"code lines": 12_132, "public functions and classes": 408, "files": 157, "floors": 9},
+    "algorithms": {"code lines": 11_943, "public functions and classes": 408, "files": 156, "floors": 9},
     "verify": {"code lines": 30_885, "public functions and classes": 909, "files": 320, "floors": 9},
 }
 
