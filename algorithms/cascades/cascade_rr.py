@@ -279,7 +279,8 @@ class CascadeUCBRR(MessageLearner[RankedLists], AnytimeLearner[RankedLists]):
     """
 
     claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
-        "local", "cascading bandits paper, repaired: randomized response on the click vector"
+        "local",
+        "cascading bandits paper, Algorithms 2 and 3, repaired: randomized response on the click vector",
     )
     family: ClassVar[Family] = "cascade"
     needs_all_arms: ClassVar[str] = ""

@@ -152,7 +152,9 @@ class _Printed(DPE):
 class DPDPECentral(_Printed):
     """Instance (5): the mean + N(0, sigma_nc²), ``sigma_nc = sigma_nl / |U_l|``, ``sigma_n = 2 sigma_nc √(Sd)``."""
 
-    claim: ClassVar[ClaimForm] = ClaimForm.for_reports("central", _PAPER + "Theorem 4.2")
+    claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
+        "central", _PAPER + "Algorithm 1 with (5), Theorem 4.2"
+    )
 
     def _private_mean(self, phase: Phase) -> ReportMean:
         return CentralMean(self.gate, phase, self._classical(phase))
@@ -164,7 +166,7 @@ class DPDPECentral(_Printed):
 class DPDPELocal(_Printed):
     """Instance (7): the mean of y_u + N(0, sigma_nl²), ``sigma_n = 2 sigma_nl √(Sd / |U_l|)``."""
 
-    claim: ClassVar[ClaimForm] = ClaimForm.for_reports("local", _PAPER + "Theorem 4.4")
+    claim: ClassVar[ClaimForm] = ClaimForm.for_reports("local", _PAPER + "Algorithm 1 with (7), Theorem 4.4")
 
     def _private_mean(self, phase: Phase) -> ReportMean:
         return LocalMean(self.gate, phase, self._classical(phase))
@@ -180,7 +182,9 @@ class DPDPEShuffle(_Printed):
     arithmetic would make 540; epshat = epsilon / (18 √ln(2/delta)).
     """
 
-    claim: ClassVar[ClaimForm] = ClaimForm.for_reports("shuffle", _PAPER + "Theorem 4.6")
+    claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
+        "shuffle", _PAPER + "Algorithm 1 with (9), Theorem 4.6"
+    )
 
     def _private_mean(self, phase: Phase) -> ReportMean:
         protocol = ShuffledMean.vector_as_printed(

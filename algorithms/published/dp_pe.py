@@ -63,7 +63,9 @@ class DPPECentral(_PrintedNoise, dp_pe.DPPECentral):
     Section C.2.1 defines its privacy by the outputs of the privatizer: the noisy sums.
     """
 
-    claim: ClassVar[ClaimForm] = ClaimForm.for_reports("central", _PAPER + "Theorem C.1", view=View.RELEASES)
+    claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
+        "central", _PAPER + "Algorithm 3 with (55), Theorem C.1", view=View.RELEASES
+    )
 
     def _width_of_noise(self, phase: Phase, noise: FloatArray) -> float:
         s, d = phase.support.size, self.actions.shape[1]
@@ -73,7 +75,7 @@ class DPPECentral(_PrintedNoise, dp_pe.DPPECentral):
 class DPPELocal(_PrintedNoise, dp_pe.DPPELocal):
     """(57): each reward + N(0, sigma_nl²), ``sigma_n = 2 d sigma_nl √(2 s_l / h_l)``."""
 
-    claim: ClassVar[ClaimForm] = ClaimForm.for_reports("local", _PAPER + "Theorem C.3")
+    claim: ClassVar[ClaimForm] = ClaimForm.for_reports("local", _PAPER + "Algorithm 3 with (57), Theorem C.3")
 
     def _width_of_noise(self, phase: Phase, noise: FloatArray) -> float:
         s, d = phase.support.size, self.actions.shape[1]
@@ -87,7 +89,9 @@ class DPPEShuffle(_PrintedNoise, dp_pe.DPPEShuffle):
     deviation that the printed protocol adds to a sum of the phase (a proxy of it).
     """
 
-    claim: ClassVar[ClaimForm] = ClaimForm.for_reports("shuffle", _PAPER + "Theorem C.6")
+    claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
+        "shuffle", _PAPER + "Algorithm 3 with (59), Theorem C.6"
+    )
 
     def _protocol(self, clients: int) -> ShuffledMean:
         return ShuffledMean.scalar_as_printed(self.epsilon, self.delta, clients=clients, bound=1.0)

@@ -65,7 +65,9 @@ def test_renyi_conversions_invert_each_other_and_hold(mu: float, delta: float) -
         bound = ZeroConcentratedProfile(mu * mu / 2)
         best = bound.epsilon(delta)
         assert best * (1 - 1e-9) <= epsilon
-        assert epsilon <= max(best, bound._chord[0]) * 1.01 + 1e-3  # below the chord's end the bound is better
+        assert (
+            epsilon <= max(best, bound._chord[0]) * 1.01 + 1e-3
+        )  # below the chord's end the bound is better
 
 
 def test_known_parameters() -> None:
