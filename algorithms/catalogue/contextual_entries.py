@@ -73,8 +73,7 @@ contextual_learners: dict[str, ContextualEntry] = {
             "linucb",
             LinUCB,
             "LinUCB on growing batches, no privacy",
-            "makes no privacy claim",
-            (_NORM,),
+            parameters=(_NORM,),
             source="Li et al. 2010; widths of Abbasi-Yadkori, Pal & Szepesvari 2011",
         ),
     )

@@ -64,7 +64,7 @@ class CatalogueEntry(abc.ABC, Generic[_ProblemType, LearnerType]):
     summary
         One line on what it does.
     as_printed
-        The verdict on the paper's privacy claim, or on this class if it is a repair.
+        The verdict on the paper's privacy claim, or on this class if it is a repair; by default that it makes none.
     parameters
         Its own settings.
     source
@@ -78,7 +78,7 @@ class CatalogueEntry(abc.ABC, Generic[_ProblemType, LearnerType]):
     name: str
     make: type[Any]
     summary: str
-    as_printed: str
+    as_printed: str = "makes no privacy claim"
     parameters: tuple[Parameter, ...] = ()
     source: str = ""
     default_problem: str = ""
@@ -93,8 +93,7 @@ class CatalogueEntry(abc.ABC, Generic[_ProblemType, LearnerType]):
     @property
     def certified_form(self) -> str:
         """The name of the learner to use where a certificate counts: its own if it has one, "" if none is claimed."""
-        claims = not self.as_printed.startswith("makes no privacy claim")
-        return self.repaired_by or (self.name if claims else "")
+        return self.repaired_by or ("" if self.claim.is_none else self.name)
 
     @property
     def claim(self) -> ClaimForm:

@@ -97,8 +97,7 @@ linear_learners: dict[str, LinearEntry] = {
             "dpe",
             dp_dpe.DPE,
             "distributed phased elimination with exact widths, no privacy",
-            "makes no privacy claim",
-            (_ALPHA, _BOUND),
+            parameters=(_ALPHA, _BOUND),
             source=_PAPER + "Algorithm 1",
         ),
         LinearEntry(
@@ -126,16 +125,14 @@ linear_learners: dict[str, LinearEntry] = {
             "published/dpe",
             printed.DPE,
             "distributed phased elimination as printed, no privacy",
-            "makes no privacy claim",
-            (_ALPHA, _ASSUMED_BOUND),
+            parameters=(_ALPHA, _ASSUMED_BOUND),
             source=_PAPER + "Algorithm 1",
         ),
         LinearEntry(
             "published/dpe-fixed-u",
             printed.DPEFixedU,
             "distributed phased elimination, the same number of clients in every phase, no privacy",
-            "makes no privacy claim",
-            (_FIXED, _ASSUMED_BOUND),
+            parameters=(_FIXED, _ASSUMED_BOUND),
             source=_PAPER + "DPE-FixedU of Section 7",
         ),
         LinearEntry(
@@ -163,8 +160,7 @@ linear_learners: dict[str, LinearEntry] = {
             "pe",
             dp_pe.PE,
             "phased elimination with exact widths, one client per round, no privacy",
-            "makes no privacy claim",
-            (_ASSUMED_BOUND,),
+            parameters=(_ASSUMED_BOUND,),
             source=_PAPER + "Algorithm 3",
         ),
         LinearEntry(
@@ -192,8 +188,7 @@ linear_learners: dict[str, LinearEntry] = {
             "published/pe",
             printed_pe.PE,
             "phased elimination as printed, no privacy",
-            "makes no privacy claim",
-            (_ASSUMED_BOUND,),
+            parameters=(_ASSUMED_BOUND,),
             source=_PAPER + "Algorithm 3",
         ),
         LinearEntry(

@@ -173,7 +173,6 @@ learners: dict[str, LearnerEntry] = {
             "cucb",
             CUCB,
             "combinatorial UCB, no privacy",
-            "makes no privacy claim",
             source="Chen, Wang & Yuan 2013, Algorithm 1",
         ),
         LearnerEntry(
@@ -216,14 +215,12 @@ learners: dict[str, LearnerEntry] = {
             "cucb-kl",
             CUCBKL,
             "cucb-batch without noise: growing batches of all played arms, level-free index, no privacy",
-            "makes no privacy claim",
             source="this library; Garivier & Cappe 2011",
         ),
         LearnerEntry(
             "hedge",
             Hedge,
             "experts: exponential weights on the outcomes of all, no privacy",
-            "makes no privacy claim",
             source="Freund & Schapire 1997",
         ),
         LearnerEntry(
@@ -236,28 +233,24 @@ learners: dict[str, LearnerEntry] = {
             "omm",
             OMM,
             "optimistic matroid maximisation, no privacy",
-            "makes no privacy claim",
             source="Kveton et al. 2014, Algorithm 2",
         ),
         LearnerEntry(
             "cts",
             CTS,
             "combinatorial Thompson sampling with Gaussian priors on a matroid, no privacy",
-            "makes no privacy claim",
             source="Wang & Chen 2018; Agrawal & Goyal 2017",
         ),
         LearnerEntry(
             "cascade-ucb1",
             CascadeUCB1,
             "UCB on ranked lists, no privacy",
-            "makes no privacy claim",
             source="Kveton et al. 2015, Algorithm 1",
         ),
         LearnerEntry(
             "cascade-ucb-kl",
             CascadeUCBKL,
             "cascade-ucb-batch without noise: lists held for short phases, level-free index, no privacy",
-            "makes no privacy claim",
             source="this library; Garivier & Cappe 2011",
         ),
         LearnerEntry(
