@@ -39,7 +39,7 @@ ANYTIME = Parameter(
 )
 """A setting of all learners that need not be told."""
 
-DEFAULT_PROBLEMS: Mapping[str, str] = {
+DEFAULT_PROBLEMS = {
     "bandit": "arms",
     "semi-bandit": "top-k",
     "matroid": "linear-matroid",
