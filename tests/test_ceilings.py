@@ -14,7 +14,7 @@ ROOT = Path(__file__).parent.parent
 CEILINGS = {
     "mechanisms": {"code lines": 10_909, "public functions and classes": 350, "files": 96, "floors": 19},
     "accountant": {"code lines": 14_998, "public functions and classes": 492, "files": 141, "floors": 9},
-    "algorithms": {"code lines": 11_802, "public functions and classes": 409, "files": 156, "floors": 9},
+    "algorithms": {"code lines": 11_854, "public functions and classes": 410, "files": 157, "floors": 9},
     "verify": {"code lines": 30_847, "public functions and classes": 910, "files": 320, "floors": 9},
 }
 
