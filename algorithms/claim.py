@@ -51,6 +51,11 @@ _MODELS_OF_VIEWS: Mapping[View, tuple[str, ...]] = {
     View.MESSAGE: ("local", "shuffle"),
     View.SHUFFLED: ("shuffle",),
 }
+_USUAL_VIEWS: Mapping[Model, View] = {
+    "central": View.ACTIONS,
+    "local": View.MESSAGE,
+    "shuffle": View.SHUFFLED,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +112,11 @@ class ClaimForm:
         _check_comment(self.comment)
         if self.composition != "":
             composition_named(self.composition)
+
+    @classmethod
+    def for_reports(cls, model: Model, source: str, *, view: View | None = None) -> ClaimForm:
+        """Return a claim on each report; by default in the model's view: all actions, a message, or shuffled bits."""
+        return cls(model, _USUAL_VIEWS[model] if view is None else view, ONE_REPORT, source)
 
     @property
     def is_none(self) -> bool:

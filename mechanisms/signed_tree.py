@@ -18,7 +18,7 @@ from mechanisms.discrete_laplace import DiscreteLaplace
 from mechanisms.gaussian import Gaussian
 from mechanisms.laplace import Laplace
 from mechanisms.mechanism import checked_sensitivity
-from mechanisms.noise import NoiseSource, noise_source
+from mechanisms.noise import NoiseSource
 from mechanisms.parameters import ParameterError, whole_number
 from mechanisms.profile import PrivacyProfile
 from mechanisms.sensitivity import UNIT, Sensitivity
@@ -168,23 +168,6 @@ class SignedTree(TreeOfNodes):
     def start(self, shape: tuple[int, ...], noise: NoiseSource | np.random.Generator) -> SignedStream:
         """Start a stream of increments of this shape (lanes first)."""
         return SignedStream(self, shape, noise)
-
-    def noise_path(
-        self, steps: int, noise: NoiseSource | np.random.Generator, lanes: tuple[int, ...] = ()
-    ) -> FloatArray:
-        """Return the noise of the first running sums at once, (*lanes, steps): for simulation."""
-        t = checked_steps(np.arange(1, steps + 1), self.horizon)
-        source = noise_source(noise)
-        kind = np.int64 if isinstance(self.mechanism, DiscreteLaplace) else np.float64
-        total = np.zeros((*lanes, steps))
-        for level in range(self.levels):
-            m, digit = _digit(t, self.branching, level)
-            nodes = int(np.maximum(m, m - digit).max())
-            drawn = self.mechanism.release(np.zeros((*lanes, nodes), dtype=kind), source)
-            before = np.concatenate([np.zeros((*lanes, 1)), np.cumsum(drawn, axis=-1)], axis=-1)
-            # Nodes m - d + 1 .. m are added if d > 0; nodes m + 1 .. m - d are subtracted if d < 0.
-            total += before[..., m] - before[..., m - digit]
-        return total
 
     def materialize(self, steps: int) -> Factorization:
         """Return the matrices of the first steps; see `Factorization`."""

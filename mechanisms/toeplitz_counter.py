@@ -26,14 +26,13 @@ from typing import Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
-from scipy import fft
 
 from mechanisms.arrays import FloatArray
 from mechanisms.continual import Factorization, Stream, checked_horizon, checked_steps
 from mechanisms.float_bounds import FloatBounds
 from mechanisms.gaussian import Gaussian
 from mechanisms.mechanism import checked_sensitivity
-from mechanisms.noise import NoiseSource, noise_source
+from mechanisms.noise import NoiseSource
 from mechanisms.parameters import whole_number
 from mechanisms.profile import PrivacyProfile
 from mechanisms.rounding import multiply_up
@@ -238,17 +237,6 @@ class ToeplitzCounter(abc.ABC):
     def start(self, shape: tuple[int, ...], noise: NoiseSource | np.random.Generator) -> ToeplitzStream:
         """Start a stream of increments of this shape (lanes first)."""
         return ToeplitzStream(self, shape, noise)
-
-    def noise_path(
-        self, steps: int, noise: NoiseSource | np.random.Generator, lanes: tuple[int, ...] = ()
-    ) -> FloatArray:
-        """Return the noise L z of the first running sums at once, (*lanes, steps), by FFT."""
-        checked_steps(steps, self.horizon)
-        drawn = self.mechanism.release(np.zeros((*lanes, steps)), noise_source(noise))
-        size = int(fft.next_fast_len(2 * steps - 1, real=True))
-        spectrum = fft.rfft(self.left_column(steps), size) * fft.rfft(drawn, size, axis=-1)
-        path: FloatArray = fft.irfft(spectrum, size, axis=-1)[..., :steps]
-        return path
 
     def materialize(self, steps: int) -> Factorization:
         """Return the matrices of the first steps; see `Factorization`."""

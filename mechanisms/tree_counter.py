@@ -26,7 +26,7 @@ from mechanisms.discrete_laplace import DiscreteLaplace
 from mechanisms.gaussian import Gaussian
 from mechanisms.laplace import Laplace
 from mechanisms.mechanism import checked_sensitivity
-from mechanisms.noise import NoiseSource, noise_source
+from mechanisms.noise import NoiseSource
 from mechanisms.parameters import ParameterError, positive
 from mechanisms.profile import PrivacyProfile
 from mechanisms.rounding import multiply_up, square_root_up
@@ -167,19 +167,6 @@ class BinaryTree(TreeOfNodes):
     def start(self, shape: tuple[int, ...], noise: NoiseSource | np.random.Generator) -> BinaryStream:
         """Start a stream of increments of this shape (lanes first)."""
         return BinaryStream(shape, self.horizon, self.levels, self.mechanism, noise)
-
-    def noise_path(
-        self, steps: int, noise: NoiseSource | np.random.Generator, lanes: tuple[int, ...] = ()
-    ) -> FloatArray:
-        """Return the noise of the first running sums at once, (*lanes, steps): for simulation."""
-        t = checked_steps(np.arange(1, steps + 1), self.horizon)
-        source = noise_source(noise)
-        total = np.zeros((*lanes, steps))
-        for level in range(self.levels):
-            node = t >> level
-            drawn = self.mechanism.release(_zeros(self.mechanism, (*lanes, (steps >> level) + 1)), source)
-            total += np.where(node & 1, drawn[..., node], 0.0)
-        return total
 
     def materialize(self, steps: int) -> Factorization:
         """Return the matrices of the first steps; see `Factorization`."""

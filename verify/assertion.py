@@ -97,7 +97,7 @@ def assert_dp(
     ...     return data + rng.laplace(scale=0.5, size=lanes)
     >>> assert_dp(noisy, epsilon=2.0, data=Interval(0, 1), effort="quick").verdict
     'unproven'
-    >>> assert_dp(noisy, epsilon=1.0, data=Interval(0, 1))
+    >>> assert_dp(noisy, epsilon=1.0, data=Interval(0, 1), effort="quick")
     Traceback (most recent call last):
         ...
     verify.assertion.DPViolation: ...

@@ -23,13 +23,12 @@ import numpy.typing as npt
 from accountant import Gate, Private
 from algorithms.anytime_learner import AnytimeLearner
 from algorithms.cascades.click_estimates import ChernoffNoiseBound, ClickEstimates
-from algorithms.claim import NO_CLAIM, ClaimForm, View
+from algorithms.claim import NO_CLAIM, ClaimForm
 from algorithms.estimates.chernoff import NoiseTail
 from algorithms.estimates.shuffled_counts import ShuffledCounts
 from algorithms.lanes import gather
 from algorithms.learner import ClickConfidence, Family, check_delta, check_epsilon
 from algorithms.problems import RankedLists
-from algorithms.unit import ONE_REPORT
 from mechanisms import Gaussian, Laplace, Mechanism, OneHot
 from mechanisms.arrays import FloatArray, IntArray
 from mechanisms.parameters import ParameterError
@@ -195,11 +194,8 @@ class CascadeUCBBatch(_CentralPhases):
         "level-free", or "confidence", which has a regret theorem, and in simulation 1.7 to 20 times the regret.
     """
 
-    claim: ClassVar[ClaimForm] = ClaimForm(
-        model="central",
-        view=View.ACTIONS,
-        unit=ONE_REPORT,
-        source="cascading bandits paper, Algorithm 1, repaired: phases and noisy click histograms",
+    claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
+        "central", "cascading bandits paper, Algorithm 1, repaired: phases and noisy click histograms"
     )
 
     def __init__(
@@ -230,11 +226,9 @@ class CascadeUCBBatchGaussian(_CentralPhases):
         The delta of one round, in (0, 1).
     """
 
-    claim: ClassVar[ClaimForm] = ClaimForm(
-        model="central",
-        view=View.ACTIONS,
-        unit=ONE_REPORT,
-        source="cascading bandits paper, Algorithm 1, repaired: phases and click histograms with Gaussian noise",
+    claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
+        "central",
+        "cascading bandits paper, Algorithm 1, repaired: phases and click histograms with Gaussian noise",
     )
 
     def __init__(
@@ -265,11 +259,8 @@ class CascadeUCBBatchShuffle(_PhaseLearner):
         As for `CascadeUCBBatchGaussian`; an accountant's trust is `Trust.SHUFFLE`.
     """
 
-    claim: ClassVar[ClaimForm] = ClaimForm(
-        model="shuffle",
-        view=View.SHUFFLED,
-        unit=ONE_REPORT,
-        source="this library: phases and click histograms of shuffled bits",
+    claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
+        "shuffle", "this library: phases and click histograms of shuffled bits"
     )
 
     def __init__(

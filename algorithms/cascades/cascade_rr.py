@@ -13,14 +13,13 @@ import numpy.typing as npt
 from accountant import Gate
 from algorithms.anytime_learner import AnytimeLearner
 from algorithms.cascades.click_estimates import RankedItems, ranked_first
-from algorithms.claim import ClaimForm, View
+from algorithms.claim import ClaimForm
 from algorithms.epochs import epoch_horizon, epoch_of
 from algorithms.estimates.response_mixture import ResponseMixture
 from algorithms.lanes import positions
 from algorithms.learner import ClickConfidence, Family, check_epsilon
 from algorithms.message_learner import MessageLearner, Question
 from algorithms.problems import RankedLists
-from algorithms.unit import ONE_REPORT
 from mechanisms import FirstAbove, Mechanism, RandomizedResponse
 from mechanisms.arrays import BoolArray, FloatArray, IntArray
 
@@ -279,11 +278,9 @@ class CascadeUCBRR(MessageLearner[RankedLists], AnytimeLearner[RankedLists]):
         The number of rounds T; None if it is not known (`algorithms.epochs`).
     """
 
-    claim: ClassVar[ClaimForm] = ClaimForm(
-        model="local",
-        view=View.MESSAGE,
-        unit=ONE_REPORT,
-        source="cascading bandits paper, repaired: randomized response on the click vector",
+    claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
+        "local",
+        "cascading bandits paper, Algorithms 2 and 3, repaired: randomized response on the click vector",
     )
     family: ClassVar[Family] = "cascade"
     needs_all_arms: ClassVar[str] = ""

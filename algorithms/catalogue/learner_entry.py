@@ -39,6 +39,17 @@ ANYTIME = Parameter(
 )
 """A setting of all learners that need not be told."""
 
+DEFAULT_PROBLEMS = {
+    "bandit": "arms",
+    "semi-bandit": "top-k",
+    "matroid": "linear-matroid",
+    "cascade": "cascade",
+    "experts": "experts",
+    "linear": "linear",
+    "contextual": "contexts",
+}
+"""The problem that learners of a family play if none is named."""
+
 
 @dataclass(frozen=True)
 class CatalogueEntry(abc.ABC, Generic[_ProblemType, LearnerType]):
@@ -52,14 +63,14 @@ class CatalogueEntry(abc.ABC, Generic[_ProblemType, LearnerType]):
         The learner's class.
     summary
         One line on what it does.
-    source
-        The paper and the number of the algorithm.
     as_printed
-        The verdict on the paper's privacy claim, or on this class if it is a repair.
-    default_problem
-        The problem of its catalogue that it plays if none is named.
+        The verdict on the paper's privacy claim, or on this class if it is a repair; by default that it makes none.
     parameters
         Its own settings.
+    source
+        The paper and the number of the algorithm; by default those of its claim.
+    default_problem
+        The problem of its catalogue that it plays if none is named; by default that of its family.
     repaired_by
         Of an algorithm as printed: the name of the certified learner that takes its place.
     """
@@ -67,21 +78,22 @@ class CatalogueEntry(abc.ABC, Generic[_ProblemType, LearnerType]):
     name: str
     make: type[Any]
     summary: str
-    source: str
-    as_printed: str
-    default_problem: str
+    as_printed: str = "makes no privacy claim"
     parameters: tuple[Parameter, ...] = ()
+    source: str = ""
+    default_problem: str = ""
     repaired_by: str = ""
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "source", self.source or self.claim.source)
+        object.__setattr__(self, "default_problem", self.default_problem or DEFAULT_PROBLEMS[self.family])
         if takes_horizon(self.make) and getattr(self.make, "needs_horizon", None) == "":
             object.__setattr__(self, "parameters", (*self.parameters, ANYTIME))
 
     @property
     def certified_form(self) -> str:
         """The name of the learner to use where a certificate counts: its own if it has one, "" if none is claimed."""
-        claims = not self.as_printed.startswith("makes no privacy claim")
-        return self.repaired_by or (self.name if claims else "")
+        return self.repaired_by or ("" if self.claim.is_none else self.name)
 
     @property
     def claim(self) -> ClaimForm:

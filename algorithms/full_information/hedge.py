@@ -18,7 +18,6 @@ from algorithms.learner import Family, check_delta, check_epsilon
 from algorithms.problems import Experts
 from algorithms.restarts import restart_horizon
 from algorithms.structured_learner import HorizonLearner
-from algorithms.unit import ONE_REPORT
 from mechanisms import Box, BufferedCounter
 from mechanisms.arrays import FloatArray, IntArray
 
@@ -129,11 +128,8 @@ class DPHedge(Hedge):
     2
     """
 
-    claim: ClassVar[ClaimForm] = ClaimForm(
-        model="central",
-        view=View.RELEASES,
-        unit=ONE_REPORT,
-        source="this library: exponential weights on a buffered counter under a gate",
+    claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
+        "central", "this library: exponential weights on a buffered counter under a gate", view=View.RELEASES
     )
 
     def __init__(

@@ -41,7 +41,7 @@ from typing import ClassVar, Unpack
 import numpy.typing as npt
 
 from accountant import Gate
-from algorithms.claim import NO_CLAIM, ClaimForm, View
+from algorithms.claim import NO_CLAIM, ClaimForm
 from algorithms.learner import check_delta, check_epsilon
 from algorithms.linear.g_optimal import support_bound
 from algorithms.linear.linear_phases import (
@@ -55,7 +55,6 @@ from algorithms.linear.linear_phases import (
     calibrated_bits,
 )
 from algorithms.linear.phased_elimination import PhasedElimination, PhasedSettings
-from algorithms.unit import ONE_REPORT
 from mechanisms import Gaussian, ShuffledMean
 from mechanisms.arrays import FloatArray
 
@@ -100,11 +99,9 @@ class _Private(PhasedElimination):
 class DPDPECentral(_Private):
     """(epsilon, delta)-DP with a trusted server: Gaussian noise on each phase's sum of reports."""
 
-    claim: ClassVar[ClaimForm] = ClaimForm(
-        model="central",
-        view=View.ACTIONS,
-        unit=ONE_REPORT,
-        source="distributed linear bandits paper, Algorithm 1 with (5), repaired: analytic noise, clipped reports",
+    claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
+        "central",
+        "distributed linear bandits paper, Algorithm 1 with (5), repaired: analytic noise, clipped reports",
     )
 
     def _private_mean(self, phase: Phase) -> ReportMean:
@@ -114,11 +111,9 @@ class DPDPECentral(_Private):
 class DPDPELocal(_Private):
     """(epsilon, delta)-LDP: every client adds Gaussian noise to its report."""
 
-    claim: ClassVar[ClaimForm] = ClaimForm(
-        model="local",
-        view=View.MESSAGE,
-        unit=ONE_REPORT,
-        source="distributed linear bandits paper, Algorithm 1 with (7), repaired: analytic noise, clipped reports",
+    claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
+        "local",
+        "distributed linear bandits paper, Algorithm 1 with (7), repaired: analytic noise, clipped reports",
     )
 
     def _private_mean(self, phase: Phase) -> ReportMean:
@@ -128,11 +123,9 @@ class DPDPELocal(_Private):
 class DPDPEShuffle(_Private):
     """(epsilon, delta)-DP with a trusted shuffler: bits, calibrated numerically; nearly the central noise."""
 
-    claim: ClassVar[ClaimForm] = ClaimForm(
-        model="shuffle",
-        view=View.SHUFFLED,
-        unit=ONE_REPORT,
-        source="distributed linear bandits paper, Algorithm 1 with (9), repaired: calibrated bits, clipped reports",
+    claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
+        "shuffle",
+        "distributed linear bandits paper, Algorithm 1 with (9), repaired: calibrated bits, clipped reports",
     )
 
     def _begin(self, horizon: int) -> None:

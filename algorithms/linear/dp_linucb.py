@@ -63,7 +63,6 @@ from algorithms.linear.contextual_learner import (
     LinearUCB,
     regress,
 )
-from algorithms.unit import ONE_REPORT
 from mechanisms import Gaussian, RegressionMoments
 from mechanisms.arrays import FloatArray
 
@@ -197,11 +196,10 @@ class DPLinUCB(BatchedLinUCB):
     (6, True)
     """
 
-    claim: ClassVar[ClaimForm] = ClaimForm(
-        model="central",
+    claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
+        "central",
+        "this library: LinUCB on growing batches of noisy moments; the view is Shariff & Sheffet's (2018)",
         view=View.OTHER_ACTIONS,
-        unit=ONE_REPORT,
-        source="this library: LinUCB on growing batches of noisy moments; the view is Shariff & Sheffet's (2018)",
     )
 
     def __init__(

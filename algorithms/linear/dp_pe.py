@@ -38,7 +38,7 @@ import numpy as np
 import numpy.typing as npt
 
 from accountant import Gate, Private, add_to_all
-from algorithms.claim import NO_CLAIM, ClaimForm, View
+from algorithms.claim import NO_CLAIM, ClaimForm
 from algorithms.learner import check_delta, check_epsilon
 from algorithms.linear.elimination import Elimination
 from algorithms.linear.g_optimal import support_bound
@@ -52,7 +52,6 @@ from algorithms.linear.linear_phases import (
     check_reports,
 )
 from algorithms.linear.phased_elimination import inverse_root, keeps
-from algorithms.unit import ONE_REPORT
 from mechanisms import Box, Communication, Gaussian, Mechanism, Sensitivity, ShuffledMean
 from mechanisms.arrays import FloatArray, IntArray
 from mechanisms.parameters import ParameterError
@@ -311,11 +310,8 @@ class _Private(StandardElimination):
 class DPPECentral(_Private):
     """(epsilon, delta)-DP with a trusted server: Gaussian noise on each action's sum, τ = 2B / μ."""
 
-    claim: ClassVar[ClaimForm] = ClaimForm(
-        model="central",
-        view=View.ACTIONS,
-        unit=ONE_REPORT,
-        source="distributed linear bandits paper, Algorithm 3 with (55), repaired: analytic noise",
+    claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
+        "central", "distributed linear bandits paper, Algorithm 3 with (55), repaired: analytic noise"
     )
 
     @property
@@ -334,11 +330,8 @@ class DPPECentral(_Private):
 class DPPELocal(_Private):
     """(epsilon, delta)-LDP: every client adds Gaussian noise to its reward, τ(x)² = T(x) (2B / μ)²."""
 
-    claim: ClassVar[ClaimForm] = ClaimForm(
-        model="local",
-        view=View.MESSAGE,
-        unit=ONE_REPORT,
-        source="distributed linear bandits paper, Algorithm 3 with (57), repaired: analytic noise",
+    claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
+        "local", "distributed linear bandits paper, Algorithm 3 with (57), repaired: analytic noise"
     )
 
     @property
@@ -363,11 +356,8 @@ class DPPELocal(_Private):
 class DPPEShuffle(_Private):
     """(epsilon, delta)-DP with a trusted shuffler: calibrated bits for each action's T(x) clients."""
 
-    claim: ClassVar[ClaimForm] = ClaimForm(
-        model="shuffle",
-        view=View.SHUFFLED,
-        unit=ONE_REPORT,
-        source="distributed linear bandits paper, Algorithm 3 with (59), repaired: calibrated bits",
+    claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
+        "shuffle", "distributed linear bandits paper, Algorithm 3 with (59), repaired: calibrated bits"
     )
 
     def _begin(self, horizon: int) -> None:

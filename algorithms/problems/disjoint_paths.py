@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
 from algorithms.problems.problem_errors import require_count
-from algorithms.problems.super_arms import checked_weights, linear_reward
+from algorithms.problems.super_arms import ExactOracle, checked_weights
 from mechanisms.arrays import FloatArray, IntArray
 
 __all__ = ["DisjointPaths"]
 
 
 @dataclass(frozen=True)
-class DisjointPaths:
+class DisjointPaths(ExactOracle):
     """`paths` super arms of `length` base arms each, none in two of them; the reward is the sum of the means.
 
     Path p consists of the arms ``p length, ..., (p + 1) length - 1``. The oracle is exact; ties go to the first path.
@@ -29,9 +28,6 @@ class DisjointPaths:
 
     paths: int
     length: int
-    alpha: ClassVar[float] = 1.0
-    beta: ClassVar[float] = 1.0
-    smoothness_l1: ClassVar[float] = 1.0
 
     def __post_init__(self) -> None:
         require_count("paths", self.paths)
@@ -47,11 +43,6 @@ class DisjointPaths:
         """K, the length of a path."""
         return self.length
 
-    @property
-    def smoothness_linf(self) -> float:
-        """B_inf = K."""
-        return float(self.length)
-
     def solve(self, weights: FloatArray) -> IntArray:
         """Return the arms of the path of largest weight."""
         whole = checked_weights(weights, self.arms).reshape(-1, self.paths, self.length).sum(axis=2)
@@ -62,11 +53,3 @@ class DisjointPaths:
         """Yield every path."""
         for path in range(self.paths):
             yield tuple(range(path * self.length, (path + 1) * self.length))
-
-    def reward(self, super_arm: IntArray, means: FloatArray) -> FloatArray:
-        """Return the sum of a path's means."""
-        return linear_reward(super_arm, means)
-
-    def optimum(self, means: FloatArray) -> float:
-        """Return the largest sum of a path's means."""
-        return float(np.asarray(means).reshape(self.paths, self.length).sum(axis=1).max())

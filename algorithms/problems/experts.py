@@ -9,14 +9,14 @@ from typing import ClassVar
 import numpy as np
 
 from algorithms.problems.problem_errors import require_count
-from algorithms.problems.super_arms import checked_weights
+from algorithms.problems.super_arms import ExactOracle, checked_weights
 from mechanisms.arrays import FloatArray, IntArray
 
 __all__ = ["Experts"]
 
 
 @dataclass(frozen=True)
-class Experts:
+class Experts(ExactOracle):
     """Rankings of all `arms` experts; the reward is the first one's mean. The oracle is exact.
 
     So learning from all experts is a semi-bandit that plays all arms.
@@ -28,9 +28,6 @@ class Experts:
     """
 
     arms: int
-    alpha: ClassVar[float] = 1.0
-    beta: ClassVar[float] = 1.0
-    smoothness_l1: ClassVar[float] = 1.0
     smoothness_linf: ClassVar[float] = 1.0
 
     def __post_init__(self) -> None:
@@ -54,7 +51,3 @@ class Experts:
         """Return the mean of each ranking's first expert."""
         first: FloatArray = np.asarray(means, dtype=np.float64)[super_arm[:, 0]]
         return first
-
-    def optimum(self, means: FloatArray) -> float:
-        """Return the largest mean."""
-        return float(np.max(means))

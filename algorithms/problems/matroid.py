@@ -7,13 +7,13 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 from itertools import combinations
 from math import comb
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from algorithms.problems.problem_errors import ProblemError
-from algorithms.problems.super_arms import checked_weights, linear_reward
+from algorithms.problems.super_arms import ExactOracle, checked_weights
 from mechanisms.arrays import BoolArray, FloatArray, IntArray
 
 MatroidState = npt.NDArray[Any]  # what a matroid remembers of one set per lane; leading axis: lanes
@@ -24,7 +24,7 @@ _LARGEST_TABLE = 12  # elements: up to 2**12 sets are kept in a table
 _MOST_BASES = 2_000_000
 
 
-class Matroid(ABC):
+class Matroid(ExactOracle, ABC):
     """A matroid on the elements ``0 .. arms - 1``; its super arms are its bases.
 
     The reward is the sum of the means. The greedy algorithm (Edmonds 1971) takes elements by decreasing
@@ -39,10 +39,6 @@ class Matroid(ABC):
     ProblemError
         On construction, if the rank is 0: there is then no basis with an element to play.
     """
-
-    alpha: ClassVar[float] = 1.0
-    beta: ClassVar[float] = 1.0
-    smoothness_l1: ClassVar[float] = 1.0
 
     def __post_init__(self) -> None:
         if self.size == 0:
@@ -65,11 +61,6 @@ class Matroid(ABC):
     def size(self) -> int:
         """The rank K: the number of elements of every basis."""
         return self.rank_of(range(self.arms))
-
-    @property
-    def smoothness_linf(self) -> float:
-        """B_inf = K B_1."""
-        return float(self.size)
 
     @cached_property
     def loops(self) -> tuple[int, ...]:
@@ -134,14 +125,6 @@ class Matroid(ABC):
         order = np.argsort(-checked_weights(weights, self.arms), axis=1, kind="stable")
         taken = self._greedy_by_table(order) if self.arms <= _LARGEST_TABLE else self._greedy(order)
         return np.nonzero(taken)[1].reshape(-1, self.size)
-
-    def reward(self, super_arm: IntArray, means: FloatArray) -> FloatArray:
-        """Return ``f(A, w) = sum_{e in A} w(e)``."""
-        return linear_reward(super_arm, means)
-
-    def optimum(self, means: FloatArray) -> float:
-        """Return the weight of the basis of largest mean."""
-        return float(self.reward(self.solve(means[np.newaxis]), means)[0])
 
     def _greedy(self, order: IntArray) -> BoolArray:
         """Run the greedy algorithm in all lanes side by side; say which elements each lane took."""

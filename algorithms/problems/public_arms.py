@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
 from algorithms.problems.problem_errors import ProblemError, require_count
-from algorithms.problems.super_arms import checked_weights, linear_reward
+from algorithms.problems.super_arms import ExactOracle, checked_weights
 from mechanisms.arrays import FloatArray, IntArray
 
 __all__ = ["PublicArms"]
 
 
 @dataclass(frozen=True)
-class PublicArms:
+class PublicArms(ExactOracle):
     """K arms that are a super arm, and K - 1 *public* arms that are one with each of ``m - 2 K + 1`` *private* arms.
 
     The arms ``0 .. K - 2`` are public, ``K - 1 .. m - K - 1`` private, and the last K are the super arm by itself.
@@ -32,9 +31,6 @@ class PublicArms:
 
     arms: int
     size: int
-    alpha: ClassVar[float] = 1.0
-    beta: ClassVar[float] = 1.0
-    smoothness_l1: ClassVar[float] = 1.0
 
     def __post_init__(self) -> None:
         require_count("arms", self.arms)
@@ -44,11 +40,6 @@ class PublicArms:
                 f"arms={self.arms}: must be at least 2 size = {2 * self.size}: size arms by themselves, size - 1 "
                 "public ones and a private one"
             )
-
-    @property
-    def smoothness_linf(self) -> float:
-        """B_inf = K."""
-        return float(self.size)
 
     def solve(self, weights: FloatArray) -> IntArray:
         """Return the arms of the super arm of largest weight, in increasing order."""
@@ -66,12 +57,3 @@ class PublicArms:
         for private in range(self.size - 1, self.arms - self.size):
             yield (*range(self.size - 1), private)
         yield tuple(range(self.arms - self.size, self.arms))
-
-    def reward(self, super_arm: IntArray, means: FloatArray) -> FloatArray:
-        """Return the sum of a super arm's means."""
-        return linear_reward(super_arm, means)
-
-    def optimum(self, means: FloatArray) -> float:
-        """Return the largest sum of a super arm's means."""
-        means = np.asarray(means, dtype=np.float64)
-        return float(self.reward(self.solve(means[np.newaxis]), means)[0])

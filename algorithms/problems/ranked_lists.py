@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -11,14 +10,14 @@ import numpy.typing as npt
 from algorithms.lanes import gather, lookup
 from algorithms.problems.largest import ranked_elements, sorting_is_faster, strike
 from algorithms.problems.problem_errors import require_count, require_size
-from algorithms.problems.super_arms import checked_weights
+from algorithms.problems.super_arms import ExactOracle, checked_weights
 from mechanisms.arrays import FloatArray, IntArray
 
 __all__ = ["RankedLists"]
 
 
 @dataclass(frozen=True)
-class RankedLists:
+class RankedLists(ExactOracle):
     """Every ordered list of `positions` out of `items` items; the reward is the probability of a click.
 
     ``f(A, w) = 1 - prod_k (1 - w(a_k))`` (Kveton et al. 2015). The order of a list does not change its
@@ -32,9 +31,6 @@ class RankedLists:
 
     items: int
     positions: int
-    alpha: ClassVar[float] = 1.0
-    beta: ClassVar[float] = 1.0
-    smoothness_l1: ClassVar[float] = 1.0
 
     def __post_init__(self) -> None:
         require_count("items", self.items)
@@ -49,11 +45,6 @@ class RankedLists:
     def size(self) -> int:
         """The length K of a list."""
         return self.positions
-
-    @property
-    def smoothness_linf(self) -> float:
-        """B_inf = K B_1."""
-        return float(self.positions)
 
     def solve(self, weights: FloatArray, tie_break: npt.NDArray[np.generic] | None = None) -> IntArray:
         """Return the items of largest weight in decreasing order of weight.
@@ -94,7 +85,3 @@ class RankedLists:
         for k in range(1, unclicked.shape[1]):  # faster than a product along the rows
             unclicked[:, 0] *= unclicked[:, k]
         return 1.0 - unclicked[:, 0]
-
-    def optimum(self, means: FloatArray) -> float:
-        """Return the reward of the list of the largest means."""
-        return float(self.reward(self.solve(means[np.newaxis]), means)[0])

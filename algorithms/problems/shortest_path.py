@@ -6,13 +6,12 @@ from collections import defaultdict
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
 
 import numpy as np
 
 from algorithms.lanes import lookup
 from algorithms.problems.problem_errors import ProblemError, require_count
-from algorithms.problems.super_arms import checked_weights
+from algorithms.problems.super_arms import ExactOracle, checked_weights
 from mechanisms.arrays import FloatArray, IntArray
 
 __all__ = ["ShortestPath"]
@@ -28,7 +27,7 @@ class _Stage:
 
 
 @dataclass(frozen=True)
-class ShortestPath:
+class ShortestPath(ExactOracle):
     """Every path from `source` to `sink` in a directed acyclic graph; base arm e is ``edges[e]``.
 
     The outcome of an edge is ``X_e = 1 - delay_e`` in [0, 1], so that a larger mean is better, as
@@ -54,9 +53,6 @@ class ShortestPath:
     edges: tuple[tuple[Hashable, Hashable], ...]
     source: Hashable
     sink: Hashable
-    alpha: ClassVar[float] = 1.0
-    beta: ClassVar[float] = 1.0
-    smoothness_l1: ClassVar[float] = 1.0
 
     def __init__(self, edges: Sequence[tuple[Hashable, Hashable]], source: Hashable, sink: Hashable) -> None:
         object.__setattr__(self, "edges", tuple((tail, head) for tail, head in edges))
@@ -98,11 +94,6 @@ class ShortestPath:
         """The number of edges of the longest path."""
         return len(self._stages)
 
-    @property
-    def smoothness_linf(self) -> float:
-        """B_inf = K B_1."""
-        return float(self.size)
-
     def solve(self, weights: FloatArray) -> IntArray:
         """Return the edges of a path of largest ``sum (w_e - 1)``, in the order walked, padded with -1.
 
@@ -137,10 +128,6 @@ class ShortestPath:
         """Return minus the expected total delay, ``sum_{e in S} (mu_e - 1)``."""
         reward: FloatArray = lookup(means - 1.0, super_arm).sum(axis=1)
         return reward
-
-    def optimum(self, means: FloatArray) -> float:
-        """Return minus the least expected total delay of a path."""
-        return float(self.reward(self.solve(means[np.newaxis]), means)[0])
 
     def super_arms(self) -> Iterator[tuple[int, ...]]:
         """Yield the edges of every path, in the order walked."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +11,7 @@ from algorithms.lanes import lookup
 from algorithms.problems.problem_errors import ProblemError
 from mechanisms.arrays import FloatArray, IntArray
 
-__all__ = ["SuperArms", "check_super_arms", "checked_weights", "linear_reward"]
+__all__ = ["ExactOracle", "SuperArms", "check_super_arms", "checked_weights", "linear_reward"]
 
 
 class SuperArms(Protocol):
@@ -58,6 +58,28 @@ class SuperArms(Protocol):
 
     def optimum(self, means: FloatArray) -> float:
         """Return the exact largest expected reward of any super arm, even if the oracle guarantees less."""
+
+
+class ExactOracle:
+    """Base of structures with an exact oracle; the reward is the sum of the means where a structure has no other."""
+
+    alpha: ClassVar[float] = 1.0
+    beta: ClassVar[float] = 1.0
+    smoothness_l1: ClassVar[float] = 1.0
+
+    @property
+    def smoothness_linf(self: SuperArms) -> float:
+        """B_inf = K B_1: K coordinates may each move by the same amount."""
+        return float(self.size)
+
+    def reward(self, super_arm: IntArray, means: FloatArray) -> FloatArray:
+        """Return ``sum_{i in S} mu_i``."""
+        return linear_reward(super_arm, means)
+
+    def optimum(self: SuperArms, means: FloatArray) -> float:
+        """Return the reward of the oracle's answer to the means."""
+        means = np.asarray(means, dtype=np.float64)
+        return float(self.reward(self.solve(means[np.newaxis]), means)[0])
 
 
 def checked_weights(weights: npt.ArrayLike, arms: int) -> FloatArray:

@@ -21,13 +21,12 @@ import numpy as np
 import numpy.typing as npt
 
 from accountant import Gate
-from algorithms.claim import ClaimForm, View
+from algorithms.claim import ClaimForm
 from algorithms.estimates.divergence import divergence_upper
 from algorithms.estimates.doubling_batches import DoublingBatches
 from algorithms.learner import Confidence, check_epsilon
 from algorithms.problems import Arms
 from algorithms.semi_bandits.batch_learner import HeldBatchLearner
-from algorithms.unit import ONE_REPORT
 from mechanisms import Interval, Laplace, Mechanism
 from mechanisms.arrays import FloatArray
 from mechanisms.parameters import ParameterError
@@ -79,11 +78,8 @@ class AdaPKLUCB(HeldBatchLearner):
     """
 
     batches: DoublingEpisodes
-    claim: ClassVar[ClaimForm] = ClaimForm(
-        model="central",
-        view=View.ACTIONS,
-        unit=ONE_REPORT,
-        source="Azize & Basu 2022, Algorithm 1 with AdaP-KLUCB's index, Theorem 8",
+    claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
+        "central", "Azize & Basu 2022, Algorithm 1 with AdaP-KLUCB's index, Theorem 8"
     )
 
     def __init__(self, structure: Arms, gate: Gate, *, epsilon: float, alpha: float = 3.1) -> None:

@@ -15,13 +15,12 @@ import numpy as np
 
 from accountant import Gate, Private
 from algorithms.cascades.cascade_ucb1 import examined_positions
-from algorithms.claim import ClaimForm, View
+from algorithms.claim import ClaimForm
 from algorithms.lanes import gather
 from algorithms.learner import Family, check_epsilon, check_horizon
 from algorithms.problems import RankedLists
 from algorithms.published.hybrid_sums import HybridSums
 from algorithms.structured_learner import StructuredLearner
-from algorithms.unit import ONE_REPORT
 from mechanisms import Box
 from mechanisms.arrays import FloatArray, IntArray
 from mechanisms.continual import checked_steps
@@ -45,11 +44,8 @@ class CascadeUCBHybrid(StructuredLearner[RankedLists]):
         The number of rounds n; `observe` raises `HorizonExceeded` beyond it, where an item's tree is full.
     """
 
-    claim: ClassVar[ClaimForm] = ClaimForm(
-        model="central",
-        view=View.ACTIONS,
-        unit=ONE_REPORT,
-        source="cascading bandits paper, Algorithm 1, Theorem 1",
+    claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
+        "central", "cascading bandits paper, Algorithm 1, Theorem 1"
     )
     family: ClassVar[Family] = "cascade"
     noise_constant: ClassVar[float] = 1.0  # c_1

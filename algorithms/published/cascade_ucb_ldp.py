@@ -18,13 +18,12 @@ import numpy as np
 
 from accountant import Gate, Private
 from algorithms.cascades.cascade_ucb1 import examined_positions
-from algorithms.claim import ClaimForm, View
+from algorithms.claim import ClaimForm
 from algorithms.lanes import positions
 from algorithms.learner import Confidence, Family, check_delta, check_epsilon
 from algorithms.problems import RankedLists
 from algorithms.published.noise_multiplier import check_noise_multiplier
 from algorithms.structured_learner import StructuredLearner
-from algorithms.unit import ONE_REPORT
 from mechanisms import Box, Gaussian, Laplace
 from mechanisms.arrays import FloatArray, IntArray
 
@@ -96,11 +95,8 @@ class CascadeUCBLDPLaplace(_PrintedCascade):
         What the noise is multiplied by, the radius not: 1 as printed, 0.01 in the paper's experiments.
     """
 
-    claim: ClassVar[ClaimForm] = ClaimForm(
-        model="local",
-        view=View.MESSAGE,
-        unit=ONE_REPORT,
-        source="cascading bandits paper, Algorithm 2, Theorem 3",
+    claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
+        "local", "cascading bandits paper, Algorithm 2, Theorem 3"
     )
 
     def __init__(
@@ -129,11 +125,8 @@ class CascadeUCBLDPGaussian(_PrintedCascade):
         The claimed delta.
     """
 
-    claim: ClassVar[ClaimForm] = ClaimForm(
-        model="local",
-        view=View.MESSAGE,
-        unit=ONE_REPORT,
-        source="cascading bandits paper, Algorithm 3, Theorem 5",
+    claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
+        "local", "cascading bandits paper, Algorithm 3, Theorem 5"
     )
 
     def __init__(
@@ -170,12 +163,7 @@ class CascadeUCBLDPComposition(_PrintedCascade):
         The claimed delta.
     """
 
-    claim: ClassVar[ClaimForm] = ClaimForm(
-        model="local",
-        view=View.MESSAGE,
-        unit=ONE_REPORT,
-        source="cascading bandits paper, Theorems 7 and 8",
-    )
+    claim: ClassVar[ClaimForm] = ClaimForm.for_reports("local", "cascading bandits paper, Theorems 7 and 8")
 
     def __init__(
         self,

@@ -19,14 +19,13 @@ from typing import ClassVar
 import numpy as np
 
 from accountant import Gate, Private
-from algorithms.claim import ClaimForm, View
+from algorithms.claim import ClaimForm
 from algorithms.estimates.continual_sums import PrivateTreeSums
 from algorithms.estimates.message_means import least_counted
 from algorithms.lanes import gather, scatter_add, scatter_set
 from algorithms.learner import Confidence, Family, check_epsilon, check_horizon
 from algorithms.problems import SuperArms
 from algorithms.structured_learner import StructuredLearner
-from algorithms.unit import ONE_REPORT
 from mechanisms import BinaryTree, Box, HorizonExceeded, Laplace
 from mechanisms.arrays import FloatArray, IntArray
 
@@ -102,12 +101,7 @@ class CUCBDP(_PrintedTreeLearner):
         The number of rounds T; `observe` raises `HorizonExceeded` beyond it.
     """
 
-    claim: ClassVar[ClaimForm] = ClaimForm(
-        model="central",
-        view=View.ACTIONS,
-        unit=ONE_REPORT,
-        source="Chen et al. 2020, Algorithm 3, Theorem 7",
-    )
+    claim: ClassVar[ClaimForm] = ClaimForm.for_reports("central", "Chen et al. 2020, Algorithm 3, Theorem 7")
 
     def __init__(self, structure: SuperArms, gate: Gate, *, epsilon: float, horizon: int) -> None:
         super().__init__(structure, gate, fed=self.size_of(structure), epsilon=epsilon, horizon=horizon)
@@ -126,11 +120,8 @@ class CUCBDPLeast(_PrintedTreeLearner):
         As for `CUCBDP`.
     """
 
-    claim: ClassVar[ClaimForm] = ClaimForm(
-        model="central",
-        view=View.ACTIONS,
-        unit=ONE_REPORT,
-        source="Chen et al. 2020, section 3.2, least-pulled variant of Algorithm 3",
+    claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
+        "central", "Chen et al. 2020, section 3.2, least-pulled variant of Algorithm 3"
     )
 
     def __init__(self, structure: SuperArms, gate: Gate, *, epsilon: float, horizon: int) -> None:

@@ -13,13 +13,12 @@ from typing import ClassVar
 import numpy as np
 
 from accountant import Gate, Private
-from algorithms.claim import ClaimForm, View
+from algorithms.claim import ClaimForm
 from algorithms.lanes import gather, scatter_set
 from algorithms.learner import Confidence, Family, check_delta, check_epsilon
 from algorithms.problems import SuperArms
 from algorithms.published.noise_multiplier import check_noise_multiplier
 from algorithms.structured_learner import StructuredLearner
-from algorithms.unit import ONE_REPORT
 from mechanisms import Gaussian
 from mechanisms.arrays import FloatArray, IntArray
 
@@ -41,11 +40,8 @@ class CUCBLDPGaussian(StructuredLearner[SuperArms]):
         What the noise is multiplied by, the radius not: 1 as printed, 0.01 in the paper's experiments.
     """
 
-    claim: ClassVar[ClaimForm] = ClaimForm(
-        model="local",
-        view=View.MESSAGE,
-        unit=ONE_REPORT,
-        source="cascading bandits paper, Algorithm 4, Theorem 9",
+    claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
+        "local", "cascading bandits paper, Algorithm 4, Theorem 9"
     )
     family: ClassVar[Family] = "semi-bandit"
 

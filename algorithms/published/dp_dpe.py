@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from accountant import Gate
-from algorithms.claim import NO_CLAIM, ClaimForm, View
+from algorithms.claim import NO_CLAIM, ClaimForm
 from algorithms.learner import check_delta, check_epsilon
 from algorithms.linear.linear_phases import (
     CentralMean,
@@ -31,7 +31,6 @@ from algorithms.linear.linear_phases import (
 )
 from algorithms.linear.phased_elimination import PhasedElimination, PhasedSettings, inverse_root
 from algorithms.published.exploration import ExploresToTheEnd
-from algorithms.unit import ONE_REPORT
 from mechanisms import Gaussian, ShuffledMean
 from mechanisms.arrays import FloatArray
 from mechanisms.parameters import ParameterError
@@ -153,8 +152,8 @@ class _Printed(DPE):
 class DPDPECentral(_Printed):
     """Instance (5): the mean + N(0, sigma_nc²), ``sigma_nc = sigma_nl / |U_l|``, ``sigma_n = 2 sigma_nc √(Sd)``."""
 
-    claim: ClassVar[ClaimForm] = ClaimForm(
-        model="central", view=View.ACTIONS, unit=ONE_REPORT, source=_PAPER + "Theorem 4.2"
+    claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
+        "central", _PAPER + "Algorithm 1 with (5), Theorem 4.2"
     )
 
     def _private_mean(self, phase: Phase) -> ReportMean:
@@ -167,9 +166,7 @@ class DPDPECentral(_Printed):
 class DPDPELocal(_Printed):
     """Instance (7): the mean of y_u + N(0, sigma_nl²), ``sigma_n = 2 sigma_nl √(Sd / |U_l|)``."""
 
-    claim: ClassVar[ClaimForm] = ClaimForm(
-        model="local", view=View.MESSAGE, unit=ONE_REPORT, source=_PAPER + "Theorem 4.4"
-    )
+    claim: ClassVar[ClaimForm] = ClaimForm.for_reports("local", _PAPER + "Algorithm 1 with (7), Theorem 4.4")
 
     def _private_mean(self, phase: Phase) -> ReportMean:
         return LocalMean(self.gate, phase, self._classical(phase))
@@ -185,8 +182,8 @@ class DPDPEShuffle(_Printed):
     arithmetic would make 540; epshat = epsilon / (18 √ln(2/delta)).
     """
 
-    claim: ClassVar[ClaimForm] = ClaimForm(
-        model="shuffle", view=View.SHUFFLED, unit=ONE_REPORT, source=_PAPER + "Theorem 4.6"
+    claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
+        "shuffle", _PAPER + "Algorithm 1 with (9), Theorem 4.6"
     )
 
     def _private_mean(self, phase: Phase) -> ReportMean:

@@ -22,13 +22,12 @@ import numpy as np
 import numpy.typing as npt
 
 from accountant import Gate
-from algorithms.claim import ClaimForm, View
+from algorithms.claim import ClaimForm
 from algorithms.estimates.divergence import private_divergence
 from algorithms.estimates.doubling_batches import GrowingBatches
 from algorithms.learner import Confidence, check_epsilon
 from algorithms.problems import Arms
 from algorithms.semi_bandits.batch_learner import HeldBatchLearner
-from algorithms.unit import ONE_REPORT
 from mechanisms import Interval, Laplace
 from mechanisms.arrays import FloatArray
 from mechanisms.parameters import ParameterError
@@ -55,11 +54,8 @@ class DPIMED(HeldBatchLearner):
     """
 
     batches: GrowingBatches
-    claim: ClassVar[ClaimForm] = ClaimForm(
-        model="central",
-        view=View.ACTIONS,
-        unit=ONE_REPORT,
-        source="Azize, Wu, Honda, Orabona, Ito & Basu 2025, DP-IMED, Proposition 2",
+    claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
+        "central", "Azize, Wu, Honda, Orabona, Ito & Basu 2025, DP-IMED, Proposition 2"
     )
 
     def __init__(self, structure: Arms, gate: Gate, *, epsilon: float, growth: float = 0.1) -> None:

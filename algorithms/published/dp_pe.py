@@ -16,7 +16,6 @@ from algorithms.linear import dp_pe
 from algorithms.linear.linear_phases import Phase, RewardPhase
 from algorithms.linear.phased_elimination import inverse_root
 from algorithms.published.exploration import ExploresToTheEnd
-from algorithms.unit import ONE_REPORT
 from mechanisms import Gaussian, Sensitivity, ShuffledMean
 from mechanisms.arrays import FloatArray
 
@@ -64,8 +63,8 @@ class DPPECentral(_PrintedNoise, dp_pe.DPPECentral):
     Section C.2.1 defines its privacy by the outputs of the privatizer: the noisy sums.
     """
 
-    claim: ClassVar[ClaimForm] = ClaimForm(
-        model="central", view=View.RELEASES, unit=ONE_REPORT, source=_PAPER + "Theorem C.1"
+    claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
+        "central", _PAPER + "Algorithm 3 with (55), Theorem C.1", view=View.RELEASES
     )
 
     def _width_of_noise(self, phase: Phase, noise: FloatArray) -> float:
@@ -76,9 +75,7 @@ class DPPECentral(_PrintedNoise, dp_pe.DPPECentral):
 class DPPELocal(_PrintedNoise, dp_pe.DPPELocal):
     """(57): each reward + N(0, sigma_nl²), ``sigma_n = 2 d sigma_nl √(2 s_l / h_l)``."""
 
-    claim: ClassVar[ClaimForm] = ClaimForm(
-        model="local", view=View.MESSAGE, unit=ONE_REPORT, source=_PAPER + "Theorem C.3"
-    )
+    claim: ClassVar[ClaimForm] = ClaimForm.for_reports("local", _PAPER + "Algorithm 3 with (57), Theorem C.3")
 
     def _width_of_noise(self, phase: Phase, noise: FloatArray) -> float:
         s, d = phase.support.size, self.actions.shape[1]
@@ -92,8 +89,8 @@ class DPPEShuffle(_PrintedNoise, dp_pe.DPPEShuffle):
     deviation that the printed protocol adds to a sum of the phase (a proxy of it).
     """
 
-    claim: ClassVar[ClaimForm] = ClaimForm(
-        model="shuffle", view=View.SHUFFLED, unit=ONE_REPORT, source=_PAPER + "Theorem C.6"
+    claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
+        "shuffle", _PAPER + "Algorithm 3 with (59), Theorem C.6"
     )
 
     def _protocol(self, clients: int) -> ShuffledMean:

@@ -18,13 +18,12 @@ from typing import ClassVar
 import numpy as np
 
 from accountant import Gate, Private
-from algorithms.claim import ClaimForm, View
+from algorithms.claim import ClaimForm
 from algorithms.estimates.elimination_epochs import epoch_pulls
 from algorithms.lanes import scatter_add
 from algorithms.learner import Confidence, Family, check_epsilon
 from algorithms.problems import Arms
 from algorithms.structured_learner import HorizonLearner
-from algorithms.unit import ONE_REPORT
 from mechanisms import Interval, Laplace
 from mechanisms.arrays import FloatArray, IntArray
 
@@ -45,12 +44,7 @@ class DPSE(HorizonLearner[Arms]):
     """
 
     family: ClassVar[Family] = "bandit"
-    claim: ClassVar[ClaimForm] = ClaimForm(
-        model="central",
-        view=View.ACTIONS,
-        unit=ONE_REPORT,
-        source="Sajed & Sheffet 2019, Algorithm 2",
-    )
+    claim: ClassVar[ClaimForm] = ClaimForm.for_reports("central", "Sajed & Sheffet 2019, Algorithm 2")
 
     def __init__(self, structure: Arms, gate: Gate, *, epsilon: float, horizon: int) -> None:
         super().__init__(structure, gate, horizon)

@@ -14,12 +14,11 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from accountant import Gate, Private
-from algorithms.claim import ClaimForm, View
+from algorithms.claim import ClaimForm
 from algorithms.estimates.doubling_batches import DoublingBatches
 from algorithms.learner import Confidence, Family, check_epsilon
 from algorithms.problems import SuperArms
 from algorithms.structured_learner import StructuredLearner
-from algorithms.unit import ONE_REPORT
 from mechanisms import Box, Laplace
 from mechanisms.arrays import FloatArray, IntArray
 from mechanisms.parameters import ParameterError
@@ -83,11 +82,8 @@ class DPUCBMat(_PrintedMatroidLearner):
         its own.
     """
 
-    claim: ClassVar[ClaimForm] = ClaimForm(
-        model="central",
-        view=View.ACTIONS,
-        unit=ONE_REPORT,
-        source="matroid bandits paper, Algorithm 2, Theorem 1",
+    claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
+        "central", "matroid bandits paper, Algorithm 2, Theorem 1"
     )
 
     def choose(self) -> IntArray:
@@ -113,11 +109,8 @@ class DPTSMat(_PrintedMatroidLearner):
         As for `DPUCBMat`.
     """
 
-    claim: ClassVar[ClaimForm] = ClaimForm(
-        model="central",
-        view=View.ACTIONS,
-        unit=ONE_REPORT,
-        source="matroid bandits paper, Algorithm 3, Theorem 3",
+    claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
+        "central", "matroid bandits paper, Algorithm 3, Theorem 3"
     )
 
     def choose(self) -> IntArray:

@@ -18,12 +18,11 @@ import numpy as np
 from scipy.special import betaincinv
 
 from accountant import Gate, Private
-from algorithms.claim import ClaimForm, View
+from algorithms.claim import ClaimForm
 from algorithms.estimates.doubling_batches import DoublingBatches
 from algorithms.learner import Confidence, Family, check_epsilon
 from algorithms.problems import Arms
 from algorithms.structured_learner import StructuredLearner
-from algorithms.unit import ONE_REPORT
 from mechanisms import Interval, Laplace
 from mechanisms.arrays import FloatArray, IntArray
 
@@ -42,12 +41,7 @@ class LazyDPTS(StructuredLearner[Arms]):
     """
 
     family: ClassVar[Family] = "bandit"
-    claim: ClassVar[ClaimForm] = ClaimForm(
-        model="central",
-        view=View.ACTIONS,
-        unit=ONE_REPORT,
-        source="Hu & Hegde 2022, Algorithm 2, Theorem 3",
-    )
+    claim: ClassVar[ClaimForm] = ClaimForm.for_reports("central", "Hu & Hegde 2022, Algorithm 2, Theorem 3")
 
     def __init__(self, structure: Arms, gate: Gate, *, epsilon: float) -> None:
         super().__init__(structure, gate)

@@ -52,7 +52,6 @@ from algorithms.claim import ClaimForm, View
 from algorithms.estimates.continual_sums import PrivateTreeSums
 from algorithms.learner import check_delta, check_epsilon, check_horizon
 from algorithms.linear.contextual_learner import ContextualLearner, LinearUCB, regress
-from algorithms.unit import ONE_REPORT
 from mechanisms import BinaryTree, Gaussian, RegressionMoments
 from mechanisms.arrays import FloatArray
 from mechanisms.regression_moments import MOST_WEIGHT
@@ -131,11 +130,10 @@ class TreeLinUCBGaussian(ContextualLearner):
         If the gate's trust is local.
     """
 
-    claim: ClassVar[ClaimForm] = ClaimForm(
-        model="central",
+    claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
+        "central",
+        "Shariff & Sheffet 2018, Algorithm 1 with the Gaussian noise of section 4.2",
         view=View.OTHER_ACTIONS,
-        unit=ONE_REPORT,
-        source="Shariff & Sheffet 2018, Algorithm 1 with the Gaussian noise of section 4.2",
     )
 
     def __init__(

@@ -19,7 +19,7 @@ from typing import ClassVar
 import numpy as np
 
 from accountant import Gate, Private
-from algorithms.claim import NO_CLAIM, ClaimForm, View
+from algorithms.claim import NO_CLAIM, ClaimForm
 from algorithms.estimates.chernoff import NoiseTail
 from algorithms.estimates.doubling_batches import GrowingBatches
 from algorithms.estimates.level_free import UNCOUNTED, level_free_upper
@@ -29,7 +29,6 @@ from algorithms.learner import Confidence, Family, check_delta, check_epsilon, c
 from algorithms.problems import FailingTopK, Matroid, SuperArms, TopK
 from algorithms.problems.availability import mask_weights
 from algorithms.structured_learner import HorizonLearner, StructureType
-from algorithms.unit import ONE_REPORT
 from mechanisms import Box, Gaussian, Laplace
 from mechanisms.arrays import BoolArray, FloatArray, IntArray
 
@@ -175,11 +174,8 @@ class CUCBBatch(HeldBatches[SuperArms]):
         are those of T = 2048.
     """
 
-    claim: ClassVar[ClaimForm] = ClaimForm(
-        model="central",
-        view=View.ACTIONS,
-        unit=ONE_REPORT,
-        source="this library: accumulated batches of the least-counted arms",
+    claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
+        "central", "this library: accumulated batches of the least-counted arms"
     )
 
     def __init__(self, structure: SuperArms, gate: Gate, *, epsilon: float, horizon: int | None) -> None:
@@ -207,11 +203,8 @@ class CUCBBatchGaussian(HeldBatches[SuperArms]):
         The delta of one round, in (0, 1).
     """
 
-    claim: ClassVar[ClaimForm] = ClaimForm(
-        model="central",
-        view=View.ACTIONS,
-        unit=ONE_REPORT,
-        source="Chen et al. 2020, Algorithm 3, repaired: growing batches with Gaussian noise",
+    claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
+        "central", "Chen et al. 2020, Algorithm 3, repaired: growing batches with Gaussian noise"
     )
 
     def __init__(

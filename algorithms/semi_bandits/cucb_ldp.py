@@ -6,6 +6,7 @@ for the sampling error and are valid for small epsilon only: see `algorithms.the
 
 from __future__ import annotations
 
+import abc
 import math
 from typing import ClassVar
 
@@ -14,59 +15,43 @@ import numpy.typing as npt
 
 from accountant import Gate, Private
 from algorithms.anytime_learner import AnytimeLearner
-from algorithms.claim import ClaimForm, View
+from algorithms.claim import ClaimForm
 from algorithms.estimates.message_means import MessageMeans, least_counted
 from algorithms.lanes import gather
 from algorithms.learner import Confidence, Family, check_epsilon
 from algorithms.problems import SuperArms
 from algorithms.problems.availability import mask_weights
-from algorithms.unit import ONE_REPORT
-from mechanisms import Box, Laplace
+from mechanisms import Box, Gaussian, Laplace
 from mechanisms.arrays import BoolArray, IntArray
 
 
-class CUCBLDP1(AnytimeLearner[SuperArms]):
-    """CUCB-LDP1 (Algorithm 1): every played arm's outcome is sent with noise ``Lap(K / epsilon)``.
-
-    A user's message is ``|S_t|`` numbers, each in [0, 1], so replacing the user moves it by at most K
-    in L1 norm: the message is epsilon-locally differentially private (Theorem 1), and no better.
+class MessageMeanLearner(AnytimeLearner[SuperArms], abc.ABC):
+    """Means of noisy outcomes of arms played, one message a user; indices ``mean + root / sqrt(n)``.
 
     Parameters
     ----------
-    structure
-        The super arms; K is the size of the largest.
-    gate
-        Where feedback comes from.
-    epsilon
-        The privacy of one user's message.
+    structure, gate
+        As for `AnytimeLearner`.
+    randomizer
+        The mechanism that adds noise to what a user sends.
     horizon
-        The number of rounds T, which the radius ``4 sqrt(2 K^2 ln T / (epsilon^2 T_i))`` needs; None if it is not known
-        (`algorithms.epochs`).
+        The number of rounds T; None if it is not known (`algorithms.epochs`).
     """
 
-    claim: ClassVar[ClaimForm] = ClaimForm(
-        model="local",
-        view=View.MESSAGE,
-        unit=ONE_REPORT,
-        source="Chen et al. 2020, Algorithm 1, Theorem 1",
-    )
     family: ClassVar[Family] = "semi-bandit"
     needs_all_arms: ClassVar[str] = ""
 
-    def __init__(self, structure: SuperArms, gate: Gate, *, epsilon: float, horizon: int | None) -> None:
-        epsilon = check_epsilon(epsilon)
+    def __init__(
+        self, structure: SuperArms, gate: Gate, randomizer: Laplace | Gaussian, horizon: int | None
+    ) -> None:
         super().__init__(structure, gate, horizon)
-        self.randomizer = Laplace.for_epsilon(epsilon, sensitivity=self.feedback_domain.sensitivity)
-        self.epsilon = epsilon
+        self.randomizer = randomizer
         self.exponent: float = self.exponent_for(self.horizon)
         self.estimates = MessageMeans(gate.lanes, structure.arms, root=self._root())
 
-    def exponent_for(self, horizon: int) -> float:
-        """Return ``ln T``."""
-        return math.log(horizon)
-
+    @abc.abstractmethod
     def _root(self) -> float:
-        return 4 * math.sqrt(2 * self.structure.size**2 * self.exponent) / self.epsilon
+        """Return the width of the confidence radius, ``radius sqrt(n)``."""
 
     def renew(self, lanes: npt.NDArray[np.bool_]) -> None:
         """Compute all indices: messages come one in every lane."""
@@ -86,13 +71,48 @@ class CUCBLDP1(AnytimeLearner[SuperArms]):
         return self.estimates.confidence()
 
     def learn(self, action: IntArray, feedback: Private) -> None:
-        """Average the noisy outcomes of all played arms."""
+        """Average the noisy outcomes of all arms played."""
         played = action >= 0
         messages = self.gate.release(self.randomizer, feedback, None if played.all() else played)
         self.estimates.add(action, messages)
 
 
-class CUCBLDP2(AnytimeLearner[SuperArms]):
+class CUCBLDP1(MessageMeanLearner):
+    """CUCB-LDP1 (Algorithm 1): every played arm's outcome is sent with noise ``Lap(K / epsilon)``.
+
+    A user's message is ``|S_t|`` numbers, each in [0, 1], so replacing the user moves it by at most K
+    in L1 norm: the message is epsilon-locally differentially private (Theorem 1), and no better.
+
+    Parameters
+    ----------
+    structure
+        The super arms; K is the size of the largest.
+    gate
+        Where feedback comes from.
+    epsilon
+        The privacy of one user's message.
+    horizon
+        The number of rounds T, which the radius ``4 sqrt(2 K^2 ln T / (epsilon^2 T_i))`` needs; None if it is not known
+        (`algorithms.epochs`).
+    """
+
+    claim: ClassVar[ClaimForm] = ClaimForm.for_reports("local", "Chen et al. 2020, Algorithm 1, Theorem 1")
+
+    def __init__(self, structure: SuperArms, gate: Gate, *, epsilon: float, horizon: int | None) -> None:
+        self.epsilon = check_epsilon(epsilon)
+        sensitivity = Box(0, 1, self.size_of(structure)).sensitivity
+        randomizer = Laplace.for_epsilon(self.epsilon, sensitivity=sensitivity)
+        super().__init__(structure, gate, randomizer, horizon)
+
+    def exponent_for(self, horizon: int) -> float:
+        """Return ``ln T``."""
+        return math.log(horizon)
+
+    def _root(self) -> float:
+        return 4 * math.sqrt(2 * self.structure.size**2 * self.exponent) / self.epsilon
+
+
+class CUCBLDP2(MessageMeanLearner):
     """CUCB-LDP2 (Algorithm 2): only the least-pulled played arm's outcome is sent, with ``Lap(1 / epsilon)``.
 
     ``I_t = argmin_{i in S_t} T_i`` is a function of public counters, so the message is one number in
@@ -104,22 +124,13 @@ class CUCBLDP2(AnytimeLearner[SuperArms]):
         As for `CUCBLDP1`; the radius is ``4 sqrt(2 ln T / (epsilon^2 T_i))``.
     """
 
-    claim: ClassVar[ClaimForm] = ClaimForm(
-        model="local",
-        view=View.MESSAGE,
-        unit=ONE_REPORT,
-        source="Chen et al. 2020, Algorithm 2, Theorem 3",
-    )
-    family: ClassVar[Family] = "semi-bandit"
-    needs_all_arms: ClassVar[str] = ""
+    claim: ClassVar[ClaimForm] = ClaimForm.for_reports("local", "Chen et al. 2020, Algorithm 2, Theorem 3")
 
     def __init__(self, structure: SuperArms, gate: Gate, *, epsilon: float, horizon: int | None) -> None:
-        epsilon = check_epsilon(epsilon)
-        super().__init__(structure, gate, horizon)
-        self.randomizer = Laplace.for_epsilon(epsilon, sensitivity=Box(0, 1, 1).sensitivity)
-        self.epsilon = epsilon
-        self.exponent: float = self.exponent_for(self.horizon)
-        self.estimates = MessageMeans(gate.lanes, structure.arms, root=self._root())
+        self.epsilon = check_epsilon(epsilon)
+        sensitivity = Box(0, 1, 1).sensitivity
+        randomizer = Laplace.for_epsilon(self.epsilon, sensitivity=sensitivity)
+        super().__init__(structure, gate, randomizer, horizon)
 
     def exponent_for(self, horizon: int) -> float:
         """Return ``ln T``."""
@@ -128,22 +139,10 @@ class CUCBLDP2(AnytimeLearner[SuperArms]):
     def _root(self) -> float:
         return 4 * math.sqrt(2 * self.exponent) / self.epsilon
 
-    def renew(self, lanes: npt.NDArray[np.bool_]) -> None:
-        """Compute all indices: messages come one in every lane."""
-        self.estimates.widen(root=self._root())
-
-    def choose(self, available: BoolArray | None = None) -> IntArray:
-        """Return the oracle's answer to the indices."""
-        return self.structure.solve(mask_weights(self.estimates.index, available))
-
     @property
     def fed_arms(self) -> IntArray:
         """The least-pulled arm played, (lanes, 1)."""
         return gather(self.action, least_counted(self.estimates.count, self.action))
-
-    def confidence(self) -> Confidence:
-        """Return the mean messages, their counts and indices."""
-        return self.estimates.confidence()
 
     def learn(self, action: IntArray, feedback: Private) -> None:
         """Average one noisy outcome, of the least-pulled played arm (the lowest id among equals)."""

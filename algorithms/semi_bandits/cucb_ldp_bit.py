@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy.typing as npt
 
 from accountant import Gate
-from algorithms.claim import ClaimForm, View
+from algorithms.claim import ClaimForm
 from algorithms.estimates.chernoff import NoiseTail
 from algorithms.estimates.doubling_batches import PublicBatches
 from algorithms.estimates.message_means import least_counted
@@ -22,7 +22,6 @@ from algorithms.learner import check_epsilon
 from algorithms.message_learner import MessageLearner, Question
 from algorithms.problems import SuperArms
 from algorithms.semi_bandits.cucb_batch import LevelFreeLearner
-from algorithms.unit import ONE_REPORT
 from mechanisms import Choose
 from mechanisms.arrays import FloatArray, IntArray
 
@@ -57,11 +56,8 @@ class CUCBLDPBit(MessageLearner[SuperArms], LevelFreeLearner[SuperArms]):
 
     falling: ClassVar[float] = 0.0
     batches: PublicBatches
-    claim: ClassVar[ClaimForm] = ClaimForm(
-        model="local",
-        view=View.MESSAGE,
-        unit=ONE_REPORT,
-        source="Chen et al. 2020, Algorithm 2, with randomized response on bits",
+    claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
+        "local", "Chen et al. 2020, Algorithm 2, with randomized response on bits"
     )
 
     def __init__(self, structure: SuperArms, gate: Gate, *, epsilon: float, horizon: int | None) -> None:

@@ -15,13 +15,12 @@ from __future__ import annotations
 from typing import ClassVar
 
 from accountant import Gate, Private
-from algorithms.claim import ClaimForm, View
+from algorithms.claim import ClaimForm
 from algorithms.estimates.shuffled_counts import ShuffledBatches, ShuffledCounts
 from algorithms.learner import Family, check_delta, check_epsilon
 from algorithms.problems import Arms
 from algorithms.semi_bandits.cucb_batch import BatchLearner, HeldBatches
 from algorithms.semi_bandits.cucb_ldp_bit import CUCBLDPBit
-from algorithms.unit import ONE_REPORT
 from mechanisms import Gaussian, Interval, Laplace, RandomRounding
 from mechanisms.arrays import FloatArray, IntArray
 
@@ -61,11 +60,8 @@ class DPBandit(HeldBatches[Arms]):
     """
 
     family: ClassVar[Family] = "bandit"
-    claim: ClassVar[ClaimForm] = ClaimForm(
-        model="central",
-        view=View.ACTIONS,
-        unit=ONE_REPORT,
-        source="this library: level-free indices of accumulated batches with Laplace noise",
+    claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
+        "central", "this library: level-free indices of accumulated batches with Laplace noise"
     )
 
     def __init__(self, structure: Arms, gate: Gate, *, epsilon: float, horizon: int | None) -> None:
@@ -88,11 +84,8 @@ class DPBanditGaussian(HeldBatches[Arms]):
     """
 
     family: ClassVar[Family] = "bandit"
-    claim: ClassVar[ClaimForm] = ClaimForm(
-        model="central",
-        view=View.ACTIONS,
-        unit=ONE_REPORT,
-        source="this library: level-free indices of accumulated batches with Gaussian noise",
+    claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
+        "central", "this library: level-free indices of accumulated batches with Gaussian noise"
     )
 
     def __init__(
@@ -138,11 +131,8 @@ class DPBanditShuffle(BatchLearner[Arms]):
     """
 
     family: ClassVar[Family] = "bandit"
-    claim: ClassVar[ClaimForm] = ClaimForm(
-        model="shuffle",
-        view=View.SHUFFLED,
-        unit=ONE_REPORT,
-        source="this library: level-free indices of accumulated batches of shuffled bits",
+    claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
+        "shuffle", "this library: level-free indices of accumulated batches of shuffled bits"
     )
 
     def __init__(
@@ -178,9 +168,6 @@ class DPBanditLDP(CUCBLDPBit):
     """
 
     family: ClassVar[Family] = "bandit"
-    claim: ClassVar[ClaimForm] = ClaimForm(
-        model="local",
-        view=View.MESSAGE,
-        unit=ONE_REPORT,
-        source="this library: level-free indices of randomized bits",
+    claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
+        "local", "this library: level-free indices of randomized bits"
     )

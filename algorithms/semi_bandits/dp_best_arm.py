@@ -33,14 +33,13 @@ import numpy as np
 import numpy.typing as npt
 
 from accountant import Gate, Private
-from algorithms.claim import ClaimForm, View
+from algorithms.claim import ClaimForm
 from algorithms.estimates.chernoff import NoiseTail, chernoff_separation, sum_exponent
 from algorithms.estimates.doubling_batches import GrowingBatches
 from algorithms.lanes import gather
 from algorithms.learner import Confidence, Family, check_epsilon
 from algorithms.problems import Arms
 from algorithms.structured_learner import StructuredLearner
-from algorithms.unit import ONE_REPORT
 from mechanisms import Interval, Laplace
 from mechanisms.arrays import FloatArray, IntArray
 from mechanisms.parameters import ParameterError
@@ -80,7 +79,7 @@ class DPBestArm(StructuredLearner[Arms]):
     >>> accountant = Accountant(Budget(epsilon=1.0), noise=np.random.default_rng(1))
     >>> learner = DPBestArm(Arms(3), accountant, epsilon=1.0, error=0.05)
     >>> users = 0
-    >>> while not learner.stopped[0]:
+    >>> while not learner.has_stopped[0]:
     ...     arm = learner.act()[0, 0]
     ...     reward = accountant.private([float(arm == 1)], learner.feedback_domain, record=users)
     ...     learner.observe(reward)
@@ -91,11 +90,8 @@ class DPBestArm(StructuredLearner[Arms]):
 
     family: ClassVar[Family] = "bandit"
     needs_all_arms: ClassVar[str] = "a phase plays every arm that is left"
-    claim: ClassVar[ClaimForm] = ClaimForm(
-        model="central",
-        view=View.ACTIONS,
-        unit=ONE_REPORT,
-        source="this library: successive elimination on accumulated batches with Laplace noise",
+    claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
+        "central", "this library: successive elimination on accumulated batches with Laplace noise"
     )
     growth: ClassVar[float] = 0.5
     """By which share of what was released an arm's data grow with its next batch."""
@@ -121,20 +117,20 @@ class DPBestArm(StructuredLearner[Arms]):
         """The arm found in each lane, -1 before."""
 
     @property
-    def stopped(self) -> npt.NDArray[np.bool_]:
-        """In which lanes there is a recommendation; shape (lanes,)."""
+    def has_stopped(self) -> npt.NDArray[np.bool_]:
+        """True in the lanes that have a recommendation; shape (lanes,)."""
         return self.recommendation >= 0
 
     @property
     def _waiting(self) -> npt.NDArray[np.bool_]:
         """Which arms are to be played in this phase; none after the end."""
         missing = self.left & (self.batches.releases < self.phase)
-        return missing & ~self.stopped[:, np.newaxis]
+        return missing & ~self.has_stopped[:, np.newaxis]
 
     def choose(self) -> IntArray:
         """Return the first arm of this phase without a released batch; in the end, the recommended one."""
         first = self._waiting.argmax(axis=1)
-        return np.where(self.stopped, self.recommendation, first)[:, np.newaxis]
+        return np.where(self.has_stopped, self.recommendation, first)[:, np.newaxis]
 
     def confidence(self) -> Confidence:
         """Return the means of all released batches, their values and noises, and the means of the arms left."""
@@ -144,7 +140,7 @@ class DPBestArm(StructuredLearner[Arms]):
     @property
     def committed_rounds(self) -> IntArray:
         """The rounds until the arm's batch is full; after the end, all."""
-        return np.where(self.stopped, _FOREVER, self.batches.values_until_full(self.action))
+        return np.where(self.has_stopped, _FOREVER, self.batches.values_until_full(self.action))
 
     def learn(self, action: IntArray, feedback: Private, rounds: IntArray | None = None) -> None:
         """Add the outcome to its arm's batch, or the total of some rounds; ignore outcomes too late for the phase."""

@@ -8,8 +8,8 @@ from               to
 pure ε             zCDP (`pure_to_zcdp`), Gaussian DP (`pure_to_gaussian`), the whole curve (`PureProfile`)
 (ε, δ)             the whole curve (`ApproximateProfile`)
 ρ-zCDP             the whole curve (`ZeroConcentratedProfile`), one Rényi order (αρ)
-Rényi (α, D)       (ε, δ) (`renyi_to_epsilon`, `renyi_to_delta`)
-μ-Gaussian DP      the whole curve (`GaussianProfile`), zCDP (`gaussian_to_zcdp`)
+Rényi (α, D)       (ε, δ) (`epsilons_of_renyi`, `deltas_of_renyi`)
+μ-Gaussian DP      the whole curve (`GaussianProfile`), whose `rho` is μ²/2
 a curve            pure ε, zCDP, Rényi, Gaussian DP where known (`zcdp_of`, `gaussian_dp_of`)
 =================  ==========================================================================
 """
@@ -54,11 +54,6 @@ def pure_to_gaussian(epsilon: float) -> float:
     return math.inf if mu is None else mu
 
 
-def gaussian_to_zcdp(mu: float) -> float:
-    """Return ρ = μ²/2 (Bun & Steinke 2016, Prop. 1.6), rounded up."""
-    return up(Fraction(nonnegative("mu", mu)) ** 2 / 2)
-
-
 def zcdp_of(profile: PrivacyProfile) -> float | None:
     """Return the smallest ρ known for a mechanism: its own, or from pure ε; None if there is none."""
     own = profile.rho
@@ -81,36 +76,12 @@ _LARGEST_EXPONENT = 690.0
 """Of a δ: a smaller one counts as e^-690, as floats that are much smaller lose digits."""
 
 
-def renyi_to_epsilon(order: float | FloatArray, divergence: float | FloatArray, delta: float) -> float:
-    """Return the ε of (ε, δ)-DP implied by D_α <= divergence, the least over the orders given.
-
-    ε = D + ln(1 - 1/α) - (ln δ + ln α) / (α - 1) (Canonne, Kamath, Steinke 2020, Prop. 12), at least 0.
-
-    Raises
-    ------
-    ParameterError
-        If an order is not above 1, a divergence is negative, or delta is outside (0, 1).
-    """
-    alpha, size = _orders(order, divergence)
-    return float(epsilons_of_renyi(alpha, size, open_unit("delta", delta)))
-
-
-def renyi_to_delta(order: float | FloatArray, divergence: float | FloatArray, epsilon: float) -> float:
-    """Return the δ of (ε, δ)-DP implied by D_α <= divergence, the least over the orders given.
-
-    δ = e^{(α-1)(D-ε)} (1 - 1/α)^{α-1} / α (Canonne, Kamath, Steinke 2020, Prop. 12), at most 1.
-
-    Raises
-    ------
-    ParameterError
-        If an order is not above 1, a divergence or epsilon is negative.
-    """
-    alpha, size = _orders(order, divergence)
-    return float(deltas_of_renyi(alpha, size, nonnegative("epsilon", epsilon)))
-
-
 def epsilons_of_renyi(orders: FloatArray, divergences: FloatArray, delta: float) -> FloatArray:
-    """Return `renyi_to_epsilon` of many curves, unchecked: divergences of shape (..., orders) give shape (...)."""
+    """Return the ε of (ε, δ)-DP implied by D_α <= divergence, the least over the orders; (..., orders) gives (...).
+
+    ε = D + ln(1 - 1/α) - (ln δ + ln α) / (α - 1) (Canonne, Kamath, Steinke 2020, Prop. 12), at least 0. Unchecked:
+    orders are above 1, and no divergence is negative.
+    """
     epsilon = divergences + np.log1p(-1.0 / orders) - (math.log(delta) + np.log(orders)) / (orders - 1.0)
     least = epsilon.min(axis=-1)
     result: FloatArray = np.maximum(0.0, least + 1e-12 * (1.0 + np.abs(least)))
@@ -118,7 +89,10 @@ def epsilons_of_renyi(orders: FloatArray, divergences: FloatArray, delta: float)
 
 
 def deltas_of_renyi(orders: FloatArray, divergences: FloatArray, epsilon: float) -> FloatArray:
-    """Return `renyi_to_delta` of many curves, unchecked: divergences of shape (..., orders) give shape (...).
+    """Return the δ of (ε, δ)-DP implied by D_α <= divergence, the least over the orders; (..., orders) gives (...).
+
+    δ = e^{(α-1)(D-ε)} (1 - 1/α)^{α-1} / α (Canonne, Kamath, Steinke 2020, Prop. 12), at most 1. Unchecked: orders are
+    above 1, and no divergence is negative.
 
     No δ is above the total variation, at most √(D/2) (Pinsker) and √(1 - e^{-D}) (Bretagnolle & Huber 1979) for
     D = D_1, which no D_α is below.
@@ -128,16 +102,6 @@ def deltas_of_renyi(orders: FloatArray, divergences: FloatArray, epsilon: float)
     least = np.clip(log_delta.min(axis=-1), -_LARGEST_EXPONENT, 0.0)
     result: FloatArray = np.exp(np.minimum(0.0, least + 1e-12 * (1.0 + np.abs(least))))
     return np.minimum(result, total_variation_at_most(divergences.min(axis=-1)))
-
-
-def _orders(order: float | FloatArray, divergence: float | FloatArray) -> tuple[FloatArray, FloatArray]:
-    alpha = np.atleast_1d(np.asarray(order, dtype=np.float64))
-    size = np.atleast_1d(np.asarray(divergence, dtype=np.float64))
-    if not (alpha > 1.0).all():
-        raise ParameterError(f"order = {order!r}: must be above 1")
-    if not (size >= 0.0).all():
-        raise ParameterError(f"divergence = {divergence!r}: must not be negative")
-    return alpha, size
 
 
 def corollary_4_1(epsilon: float, delta: float, count: int) -> float:

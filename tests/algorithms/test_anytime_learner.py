@@ -248,7 +248,7 @@ def test_totals_are_single_rounds_and_no_record_pays_twice(name: str, short_epoc
 
 
 @pytest.mark.few(4)
-@pytest.mark.slow_cells("cascade-ucb-batch-shuffle")
+@pytest.mark.slow_cells("cascade-ucb-batch-shuffle", "dp-bandit-gaussian")
 @pytest.mark.parametrize("name", PHASED)
 def test_an_action_is_held_to_the_end_of_its_epoch_at_most(name: str) -> None:
     gate = Simulation(5, 64)

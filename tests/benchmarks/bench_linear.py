@@ -33,7 +33,6 @@ from mechanisms import (
     Sensitivity,
     ShuffledMean,
     SignedTree,
-    SquareRootCounter,
 )
 
 
@@ -72,14 +71,7 @@ def main(horizon: int, runs: int) -> None:
             f"g/d {design.leverage / 20:.2f}"
         )
 
-    rng, million = np.random.default_rng(0), 10**6
-    for path in (
-        BinaryTree.for_epsilon(1.0, horizon=million),
-        SignedTree.for_epsilon(1.0, horizon=million),
-        SquareRootCounter.for_rho(0.5, horizon=million),
-    ):
-        milliseconds = cpu_milliseconds(functools.partial(path.noise_path, million, rng))
-        print(f"{type(path).__name__} noise path T=10^6: {milliseconds:.0f} ms")
+    million = 10**6
     for counter in (
         BinaryTree.for_epsilon(1.0, horizon=million),
         SignedTree.for_epsilon(1.0, horizon=million),

@@ -86,17 +86,6 @@ def test_streams_have_the_dense_covariance(counter: ContinualSum) -> None:
     assert np.abs((np.cov(error) - wanted) / np.outer(deviation, deviation)).max() < z * math.sqrt(7 / lanes)
 
 
-@pytest.mark.parametrize("name", [name for name in COUNTERS if name != "hybrid"])
-def test_noise_paths_have_the_law_of_streams(name: str) -> None:
-    counter = COUNTERS[name]
-    lanes = 8_000
-    path = counter.noise_path(STEPS, np.random.default_rng(6), (lanes,))  # type: ignore[attr-defined]
-    wanted = counter.materialize(STEPS).covariance
-    deviation = np.sqrt(np.diag(wanted))
-    z = stats.norm.isf(ALPHA / 1e4)
-    assert np.abs((np.cov(path.T) - wanted) / np.outer(deviation, deviation)).max() < z * math.sqrt(7 / lanes)
-
-
 @every
 def test_one_record_pays_for_its_column(counter: ContinualSum) -> None:
     """The profile covers every column of R, each node at its own scale; some column attains it."""

@@ -66,7 +66,7 @@ def test_they_are_imported_and_verified(repository: Path) -> None:
     import algorithms
     import mechanisms
 
-    result = verify(f"{repository}/subject.py:count", epsilon=1.0, effort="quick", seed=0)
+    result = verify(f"{repository}/subject.py:count", epsilon=1.0, effort="quick", samples=20_000, seed=0)
     assert result.verdict == "unproven"
     assert result.lower is not None
     assert result.lower.epsilon > 0.5

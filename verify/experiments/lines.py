@@ -51,7 +51,7 @@ def parameter_sweep(values: Iterable[float], lines: Sequence[FigureLine]) -> Fig
 
 def line_role(learner: str) -> LineRole:
     """Return the role of a registered learner."""
-    if every_learner[learner].as_printed.startswith("makes no privacy claim"):
+    if every_learner[learner].claim.is_none:
         return "baseline"
     return "published" if learner.startswith("published/") else "certified"
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from accountant import Simulation
 from accountant.proofs.proof_document import NoProof
 from algorithms.catalogue.contextual_entries import ContextualEntry
+from algorithms.catalogue.learner_entry import DEFAULT_PROBLEMS
 from algorithms.catalogue.linear_entries import LinearEntry
 from algorithms.catalogue.structured_entries import LearnerEntry
 from algorithms.claim import ClaimForm
@@ -48,14 +49,6 @@ VECTORS: Mapping[str, tuple[Mapping[str, ProblemEntry[Any]], type[Any]]] = {
     "contextual": (contextual_problems, LinearContexts),
 }
 """The problems of learners that play on vectors, by name, and their class, for each family."""
-
-_DEFAULT_PROBLEMS = {
-    "bandit": "arms",
-    "semi-bandit": "top-k",
-    "experts": "experts",
-    "matroid": "linear-matroid",
-    "cascade": "cascade",
-}
 
 
 def choose_problem(
@@ -105,11 +98,11 @@ def choose_problem(
 
 def _default_problem(subject: LearnerSubject) -> str:
     family = getattr(subject.make, "family", None)
-    if family not in _DEFAULT_PROBLEMS:
+    if family not in DEFAULT_PROBLEMS:
         raise ProblemError(
-            f"{subject.name}: a learner class must name its family, one of {', '.join(_DEFAULT_PROBLEMS)}"
+            f"{subject.name}: a learner class must name its family, one of {', '.join(DEFAULT_PROBLEMS)}"
         )
-    return _DEFAULT_PROBLEMS[family]
+    return DEFAULT_PROBLEMS[family]
 
 
 def try_build(build: Callable[[Any], Any], subject: LearnerSubject) -> Any:

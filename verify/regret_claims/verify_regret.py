@@ -129,9 +129,9 @@ def regret(
 
     Examples
     --------
-    >>> regret("cucb-ldp-bit").verdict
+    >>> regret("cucb-batch").verdict
     'consistent'
-    >>> regret("cucb-ldp-bit", problem="top-k", epsilon=0.1, horizon=100).verdict
+    >>> regret("cucb-batch", problem="top-k", epsilon=0.1, horizon=100).verdict
     'vacuous'
     """
     subject = resolve(learner)

@@ -35,7 +35,6 @@ def _claim(view: View = View.ACTIONS) -> ClaimForm:
 @specimen(
     "bandit-ucb",
     epsilon=1.0,
-    true_epsilon=1.0,
     source=_SOURCE,
     why="each reward enters one released sum with Lap(1/ε)",
 )
@@ -171,7 +170,6 @@ class _RawFirstReward(EpisodicUCB):
 @specimen(
     "bandit-tree",
     epsilon=1.0,
-    true_epsilon=1.0,
     source=_SOURCE,
     why="a record lies in 7 nodes, each with Lap(7/ε)",
 )

@@ -34,7 +34,6 @@ def _two_sided(success: float, rng: np.random.Generator, lanes: int) -> IntArray
 @specimen(
     "geometric",
     epsilon=EPSILON,
-    true_epsilon=EPSILON,
     source=_GHOSH,
     why="one step changes the probability by the factor e^-ε",
 )
@@ -72,7 +71,6 @@ BITS = math.ceil(math.log(2.0 / TRUNCATED_EPSILON))  # 3: the natural logarithm,
 @specimen(
     "truncated-geometric",
     epsilon=math.log1p(2.0**-BITS),
-    true_epsilon=math.log1p(2.0**-BITS),
     source=f"{_BALCER}, with the claim of DP-Sniper's docstring",
     why="one step changes the probability by the factor 1 + 2^-3",
 )
@@ -100,7 +98,6 @@ GAMMA = 1.0 / (1.0 + math.exp(STAIRCASE_EPSILON / 2.0))
 @specimen(
     "staircase",
     epsilon=STAIRCASE_EPSILON,
-    true_epsilon=STAIRCASE_EPSILON,
     source="Geng, Viswanath 2016, The optimal noise-adding mechanism in differential privacy, Alg. 1",
     why="the density at distance d + 1 is e^-ε times that at d",
 )

@@ -29,7 +29,6 @@ THRESHOLD = 1.0 + math.log(1.0 / (2.0 * SPARSE_DELTA)) / SPARSE_EPSILON
 @specimen(
     "noisy-hist-1",
     epsilon=EPSILON,
-    true_epsilon=EPSILON,
     source=f"{_SOURCE} 9 (NoisyHist1)",
     why="one cell moves by 1 and its noise has scale 1/ε",
 )

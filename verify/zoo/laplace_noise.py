@@ -29,7 +29,6 @@ _RECORD = "one individual, who moves the answer by at most 1"
 @specimen(
     "laplace",
     epsilon=EPSILON,
-    true_epsilon=EPSILON,
     source=_DWORK,
     why="the density changes by the factor e^(|move| / scale), and |move| / scale = ε",
 )
@@ -55,7 +54,6 @@ def _half_noise(data: float, rng: np.random.Generator, lanes: int) -> FloatArray
 @specimen(
     "laplace-parallel",
     epsilon=EPSILON,
-    true_epsilon=EPSILON,
     source="DP-Sniper (Bichsel, Steffen, Bogunovic, Vechev, S&P 2021), LaplaceParallel",
     why="twenty releases of ε/20 compose to ε, reached where all twenty lie below both answers",
 )
@@ -129,7 +127,6 @@ def _snapping(data: float, rng: np.random.Generator, lanes: int) -> FloatArray:
 @specimen(
     "laplace-rounded",
     epsilon=EPSILON,
-    true_epsilon=EPSILON,
     source="post-processing of the Laplace mechanism",
     why="rounding is post-processing; half-lines that end between lattice points attain ε",
 )
@@ -142,7 +139,6 @@ def _rounded(data: float, rng: np.random.Generator, lanes: int) -> FloatArray:
 @specimen(
     "laplace-clamped",
     epsilon=EPSILON,
-    true_epsilon=EPSILON,
     source="post-processing of the Laplace mechanism",
     why="clamping is post-processing; the atom at 0 attains ε",
 )
@@ -155,7 +151,6 @@ def _clamped(data: float, rng: np.random.Generator, lanes: int) -> FloatArray:
 @specimen(
     "float-laplace",
     epsilon=FLOAT_EPSILON,
-    true_epsilon=FLOAT_EPSILON,
     source=_MIRONOV,
     why="ε in real arithmetic; in double precision some outputs of one answer are impossible for its neighbour",
     floating_point=True,

@@ -45,7 +45,6 @@ INCLUDE = SUBSET * math.exp(EPSILON) / (SUBSET * math.exp(EPSILON) + SUBSET_SIZE
 @specimen(
     "grr",
     epsilon=EPSILON,
-    true_epsilon=EPSILON,
     source="Kairouz, Oh, Viswanath 2016, k-RR",
     why="truth and lie have probabilities in the ratio e^ε",
 )
@@ -81,7 +80,6 @@ def _unary(data: int, rates: tuple[float, float], rng: np.random.Generator, lane
 @specimen(
     "sue",
     epsilon=EPSILON,
-    true_epsilon=EPSILON,
     source=f"{_WANG}, SUE",
     why="two bits differ, each with the ratio e^(ε/2)",
 )
@@ -94,7 +92,6 @@ def _sue(data: int, rng: np.random.Generator, lanes: int) -> BoolArray:
 @specimen(
     "oue",
     epsilon=EPSILON,
-    true_epsilon=EPSILON,
     source=f"{_WANG}, OUE",
     why="two bits differ: p (1 - q) / (q (1 - p)) = e^ε",
 )
@@ -127,7 +124,6 @@ def _oue_pure_ldp(data: int, rng: np.random.Generator, lanes: int) -> BoolArray:
 @specimen(
     "olh",
     epsilon=EPSILON,
-    true_epsilon=EPSILON,
     source=f"{_WANG}, OLH",
     why="given the hash function it is randomized response on the hash",
 )
@@ -147,7 +143,6 @@ def _olh(data: int, rng: np.random.Generator, lanes: int) -> IntArray:
 @specimen(
     "subset-selection",
     epsilon=EPSILON,
-    true_epsilon=EPSILON,
     source="Ye, Barg 2018, Optimal schemes for discrete distribution estimation under locally differential privacy",
     why="subsets with and without the truth have probabilities in the ratio e^ε",
 )
@@ -169,7 +164,6 @@ WIDTH = (HALF + 1) / (HALF - 1)  # C: outputs lie in [-C, C]
 @specimen(
     "duchi",
     epsilon=EPSILON,
-    true_epsilon=EPSILON,
     source=_DUCHI,
     why="the two outputs' probabilities at x = 1 are those at x = -1 exchanged, in the ratio e^ε",
 )
@@ -191,7 +185,6 @@ def _window(value: float) -> float:
 @specimen(
     "piecewise",
     epsilon=EPSILON,
-    true_epsilon=EPSILON,
     source="Wang, Xiao, Yang, Zhao, Hui, Shin, Shin, Yu 2019, Collecting and analyzing multidimensional data, Alg. 2",
     why="the density takes two values, in the ratio e^ε",
 )
@@ -220,7 +213,6 @@ def _direction(category: int) -> FloatArray:
 @specimen(
     "hemisphere",
     epsilon=EPSILON,
-    true_epsilon=EPSILON,
     source=f"{_DUCHI}, section 4.2",
     why="the density takes two values in the ratio e^ε, exchanged by the opposite direction",
 )

@@ -63,7 +63,6 @@ def _permanent(data: int, f: float, rng: np.random.Generator, lanes: int) -> npt
 @specimen(
     "rappor",
     epsilon=EPSILON,
-    true_epsilon=EPSILON,
     source=f"{_SOURCE}, steps 1-3, parameters of DP-Sniper",
     why="8 bits differ between values that share no bit, each worth half of ln(q*(1 - p*) / (p*(1 - q*)))",
 )
@@ -80,7 +79,6 @@ def _rappor(data: int, rng: np.random.Generator, lanes: int) -> npt.NDArray[np.b
 @specimen(
     "one-time-rappor",
     epsilon=ONE_TIME_EPSILON,
-    true_epsilon=ONE_TIME_EPSILON,
     source=f"{_SOURCE}, steps 1-2, parameters of DP-Sniper",
     why="8 bits differ between values that share no bit, each worth ln((1 - f/2) / (f/2))",
 )

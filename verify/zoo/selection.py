@@ -47,7 +47,6 @@ def _laplace_index(data: FloatArray, rng: np.random.Generator, lanes: int) -> np
 @specimen(
     "noisy-max-2",
     epsilon=EPSILON,
-    true_epsilon=EPSILON,
     source=f"{_DING} 6 (ReportNoisyMax2)",
     why="the exponential law has no memory: a count that is not ahead wins with e^-ε times the probability",
 )

@@ -68,14 +68,16 @@ def specimen(
     name: str,
     *,
     epsilon: float,
-    true_epsilon: float,
     source: str,
     why: str,
+    true_epsilon: float | None = None,
     delta: float = 0.0,
     floating_point: bool = False,
     hidden: bool = False,
 ) -> Callable[[_Subject], _Subject]:
     """Register the decorated function or class as a specimen; the parameters are `Specimen`'s.
+
+    Without a true epsilon the claim is tight: it is the claimed one.
 
     Raises
     ------
@@ -91,7 +93,7 @@ def specimen(
             subject,
             epsilon=epsilon,
             delta=delta,
-            true_epsilon=true_epsilon,
+            true_epsilon=epsilon if true_epsilon is None else true_epsilon,
             source=source,
             why=why,
             floating_point=floating_point,

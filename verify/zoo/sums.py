@@ -28,7 +28,6 @@ _RECORD = "one place of the stream, which changes by at most 1"
 @specimen(
     "partial-sum",
     epsilon=EPSILON,
-    true_epsilon=EPSILON,
     source=f"{_CHECKDP} PartialSum",
     why="one place moves the sum by 1, and the noise has scale 1/ε",
 )
@@ -58,7 +57,6 @@ def _prefixes(data: FloatArray, rng: np.random.Generator, lanes: int) -> FloatAr
 @specimen(
     "prefix-sum",
     epsilon=EPSILON,
-    true_epsilon=EPSILON,
     source=_SHADOW,
     why="the running sums are computed from noisy terms, of which one moves by 1",
 )
@@ -115,7 +113,6 @@ def _smart_noise(rng: np.random.Generator, lanes: int, scale: float) -> tuple[Fl
 @specimen(
     "smart-sum",
     epsilon=EPSILON,
-    true_epsilon=EPSILON,
     source=f"Chan, Shi, Song 2011; {_CHECKDP} SmartSum",
     why="a place is in one inner release and in one block sum, each of ε/2",
 )

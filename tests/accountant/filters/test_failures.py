@@ -42,7 +42,7 @@ from accountant.filters.renyi import allowance
 from accountant.filters.zero_concentrated import rho_limit
 from accountant.plans.plan import PlannedComposition
 from mechanisms import Categories, ParameterError
-from mechanisms.losses.conversions import renyi_to_delta
+from mechanisms.losses.conversions import deltas_of_renyi
 
 MANY = 10**6
 SPLITTING = (AdvancedComposition, ZeroConcentratedComposition, RenyiComposition, GaussianComposition)
@@ -364,7 +364,8 @@ def test_what_the_orders_have_by_themselves_sums_to_delta(expected):
     theorem, delta = RenyiComposition((2.0, 8.0, 32.0), expected, failures=0.25), 1e-2
     left = theorem.remaining_spend(theorem.zero_spend, Budget(8.0, delta)).values[1:]
     parts = [
-        renyi_to_delta(order, float(size), 8.0) for order, size in zip(theorem.orders, left, strict=True)
+        float(deltas_of_renyi(np.array([order]), np.array([float(size)]), 8.0))
+        for order, size in zip(theorem.orders, left, strict=True)
     ]
     assert math.fsum(parts) == pytest.approx(0.75 * delta, rel=1e-9)
     assert parts[1] / math.fsum(parts) == pytest.approx(1 / 3 if expected is None else 0.9, rel=1e-9)

@@ -19,6 +19,7 @@ def test_entries_are_complete(name: str) -> None:
     entry = linear_learners[name]
     assert (entry.name, entry.family, entry.default_problem) == (name, "linear", "linear")
     assert entry.claim.model == (name.rsplit("-", 1)[1] if name.endswith(("local", "shuffle")) else "central")
+    assert entry.as_printed.startswith("makes no privacy claim") == entry.claim.is_none
     verdict = entry.as_printed.startswith(("FALSE", "holds", "makes no privacy", "certified repair"))
     assert verdict
     assert entry.certified_form in ("", *linear_learners)

@@ -30,10 +30,10 @@ def identify(means, seed, lanes=64, most=3000, **settings):
     learner = DPBestArm(Arms(len(means)), gate, **settings)
     plays, means = np.zeros((lanes, len(means))), np.array(means)
     for step in range(most):
-        if learner.stopped.all():
+        if learner.has_stopped.all():
             break
         action = learner.act()
-        held = np.where(learner.stopped, 0, learner.committed_rounds)
+        held = np.where(learner.has_stopped, 0, learner.committed_rounds)
         totals = rng.binomial(held[:, np.newaxis], means[action]).astype(float)
         learner.observe(gate.private(totals, learner.feedback_domain, step), held)
         plays[np.arange(lanes), action[:, 0]] += held
@@ -101,7 +101,7 @@ def test_the_pseudocode_on_the_same_releases():
             for _ in range(size):
                 action = learner.act()
                 assert action[lane, 0] == arm
-                assert not learner.stopped[lane]
+                assert not learner.has_stopped[lane]
                 values = (rng.random((64, 1)) < means[action]).astype(float)
                 learner.observe(gate.private(values, learner.feedback_domain, record))
                 record += 1
@@ -147,10 +147,10 @@ def test_a_wrong_arm_is_seldom_recommended_where_the_error_may_be_large():
 @pytest.mark.parametrize("epsilon", [5.0, 0.5])
 def test_equal_arms_are_played_as_often_as_the_tolerance_allows(epsilon):
     learner, plays = identify([0.5, 0.5], 7, epsilon=epsilon, tolerance=0.4)
-    assert learner.stopped.all()
+    assert learner.has_stopped.all()
     assert plays.max() <= most_plays(2, epsilon=epsilon, tolerance=0.4)
     endless, _ = identify([0.5, 0.5], 7, epsilon=epsilon, most=15)
-    assert not endless.stopped.all()
+    assert not endless.has_stopped.all()
 
 
 def test_a_record_pays_epsilon_once_and_late_feedback_changes_nothing_after_the_end():
@@ -161,7 +161,7 @@ def test_a_record_pays_epsilon_once_and_late_feedback_changes_nothing_after_the_
         return accountant.private([float(arm == 1)], learner.feedback_domain, record=user)
 
     late, user = learner.issue(), 0
-    while not learner.stopped[0]:
+    while not learner.has_stopped[0]:
         arm = learner.act()[0, 0]
         learner.observe(reward(user, arm))
         user += 1
@@ -225,7 +225,7 @@ def test_it_goes_on_after_a_restart(tmp_path):
 
 def test_one_arm_is_found_at_once():
     learner = DPBestArm(Arms(1), Simulation(1, 64), epsilon=1.0)
-    assert learner.stopped.all()
+    assert learner.has_stopped.all()
     assert (learner.act() == 0).all()
     assert expected_rounds([0.5], epsilon=1.0) == 0 == most_plays(1, epsilon=1.0, tolerance=0.1)
 

@@ -31,6 +31,7 @@ def test_two_records_are_a_sampled_gaussian(rate: float, sigma: float, s: float)
         assert known <= _log_moment(rate, s, *corner) <= known + 1e-11
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("rate", [0.01, 0.4])
 @pytest.mark.parametrize("sigma", [0.8, 3.0])
 @settings(max_examples=25, deadline=None)

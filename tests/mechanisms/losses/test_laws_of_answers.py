@@ -116,6 +116,7 @@ def test_random_compositions_of_all_kinds(first: int) -> None:
         check(compose(random_composition(seed, fast=not first)), asked, at)
 
 
+@pytest.mark.slow_cells("3")
 @pytest.mark.parametrize("seed", range(5))
 def test_streams_say_what_compositions_do(seed: int) -> None:
     releases = random_composition(1_000_000 + seed, fast=True)
@@ -146,6 +147,7 @@ def test_no_theorem_proves_that_a_loss_is_nothing(scale: float, epsilon: float) 
     assert all(row.upper > 0.0 for row in rows.values()), rows
 
 
+@pytest.mark.slow_cells("0.5-20-False", "0.5-20-True")
 @pytest.mark.parametrize("added", [False, True])
 @pytest.mark.parametrize("count", [1, 5, 20])
 @pytest.mark.parametrize("rate", [0.1, 0.5])

@@ -29,6 +29,7 @@ def screen(bandit: PlainBandit) -> CoinScreen:
     return screen_rounds(bandit, PairedPlayer(bandit, claim, EFFORTS["default"], seeds[0]), seeds[1])
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("kind", [kind for kind in LEAKS if kind != "counts"])
 def test_the_leaking_round_is_proposed(kind: str) -> None:
     found = screen(late_leak(kind, 2, 32, 20))

@@ -214,7 +214,7 @@ def secret_neighbours(witness: dict[str, Any]) -> None:
     witness["neighbours"]["data"] = "all secrets"
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("file", "change"),
     [
@@ -237,6 +237,7 @@ def test_words_are_those_of_the_event(
     assert "all secrets" in why
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("option", ["--help", "-h", "--version", "--debug", "--epsilon"])
 def test_a_command_that_verifies_nothing_is_refused(refuted: Path, option: str) -> None:
     edit(refuted, lambda witness: witness.update(reproduce=f"dpwitness verify noise.py:noise {option}"))

@@ -232,7 +232,7 @@ class LastFirst:
 
     def choose(self):
         last = self._waiting.shape[1] - 1 - self._waiting[:, ::-1].argmax(axis=1)
-        return np.where(self.stopped, self.recommendation, last)[:, np.newaxis]
+        return np.where(self.has_stopped, self.recommendation, last)[:, np.newaxis]
 
 
 @pytest.mark.slow_cells("LoudNoise-")

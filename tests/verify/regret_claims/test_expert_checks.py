@@ -153,6 +153,7 @@ def test_a_fault_that_begins_after_the_checks_own_rounds_is_found_at_the_users_h
     assert outcome(Late, played=close) == {"another learner"}
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("seed", range(3))
 def test_draws_that_depend_on_earlier_ones_are_no_violation(seed):
     """In every round each expert is as likely as its weight says: that is all that the proof needs."""

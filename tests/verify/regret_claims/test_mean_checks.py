@@ -372,6 +372,7 @@ def test_faults_of_few_arms_are_seen_on_paths(fault, check):
 
 
 @pytest.mark.slow_cells("cucb-batch-StaleBatch-noise")
+@pytest.mark.few(12)
 @pytest.mark.parametrize(
     ("name", "fault", "check"),
     [
