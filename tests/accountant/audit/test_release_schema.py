@@ -43,6 +43,14 @@ PLAIN: dict[str, dict[str, Any]] = {
     "square-root-counter": {"sigma": 1, "horizon": 9, "participations": 2, "separation": 3},
     "buffered-counter": {"sigma": 1, "horizon": 9},
     "banded-counter": {"sigma": 1, "horizon": 9, "bandwidth": 3},
+    "cyclic-counter": {
+        "sigma": 1,
+        "horizon": 9,
+        "bandwidth": 2,
+        "parts": 3,
+        "sampling_probability": 0.1,
+        "neighbours": "add or remove one",
+    },
     "sparse-vector": {"threshold_scale": 1, "query_scale": 2, "positives": 3, "monotone": False},
     "thresholded-keys": {"noise": "laplace", "scale": 1, "threshold": 20, "keys": 3}
     | {"neighbours": "zero out"},
