@@ -23,7 +23,9 @@ x = e^{-cT} the sum rule of Poisson gives, for 0 <= v < T,
     (1/T) Σ_k e^{z_k v} φ(z_k)^t / z_k² = Σ_{n>=0} x^n p(v + nT),
 
 as p(v) = 0 for v <= 0. Of the terms n >= 1, x^n (v + nT - t) are subtracted, so that the rest is at least p(v), and at
-most p(v) + (p(T) - T + t) x/(1 - x). Between its nodes p lies below the chord, and above both neighbouring ones.
+most p(v) + (p(T) - T + t) x/(1 - x). Between nodes p, being convex, lies below the chord and above both neighbouring
+ones. So polygons are below and above it; the convex hull of one is the put function of a law of few values of S, with
+which δ at every ε, and so composed (Zhu, Dong, Wang 2022, Thm 10), is below or above.
 
 *Smoothed* where else too many terms are needed: with Ξ normal of standard deviation b, independent of S, the terms
 times e^{b²z²/2} sum up to q(v) = E(v - S - Ξ)^+. As 0 <= E(a - Ξ)^+ - a^+ <= b n(a/b), q - b² q'' <= p <= q, and q'',
@@ -39,21 +41,26 @@ heights >= τ, |φ| <= e^{θ²/2m²} φ(c cos θ + τ sin θ), whatever θ, and 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property, lru_cache
+from itertools import accumulate, pairwise
+from operator import sub
 
 import numpy as np
 
 from mechanisms.arrays import FloatArray
+from mechanisms.atomic import AtomicProfile
 from mechanisms.delegation import delegated
 from mechanisms.gaussian import GaussianProfile
 from mechanisms.neighbouring import Neighbouring
 from mechanisms.parameters import ParameterError, whole_number
-from mechanisms.privacy_loss import ROUNDING, ComplexArray, log1p_complex
+from mechanisms.privacy_loss import ROUNDING, ComplexArray, PrivacyLoss, log1p_complex, stated_alike
 from mechanisms.profile import PrivacyProfile
-from mechanisms.related_profile import bare
+from mechanisms.related_profile import HeldProfile, bare
 from mechanisms.subsampled import BothDirections, BoundedCurve, OneDirection, check_sampled
 
+BOUND = "random allocation, by chords"
 MOST_STEPS = 100_000
 _LARGEST_MOVEMENT = 2.5
 """Of a movement to sigma."""
@@ -65,14 +72,16 @@ _DAMPING = 16.0
 """cT: terms of the next period count e^{-16}, those of a quarter of this one e^4."""
 _WIDE = 8.0
 """Standard deviations on both sides of the mean where nodes are close together."""
-_NODES = 2048
-_FURTHER_NODES = 512
+_NODES = 1024
+_FURTHER_NODES = 320
 _GROWTH = 4.0
 """Each further period over the one before."""
 _SMOOTHING = 4096.0
 """A period over b."""
 _NUMBERS = np.unique(np.ceil(32.0 * 1.2 ** np.arange(30.0)))
 """Numbers of terms, in the order in which they are tried: with the smoothing the last one is always enough."""
+_UNIT = 2**1074
+"""Every float is a multiple of its inverse."""
 _BLOCK = 2**20
 """Numbers held at once."""
 _FAR = 7.5
@@ -205,6 +214,85 @@ def put_bounds(movement: float, steps: int) -> tuple[FloatArray, FloatArray, Flo
     return v, np.maximum.accumulate(low), np.minimum.accumulate(high[::-1])[::-1]
 
 
+def _polygon_below(
+    v: FloatArray, low: FloatArray, high: FloatArray, steps: int
+) -> tuple[FloatArray, FloatArray]:
+    """Return nodes of a polygon below p, which goes on with slope 1; the first of them are at 0.
+
+    A chord is lowered by how far it may be above both neighbouring ones, extended.
+    """
+    width = np.diff(v)
+    slopes = np.diff(low) / width
+    least = np.append(0.0, (low[1:-1] - high[:-2]) / width[:-1])
+    most = np.append((high[2:] - low[1:-1]) / width[1:], 1.0)
+    before, after = np.maximum(slopes - least, 0.0), np.maximum(most - slopes, 0.0)
+    gaps = width * before * after / np.maximum(before + after, 1e-300) + 16.0 * ROUNDING * v[1:]
+    y = low - np.maximum(np.append(0.0, gaps), np.append(gaps, 0.0))
+    negative = np.flatnonzero(y < 0.0)
+    zeros = int(negative[-1]) + 2 if negative.size else 1
+    y[:zeros] = 0.0
+    # From the last node above v - t on a line that rises by no more than p does there, until it meets v - t.
+    last = max(zeros - 1, int(np.max(np.flatnonzero(y > v - steps), initial=0)))
+    slope = max(0.0, float((low[last] - high[last - 1]) / width[last - 1]) * (1.0 - 1e-11) if last else 0.0)
+    meeting = (float(y[last]) - slope * float(v[last]) + steps) / (1.0 - slope) if slope < 1.0 else 0.0
+    meeting = meeting * (1.0 - 4e-16) - 1e-15 * steps
+    if meeting <= v[last]:
+        y[last] = max(0.0, float(v[last]) - steps)
+        return v[: last + 1], y[: last + 1]
+    return np.append(v[: last + 1], meeting), np.append(y[: last + 1], max(0.0, meeting - steps))
+
+
+def _law_of_hull(v: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return values of S and their probabilities: where the convex hull of some nodes bends, and how much.
+
+    Beyond the last node its slope is 1, and nodes that say more than slopes of at most 1 do are lowered. In whole
+    numbers: probabilities are rounded once.
+    """
+    xs, ys = ([int(Fraction(one) * _UNIT) for one in numbers.tolist()] for numbers in (v, y))
+    ys = [x + least for x, least in zip(xs, accumulate(map(sub, ys, xs), min), strict=True)]
+    hull: list[int] = []
+    for i, (x, top) in enumerate(zip(xs, ys, strict=True)):
+        while len(hull) >= 2:
+            a, b = hull[-2], hull[-1]
+            if (ys[b] - ys[a]) * (x - xs[a]) < (top - ys[a]) * (xs[b] - xs[a]):
+                break
+            hull.pop()
+        hull.append(i)
+    slopes = [Fraction(0), *(Fraction(ys[b] - ys[a], xs[b] - xs[a]) for a, b in pairwise(hull)), Fraction(1)]
+    masses = np.array([float(b - a) for a, b in pairwise(slopes)])
+    return v[hull], masses
+
+
+@lru_cache(maxsize=64)
+def losses_of_epoch(movement: float, steps: int, added: bool) -> tuple[AtomicProfile, AtomicProfile]:
+    """Return losses of finitely many values below and above that of an epoch, in one direction."""
+    v, low, high = put_bounds(movement, steps)
+    polygons = _polygon_below(v, low, high, steps), (v, np.where(v > 0.0, high, 0.0))
+    found = []
+    for (places, y), side in zip(polygons, (-1.0, 1.0), strict=True):
+        values, masses = _law_of_hull(places, y)
+        some = (masses > 0.0) & (values > 0.0)
+        losses = np.log(values[some] / steps) * (-1.0 if added else 1.0)
+        losses = losses + side * 4.0 * ROUNDING * (2.0 + np.abs(losses))
+        if added:
+            # S = 0 is an infinite loss.
+            own, infinite = masses[some], float(np.sum(masses[values == 0.0]))
+        else:
+            # E S of the law above may be less than t, by what p is above v - t at the end.
+            own = masses[some] * values[some] / steps
+            infinite = max(0.0, 1.0 - math.fsum(own.tolist())) + 4.0 * ROUNDING
+        found.append(
+            AtomicProfile(
+                tuple(map(Fraction, losses.tolist())),
+                tuple(own.tolist()),
+                infinite if side > 0.0 else 0.0,
+                bound=BOUND,
+            )
+        )
+    below, above = found
+    return replace(below, bound=""), above
+
+
 @dataclass(frozen=True)
 class RandomAllocationDirection(BoundedCurve, OneDirection):
     """One direction of `RandomAllocationProfile`: a record is removed, or it is added."""
@@ -214,6 +302,8 @@ class RandomAllocationDirection(BoundedCurve, OneDirection):
     added: bool
 
     neighbouring = delegated("base.neighbouring")
+
+    bound = BOUND
 
     @cached_property
     def _gaussian(self) -> GaussianProfile:
@@ -237,34 +327,27 @@ class RandomAllocationDirection(BoundedCurve, OneDirection):
         """False: ρ is that of the noise alone."""
         return False
 
+    @property
+    def _above(self) -> AtomicProfile:
+        return losses_of_epoch(self._gaussian.mu, self.steps, self.added)[1]
+
+    infinite_mass = delegated("_above.infinite_mass")
+
+    def loss(self) -> PrivacyLoss | None:
+        """Return the law of a loss that is larger."""
+        own = self._above.loss()
+        return None if own is None else stated_alike(own, self.neighbouring)
+
+    def attained(self) -> tuple[PrivacyProfile, ...]:
+        """Return what a record loses at least that moves the query by as much as it may in whatever step it is in."""
+        below, _ = losses_of_epoch(self._gaussian.mu, self.steps, self.added)
+        return (HeldProfile(below, self.neighbouring),)
+
     def bounds(self, epsilon: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Bound δ by chords, and by the curve of the noise alone (t = 1: joint convexity)."""
-        v, low, high = put_bounds(self._gaussian.mu, self.steps)
-        t, w = float(self.steps), np.exp(np.clip(epsilon, -700.0, 700.0))
-        at = t / w if self.added else t * w
-        # at is off by 4u (2 + |ε|) of itself, slopes are at most 1.
-        off = ROUNDING * at * (32.0 + 8.0 * np.abs(epsilon))
-        cell = np.clip(np.searchsorted(v, at, side="right") - 1, 0, v.size - 2)
-        chord = high[cell] + (at - v[cell]) * (high[cell + 1] - high[cell]) / (v[cell + 1] - v[cell])
-        # Beyond the last node p rises by no more than its argument does.
-        above = np.where(at < v[-1], chord, high[-1] + (at - v[-1])) + off
-        inner = np.clip(cell, 1, v.size - 3)
-        before, after = inner - 1, inner + 2
-        rising = low[inner] + (at - v[inner]) * (low[inner] - high[before]) / (v[inner] - v[before])
-        falling = low[inner + 1] - (v[inner + 1] - at) * (high[after] - low[inner + 1]) / (
-            v[after] - v[inner + 1]
-        )
-        below = np.where(inner == cell, np.maximum(rising, falling) - off, 0.0)
-        below = np.maximum(np.maximum(below, at - t - off), 0.0)
-        if self.added:
-            lower, upper = w * below / t, w * above / t
-        else:
-            off = off + 16.0 * ROUNDING * (at + t)
-            lower, upper = (below - (at - t) - off) / t, (above - (at - t) + off) / t
+        """Bound δ by both laws, and by the curve of the noise alone (t = 1: joint convexity)."""
+        below, above = losses_of_epoch(self._gaussian.mu, self.steps, self.added)
         alone = self._gaussian.bounds(epsilon)[1]
-        least = np.maximum(0.0, -np.expm1(np.clip(epsilon, -700.0, 700.0)) * (1.0 - 8.0 * ROUNDING))
-        lower = np.maximum(lower * (1.0 - 16.0 * ROUNDING), np.minimum(least, 1.0))
-        return lower, np.minimum(np.maximum(upper * (1.0 + 16.0 * ROUNDING), lower), alone)
+        return below.bounds(epsilon)[0], np.minimum(above.bounds(epsilon)[1], alone)
 
 
 @dataclass(frozen=True)

@@ -108,6 +108,7 @@ def test_values_and_keys_are_refused_by_both_or_by_none(name: str) -> None:
         ("binomial", "trials", 3),
         ("binomial", "shift", 10**13),
         ("banded-counter", "bandwidth", 10**13),
+        *(("cyclic-counter", key, 10**13) for key in ("bandwidth", "parts")),
         *(("randomized-response", "size", value) for value in (3, 10**13)),  # k is given, too
         *((one, "sampling_rate", 0.5) for one in PLAIN),  # needs a relation
         ("randomized-response", "sensitivity", 10**13),  # so many categories take seconds to compose
