@@ -339,7 +339,7 @@ class RandomAllocationDirection(BoundedCurve, OneDirection):
         return None if own is None else stated_alike(own, self.neighbouring)
 
     def attained(self) -> tuple[PrivacyProfile, ...]:
-        """Return what a record loses at least that moves the query by as much as it may in whatever step it is in."""
+        """Return a law below that of a record which moves the query as far as it may, in any step it is in."""
         below, _ = losses_of_epoch(self._gaussian.mu, self.steps, self.added)
         return (HeldProfile(below, self.neighbouring),)
 
