@@ -28,7 +28,10 @@ class DensityUnavailable(DPWitnessError, TypeError):
 
 
 def real(name: str, value: Any) -> float:
-    """Return ``value`` as a float; raise `ParameterError` if it is not one real number or is NaN."""
+    """Return ``value`` as a float; raise `ParameterError` if it is not one real number or is NaN.
+
+    A whole number that no float is equal to is refused, too: what is charged would be another number.
+    """
     if type(value) is not float and (isinstance(value, bool) or not isinstance(value, numbers.Real)):
         raise ParameterError(f"{name} = {value!r}: must be one real number")
     try:
@@ -37,6 +40,8 @@ def real(name: str, value: Any) -> float:
         raise ParameterError(f"{name} is larger than every float") from None
     if math.isnan(number):
         raise ParameterError(f"{name} = nan: must be a number")
+    if type(value) is not float and isinstance(value, numbers.Integral) and number != int(value):
+        raise ParameterError(f"{name} = {value}: must be a float or equal to one, as {number!r} is")
     return number
 
 

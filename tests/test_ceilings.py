@@ -12,10 +12,10 @@ import pytest
 ROOT = Path(__file__).parent.parent
 
 CEILINGS = {
-    "mechanisms": {"code lines": 11_276, "public functions and classes": 359, "files": 97, "floors": 19},
-    "accountant": {"code lines": 15_050, "public functions and classes": 492, "files": 141, "floors": 9},
+    "mechanisms": {"code lines": 11_278, "public functions and classes": 359, "files": 97, "floors": 19},
+    "accountant": {"code lines": 15_052, "public functions and classes": 492, "files": 141, "floors": 9},
     "algorithms": {"code lines": 12_132, "public functions and classes": 408, "files": 157, "floors": 9},
-    "verify": {"code lines": 30_885, "public functions and classes": 909, "files": 320, "floors": 9},
+    "verify": {"code lines": 30_882, "public functions and classes": 910, "files": 320, "floors": 9},
 }
 
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)

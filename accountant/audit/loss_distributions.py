@@ -315,7 +315,7 @@ def _without_lowest(masses: dict[int, float], excess: float) -> dict[int, float]
 
 
 def _multiple(name: str, key: Any) -> int:
-    found = int(key) if isinstance(key, str) and re.fullmatch(r"-?\d{1,16}", key) else key
+    found = int(key) if isinstance(key, str) and re.fullmatch(r"-?[0-9]{1,16}", key) else key
     try:
         multiple = operator.index(found)
     except TypeError:

@@ -91,7 +91,7 @@ def _labels(cell: str) -> str | list[str]:
 
 
 def _value(key: str, cell: str) -> Any:
-    if key in _TEXT or "_" in cell:  # Python reads 1_000 as a number, nobody else does
+    if key in _TEXT or "_" in cell or not cell.isascii():  # Python alone reads 1_000 and other digits
         return cell
     if cell.lower() in _TRUTH:  # spreadsheets write capitals
         return _TRUTH[cell.lower()]

@@ -22,7 +22,6 @@ replacing a record does not change.
 from __future__ import annotations
 
 import datetime
-import unicodedata
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -42,6 +41,7 @@ from accountant.audit.releases import (
     scale_noise,
 )
 from accountant.gates.lineage import RecordId
+from accountant.record_name import canonical_name
 from mechanisms import ParameterError, PrivacyProfile, Sensitivity
 from mechanisms.neighbouring import Neighbouring, conversion_hint
 from mechanisms.parameters import positive, real, whole_number
@@ -181,7 +181,7 @@ def _date(table: Mapping[str, Any]) -> datetime.date | None:
     if value is None or isinstance(value, datetime.date):
         return value
     try:
-        return datetime.date.fromisoformat(value)
+        return datetime.datetime.strptime(value, "%Y-%m-%d").date()
     except (TypeError, ValueError):
         raise TableError("date", f"date = {value!r}: must be a date, year-month-day") from None
 
@@ -461,10 +461,8 @@ def _holders(key: str | None, value: Any) -> tuple[str | None, ...]:
 
 
 def _label(key: str, text: str) -> str:
-    """Return a label as it is compared: the same whichever way Unicode or a file's format lets it be written."""
-    label = unicodedata.normalize("NFC", text).strip()
-    if not label:
-        raise TableError(key, f"{key}: {text!r}: a label must have a name")
+    """Return the one form of a label, as of a record's name in a ledger; blanks around it are the file's format."""
+    label = str(_checked(key, lambda: canonical_name(text.strip(" "), key)))
     if ";" in label:
         raise TableError(key, f"{key}: {text!r}: names no semicolon; several labels are a list")
     return label

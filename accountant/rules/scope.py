@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 
+from accountant.record_name import canonical_name
 from mechanisms.parameters import ParameterError
 
 
@@ -35,9 +36,13 @@ class Scope:
 
 
 def check_word(name: str, word: object) -> None:
-    """Raise `ValueError` unless a purpose or tenant is none, or a text of 1 to 200 characters."""
-    if word is not None and not (isinstance(word, str) and 0 < len(word.strip()) <= len(word) <= 200):
+    """Raise `ParameterError` unless a purpose or tenant is none, or a text in the one form of its name."""
+    if word is None:
+        return
+    if not (isinstance(word, str) and 0 < len(word) <= 200):
         raise ParameterError(f"{name}={word!r}: must be a text of 1 to 200 characters, or None")
+    if word != (form := str(canonical_name(word, name))):
+        raise ParameterError(f"{name}={word!r}: must be in Unicode's normal form NFC, as {form!r} is")
 
 
 CURRENT_SCOPE: ContextVar[Scope] = ContextVar("scope", default=Scope())  # noqa: B039 (immutable)

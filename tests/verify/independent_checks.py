@@ -333,6 +333,12 @@ def products(c):
             e = F(rng.randrange(0, 40), 100)
             exact = value_of(c, got, mp.exp(number_of(e)))
             assert exact <= number_of(c.delta_of(got, e)) <= exact + mp.mpf(10) ** -20
+    # Of masses with more digits than e^-x has, the side of each bound matters.
+    c.DIGITS[0] = 80
+    for first, masses in ((3, [10**80]), (-2, [*[10**78] * 20, 10**80 // 2])):
+        a = c.Measure(4, first, masses, 0)
+        for e in (F(1, 7), F(0), F(1, 100)):
+            assert number_of(c.delta_of(a, e)) >= value_of(c, a, mp.exp(number_of(e)))
 
 
 def wrong_products(c):
@@ -393,6 +399,13 @@ def compositions(c):
     assert both == max(
         c.delta_of(c.composed([(sampled, F(2))], side, F(1, 10**6), 5), F(1, 4)) for side in (0, 1)
     )
+    # Of sampled Laplace noise the other order is the worse one; beside a law of one curve for both orders, too.
+    sampled = c.law({"kind": "poisson sample", "rate": "1/2", "of": {"kind": "laplace", "scale": 1}},
+                    movement_of(c, 1, replaced=False))  # fmt: skip
+    beside = [(laplace, F(1)), (sampled, F(2))]
+    sides = [c.delta_of(c.composed(beside, side, F(1, 10**6), 5), F(1, 4)) for side in (0, 1)]
+    assert sides[0] < sides[1]
+    assert c.delta(beside, F(1, 4), F(1, 10**6), 5) == max(sides)
     # Several coordinates are several releases; and the deltas of golden values.
     binomial = c.law(
         {"kind": "binomial", "trials": 144, "ones": 1, "probability": "1/2"}, movement_of(c, 3, "whole")

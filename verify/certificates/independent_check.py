@@ -991,9 +991,9 @@ def check(data: Any) -> str:
     budgets: dict[str, Callable[..., Law]] = {"basic": pure_law, "zcdp": lambda rho: Law(rho=rho), "gdp": gaussian_law}
     for less in (4, 0):  # first at 1/16 of the places, and with 1/6 of the work: whether the rest is worth it
         WORK[1] *= less > 0
-        for i, (made, charged) in enumerate(forms.values(), 1):
+        for i, (a, charged) in enumerate(forms.values(), 1):
             PLACE[0] = f"release {i}"
-            need(not currency or within(currency, charged, [(made, F(1))], less, 8, 12, 16), "costs more than charged")
+            need(not currency or within(currency, charged, [(a, F(1))], less, 8, 12, 14, 16), "costs more than charged")
         PLACE[0] = "claim"
         for each in [[(budgets[name](*budget), F(1))]] if currency else compositions.values():
             need(within(claimed, limits, list(each), less, 12 if currency else count(budget[0], 4, 16)), "is not shown")

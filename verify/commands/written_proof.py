@@ -30,7 +30,8 @@ _TRIED = (
 """Resolutions of the checker, and by how much relatively a figure is above the tight one, until one is accepted."""
 
 
-_TOO_LONG = "too long to check"
+_TOO_LONG, _NOT_SHOWN = "too long to check", "is not shown"
+"""Parts of the checker's words: it stopped, or it derives more than is claimed."""
 
 
 def write_proof(file: Path, releases: Releases, result: Audit) -> Sentence:
@@ -58,9 +59,12 @@ def write_proof(file: Path, releases: Releases, result: Audit) -> Sentence:
             ):
                 finest = 0  # its rules are weaker, however fine
         else:
+            weaker = _NOT_SHOWN in checked.words
+            why = (
+                "its rules for these releases together are weaker" if weaker else f"it says: {checked.words}"
+            )
             raise SettingError(
-                f"--proof {file}: the independent checker accepts no figure within 1 % of the answer, as its rules "
-                f"for these releases together are weaker ({checked.words})"
+                f"--proof {file}: the independent checker accepts no figure within 1 % of the answer: {why}"
             )
     except NoProof as error:
         raise SettingError(f"--proof {file}: {error}") from None

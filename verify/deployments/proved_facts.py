@@ -23,7 +23,7 @@ from mechanisms.printed_numbers import as_given, at_least, at_most
 from verify.deployments.deployment import NONE_UNPROTECTED, Deployment
 from verify.document.elements import Code, Document, FirstScreen
 from verify.findings.sentences import Sentence, exact, remark
-from verify.verdict.common_sections import correct_guesses, person_sentence
+from verify.verdict.audit_document import audit_person_sentence
 
 DIGITS = 10
 _UNBOUNDED = (
@@ -84,11 +84,6 @@ class ProvedFacts:
         return "" if limited else ", if the releases were fixed in advance"
 
     @property
-    def someone(self) -> str:
-        """The first words of a sentence on the bound's attacker."""
-        return f"{self.condition[2:].capitalize()}, someone" if self.condition else "Someone"
-
-    @property
     def refuted(self) -> tuple[Document, ...]:
         """The results that refute a claim."""
         return tuple(each for each in (*self.results, *self.utility) if each.tone == "bad")
@@ -118,10 +113,7 @@ class ProvedFacts:
     @property
     def person(self) -> Sentence | None:
         """The largest share of right guesses under the bound, in a sentence; None without a bound."""
-        if self.bound is None:
-            return None
-        guessed = "which of two neighbouring data sets was used"
-        return person_sentence(self.someone, guessed, "all releases", correct_guesses(*self.bound))
+        return None if self.audit is None or self.bound is None else audit_person_sentence(self.audit)
 
     @property
     def variant(self) -> str | None:

@@ -85,7 +85,7 @@ def audit_document(audited: Audit, **files: str) -> Document:
         verdict,
         tone,
         audited.name or "releases",
-        _person(audited),
+        audit_person_sentence(audited),
         _summary(audited),
         tuple(section for section in sections if section is not None),
     )
@@ -163,8 +163,8 @@ def _theorem_names(audited: Audit) -> tuple[str, ...]:
     return (*audited.theorems, *chosen)
 
 
-def _person(audited: Audit) -> Sentence:
-    """Return what the total loss means for a person: the first line.
+def audit_person_sentence(audited: Audit) -> Sentence:
+    """Return the largest share of right guesses from all releases of an audit, in a sentence.
 
     Of releases that may have been chosen by what earlier ones showed, that is what their accountant enforced; without a
     limit of its own it is for releases fixed in advance.

@@ -55,6 +55,7 @@ def test_a_column_says_the_relation(file):
         ("mechanism,scale\n", "must hold at least one"),
         ("mechanism,scale,scale\nlaplace,1,2\n", "line 1: column 'scale'"),
         ("mechanism,\nlaplace,1\n", "line 1: column ''"),
+        ("mechanism,epsilon\npure,\uff11\n", "line 2: release 1: epsilon = '\uff11': must be"),
         ("mechanism,scale\nlaplace\n", "line 2: 1 cells: must be as many as columns, 2"),
         ("mechanism;scale\nlaplace;1\n", "line 1: no column 'mechanism' among 'mechanism;scale'"),
         ("mechanism,epsilon,delta\napproximate,1,1e-400\n", "line 2: 1e-400 is smaller than every float"),

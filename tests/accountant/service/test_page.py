@@ -11,7 +11,7 @@ from accountant.service.rules_shown import MEASURED, RuleShown, rule_gauges
 def test_whatever_is_shown_is_escaped() -> None:
     summary = Accountant(Budget(1.0)).summary()
     bad = "</title><script>\u202e\0"
-    rule = Rule(Budget(1.0), purpose=bad, tenant="<b>", groups=(("<b>",),))
+    rule = Rule(Budget(1.0), purpose="</title><script>", tenant="<b>", groups=(("<b>",),))
     rules = [RuleShown(1, rule, ("<b>",), "<i>", Cost(Fraction(1), Fraction(0)), 0.5, 0, "<i>")]
     sections = ledger_sections(bad, summary, [("<b>", "<i>", "&", None), (1, "", "", 0.5)], rules, 0)
     html = page([bad], [*sections, run_section("a", bad, 2, 1, rules, summary), missing_section("b", bad)])

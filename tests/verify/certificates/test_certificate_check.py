@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import functools
+import inspect
 import json
 import math
 from dataclasses import replace
@@ -12,6 +13,9 @@ from typing import Any
 
 import pytest
 
+from algorithms.catalogue.contextual_entries import contextual_learners
+from algorithms.catalogue.linear_entries import linear_learners
+from algorithms.catalogue.structured_entries import learners
 from mechanisms import Gaussian, Sensitivity
 from verify import Certificate, NotCertified, SubjectError, certify
 from verify.options import Options
@@ -179,3 +183,22 @@ def test_a_class_is_found_by_no_name() -> None:
     lost = replace(certificates()["learner"], subject="Lost")
     with pytest.raises(SubjectError, match="Lost: what it names is not found"):
         lost.check(replay=True)
+
+
+CERTIFIED = [
+    (name, 1e-6 if "delta" in inspect.signature(entry.make).parameters else 0.0)
+    for table in (learners, linear_learners, contextual_learners)
+    for name, entry in table.items()
+    if name == entry.certified_form
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "delta"), CERTIFIED)
+def test_every_certified_learner_of_the_catalogue_gets_a_certificate_at_its_defaults(
+    name: str, delta: float, tmp_path: Path
+) -> None:
+    made = certify(name, epsilon=1.0, delta=delta, effort="quick")
+    file = tmp_path / "certificate.json"
+    file.write_text(json.dumps(made.json()), encoding="utf-8")
+    assert check_proof_file(file).follows
