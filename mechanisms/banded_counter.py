@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
@@ -14,7 +15,14 @@ import numpy.typing as npt
 
 from mechanisms.arrays import FloatArray
 from mechanisms.continual import checked_steps
-from mechanisms.parameters import ParameterError, whole_number
+from mechanisms.gaussian import GaussianProfile
+from mechanisms.losses.composed_profile import composed_profile
+from mechanisms.neighbouring import Neighbouring
+from mechanisms.parameters import ParameterError, real, whole_number
+from mechanisms.profile import PrivacyProfile
+from mechanisms.related_profile import restate
+from mechanisms.rounding import multiply_up, up
+from mechanisms.sampling import Sampling, sampled
 from mechanisms.toeplitz_counter import OUTWARDS, DelayFactors, ToeplitzCounter, square_root_coefficients
 
 _FINENESS = 2.0**20
@@ -70,6 +78,56 @@ class BandedCounter(ToeplitzCounter):
         steps = checked_steps(t, self.horizon)
         sums = np.cumsum(self.left_column(int(steps.max(initial=1))) ** 2)
         return np.asarray(self.mechanism.sigma**2 * sums[steps - 1])
+
+    def cyclic_profile(self, parts: int, rate: float, neighbouring: Neighbouring) -> PrivacyProfile:
+        """Return the profile for records in b parts that take turns, sampled in each turn of theirs.
+
+        **Theorem** (Choquette-Choo, Ganesh, McKenna, McMahan, Rush, Thakurta & Xu 2023, Thm 4). Let each record be in
+        one of b >= w parts, which the presence and values of records do not change; let step i draw each record of part
+        i mod b by itself with probability p, and sum what the drawn contribute, of norm at most l2. All T steps are
+        dominated by ⌈T/b⌉ Gaussian releases on Poisson samples of rate p, that move by l2 times the norm of the rows of
+        a column which are left.
+
+        *Proof.* R has w <= b rows in a column: what a record contributes at its kth turn is seen in rows of the kth
+        block of b steps from its first turn on, and in no other. It was chosen before the block, given what was
+        released; in the block the record moves, if drawn, row j by r_j v and all else by nothing, given what was
+        released before that row. So given the past the block has the law of Gaussian noise on a sample, movement
+        |r| |v|, whose pair dominates. They compose (Zhu, Dong, Wang 2022, Thm 10). []
+
+        Attained by part 0, all of whose blocks are the longest. `participations` and `separation` do not matter.
+
+        Parameters
+        ----------
+        parts
+            b, from w to T.
+        rate
+            p in (0, 1): of a step that takes q of all records, b q.
+        neighbouring
+            The relation; for replacing a record, which stays in the part of the other, see `PoissonReplacedProfile`.
+
+        Raises
+        ------
+        ParameterError
+            If parts is no whole number from w to T, or the rate not in (0, 1).
+        """
+        if not self.bandwidth <= whole_number("parts", parts, least=1) <= self.horizon:
+            raise ParameterError(
+                f"parts = {parts}: must be from the bandwidth, {self.bandwidth}, to the horizon, {self.horizon}"
+            )
+        if not 0.0 < real("sampling_probability", rate) < 1.0:
+            raise ParameterError(f"sampling_probability = {rate!r}: must lie in (0, 1)")
+        blocks, left = divmod(self.horizon, parts)
+        rows = {self.bandwidth: blocks}
+        if left:
+            rows[min(left, self.bandwidth)] = rows.get(min(left, self.bandwidth), 0) + 1
+        column = self.right_column(self.bandwidth)
+        relation = Sampling.POISSON.movement(neighbouring)
+        turns = []
+        for count, times in rows.items():
+            norm = math.sqrt(math.fsum((column[:count] ** 2).tolist())) * OUTWARDS
+            mu = multiply_up(multiply_up(self.sensitivity.l2, norm), up(1 / Fraction(self.mechanism.sigma)))
+            turns.append((sampled(restate(GaussianProfile(mu), relation), rate, neighbouring), times))
+        return composed_profile(turns)
 
     @property
     def columns_overlap(self) -> bool:

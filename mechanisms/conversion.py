@@ -24,6 +24,7 @@ import numpy as np
 
 from mechanisms.arrays import FloatArray
 from mechanisms.bounds import PerfectPrivacy, PureProfile, ZeroConcentratedProfile
+from mechanisms.fixed_size import FixedSizeProfile
 from mechanisms.gaussian import GaussianProfile
 from mechanisms.laplace import LaplaceProfile
 from mechanisms.losses.composed_profile import ComposedProfile
@@ -236,6 +237,8 @@ def _same_curve(profile: PrivacyProfile, to: Neighbouring) -> PrivacyProfile:
             return SubsampledProfile(_same_curve(base, to), rate)
         case SubsampledDirection(base, rate, added):
             return SubsampledDirection(_same_curve(base, to), rate, added)
+        case FixedSizeProfile(base, rate, True):  # whether the null record is one of the three is not said
+            return HeldProfile(FixedSizeProfile(base, rate), to)
         case ComposedProfile(releases):
             return ComposedProfile(tuple((_same_curve(part, to), n) for part, n in releases))
     return RelatedProfile(profile, to) if to in profile.statable else HeldProfile(profile, to)

@@ -2,20 +2,71 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from functools import cached_property
+from fractions import Fraction
+from functools import cached_property, lru_cache
 
 import numpy as np
+from scipy.special import ndtr
 
 from mechanisms.arrays import FloatArray
+from mechanisms.atomic import AtomicProfile
 from mechanisms.delegation import delegated
+from mechanisms.gaussian import GaussianProfile
 from mechanisms.neighbouring import Neighbouring
 from mechanisms.parameters import ParameterError
 from mechanisms.privacy_loss import ROUNDING, PrivacyLoss
 from mechanisms.profile import PrivacyProfile
-from mechanisms.related_profile import HeldProfile, RelatedProfile
+from mechanisms.related_profile import HeldProfile, RelatedProfile, bare
 from mechanisms.rounding import up
 from mechanisms.subsampled import SampledProfile, SubsampledDirection, check_sampled
+
+_MOST_STRIPS = 500
+"""Of the plane, in each direction."""
+_STRIP = 0.05
+_LEVELS = 24.0
+"""Of losses in one standard deviation, and later in a factor of e."""
+
+
+def _normal_strips(edges: FloatArray, centre: float) -> FloatArray:
+    """Return how much of N(centre, 1) lies between neighbouring edges, to 1e-12 of itself (1e-13 in `ndtr`)."""
+    low, high = ndtr(edges - centre), ndtr(centre - edges)
+    return np.where(edges[:-1] > centre, high[:-1] - high[1:], low[1:] - low[:-1])
+
+
+@lru_cache(maxsize=64)
+def triangle_at_least(rate: float, mu: float) -> AtomicProfile:
+    """Return a loss that is attained where three records are pairwise mu apart: one is changed to the second, all else
+    like the third.
+
+    The pair ((1-q) R + q U, (1-q) R + q V), R, U, V normal around the corners of the triangle, in its plane, which the
+    output tells at least (noise around it is independent). Which of some cells the output is in is post-processing, for
+    any cells: here the rectangles between strips, those of about the same loss put together. In such a cell the loss is
+    ln P/Q, and P (1 - e^{ε-L})^+ rises with L, so that losses are rounded down: by the relative errors of both sums.
+    """
+    reach = 8.5 + mu
+    strips = min(_MOST_STRIPS, math.ceil(2.0 * reach / (_STRIP * min(1.0, 1.0 / mu))))
+    edges = np.linspace(-reach, reach, strips + 1)
+    edges[0], edges[-1] = -np.inf, np.inf
+    height = 0.5 * math.sqrt(3.0) * mu
+    like_r = np.outer(_normal_strips(edges, -0.5 * height), _normal_strips(edges, 0.0))
+    across = _normal_strips(edges, 0.5 * height)
+    one, other = (
+        (1.0 - rate) * like_r + rate * np.outer(across, _normal_strips(edges, side * 0.5 * mu))
+        for side in (1.0, -1.0)
+    )
+    some = (one > 0.0) & (other > 0.0)
+    one, other = one[some], other[some]
+    losses = np.log(one / other)
+    spread = math.sqrt(float(np.sum(one * losses * losses)))
+    level = np.rint(np.arcsinh(losses / spread) * _LEVELS).astype(np.int64)
+    level -= int(np.min(level))
+    masses, others = np.bincount(level, one), np.bincount(level, other)
+    masses, others = masses[masses > 0.0], others[masses > 0.0]
+    error = 4e-12 + ROUNDING * one.size
+    down = np.log(masses / others) - 2.5 * error
+    return AtomicProfile(tuple(map(Fraction, down.tolist())), tuple(masses.tolist()), relative_rounding=error)
 
 
 @dataclass(frozen=True)
@@ -36,15 +87,21 @@ class FixedSizeProfile(SampledProfile):
         Profile on the sample, for replacing one record of it.
     rate : float
         m/n in (0, 1).
+    triangle : bool
+        Whether the domain has three records that are pairwise as far apart as any two: of one-hot vectors and
+        histograms it has, of vectors clipped to a norm (a ball) it has not. They are further data for a lower end; the
+        base must be Gaussian.
 
     Raises
     ------
     ParameterError
-        If the base is stated for another relation, is sampled already, or the rate is not in (0, 1).
+        If the base is stated for another relation, is sampled already, or is not Gaussian with a triangle, or the rate
+        is not in (0, 1).
     """
 
     base: PrivacyProfile
     rate: float
+    triangle: bool = False
 
     def __post_init__(self) -> None:
         check_sampled(self.base, self.rate)
@@ -52,6 +109,10 @@ class FixedSizeProfile(SampledProfile):
             raise ParameterError(
                 f"base: is for {self.base.neighbouring.value!r}; a sample of fixed size needs the movement of "
                 "replacing a record of it by another, twice the norm of what a record contributes"
+            )
+        if self.triangle and not isinstance(bare(self.base), GaussianProfile):
+            raise ParameterError(
+                "triangle: what records at the corners of a triangle lose is known for Gaussian noise"
             )
 
     @cached_property
@@ -69,14 +130,19 @@ class FixedSizeProfile(SampledProfile):
         """Return the pairs of data in which all other records are like the second of both records, or like the first.
 
         One is worst at ε >= 0, the other at ε < 0, and data cannot be both. Each second one is the one before with both
-        data sets exchanged; so are the pairs of the base, if there are two.
+        data sets exchanged; so are the pairs of the base, if there are two. With a triangle the last one is what
+        records at its corners lose at least: several releases may lose more by it than by the others.
         """
         parts = [RelatedProfile(own, Neighbouring.ADD_OR_REMOVE) for own in self.base.attained()]
-        return tuple(
+        pairs = tuple(
             HeldProfile(SubsampledDirection(side, self.rate, added), Neighbouring.REPLACE_ONE)
             for own, exchanged in zip(parts, reversed(parts), strict=True)
             for side, added in ((own, False), (exchanged, True))
         )
+        curve = bare(self.base)
+        if not (self.triangle and isinstance(curve, GaussianProfile)):
+            return pairs
+        return (*pairs, triangle_at_least(self.rate, curve.mu))
 
     def loss(self) -> PrivacyLoss | None:
         """Return the law of the loss, if the base's is known."""

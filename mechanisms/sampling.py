@@ -9,7 +9,9 @@ Poisson        replace one        `PoissonReplacedProfile`   add or remove one  
 fixed size     replace one        `FixedSizeProfile`         replace one              one, symmetric
 fixed size     zero out           convert "replace one"      replace one              the same
 fixed size     add or remove one  refused: n and m/n would change with the record
+allocation     add, zero out      `RandomAllocationProfile`  the same                 two, of a whole epoch
 shuffled       replace, zero out  `ShuffledBatchesProfile`   the same                 an upper curve of a whole pass
+allocation     replace one        convert "add or remove one"
 shuffled       add or remove one  refused: all other records would change their places
 =============  =================  =========================  =======================  ==========================
 """
@@ -23,6 +25,7 @@ from mechanisms.neighbouring import Neighbouring
 from mechanisms.parameters import ParameterError, real
 from mechanisms.poisson_replaced import PoissonReplacedProfile
 from mechanisms.profile import PrivacyProfile
+from mechanisms.random_allocation import RandomAllocationProfile
 from mechanisms.shuffled_batches import ShuffledBatchesProfile
 from mechanisms.subsampled import SubsampledProfile
 
@@ -33,6 +36,7 @@ class Sampling(Enum):
     POISSON = "poisson"
     FIXED_SIZE = "fixed size"
     SHUFFLED = "shuffled batches"
+    RANDOM_ALLOCATION = "random allocation"
 
     def movement(self, neighbouring: Neighbouring) -> Neighbouring:
         """Return the relation for which the profile on the sample is stated, for a result under ``neighbouring``.
@@ -45,6 +49,13 @@ class Sampling(Enum):
         if self is Sampling.POISSON:
             replaced = neighbouring is Neighbouring.REPLACE_ONE
             return Neighbouring.ADD_OR_REMOVE if replaced else neighbouring
+        if self is Sampling.RANDOM_ALLOCATION:
+            if neighbouring is not Neighbouring.REPLACE_ONE:
+                return neighbouring
+            raise ParameterError(
+                f"neighbours = {neighbouring.value!r}: random allocation has pairs for 'add or remove one' and 'zero "
+                "out'; mechanisms.convert makes 'replace one' of the first"
+            )
         if neighbouring is Neighbouring.REPLACE_ONE or (
             self is Sampling.SHUFFLED and neighbouring is Neighbouring.ZERO_OUT
         ):
@@ -71,6 +82,7 @@ def sampled(
     sampling: Sampling = Sampling.POISSON,
     *,
     coordinates: int | None = None,
+    triangle: bool = False,
 ) -> PrivacyProfile:
     """Return the profile of a mechanism on a sample of rate in (0, 1], for a neighbouring relation.
 
@@ -79,14 +91,16 @@ def sampled(
     profile
         Profile on the sample, stated for what `Sampling.movement` says.
     rate
-        Probability that a record takes part; 1 is no sampling. Of shuffled batches the share of one; a release is then
-        a whole pass.
+        Probability that a record takes part; 1 is no sampling. Of shuffled batches and random allocation the share of
+        one batch; a release is then a whole pass, or epoch.
     neighbouring
         The relation of the result.
     sampling
         How the sample is drawn.
     coordinates
         How many numbers the query has, where a theorem needs to know; see `PoissonReplacedProfile`.
+    triangle
+        Whether the domain has three records pairwise as far apart as any two; see `FixedSizeProfile`.
 
     Raises
     ------
@@ -102,12 +116,14 @@ def sampled(
         return profile
     needed = sampling.movement(neighbouring)
     if sampling is Sampling.FIXED_SIZE:
-        return FixedSizeProfile(profile, rate)
+        return FixedSizeProfile(profile, rate, triangle)
     if sampling is Sampling.SHUFFLED and profile.neighbouring is needed:
         return ShuffledBatchesProfile(profile)
+    if sampling is Sampling.RANDOM_ALLOCATION and profile.neighbouring is needed:
+        return RandomAllocationProfile(profile, steps_of(rate))
     if neighbouring is Neighbouring.REPLACE_ONE and sampling is Sampling.POISSON:
         return PoissonReplacedProfile(profile, rate, coordinates)
-    if sampling is Sampling.SHUFFLED or profile.neighbouring not in (
+    if sampling is not Sampling.POISSON or profile.neighbouring not in (
         needed,
         Neighbouring.REPLACE_ONE,
     ):  # the latter is refused below, with the remedy
@@ -115,3 +131,19 @@ def sampled(
             f"profile: is for {profile.neighbouring.value!r}; it must be for {needed.value!r}"
         )
     return SubsampledProfile(profile, rate)
+
+
+def steps_of(rate: float) -> int:
+    """Return the number t of steps of which each record is in one, from the share 1/t of a batch.
+
+    Raises
+    ------
+    ParameterError
+        If the share is not that of a whole number of steps, to a millionth of a step.
+    """
+    steps = round(min(1.0 / rate, 2.0**53))
+    if abs(1.0 / rate - steps) > 1e-6:
+        raise ParameterError(
+            f"sampling rate = {rate!r}: of random allocation it must be 1/t, t the number of steps of an epoch"
+        )
+    return steps

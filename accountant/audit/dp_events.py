@@ -35,6 +35,7 @@ from mechanisms.gaussian_mixture import GaussianMixtureProfile
 from mechanisms.neighbouring import Neighbouring, common_neighbouring
 from mechanisms.parameters import nonnegative, real, whole_number
 from mechanisms.poisson_replaced import PoissonReplacedProfile
+from mechanisms.random_allocation import RandomAllocationProfile
 from mechanisms.related_profile import bare
 from mechanisms.rounding import up
 from mechanisms.subsampled import SubsampledProfile
@@ -60,9 +61,11 @@ _FIELDS: dict[str, tuple[str, ...]] = {
     "ComposedDpEvent": ("events",),
     "PoissonSampledDpEvent": ("sampling_probability", "event"),
     "SampledWithoutReplacementDpEvent": ("source_dataset_size", "sample_size", "event"),
+    "RandomAllocationDpEvent": ("event", "num_selected", "num_steps"),
 }
 """The events that have an exact counterpart, and what each of them says."""
 
+_ON_A_SAMPLE = ("PoissonSampledDpEvent", "SampledWithoutReplacementDpEvent", "RandomAllocationDpEvent")
 _LARGEST_DATA_SET = 10**9
 """Samples of fixed size are written as m of n records with n up to this."""
 
@@ -185,7 +188,7 @@ def _leaves(event: Any, relation: Neighbouring) -> Iterator[tuple[_Table, int]]:
             elif name == "ComposedDpEvent":
                 events = enumerate(_sequence("events", fields["events"]))
                 waiting.extend(reversed([(one, count, f"{where}.events[{i}]") for i, one in events]))
-            elif name in ("PoissonSampledDpEvent", "SampledWithoutReplacementDpEvent"):
+            elif name in _ON_A_SAMPLE:
                 table = _sampled(name, fields, relation, f"{where}.event")
                 if table is not None:
                     yield table, count
@@ -245,6 +248,13 @@ def _sampled(name: str, fields: Mapping[str, Any], relation: Neighbouring, where
         moved = (
             1 if rate < 1.0 else _moved(relation)
         )  # how far a record that joins the sample moves the query
+    elif name == "RandomAllocationDpEvent":
+        if whole_number("num_selected", fields["num_selected"], least=1) != 1:
+            raise ParameterError(
+                f"num_selected = {fields['num_selected']}: only one step of an epoch has an exact counterpart"
+            )
+        steps = whole_number("num_steps", fields["num_steps"], least=1)
+        scheme, rate, moved = "random allocation", 1.0 / steps, 1 if steps > 1 else _moved(relation)
     else:
         if relation is not Neighbouring.REPLACE_ONE:
             raise ParameterError(
@@ -282,7 +292,7 @@ def _on_one_sample(event: Any, where: str) -> tuple[str, Mapping[str, Any]]:
         elif name == "ComposedDpEvent":
             events = enumerate(_sequence("events", fields["events"]))
             waiting.extend((one, count, f"{place}.events[{i}]") for i, one in events)
-        elif name in ("PoissonSampledDpEvent", "SampledWithoutReplacementDpEvent"):
+        elif name in _ON_A_SAMPLE:
             raise ParameterError(f"a sample of a sample, {name}, has no exact counterpart")
         elif name == "GaussianDpEvent" and nonnegative("noise_multiplier", fields["noise_multiplier"]):
             noises.append((Fraction(fields["noise_multiplier"]), count))
@@ -431,6 +441,8 @@ def _event(library: ModuleType, profile: PrivacyProfile) -> Any:
             return library.MixtureOfGaussiansDpEvent(sigma, list(movements), list(chances))
         case SubsampledProfile(base, rate) | PoissonReplacedProfile(base, rate):
             return library.PoissonSampledDpEvent(rate, _event(library, base))
+        case RandomAllocationProfile(base, steps) if hasattr(library, "RandomAllocationDpEvent"):
+            return library.RandomAllocationDpEvent(_event(library, base), 1, steps)
         case FixedSizeProfile(base, rate):
             share = Fraction(rate).limit_denominator(_LARGEST_DATA_SET)
             if up(share) == rate:

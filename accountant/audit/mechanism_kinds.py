@@ -176,26 +176,45 @@ def _selection(
     return name, MechanismKind((*required, *optional), required, profile, whole=whole, most=most)
 
 
-def _counter(name: str, counter: type[ToeplitzCounter], *own: str) -> tuple[str, MechanismKind]:
-    """Return a counter of running sums with Gaussian noise as a kind."""
+def _counter(
+    name: str,
+    counter: type[ToeplitzCounter],
+    *own: str,
+    optional: tuple[str, ...] = ("participations", "separation"),
+    profile_of: Callable[[Any, Mapping[str, Any], Neighbouring], PrivacyProfile] | None = None,
+) -> tuple[str, MechanismKind]:
+    """Return a counter of running sums with Gaussian noise as a kind: with its own keys, and its profile if no other.
+
+    Keys that are no field of the counter are for `profile_of`.
+    """
+    fields = {each.name for each in dataclasses.fields(counter)}
 
     def profile(
         parameters: Mapping[str, Any], sensitivity: Sensitivity, neighbouring: Neighbouring
     ) -> PrivacyProfile:
-        given = dict(parameters)
-        if whole_number("horizon", given["horizon"], least=1) > _LONGEST:
-            raise ParameterError(f"horizon = {given['horizon']}: must be at most {_LONGEST:,}")
-        noise = Gaussian(sigma=given.pop("sigma"), sensitivity=sensitivity)
-        return restate(counter(mechanism=noise, sensitivity=sensitivity, **given).profile(), neighbouring)
+        if whole_number("horizon", parameters["horizon"], least=1) > _LONGEST:
+            raise ParameterError(f"horizon = {parameters['horizon']}: must be at most {_LONGEST:,}")
+        noise = Gaussian(sigma=parameters["sigma"], sensitivity=sensitivity)
+        given = {key: value for key, value in parameters.items() if key in fields}
+        built = counter(mechanism=noise, sensitivity=sensitivity, **given)
+        if profile_of is not None:
+            return profile_of(built, parameters, neighbouring)
+        return restate(built.profile(), neighbouring)
 
-    numbers = ("horizon", *own, "participations", "separation")
+    numbers = ("horizon", *own, *optional)
     return name, MechanismKind(
         ("sigma", *numbers),
         ("sigma", "horizon", *own),
         profile,
-        whole=frozenset(numbers),
+        whole=frozenset(numbers) - {"sampling_probability"},
         most={"horizon": _LONGEST},
     )
+
+
+def _cyclic(
+    counter: BandedCounter, parameters: Mapping[str, Any], neighbouring: Neighbouring
+) -> PrivacyProfile:
+    return counter.cyclic_profile(parameters["parts"], parameters["sampling_probability"], neighbouring)
 
 
 def _mixture(
@@ -265,6 +284,13 @@ def _kinds(built_in: tuple[type[Any], ...]) -> Mapping[str, MechanismKind]:
         _counter("square-root-counter", SquareRootCounter),
         _counter("buffered-counter", BufferedCounter),
         _counter("banded-counter", BandedCounter, "bandwidth"),
+        _counter(
+            "cyclic-counter",
+            BandedCounter,
+            *("bandwidth", "parts", "sampling_probability"),
+            optional=(),
+            profile_of=_cyclic,
+        ),
     )
     of_mixture = ("sigma", "movements", "probabilities")
     found["gaussian-mixture"] = MechanismKind(of_mixture, of_mixture, _mixture, moves=False)

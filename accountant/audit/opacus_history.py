@@ -13,7 +13,7 @@ from accountant.audit.release_tables import from_tables
 from accountant.audit.releases import ReleaseFileError, Releases
 from mechanisms.neighbouring import Neighbouring
 from mechanisms.parameters import ParameterError, nonnegative, real, whole_number
-from mechanisms.sampling import Sampling
+from mechanisms.sampling import Sampling, steps_of
 
 _ACCOUNTANTS = ("rdp", "prv", "gdp")
 _STATE = ("history", "mechanism", "batches", "mean")
@@ -37,10 +37,11 @@ def from_opacus(
         When two data sets are neighbours; Opacus' own numbers are for "add or remove one".
     batches
         How they were made: "poisson" (Opacus' own loader: each record by itself), "fixed size" (so many of all, drawn
-        anew for each step), or "shuffled batches" (each record once in a pass: ``poisson_sampling=False``). Then the
-        first pass begins with the first step, and a pass of one sample rate ends before the next one of it begins:
-        the history does not show passes that were broken off. Batches of one pass whose noise differs are one release
-        for each noise.
+        anew for each step), "random allocation" (each record in one batch of an epoch, uniformly and by itself, drawn
+        anew for each epoch; a noise is that of whole epochs), or "shuffled batches" (each record once in a pass:
+        ``poisson_sampling=False``). Then the first pass begins with the first step, and a pass of one sample rate ends
+        before the next one of it begins: the history does not show passes that were broken off. Batches of one pass
+        whose noise differs are one release for each noise.
     mean
         What the noisy sum was divided by: "public size" (Opacus' expected batch size, a number that does not depend on
         the data), or "own size" (how many records the batch happened to have).
@@ -72,13 +73,17 @@ def _releases(source: str, state: Any, neighbours: Neighbouring | str, batches: 
         counts: dict[tuple[tuple[str, Any], ...], int] = {}
         passes = _Passes()
         read = [(*_step(i, one, relation, scheme), one) for i, one in enumerate(history)]
+        left = sum(count for _, count, _ in read)
         for table, same in itertools.groupby(
             read, lambda each: each[0]
         ):  # however many entries they are written in
             (_, count, one), *others = same
             count += sum(each[1] for each in others)
+            left -= count
             if scheme is Sampling.SHUFFLED:
                 count = passes.count_entry(float(one[1]), count)
+            elif scheme is Sampling.RANDOM_ALLOCATION:
+                count = _epochs(float(one[1]), count, is_last=not left)
             key = tuple(table.items())
             counts[key] = counts.get(key, 0) + count
     except ParameterError as error:
@@ -107,10 +112,10 @@ def _check_mean(mean: Any, scheme: Sampling) -> None:
             f"mean = {mean!r}: the history does not say what sums were divided by: give one of "
             f"{', '.join(map(repr, _MEANS))}"
         )
-    if mean == "own size" and scheme is Sampling.POISSON:
+    if mean == "own size" and scheme in (Sampling.POISSON, Sampling.RANDOM_ALLOCATION):
         raise ParameterError(
-            "mean = 'own size': the size of a Poisson batch depends on who is in it, and so would the noise of the "
-            "mean; nothing is proved for it"
+            f"mean = 'own size': the size of a batch depends on who is in it ({scheme.value}), and so would the "
+            "noise of the mean; nothing is proved for it"
         )
 
 
@@ -147,6 +152,16 @@ def _step(index: int, step: Any, relation: Neighbouring, scheme: Sampling) -> tu
     if rate == 1.0:
         return table, count
     return {**table, "sampling_rate": rate, "sampling": scheme.value}, count
+
+
+def _epochs(rate: float, steps: int, *, is_last: bool) -> int:
+    """Return the epochs of random allocation that steps are; the last one may be broken off, which tells less."""
+    length = steps_of(rate)
+    if steps % length and not is_last:
+        raise ParameterError(
+            f"steps = {steps}: with random allocation a noise is that of whole epochs, here of {length} steps"
+        )
+    return -(-steps // length)
 
 
 class _Passes:

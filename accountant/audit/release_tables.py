@@ -60,6 +60,7 @@ _COMMON = (
     "sampling_rate",
     "sampling",
     "coordinates",
+    "triangle",
     "shuffled",
     "neighbours",
     "records",
@@ -272,6 +273,7 @@ def _kind_of_release(table: Mapping[str, Any], index: int, neighbours: Neighbour
         )
     relation = neighbours or Neighbouring.REPLACE_ONE
     coordinates = _checked("coordinates", lambda: _coordinates(table))
+    triangle = _triangle(table, rate, sampling)
     clients = _clients(table, rate)
     needed = relation if rate == 1.0 else _checked("neighbours", lambda: sampling.movement(relation))
 
@@ -286,7 +288,7 @@ def _kind_of_release(table: Mapping[str, Any], index: int, neighbours: Neighbour
         noise = {} if factor == 1.0 else scale_noise(parameters, factor)
         given = parameters | noise
         base = kind.profile(given, moved(given), needed)
-        own = sampled(base, rate, relation, sampling, coordinates=coordinates)
+        own = sampled(base, rate, relation, sampling, coordinates=coordinates, triangle=triangle)
         if clients is None:
             return own
         if (
@@ -360,6 +362,16 @@ def _sampling(table: Mapping[str, Any]) -> Sampling:
 
 def _coordinates(table: Mapping[str, Any]) -> int | None:
     return whole_number("coordinates", table["coordinates"], least=1) if "coordinates" in table else None
+
+
+def _triangle(table: Mapping[str, Any], rate: float, sampling: Sampling) -> bool:
+    """Return whether a table says that three records are pairwise as far apart as any two."""
+    found = table.get("triangle", False)
+    if not isinstance(found, bool):
+        raise TableError("triangle", f"triangle = {found!r}: must be true or false")
+    if "triangle" in table and (rate == 1.0 or sampling is not Sampling.FIXED_SIZE):
+        raise TableError("triangle", "triangle: matters for sampling = 'fixed size' alone: leave it out")
+    return found
 
 
 def _clients(table: Mapping[str, Any], rate: float) -> int | None:

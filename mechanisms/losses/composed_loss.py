@@ -369,9 +369,16 @@ class ComposedLoss:
 
     @cached_property
     def _fixed_data(self) -> tuple[Product, ...]:
-        """Compositions that fixed data sets attain: of each profile's pairs the first in some share of its releases."""
+        """Compositions that fixed data sets attain: of each profile's pairs the first in some share of its releases.
+
+        The others meet the second; and if there is a third, all meet that.
+        """
         found = []
         for direction in self.directions:
+            pairs = [(own.attained(), n) for own, n in zip(direction.profiles, direction.counts, strict=True)]
+            if any(len(own) > 2 for own, _ in pairs):
+                known = [(own[2] if len(own) > 2 else own[0], n) for own, n in pairs if own]
+                found.append(Product(tuple(own for own, _ in known), tuple(n for _, n in known)))
             for share in _SHARES if self._switches else _SHARES[-1:]:
                 parts: dict[PrivacyProfile, int] = {}
                 for profile, count in zip(direction.profiles, direction.counts, strict=True):

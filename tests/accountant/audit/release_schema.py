@@ -34,6 +34,7 @@ _VALUES: Mapping[str, Schema] = {
     "epsilon": _POSITIVE,
     "delta": _BETWEEN,
     "probability": _BETWEEN,
+    "sampling_probability": _BETWEEN,
 }
 _OF_NOTIONS: Mapping[str, Schema] = {
     "sigma": _POSITIVE,
@@ -74,6 +75,7 @@ def _table(name: str, kind: MechanismKind) -> Schema:
         "sampling_rate": {"type": "number", "exclusiveMinimum": 0, "maximum": 1},
         "sampling": _spelt(*(each.value for each in Sampling)),
         "coordinates": {"type": "integer", "minimum": 1},
+        "triangle": {"type": "boolean"},
         "shuffled": {"type": "integer", "minimum": 1},
         "neighbours": _spelt(*(each.value for each in Neighbouring)),
         "records": _labels(),

@@ -4,6 +4,7 @@ import json
 import math
 import random
 import sys
+from collections import namedtuple
 
 import pytest
 from damaged import damaged, refusal
@@ -34,6 +35,7 @@ from mechanisms import (
 from mechanisms.fixed_size import FixedSizeProfile
 from mechanisms.losses.composed_profile import composed_profile
 from mechanisms.losses.enclosure import Bound
+from mechanisms.random_allocation import RandomAllocationProfile
 from mechanisms.related_profile import restate
 
 A, R, Z = Neighbouring.ADD_OR_REMOVE, Neighbouring.REPLACE_ONE, Neighbouring.ZERO_OUT
@@ -83,6 +85,33 @@ def test_truncated_batches():
     assert to_dp_event(counted(event, A)) == event
     never = dp_event.TruncatedSubsampledGaussianDpEvent(10_000, 0.01, 10_000, 1.0)
     assert epsilon(never, A).upper == pytest.approx(epsilon(STEP, A).upper, rel=1e-9)
+
+
+ALLOCATED = {
+    "class_name": "RandomAllocationDpEvent",
+    "event": {"class_name": "GaussianDpEvent", "noise_multiplier": 1.0},
+    "num_selected": 1,
+    "num_steps": 100,
+}
+"""As the versions of dp-accounting that have it write it."""
+
+
+def test_random_allocation(monkeypatch):
+    """Five epochs of 100 steps cost less than 500 steps on Poisson samples; written where the event is known."""
+    found = epsilon({"class_name": "SelfComposedDpEvent", "event": ALLOCATED, "count": 5}, A)
+    assert found.lower <= 1.435070
+    assert found.upper >= 1.435030
+    assert found.width <= 1e-3
+    assert found.upper < epsilon(dp_event.SelfComposedDpEvent(STEP, 500), A).lower
+    assert counted(ALLOCATED, Z) == ((RandomAllocationProfile(restate(GaussianProfile(1.0), Z), 100), 1),)
+    once = {**ALLOCATED, "num_steps": 1}
+    assert counted(once, R) == counted(dp_event.GaussianDpEvent(1.0), R)
+    monkeypatch.delattr(dp_event, "RandomAllocationDpEvent", raising=False)
+    with pytest.raises(ParameterError, match="RandomAllocationProfile for 'add or remove one' has no exact"):
+        to_dp_event(counted(ALLOCATED, A))
+    written = namedtuple("RandomAllocationDpEvent", ("event", "num_selected", "num_steps"))
+    monkeypatch.setattr(dp_event, "RandomAllocationDpEvent", written, raising=False)
+    assert to_dp_event(counted(ALLOCATED, A)) == (dp_event.GaussianDpEvent(1.0), 1, 100)
 
 
 @pytest.mark.slow
@@ -276,6 +305,9 @@ def test_no_noise_is_no_privacy():
             r"event.events\[1\]: GaussianDpEvent: noise_multiplier = -1.0: must not be negative",
         ),
         (dp_event.SelfComposedDpEvent(dp_event.NoOpDpEvent(), 0), A, "count = 0"),
+        ({**ALLOCATED, "num_selected": 2}, A, "num_selected = 2: only one step"),
+        (ALLOCATED, R, "random allocation has pairs for 'add or remove one' and 'zero out'"),
+        ({**ALLOCATED, "event": ALLOCATED}, A, "a sample of a sample, RandomAllocationDpEvent"),
         (dp_event.PoissonSampledDpEvent(1.5, dp_event.NoOpDpEvent()), A, "sampling_probability = 1.5"),
         (dp_event.PoissonSampledDpEvent(0.5, TRAINING), A, "a sample of a sample, PoissonSampledDpEvent"),
         (

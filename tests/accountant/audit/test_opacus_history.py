@@ -12,9 +12,11 @@ from hypothesis import strategies as st
 
 from accountant import compose
 from accountant.audit import ReleaseFileError, from_opacus, read_releases
-from mechanisms import GaussianProfile
+from mechanisms import GaussianProfile, Neighbouring
 from mechanisms.fixed_size import FixedSizeProfile
 from mechanisms.losses.enclosure import Bound
+from mechanisms.random_allocation import RandomAllocationProfile
+from mechanisms.related_profile import restate
 
 AS_OPACUS = {"batches": "poisson", "mean": "public size"}
 HISTORY = [(1.0, 0.01, 500), (1.5, 0.02, 30), (1.0, 0.01, 20), (20.0, 1.0, 3)]
@@ -111,7 +113,11 @@ def test_a_damaged_state_is_read_or_refused_in_one_line(content):
         ({}, "batches = None: the history does not say how batches were made: give one of 'poisson', 'fixed"),
         ({"batches": "shuffled"}, "batches = 'shuffled'"),
         ({"batches": "poisson"}, "mean = None: the history does not say what sums were divided by"),
-        ({"batches": "poisson", "mean": "own size"}, "the size of a Poisson batch depends on who is in it"),
+        (
+            {"batches": "poisson", "mean": "own size"},
+            r"the size of a batch depends on who is in it \(poisson\)",
+        ),
+        ({"batches": "random allocation", "mean": "own size"}, r"who is in it \(random allocation\)"),
         ({"batches": "shuffled batches", "mean": "own size"}, "all others change their places"),
         ({"batches": "fixed size", "mean": "own size"}, "a pair for 'replace one' only"),
     ],
@@ -166,6 +172,21 @@ def test_passes_of_each_noise_are_counted_by_walking_through_the_steps(entries, 
         step += steps
     found = counted(from_opacus(history, "replace one", batches="shuffled batches", mean="public size"))
     assert sorted(count for _, count in found) == sorted(walked.values())
+
+
+def test_epochs_of_random_allocation():
+    """Whole epochs, of which the last may be broken off; shuffled batches never have their figure."""
+    said = {"batches": "random allocation", "mean": "public size"}
+    found = counted(from_opacus([(1.0, 0.01, 250), (1.0, 0.01, 200)], "zero out", **said))
+    assert found == ((RandomAllocationProfile(restate(GaussianProfile(1.0), Neighbouring.ZERO_OUT), 100), 5),)
+    allocated = compose(found).epsilon(1e-6)
+    assert allocated.lower <= 1.435070
+    assert allocated.upper >= 1.435030
+    shuffled = from_opacus([(1.0, 0.01, 500)], "zero out", batches="shuffled batches", mean="public size")
+    assert compose(counted(shuffled)).epsilon(1e-6).upper > 10.0
+    for history in ([(2.0, 0.01, 250), (1.0, 0.01, 200)], [(1.0, 0.013, 100)]):
+        with pytest.raises(ReleaseFileError, match=r"of whole epochs, here of 100 steps|it must be 1/t"):
+            from_opacus(history, "zero out", **said)
 
 
 def test_samples_of_fixed_size():

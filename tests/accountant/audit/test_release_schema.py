@@ -43,6 +43,14 @@ PLAIN: dict[str, dict[str, Any]] = {
     "square-root-counter": {"sigma": 1, "horizon": 9, "participations": 2, "separation": 3},
     "buffered-counter": {"sigma": 1, "horizon": 9},
     "banded-counter": {"sigma": 1, "horizon": 9, "bandwidth": 3},
+    "cyclic-counter": {
+        "sigma": 1,
+        "horizon": 9,
+        "bandwidth": 2,
+        "parts": 3,
+        "sampling_probability": 0.1,
+        "neighbours": "add or remove one",
+    },
     "sparse-vector": {"threshold_scale": 1, "query_scale": 2, "positives": 3, "monotone": False},
     "thresholded-keys": {"noise": "laplace", "scale": 1, "threshold": 20, "keys": 3}
     | {"neighbours": "zero out"},
@@ -100,6 +108,7 @@ def test_values_and_keys_are_refused_by_both_or_by_none(name: str) -> None:
         ("binomial", "trials", 3),
         ("binomial", "shift", 10**13),
         ("banded-counter", "bandwidth", 10**13),
+        *(("cyclic-counter", key, 10**13) for key in ("bandwidth", "parts")),
         *(("randomized-response", "size", value) for value in (3, 10**13)),  # k is given, too
         *((one, "sampling_rate", 0.5) for one in PLAIN),  # needs a relation
         ("randomized-response", "sensitivity", 10**13),  # so many categories take seconds to compose

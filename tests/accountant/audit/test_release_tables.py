@@ -27,6 +27,7 @@ from mechanisms.fixed_size import FixedSizeProfile
 from mechanisms.losses.composed_loss import compose
 from mechanisms.neighbouring import Neighbouring
 from mechanisms.poisson_replaced import PoissonReplacedProfile
+from mechanisms.random_allocation import RandomAllocationProfile
 from mechanisms.related_profile import RelatedProfile
 from mechanisms.shuffled import shuffled
 from mechanisms.shuffled_response import shuffled_response
@@ -104,6 +105,23 @@ def one(releases, factor=1.0):
             'mechanism = "randomized-response"\nepsilon = 1\nk = 3\nsampling_rate = 0.1\n'
             'neighbours = "replace one"\nsampling = "fixed size"',
             FixedSizeProfile(RandomizedResponse(size=3, epsilon=1.0).profile(), 0.1),
+        ),
+        (
+            'mechanism = "gaussian"\nsigma = 2.0\nsampling_rate = 0.1\nneighbours = "replace one"\n'
+            'sampling = "fixed size"\ntriangle = true',
+            FixedSizeProfile(GaussianProfile(0.5), 0.1, triangle=True),
+        ),
+        (
+            'mechanism = "gaussian"\nsigma = 2.0\nsampling_rate = 0.01\nneighbours = "zero out"\n'
+            'sampling = "random allocation"',
+            RandomAllocationProfile(RelatedProfile(GaussianProfile(0.5), Neighbouring.ZERO_OUT), 100),
+        ),
+        (
+            'mechanism = "cyclic-counter"\nsigma = 2.0\nhorizon = 90\nbandwidth = 10\nparts = 10\n'
+            'sampling_probability = 0.1\nneighbours = "zero out"',
+            BandedCounter(
+                horizon=90, bandwidth=10, mechanism=Gaussian(sigma=2.0, sensitivity=1.0)
+            ).cyclic_profile(10, 0.1, Neighbouring.ZERO_OUT),
         ),
         (
             'mechanism = "banded-counter"\nsigma = 2.0\nhorizon = 90\nbandwidth = 10\nparticipations = 4\n'
@@ -313,6 +331,24 @@ BAD = [
         "coordinates = 2",
         6,
         "proved for a query of one number",
+    ),
+    (
+        '[[release]]\nmechanism = "gaussian"\nsigma = 1\nsampling_rate = 0.1\nneighbours = "replace one"\n'
+        "triangle = true",
+        6,
+        "triangle: matters for sampling = 'fixed size' alone",
+    ),
+    (
+        '[[release]]\nmechanism = "gaussian"\nsigma = 1\nsampling_rate = 0.1\nsampling = "fixed size"\n'
+        'neighbours = "replace one"\ntriangle = 1',
+        7,
+        "triangle = 1: must be true or false",
+    ),
+    (
+        '[[release]]\nmechanism = "gaussian"\nsigma = 1\nsampling_rate = 0.013\nsampling = "random allocation"\n'
+        'neighbours = "zero out"',
+        5,
+        "it must be 1/t",
     ),
     (
         '[[release]]\nmechanism = "pure"\nepsilon = 1\nsampling_rate = 0.1\nneighbours = "replace one"',

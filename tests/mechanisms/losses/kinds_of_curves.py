@@ -31,6 +31,7 @@ from mechanisms import (
 )
 from mechanisms.gaussian_mixture import GaussianMixtureProfile
 from mechanisms.losses.composed_profile import composed_profile
+from mechanisms.random_allocation import RandomAllocationProfile
 from mechanisms.related_profile import restate
 from mechanisms.shuffled_response import shuffled_response
 from mechanisms.truncated_batches import TruncatedBatchProfile
@@ -108,6 +109,9 @@ JOINING: Mapping[str, Callable[[Draw], PrivacyProfile]] = {
     ),
     "truncated batches": lambda draw: TruncatedBatchProfile(
         some(draw, 0.5, 20.0), some(draw, 0.005, 0.3), 200, draw.choice([10, 60, 200])
+    ),
+    "random allocation": lambda draw: RandomAllocationProfile(
+        restate(GaussianProfile(some(draw, 0.1, 1.2)), A), draw.randint(20, 400)
     ),
     "group on a sample": lambda draw: for_group(JOINING["sampled Gaussian"](draw), 2),
     "group on a sample, Laplace": lambda draw: for_group(JOINING["sampled Laplace"](draw), 3),

@@ -47,6 +47,8 @@ def parameters(name, draw):
         said |= {"horizon": draw.randint(2, 60)}
     if "bandwidth" in kind.required:
         said |= {"bandwidth": draw.randint(1, 4)}
+    if "parts" in kind.required:
+        said |= {"parts": draw.randint(4, 8), "sampling_probability": some(draw, 0.01, 0.5)}
     if name == "gaussian-mixture":
         said |= {"movements": [0, 1, 2], "probabilities": [0.9, 0.09, 0.01]}
     if name == "truncated-batches":
@@ -74,6 +76,8 @@ def random_file(seed, names, *, groups=True):
             table |= {"sampling_rate": some(draw, 0.01, 0.5)}
             if relation == "replace one" and draw.random() < 0.5:
                 table |= {"sampling": "fixed-size"}
+            elif relation != "replace one" and name == "gaussian" and draw.random() < 0.5:
+                table |= {"sampling": "random-allocation", "sampling_rate": 1.0 / draw.choice([20, 100])}
         elif groups and draw.random() < 0.3:
             key = "records" if relation == "replace one" else "partition"
             table |= {key: draw.sample(["a", "b", "c"], draw.randint(1, 2))}

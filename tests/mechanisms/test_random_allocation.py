@@ -1,0 +1,217 @@
+"""Random allocation: puts on sums of lognormal factors against quadratures, epochs against golden values and data."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy.integrate import quad
+from scipy.stats import norm
+
+from mechanisms import (
+    GaussianProfile,
+    LaplaceProfile,
+    Neighbouring,
+    ParameterError,
+    Sampling,
+    convert,
+    sampled,
+)
+from mechanisms.losses.composed_loss import compose
+from mechanisms.losses.enclosure import Enclosure
+from mechanisms.random_allocation import (
+    RandomAllocationDirection,
+    RandomAllocationProfile,
+    _LognormalTransform,
+    _PeriodSums,
+    put_bounds,
+)
+from mechanisms.related_profile import restate
+
+A, R, Z = Neighbouring.ADD_OR_REMOVE, Neighbouring.REPLACE_ONE, Neighbouring.ZERO_OUT
+
+
+def put_on_one(v: float, m: float) -> float:
+    """Return E(v - r)^+ of one lognormal factor of mean 1."""
+    if v <= 0.0:
+        return 0.0
+    at = math.log(v) / m + 0.5 * m
+    return float(v * norm.cdf(at) - norm.cdf(at - m))
+
+
+def put_on_two(v: float, m: float) -> float:
+    """Return E(v - r - r')^+ by a quadrature over r."""
+    if v <= 0.0:
+        return 0.0
+    last = math.log(v) / m + 0.5 * m
+    found = quad(
+        lambda x: norm.pdf(x) * put_on_one(v - math.exp(m * x - 0.5 * m * m), m),
+        min(-12.0, last - 1.0),
+        min(12.0, last),
+        epsabs=1e-15,
+        epsrel=1e-12,
+        limit=400,
+    )
+    return float(found[0])
+
+
+def allocation(mu: float, steps: int, relation: Neighbouring = A) -> RandomAllocationProfile:
+    return RandomAllocationProfile(restate(GaussianProfile(mu), relation), steps)
+
+
+@pytest.mark.parametrize("m", [0.3, 1.0, pytest.param(2.4, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("steps", "truth"), [(1, put_on_one), (2, put_on_two)])
+def test_puts_lie_between_their_bounds(m: float, steps: int, truth) -> None:
+    v, low, high = put_bounds(m, steps)
+    for i in np.unique(np.geomspace(8, v.size - 1, 40).astype(int)):
+        exact = truth(float(v[i]), m)
+        assert low[i] - 1e-13 * v[i] <= exact <= high[i] + 1e-13 * v[i]
+        assert high[i] - low[i] <= 4e-3 * steps
+
+
+@pytest.mark.parametrize(("m", "steps"), [(1.0, 1), (1.0, 2), (0.3, 2)])
+def test_smoothed_sums_are_above_by_no_more_than_they_say(m: float, steps: int) -> None:
+    """A short period has few terms and is not smoothed, a long one is: both hold."""
+    truth = put_on_one if steps == 1 else put_on_two
+    for period in (40.0 * steps, 4e5):
+        v = np.linspace(0.05, 0.25, 9) * period
+        sums = _PeriodSums.at(v, _LognormalTransform(m), steps, period)
+        x = math.exp(-16.0)
+        for i, at in enumerate(v):
+            exact = sum(x**n * truth(at + n * period, m) for n in range(4))
+            slack = 1e-13 * period
+            assert sums.values[i] - sums.smoothed[i] - sums.off[i] - slack <= exact
+            assert exact <= sums.values[i] + sums.off[i] + slack
+            assert sums.off[i] <= 1e-11 * period
+
+
+@pytest.mark.parametrize("m", [0.05, 0.4, 1.0, 2.5])
+def test_transforms_against_quadratures_and_their_heights(m: float) -> None:
+    transform = _LognormalTransform(m)
+    for z in (1e-6 + 2e-6j, 0.02 + 0.7j, 0.3 + 0.0j, 0.1 + 5.0j):
+
+        def integrand(x: float, z: complex = z) -> complex:
+            return complex(norm.pdf(x) * np.expm1(-z * math.exp(m * x - 0.5 * m * m)))
+
+        real, imaginary = (
+            quad(
+                lambda x, part=part: part(integrand(x)),
+                -10.0,
+                10.0 + m,
+                epsabs=1e-15,
+                epsrel=1e-13,
+                limit=2000,
+            )[0]
+            for part in (np.real, np.imag)
+        )
+        found, off = transform.rise(np.array([z]))
+        assert abs(found[0] - complex(real, imaginary)) <= off[0] + 1e-12 * min(abs(z), 1.0)
+    heights = np.geomspace(0.01, 50.0, 12)
+    for damping in (1e-3, 0.5):
+        most = transform.largest_log(damping, heights)
+        for i, height in enumerate(heights):
+            beyond = damping + 1j * height * np.array([1.0, 1.3, 4.0])
+            assert (np.log(np.abs(1.0 + transform.rise(beyond)[0])) <= most[i] + 1e-9).all()
+
+
+@pytest.mark.parametrize(
+    ("steps", "epochs", "delta", "low", "high", "width"),
+    [
+        (2, 1, 1e-3, 2.49579189, 2.49579190, 2e-3),
+        (100, 1, 1e-6, 0.857970, 0.857986, 2e-4),
+        (100, 5, 1e-6, 1.435030, 1.435070, 2e-4),
+    ],
+)
+def test_epochs_meet_certified_intervals(
+    steps: int, epochs: int, delta: float, low: float, high: float, width: float
+) -> None:
+    """The third is that of an independent computation by grids of r, split upwards and put together downwards."""
+    found = compose([(allocation(1.0, steps), epochs)]).epsilon(delta)
+    assert isinstance(found, Enclosure)
+    assert found.lower <= high
+    assert found.upper >= low
+    assert found.width <= width
+
+
+def test_adding_a_record_is_cheaper_and_meets_its_interval() -> None:
+    side = RandomAllocationDirection(restate(GaussianProfile(1.0), A), 100, True)
+    once = compose([(side, 1)]).epsilon(1e-6)
+    assert once.lower <= 0.48643
+    assert once.upper >= 0.48584
+    assert once.width <= 3e-4
+
+
+@pytest.mark.parametrize(
+    ("mu", "width"), [(0.4, 1e-4), (1.0, 3e-4), pytest.param(2.0, 5e-3, marks=pytest.mark.slow)]
+)
+def test_both_directions_are_those_of_two_steps(mu: float, width: float) -> None:
+    """δ by quadrature over two steps, also at negative ε; both bounds hold and are near."""
+    profile = allocation(mu, 2)
+    for side in profile.directions():
+        for x in (-1.0, -0.2, 0.0, 0.3, 1.0, 2.5):
+            w = math.exp(x)
+            puts = (
+                put_on_two(2.0 / w, mu) * w / 2.0 if side.added else 1.0 - w + put_on_two(2.0 * w, mu) / 2.0
+            )
+            low, high = side.bounds(np.array(x))
+            assert low - 1e-12 <= puts <= high + 1e-12
+            assert high - low <= 4.0 * width
+
+
+def test_no_queries_that_follow_the_outputs_lose_more() -> None:
+    """Two steps; how far the record moves the second follows what the first one released."""
+    profile = allocation(1.0, 2)
+    y = np.linspace(-9.0, 10.0, 1501)
+    first, second = np.meshgrid(y, y, indexing="ij")
+    base = norm.pdf(first) * norm.pdf(second)
+    for rule in (np.sign(first), np.where(first > 0.5, 0.2, 1.0), np.where(first > 0.0, 1.0, -0.6)):
+        moved = 0.5 * (norm.pdf(first, 1.0) * norm.pdf(second) + norm.pdf(first) * norm.pdf(second, rule))
+        for side, (p, q) in zip(profile.directions(), ((moved, base), (base, moved)), strict=True):
+            for x in (-0.3, 0.0, 0.5, 1.5):
+                lost = float(np.sum(np.maximum(p - math.exp(x) * q, 0.0))) * (y[1] - y[0]) ** 2
+                assert lost <= side.bounds(np.array(x))[1] + 1e-6
+
+
+@pytest.mark.parametrize(
+    ("mu", "steps"), [(0.1, 1000), (0.7, 30), pytest.param(2.0, 7, marks=pytest.mark.slow)]
+)
+def test_more_steps_hide_more_and_no_more_than_the_noise(mu: float, steps: int) -> None:
+    x = np.linspace(-2.0, 4.0, 61)
+    less, more = (allocation(mu, t).bounds(x) for t in (steps, 2 * steps))
+    alone = GaussianProfile(mu).bounds(x)[1]
+    assert (less[1] <= alone).all()
+    assert (more[0] <= less[1]).all()
+    assert (less[0] <= less[1]).all()
+
+
+def test_schemes_are_told_apart() -> None:
+    base = restate(GaussianProfile(1.0), Z)
+    allocated = sampled(base, 0.01, Z, Sampling.RANDOM_ALLOCATION)
+    assert allocated == allocation(1.0, 100, Z)
+    shuffled = compose([(sampled(base, 0.01, Z, Sampling.SHUFFLED), 5)]).epsilon(1e-6)
+    assert not isinstance(shuffled, Enclosure)
+    assert shuffled.upper > 10.0
+    assert convert(allocation(1.0, 100), R).delta(1.5) >= allocation(1.0, 100).delta(1.5)
+    with pytest.raises(ParameterError, match="it must be 1/t"):
+        sampled(base, 0.013, Z, Sampling.RANDOM_ALLOCATION)
+    with pytest.raises(ParameterError, match="convert makes 'replace one'"):
+        sampled(GaussianProfile(1.0), 0.01, R, Sampling.RANDOM_ALLOCATION)
+
+
+@pytest.mark.parametrize(
+    ("profile", "steps", "message"),
+    [
+        (restate(GaussianProfile(1.0), A), 1, "steps = 1"),
+        (restate(GaussianProfile(1.0), A), 10**6, "steps = 1000000: must be at most"),
+        (GaussianProfile(1.0), 10, "is for 'replace one'"),
+        (
+            restate(LaplaceProfile(1.0, 1.0), A),
+            10,
+            "is a LaplaceProfile; random allocation is for Gaussian noise",
+        ),
+        (restate(GaussianProfile(3.0), A), 10, "moves by 3 sigma; for 10 steps"),
+        (restate(GaussianProfile(1e-3), A), 100, "it must be 0.005 to 2.5"),
+    ],
+)
+def test_parameters_outside_the_theorem_or_the_engine_are_refused(profile, steps: int, message: str) -> None:
+    with pytest.raises(ParameterError, match=message):
+        RandomAllocationProfile(profile, steps)
