@@ -383,6 +383,7 @@ class Database:
             # Whoever collects garbage in a transaction, say: what is written now is not ended yet.
             raise InUse(f"{self.name}: this thread is writing to it already", this_process())
         longest = LONGEST_WAIT if wait is None else wait
+        ended = False
         try:
             try:
                 if not self._transaction.acquire(timeout=longest):
@@ -399,8 +400,10 @@ class Database:
                 yield
             finally:
                 self._end_turn()
+                ended = True
         finally:
-            self._end_turn()  # an interruption may fall on any line, and on that one
+            if not ended:  # an interruption may fall on any line
+                self._end_turn()
 
     def _end_turn(self) -> None:
         """End this thread's turn, as far as it has one."""

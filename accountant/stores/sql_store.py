@@ -44,7 +44,7 @@ from accountant.stores.names import PLAIN, Names, named
 from accountant.stores.session import Session
 from accountant.stores.store_refusals import RetryAlone, StoreMoved
 from accountant.stores.store_verification import Verified, check_anchor, verify_database
-from accountant.stores.work import ACCOUNT_ROW, Work, account_row, check_accounts, rows_after
+from accountant.stores.work import ACCOUNT_ROW, Kinds, Work, account_row, check_accounts, rows_after
 from accountant.written_terms import Terms
 from mechanisms import Assumption, Neighbouring
 from mechanisms.parameters import ParameterError
@@ -94,9 +94,9 @@ class SQLStore:
         self._anchor = anchor
         self._units = Units(terms.composition)
         self._witness = RunningClock()
-        self._kinds: dict[tuple[Any, ...], int] = {}
+        self._kinds: Kinds = {}
         self._limits: dict[int, Limits] = {}
-        self._numbers: Iterator[int] = iter(())  # of new accounts, in a server's tables
+        self._numbers: Iterator[int] = iter(())  # of new accounts
         self._alone = database.sqlite  # as rules may look at more than the records that a charge names
         self._queue: GroupCommit[_Task] = GroupCommit(self._commit)
         self.assumptions: tuple[Assumption, ...] = ()
@@ -126,7 +126,10 @@ class SQLStore:
                     results = [_result(task, work) for task in tasks]
                 return [work.result_in_place(result) for result in results]
         results = []
-        with self.working(_names(first[0] if first else waiting)) as work:
+        ahead = (
+            () if self.database.sqlite else _names(first[0] if first else waiting)
+        )  # spares a server's answer
+        with self.working(ahead) as work:
             for tasks in chain(first, batches):  # whoever comes meanwhile is in it
                 work.look_up(_names(tasks), _keys(tasks))
                 results += [_result(task, work) for task in tasks]
@@ -164,9 +167,9 @@ class SQLStore:
                 self.database.sync(session)
         if work.is_the_one and mark.epoch == self._seen.epoch:  # else it has to be opened again
             self._seen = mark
-        if not self.database.sqlite:
-            self._numbers, limits = work.numbers, work.limits
-            self._alone = limits is not None and bool(limits.windows or limits.grouped)
+        self._numbers, limits = work.numbers, work.limits
+        windows_or_groups = limits is not None and bool(limits.windows or limits.grouped)
+        self._alone = self.database.sqlite or windows_or_groups
         if len(self._kinds) >= _KEPT:
             self._kinds.clear()
         self._kinds.update(work.new_kinds)
@@ -614,7 +617,7 @@ class NamedCharge:
         if work.limits is not None and work.limits.grouped:
             work.load_numbers(work.limits.other_members(key for entry in entries for key in entry.records))
         self._keys = [key for entry in entries for key in entry.records]
-        return self._command._replace(entries=entries)
+        return Charge(entries, *self._command[1:])
 
     def _named(self, refused: CannotPay) -> CannotPay:
         records = chain.from_iterable(entry.records for entry in self._command.entries)
