@@ -49,6 +49,7 @@ _TIMELINE = (
     "CASE WHEN pg_is_in_recovery() THEN timeline_id "
     "ELSE ('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::int END AS timeline"
 )
+# A row of the store's own would be in every copy of it.
 _PLACE = (
     f"SELECT system_identifier, {_TIMELINE}, pg_database.oid AS database_oid, 'store'::regclass::oid AS table_oid "
     "FROM pg_control_system(), pg_control_checkpoint(), pg_database WHERE datname = current_database()"
@@ -56,7 +57,10 @@ _PLACE = (
 # Who comes next need not wait for the disk, and a pool may give away the session's settings: see `Session.commit`.
 _NO_WAIT = "SET LOCAL synchronous_commit = off"
 ALONE, TOGETHER = "EXCLUSIVE", "ROW EXCLUSIVE"
-"""The lock on the table `store` in which nobody else writes, and the one that writers have beside each other."""
+"""The lock on the table `store` in which nobody else writes, and the one that writers have beside each other.
+
+A row's lock would not do: who waits for one alone is overtaken for ever by those who share it.
+"""
 _RETRIED = "23505", "42P07", "40001", "40P01"
 """Codes of a transaction that met another: it wrote or made the same first, or each waits for the other."""
 _FAILED = 3  # a transaction that can only be undone, as libpq has it

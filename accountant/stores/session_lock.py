@@ -66,7 +66,8 @@ class SessionLock:
     """A lock on a database from its making to `release`, or to the end of the process or its machine.
 
     It is the session's: if the server restarts, or ends the session, another may take it. So whoever holds it leaves a
-    mark of its own in the store, and looks for it in each transaction.
+    mark of its own in the store, and looks for it in each transaction. That keeps two apart; the lock says who it is
+    that has the run open. A row locked for so long would keep the server from removing what saves replace.
 
     Parameters
     ----------

@@ -122,7 +122,8 @@ class SQLStore:
                     first.append(tasks := next(batches, ()))
                     if not _name_all(tasks):
                         raise RetryAlone
-                    work.look_up(_names(tasks), _keys(tasks))
+                    names, keys = work.of_reservations(_reserved(tasks))
+                    work.look_up(chain(_names(tasks), names), chain(_keys(tasks), keys))
                     results = [_result(task, work) for task in tasks]
                 return [work.result_in_place(result) for result in results]
         results = []
@@ -246,20 +247,17 @@ class SQLStore:
 
     def answered(self, request: str, answer: bytes) -> bytes:
         """Keep the answer to a request, or return the one that is kept; see `Store`."""
-        kept: bytes = self._queue.do(_Answer(KeepAnswer(request, answer))).answer
+        label(request)  # refused if it is too long
+        kept: bytes = self._queue.do(_Command(KeepAnswer(request, answer), keys=(request,))).answer
         return kept
 
     def draw(self, position: int) -> None:
         """Make a reservation final; see `Store`."""
-        self._do(Settle(position, returned=False))
+        self._queue.do(_Command(Settle(position, returned=False), reserved=(position,)))
 
     def give_back(self, position: int) -> None:
         """Give a reservation's charge back; see `Store`."""
-        self._do(Settle(position, returned=True))
-
-    def _do(self, command: LedgerCommand) -> Receipt:
-        found: Receipt = self._queue.do(lambda work: work.do(command))
-        return found
+        self._queue.do(_Command(Settle(position, returned=True), reserved=(position,)))
 
     def note_assumptions(self, assumptions: Sequence[Assumption]) -> None:
         """Keep the unchecked assumptions of releases; see `Store`."""
@@ -625,13 +623,15 @@ class NamedCharge:
         return refused
 
 
-class _Answer:
-    """An answer that waits for its transaction."""
+class _Command:
+    """A command about a request or a reservation that waits for its transaction."""
 
-    def __init__(self, command: KeepAnswer) -> None:
+    def __init__(
+        self, command: LedgerCommand, keys: Sequence[str] = (), reserved: Sequence[int] = ()
+    ) -> None:
         self._command = command
-        self.keys = [command.request]
-        label(command.request)
+        self.keys = keys
+        self.reserved = reserved
 
     def __call__(self, work: Work) -> Receipt:
         return work.do(self._command)
@@ -707,12 +707,17 @@ def _names(tasks: Iterable[_Task]) -> Iterator[str]:
 
 def _name_all(tasks: Iterable[_Task]) -> bool:
     """Return whether tasks say all accounts and requests that they are about."""
-    return all(isinstance(task, NamedCharge | _Answer) for task in tasks)
+    return all(isinstance(task, NamedCharge | _Command) for task in tasks)
 
 
 def _keys(tasks: Iterable[_Task]) -> Iterator[str]:
     """Iterate over the keys of requests that tasks are going to read."""
     return (key for task in tasks for key in getattr(task, "keys", ()))
+
+
+def _reserved(tasks: Iterable[_Task]) -> list[int]:
+    """List the positions of reservations that tasks settle."""
+    return [position for task in tasks for position in getattr(task, "reserved", ())]
 
 
 def _result(task: _Task, work: Work) -> Any:

@@ -203,6 +203,16 @@ class Work(State):
         self._load_requests(asked)
         self._looked_up = True
 
+    def of_reservations(self, positions: Sequence[int]) -> tuple[list[str], list[str]]:
+        """Return the labels of the accounts of reservations, and the keys of their requests, as they are now."""
+        held = self.session.select("SELECT position FROM reservation WHERE position IN (...)", positions)
+        bodies = [self.body(int(position)) for (position,) in held if position <= self._written]
+        numbers = sorted({each for body in bodies for _, payers in body["paid"] for each in payers})
+        labels = self.session.select("SELECT label FROM account WHERE number IN (...)", numbers)
+        return [name for (name,) in labels if name is not None], [
+            body["request"] for body in bodies if "request" in body
+        ]
+
     def load(self, names: Iterable[str]) -> None:
         """Read accounts, all at once."""
         wanted = sorted({name for name in names if name not in self._rows})
@@ -326,15 +336,19 @@ class Work(State):
     def reservation(self, position: int) -> str | None:
         """Return the outcome of a reservation."""
         if position not in self.reservations:
-            found = self.session.row("SELECT state FROM reservation WHERE position = ?", position)
+            locked = " FOR UPDATE" * self.session.together
+            found = self.session.row(f"SELECT state FROM reservation WHERE position = ?{locked}", position)
             if found is None:
                 return None
+            if position > self._written:
+                self._need_to_be_alone()
             self.reservations[position] = str(found[0])
         return self.reservations[position]
 
     def due(self, at: int) -> int | None:
         """Return an open reservation with a deadline that has passed; of the tables' a thousand in a transaction."""
         if self._deadline is not None and self._deadline <= at:
+            self._need_to_be_alone()
             self._deadline = None
             sql = f"SELECT until, position FROM reservation {OPEN_WITH_DEADLINE} AND until <= ? "
             for until, position in self.session.rows(f"{sql}ORDER BY until LIMIT {_AT_ONCE}", at):
@@ -402,7 +416,7 @@ class Work(State):
             The digest of the ledger that it was imported from, if it was.
         """
         counted_by_position = isinstance(event, Charged) and event.reserved and self.limits is not None
-        if counted_by_position or not isinstance(event, Charged | Answered):
+        if counted_by_position or not isinstance(event, Charged | Answered | Settlement):
             self._need_to_be_alone()
         if isinstance(event, Charged):
             entries = event.entries
@@ -419,6 +433,8 @@ class Work(State):
             apply(self, event._replace(position=position, entries=entries))
             return position
         if isinstance(event, Settlement):
+            if event.position > self._written:
+                self._need_to_be_alone()
             if event.returned:
                 self._count(self.body(event.position)["paid"], -1)
             position = self.append(outcome_body(event, event.position))
