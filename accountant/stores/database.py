@@ -115,8 +115,8 @@ class Database:
         _databases.add(self)
         self._lock: FileLock | SessionLock | None = None
         self._turns: Turns | None = None  # of a file, as soon as somebody writes
-        self._file = None if self.path is None else _found(self.path)
-        self._log: dict[str, int | None] = {}
+        self._file = None if self.path is None else _number(self.name)
+        self._log: dict[str, tuple[int, int] | None] = {}
         self.accounts_checked = -math.inf  # when
         # Who forgets a store leaves its connections to nobody: Python 3.13 warns of those that are not closed.
         weakref.finalize(self, _close_forgotten, self._connections, self._process).atexit = False
@@ -166,7 +166,7 @@ class Database:
             _check_place(self.path)
             self._dispose()  # what was open is of a file that is gone
             os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))
-            self._file = _found(self.path)
+            self._file = _number(self.name)
 
     def hold(self) -> None:
         """Keep all other processes out, until `close` or the end of the process; again if that was lost.
@@ -210,9 +210,9 @@ class Database:
         """
         if self.path is None:
             return
-        now = _found(self.path)
+        now = _number(self.name)
         before, self._file = self._file, self._file or now
-        if before is not None and (now is None or not os.path.samestat(before, now)):
+        if before is not None and now != before:
             raise StoreMoved(
                 f"{self.path}: was deleted, renamed or replaced since it was opened, so nothing more can be charged; "
                 "put back the file that was there, or open what is there now"
@@ -596,17 +596,13 @@ def _masked(text: str) -> str:
     return _SECRETS.sub(lambda found: f"{found[1] or found[2]}***", text)
 
 
-def _found(path: str | Path) -> os.stat_result | None:
+def _number(path: str) -> tuple[int, int] | None:
+    """Return the device and number of a file; None if it is not there."""
     try:
-        return os.stat(path)
+        found = os.stat(path)
     except FileNotFoundError:
         return None
-
-
-def _number(path: str) -> int | None:
-    """Return the number of a file; None if it is not there."""
-    found = _found(path)
-    return None if found is None else found.st_ino
+    return found.st_dev, found.st_ino
 
 
 def _sqlite_writer(index: str) -> str:

@@ -124,9 +124,6 @@ class Work(State):
         self._entries: list[tuple[int, str, bytes]] = []
         self.numbers = iter(()) if self._database.sqlite and not self.is_the_one else numbers
         """Those of new accounts, that are this process's own."""
-        locked = ' ORDER BY {} COLLATE "C" FOR UPDATE' * session.together
-        self._account_row = f"{ACCOUNT_ROW} WHERE {{}} IN (...){locked.format('label')}"
-        self._request_row = f"{_REQUEST_ROW} WHERE key IN (...){locked.format('key')}"
         self._looked_up = False
         self._known: set[str] = set()  # requests that were looked up
         self._stored: set[str] = set()  # and found
@@ -197,8 +194,8 @@ class Work(State):
         """Read accounts and requests, all at once."""
         wanted = sorted({name for name in names if name not in self._rows})
         asked = {label(key): key for key in keys if key not in self._known}
-        self.session.ask(self._account_row.format("label"), wanted)
-        self.session.ask(self._request_row, sorted(asked))
+        self.session.ask(_ACCOUNT_ROWS["label", self.session.together], wanted)
+        self.session.ask(_REQUEST_ROWS[self.session.together], sorted(asked))
         self.load(wanted)
         self._load_requests(asked)
         self._looked_up = True
@@ -233,7 +230,7 @@ class Work(State):
     def _read(self, column: str, keys: Sequence[Any]) -> None:
         if keys and self._looked_up:
             self._need_to_be_alone()  # whoever locks more, out of order, may wait for one who waits for this one
-        for row in self.session.select(self._account_row.format(column), keys):
+        for row in self.session.select(_ACCOUNT_ROWS[column, self.session.together], keys):
             number, name, salt, spent, counted, digest = account_row(self._database.name, row)
             if number not in self._numbered:
                 found = AccountRow(number, name, spent, salt, counted, digest)
@@ -365,7 +362,8 @@ class Work(State):
 
     def _load_requests(self, keys: Mapping[str, str]) -> None:
         """Read requests, whose keys are given by their labels."""
-        for found, position, stamped, digest, answer in self.session.select(self._request_row, sorted(keys)):
+        rows = self.session.select(_REQUEST_ROWS[self.session.together], sorted(keys))
+        for found, position, stamped, digest, answer in rows:
             if position > self._written:
                 self._need_to_be_alone()  # made since this one began, where its own entries are numbered
             key, answer = keys[found], None if answer is None else stored_bytes(answer)
@@ -754,7 +752,17 @@ _HEAD = (
 _GIVEN = -2
 """In the table of tallies the kind whose row has the last number of an account that was given to a process."""
 ACCOUNT_ROW = "SELECT number, label, salt, spent, counted, digest FROM account"
-_REQUEST_ROW = "SELECT key, position, stamped, answered, answer FROM request"
+
+_LOCKED = {False: "", True: ' ORDER BY {} COLLATE "C" FOR UPDATE'}  # beside other writers
+_ACCOUNT_ROWS = {
+    (column, together): f"{ACCOUNT_ROW} WHERE {column} IN (...){locked.format('label')}"
+    for column in ("label", "number")
+    for together, locked in _LOCKED.items()
+}
+_REQUEST_ROWS = {
+    together: f"SELECT key, position, stamped, answered, answer FROM request WHERE key IN (...){locked.format('key')}"
+    for together, locked in _LOCKED.items()
+}
 
 
 def store_row(
