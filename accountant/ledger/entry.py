@@ -47,8 +47,7 @@ class Entry(NamedTuple):
 
     def of(self, records: tuple[RecordId, ...]) -> Entry:
         """Return the same release as other records see it."""
-        mechanism, sensitivity, charge, _, where, note, derivation = self
-        return Entry(mechanism, sensitivity, charge, records, where, note, derivation)
+        return Entry(*self[:3], records, *self[4:])
 
 
 _DECLASSIFIED = Cost(None, Fraction(0))

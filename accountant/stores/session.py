@@ -95,11 +95,9 @@ class Session:
 
     def run(self, sql: str, rows: Sequence[TableRow]) -> None:
         """Run a statement with each of some rows of parameters; rows for a server's table go there as its columns."""
-        if not rows:
-            return
         if len(rows) == 1:
             self.execute(sql, rows[0])
-        elif not self.database.sqlite and _VALUES.search(sql):
+        elif rows and not self.database.sqlite and _VALUES.search(sql):
             for start in range(0, len(rows), _CHUNK):
                 columns = [list(column) for column in zip(*rows[start : start + _CHUNK], strict=True)]
                 types = [next((_TYPES[type(e)] for e in each if e is not None), "") for each in columns]
@@ -108,7 +106,7 @@ class Session:
                 names = ", ".join(f"c{i}" for i, _ in enumerate(types))
                 found = f"SELECT {row} FROM unnest({arrays}) AS t ({names})"
                 self.driver.execute(_VALUES.sub(found, sql), columns)
-        else:
+        elif rows:
             self.driver.cursor().executemany(self.database.spelled(sql), rows)
 
     def pipeline(self) -> AbstractContextManager[object]:

@@ -6,6 +6,7 @@ import heapq
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cmp_to_key, partial
 from itertools import chain
@@ -122,17 +123,15 @@ class SQLStore:
                     first.append(tasks := next(batches, ()))
                     if not _name_all(tasks):
                         raise RetryAlone
-                    names, keys = work.of_reservations(_reserved(tasks))
-                    work.look_up(chain(_names(tasks), names), chain(_keys(tasks), keys))
+                    payers = work.payers_of([*_asked(tasks, "reserved")])
+                    work.look_up([*_asked(tasks, "names"), *payers], _asked(tasks, "keys"))
                     results = [_result(task, work) for task in tasks]
                 return [work.result_in_place(result) for result in results]
         results = []
-        ahead = (
-            () if self.database.sqlite else _names(first[0] if first else waiting)
-        )  # spares a server's answer
-        with self.working(ahead) as work:
+        ahead = first[0] if first else waiting  # what a server is asked at once
+        with self.working(() if self.database.sqlite else _asked(ahead, "names")) as work:
             for tasks in chain(first, batches):  # whoever comes meanwhile is in it
-                work.look_up(_names(tasks), _keys(tasks))
+                work.look_up(_asked(tasks, "names"), _asked(tasks, "keys"))
                 results += [_result(task, work) for task in tasks]
         return results
 
@@ -169,8 +168,7 @@ class SQLStore:
         if work.is_the_one and mark.epoch == self._seen.epoch:  # else it has to be opened again
             self._seen = mark
         self._numbers, limits = work.numbers, work.limits
-        windows_or_groups = limits is not None and bool(limits.windows or limits.grouped)
-        self._alone = self.database.sqlite or windows_or_groups
+        self._alone = self.database.sqlite or (limits is not None and bool(limits.windows or limits.grouped))
         if len(self._kinds) >= _KEPT:
             self._kinds.clear()
         self._kinds.update(work.new_kinds)
@@ -623,18 +621,16 @@ class NamedCharge:
         return refused
 
 
+@dataclass(frozen=True)
 class _Command:
-    """A command about a request or a reservation that waits for its transaction."""
+    """A command that waits for its transaction, and the requests or reservations that it is about."""
 
-    def __init__(
-        self, command: LedgerCommand, keys: Sequence[str] = (), reserved: Sequence[int] = ()
-    ) -> None:
-        self._command = command
-        self.keys = keys
-        self.reserved = reserved
+    command: LedgerCommand
+    keys: Sequence[str] = ()
+    reserved: Sequence[int] = ()
 
     def __call__(self, work: Work) -> Receipt:
-        return work.do(self._command)
+        return work.do(self.command)
 
 
 def put_rules_in(work: Work, rules: Sequence[Rule], by: str, reason: str, at: int | None = None) -> None:
@@ -700,24 +696,14 @@ def happened(store: SQLStore, work: Work, event: LedgerEvent, reserved: dict[int
         work.happen(event)
 
 
-def _names(tasks: Iterable[_Task]) -> Iterator[str]:
-    """Iterate over the labels of accounts that tasks are going to read."""
-    return (name for task in tasks for name in getattr(task, "names", ()))
+def _asked(tasks: Iterable[_Task], what: str) -> Iterator[Any]:
+    """Iterate over the names of accounts, keys or reservations that tasks are going to read."""
+    return (each for task in tasks for each in getattr(task, what, ()))
 
 
 def _name_all(tasks: Iterable[_Task]) -> bool:
     """Return whether tasks say all accounts and requests that they are about."""
     return all(isinstance(task, NamedCharge | _Command) for task in tasks)
-
-
-def _keys(tasks: Iterable[_Task]) -> Iterator[str]:
-    """Iterate over the keys of requests that tasks are going to read."""
-    return (key for task in tasks for key in getattr(task, "keys", ()))
-
-
-def _reserved(tasks: Iterable[_Task]) -> list[int]:
-    """List the positions of reservations that tasks settle."""
-    return [position for task in tasks for position in getattr(task, "reserved", ())]
 
 
 def _result(task: _Task, work: Work) -> Any:

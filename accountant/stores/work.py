@@ -124,6 +124,9 @@ class Work(State):
         self._entries: list[tuple[int, str, bytes]] = []
         self.numbers = iter(()) if self._database.sqlite and not self.is_the_one else numbers
         """Those of new accounts, that are this process's own."""
+        locked = ' ORDER BY {} COLLATE "C" FOR UPDATE' * session.together
+        self._account_row = f"{ACCOUNT_ROW} WHERE {{}} IN (...){locked.format('label')}"
+        self._request_row = f"{_REQUEST_ROW} WHERE key IN (...){locked.format('key')}"
         self._looked_up = False
         self._known: set[str] = set()  # requests that were looked up
         self._stored: set[str] = set()  # and found
@@ -194,21 +197,19 @@ class Work(State):
         """Read accounts and requests, all at once."""
         wanted = sorted({name for name in names if name not in self._rows})
         asked = {label(key): key for key in keys if key not in self._known}
-        self.session.ask(_ACCOUNT_ROWS["label", self.session.together], wanted)
-        self.session.ask(_REQUEST_ROWS[self.session.together], sorted(asked))
+        self.session.ask(self._account_row.format("label"), wanted)
+        self.session.ask(self._request_row, sorted(asked))
         self.load(wanted)
         self._load_requests(asked)
         self._looked_up = True
 
-    def of_reservations(self, positions: Sequence[int]) -> tuple[list[str], list[str]]:
-        """Return the labels of the accounts of reservations, and the keys of their requests, as they are now."""
-        held = self.session.select("SELECT position FROM reservation WHERE position IN (...)", positions)
+    def payers_of(self, reserved: Sequence[int]) -> list[str]:
+        """Return the labels of the accounts that pay for reservations, as they are now."""
+        held = self.session.select("SELECT position FROM reservation WHERE position IN (...)", reserved)
         bodies = [self.body(int(position)) for (position,) in held if position <= self._written]
         numbers = sorted({each for body in bodies for _, payers in body["paid"] for each in payers})
-        labels = self.session.select("SELECT label FROM account WHERE number IN (...)", numbers)
-        return [name for (name,) in labels if name is not None], [
-            body["request"] for body in bodies if "request" in body
-        ]
+        found = self.session.select("SELECT label FROM account WHERE number IN (...)", numbers)
+        return [name for (name,) in found if name is not None]
 
     def load(self, names: Iterable[str]) -> None:
         """Read accounts, all at once."""
@@ -230,7 +231,7 @@ class Work(State):
     def _read(self, column: str, keys: Sequence[Any]) -> None:
         if keys and self._looked_up:
             self._need_to_be_alone()  # whoever locks more, out of order, may wait for one who waits for this one
-        for row in self.session.select(_ACCOUNT_ROWS[column, self.session.together], keys):
+        for row in self.session.select(self._account_row.format(column), keys):
             number, name, salt, spent, counted, digest = account_row(self._database.name, row)
             if number not in self._numbered:
                 found = AccountRow(number, name, spent, salt, counted, digest)
@@ -362,8 +363,7 @@ class Work(State):
 
     def _load_requests(self, keys: Mapping[str, str]) -> None:
         """Read requests, whose keys are given by their labels."""
-        rows = self.session.select(_REQUEST_ROWS[self.session.together], sorted(keys))
-        for found, position, stamped, digest, answer in rows:
+        for found, position, stamped, digest, answer in self.session.select(self._request_row, sorted(keys)):
             if position > self._written:
                 self._need_to_be_alone()  # made since this one began, where its own entries are numbered
             key, answer = keys[found], None if answer is None else stored_bytes(answer)
@@ -522,28 +522,21 @@ class Work(State):
 
     def kind(self, entry: Entry) -> int:
         """Return the position of a kind of entry: mechanism, sensitivity, charge, place and note."""
-        moved = entry.sensitivity
-        norms = moved and (moved.l1, moved.l2, moved.linf)
-        key = id(entry.mechanism), id(entry.charge), norms, entry.where, entry.note
+        key = id(entry.mechanism), entry.sensitivity, id(entry.charge), entry.where, entry.note
         known = self._kinds.get(key) or self.new_kinds.get(key)
         if known is None:
-            known = self.new_kinds[key] = entry.of(()), self._kind_of({"kind": entry_terms(entry)})
+            body = {"kind": entry_terms(entry)}
+            digest = chained(b"", canonical(body)).hex()
+            position = self._kind_rows.get(digest)
+            if position is None:
+                found = self.session.row("SELECT position FROM kind WHERE digest = ?", digest)
+                if found is None:
+                    self._need_to_be_alone()
+                    position = self._kind_rows[digest] = self.append(body)
+                elif self.body(position := int(found[0])) != body:
+                    raise LedgerDamaged("is not the kind that the table `kind` says", position)
+            known = self.new_kinds[key] = entry.of(()), position
         return known[1]
-
-    def _kind_of(self, body: dict[str, Any]) -> int:
-        digest = chained(b"", canonical(body)).hex()
-        position = self._kind_rows.get(digest)
-        if position is not None:
-            return position
-        found = self.session.row("SELECT position FROM kind WHERE digest = ?", digest)
-        if found is None:
-            self._need_to_be_alone()
-            position = self._kind_rows[digest] = self.append(body)
-            return position
-        position = int(found[0])
-        if self.body(position) != body:
-            raise LedgerDamaged("is not the kind that the table `kind` says", position)
-        return position
 
     def assume(self, assumption: Assumption) -> None:
         """Keep the unchecked assumptions of releases."""
@@ -752,17 +745,7 @@ _HEAD = (
 _GIVEN = -2
 """In the table of tallies the kind whose row has the last number of an account that was given to a process."""
 ACCOUNT_ROW = "SELECT number, label, salt, spent, counted, digest FROM account"
-
-_LOCKED = {False: "", True: ' ORDER BY {} COLLATE "C" FOR UPDATE'}  # beside other writers
-_ACCOUNT_ROWS = {
-    (column, together): f"{ACCOUNT_ROW} WHERE {column} IN (...){locked.format('label')}"
-    for column in ("label", "number")
-    for together, locked in _LOCKED.items()
-}
-_REQUEST_ROWS = {
-    together: f"SELECT key, position, stamped, answered, answer FROM request WHERE key IN (...){locked.format('key')}"
-    for together, locked in _LOCKED.items()
-}
+_REQUEST_ROW = "SELECT key, position, stamped, answered, answer FROM request"
 
 
 def store_row(
