@@ -47,7 +47,7 @@ class Entry(NamedTuple):
 
     def of(self, records: tuple[RecordId, ...]) -> Entry:
         """Return the same release as other records see it."""
-        return self._replace(records=records)
+        return Entry(*self[:3], records, *self[4:])
 
 
 _DECLASSIFIED = Cost(None, Fraction(0))

@@ -49,6 +49,7 @@ _TIMELINE = (
     "CASE WHEN pg_is_in_recovery() THEN timeline_id "
     "ELSE ('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::int END AS timeline"
 )
+# A row of the store's own would be in every copy of it.
 _PLACE = (
     f"SELECT system_identifier, {_TIMELINE}, pg_database.oid AS database_oid, 'store'::regclass::oid AS table_oid "
     "FROM pg_control_system(), pg_control_checkpoint(), pg_database WHERE datname = current_database()"
@@ -56,7 +57,11 @@ _PLACE = (
 # Who comes next need not wait for the disk, and a pool may give away the session's settings: see `Session.commit`.
 _NO_WAIT = "SET LOCAL synchronous_commit = off"
 ALONE, TOGETHER = "EXCLUSIVE", "ROW EXCLUSIVE"
-"""The lock on the table `store` in which nobody else writes, and the one that writers have beside each other."""
+"""The lock on the table `store` in which nobody else writes, and the one that writers have beside each other.
+
+A row in its place (``FOR UPDATE`` and ``FOR SHARE``) does not queue: whoever was to write alone beside four others
+waited for 7.7 s, until they ended; with this lock for 22 ms, at most 51.
+"""
 _RETRIED = "23505", "42P07", "40001", "40P01"
 """Codes of a transaction that met another: it wrote or made the same first, or each waits for the other."""
 _FAILED = 3  # a transaction that can only be undone, as libpq has it
@@ -111,8 +116,8 @@ class Database:
         _databases.add(self)
         self._lock: FileLock | SessionLock | None = None
         self._turns: Turns | None = None  # of a file, as soon as somebody writes
-        self._file = None if self.path is None else _found(self.path)
-        self._log: dict[str, int | None] = {}
+        self._file = None if self.path is None else _number(self.name)
+        self._log: dict[str, tuple[int, int] | None] = {}
         self.accounts_checked = -math.inf  # when
         # Who forgets a store leaves its connections to nobody: Python 3.13 warns of those that are not closed.
         weakref.finalize(self, _close_forgotten, self._connections, self._process).atexit = False
@@ -162,7 +167,7 @@ class Database:
             _check_place(self.path)
             self._dispose()  # what was open is of a file that is gone
             os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))
-            self._file = _found(self.path)
+            self._file = _number(self.name)
 
     def hold(self) -> None:
         """Keep all other processes out, until `close` or the end of the process; again if that was lost.
@@ -206,9 +211,9 @@ class Database:
         """
         if self.path is None:
             return
-        now = _found(self.path)
+        now = _number(self.name)
         before, self._file = self._file, self._file or now
-        if before is not None and (now is None or not os.path.samestat(before, now)):
+        if before is not None and now != before:
             raise StoreMoved(
                 f"{self.path}: was deleted, renamed or replaced since it was opened, so nothing more can be charged; "
                 "put back the file that was there, or open what is there now"
@@ -231,17 +236,16 @@ class Database:
         """
         if self.path is None:
             return
-        log = self._log
-        if not log:
+        if not self._log:
             real = self.path.resolve()
-            self._log = log = {name: _number(name) for name in (f"{real}-wal", f"{real}-shm")}
-        for name, before in log.items():
-            if before is not None and _number(name) == before:
-                continue
-            raise StoreMoved(
-                f"{self.path}: SQLite's log beside it (-wal, -shm) was removed or replaced while it was open, so "
-                "nothing more can be charged here: close it, in all that this process has open of it, and open it again"
-            )
+            self._log = {name: _number(name) for name in (f"{real}-wal", f"{real}-shm")}
+        for name, before in self._log.items():
+            if before is None or _number(name) != before:
+                raise StoreMoved(
+                    f"{self.path}: SQLite's log beside it (-wal, -shm) was removed or replaced while it was open, so "
+                    "nothing more can be charged here: close it, in all that this process has open of it, and open it "
+                    "again"
+                )
 
     @contextmanager
     def reading(self) -> Iterator[Session]:
@@ -589,17 +593,13 @@ def _masked(text: str) -> str:
     return _SECRETS.sub(lambda found: f"{found[1] or found[2]}***", text)
 
 
-def _found(path: str | Path) -> os.stat_result | None:
+def _number(path: str) -> tuple[int, int] | None:
+    """Return the device and number of a file; None if it is not there."""
     try:
-        return os.stat(path)
+        found = os.stat(path)
     except FileNotFoundError:
         return None
-
-
-def _number(path: str) -> int | None:
-    """Return the number of a file; None if it is not there."""
-    found = _found(path)
-    return None if found is None else found.st_ino
+    return found.st_dev, found.st_ino
 
 
 def _sqlite_writer(index: str) -> str:

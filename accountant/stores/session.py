@@ -83,11 +83,11 @@ class Session:
     def select(self, sql: str, keys: Sequence[Any]) -> list[TableRow]:
         """Return the rows that a statement with a list of keys, ``IN (...)``, finds."""
         self.ask(sql, keys)
-        return [row for cursor in self._asked.pop((sql, *keys)) for row in cursor.fetchall()]
+        return [row for cursor in self._asked.pop((sql, *keys), ()) for row in cursor.fetchall()]
 
     def ask(self, sql: str, keys: Sequence[Any]) -> None:
         """Send a statement ahead that `select` is going to return the rows of, unless it was sent."""
-        if (sql, *keys) not in self._asked:
+        if keys and (sql, *keys) not in self._asked:
             self._asked[sql, *keys] = [
                 self.execute(sql.replace("...", ",".join("?" * len(part))), part)
                 for part in (keys[start : start + _CHUNK] for start in range(0, len(keys), _CHUNK))
@@ -95,7 +95,9 @@ class Session:
 
     def run(self, sql: str, rows: Sequence[TableRow]) -> None:
         """Run a statement with each of some rows of parameters; rows for a server's table go there as its columns."""
-        if len(rows) > 1 and not self.database.sqlite and _VALUES.search(sql):
+        if len(rows) == 1:
+            self.execute(sql, rows[0])
+        elif rows and not self.database.sqlite and _VALUES.search(sql):
             for start in range(0, len(rows), _CHUNK):
                 columns = [list(column) for column in zip(*rows[start : start + _CHUNK], strict=True)]
                 types = [next((_TYPES[type(e)] for e in each if e is not None), "") for each in columns]

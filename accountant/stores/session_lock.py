@@ -66,7 +66,9 @@ class SessionLock:
     """A lock on a database from its making to `release`, or to the end of the process or its machine.
 
     It is the session's: if the server restarts, or ends the session, another may take it. So whoever holds it leaves a
-    mark of its own in the store, and looks for it in each transaction.
+    mark of its own in the store, and looks for it in each transaction. That keeps two apart; the lock says who it is
+    that has the run open. A row that is locked for so long keeps the server from removing what saves replace: after
+    3,000 of them and a VACUUM the run's table took 5.0 MB instead of 0.07.
 
     Parameters
     ----------

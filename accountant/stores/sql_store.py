@@ -6,6 +6,7 @@ import heapq
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cmp_to_key, partial
 from itertools import chain
@@ -44,7 +45,7 @@ from accountant.stores.names import PLAIN, Names, named
 from accountant.stores.session import Session
 from accountant.stores.store_refusals import RetryAlone, StoreMoved
 from accountant.stores.store_verification import Verified, check_anchor, verify_database
-from accountant.stores.work import ACCOUNT_ROW, Work, account_row, check_accounts, rows_after
+from accountant.stores.work import ACCOUNT_ROW, Kinds, Work, account_row, check_accounts, rows_after
 from accountant.written_terms import Terms
 from mechanisms import Assumption, Neighbouring
 from mechanisms.parameters import ParameterError
@@ -94,9 +95,9 @@ class SQLStore:
         self._anchor = anchor
         self._units = Units(terms.composition)
         self._witness = RunningClock()
-        self._kinds: dict[tuple[Any, ...], int] = {}
+        self._kinds: Kinds = {}
         self._limits: dict[int, Limits] = {}
-        self._numbers: Iterator[int] = iter(())  # of new accounts, in a server's tables
+        self._numbers: Iterator[int] = iter(())  # of new accounts
         self._alone = database.sqlite  # as rules may look at more than the records that a charge names
         self._queue: GroupCommit[_Task] = GroupCommit(self._commit)
         self.assumptions: tuple[Assumption, ...] = ()
@@ -122,13 +123,15 @@ class SQLStore:
                     first.append(tasks := next(batches, ()))
                     if not _name_all(tasks):
                         raise RetryAlone
-                    work.look_up(_names(tasks), _keys(tasks))
+                    payers = work.payers_of([*_asked(tasks, "reserved")])
+                    work.look_up([*_asked(tasks, "names"), *payers], _asked(tasks, "keys"))
                     results = [_result(task, work) for task in tasks]
                 return [work.result_in_place(result) for result in results]
         results = []
-        with self.working(_names(first[0] if first else waiting)) as work:
+        ahead = first[0] if first else waiting  # what a server is asked at once
+        with self.working(() if self.database.sqlite else _asked(ahead, "names")) as work:
             for tasks in chain(first, batches):  # whoever comes meanwhile is in it
-                work.look_up(_names(tasks), _keys(tasks))
+                work.look_up(_asked(tasks, "names"), _asked(tasks, "keys"))
                 results += [_result(task, work) for task in tasks]
         return results
 
@@ -164,9 +167,8 @@ class SQLStore:
                 self.database.sync(session)
         if work.is_the_one and mark.epoch == self._seen.epoch:  # else it has to be opened again
             self._seen = mark
-        if not self.database.sqlite:
-            self._numbers, limits = work.numbers, work.limits
-            self._alone = limits is not None and bool(limits.windows or limits.grouped)
+        self._numbers, limits = work.numbers, work.limits
+        self._alone = self.database.sqlite or (limits is not None and bool(limits.windows or limits.grouped))
         if len(self._kinds) >= _KEPT:
             self._kinds.clear()
         self._kinds.update(work.new_kinds)
@@ -243,20 +245,17 @@ class SQLStore:
 
     def answered(self, request: str, answer: bytes) -> bytes:
         """Keep the answer to a request, or return the one that is kept; see `Store`."""
-        kept: bytes = self._queue.do(_Answer(KeepAnswer(request, answer))).answer
+        label(request)  # refused if it is too long
+        kept: bytes = self._queue.do(_Command(KeepAnswer(request, answer), keys=(request,))).answer
         return kept
 
     def draw(self, position: int) -> None:
         """Make a reservation final; see `Store`."""
-        self._do(Settle(position, returned=False))
+        self._queue.do(_Command(Settle(position, returned=False), reserved=(position,)))
 
     def give_back(self, position: int) -> None:
         """Give a reservation's charge back; see `Store`."""
-        self._do(Settle(position, returned=True))
-
-    def _do(self, command: LedgerCommand) -> Receipt:
-        found: Receipt = self._queue.do(lambda work: work.do(command))
-        return found
+        self._queue.do(_Command(Settle(position, returned=True), reserved=(position,)))
 
     def note_assumptions(self, assumptions: Sequence[Assumption]) -> None:
         """Keep the unchecked assumptions of releases; see `Store`."""
@@ -614,7 +613,7 @@ class NamedCharge:
         if work.limits is not None and work.limits.grouped:
             work.load_numbers(work.limits.other_members(key for entry in entries for key in entry.records))
         self._keys = [key for entry in entries for key in entry.records]
-        return self._command._replace(entries=entries)
+        return Charge(entries, *self._command[1:])
 
     def _named(self, refused: CannotPay) -> CannotPay:
         records = chain.from_iterable(entry.records for entry in self._command.entries)
@@ -622,16 +621,16 @@ class NamedCharge:
         return refused
 
 
-class _Answer:
-    """An answer that waits for its transaction."""
+@dataclass(frozen=True)
+class _Command:
+    """A command that waits for its transaction, and the requests or reservations that it is about."""
 
-    def __init__(self, command: KeepAnswer) -> None:
-        self._command = command
-        self.keys = [command.request]
-        label(command.request)
+    command: LedgerCommand
+    keys: Sequence[str] = ()
+    reserved: Sequence[int] = ()
 
     def __call__(self, work: Work) -> Receipt:
-        return work.do(self._command)
+        return work.do(self.command)
 
 
 def put_rules_in(work: Work, rules: Sequence[Rule], by: str, reason: str, at: int | None = None) -> None:
@@ -697,19 +696,14 @@ def happened(store: SQLStore, work: Work, event: LedgerEvent, reserved: dict[int
         work.happen(event)
 
 
-def _names(tasks: Iterable[_Task]) -> Iterator[str]:
-    """Iterate over the labels of accounts that tasks are going to read."""
-    return (name for task in tasks for name in getattr(task, "names", ()))
+def _asked(tasks: Iterable[_Task], what: str) -> Iterator[Any]:
+    """Iterate over the names of accounts, keys or reservations that tasks are going to read."""
+    return (each for task in tasks for each in getattr(task, what, ()))
 
 
 def _name_all(tasks: Iterable[_Task]) -> bool:
     """Return whether tasks say all accounts and requests that they are about."""
-    return all(isinstance(task, NamedCharge | _Answer) for task in tasks)
-
-
-def _keys(tasks: Iterable[_Task]) -> Iterator[str]:
-    """Iterate over the keys of requests that tasks are going to read."""
-    return (key for task in tasks for key in getattr(task, "keys", ()))
+    return all(isinstance(task, NamedCharge | _Command) for task in tasks)
 
 
 def _result(task: _Task, work: Work) -> Any:

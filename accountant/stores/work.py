@@ -68,8 +68,8 @@ class AccountRow:
         self.digest = digest  # None of a new one
 
 
-Kinds = dict[tuple[Any, ...], int]
-"""Where kinds of entries stand, as far as they are known to be in the store for good."""
+Kinds = dict[tuple[Any, ...], tuple[Entry, int]]
+"""Kinds of entries that are in the store for good, and where they stand, by ids of what the entry keeps alive."""
 
 
 class Work(State):
@@ -115,13 +115,14 @@ class Work(State):
         self.position, self._hash = int(position), stored_bytes(digest)
         self._written = self.last = self.position
         self._head = self._hash.hex()
-        self.is_the_one = False  # whose last entry this process has seen, as far as that is known
+        # Whose last entry this process has seen, as far as that is known.
+        self.is_the_one = self._head == opened.hash
         self._rows: dict[str, AccountRow] = {}
         self._numbered: dict[int, AccountRow] = {}
         self._changed: set[int] = set()
         self._relabelled: set[int] = set()
         self._entries: list[tuple[int, str, bytes]] = []
-        self.numbers = numbers
+        self.numbers = iter(()) if self._database.sqlite and not self.is_the_one else numbers
         """Those of new accounts, that are this process's own."""
         locked = ' ORDER BY {} COLLATE "C" FOR UPDATE' * session.together
         self._account_row = f"{ACCOUNT_ROW} WHERE {{}} IN (...){locked.format('label')}"
@@ -130,13 +131,11 @@ class Work(State):
         self._known: set[str] = set()  # requests that were looked up
         self._stored: set[str] = set()  # and found
         self.new_kinds: Kinds = {}
-        self._kind_rows: list[tuple[str, int]] = []
+        self._kind_rows: dict[str, int] = {}
         self._tally: dict[int, tuple[int, int]] = {}
         self._recounted = False  # other rules are in force than those that counted what is in the rows
         self._settled: set[int] = set()
         self._asked: set[str] = set()  # requests that were made or changed
-        # By ids of what stands beside them, which keeps it alive.
-        self._seen: dict[tuple[int, int, int, Place, str], tuple[Entry, int]] = {}
         self.limits = self._limits_now()
 
     # --- reading ---------------------------------------------------------------------------------
@@ -185,11 +184,8 @@ class Work(State):
         """Refuse a store that does not hold the last entry that this process has seen: an older one was put back."""
         if self.is_the_one:
             return
-        seen, there = self._opened, self._head == self._opened.hash
-        if seen.position < self._written:  # others have written since: the next entry is bound to it
-            body, digest = self._next
-            there = body is not None and chained(bytes.fromhex(seen.hash), body) == stored_bytes(digest)
-        if not there:
+        seen, (body, digest) = self._opened, self._next
+        if body is None or chained(bytes.fromhex(seen.hash), body) != stored_bytes(digest):
             raise StoreMoved(
                 f"{self._database.name}: ends at entry {self._written}, and does not hold entry {seen.position} that "
                 "this process has seen there: an older copy was put in its place, or old entries were folded. What was "
@@ -206,6 +202,14 @@ class Work(State):
         self.load(wanted)
         self._load_requests(asked)
         self._looked_up = True
+
+    def payers_of(self, reserved: Sequence[int]) -> list[str]:
+        """Return the labels of the accounts that pay for reservations, as they are now."""
+        held = self.session.select("SELECT position FROM reservation WHERE position IN (...)", reserved)
+        bodies = [self.body(int(position)) for (position,) in held if position <= self._written]
+        numbers = sorted({each for body in bodies for _, payers in body["paid"] for each in payers})
+        found = self.session.select("SELECT label FROM account WHERE number IN (...)", numbers)
+        return [name for (name,) in found if name is not None]
 
     def load(self, names: Iterable[str]) -> None:
         """Read accounts, all at once."""
@@ -330,15 +334,19 @@ class Work(State):
     def reservation(self, position: int) -> str | None:
         """Return the outcome of a reservation."""
         if position not in self.reservations:
-            found = self.session.row("SELECT state FROM reservation WHERE position = ?", position)
+            locked = " FOR UPDATE" * self.session.together
+            found = self.session.row(f"SELECT state FROM reservation WHERE position = ?{locked}", position)
             if found is None:
                 return None
+            if position > self._written:
+                self._need_to_be_alone()
             self.reservations[position] = str(found[0])
         return self.reservations[position]
 
     def due(self, at: int) -> int | None:
         """Return an open reservation with a deadline that has passed; of the tables' a thousand in a transaction."""
         if self._deadline is not None and self._deadline <= at:
+            self._need_to_be_alone()
             self._deadline = None
             sql = f"SELECT until, position FROM reservation {OPEN_WITH_DEADLINE} AND until <= ? "
             for until, position in self.session.rows(f"{sql}ORDER BY until LIMIT {_AT_ONCE}", at):
@@ -386,12 +394,13 @@ class Work(State):
 
     def do(self, command: LedgerCommand) -> Receipt:
         """Decide on a command, and let it happen."""
-        expire(self, self.now(), self.happen)
+        if self._deadline is not None or self.deadlines:
+            expire(self, self.now(), self.happen)
         found = decide(self, command, self.now())
         for event in found.events:
             position = self.happen(event)
             if isinstance(event, Charged):
-                return found._replace(position=position)
+                return Receipt(position, *found[1:])
         return found
 
     def happen(self, event: LedgerEvent, source: str | None = None) -> int:
@@ -405,7 +414,7 @@ class Work(State):
             The digest of the ledger that it was imported from, if it was.
         """
         counted_by_position = isinstance(event, Charged) and event.reserved and self.limits is not None
-        if counted_by_position or not isinstance(event, Charged | Answered):
+        if counted_by_position or not isinstance(event, Charged | Answered | Settlement):
             self._need_to_be_alone()
         if isinstance(event, Charged):
             entries = event.entries
@@ -422,6 +431,8 @@ class Work(State):
             apply(self, event._replace(position=position, entries=entries))
             return position
         if isinstance(event, Settlement):
+            if event.position > self._written:
+                self._need_to_be_alone()
             if event.returned:
                 self._count(self.body(event.position)["paid"], -1)
             position = self.append(outcome_body(event, event.position))
@@ -511,27 +522,21 @@ class Work(State):
 
     def kind(self, entry: Entry) -> int:
         """Return the position of a kind of entry: mechanism, sensitivity, charge, place and note."""
-        alike = id(entry.mechanism), id(entry.sensitivity), id(entry.charge), entry.where, entry.note
-        seen = self._seen.get(alike)
-        if seen is not None:
-            return seen[1]
-        key = (entry.mechanism, entry.sensitivity, entry.charge, entry.where, entry.note)
-        position = self._kinds.get(key) or self.new_kinds.get(key)
-        if position is None:
+        key = id(entry.mechanism), entry.sensitivity, id(entry.charge), entry.where, entry.note
+        known = self._kinds.get(key) or self.new_kinds.get(key)
+        if known is None:
             body = {"kind": entry_terms(entry)}
             digest = chained(b"", canonical(body)).hex()
-            found = self.session.row("SELECT position FROM kind WHERE digest = ?", digest)
-            if found is None:
-                self._need_to_be_alone()
-                position = self.append(body)
-                self._kind_rows.append((digest, position))
-            else:
-                position = int(found[0])
-                if self.body(position) != body:
+            position = self._kind_rows.get(digest)
+            if position is None:
+                found = self.session.row("SELECT position FROM kind WHERE digest = ?", digest)
+                if found is None:
+                    self._need_to_be_alone()
+                    position = self._kind_rows[digest] = self.append(body)
+                elif self.body(position := int(found[0])) != body:
                     raise LedgerDamaged("is not the kind that the table `kind` says", position)
-            self.new_kinds[key] = position
-        self._seen[alike] = entry, position
-        return position
+            known = self.new_kinds[key] = entry.of(()), position
+        return known[1]
 
     def assume(self, assumption: Assumption) -> None:
         """Keep the unchecked assumptions of releases."""
@@ -653,7 +658,7 @@ class Work(State):
         if self.session.together:
             self._take_turn()
         self.session.run("INSERT INTO entry (position, body, hash) VALUES (?, ?, ?)", self._entries)
-        self.session.run("INSERT INTO kind (digest, position) VALUES (?, ?)", self._kind_rows)
+        self.session.run("INSERT INTO kind (digest, position) VALUES (?, ?)", [*self._kind_rows.items()])
         self.session.run(
             "INSERT INTO tally (kind, releases, records) VALUES (?, ?, ?) ON CONFLICT (kind) DO UPDATE "
             "SET releases = tally.releases + excluded.releases, records = tally.records + excluded.records",

@@ -205,6 +205,21 @@ def test_a_reservation_that_has_ended_is_given_back_once(
     first.verify()
 
 
+@pytest.mark.parametrize("returned", [False, True])
+def test_a_reservation_is_settled_beside_charges_of_other_records(
+    writers: Sequence[SQLStore], monkeypatch: pytest.MonkeyPatch, returned: bool
+) -> None:
+    first, second = writers
+    held = first.charge([entry("bob")], fits, hold=True, request="a").position
+    settle = second.give_back if returned else second.draw
+    during(monkeypatch, lambda: settle(held))
+    first.charge([entry("ann")], fits)
+    assert first.spent("bob").epsilon == (2 if returned else 3)
+    with pytest.raises(Settled):
+        first.draw(held)
+    first.verify()
+
+
 def test_who_waits_is_told_for_whom(writers: Sequence[SQLStore]) -> None:
     first, second = writers
     with first.working((), together=True), pytest.raises(InUse, match="by this process, in another object"):
