@@ -15,7 +15,7 @@ CEILINGS = {
     "mechanisms": {"code lines": 10_959, "public functions and classes": 353, "files": 96, "floors": 19},
     "accountant": {"code lines": 14_998, "public functions and classes": 492, "files": 141, "floors": 9},
     "algorithms": {"code lines": 12_132, "public functions and classes": 408, "files": 157, "floors": 9},
-    "verify": {"code lines": 30_885, "public functions and classes": 909, "files": 320, "floors": 9},
+    "verify": {"code lines": 30_887, "public functions and classes": 909, "files": 320, "floors": 9},
 }
 
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)

@@ -32,28 +32,28 @@ So where ``g_t`` are the gaps of rounds, those in ``[D, D']`` of rounds with ``U
 D W(theta D) + int_D^D' W(theta u) du`` at most in expectation.
 
 An arm's computed index is at most ``y / n_j + rho_j``, ``rho_j = (sqrt(2 v_j V) + b v_j) / n_j``, as ``ln(tau / n_j) <=
-ln(T / n_j)``. Let ``a_j(u) = e^-C_j(u - rho_j)``, and 1 where ``u <= rho_j``; ``a_0 = 1`` before the first release, where
-``n_0 = 0``.
+ln(T / n_j)``. Let ``a_j(u) = e^-C_j(u - rho_j)``, and 1 where ``u <= rho_j``; ``a_0 = 1`` before the first release,
+where ``n_0 = 0``.
 
-**Lemma 3** (rounds above). Let u > 0. At a release j an arm e has ``U_e >= w_e + u`` with probability ``a_j(u)`` at most.
-So the expected number of rounds that feed e where ``U_e >= w_e + u`` is at most ``A(u) = f + sum_j (n_(j+1) - n_j)
-a_j(u)``. With another arm i and any k, the expected number of rounds that feed i where ``U_e >= w_e + u`` for an e that is
-at a release j > k, with ``n_i <= n_e``, is at most ``sum_(j > k) n_(j+1) a_j(u)``.
+**Lemma 3** (rounds above). Let u > 0. At a release j an arm e has ``U_e >= w_e + u`` with probability ``a_j(u)`` at
+most. So the expected number of rounds that feed e where ``U_e >= w_e + u`` is at most ``A(u) = f + sum_j (n_(j+1) -
+n_j) a_j(u)``. With another arm i and any k, the expected number of rounds that feed i where ``U_e >= w_e + u`` for an e
+that is at a release j > k, with ``n_i <= n_e``, is at most ``sum_(j > k) n_(j+1) a_j(u)``.
 
-*Proof.* ``U_e >= w_e + u > 0`` needs ``y_e >= n_j (w_e + u - rho_j)``. While e is at release j it is fed ``n_(j+1) - n_j``
-times, and i, while it has n_j values released at most, ``n_(j+1)`` times. QED
+*Proof.* ``U_e >= w_e + u > 0`` needs ``y_e >= n_j (w_e + u - rho_j)``. While e is at release j it is fed ``n_(j+1) -
+n_j`` times, and i, while it has n_j values released at most, ``n_(j+1)`` times. QED
 
-So where gaps ``g_t`` in ``[D, D']`` are counted in rounds of such a number R(u), R falling, for every u of those that have
-``g_t >= u``, they sum to ``D R(D) + int_D^D' R(u) du`` at most in expectation; write ``S(D, D'; R)``.
+So where gaps ``g_t`` in ``[D, D']`` are counted in rounds of such a number R(u), R falling, for every u of those that
+have ``g_t >= u``, they sum to ``D R(D) + int_D^D' R(u) du`` at most in expectation; write ``S(D, D'; R)``.
 
 **Theorem 1** (K arms, q = 1). For all theta in (0, 1) regret is at most ``sum_i Delta_i A((1 - theta) Delta_i) +
 V(Delta_min, Delta_max)``.
 
-*Proof.* Rounds with ``U_1 < mu* - theta Delta_i``, i played, are in V. Else ``U_i >= U_1 >= mu_i + (1 - theta) Delta_i``,
-and i is fed. QED
+*Proof.* Rounds with ``U_1 < mu* - theta Delta_i``, i played, are in V. Else ``U_i >= U_1 >= mu_i + (1 - theta)
+Delta_i``, and i is fed. QED
 
-**Theorem 2** (sets and matroids). With L arms (no loops), ``m = max(0, min(K - q, L - K))`` and ``N(u) = min_k (m n_(k+1)
-+ (L - K) sum_(j > k) n_(j+1) a_j((1 - theta) u))`` regret is at most
+**Theorem 2** (sets and matroids). With L arms (no loops), ``m = max(0, min(K - q, L - K))`` and ``N(u) = min_k (m
+n_(k+1) + (L - K) sum_(j > k) n_(j+1) a_j((1 - theta) u))`` regret is at most
 
 ``sum_e S(Delta_e, Delta_e^max; A((1 - theta) .)) + (L / q) S(Delta, Delta^max; N) + sum_k V(Delta_k, Delta_k^max)``
 
@@ -62,23 +62,23 @@ another.
 
 *Proof.* Let ``d_k = (w_k - U_k)+``. Brualdi's bijection rho from what is played outside of the best basis into it has
 ``U(rho(e)) <= U(e)``. A round's gap is the sum of all ``g_e = w(rho(e)) - w(e)``, at most that of those above 0. Either
-``d_rho(e) > theta g_e``: V of ``k = rho(e)``, which is so of one e in a round. Or ``U_e >= w_e + (1 - theta) g_e``: if e is
-fed, Lemma 3 counts it. If not, the q arms i that are fed have no more values released, and are charged ``g_e / q`` each.
-For every u and k there are m such e at most in a round that have ``g_e >= u`` and are at a release up to k; then i is,
-too, which is so in ``n_(k+1)`` rounds that feed it. Lemma 3 counts the rounds of each of the L - K others. No gap is above
-Delta^max. QED
+``d_rho(e) > theta g_e``: V of ``k = rho(e)``, which is so of one e in a round. Or ``U_e >= w_e + (1 - theta) g_e``: if
+e is fed, Lemma 3 counts it. If not, the q arms i that are fed have no more values released, and are charged ``g_e / q``
+each. For every u and k there are m such e at most in a round that have ``g_e >= u`` and are at a release up to k; then
+i is, too, which is so in ``n_(k+1)`` rounds that feed it. Lemma 3 counts the rounds of each of the L - K others. No gap
+is above Delta^max. QED
 
 **Theorem 3** (monotone reward, exact oracle). With B steep in the largest error, at most K arms in a best super arm,
 Delta_i the least gap of a super arm that has arm i, and ``N(u) = min_k (n_(k+1) + L sum_(j > k) n_(j+1) a_j((1 - theta)
-u))``, regret is at most ``sum_i B S(Delta_i / B, R_max / B; N) + K min(B V(Delta / B, R_max / B), (2 B_1 / theta) int_a^1
-W(z) dz)``, ``a = theta Delta / (2 K B_1)``.
+u))``, regret is at most ``sum_i B S(Delta_i / B, R_max / B; N) + K min(B V(Delta / B, R_max / B), (2 B_1 / theta)
+int_a^1 W(z) dz)``, ``a = theta Delta / (2 K B_1)``.
 
 *Proof.* A round's gap is at most ``B max d + B max (U - w)`` over the best super arm and the one played, and at most
-``B_1 sum d + B max (U - w)``. If the second term is ``(1 - theta)`` of it at least, some e that is played has ``U_e >= w_e
-+ (1 - theta) gap / B``. The arm i played of least count is fed, has ``n_i <= n_e``, and is charged: in rounds of gap B u or
-more ``n_(k+1)`` times with e at a release up to k, and else as Lemma 3 says of each e. Otherwise ``B max d > theta gap``: V
-of some k. Or ``B_1 sum d > theta gap``: with ``a_t = theta gap / (2 K B_1) >= a``, ``B_1 sum (d_k - a_t)+ >= theta gap / 2``,
-and ``E sum_t (d_k - a)+ = int_a W(z) dz``. QED
+``B_1 sum d + B max (U - w)``. If the second term is ``(1 - theta)`` of it at least, some e that is played has ``U_e >=
+w_e + (1 - theta) gap / B``. The arm i played of least count is fed, has ``n_i <= n_e``, and is charged: in rounds of
+gap B u or more ``n_(k+1)`` times with e at a release up to k, and else as Lemma 3 says of each e. Otherwise ``B max d >
+theta gap``: V of some k. Or ``B_1 sum d > theta gap``: with ``a_t = theta gap / (2 K B_1) >= a``, ``B_1 sum (d_k -
+a_t)+ >= theta gap / 2``, and ``E sum_t (d_k - a)+ = int_a W(z) dz``. QED
 
 As T grows f does, so that W(z) vanishes for every z, and theta and z may. With the exponents' own divergences in place
 of C_j one of K arms is played ``(1 + max(0.1, 1.5 / k)) ln(T) / d_eps`` times in the limit, k its batches by then,
@@ -91,8 +91,8 @@ to t in Lemma 1, and so to each of the ``n_(j+1) + 1`` in W(z); and to f, ``n_(j
 
 **Randomized bits.** A bit about an arm of mean w is 1 with probability ``1/2 + (w - 1/2) / G``, G the gain; a message
 has bits of q arms. Batches of messages have no further noise (s = b = 0, f = 1, ``s_j = g``), and ``U = 1/2 + (P - 1/2)
-G``, P the index of the bits' mean. Means that differ by z have bits' means that differ by ``z / G``. So the
-theorems hold with ``W(z / G)`` for ``W(z)``, ``C_j(z / G)`` for ``C_j(z)`` and ``G rho_j`` for ``rho_j``: that bits of one
+G``, P the index of the bits' mean. Means that differ by z have bits' means that differ by ``z / G``. So the theorems
+hold with ``W(z / G)`` for ``W(z)``, ``C_j(z / G)`` for ``C_j(z)`` and ``G rho_j`` for ``rho_j``: that bits of one
 message depend on each other changes nothing, as only probabilities and means are added up.
 """
 
@@ -221,9 +221,7 @@ class ReleaseCounts:
     def rounds_below(self, distance: FloatArray) -> FloatArray:
         """Return ``W(z / G)``, at most T."""
         each = (self.later + 1) * (1 + _mass(self.levels, self.share) - _mass(np.zeros(1), self.share))
-        return np.asarray(
-            np.minimum(np.exp(-self.exponent(distance[:, np.newaxis])) @ each, self.horizon)
-        )
+        return np.asarray(np.minimum(np.exp(-self.exponent(distance[:, np.newaxis])) @ each, self.horizon))
 
     def above(self, u: FloatArray) -> FloatArray:
         """Return ``a_j(u)``, shape (values of u, counts)."""
@@ -240,11 +238,11 @@ class ReleaseCounts:
         following = np.concatenate([[self.size], self.later])
         return np.asarray(np.minimum((few * following + many * beyond).min(axis=1), few * self.horizon))
 
-    def fed(self, low: float, high: float, theta: float) -> float:
+    def own_charge(self, low: float, high: float, theta: float) -> float:
         """Return S of A for gaps from low to high."""
         return _layers(low, high, lambda u: self.rounds_fed((1 - theta) * u))
 
-    def charged(self, few: float, many: float, low: float, high: float, theta: float) -> float:
+    def foreign_charge(self, few: float, many: float, low: float, high: float, theta: float) -> float:
         """Return S of N for gaps from low to high."""
         return _layers(low, high, lambda u: self.rounds_charged((1 - theta) * u, few, many))
 
@@ -273,8 +271,8 @@ def _layers(low: float, high: float, falling: Callable[[FloatArray], FloatArray]
     return low * float(falling(np.array([low]))[0]) + _integral(low, high, falling)
 
 
-_Fed = implemented_function("Fed", lambda *law: _releases(*law[:6]).fed(*law[6:]))
-_Charged = implemented_function("Charged", lambda *law: _releases(*law[:6]).charged(*law[6:]))
+_Fed = implemented_function("Fed", lambda *law: _releases(*law[:6]).own_charge(*law[6:]))
+_Charged = implemented_function("Charged", lambda *law: _releases(*law[:6]).foreign_charge(*law[6:]))
 _Behind = implemented_function("Behind", lambda *law: _releases(*law[:6]).behind(*law[6:]))
 _Shortfall = implemented_function("Shortfall", lambda *law: _releases(*law[:6]).shortfall(*law[6:]))
 _Releases = implemented_function(
@@ -352,11 +350,11 @@ class _Form:
         own = {"none": (), "bit": _bits}.get(self.noise, ((self.scale, self.deviation),))
         return (*own, (x, sp.log(L * releases * T)))
 
-    def fed(self, low: sp.Expr, high: sp.Expr) -> sp.Expr:
+    def own_charge(self, low: sp.Expr, high: sp.Expr) -> sp.Expr:
         """Return S of A."""
         return _Fed(*self.law, low, high, theta)
 
-    def charged(self, few: sp.Expr, many: sp.Expr, low: sp.Expr, high: sp.Expr) -> sp.Expr:
+    def foreign_charge(self, few: sp.Expr, many: sp.Expr, low: sp.Expr, high: sp.Expr) -> sp.Expr:
         """Return S of N."""
         return _Charged(*self.law, few, many, low, high, theta)
 
@@ -404,7 +402,7 @@ def _one_arm(noise: _Noise, deviation: sp.Expr) -> RegretBound:
         family="bandit",
         shares=_THETAS,
         constant=form.behind(Delta_0, Delta_1),
-        per_arm=form.fed(Delta, Delta),
+        per_arm=form.own_charge(Delta, Delta),
     )
 
 
@@ -419,8 +417,8 @@ def _super_arms(form: _Form, elsewhere: _Form) -> RegretBound:
         shares=_THETAS,
         regime="sets of K arms and matroids; every epsilon > 0 and T >= 1",
         applies=_exchanged,
-        constant=L / form.few * form.charged(unfed, sp.Max(0, L - K), Delta_0, Delta_1),
-        per_arm=form.fed(Delta, Delta_max),
+        constant=L / form.few * form.foreign_charge(unfed, sp.Max(0, L - K), Delta_0, Delta_1),
+        per_arm=form.own_charge(Delta, Delta_max),
         per_optimal=form.behind(Delta, Delta_max),
         elsewhere=_theorem(elsewhere, "Theorem 3: the least-counted arm is charged", "B_inf")(
             family="semi-bandit",
@@ -429,7 +427,7 @@ def _super_arms(form: _Form, elsewhere: _Form) -> RegretBound:
             applies=_not_exchanged,
             constant=K * sp.Min(by_arm, by_sum),
             per_arm=sp.S.Zero,
-            per_member=B * elsewhere.charged(sp.S.One, L, Delta / B, R_max / B),
+            per_member=B * elsewhere.foreign_charge(sp.S.One, L, Delta / B, R_max / B),
         ),
     )
 

@@ -275,9 +275,7 @@ class ClickRun(StructuredRun[ClickConfidence]):
             placed, left = self.placed[here], np.arange(lowered.size)
             while left.size:  # to its end: the learner's is found from another start, which may be nearer
                 before_step = lowered[left]
-                lowered[left] = self.mixture.upper(
-                    before_step, said[left], above[left], placed[left]
-                )
+                lowered[left] = self.mixture.upper(before_step, said[left], above[left], placed[left])
                 left = left[before_step - lowered[left] > TOLERANCE]
         least, most = (
             np.minimum(scatter_masked(each, here), _WITHOUT_BOUND)

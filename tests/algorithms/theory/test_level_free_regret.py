@@ -113,7 +113,7 @@ def test_theorem_3_by_hand():
     low, high = gaps.least_gap / steep, gaps.largest_regret / steep
     for theta in GRID:
         own = sum(
-            steep * releases.charged(1, problem.structure.arms, gap / steep, high, theta)
+            steep * releases.foreign_charge(1, problem.structure.arms, gap / steep, high, theta)
             for gap in gaps.members
         )
         one = steep * layers(
@@ -123,14 +123,14 @@ def test_theorem_3_by_hand():
         summed = 2 / theta * float(np.diff(z) @ releases.rounds_below(z)[:-1])
         found = min(found, own + size * min(one, summed))
     assert BOUNDS["cucb-batch"].bound_for(instance).evaluate(instance) == pytest.approx(found, rel=1e-9)
-    assert releases.charged(1, 24, low, low, 0.5) == pytest.approx(
+    assert releases.foreign_charge(1, 24, low, low, 0.5) == pytest.approx(
         low * charged(releases, 0.5 * low, 1, 24), rel=1e-6
     )
 
 
 @pytest.mark.slow
 def test_rounds_above_are_as_rare_as_lemma_3_says():
-    """Of the arms of .05 among 20 with four of .2: rounds in which they are fed with an index of .1, .15 and .2 more."""
+    """Of the 16 arms of .05 beside four of .2: rounds that feed them at an index of .1, .15 and .2 more."""
     problem, horizon = SemiBandit(TopK(20, 4), [0.2] * 4 + [0.05] * 16), 10_000
     gate = Simulation(1, 128)
     learner = CUCBBatch(problem.structure, gate, epsilon=1.0, horizon=horizon)
