@@ -344,10 +344,9 @@ class RandomAllocationDirection(BoundedCurve, OneDirection):
         return (HeldProfile(below, self.neighbouring),)
 
     def bounds(self, epsilon: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Bound δ by both laws, and by the curve of the noise alone (t = 1: joint convexity)."""
+        """Bound δ by both laws. That of the noise alone (t = 1: joint convexity) bounds it by `gaussian_mu`."""
         below, above = losses_of_epoch(self._gaussian.mu, self.steps, self.added)
-        alone = self._gaussian.bounds(epsilon)[1]
-        return below.bounds(epsilon)[0], np.minimum(above.bounds(epsilon)[1], alone)
+        return below.bounds(epsilon)[0], above.bounds(epsilon)[1]
 
 
 @dataclass(frozen=True)

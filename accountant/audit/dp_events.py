@@ -35,7 +35,7 @@ from mechanisms.gaussian_mixture import GaussianMixtureProfile
 from mechanisms.neighbouring import Neighbouring, common_neighbouring
 from mechanisms.parameters import nonnegative, real, whole_number
 from mechanisms.poisson_replaced import PoissonReplacedProfile
-from mechanisms.random_allocation import RandomAllocationProfile
+from mechanisms.random_allocation import MOST_STEPS, RandomAllocationProfile
 from mechanisms.related_profile import bare
 from mechanisms.rounding import up
 from mechanisms.subsampled import SubsampledProfile
@@ -254,6 +254,8 @@ def _sampled(name: str, fields: Mapping[str, Any], relation: Neighbouring, where
                 f"num_selected = {fields['num_selected']}: only one step of an epoch has an exact counterpart"
             )
         steps = whole_number("num_steps", fields["num_steps"], least=1)
+        if steps > MOST_STEPS:
+            raise ParameterError(f"num_steps: must be at most {MOST_STEPS:,}")
         scheme, rate, moved = "random allocation", 1.0 / steps, 1 if steps > 1 else _moved(relation)
     else:
         if relation is not Neighbouring.REPLACE_ONE:

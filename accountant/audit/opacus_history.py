@@ -73,17 +73,15 @@ def _releases(source: str, state: Any, neighbours: Neighbouring | str, batches: 
         counts: dict[tuple[tuple[str, Any], ...], int] = {}
         passes = _Passes()
         read = [(*_step(i, one, relation, scheme), one) for i, one in enumerate(history)]
-        left = sum(count for _, count, _ in read)
         for table, same in itertools.groupby(
             read, lambda each: each[0]
         ):  # however many entries they are written in
             (_, count, one), *others = same
             count += sum(each[1] for each in others)
-            left -= count
             if scheme is Sampling.SHUFFLED:
                 count = passes.count_entry(float(one[1]), count)
-            elif scheme is Sampling.RANDOM_ALLOCATION:
-                count = _epochs(float(one[1]), count, is_last=not left)
+            elif scheme is Sampling.RANDOM_ALLOCATION and table["mechanism"] != "declassified":
+                count = _epochs(float(one[1]), count)
             key = tuple(table.items())
             counts[key] = counts.get(key, 0) + count
     except ParameterError as error:
@@ -154,14 +152,15 @@ def _step(index: int, step: Any, relation: Neighbouring, scheme: Sampling) -> tu
     return {**table, "sampling_rate": rate, "sampling": scheme.value}, count
 
 
-def _epochs(rate: float, steps: int, *, is_last: bool) -> int:
-    """Return the epochs of random allocation that steps are; the last one may be broken off, which tells less."""
+def _epochs(rate: float, steps: int) -> int:
+    """Return the epochs of random allocation that steps are."""
     length = steps_of(rate)
-    if steps % length and not is_last:
+    if steps % length:
         raise ParameterError(
-            f"steps = {steps}: with random allocation a noise is that of whole epochs, here of {length} steps"
+            f"steps = {steps}: with random allocation a noise is that of whole epochs, here of {length} steps; one "
+            "that was broken off loses at most what a whole one does"
         )
-    return -(-steps // length)
+    return steps // length
 
 
 class _Passes:

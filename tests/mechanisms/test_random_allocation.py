@@ -177,10 +177,21 @@ def test_no_queries_that_follow_the_outputs_lose_more() -> None:
 def test_more_steps_hide_more_and_no_more_than_the_noise(mu: float, steps: int) -> None:
     x = np.linspace(-2.0, 4.0, 61)
     less, more = (allocation(mu, t).bounds(x) for t in (steps, 2 * steps))
-    alone = GaussianProfile(mu).bounds(x)[1]
-    assert (less[1] <= alone).all()
+    assert (less[1] <= GaussianProfile(mu).bounds(x)[1] + 1e-12).all()
+    once = compose([(allocation(mu, steps), 1)])
+    for delta in (1e-6, 1e-14, 1e-40):
+        assert once.epsilon(delta).upper <= GaussianProfile(mu).epsilon(delta) * (1.0 + 1e-9)
+    assert once.delta(6.0 * mu).upper <= GaussianProfile(mu).delta(6.0 * mu) * (1.0 + 1e-9)
     assert (more[0] <= less[1]).all()
     assert (less[0] <= less[1]).all()
+
+
+@pytest.mark.parametrize(("steps", "epochs", "sigma"), [(2, 50, 50.0), (10, 10, 10.0)])
+def test_where_next_to_nothing_is_lost_all_bounds_agree(steps: int, epochs: int, sigma: float) -> None:
+    """The grid had the noise's own curve as an upper end, below the law that the contour composed."""
+    composed = compose([(allocation(1.0 / sigma, steps), epochs)])
+    assert 0.0 <= composed.delta(1.0).upper <= 1e-9
+    assert composed.delta(0.0).upper < 0.3
 
 
 def test_schemes_are_told_apart() -> None:

@@ -470,6 +470,11 @@ RESPONSE = '[[release]]\nmechanism = "randomized-response"\nepsilon = 1\n'
             "each norm must be 0 or at least 1",
         ),
         ('[[release]]\nmechanism = "binomial"\ntrials = 400\nshift = 1\nsensitivity = 0.5', "each norm"),
+        (
+            '[[release]]\nmechanism = "cyclic-counter"\nsigma = 2.0\nhorizon = 90\nbandwidth = 10\nparts = 10\n'
+            "sampling_probability = 0.1",
+            "sampling_probability = 0.1: what a sampled release costs depends on the neighbouring relation",
+        ),
         (RESPONSE + "size = 2\nk = 100000", "line 5: release 1: k: is another name of 'size'"),
         (RESPONSE + 'size = 2\nrecords = ["ann", "bob", "ann"]', "records: 'ann' stands twice"),
         (RESPONSE + 'size = 2\nrecords = [7, "7"]', "records: '7' stands twice"),
