@@ -115,19 +115,25 @@ def record_section(found: RecordFound) -> Element:
         _text(listed, "dt", name)
         _text(listed, "dd", words)
     caption = (
-        "How many more releases of each kind it can pay for, at the largest charge that anybody paid for one. Rules "
-        "for purposes and tenants may leave fewer: they depend on who asks."
+        "How many more releases of each kind it can pay for, at the largest charge that anybody paid for one, if they "
+        "are for the purpose and tenant of the key that asks."
     )
     rows = _table(
         section, "found", caption, ("Asked by", "Mechanism", "Largest charge", "More"), numbers=(3,)
     )
-    for line, more in found.more:
+    for i, line in enumerate(found.lines):
         row = SubElement(rows, "tr")
         SubElement(row, "th", scope="row").text = _shown(line.where)
         _text(row, "td", line.mechanism)
         _text(row, "td", line.charge.description)
-        SubElement(row, "td", {"class": "number"}).text = "no limit" if more == float("inf") else str(more)
+        SubElement(row, "td", {"class": "number"}).text = _number_left(found.more, i)
     return section
+
+
+def _number_left(more: Sequence[float] | None, i: int) -> str:
+    if more is None:
+        return "none: no rule permits charges for this key's purpose and tenant"
+    return "no limit" if more[i] == float("inf") else str(more[i])
 
 
 def run_section(
