@@ -16,7 +16,7 @@ from accountant.ledger.summary import Summary
 from accountant.rules.scope import Scope
 from accountant.service.record_found import RecordFound
 from accountant.service.rules_shown import RuleShown
-from mechanisms.printed_numbers import as_given
+from mechanisms.printed_numbers import as_given, counted_noun
 
 _STYLE = """
 :root { color-scheme: light; }
@@ -183,7 +183,9 @@ def _terms(listed: Element, summary: Summary, first: tuple[str, str], last: tupl
 
 
 def _nearly_spent(most: Sequence[_Spent]) -> Element:
-    caption = f"The {len(most)} records that have spent most, open reservations included."
+    caption = (
+        f"The {counted_noun(len(most), 'record')} with the largest spending, open reservations included."
+    )
     section, names = _section("nearly", "Nearly spent"), ("Record", "Spent", "Left", "Share of budget")
     rows = _table(section, "nearly", caption, names)
     for record, spent, left, share in most:
@@ -198,7 +200,9 @@ def _nearly_spent(most: Sequence[_Spent]) -> Element:
 def _rules(section: Element, name: str, rules: Sequence[RuleShown]) -> Element:
     """Show rules, the one that is nearest to its limit first."""
     first = sorted(rules, key=lambda each: -1.0 if each.share is None else each.share, reverse=True)[:_RULES]
-    which = f"The {len(first)} rules" + (f", of {len(rules)}," if len(rules) > len(first) else "")
+    which = f"The {counted_noun(len(first), 'rule')}" + (
+        f", of {len(rules)}," if len(rules) > len(first) else ""
+    )
     caption = (
         f"{which} of which most is spent, and who is nearest to each limit: a record, or people who are protected "
         "together. Open reservations are included."
@@ -230,7 +234,7 @@ def _rules(section: Element, name: str, rules: Sequence[RuleShown]) -> Element:
 def _of_rule(shown: RuleShown) -> str:
     rule = shown.rule
     scope = str(Scope(rule.purpose, rule.tenant))
-    days = "" if rule.days is None else f", in any {rule.days} day{'s' if rule.days > 1 else ''}"
+    days = "" if rule.days is None else f", in any {counted_noun(rule.days, 'day')}"
     whose = {0: "each record", 1: "one group"}.get(len(rule.groups), f"each of {len(rule.groups)} groups")
     return f"{shown.number}: {whose}{f', for {scope}' if scope else ''}{days}"
 

@@ -176,6 +176,11 @@ class Work(State):
                 f"opened it (epoch {self.epoch}, not {epoch}): open it again"
             )
         self._check_seen()
+        if self._rules < max(self._known_limits, default=0):
+            raise LedgerDamaged(
+                f"{self._database.name}: the table `store` has other rules than this process has seen in force: an "
+                "older row was put in its place"
+            )
         if self._closed is not None:
             why, *place = json.loads(self._closed)
             raise GateClosed(f"the gate is closed since {Place(*place)}: {why}", calling_place())

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from accountant import Accountant, BasicComposition, Budget, BudgetExceeded, Cost, Entry, Ledger, Place
+from accountant import Accountant, BasicComposition, Budget, BudgetExceeded, Cost, Entry, Ledger, Place, Rule
 from accountant.ledger.store import CannotPay
 from accountant.stores.database import Database
 from accountant.stores.opening import open_store, verify_store
@@ -231,3 +231,20 @@ def test_an_outcome_is_found_by_its_charge_without_a_scan(tmp_path: Path) -> Non
         found = [session.value(f"SELECT count(*) {sql}", at) for at in range(1, 9)]
     assert sum(found) == 3  # two answers, one draw
     assert found[reservation.position - 1] == 2
+
+
+def test_rules_that_are_put_back_are_not_spent_under(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.db"
+    accountant = opened(path)
+    charge(accountant, "ann")
+    with closing(sqlite3.connect(path)) as connection:
+        row = connection.execute("SELECT rules, clock, drift, witness, digest FROM store").fetchone()
+    accountant.ledger.change_rules([Rule(Budget(0.5))], "me", "enough")  # type: ignore[attr-defined]
+    with pytest.raises(BudgetExceeded):
+        charge(accountant, "ann")
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("UPDATE store SET rules = ?, clock = ?, drift = ?, witness = ?, digest = ?", row)
+    with pytest.raises(LedgerDamaged, match="an older row was put in its place"):
+        charge(accountant, "ann")
+    with pytest.raises(LedgerDamaged, match="the table `store` does not fit"):
+        opened(path)
