@@ -254,9 +254,9 @@ class Accounts:
         }
 
     def remaining_charges(self, charges: Sequence[Amount], record: RecordId) -> list[float]:
-        """Return how many more times a record can pay each charge, for what `spending_on` says; inf if a trillion.
+        """Return the number of times that a record can still pay each charge; inf if a trillion.
 
-        Found by the check that refuses, all at one moment.
+        Found by the check that refuses, all at one moment, for the current purpose and tenant (`spending_on`).
 
         Raises
         ------
