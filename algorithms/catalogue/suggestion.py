@@ -60,8 +60,9 @@ def suggest(
 ) -> Suggestion:
     """Return the learner of least known regret among the certified ones here.
 
-    The reasons are theorems where they decide, and measurements (`tests/benchmarks/compare_learners.py`) elsewhere;
-    they say which.
+    Measured regret decides where there is some (`tests/benchmarks/compare_learners.py`), also where another learner has
+    the least proved bound; elsewhere a theorem does, the noise that is added, or that there is no other. The reason
+    says which.
 
     Parameters
     ----------
@@ -152,7 +153,7 @@ def _linear(trust: LearnerTrust, delta: float) -> tuple[str, str]:
         raise ParameterError("delta=0.0: linear learners add Gaussian noise, and need a delta above 0")
     return (
         f"dp-dpe-{trust}",
-        "exact widths, noise for one report of each client; dp-pe-"
+        "the only learner here of clients who report averages; dp-pe-"
         f"{trust} where every round is another client's",
     )
 
@@ -244,7 +245,7 @@ def _bandit(trust: LearnerTrust, epsilon: float, delta: float) -> tuple[str, str
     if trust == "local":
         return "dp-bandit-ldp", "1.1 times the least regret that randomized bits allow, as T grows (theorem)"
     if delta and _less_noise(epsilon, delta):
-        return "dp-bandit-gaussian", "less noise on a batch than Laplace's at this delta"
+        return "dp-bandit-gaussian", "its noise decides: less on a batch than Laplace's at this delta"
     return "dp-bandit", "1.1 to 2.5 times the least regret that epsilon allows, as T grows (theorem)"
 
 
@@ -264,7 +265,7 @@ def _cascade(
         clicks = OneHot(structure.size).sensitivity
         laplace = clicks.l1 / epsilon * (2 * math.sqrt(exponent * phases) + exponent)
         if clicks.l2 / unit_mu(epsilon, delta) * math.sqrt(2 * exponent * phases) < laplace:
-            return "cascade-ucb-batch-gaussian", "less noise on a histogram than Laplace's at this delta"
+            return "cascade-ucb-batch-gaussian", "its noise decides: less than Laplace's at this delta"
     return (
         "cascade-ucb-batch",
         "one histogram for every phase of a list, released once: least regret measured",

@@ -31,43 +31,54 @@ int_0^(v_j) H' e^(H - v) dv)``. An arm is at each release once. QED
 So where ``g_t`` are the gaps of rounds, those in ``[D, D']`` of rounds with ``U_k < w - theta g_t`` sum to ``V(D, D') =
 D W(theta D) + int_D^D' W(theta u) du`` at most in expectation.
 
-**Theorem 1** (K arms, q = 1). For all theta in (0, 1) and ``z_i < (1 - theta) Delta_i``, regret is at most ``sum_i
-Delta_i P_i + V(Delta_min, Delta_max)``, ``P_i = max(f, n_(k+1)) + sum_j (n_(j+1) - n_j) e^-C_j(z_i)``, k the last j
-with ``H(C_j((1
-- theta) Delta_i - z_i)) <= ln(T / n_j)``.
+An arm's computed index is at most ``y / n_j + rho_j``, ``rho_j = (sqrt(2 v_j V) + b v_j) / n_j``, as ``ln(tau / n_j) <=
+ln(T / n_j)``. Let ``a_j(u) = e^-C_j(u - rho_j)``, and 1 where ``u <= rho_j``; ``a_0 = 1`` before the first release,
+where ``n_0 = 0``.
 
-*Proof.* Rounds with ``U_1 < mu* - theta Delta_i``, i played, are in V. Else ``U_i >= U_1 >= mu* - theta Delta_i``. If
-``y_i <= n_i (mu_i + z_i)``, this is at most the additive bound ``mu_i + z_i + r``, r of the exponent ``H^-1(ln(T /
-n_i))``, so ``n_i <= n_k``: in all ``max(f, n_(k+1))`` plays at most. Else, after release j with probability
-``e^-C_j(z_i)``, a batch. QED
+**Lemma 3** (rounds above). Let u > 0. At a release j an arm e has ``U_e >= w_e + u`` with probability ``a_j(u)`` at
+most. So the expected number of rounds that feed e where ``U_e >= w_e + u`` is at most ``A(u) = f + sum_j (n_(j+1) -
+n_j) a_j(u)``. With another arm i and any k, the expected number of rounds that feed i where ``U_e >= w_e + u`` for an e
+that is at a release j > k, with ``n_i <= n_e``, is at most ``sum_(j > k) n_(j+1) a_j(u)``.
 
-**Theorem 2** (sets and matroids). With L arms (no loops), J counts up to T, ``x = ln(L J T)``, F the noise that J
-noises exceed with probability ``e^-x`` at most, ``nu(u) = 2 x / ((1 - theta) u)^2 + 4 F / ((1 - theta) u)``, ``N(u) =
-max(f, the count after the last n_j <= nu(u)) + 1``, ``S(D, D') = D N(D) + int_D^D' N(u) du`` and ``m = max(0, min(K -
-q, L - K))``, regret is at most
+*Proof.* ``U_e >= w_e + u > 0`` needs ``y_e >= n_j (w_e + u - rho_j)``. While e is at release j it is fed ``n_(j+1) -
+n_j`` times, and i, while it has n_j values released at most, ``n_(j+1)`` times. QED
 
-``R_max + sum_e S(Delta_e, Delta_e^max) + (L m / q) S(Delta, Delta^max) + sum_k V(Delta_k, Delta_k^max)``
+So where gaps ``g_t`` in ``[D, D']`` are counted in rounds of such a number R(u), R falling, for every u of those that
+have ``g_t >= u``, they sum to ``D R(D) + int_D^D' R(u) du`` at most in expectation; write ``S(D, D'; R)``.
+
+**Theorem 1** (K arms, q = 1). For all theta in (0, 1) regret is at most ``sum_i Delta_i A((1 - theta) Delta_i) +
+V(Delta_min, Delta_max)``.
+
+*Proof.* Rounds with ``U_1 < mu* - theta Delta_i``, i played, are in V. Else ``U_i >= U_1 >= mu_i + (1 - theta)
+Delta_i``, and i is fed. QED
+
+**Theorem 2** (sets and matroids). With L arms (no loops), ``m = max(0, min(K - q, L - K))`` and ``N(u) = min_k (m
+n_(k+1) + (L - K) sum_(j > k) n_(j+1) a_j((1 - theta) u))`` regret is at most
+
+``sum_e S(Delta_e, Delta_e^max; A((1 - theta) .)) + (L / q) S(Delta, Delta^max; N) + sum_k V(Delta_k, Delta_k^max)``
 
 over the arms e outside of the best basis, and k in it; Delta, Delta^max the least and largest gap of one arm and
 another.
 
-*Proof.* But with probability 1 / T, which costs R_max, ``y_e <= n w_e + n r_x(n)`` for all arms and releases, so that
-``U_e <= w_e + 2 r_x(n_e)``, as the exponents of indices are at most ``ln T <= x``. Let ``d_k = (w_k - U_k)+``.
-Brualdi's bijection rho from what is played outside of the best basis into it has ``U(rho(e)) <= U(e)``, so ``g_e =
-w(rho(e)) - w(e) <= d_rho(e) + 2 r(n_e)``. Either ``d_rho(e) > theta g_e``: V of ``k = rho(e)``, which is so of one e in
-a round. Or ``(1 - theta) g_e <= 2 r(n_e)``, so ``n_e <= nu(g_e)``, as ``r(n) <= sqrt(x / 2n) + F / n``. If e is fed, it
-is charged g_e: ``N(g_e)`` times at most. If not, the q arms that are fed have no more values, and are charged ``g_e /
-q`` each: at most m bad arms of a round are not fed, and no gap of one is above Delta^max. QED
+*Proof.* Let ``d_k = (w_k - U_k)+``. Brualdi's bijection rho from what is played outside of the best basis into it has
+``U(rho(e)) <= U(e)``. A round's gap is the sum of all ``g_e = w(rho(e)) - w(e)``, at most that of those above 0. Either
+``d_rho(e) > theta g_e``: V of ``k = rho(e)``, which is so of one e in a round. Or ``U_e >= w_e + (1 - theta) g_e``: if
+e is fed, Lemma 3 counts it. If not, the q arms i that are fed have no more values released, and are charged ``g_e / q``
+each. For every u and k there are m such e at most in a round that have ``g_e >= u`` and are at a release up to k; then
+i is, too, which is so in ``n_(k+1)`` rounds that feed it. Lemma 3 counts the rounds of each of the L - K others. No gap
+is above Delta^max. QED
 
-**Theorem 3** (monotone reward, exact oracle). With B steep in the largest error, at most K arms in a best super arm and
-Delta_i the least gap of a super arm that has arm i, regret is at most ``R_max + sum_i B S(Delta_i / B, R_max / B) + K
-min(B V(Delta / B, R_max / B), (2 B_1 / theta) int_a^1 W(z) dz)``, ``a = theta Delta / (2 K B_1)``.
+**Theorem 3** (monotone reward, exact oracle). With B steep in the largest error, at most K arms in a best super arm,
+Delta_i the least gap of a super arm that has arm i, and ``N(u) = min_k (n_(k+1) + L sum_(j > k) n_(j+1) a_j((1 - theta)
+u))``, regret is at most ``sum_i B S(Delta_i / B, R_max / B; N) + K min(B V(Delta / B, R_max / B), (2 B_1 / theta)
+int_a^1 W(z) dz)``, ``a = theta Delta / (2 K B_1)``.
 
 *Proof.* A round's gap is at most ``B max d + B max (U - w)`` over the best super arm and the one played, and at most
-``B_1 sum d + B max (U - w)``. If the second term is ``(1 - theta)`` of it at least, the arm played of least count,
-which is fed, has ``n <= nu(gap / B)``, and is charged. Else ``B max d > theta gap``: V of some k. Or ``B_1 sum d >
-theta gap``: with ``a_t = theta gap / (2 K B_1) >= a``, ``B_1 sum (d_k - a_t)+ >= theta gap / 2``, and ``E sum_t (d_k -
-a)+ = int_a W(z) dz``. QED
+``B_1 sum d + B max (U - w)``. If the second term is ``(1 - theta)`` of it at least, some e that is played has ``U_e >=
+w_e + (1 - theta) gap / B``. The arm i played of least count is fed, has ``n_i <= n_e``, and is charged: in rounds of
+gap B u or more ``n_(k+1)`` times with e at a release up to k, and else as Lemma 3 says of each e. Otherwise ``B max d >
+theta gap``: V of some k. Or ``B_1 sum d > theta gap``: with ``a_t = theta gap / (2 K B_1) >= a``, ``B_1 sum (d_k -
+a_t)+ >= theta gap / 2``, and ``E sum_t (d_k - a)+ = int_a W(z) dz``. QED
 
 As T grows f does, so that W(z) vanishes for every z, and theta and z may. With the exponents' own divergences in place
 of C_j one of K arms is played ``(1 + max(0.1, 1.5 / k)) ln(T) / d_eps`` times in the limit, k its batches by then,
@@ -76,19 +87,20 @@ Orabona, Ito & Basu 2025).
 
 No index depends on T, and nothing in the proofs on f: a learner that is not told T, whose first batches are those of
 another horizon, has the theorems with its f at every T. Feedback that comes late, on at most W rounds at a time, adds W
-to t in Lemma 1, and so to each of the ``n_(j+1) + 1`` in W(z).
+to t in Lemma 1, and so to each of the ``n_(j+1) + 1`` in W(z); and to f, ``n_(j+1) - n_j`` and ``n_(j+1)`` in A and N.
 
 **Randomized bits.** A bit about an arm of mean w is 1 with probability ``1/2 + (w - 1/2) / G``, G the gain; a message
 has bits of q arms. Batches of messages have no further noise (s = b = 0, f = 1, ``s_j = g``), and ``U = 1/2 + (P - 1/2)
-G``, P the index of the bits' mean. Means that differ by z have bits' means that differ by ``z / G``. So the
-theorems hold with ``W(z / G)`` for ``W(z)``, ``C_j(z / G)`` for ``C_j(z)`` and ``nu(u) = 2 x G^2 / ((1 - theta) u)^2``:
-that bits of one message depend on each other changes nothing, as only probabilities and means are added up.
+G``, P the index of the bits' mean. Means that differ by z have bits' means that differ by ``z / G``. So the theorems
+hold with ``W(z / G)`` for ``W(z)``, ``C_j(z / G)`` for ``C_j(z)`` and ``G rho_j`` for ``rho_j``: that bits of one
+message depend on each other changes nothing, as only probabilities and means are added up.
 """
 
 from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -111,7 +123,6 @@ from algorithms.theory.regret_bound import (
     Delta_0,
     Delta_1,
     Delta_max,
-    F,
     Instance,
     K,
     L,
@@ -128,8 +139,6 @@ from algorithms.theory.regret_bound import (
 from mechanisms.arrays import FloatArray
 
 _PIECES = 200  # of an integral
-_SHARES = np.linspace(0.02, 0.98, 49)
-"""z / ((1 - theta) Delta) among which the least bound is taken."""
 _ROUNDED = 1 + 1e-9
 
 
@@ -192,49 +201,58 @@ class ReleaseCounts:
         """``H^-1(ln(T / n))`` for each count, or hardly more."""
         return unsharpened(np.log(self.horizon / self.counts), self.share) * _ROUNDED
 
+    @functools.cached_property
+    def widths(self) -> FloatArray:
+        """``G rho_j`` for each count."""
+        spread = np.sqrt(2 * self.levels * self._variance) + self.scale * self.levels
+        return np.asarray(self.gain * spread / self.counts)
+
+    @functools.cached_property
+    def _variance(self) -> FloatArray:
+        """V for each count."""
+        return self.counts / 4 + self.proxy * np.arange(1.0, self.counts.size + 1)
+
     def exponent(self, distance: FloatArray) -> FloatArray:
-        """Return ``C_j(d / G)``, shape (distances, counts)."""
-        moved = distance[:, np.newaxis] / self.gain * self.counts
-        variance = self.counts / 4 + self.proxy * np.arange(1.0, self.counts.size + 1)
-        h = self.scale * moved / variance
-        return np.asarray(moved**2 / (variance * (1 + h + np.sqrt(1 + 2 * h))))
+        """Return ``C_j(d / G)`` of distances that have a column for each count, or one for all."""
+        moved = distance / self.gain * self.counts
+        h = self.scale * moved / self._variance
+        return np.asarray(moved**2 / (self._variance * (1 + h + np.sqrt(1 + 2 * h))))
 
     def rounds_below(self, distance: FloatArray) -> FloatArray:
         """Return ``W(z / G)``, at most T."""
         each = (self.later + 1) * (1 + _mass(self.levels, self.share) - _mass(np.zeros(1), self.share))
-        return np.asarray(np.minimum(np.exp(-self.exponent(distance)) @ each, self.horizon))
+        return np.asarray(np.minimum(np.exp(-self.exponent(distance[:, np.newaxis])) @ each, self.horizon))
 
-    def feed_count(self, nu: FloatArray) -> FloatArray:
-        """Return how often an arm is fed while it has at most nu released values, at most; one more, and T at most."""
-        following = np.concatenate(([0.0], self.later))[np.searchsorted(self.counts, nu, side="right")]
-        return np.asarray(np.minimum(np.maximum(self.size, following) + 1, self.horizon))
+    def above(self, u: FloatArray) -> FloatArray:
+        """Return ``a_j(u)``, shape (values of u, counts)."""
+        return np.exp(-self.exponent(np.maximum(u[:, np.newaxis] - self.widths, 0.0)))
 
-    def plays(self, gap: float, theta: float) -> float:
-        """Return ``P_i`` of Theorem 1, at most T."""
-        z = _SHARES * (1 - theta) * gap
-        seldom = self.exponent((1 - theta) * gap - z) > self.levels
-        most = np.where(seldom, 0.0, self.later).max(axis=1, initial=0.0)
-        late = np.exp(-self.exponent(z)) @ (self.later - self.counts)
-        return float(min((np.maximum(most, self.size) + late).min(), self.horizon))
+    def rounds_fed(self, u: FloatArray) -> FloatArray:
+        """Return ``A(u)``, at most T."""
+        return np.asarray(np.minimum(self.size + self.above(u) @ (self.later - self.counts), self.horizon))
+
+    def rounds_charged(self, u: FloatArray, few: float, many: float) -> FloatArray:
+        """Return the least over k of ``few n_(k+1) + many sum_(j > k) n_(j+1) a_j(u)``, at most T for each of few."""
+        beyond = np.cumsum((self.above(u) * self.later)[:, ::-1], axis=1)[:, ::-1]
+        beyond = np.concatenate([beyond, np.zeros((u.size, 1))], axis=1)
+        following = np.concatenate([[self.size], self.later])
+        return np.asarray(np.minimum((few * following + many * beyond).min(axis=1), few * self.horizon))
+
+    def own_charge(self, low: float, high: float, theta: float) -> float:
+        """Return S of A for gaps from low to high."""
+        return _layers(low, high, lambda u: self.rounds_fed((1 - theta) * u))
+
+    def foreign_charge(self, few: float, many: float, low: float, high: float, theta: float) -> float:
+        """Return S of N for gaps from low to high."""
+        return _layers(low, high, lambda u: self.rounds_charged((1 - theta) * u, few, many))
 
     def behind(self, low: float, high: float, theta: float) -> float:
         """Return V of gaps from low to high."""
-        u = _edges(low, high)
-        below = self.rounds_below(theta * u)
-        return low * float(below[0]) + _summed(u, below)
+        return _layers(low, high, lambda u: self.rounds_below(theta * u))
 
     def shortfall(self, least: float) -> float:
         """Return ``int_a^1 W(z) dz``, a the least."""
-        z = _edges(least, 1.0)
-        return _summed(z, self.rounds_below(z))
-
-    def charge(self, level: float, noise: float, low: float, high: float, theta: float) -> float:
-        """Return S of gaps from low to high, level x and noise F."""
-        u = _edges(low, high)
-        fed = self.feed_count(
-            2 * level * self.gain**2 / ((1 - theta) * u) ** 2 + 4 * noise / ((1 - theta) * u)
-        )
-        return low * float(fed[0]) + _summed(u, fed)
+        return _integral(least, 1.0, self.rounds_below)
 
 
 @functools.lru_cache(maxsize=256)
@@ -242,19 +260,21 @@ def _releases(*law: float) -> ReleaseCounts:
     return ReleaseCounts(*law)
 
 
-def _edges(low: float, high: float) -> FloatArray:
-    return np.asarray(low * max(high / low, 1.0) ** np.linspace(0, 1, _PIECES + 1))
+def _integral(low: float, high: float, falling: Callable[[FloatArray], FloatArray]) -> float:
+    """Return ``int_D^D' R(u) du`` of an R that falls, or hardly more."""
+    u = low * max(high / low, 1.0) ** np.linspace(0, 1, _PIECES + 1)
+    return float(np.diff(u) @ falling(u[:-1]))
 
 
-def _summed(edges: FloatArray, falling: FloatArray) -> float:
-    """Return an integral of what falls, from its values at the edges: at least."""
-    return float(np.diff(edges) @ falling[:-1])
+def _layers(low: float, high: float, falling: Callable[[FloatArray], FloatArray]) -> float:
+    """Return ``D R(D) + int_D^D' R(u) du``, or hardly more."""
+    return low * float(falling(np.array([low]))[0]) + _integral(low, high, falling)
 
 
-_Plays = implemented_function("Plays", lambda *law: _releases(*law[:6]).plays(*law[6:]))
+_Fed = implemented_function("Fed", lambda *law: _releases(*law[:6]).own_charge(*law[6:]))
+_Charged = implemented_function("Charged", lambda *law: _releases(*law[:6]).foreign_charge(*law[6:]))
 _Behind = implemented_function("Behind", lambda *law: _releases(*law[:6]).behind(*law[6:]))
 _Shortfall = implemented_function("Shortfall", lambda *law: _releases(*law[:6]).shortfall(*law[6:]))
-_Charged = implemented_function("Charged", lambda *law: _releases(*law[:6]).charge(*law[6:]))
 _Releases = implemented_function(
     "Releases",
     lambda horizon, first, falling: float(
@@ -270,9 +290,8 @@ _bits = (
     (q, sp.Max(1, sp.Min(K, 20, sp.floor((epsilon + sp.log(1 - sp.exp(-epsilon))) / sp.log(2) - 5)))),
     (g, 1 + 2**q * sp.exp(-epsilon) / (1 - sp.exp(-epsilon))),
 )
-_ONE_ARM = tuple(np.linspace(0.05, 0.9, 35).tolist())
-_SEVERAL = tuple(np.linspace(0.05, 0.6, 12).tolist())
-"""The values of theta among which the least bound is taken."""
+_THETAS = tuple(np.linspace(0.05, 0.9, 35).tolist())
+"""Those among which the one of the least bound is taken."""
 
 
 def _exchanged(instance: Instance) -> bool:
@@ -326,16 +345,18 @@ class _Form:
 
     @property
     def definitions(self) -> tuple[tuple[sp.Symbol, sp.Expr], ...]:
-        """Definitions of b, sigma, or q and g; of x and F."""
+        """Definitions of b, sigma, or q and g; of x, at which all estimates are within their radii but for 1 / T."""
         releases = _Releases(T, self.first, sp.Float(self.falling))
-        proxy, scale = self.tail
-        noise = scale * x + sp.sqrt(2 * proxy * releases * x)
         own = {"none": (), "bit": _bits}.get(self.noise, ((self.scale, self.deviation),))
-        return (*own, (x, sp.log(L * releases * T)), (F, noise))
+        return (*own, (x, sp.log(L * releases * T)))
 
-    def charge(self, low: sp.Expr, high: sp.Expr) -> sp.Expr:
-        """Return S."""
-        return _Charged(*self.law, x, F, low, high, theta)
+    def own_charge(self, low: sp.Expr, high: sp.Expr) -> sp.Expr:
+        """Return S of A."""
+        return _Fed(*self.law, low, high, theta)
+
+    def foreign_charge(self, few: sp.Expr, many: sp.Expr, low: sp.Expr, high: sp.Expr) -> sp.Expr:
+        """Return S of N."""
+        return _Charged(*self.law, few, many, low, high, theta)
 
     def behind(self, low: sp.Expr, high: sp.Expr) -> sp.Expr:
         """Return V."""
@@ -379,9 +400,9 @@ def _one_arm(noise: _Noise, deviation: sp.Expr) -> RegretBound:
     form = _Form(noise, q if noise == "bit" else sp.S.One, deviation)
     return _theorem(form, "Theorem 1")(
         family="bandit",
-        shares=_ONE_ARM,
+        shares=_THETAS,
         constant=form.behind(Delta_0, Delta_1),
-        per_arm=Delta * _Plays(*form.law, Delta, theta),
+        per_arm=form.own_charge(Delta, Delta),
     )
 
 
@@ -393,20 +414,20 @@ def _super_arms(form: _Form, elsewhere: _Form) -> RegretBound:
     by_sum = 2 * B1 / theta * _Shortfall(*elsewhere.law, least)
     return _theorem(form, "Theorem 2: bijective exchange")(
         family="semi-bandit",
-        shares=_SEVERAL,
+        shares=_THETAS,
         regime="sets of K arms and matroids; every epsilon > 0 and T >= 1",
         applies=_exchanged,
-        constant=R_max + L * unfed / form.few * form.charge(Delta_0, Delta_1),
-        per_arm=form.charge(Delta, Delta_max),
+        constant=L / form.few * form.foreign_charge(unfed, sp.Max(0, L - K), Delta_0, Delta_1),
+        per_arm=form.own_charge(Delta, Delta_max),
         per_optimal=form.behind(Delta, Delta_max),
         elsewhere=_theorem(elsewhere, "Theorem 3: the least-counted arm is charged", "B_inf")(
             family="semi-bandit",
-            shares=_SEVERAL,
+            shares=_THETAS,
             regime="every structure but sets of K arms and matroids; every epsilon > 0 and T >= 1",
             applies=_not_exchanged,
-            constant=R_max + K * sp.Min(by_arm, by_sum),
+            constant=K * sp.Min(by_arm, by_sum),
             per_arm=sp.S.Zero,
-            per_member=B * elsewhere.charge(Delta / B, R_max / B),
+            per_member=B * elsewhere.foreign_charge(sp.S.One, L, Delta / B, R_max / B),
         ),
     )
 

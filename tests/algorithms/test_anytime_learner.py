@@ -392,7 +392,7 @@ def test_the_bound_of_one_arm_at_a_time_holds_at_every_horizon() -> None:
     here = BOUNDS["dp-bandit"].evaluate(Instance(ONE, 0.5, 10**5, DELTA, {"anytime": "yes"}))
     releases, each = ReleaseCounts(10**5, 2 * math.log(2048), 8.0, 2.0), []
     for theta in np.linspace(0.05, 0.9, 35):
-        plays = [releases.plays(gap, theta) for gap in (0.7, 0.4, 0.5)]
+        plays = releases.rounds_fed((1 - theta) * np.array([0.7, 0.4, 0.5]))
         behind = releases.behind(0.4, 0.7, theta)
         each.append(float(np.dot(plays, (0.7, 0.4, 0.5))) + behind)
     assert here == pytest.approx(min(each), rel=1e-6)

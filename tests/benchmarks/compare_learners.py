@@ -420,7 +420,7 @@ class Comparison:
             columns.append({row.label: self._measure(row, epsilon, horizon) for row in rows})
         labels = [row.label for row in rows_for(self.problem, trust) if any(row.label in c for c in columns)]
         named = [
-            [recommended(self.problem, trust, min(e, 1e300), horizon, d) for d in (0.0, DELTA)]
+            [recommended(self.problem, trust, 1.0 if math.isinf(e) else e, horizon, d) for d in (0.0, DELTA)]
             for e in epsilons
         ]
         heads = ["no privacy"] if trust == "none" else [f"ε = {epsilon:g}" for epsilon in epsilons]

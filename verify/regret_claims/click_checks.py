@@ -39,7 +39,6 @@ BuildLists = Callable[[Gate], ExplainedLists]
 
 _WITHOUT_BOUND = 5e11  # an index from there on says that there is no upper bound yet
 _PASSES = 3  # of randomized response's index, from u = 1
-_TIGHTENED = 4  # times, each from the bound before
 
 
 class ClickRun(StructuredRun[ClickConfidence]):
@@ -273,8 +272,11 @@ class ClickRun(StructuredRun[ClickConfidence]):
             additive = self._passed(n, m, clicks, examined)
             lowered = np.clip(additive, 0.0, 1.0)
             said, above = self.symbols[:, here]
-            for _ in range(_TIGHTENED):  # the learner's is found from another start
-                lowered = self.mixture.upper(lowered, said, above, self.placed[here])
+            placed, left = self.placed[here], np.arange(lowered.size)
+            while left.size:  # to its end: the learner's is found from another start, which may be nearer
+                before_step = lowered[left]
+                lowered[left] = self.mixture.upper(before_step, said[left], above[left], placed[left])
+                left = left[before_step - lowered[left] > TOLERANCE]
         least, most = (
             np.minimum(scatter_masked(each, here), _WITHOUT_BOUND)
             for each in (np.minimum(lowered, 1.0), np.maximum(additive, 0.0))

@@ -104,8 +104,8 @@ def _first_line(verification: Verification) -> Sentence:
         return claim_person_sentence("Proved: someone", claim)
     if verification.verdict == "refuted" and lower is not None:
         broken = (
-            "The promise is broken: {view} reveals more about {unit} than claimed; the counterexample below can "
-            "be "
+            "The promise is broken: more can be learned about {unit} from {view} than claimed; the counterexample "
+            "below can be "
         )
         if lower.exact:
             return exact(f"{broken}computed again.", **said)
@@ -119,13 +119,15 @@ def _first_line(verification: Verification) -> Sentence:
         )
     if lower is not None and _passed_tests(verification):
         return _passed(verification, lower)
-    return remark("Open: neither proved nor disproved that {view} protects {unit} as claimed.", **said)
+    return remark("Open: neither proved nor disproved that {unit} is protected in {view} as claimed.", **said)
 
 
 def _passed(verification: Verification, lower: LowerBound) -> Sentence:
     """Return the first line on a black box that its tests did not contradict."""
     claim, leak = verification.claim, _floating_point_leak(verification)
-    words = "Tested, not proved: {draws:,} draws did not contradict the claim that {view} protects {unit}"
+    words = (
+        "Tested, not proved: {draws:,} draws did not contradict the claim that {unit} is protected in {view}"
+    )
     said = {"view": claim.view, "unit": unit_words(claim)}
     if leak is None:
         return observed(f"{words}; a stronger test might.", lower.samples, **said)

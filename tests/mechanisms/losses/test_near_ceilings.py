@@ -369,6 +369,7 @@ WITHOUT = {
     *("GroupOnSample", "SampledGroupDirection", "SampledGroupProfile", "ReplacedGroupProfile"),  # Gaussian
     *("GaussianMixtureDirection", "GaussianMixtureProfile"),
     "TruncatedBatchProfile",
+    *("RandomAllocationDirection", "RandomAllocationProfile"),  # Gaussian
     "ShuffledResponseProfile",  # an AtomicProfile
     "ShuffledBatchesProfile",  # another profile's curve
     *(

@@ -369,6 +369,28 @@ def test_true_learners_do_as_the_theorem_says(name):
         assert checked(name, horizon=300, epsilon=epsilon, **given) == ("as the theorem says", [])
 
 
+def report_of(name, seed):
+    """Return a report of a learner: at four epsilons in turn, on its easiest problem and on its usual one."""
+    problem = every_learner[name].default_problem if seed % 8 >= 4 else None
+    epsilon = (0.5, 1.0, 5.0, 20.0)[seed % 4]
+    settings = LIST if name.startswith("cascade-ucb-batch") else {}
+    return regret(name, problem=problem, settings=settings, epsilon=epsilon, horizon=600, runs=16, seed=seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", TRUE)
+def test_no_report_of_a_true_learner_is_a_violation(name):
+    """2,009 reports of 49 learners; where only a paper claims its theorem it may be refuted."""
+    for seed in range(41):
+        report = report_of(name, seed)
+        wrong = report.verdict in ("violated", "another learner") and report.theorem.covered
+        assert not wrong, (seed, report.reasons)
+
+
+def test_indices_that_tangents_reach_from_nearer_are_valid():
+    assert report_of("cascade-ucb-rr", 3).verdict != "violated"
+
+
 def test_a_subclass_has_its_parents_theorem_until_it_says_otherwise():
     class Fiftieth(CUCBBatch):
         """A radius divided by 50."""

@@ -89,7 +89,7 @@ def test_the_command():
     assert said.exit_code == 0
     assert "the exponent in epsilon is -" in said.stdout
     data = json.loads(runner.invoke(cli, [*asked, "--json"]).stdout)
-    assert data["bound_exponent"] == pytest.approx(-0.9, abs=0.1)
+    assert data["bound_exponent"] == pytest.approx(-0.718, abs=0.01)
     growth = ["regret", "cucb-batch", "--test", "growth", "--runs", "64"]
     said = runner.invoke(cli, growth)
     assert said.exit_code == 0

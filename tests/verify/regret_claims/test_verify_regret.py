@@ -239,7 +239,7 @@ def test_a_report_survives_json_and_names_the_command_that_repeats_it():
 def test_the_picture(tmp_path):
     file = tmp_path / "regret.png"
     said = CliRunner().invoke(
-        cli, ["regret", "dp-bandit", "--horizon", "300", "--runs", "16", "-o", str(file)]
+        cli, ["regret", "dp-bandit", "--horizon", "300", "--runs", "64", "-o", str(file)]
     )
     assert said.exit_code == 0
     assert "neighbours: replace one" in " ".join(said.stdout.split())

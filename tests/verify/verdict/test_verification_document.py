@@ -144,7 +144,10 @@ def test_each_verdict_says_what_it_is_worth() -> None:
     assert "Basic composition: C. Dwork" in said(CERTIFIED)
     refuted = said(REFUTED)
     assert "## Counterexample" in refuted
-    assert "**The promise is broken: one user's message reveals more about one report than claimed" in refuted
+    assert (
+        "**The promise is broken: more can be learned about one report from one user's message than claimed"
+        in refuted
+    )
     assert "(at 99.99 % confidence: at most 0.0001 of such verifications reject a true claim)" in refuted
     assert "a true claim is rejected with probability at most 0.0001." in refuted
     assert f"Without the proof, the tests alone:\n\n{FLOOR}" in said(CERTIFIED)
