@@ -71,7 +71,6 @@ from mechanisms import (
 from mechanisms.assumptions import class_assumptions, examination, examine_value, rebuilt, shared_copy
 from mechanisms.domain import own_copy
 from mechanisms.float_bounds import bounds_of, on_grid
-from mechanisms.losses.inversion import most_that_fit
 from mechanisms.parameters import ParameterError, positive
 
 if TYPE_CHECKING:
@@ -566,13 +565,8 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
         if self.strict:
             self.assume(*assumptions)
         payer, moved = canonical_name(record), own.sensitivity if sensitivity is None else sensitivity
-        charge = self._charge(own, moved, place)
-
-        def fits(count: int) -> bool:
-            entry = Entry(own, moved, self._units.repeated(charge, count), (payer,), place, self._noise.name)
-            return self._first_refused([entry], place) is None
-
-        return most_that_fit(fits)
+        [found] = self.remaining_charges([self._charge(own, moved, place)], payer)
+        return found
 
     def reserve(
         self, quote: Quote, *, request: str | None = None, seconds: float | None = None

@@ -53,8 +53,8 @@ class RecordedMechanism:
         return float("inf")
 
     def profile(self, sensitivity: Sensitivity | None = None) -> PrivacyProfile:
-        """Return `NoPrivacy`."""
-        return NoPrivacy()
+        """Return `NoPrivacy` as a bound: nothing is known of a lower end either."""
+        return NoPrivacy("an unknown mechanism")
 
     def release(self, value: npt.ArrayLike, noise: Any) -> NoReturn:
         """Raise `TypeError`: how it worked was not saved."""

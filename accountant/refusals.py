@@ -7,6 +7,7 @@ from datetime import datetime
 from accountant.place import Place
 from mechanisms import Assumption, Neighbouring
 from mechanisms.parameters import DPWitnessError
+from mechanisms.printed_numbers import counted_noun
 
 
 class Refusal(DPWitnessError, ValueError):
@@ -87,7 +88,7 @@ def _of_others(records: tuple[object, ...]) -> str:
     if not records:
         return ""
     names, more = ", ".join(map(repr, records[:_NAMED])), len(records) - _NAMED
-    who = f"{len(records)} further record{'s' if len(records) > 1 else ''}"
+    who = counted_noun(len(records), "further record")
     return f"; {who} cannot pay either: {names}{f' and {more} more' if more > 0 else ''}"
 
 

@@ -16,7 +16,7 @@ from scipy.special import ndtr
 from mechanisms.arrays import FloatArray, IntArray
 from mechanisms.binomial_law import checked_trials, log_binomial, window
 from mechanisms.binomial_profile import BinomialProfile
-from mechanisms.bounds import NoPrivacy, PerfectPrivacy
+from mechanisms.bounds import NoPrivacy, PerfectPrivacy, unlimited_movement
 from mechanisms.mechanism import BuiltInMechanism, register
 from mechanisms.noise import NoiseSource, noise_source
 from mechanisms.parameters import DomainError, ParameterError, open_unit, whole_number
@@ -91,8 +91,10 @@ class Binomial(BuiltInMechanism):
         """Return the `BinomialProfile` when one record moves the value by ``moved``."""
         if moved.l1 < 1.0 or moved.linf < 1.0:
             return PerfectPrivacy()
-        if math.isinf(moved.l1) or moved.linf * self.ones > self.trials:
+        if moved.linf * self.ones > self.trials:
             return NoPrivacy()
+        if math.isinf(moved.l1):
+            return unlimited_movement(moved)
         # Whole numbers: every coordinate that moves moves by at least 1, so at most l1 of them do.
         coordinates, shift = min(self.dimension, math.floor(moved.l1)), math.floor(moved.linf)
         reached = moved.l1 >= coordinates * shift

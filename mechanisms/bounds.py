@@ -16,6 +16,7 @@ from mechanisms.parameters import ParameterError, check_largest_loss, delta_of_a
 from mechanisms.privacy_loss import PrivacyLoss
 from mechanisms.profile import PrivacyProfile
 from mechanisms.rounding import Ceiling
+from mechanisms.sensitivity import Sensitivity
 
 BASIC = "basic composition"
 
@@ -44,7 +45,16 @@ class PerfectPrivacy(PrivacyProfile):
 
 @dataclass(frozen=True)
 class NoPrivacy(PrivacyProfile):
-    """Profile without a guarantee: δ(ε) = 1 for every ε, also at infinity, as outputs may identify the data set."""
+    """Profile without a guarantee: δ(ε) = 1 for every ε, also at infinity, as outputs may identify the data set.
+
+    Parameters
+    ----------
+    bound
+        Why no guarantee is known, where that is all that is known: then nothing is known of a lower end. Empty where
+        outputs identify the data set.
+    """
+
+    bound: str = ""
 
     @property
     def pure_epsilon(self) -> None:
@@ -58,6 +68,14 @@ class NoPrivacy(PrivacyProfile):
 
     def _curve(self, epsilon: FloatArray) -> FloatArray:
         return np.ones_like(epsilon)
+
+
+def unlimited_movement(moved: Sensitivity) -> NoPrivacy:
+    """Return the profile where a norm of the movement is infinite: exact if one coordinate moves without limit.
+
+    Else the norm says only that the number of coordinates that move is unknown, or that a quotient is beyond floats.
+    """
+    return NoPrivacy("" if math.isinf(moved.linf) else "no limit of the movement is known")
 
 
 def total_variation_at_most(divergence: float | FloatArray) -> FloatArray:

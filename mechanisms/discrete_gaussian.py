@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mechanisms.arrays import FloatArray, IntArray
-from mechanisms.bounds import NoPrivacy, PerfectPrivacy, ZeroConcentratedProfile
+from mechanisms.bounds import PerfectPrivacy, ZeroConcentratedProfile, unlimited_movement
 from mechanisms.discrete_gaussian_loss import DiscreteGaussianLoss
 from mechanisms.discrete_laplace import log_probability_of_whole, whole_values
 from mechanisms.losses.contour import TiltedLoss
@@ -208,7 +208,7 @@ class DiscreteGaussian(BuiltInMechanism):
         if moved.l1 < 1.0:
             return PerfectPrivacy()
         if math.isinf(moved.l2):
-            return NoPrivacy()
+            return unlimited_movement(moved)
         if not moved.l2 <= _FARTHEST * self.sigma:
             raise ParameterError(
                 f"sigma = {self.sigma!r}: must be at least {1.0 / _FARTHEST:g} times as large as a value moves, "

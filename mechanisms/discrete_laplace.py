@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from mechanisms.arrays import FloatArray, IntArray
 from mechanisms.atomic import AtomicProfile
-from mechanisms.bounds import NoPrivacy, PerfectPrivacy, PureProfile
+from mechanisms.bounds import PerfectPrivacy, PureProfile, unlimited_movement
 from mechanisms.laplace import scale_for_epsilon
 from mechanisms.mechanism import BuiltInMechanism, checked_whole_sensitivity, register
 from mechanisms.noise import NoiseSource, noise_source
@@ -148,7 +148,7 @@ class DiscreteLaplace(BuiltInMechanism):
         if moved.l1 < 1.0:
             return PerfectPrivacy()
         if math.isinf(moved.l1):
-            return NoPrivacy()
+            return unlimited_movement(moved)
         shift = math.floor(moved.l1)
         if moved.moves_one_coordinate:
             return DiscreteLaplaceProfile(shift, self.scale)

@@ -16,7 +16,7 @@ from scipy.special import erfcx, log_ndtr
 
 from mechanisms.arrays import FloatArray
 from mechanisms.atomic_loss import NO_LOSS
-from mechanisms.bounds import NoPrivacy, PerfectPrivacy
+from mechanisms.bounds import PerfectPrivacy, unlimited_movement
 from mechanisms.gaussian_loss import GaussianLoss
 from mechanisms.mechanism import BuiltInMechanism, checked_sensitivity, register
 from mechanisms.noise import NoiseSource, noise_source
@@ -286,7 +286,7 @@ class Gaussian(BuiltInMechanism):
         if moved.l2 == 0.0:
             return PerfectPrivacy()
         mu = divide_up(moved.l2, self.sigma)
-        return NoPrivacy() if math.isinf(mu) else GaussianProfile(mu)
+        return unlimited_movement(moved) if math.isinf(mu) else GaussianProfile(mu)
 
     def release(self, value: npt.ArrayLike, noise: NoiseSource | np.random.Generator) -> FloatArray:
         """Return value + noise, same shape."""

@@ -110,7 +110,7 @@ def _approximate(epsilon: Fraction, delta: float, k: int) -> PrivacyProfile:
     Lemma 2.2).
     """
     total = delta * float(_geometric(np.array(float(epsilon)), k)) * _UP
-    return ApproximateProfile(k * epsilon, total, GROUP) if total < 1.0 else NoPrivacy()
+    return ApproximateProfile(k * epsilon, total, GROUP) if total < 1.0 else NoPrivacy(GROUP)
 
 
 def _geometric(epsilon: FloatArray, k: int) -> FloatArray:

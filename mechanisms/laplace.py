@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from mechanisms.arrays import FloatArray
 from mechanisms.atomic_loss import NO_LOSS
-from mechanisms.bounds import NoPrivacy, PerfectPrivacy
+from mechanisms.bounds import PerfectPrivacy, unlimited_movement
 from mechanisms.laplace_loss import LaplaceLoss
 from mechanisms.mechanism import BuiltInMechanism, checked_sensitivity, register
 from mechanisms.noise import NoiseSource, noise_source
@@ -180,7 +180,7 @@ class Laplace(BuiltInMechanism):
         if moved.l1 == 0.0:
             return PerfectPrivacy()
         if math.isinf(moved.l1):
-            return NoPrivacy()
+            return unlimited_movement(moved)
         bound = "" if moved.moves_one_coordinate else "one coordinate moving by the whole of l1"
         return LaplaceProfile(moved.l1, self.scale, bound)
 

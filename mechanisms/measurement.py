@@ -81,10 +81,14 @@ class OpenDPProfile(PrivacyProfile):
         return np.array(flat).reshape(np.shape(epsilon))
 
 
+_NOTHING_CERTIFIED = NoPrivacy("OpenDP's privacy map")
+"""A map bounds the loss: where it says nothing, nothing is known of a lower end either."""
+
+
 def _approximate_concentrated(rho: float, delta: float) -> PrivacyProfile:
     """δ-approximate ρ-zCDP (Bun & Steinke 2016, Def. 8.1): with probability δ anything, else ρ-zCDP."""
     if delta >= 1.0:
-        return NoPrivacy()
+        return _NOTHING_CERTIFIED
     concentrated = ZeroConcentratedProfile(rho)
     if delta == 0.0:
         return concentrated
@@ -98,7 +102,7 @@ def _certified(
 ) -> PrivacyProfile:
     """Return the curve of what a map certifies; infinity, as of noise of scale 0, is no privacy."""
     size, failure = nonnegative("what the privacy map certifies", distance), nonnegative("its delta", delta)
-    return NoPrivacy() if math.isinf(size) or failure >= 1.0 else curve(size, failure)
+    return _NOTHING_CERTIFIED if math.isinf(size) or failure >= 1.0 else curve(size, failure)
 
 
 def _pure(epsilon: float, delta: float) -> PrivacyProfile:
@@ -246,7 +250,9 @@ class OpenDPMeasurement(BuiltInMechanism):
     def _profile_at(self, moved: Sensitivity) -> PrivacyProfile:
         """Return the profile certified by the privacy map at ``d_in``, or `NoPrivacy` if that is exceeded."""
         return (
-            self._own_profile if self.sensitivity.covers(moved) else restate(NoPrivacy(), self.neighbouring)
+            self._own_profile
+            if self.sensitivity.covers(moved)
+            else restate(_NOTHING_CERTIFIED, self.neighbouring)
         )
 
     def release(self, value: npt.ArrayLike, noise: NoiseSource | np.random.Generator) -> npt.NDArray[Any]:

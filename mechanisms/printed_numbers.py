@@ -47,6 +47,18 @@ def as_given(value: float) -> str:
     return short if float(short) == value else repr(float(value))
 
 
+def counted_noun(number: int, noun: str) -> str:
+    """Return a number with its noun, which takes an s unless there is one.
+
+    Examples
+    --------
+    >>> counted_noun(1, "rule"), counted_noun(2_000, "further record"), counted_noun(0, "entry")
+    ('1 rule', '2000 further records', '0 entries')
+    """
+    plural = f"{noun[:-1]}ies" if noun.endswith("ry") else f"{noun}s"
+    return f"{number} {noun if number == 1 else plural}"
+
+
 def percent_at_most(share: float, digits: int = 4) -> str:
     """Return a share in percent, rounded up; 100 % only of 1, or of a share that is 1 to 16 digits.
 

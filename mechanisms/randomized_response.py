@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from mechanisms.arrays import FloatArray, IntArray
 from mechanisms.atomic import AtomicProfile
-from mechanisms.bounds import BASIC, NoPrivacy, PerfectPrivacy, PureProfile
+from mechanisms.bounds import BASIC, PerfectPrivacy, PureProfile, unlimited_movement
 from mechanisms.discrete_laplace import whole_values
 from mechanisms.losses.composed_profile import composed_profile
 from mechanisms.mechanism import BuiltInMechanism, register
@@ -108,7 +108,7 @@ class RandomizedResponse(BuiltInMechanism):
         if moved.l1 < 1.0:
             return PerfectPrivacy()
         if math.isinf(moved.l1):
-            return NoPrivacy()
+            return unlimited_movement(moved)
         changes = math.floor(moved.l1)
         if changes > _MOST_CHANGES:
             return PureProfile(changes * Fraction(self.epsilon), BASIC)

@@ -73,7 +73,8 @@ def _read(path: Path, neighbours: Neighbouring | None) -> Releases:
     if is_sqlite(path):
         return _from_ledger(path)
     try:
-        text, suffix = text_of(path), path.suffix.lower()
+        # An export that was imported is one still; it is called so that nobody imports it twice.
+        text, suffix = text_of(path), Path(path.name.lower().removesuffix(".imported")).suffix
         if suffix not in _READ:
             raise ReleaseFileError(f"{path}: must end in .toml, .json or .csv")
         return _READ[suffix](path, text, neighbours)

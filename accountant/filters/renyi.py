@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
@@ -108,7 +108,10 @@ class RenyiComposition(DeclaredFailures):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        orders = tuple(real("orders", order) for order in self.orders)
+        given = (
+            self.orders if isinstance(self.orders, Iterable) else (self.orders,)
+        )  # one, as in "renyi, orders=2"
+        orders = tuple(real("orders", order) for order in given)
         if not orders or orders[0] <= 1 or math.isinf(orders[-1]) or list(orders) != sorted(set(orders)):
             raise ParameterError(f"orders = {self.orders!r}: must increase, above 1 and finite")
         object.__setattr__(self, "orders", orders)

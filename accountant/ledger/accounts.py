@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
@@ -29,6 +29,7 @@ from accountant.rules.rule import Rule
 from accountant.rules.scope import CURRENT_SCOPE, Scope
 from mechanisms import Mechanism, Neighbouring, Sensitivity
 from mechanisms.losses.enclosure import Bound, Enclosure
+from mechanisms.losses.inversion import most_that_fit
 from mechanisms.mechanism import neighbouring_of
 from mechanisms.neighbouring import conversion_hint
 from mechanisms.parameters import ParameterError, delta_of_approximate, real
@@ -197,7 +198,7 @@ class Accounts:
             or not all(
                 fits(spent + asked[name], rule.budget)
                 for rule, spent in standing.counted
-                if rule.counts(scope) and not rule.groups
+                if rule.counts(scope)
             )
         ]
 
@@ -209,7 +210,8 @@ class Accounts:
     def _first_refused(self, entries: Sequence[Entry], place: Place) -> CannotPay | None:
         """Return why the first record that cannot pay cannot."""
         try:
-            return self._ledger.first_refused(entries, self._fits, self._scope())
+            with self._ledger.refusals(self._fits, self._scope()) as refusal:
+                return refusal(entries)
         except NotPermitted as refused:
             raise PurposeRefused(str(refused), place) from None
 
@@ -250,6 +252,31 @@ class Accounts:
             for standing in self._ledger.standings([record])
             for rule, spent in standing.counted
         }
+
+    def remaining_charges(self, charges: Sequence[Amount], record: RecordId) -> list[float]:
+        """Return the number of times that a record can still pay each charge; inf if a trillion.
+
+        Found by the check that refuses, all at one moment, for the current purpose and tenant (`spending_on`).
+
+        Raises
+        ------
+        PurposeRefused
+            If the rules name purposes or tenants, and none that goes with these.
+        """
+        place = calling_place()
+
+        def number(charge: Amount, refusal: Callable[[Sequence[Entry]], CannotPay | None]) -> float:
+            def fits(count: int) -> bool:
+                asked = self._units.repeated(charge, count)
+                return refusal([Entry(None, None, asked, (record,), place, "")]) is None
+
+            return most_that_fit(fits)
+
+        try:
+            with self._ledger.refusals(self._fits, self._scope()) as refusal:
+                return [number(charge, refusal) for charge in charges]
+        except NotPermitted as refused:
+            raise PurposeRefused(str(refused), place) from None
 
     def check_permitted(self) -> None:
         """Refuse unless the rules permit charges for the current purpose and tenant.

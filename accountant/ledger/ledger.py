@@ -6,6 +6,7 @@ import json
 import zlib
 from array import array
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
@@ -341,11 +342,13 @@ class Ledger(State):
         """Return the amount that `record` has spent, in the theorem's currency."""
         return self.units.amount(self._present().account(canonical_name(record)).spent)
 
-    def first_refused(self, entries: Sequence[Entry], fits: Fits, scope: Scope = ANY) -> CannotPay | None:
-        """Return the `CannotPay` that `charge` would raise; see `Store`."""
-        return first_refused(
-            self._present(), Charge(entries, self.units.test_of(fits), scope=scope), self._now()
-        )
+    @contextmanager
+    def refusals(
+        self, fits: Fits, scope: Scope = ANY
+    ) -> Iterator[Callable[[Sequence[Entry]], CannotPay | None]]:
+        """Yield the function from entries to the `CannotPay` that `charge` would raise; see `Store`."""
+        state, now, holds = self._present(), self._now(), self.units.test_of(fits)
+        yield lambda entries: first_refused(state, Charge(entries, holds, scope=scope), now)
 
     def _now(self, command: LedgerCommand | None = None) -> Now | None:
         dated = isinstance(command, Charge) and command.lasts is not None

@@ -154,6 +154,9 @@ class State:
         """Return a request."""
         return self.requests.get(key)
 
+    def check_unanswered(self, request: Request) -> None:
+        """Refuse if events have answered a request that the state has no answer of; a storage may have lost it."""
+
     def set_request(self, key: str, request: Request) -> None:
         """Change a request, or make it."""
         self.requests[key] = request
@@ -315,6 +318,8 @@ def _repeated(state: State, command: Charge, earlier: Request, now: Now | None) 
             f"request={key!r}: this key was used for a release; a reservation needs a key of its own"
         )
     answer = _kept(key, earlier)
+    if answer is None:
+        state.check_unanswered(earlier)
     if command.hold:
         return Receipt(position, True, answer, until=charged.until)
     if became == "reserved":

@@ -18,6 +18,7 @@ from accountant.ledger.store import Receipt, Settled
 from accountant.place import Place
 from mechanisms import Assumption, Mechanism
 from mechanisms.parameters import ParameterError
+from mechanisms.printed_numbers import counted_noun
 
 if TYPE_CHECKING:
     from accountant.gates.gate import Mask
@@ -79,7 +80,7 @@ class Quote:
     def __str__(self) -> str:
         records = sum(len(entry.records) for entry in self.entries)
         costs = "; ".join(dict.fromkeys(str(entry.charge) for entry in self.entries)) or "nothing"
-        return f"{records} record{'s' if records != 1 else ''} would pay {costs}"
+        return f"{counted_noun(records, 'record')} would pay {costs}"
 
 
 class Reservation:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence, Set
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple, Protocol
@@ -249,8 +250,10 @@ class Store(Protocol):
             If it was drawn or given back.
         """
 
-    def first_refused(self, entries: Sequence[Entry], fits: Fits, scope: Scope = ANY) -> CannotPay | None:
-        """Return the `CannotPay` that `charge` would raise now; changes nothing."""
+    def refusals(
+        self, fits: Fits, scope: Scope = ANY
+    ) -> AbstractContextManager[Callable[[Sequence[Entry]], CannotPay | None]]:
+        """Yield the function from entries to the `CannotPay` that `charge` would raise, all at one moment."""
 
     def together(self, records: Sequence[RecordId], waiting: Sequence[Collection[RecordId]]) -> Set[RecordId]:
         """Return the waiting records that are in a group of these records, by the rules."""

@@ -16,6 +16,7 @@ from accountant.pseudonym import Pseudonym
 from accountant.record_name import canonical_name
 from accountant.rules.scope import Scope, check_word
 from mechanisms.parameters import ParameterError
+from mechanisms.printed_numbers import counted_noun
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +131,7 @@ class Rule:
         scope = str(Scope(self.purpose, self.tenant))
         kind = "quota" if scope and self.reached_by is None else "limit"
         whose = "its group's" if self.groups else "its"
-        days = "" if self.days is None else f" in any {self.days} day{'s' if self.days > 1 else ''}"
+        days = "" if self.days is None else f" in any {counted_noun(self.days, 'day')}"
         return f"{whose} {kind}{f' for {scope}' if scope else ''}{days}"
 
     def with_members(self, name_of: Callable[[Any], RecordId]) -> Rule:

@@ -9,9 +9,7 @@ from typing import Any
 import numpy as np
 
 from accountant.accountant import Accountant
-from accountant.budget import Amount
 from accountant.filters.share import share_spent
-from accountant.filters.units import Units
 from accountant.gates.lineage import RecordId
 from accountant.gates.messages import some_value
 from accountant.gates.private import Private
@@ -31,7 +29,6 @@ from accountant.service.rules_shown import RuleShown, rules_shown
 from accountant.stores.sql_store import OpenReservation, SQLStore
 from accountant.stores.store_refusals import LedgerDamaged, StoreRefused
 from mechanisms import Domain, DomainError, Mechanism
-from mechanisms.losses.inversion import most_that_fit
 
 
 @contextmanager
@@ -226,20 +223,13 @@ class Desk:
         """Return a record's spent and remaining amounts, and the number of each release it can still pay for."""
         (standing,) = self._asking(client, lambda: self.store.standings((record,)))
         terms, composition = self.store.terms, self.store.terms.composition
-        units = Units(composition)
-        # Which rules for purposes and tenants count depends on who asks.
-        held = [(standing.spent, terms.budget)] + [
-            (spent, rule.budget)
-            for rule, spent in standing.counted
-            if not rule.groups and rule.purpose is None and rule.tenant is None
-        ]
+        lines = self.summary(client).lines
 
-        def more(charge: Amount) -> float:
-            def fits(count: int) -> bool:
-                asked = units.repeated(charge, count)
-                return all(composition.fits(spent + asked, budget) for spent, budget in held)
-
-            return most_that_fit(fits)
+        def number_left() -> list[float] | None:
+            try:
+                return self._accountant.remaining_charges([line.charge for line in lines], record)
+            except PurposeRefused:
+                return None
 
         return RecordFound(
             record,
@@ -249,7 +239,8 @@ class Desk:
                 (str(rule), composition.remaining_spend(spent, rule.budget).words_left)
                 for rule, spent in standing.counted
             ],
-            [(line, more(line.charge)) for line in self.summary(client).lines],
+            lines,
+            self._asking(client, number_left),
         )
 
     def summary(self, client: str = "") -> Summary:

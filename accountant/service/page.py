@@ -16,7 +16,7 @@ from accountant.ledger.summary import Summary
 from accountant.rules.scope import Scope
 from accountant.service.record_found import RecordFound
 from accountant.service.rules_shown import RuleShown
-from mechanisms.printed_numbers import as_given
+from mechanisms.printed_numbers import as_given, counted_noun
 
 _STYLE = """
 :root { color-scheme: light; }
@@ -115,19 +115,25 @@ def record_section(found: RecordFound) -> Element:
         _text(listed, "dt", name)
         _text(listed, "dd", words)
     caption = (
-        "How many more releases of each kind it can pay for, at the largest charge that anybody paid for one. Rules "
-        "for purposes and tenants may leave fewer: they depend on who asks."
+        "How many more releases of each kind it can pay for, at the largest charge that anybody paid for one, if they "
+        "are for the purpose and tenant of the key that asks."
     )
     rows = _table(
         section, "found", caption, ("Asked by", "Mechanism", "Largest charge", "More"), numbers=(3,)
     )
-    for line, more in found.more:
+    for i, line in enumerate(found.lines):
         row = SubElement(rows, "tr")
         SubElement(row, "th", scope="row").text = _shown(line.where)
         _text(row, "td", line.mechanism)
         _text(row, "td", line.charge.description)
-        SubElement(row, "td", {"class": "number"}).text = "no limit" if more == float("inf") else str(more)
+        SubElement(row, "td", {"class": "number"}).text = _number_left(found.more, i)
     return section
+
+
+def _number_left(more: Sequence[float] | None, i: int) -> str:
+    if more is None:
+        return "none: no rule permits charges for this key's purpose and tenant"
+    return "no limit" if more[i] == float("inf") else str(more[i])
 
 
 def run_section(
@@ -177,7 +183,9 @@ def _terms(listed: Element, summary: Summary, first: tuple[str, str], last: tupl
 
 
 def _nearly_spent(most: Sequence[_Spent]) -> Element:
-    caption = f"The {len(most)} records that have spent most, open reservations included."
+    caption = (
+        f"The {counted_noun(len(most), 'record')} with the largest spending, open reservations included."
+    )
     section, names = _section("nearly", "Nearly spent"), ("Record", "Spent", "Left", "Share of budget")
     rows = _table(section, "nearly", caption, names)
     for record, spent, left, share in most:
@@ -192,7 +200,9 @@ def _nearly_spent(most: Sequence[_Spent]) -> Element:
 def _rules(section: Element, name: str, rules: Sequence[RuleShown]) -> Element:
     """Show rules, the one that is nearest to its limit first."""
     first = sorted(rules, key=lambda each: -1.0 if each.share is None else each.share, reverse=True)[:_RULES]
-    which = f"The {len(first)} rules" + (f", of {len(rules)}," if len(rules) > len(first) else "")
+    which = f"The {counted_noun(len(first), 'rule')}" + (
+        f", of {len(rules)}," if len(rules) > len(first) else ""
+    )
     caption = (
         f"{which} of which most is spent, and who is nearest to each limit: a record, or people who are protected "
         "together. Open reservations are included."
@@ -224,7 +234,7 @@ def _rules(section: Element, name: str, rules: Sequence[RuleShown]) -> Element:
 def _of_rule(shown: RuleShown) -> str:
     rule = shown.rule
     scope = str(Scope(rule.purpose, rule.tenant))
-    days = "" if rule.days is None else f", in any {rule.days} day{'s' if rule.days > 1 else ''}"
+    days = "" if rule.days is None else f", in any {counted_noun(rule.days, 'day')}"
     whose = {0: "each record", 1: "one group"}.get(len(rule.groups), f"each of {len(rule.groups)} groups")
     return f"{shown.number}: {whose}{f', for {scope}' if scope else ''}{days}"
 

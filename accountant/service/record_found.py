@@ -21,12 +21,15 @@ class RecordFound:
         In words.
     rules
         What each rule that counts it leaves, in words.
+    lines
+        Each kind of release.
     more
-        Of each kind of release how many more it can pay for, under the budget and the rules for whatever purpose.
+        How many more of each it can pay for, by the purpose and tenant of who asks; None if no rule permits those.
     """
 
     record: RecordId
     spent: str
     left: str
     rules: Sequence[tuple[str, str]]
-    more: Sequence[tuple[Line, float]]
+    lines: Sequence[Line]
+    more: Sequence[float] | None

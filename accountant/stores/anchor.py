@@ -9,7 +9,7 @@ from pathlib import Path
 from accountant.files.data_files import from_json
 from accountant.files.whole_file import whole_file
 from accountant.stores.file_lock import one_at_a_time
-from accountant.stores.store_refusals import StoreRefused
+from accountant.stores.store_refusals import OutcomeUnknown, StoreRefused
 from mechanisms.parameters import ParameterError
 
 
@@ -71,10 +71,21 @@ class Anchor:
             raise StoreRefused(f"{self.path}: not the anchor of a store ({error})") from None
 
     def write(self, mark: Mark) -> None:
-        """Write the head, unless a later one is there; it is on the disk when this returns."""
-        with one_at_a_time(f"{self.path}.lock"):
-            known = self.read()
-            if known is not None and (known.epoch, known.position) > (mark.epoch, mark.position):
-                return  # another process, whose commit came later, was faster here
-            with whole_file(self.path) as file:
-                file.write(json.dumps(asdict(mark)).encode("ascii"))
+        """Write the head, unless a later one is there; it is on the disk when this returns.
+
+        Raises
+        ------
+        OutcomeUnknown
+            If it cannot be written, as on a full disk: what the store has committed counts, and nothing is drawn.
+        """
+        try:
+            with one_at_a_time(f"{self.path}.lock"):
+                known = self.read()
+                if known is not None and (known.epoch, known.position) > (mark.epoch, mark.position):
+                    return  # another process, whose commit came later, was faster here
+                with whole_file(self.path) as file:
+                    file.write(json.dumps(asdict(mark)).encode("ascii"))
+        except OSError as error:
+            raise OutcomeUnknown(
+                f"{self.path}: the anchor could not be written ({error}): what was charged is in the store, and counts"
+            ) from error

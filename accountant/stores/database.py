@@ -23,6 +23,7 @@ from accountant.files.sqlite_file import is_sqlite, note_closed, note_opened
 from accountant.rules import clock
 from accountant.stores.file_lock import HAS_LOCKS, LONGEST_WAIT, FileLock, Turns, this_process
 from accountant.stores.location import CHARGES, RUN_STORE, location_of, shared_file_system
+from accountant.stores.schema import OUTCOME, OUTCOME_OF
 from accountant.stores.session import Connections, Session, TableRow
 from accountant.stores.session_lock import CLIENT_SETTINGS, WRITING, SessionLock, alive, owner, set_session
 from accountant.stores.store_refusals import (
@@ -481,6 +482,17 @@ class Database:
                 session.execute(str(CreateTable(table).compile(dialect=self._dialect)))
                 for index in table.indexes:
                     session.execute(str(CreateIndex(index).compile(dialect=self._dialect)))
+                if table.name == "entry":
+                    self.index_outcomes(session)
+
+    @property
+    def outcome_of(self) -> str:
+        """The expression of `OUTCOME_OF` in this database's dialect."""
+        return OUTCOME_OF[self._dialect.name]
+
+    def index_outcomes(self, session: Session) -> None:
+        """Make the index of entries that end a reservation, or answer a request, by their charges."""
+        session.execute(f"CREATE INDEX outcome ON entry (({self.outcome_of})) WHERE {OUTCOME}")
 
     def compact(self) -> None:
         """Give the room of rows that are gone back to the system, and leave nothing of them in the files; SQLite."""

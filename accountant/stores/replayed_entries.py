@@ -74,6 +74,7 @@ from accountant.stores.store_refusals import LedgerDamaged
 from accountant.stores.waiting import Waiting
 from accountant.written_terms import Terms
 from mechanisms import Assumption, AssumptionKind
+from mechanisms.printed_numbers import counted_noun
 
 EntryRow = tuple[int, str, bytes]
 """Position, text and hash of an entry."""
@@ -470,9 +471,9 @@ class ReplayedEntries(State):
         if not self.adoptions:
             return ""
         times, missing = len(self.adoptions), sum(each["missing"] for each in self.adoptions)
-        known = f", and lacks {missing} entries that its anchor knew" if missing else ""
+        known = f", and lacks {counted_noun(missing, 'entry')} that its anchor knew" if missing else ""
         return (
-            f"adopted {times} time{'s' if times > 1 else ''}, as a copy or a backup{known}: what was charged elsewhere "
+            f"adopted {counted_noun(times, 'time')}, as a copy or a backup{known}: what was charged elsewhere "
             "since, from the same budgets, is not in it"
         )
 

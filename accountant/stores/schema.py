@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from sqlalchemy import BigInteger, Column, Index, Integer, LargeBinary, MetaData, Table, Text, text
 
-VERSION = 10
+VERSION = 12
 """The version of these tables; stores of earlier ones are brought up by `accountant.stores.upgrades`."""
-READABLE = 9
+READABLE = 11
 """The first version that has all tables as they are; names of records have one form from `VERSION` on."""
 
 METADATA = MetaData()
@@ -47,6 +47,17 @@ RARE = (
 """Entries that whoever opens a store has to know, wherever they stand."""
 
 Index("rare", _ENTRY.c.position, sqlite_where=text(RARE), postgresql_where=text(RARE))
+
+OUTCOME = "(substr(body, 3, 8) = 'answered' OR replace(replace(body, '\"drawn\":', ''), '\"returned\":', '') <> body)"
+"""Entries that end a reservation, or answer a request; few others look so, which name no charge."""
+
+OUTCOME_OF = {
+    "sqlite": "coalesce(json_extract(body, '$.drawn'), json_extract(body, '$.returned'), "
+    "json_extract(body, '$.answered[0]'))",
+    "postgresql": "coalesce((body::json ->> 'drawn')::bigint, (body::json ->> 'returned')::bigint, "
+    "(body::json -> 'answered' ->> 0)::bigint)",
+}
+"""The position of the charge of such an entry, by dialect; indexed, so that who uses a row compares them."""
 
 Table(
     "kind",

@@ -408,12 +408,16 @@ class SQLStore:
 
     # --- reading ---------------------------------------------------------------------------------
 
-    def first_refused(self, entries: Sequence[Entry], fits: Fits, scope: Scope = ANY) -> CannotPay | None:
-        """Return the `CannotPay` that `charge` would raise; see `Store`."""
-        command = NamedCharge(Charge(entries, self._units.test_of(fits), scope=scope), self.names.label)
+    @contextmanager
+    def refusals(
+        self, fits: Fits, scope: Scope = ANY
+    ) -> Iterator[Callable[[Sequence[Entry]], CannotPay | None]]:
+        """Yield the function from entries to the `CannotPay` that `charge` would raise; see `Store`."""
+        holds, label_of = self._units.test_of(fits), self.names.label
         with self.database.snapshot() as session:
             self._check_names(session)
-            return command.refused(self._work(session))
+            work = self._work(session)
+            yield lambda entries: NamedCharge(Charge(entries, holds, scope=scope), label_of).refused(work)
 
     def spent(self, record: RecordId) -> Any:
         """Return the amount that `record` has spent, reservations included."""

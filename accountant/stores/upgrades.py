@@ -82,6 +82,11 @@ def _add_deadlines(session: Session) -> None:
     session.execute(f"CREATE INDEX deadline ON reservation (until) {OPEN_WITH_DEADLINE}")
 
 
+def _index_outcomes(session: Session) -> None:
+    """To 11 and 12: outcomes are found by their charges."""
+    session.database.index_outcomes(session)
+
+
 _UPGRADES: dict[int, tuple[int, Callable[[Session], None]]] = {
     3: (4, _index_rare),
     4: (5, _index_rare),
@@ -89,8 +94,10 @@ _UPGRADES: dict[int, tuple[int, Callable[[Session], None]]] = {
     6: (8, _count_in_units),
     7: (9, _add_deadlines),
     8: (10, _add_deadlines),
+    9: (11, _index_outcomes),
+    10: (12, _index_outcomes),
 }
-"""To which version, and how; in 5, 7 and 9 a record may have several names."""
+"""To which version, and how; in 5, 7, 9 and 11 a record may have several names."""
 
 
 def upgraded(database: Database, version: int) -> bool:

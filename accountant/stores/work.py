@@ -39,7 +39,7 @@ from accountant.stores.chain import canonical, chained, commitment, label, row_d
 from accountant.stores.entry_bodies import add_time, charge_body, outcome_body
 from accountant.stores.location import same_location
 from accountant.stores.replayed_entries import rules_of
-from accountant.stores.schema import OPEN_WITH_DEADLINE
+from accountant.stores.schema import OPEN_WITH_DEADLINE, OUTCOME
 from accountant.stores.session import Session
 from accountant.stores.store_refusals import LedgerDamaged, RetryAlone, StoreMoved
 from mechanisms import Assumption
@@ -176,6 +176,11 @@ class Work(State):
                 f"opened it (epoch {self.epoch}, not {epoch}): open it again"
             )
         self._check_seen()
+        if self._rules < max(self._known_limits, default=0):
+            raise LedgerDamaged(
+                f"{self._database.name}: the table `store` has other rules than this process has seen in force: an "
+                "older row was put in its place"
+            )
         if self._closed is not None:
             why, *place = json.loads(self._closed)
             raise GateClosed(f"the gate is closed since {Place(*place)}: {why}", calling_place())
@@ -340,6 +345,8 @@ class Work(State):
                 return None
             if position > self._written:
                 self._need_to_be_alone()
+            if found[0] == "reserved":
+                self._check_outcome(position, "drawn", "returned")
             self.reservations[position] = str(found[0])
         return self.reservations[position]
 
@@ -370,6 +377,22 @@ class Work(State):
             self.requests[key] = Request(int(position), int(stamped), digest, answer)
             self._stored.add(key)
         self._known.update(keys.values())
+
+    def check_unanswered(self, request: Request) -> None:
+        """Refuse if an entry answers a request, or gives its charge back, and the rows say that none does."""
+        self._check_outcome(request.position, "answered", "returned")
+
+    def _check_outcome(self, position: int, *outcomes: str) -> None:
+        """Refuse if there is such an outcome of a charge, and its row does not have it: it is an older one."""
+        if position > self._written:
+            return
+        sql = f"SELECT position, body FROM entry WHERE {self._database.outcome_of} = ? AND {OUTCOME}"
+        for at, body in self.session.rows(sql, position):
+            if any(each in json.loads(body) for each in outcomes):
+                raise LedgerDamaged(
+                    f"{self._database.name}: a table does not have the outcome of entry {position}, which entry {at} "
+                    "has: an older row was put in its place"
+                )
 
     def charge_at(self, position: int) -> Charged:
         """Return the charge of a reservation, or a request, from its entry."""

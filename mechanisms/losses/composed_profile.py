@@ -50,8 +50,9 @@ def composed_profile(releases: Iterable[tuple[PrivacyProfile, int]]) -> PrivacyP
 
 
 def _closed(curves: list[tuple[PrivacyProfile, int]]) -> PrivacyProfile | None:
-    if any(isinstance(curve, NoPrivacy) for curve, _ in curves):
-        return NoPrivacy()
+    without = [curve for curve, _ in curves if isinstance(curve, NoPrivacy)]
+    if without:
+        return min(without, key=lambda curve: curve.bound)  # one that is exact says it of all
     curves = [(curve, n) for curve, n in curves if not isinstance(curve, PerfectPrivacy)]
     if len(curves) <= 1 and all(n == 1 for _, n in curves):
         return curves[0][0] if curves else PerfectPrivacy()

@@ -47,7 +47,7 @@ class Transformed(BuiltInMechanism):
     a vector of numbers or a category, of any size. By law 1 of transformations the results of two such records
     are no further apart than the width of `results`; `sensitivity`, `profile` and `epsilon` are for that distance: for
     ``Clip(0, 2) >> Laplace(scale=1)`` it is 2. Where results have no bound, as those of `Affine`, neither has the loss:
-    the profile is `NoPrivacy`.
+    the profile is `NoPrivacy`, as a bound.
 
     Parameters
     ----------
@@ -145,7 +145,7 @@ class Transformed(BuiltInMechanism):
 
     def _profile_at(self, moved: Sensitivity) -> PrivacyProfile:
         """Return the mechanism's profile at a movement of the results, if these have a bound."""
-        return self.mechanism.profile(moved) if self._bounded else NoPrivacy()
+        return self.mechanism.profile(moved) if self._bounded else NoPrivacy("no bound on results")
 
     def release(self, value: npt.ArrayLike, noise: NoiseSource | np.random.Generator) -> Any:
         """Return the mechanism's release of the transformed value."""

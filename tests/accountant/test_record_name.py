@@ -20,6 +20,7 @@ from accountant.stores.export import export_store
 from accountant.stores.imports import import_ledger
 from accountant.stores.names import PLAIN, add_key, named
 from accountant.stores.opening import open_store, stored_content, verify_store
+from accountant.stores.schema import VERSION
 from accountant.stores.store_refusals import StoreRefused
 from mechanisms import Interval, Laplace, Sensitivity
 
@@ -155,7 +156,7 @@ def test_an_old_store_whose_names_are_fit_goes_on(tmp_path: Path, monkeypatch: p
     with closing(open_store(tmp_path / "ledger.db")) as store:
         assert store.spent("7").epsilon == 1
     with closing(sqlite3.connect(tmp_path / "ledger.db")) as connection:
-        assert connection.execute("SELECT version FROM store").fetchone() == (10,)
+        assert connection.execute("SELECT version FROM store").fetchone() == (VERSION,)
 
 
 @pytest.mark.few(2)

@@ -39,6 +39,7 @@ def test_it_promises_and_releases_nothing():
     assert lost.epsilon == math.inf
     assert lost.nominal_delta == 0.0
     assert lost.profile().delta(5.0) == 1.0
+    assert lost.profile().attained() == ()  # nothing is known of a lower end
     with pytest.raises(TypeError, match="cannot release anything"):
         lost.release([1.0], np.random.default_rng(0))
     with pytest.raises(DensityUnavailable):

@@ -156,7 +156,9 @@ def test_only_the_l2_movement_counts() -> None:
     mechanism = Gaussian(sigma=2.0, sensitivity=Sensitivity(100.0, 1.0, 0.5))
     assert mechanism.profile() == GaussianProfile(0.5)
     assert mechanism.profile(Sensitivity(0, 0, 0)) == PerfectPrivacy()
-    assert mechanism.profile(Sensitivity(math.inf, math.inf, 0)) == NoPrivacy()
+    assert mechanism.profile(Sensitivity(math.inf, math.inf, math.inf)) == NoPrivacy()
+    several = mechanism.profile(Sensitivity(math.inf, math.inf, 1.0))  # how many coordinates move is unknown
+    assert (several.delta(9.0), several.attained()) == (1.0, ())
     assert mechanism.epsilon == math.inf  # no nominal delta
 
 

@@ -67,7 +67,9 @@ def test_an_approximate_guarantee() -> None:
     assert isinstance(found, ApproximateProfile)
     assert found.epsilon_bound == 3
     assert found.delta_bound == pytest.approx(1e-6 * (1 + math.e + math.e**2), rel=1e-11)
-    assert isinstance(for_group(ApproximateProfile(Fraction(9), 1e-3), 3), NoPrivacy)
+    everything = for_group(ApproximateProfile(Fraction(9), 1e-3), 3)
+    assert isinstance(everything, NoPrivacy)
+    assert everything.attained() == ()
     nothing = for_group(ApproximateProfile(Fraction(0), 1e-6), 3)
     assert isinstance(nothing, ApproximateProfile)
     assert nothing.delta_bound == pytest.approx(3e-6)

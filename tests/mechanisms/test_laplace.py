@@ -74,7 +74,11 @@ def test_a_vector_without_a_vertex_is_marked_as_a_bound() -> None:
     box = Laplace(scale=4.0, sensitivity=Sensitivity.of_box([1.0] * 4)).profile()
     assert not box.attained()
     assert "l1" in box.bound
-    assert Laplace(scale=1.0).profile(Sensitivity(math.inf, 1.0, 1.0)) == NoPrivacy()
+    several = Laplace(scale=1.0).profile(
+        Sensitivity(math.inf, 1.0, 1.0)
+    )  # as many coordinates as there may be
+    assert (several.delta(9.0), several.attained()) == (1.0, ())
+    assert Laplace(scale=1.0).profile(Sensitivity(math.inf, math.inf, math.inf)) == NoPrivacy()
 
 
 @pytest.mark.parametrize(

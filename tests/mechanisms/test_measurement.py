@@ -112,7 +112,7 @@ def test_there_and_back(mechanism: Mechanism, d_in: float, expected: PureProfile
     assert back.release(value, np.random.default_rng(0)).shape == (3, 2)
     with pytest.raises(DensityUnavailable):
         back.log_density(value, value)
-    assert back.profile(Sensitivity(9, 9, 9)) == NoPrivacy()
+    assert back.profile(Sensitivity(9, 9, 9)) == NoPrivacy("OpenDP's privacy map")
     assert hash(back) == hash(back)
     assert Composed((back, back)).profile().delta(0.5) >= back.profile().delta(0.5)
     with pytest.raises(ParameterError, match="saved"):
@@ -145,7 +145,7 @@ def test_approximate_concentrated_privacy_fails_with_probability_delta() -> None
     rest = ZeroConcentratedProfile(0.125).delta(1.0)
     assert profile.delta(1.0) == pytest.approx(1e-3 + (1 - 1e-3) * rest, rel=1e-12)
     assert _approximate_concentrated(0.125, 0.0) == ZeroConcentratedProfile(0.125)
-    assert _approximate_concentrated(0.125, 1.0) == NoPrivacy()
+    assert _approximate_concentrated(0.125, 1.0) == NoPrivacy("OpenDP's privacy map")
 
 
 @pytest.mark.parametrize(
@@ -166,7 +166,7 @@ def test_a_distance_bounds_the_norms_that_it_dominates(metric: str, expected: Se
 def test_a_measurement_says_nothing_of_larger_movements_and_cannot_be_saved() -> None:
     wrapped = from_opendp(to_opendp(Laplace(scale=2.0)), 1.0, nominal_delta=1e-3)
     assert wrapped.profile(Sensitivity(0.5, 0.5, 0.5)) == wrapped.profile()
-    assert wrapped.profile(Sensitivity(1.5, 1.5, 1.5)) == NoPrivacy()
+    assert wrapped.profile(Sensitivity(1.5, 1.5, 1.5)) == NoPrivacy("OpenDP's privacy map")
     assert wrapped.epsilon == wrapped.profile().epsilon(1e-3) < 0.5
     with pytest.raises(ParameterError, match="cannot be saved"):
         wrapped.to_dict()
@@ -179,7 +179,9 @@ def test_a_query_on_data_sets_has_a_cost_and_releases_nothing_that_a_record_move
     counting = space >> dp.t.then_sum() >> dp.m.then_laplace(scale=2.0)
     query = from_opendp(counting, 1)
     assert query.profile().epsilon(0.0) == pytest.approx(0.5)
-    assert query.profile(Sensitivity(1e-9, 1e-9, 1e-9)) == restate(NoPrivacy(), Neighbouring.ADD_OR_REMOVE)
+    moved = query.profile(Sensitivity(1e-9, 1e-9, 1e-9))
+    assert moved == restate(NoPrivacy("OpenDP's privacy map"), Neighbouring.ADD_OR_REMOVE)
+    assert moved.attained() == ()
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ from accountant.files.data_files import DataFileError, from_json, text_of
 from accountant.files.sqlite_file import is_sqlite
 from accountant.proofs.proof_document import FORMAT as PROOF
 from algorithms.problems import SettingError
+from mechanisms.printed_numbers import counted_noun
 from verify.commands.shown_results import show
 from verify.conduct.exit_codes import BAD, GOOD, OPEN
 from verify.conduct.interrupts import count_interrupts
@@ -273,7 +274,8 @@ def _on_trust(found: Verified) -> list[str]:
 
 
 def _render_ledger(found: Verified, anchor: Path | None, console: Console) -> None:
-    console.print(f"{found.entries} entries, {found.accounts} accounts: all fit", highlight=False)
+    held = f"{counted_noun(found.entries, 'entry')}, {counted_noun(found.accounts, 'account')}"
+    console.print(f"{held}: all fit", highlight=False)
     console.print(f"head {found.head.hash} (epoch {found.head.epoch})", highlight=False, soft_wrap=True)
     if anchor is not None:
         words = f"it holds the entry that {anchor} names"
@@ -293,8 +295,9 @@ def _render_ledger(found: Verified, anchor: Path | None, console: Console) -> No
     if found.replay.names is not None:
         console.print("records are named by hashes under a key")
     if found.replay.erasures:
-        words = "names were erased; whoever came back began anew, with a whole budget"
-        console.print(f"{len(found.replay.erasures)} {words}", highlight=False, soft_wrap=True)
+        erased = counted_noun(len(found.replay.erasures), "name")
+        words = f"{erased} erased; whoever came back began anew, with a whole budget"
+        console.print(words, highlight=False, soft_wrap=True)
     for mechanism in _on_trust(found):
         console.print(Text(f"on trust: the charge of {printable(mechanism)}"))
     if found.reserved:

@@ -15,6 +15,7 @@ from rich.console import Console
 from rich.text import Text
 
 from algorithms.problems import SettingError
+from mechanisms.printed_numbers import counted_noun
 from verify.commands.shown_results import check_outputs, show
 from verify.commands.verify_command import composed
 from verify.document.terminal_text import plain_table
@@ -145,8 +146,8 @@ def _import(store: str, file: Path, names: str | None) -> None:
     from accountant.stores.imports import import_ledger
 
     with closing(import_ledger(file, store, names)) as opened:
-        said = f"{len(opened)} charges are in {printable(opened.name)}"
-    click.echo(f"{said}; {printable(str(file))}.imported is for reading")
+        said = f"{counted_noun(len(opened), 'charge')} imported into {printable(opened.name)}"
+    click.echo(f"{said}; `dpwitness audit` reads {printable(str(file))}.imported")
 
 
 def show_command(
@@ -266,7 +267,7 @@ def _limits(store: str) -> _Shown:
     def render(console: Console) -> None:
         rows = []
         for rule in found:
-            groups = f" ({len(rule.groups)} groups)" if rule.groups else ""
+            groups = f" ({counted_noun(len(rule.groups), 'group')})" if rule.groups else ""
             rows.append((f"{rule}{groups}", f"{rule.budget.epsilon:g}", f"{rule.budget.delta:g}"))
         table = plain_table(("limit", "epsilon", "delta"), rows)
         console.print(table if rows else "no rules: each record has its budget, and nothing else limits it")
@@ -342,7 +343,7 @@ def amend_command(
     **changes: Any,
 ) -> None:
     """Make exactly one administrative change, and print its result."""
-    asked = [name for name in _CHANGES if changes[name] not in (None, False)]
+    asked = [name for name in _CHANGES if changes[name] is not None and changes[name] is not False]
     flags = ", ".join(f"--{name.replace('_', '-')}" for name in _CHANGES)
     if len(asked) != 1:
         raise SettingError(f"{flags}: exactly one must be given")
@@ -378,7 +379,7 @@ def _change_rules(opened: Any, file: Path, author: str, reason: str, _: bool) ->
 
     rules = read_rules(file)
     opened.change_rules(rules, author, reason)
-    return f"{len(rules)} rules are in force; they count what was charged before, too"
+    return f"{counted_noun(len(rules), 'rule')} in force; what was charged before counts, too"
 
 
 def _erase(opened: Any, record: str, author: str, reason: str, allow_return: bool) -> str:
@@ -443,4 +444,4 @@ def _rotate(store: str, names: str, author: str, reason: str, anchor: Path | Non
             elif NameKey.read(names).split(opened.names.check)[1] is None:
                 add_key(path, rotate=True)
         count = rotate(opened, NameKey.read(names), author, reason)
-    return f"{count} accounts are named by hashes under the newest key"
+    return f"{counted_noun(count, 'account')} named by hashes under the newest key"

@@ -186,7 +186,7 @@ class Option:
             flags,
             type=self.kind,
             help=self.help,
-            show_default=self.default not in (None, False, ""),
+            show_default=self.default is not None and self.default is not False and self.default != "",
             metavar=self.kind.name if isinstance(self.kind, WorkersType | DurationType) else None,
             callback=_unique if isinstance(self.kind, SettingType) else None,
             **settings,
@@ -263,7 +263,7 @@ OPTIONS = _table(
         default="default",
     ),
     Option("--epsilon", EPSILON, "Privacy parameter epsilon."),
-    Option("--erase", str, "Delete the link from this record's name to its account (a number: int:5)."),
+    Option("--erase", str, "Delete the link from this record's name to its account."),
     Option(
         "--expire", DurationType(), "Withdraw a run's actions that have waited for feedback as long as this."
     ),

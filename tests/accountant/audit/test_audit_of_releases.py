@@ -5,9 +5,10 @@ import math
 import pytest
 from release_files import GROUPS, TABLE
 
-from accountant import Bound
+from accountant import Accountant, Bound, Budget
 from accountant.audit import AuditQuestion, audit, read_releases
-from mechanisms import GaussianProfile
+from mechanisms import GaussianProfile, Interval, Laplace
+from mechanisms.losses.enclosure import lower_end
 
 
 def test_a_thousand_laplace_releases(file):
@@ -88,3 +89,30 @@ def test_a_loss_so_far_above_the_question_that_terms_overflow_has_both_ends(file
         AuditQuestion(epsilon=20.6),
     )
     assert 0.9 < found.answer.lower <= found.answer.upper == 1.0
+
+
+class Unknown(Laplace):
+    """A mechanism that a ledger cannot rebuild."""
+
+
+def test_an_unknown_mechanism_proves_no_loss_and_no_attack(tmp_path):
+    """Nothing is known of it: only the upper ends are there, beside what another release costs alone."""
+    unit = Interval(0, 1)
+    accountant = Accountant(Budget(3.0))
+    accountant.release(
+        Unknown.for_epsilon(0.5, sensitivity=unit.sensitivity), accountant.private([0.5], unit, "a")
+    )
+    accountant.export(tmp_path / "unknown.json")
+    found = audit(read_releases(tmp_path / "unknown.json"), AuditQuestion(delta=1e-6), risk=True)
+    assert isinstance(found.answer, Bound)
+    assert found.answer.upper == math.inf
+    for attack in (found.risk.advantage, found.risk.accuracy, *found.risk.true_positive_rates.values()):
+        assert isinstance(attack, Bound)
+        assert attack.upper == 1.0
+
+    known = Laplace.for_epsilon(0.5, sensitivity=unit.sensitivity)
+    accountant.release(known, accountant.private([0.5], unit, "a"))
+    accountant.export(tmp_path / "both.json")
+    both = audit(read_releases(tmp_path / "both.json"), AuditQuestion(delta=1e-6)).answer
+    assert both.upper == math.inf
+    assert 0.49 < lower_end(both) <= known.profile().epsilon(1e-6)

@@ -66,7 +66,7 @@ def test_a_saved_ledger_is_a_composition(tmp_path):
         releases.kinds[0].build(2.0)
 
 
-def test_declassified_values_and_unknown_mechanisms_have_no_privacy(tmp_path):
+def test_declassified_values_have_no_privacy_and_of_unknown_mechanisms_nothing_is_known(tmp_path):
     accountant = Accountant(Budget.unlimited(), noise=np.random.default_rng(0))
 
     class Mine(Laplace):
@@ -76,7 +76,9 @@ def test_declassified_values_and_unknown_mechanisms_have_no_privacy(tmp_path):
     accountant.declassify(accountant.private([0.5], Interval(0, 1), "b"), "a test")
     accountant.export(tmp_path / "ledger.json")
     releases = read_releases(tmp_path / "ledger.json")
-    assert [type(kind.build(1.0)) for kind in releases.kinds] == [NoPrivacy, NoPrivacy]
+    unknown, declassified = (kind.build(1.0) for kind in releases.kinds)
+    assert (unknown.delta(9.0), unknown.attained()) == (1.0, ())
+    assert declassified == NoPrivacy()
 
 
 def test_an_empty_or_damaged_ledger_is_refused(tmp_path):

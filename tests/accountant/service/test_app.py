@@ -764,6 +764,29 @@ def looked_for(client: Client, record: str, who: str = "eve", **options: Any) ->
     return client.ask("/record", who=who, content=urlencode({"record": record, **options}), headers=headers)
 
 
+def test_the_page_and_the_room_agree(opened: Opened) -> None:
+    """For members of groups, and for the purpose of the key that asks; and the refusal names whoever has no room."""
+    rules = [Rule(Budget(0.75), groups=(("cat", "dan"),)), Rule(Budget(0.5), purpose="ads")]
+    client = opened(budget=Budget(2.0), rules=rules)
+    client.words["ads"] = client.keys.add("ads", [KeyScope.SPEND, KeyScope.READ], (), Scope("ads"))
+    quarter = Laplace(scale=4.0, sensitivity=Sensitivity(1, 1, 1)).to_dict()
+    about = {"mechanism": quarter, "domain": {"kind": "Interval", "lower": 0, "upper": 1}}
+    for i in range(2):
+        made = asks(f"{i}", record="cat", mechanism=quarter)
+        assert client.ask("/v1/release", made, "ads").status_code == 200
+    for record, left in (("cat", 0), ("dan", 1), ("ann", 2)):
+        [found] = client.ask("/v1/room", {**about, "records": [record]}, "ads").json()["records"]
+        text = " ".join(ElementTree.fromstring(xml(looked_for(client, record, "ads").text)).itertext())
+        assert found["room"] == left
+        assert text.endswith(f"epsilon = 0.25 {left}")
+    assert "no rule permits charges" in looked_for(client, "cat").text  # of a key without a purpose
+    assert client.ask("/v1/release", asks("dan", record="dan", mechanism=quarter), "ads").status_code == 200
+    both = {**about, "request": "both", "data": [{"record": name, "value": 0.5} for name in ("cat", "dan")]}
+    assert "1 further record cannot pay either: 'dan'" in refused(
+        client.ask("/v1/release", both, "ads"), 409, "budget-exceeded"
+    )
+
+
 def test_a_record_is_looked_for_on_the_page(opened: Opened) -> None:
     client = opened(rules=[Rule(Budget(0.75), days=30)])
     assert client.ask("/v1/release", asks(record="Zoë")).status_code == 200

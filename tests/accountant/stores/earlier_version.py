@@ -16,6 +16,7 @@ def as_earlier(connection: sqlite3.Connection) -> None:
         connection.execute("UPDATE account SET spent = ? WHERE number = ?", (json.dumps(spent), number))
     connection.execute("UPDATE request SET answer = NULL")
     connection.execute("DROP INDEX deadline")
+    connection.execute("DROP INDEX outcome")
     connection.execute("ALTER TABLE reservation DROP COLUMN until")
     connection.execute("ALTER TABLE store DROP COLUMN drift")
     connection.execute("ALTER TABLE store DROP COLUMN witness")

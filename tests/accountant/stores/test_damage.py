@@ -121,9 +121,8 @@ def said_when_opened(path: Path) -> tuple[Any, dict[Any, Any]]:
     store = open_store(path, names=key_of(path) if key_of(path).exists() else None)
     try:
         spent = {record: store.spent(record) for record in RECORDS}
-        assert spent == {
-            record: store.first_refused([asked(record)], lambda _: False).spent for record in RECORDS
-        }  # type: ignore[union-attr]
+        with store.refusals(lambda _: False) as refusal:
+            assert spent == {record: refusal([asked(record)]).spent for record in RECORDS}  # type: ignore[union-attr]
         rules = [store.rules, store.standings(RECORDS)]
         return [store.terms.to_dict(), store.closed, store.assumptions, rules], spent
     finally:

@@ -18,7 +18,7 @@ from accountant.stores.folding import fold
 from accountant.stores.location import location_of, same_location
 from accountant.stores.opening import adopt, forget_anchor, open_store, verify_store
 from accountant.stores.sql_store import SQLStore
-from accountant.stores.store_refusals import StoreMoved, StoreRefused
+from accountant.stores.store_refusals import OutcomeUnknown, StoreMoved, StoreRefused
 from mechanisms import Interval, Laplace, ParameterError
 
 NOISE = Laplace(scale=1000.0)
@@ -104,8 +104,11 @@ def test_an_anchor_that_is_gone_or_cannot_be_written_is_noticed_by_the_next_char
 
     with monkeypatch.context() as patch:
         patch.setattr("accountant.stores.anchor.whole_file", full)
-        with pytest.raises(OSError, match="no space"):
-            store.check()
+        for act in (store.check, lambda: charge(accountant, "bob"), lambda: opened(path, anchor)):
+            with pytest.raises(OutcomeUnknown, match=r"the anchor could not be written .no space"):
+                act()
+    assert accountant.spent("bob").epsilon > 0  # in the store, and nothing was drawn for it
+    assert opened(path, anchor).spent("bob").epsilon > 0
     anchor.unlink()
     for act in (store.check, lambda: charge(accountant, "ann")):
         with pytest.raises(StoreMoved, match=r"its anchor .* is gone"):

@@ -10,9 +10,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from accountant import Accountant, BasicComposition, Budget, BudgetExceeded, Cost, Entry, Ledger, Place
+from accountant import Accountant, BasicComposition, Budget, BudgetExceeded, Cost, Entry, Ledger, Place, Rule
 from accountant.ledger.store import CannotPay
+from accountant.stores.database import Database
 from accountant.stores.opening import open_store, verify_store
+from accountant.stores.schema import OUTCOME
 from accountant.stores.store_refusals import LedgerDamaged, StoreMoved
 from mechanisms import Interval, Laplace, Sensitivity
 
@@ -154,3 +156,95 @@ def test_an_account_that_is_put_back_alone_is_noticed(tmp_path: Path) -> None:
         accountant.ledger.check()  # type: ignore[attr-defined]
     with pytest.raises(LedgerDamaged, match="account 1 has not spent what the entries say"):
         verify_store(path)
+
+
+@pytest.mark.parametrize("open_again", [True, False])
+def test_a_request_that_is_put_back_to_before_its_answer_is_not_drawn_again(
+    tmp_path: Path, open_again: bool
+) -> None:
+    path = tmp_path / "ledger.db"
+    accountant = opened(path)
+
+    def ask() -> object:
+        return accountant.release(HALF, accountant.private([0.5], Interval(0, 1), "ann"), request="k")
+
+    shown = ask()
+    assert ask() == shown
+    change(path, "UPDATE request SET answered = NULL, answer = NULL")
+    if open_again:
+        accountant.ledger.close()  # type: ignore[attr-defined]
+        accountant = opened(path)
+    with pytest.raises(LedgerDamaged, match=r"the outcome of entry 4, which entry 5 has: an older row"):
+        ask()
+    with pytest.raises(LedgerDamaged, match="`request` does not fit"):
+        verify_store(path)
+    charge(accountant, "bob")
+
+
+def test_a_request_whose_reservation_is_gone_is_not_drawn_without_its_charge(tmp_path: Path) -> None:
+    accountant = opened(tmp_path / "ledger.db")
+    private = accountant.private([0.5], Interval(0, 1), "ann")
+    accountant.reserve(accountant.price(HALF, private), request="k").cancel()
+    change(tmp_path / "ledger.db", "DELETE FROM reservation")
+    with pytest.raises(LedgerDamaged, match="an older row was put in its place"):
+        accountant.release(HALF, private, request="k")
+
+
+@pytest.mark.parametrize("ended", ["release", "cancel"])
+@pytest.mark.parametrize("seconds", [None, 1e6])
+def test_a_reservation_that_is_put_back_to_before_its_end_is_neither_drawn_nor_given_back(
+    tmp_path: Path, ended: str, seconds: float | None
+) -> None:
+    path = tmp_path / "ledger.db"
+    accountant = opened(path)
+    quote = accountant.price(HALF, accountant.private([0.5], Interval(0, 1), "ann"))
+    reservation = accountant.reserve(quote, seconds=seconds)
+    with closing(sqlite3.connect(path)) as connection:
+        row = connection.execute("SELECT state, until FROM reservation").fetchone()
+    getattr(reservation, ended)()
+    spent = accountant.spent("ann")
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("UPDATE reservation SET state = ?, until = ?", row)
+    store = accountant.ledger
+    for act in (store.draw, store.give_back):  # type: ignore[attr-defined]
+        with pytest.raises(LedgerDamaged, match="an older row was put in its place"):
+            act(reservation.position)
+    assert accountant.spent("ann") == spent
+    if seconds is not None:
+        change(path, "UPDATE reservation SET until = 1")
+        with pytest.raises(LedgerDamaged):  # it has ended, and nobody gives it back
+            charge(accountant, "bob")
+
+
+def test_an_outcome_is_found_by_its_charge_without_a_scan(tmp_path: Path) -> None:
+    """What people call their requests and purposes is no outcome."""
+    accountant = opened(tmp_path / "ledger.db")
+    private = accountant.private([0.5], Interval(0, 1), "ann")
+    accountant.release(HALF, private, request='"drawn":1,"returned":1')
+    with accountant.reserve(accountant.price(HALF, private), request='{"answered":[1]}') as reservation:
+        reservation.release()
+    database = Database.at(tmp_path / "ledger.db")
+    with closing(database), database.reading() as session:
+        sql = f"FROM entry WHERE {database.outcome_of} = ? AND {OUTCOME}"
+        [plan] = session.rows(f"EXPLAIN QUERY PLAN SELECT body {sql}", 3)
+        assert "USING INDEX outcome" in plan[-1]
+        found = [session.value(f"SELECT count(*) {sql}", at) for at in range(1, 9)]
+    assert sum(found) == 3  # two answers, one draw
+    assert found[reservation.position - 1] == 2
+
+
+def test_rules_that_are_put_back_are_not_spent_under(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.db"
+    accountant = opened(path)
+    charge(accountant, "ann")
+    with closing(sqlite3.connect(path)) as connection:
+        row = connection.execute("SELECT rules, clock, drift, witness, digest FROM store").fetchone()
+    accountant.ledger.change_rules([Rule(Budget(0.5))], "me", "enough")  # type: ignore[attr-defined]
+    with pytest.raises(BudgetExceeded):
+        charge(accountant, "ann")
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("UPDATE store SET rules = ?, clock = ?, drift = ?, witness = ?, digest = ?", row)
+    with pytest.raises(LedgerDamaged, match="an older row was put in its place"):
+        charge(accountant, "ann")
+    with pytest.raises(LedgerDamaged, match="the table `store` does not fit"):
+        opened(path)

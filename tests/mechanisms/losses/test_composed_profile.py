@@ -224,6 +224,7 @@ def test_nothing_and_everything() -> None:
             composed_profile([(profile, 1), (NoPrivacy(), 1)])
             == composed_profile([(NoPrivacy(), 1), (profile, 1)])
             == NoPrivacy()
+            == composed_profile([(NoPrivacy("unknown"), 1), (NoPrivacy(), 1)])
         )
 
 

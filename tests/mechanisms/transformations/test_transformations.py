@@ -410,6 +410,7 @@ def test_by_itself_a_mechanism_behind_a_map_of_values_of_any_size_promises_nothi
     """1 and 0 plus 2^60 are the same float, and 256 more may be the next: no bound holds for all of them."""
     mechanism = Affine(1.0, 2.0**60) >> Affine(1.0, -(2.0**60)) >> Laplace(scale=1.0)
     assert isinstance(mechanism.profile(), NoPrivacy)
+    assert mechanism.profile().attained() == ()
     assert math.isinf(mechanism.epsilon)
     assert mechanism.sensitivity.l1 == 0.0
 

@@ -51,7 +51,7 @@ def store(tmp_path):
 def test_a_store_that_fits(run, store):
     code, out, err = run("check", store)
     assert (code, err) == (0, "")
-    assert "5 entries, 1 accounts: all fit" in out
+    assert "5 entries, 1 account: all fit" in out
     assert "reserved, not drawn: 1" in out
     code, out, _ = run("check", store, "--json")
     found = json.loads(out)
@@ -147,6 +147,8 @@ SAID = ("--author", "dora", "--reason", "a test")
         (("--cancel", "five"), "'--cancel': 'five' is not a valid integer"),
         (("--expire", "1w"), "'--expire': '1w' must be a number with its unit"),
         (("--expire", "1d"), "holds no run"),
+        (("--expire", "0s"), "holds no run"),
+        (("--cancel", "0"), "reservation 0"),
         ((*SAID, "--rules", "none.toml"), "'--rules': File 'none.toml' does not exist"),
     ],
 )
@@ -229,11 +231,13 @@ def test_who_reads_a_copy_that_goes_on_is_told_what_it_may_lack(run, store, tmp_
 def test_an_export_is_verified_and_imported_once(run, store, tmp_path):
     file = tmp_path / "ledger.json"
     assert run("show", store, "-o", file)[0] == 0
-    assert "5 entries, 1 accounts: all fit" in run("check", file)[1]
+    assert "5 entries, 1 account: all fit" in run("check", file)[1]
     code, out, _ = run("create", tmp_path / "new.db", "--from", file)
     assert code == 0
-    assert out.startswith("2 charges are in ")
+    assert out.startswith("2 charges imported into ")
     assert not file.exists()
+    assert "`dpwitness audit` reads" in out
+    assert read_releases(tmp_path / "ledger.json.imported").ledger is not None
     code, _, err = run("create", tmp_path / "new.db", "--from", tmp_path / "ledger.json.imported")
     assert code == 2
     assert "exists already" in err
@@ -299,7 +303,7 @@ def test_rules_are_set_changed_and_shown(run, tmp_path):
         file.write_text('[[rule]]\nepsilon = 1.0\npurpose = "ads"\ndays = 30\n')
         assert run("amend", store, "--rules", file)[0] == 2  # nobody said who and why
         code, out, _ = run("amend", store, "--rules", file, "--author", "dora", "--reason", "a new policy")
-        assert (code, out) == (0, "1 rules are in force; they count what was charged before, too\n")
+        assert (code, out) == (0, "1 rule in force; what was charged before counts, too\n")
         found = json.loads(run("show", store, "--json")[1])
         assert [each["budget"][0] for each in found["rules"]] == [(1.0).hex()]
         assert [each["by"] for each in found["changes"]] == ["whoever made it", "dora"]
@@ -359,7 +363,7 @@ def test_names_are_hashed_looked_up_rotated_and_erased(run, tmp_path):
     )
 
     code, out, _ = run("amend", path, "--rotate-keys", key, *SAID)
-    assert (code, out) == (0, "2 accounts are named by hashes under the newest key\n")
+    assert (code, out) == (0, "2 accounts named by hashes under the newest key\n")
     assert len(key.read_text().split()) == 2
     assert json.loads(run("show", path, "ann", "--name-keys", key, "--json")[1])["records"] == {
         '"ann"': found['"ann"']
@@ -380,10 +384,29 @@ def test_names_are_hashed_looked_up_rotated_and_erased(run, tmp_path):
     assert (found["hashed_names"], found["erased_names"]) == (True, 1)
     out = run("check", path)[1]
     assert "records are named by hashes under a key" in out
-    assert "1 names were erased; whoever came back began anew" in out
+    assert "1 name erased; whoever came back began anew" in out
 
     assert run("show", path, "-o", tmp_path / "ledger.json")[0] == 0
     assert run("create", tmp_path / "new.db", "--from", tmp_path / "ledger.json", "--name-keys", key)[0] == 0
     assert json.loads(run("show", tmp_path / "new.db", "ann", "--name-keys", key, "--json")[1])["records"][
         '"ann"'
     ]["spent"]
+
+
+def test_a_setting_of_a_theorem_that_takes_several_numbers_takes_one(run, tmp_path):
+    code, out, _ = run(
+        "create",
+        tmp_path / "one.db",
+        "--epsilon",
+        1,
+        "--delta",
+        1e-6,
+        "--composition",
+        "renyi",
+        "--set",
+        "orders=2",
+    )
+    assert (code, "(Rényi filter)" in out) == (0, True)
+    asked = ("--epsilon", 1, "--composition", "renyi", "--set", "orders=1")
+    code, _, err = run("create", tmp_path / "none.db", *asked)
+    assert (code, "must increase, above 1 and finite" in err) == (2, True)
