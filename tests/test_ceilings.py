@@ -13,9 +13,9 @@ ROOT = Path(__file__).parent.parent
 
 CEILINGS = {
     "mechanisms": {"code lines": 11_228, "public functions and classes": 356, "files": 97, "floors": 19},
-    "accountant": {"code lines": 15_051, "public functions and classes": 492, "files": 141, "floors": 9},
-    "algorithms": {"code lines": 11_854, "public functions and classes": 410, "files": 157, "floors": 9},
-    "verify": {"code lines": 30_873, "public functions and classes": 910, "files": 320, "floors": 9},
+    "accountant": {"code lines": 15_141, "public functions and classes": 492, "files": 141, "floors": 9},
+    "algorithms": {"code lines": 11_855, "public functions and classes": 410, "files": 157, "floors": 9},
+    "verify": {"code lines": 30_892, "public functions and classes": 910, "files": 320, "floors": 9},
 }
 
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)

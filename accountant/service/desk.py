@@ -158,7 +158,8 @@ class Desk:
             raise ServiceProblem(
                 404, "no-reservation", f"request={request!r}: nothing was reserved with this key", "request"
             )
-        return found[0]
+        position: int = found[0]
+        return position
 
     def _asking(self, client: str, act: Callable[[], Any]) -> Any:
         """Do something in a client's name."""
