@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -123,3 +124,12 @@ def test_what_repeats_is_written_once() -> None:
         note(noted, rows, [sums])
     assert sum("influence" in row or "bounds" in row for row in rows) == 2
     assert len(rows) == 1 + 2 + 9
+
+
+def test_rows_of_an_earlier_version_have_no_derivations() -> None:
+    sums, moved = TracedSums(SIZE), INFLUENCES[4]
+    sums.add(Traced({"ann": moved}, BOUNDS[moved]), np.array([[0, 2]]))
+    saved = {key: value for key, value in sums.to_dict().items() if key not in ("derivations", "ways")}
+    assert Influence.from_list(moved.to_list()[:3]) == replace(moved, derivation=None)
+    ((there, records, way),) = TracedSums.from_dict(saved).movements(None)
+    assert (there, records, way) == (sums.movements(None)[0][0], ("ann",), None)
