@@ -99,6 +99,21 @@ class Derivation:
     def __reduce__(self) -> tuple[Any, ...]:
         return Derivation.intern, (self.domain, self.steps, self.terms)
 
+    def to_list(self) -> list[Any]:
+        """Return domain, steps and terms as JSON-able data, exact."""
+        steps = [[op, _listed(parameters), _listed(into)] for op, parameters, into in self.steps]
+        return [_listed(self.domain), steps, self.terms]
+
+    @classmethod
+    def from_list(cls, saved: list[Any]) -> Derivation:
+        """Return the derivation that `to_list` described."""
+        domain, steps, terms = saved
+        read = [
+            Step(op, tuple((name, _unlisted(value)) for name, value in parameters), _domain_of(into))
+            for op, parameters, into in steps
+        ]
+        return cls.intern(_domain_of(domain), tuple(read), terms)
+
     @property
     def last_domain(self) -> ExactDomain:
         """The domain of each term."""
@@ -182,6 +197,25 @@ class Derivation:
 
 
 _known: WeakValueDictionary[tuple[Any, ...], Derivation] = WeakValueDictionary()
+
+
+def _listed(value: Any) -> Any:
+    """Return nested tuples as lists, and fractions as texts."""
+    if isinstance(value, tuple):
+        return list(map(_listed, value))
+    return str(value) if isinstance(value, Fraction) else value
+
+
+def _unlisted(value: Any) -> Any:
+    """Return a parameter of a step that `_listed` described."""
+    if isinstance(value, list):
+        return tuple(map(_unlisted, value))
+    return Fraction(value) if isinstance(value, str) else value
+
+
+def _domain_of(saved: list[Any]) -> ExactDomain:
+    kind, low, high, size = saved
+    return ExactDomain(kind, Fraction(low), Fraction(high), size)
 
 
 def _ends(domain: ExactDomain) -> tuple[Fraction, Fraction]:

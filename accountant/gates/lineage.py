@@ -130,14 +130,20 @@ class Influence:
         )
 
     def to_list(self) -> list[Any]:
-        """Return widths and caps as JSON-able data, exact to the last bit."""
-        return [[width.hex() for width in self.widths], self.l1_cap.hex(), self.l2_cap.hex()]
+        """Return widths, caps and the derivation, if there is one, as JSON-able data, exact to the last bit."""
+        way = [] if self.derivation is None else [self.derivation.to_list()]
+        return [[width.hex() for width in self.widths], self.l1_cap.hex(), self.l2_cap.hex(), *way]
 
     @classmethod
     def from_list(cls, saved: list[Any]) -> Influence:
         """Return the influence that `to_list` described."""
-        widths, l1_cap, l2_cap = saved
-        return cls(tuple(map(float.fromhex, widths)), float.fromhex(l1_cap), float.fromhex(l2_cap))
+        widths, l1_cap, l2_cap, *way = saved  # an earlier version kept no derivations
+        return cls(
+            tuple(map(float.fromhex, widths)),
+            float.fromhex(l1_cap),
+            float.fromhex(l2_cap),
+            Derivation.from_list(*way) if way else None,
+        )
 
     def scale(
         self, factors: Sequence[float], times: Callable[[float, float], float] = multiply_up
@@ -328,7 +334,7 @@ def _grouped(
 ) -> Iterator[tuple[Any, tuple[RecordId, ...], Derivation | None]]:
     """Group records that move a value alike; none has a derivation there if one of them has none.
 
-    So a run that was saved, which keeps no derivations, charges in the same entries as one that was not.
+    So records that an earlier version saved, without derivations, are charged in the same entry as others.
     """
     groups: dict[tuple[Any, Derivation | None], list[RecordId]] = {}
     unknown = set()
@@ -477,10 +483,14 @@ class TracedSums:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the contents of the sums as JSON-able data, exact to the last bit."""
+        ways = dict.fromkeys(way for way, _ in self._ways.values())
+        numbers = {way: number for number, way in enumerate(ways)}
         return {
             "entries": [[[record, width.hex()] for record, width in entries] for entries in self._entries],
             "caps": [[record, l1.hex(), l2.hex()] for record, (l1, l2) in self._caps.items()],
             "all_capped": self._all_capped,
+            "derivations": [way.to_list() for way in numbers],
+            "ways": [[record, numbers[way], there] for record, (way, there) in self._ways.items()],
             "bounds": [bounds.to_list() for bounds in self._bounds],
         }
 
@@ -494,6 +504,8 @@ class TracedSums:
                 sums._held[record] = sums._held.get(record, 0) + 1
         sums._caps = {record: (float.fromhex(l1), float.fromhex(l2)) for record, l1, l2 in saved["caps"]}
         sums._all_capped = saved["all_capped"]
+        ways = list(map(Derivation.from_list, saved.get("derivations", ())))  # an earlier version kept none
+        sums._ways = {record: (ways[number], there) for record, number, there in saved.get("ways", ())}
         sums._bounds = [FloatBounds.from_list(bounds) for bounds in saved["bounds"]]
         return sums
 

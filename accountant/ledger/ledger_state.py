@@ -33,7 +33,6 @@ from accountant.ledger.store import AnswerErased, CannotPay, KeyUsed, Receipt, S
 from accountant.recorded import describe
 from accountant.rules.clock import ClockAhead
 from accountant.rules.limits import Limits, Row
-from accountant.rules.scope import Scope
 
 
 class Account(NamedTuple):
@@ -325,11 +324,13 @@ def _repeated(state: State, command: Charge, earlier: Request, now: Now | None) 
     if became == "reserved":
         return Receipt(position, True, answer, (_settlement(state, position, False, now),))
     if answer is None and _is_stale(state, earlier, now):
-        refused = _no_room(state, charged.entries, charged.scope, now, windows_only=True)
-        if refused is not None:
-            raise refused
+        assert state.limits is not None
+        counting = state.limits.counting(charged.scope, windows_only=True)
         at, drift = stamp(state, now)
         assert at is not None
+        refused = _no_room(state, charged.entries, counting, at)
+        if refused is not None:
+            raise refused
         return Receipt(position, True, None, (DrawnAgain(key, at, drift),))
     return Receipt(position, True, answer)
 
@@ -358,11 +359,28 @@ def _release(entries: Sequence[Entry]) -> list[tuple[Any, ...]]:
 def first_refused(state: State, command: Charge, now: Now | None) -> CannotPay | None:
     """Return why the first record that cannot pay for all it is asked for cannot.
 
+    First it is asked who may spend at all, then a tenant's own rules, and then what counts others, too: what a tenant
+    is refused by its own rules tells it of its own charges alone (`accountant.rules.reach`).
+
     Raises
     ------
     NotPermitted, ClockAhead
         As `decide`.
     """
+    limits = state.limits
+    if limits is None:
+        return _over_budget(state, command)
+    counting, at = limits.counting(command.scope), stamp(state, now)[0]
+    own = tuple(i for i in counting if limits.rules[i].tenant is not None)
+    return (
+        _no_room(state, command.entries, own, at)
+        or _over_budget(state, command)
+        or _no_room(state, command.entries, tuple(i for i in counting if i not in own), at)
+    )
+
+
+def _over_budget(state: State, command: Charge) -> CannotPay | None:
+    """Return why the budget has no room for a charge."""
     plus, price_of, holds = state.units.add, state.units.price, command.holds
     paid: dict[RecordId, Vector] = {}  # by this charge, which may name a record twice
     for entry in command.entries:
@@ -372,21 +390,19 @@ def first_refused(state: State, command: Charge, now: Now | None) -> CannotPay |
             after = paid[record] = plus(before, price)
             if not holds(after):
                 return CannotPay(record, entry.charge, state.units.amount(before))
-    return None if state.limits is None else _no_room(state, command.entries, command.scope, now)
+    return None
 
 
 def _no_room(
-    state: State, entries: Sequence[Entry], scope: Scope, now: Now | None, *, windows_only: bool = False
+    state: State, entries: Sequence[Entry], counting: Sequence[int], at: int | None
 ) -> CannotPay | None:
-    """Return why a rule has no room for a charge."""
-    limits = state.limits
-    if limits is None:
+    """Return why one of these rules has no room for a charge."""
+    if not counting:
         return None
-    counting = limits.counting(scope, windows_only=windows_only)
-    at, _ = stamp(state, now)
+    assert state.limits is not None
     price_of = state.units.price
     asked = [(record, price_of(entry.charge)) for entry in entries for record in entry.records]
-    refused = limits.refused(asked, state.counted, counting, at or 0)
+    refused = state.limits.refused(asked, state.counted, counting, at or 0)
     if refused is None:
         return None
     charges = [entry.charge for entry in entries for _ in entry.records]

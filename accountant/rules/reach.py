@@ -10,6 +10,14 @@ R, in order, are one adaptive composition whose adversary sees these outputs alo
 charges, which are functions of these outputs, too. What is charged never passes the sum of the limits, so the theorem
 in use, as a filter at that sum, applies; a view is a function of the transcript.
 
+The second condition holds by an order and a check. `accountant.ledger.ledger_state.first_refused` asks first whether
+rules permit the purpose and tenant (the same whatever was charged), then all rules of the tenant, of all records of the
+charge (they count its own charges only), then the budget and rules without a tenant. What passes the tenant's limit
+passes these, too: `check_reach` has found that the limits of all tenants fit each of them together, and every charge
+is for one of these tenants. So all that a refusal says, also of a charge that is over the budget by itself, is computed
+from the tenant's own charges. A view here is outputs, refusals with their words, and numbers of further releases; not
+when an answer comes, nor whether a service is busy, out of reach or closed, nor what a ledger says of all tenants.
+
 Nothing less holds: with an answer at epsilon = 1, tenant b can choose a question for tenant a, whose own limit is 0.1;
 what a sees then loses 1.1. And no account per tenant bounds what it learns from answers that were chosen by others
 (arXiv 2506.05290). Where nobody says who reaches whom, everybody may reach everybody, and the budget is the bound.

@@ -84,7 +84,6 @@ class Desk:
         made: Reservation = self._asking(client, reserve)
         return {
             "request": asked.request,
-            "reservation": made.position,
             "until": made.until and made.until.isoformat(),
         }
 
@@ -95,8 +94,8 @@ class Desk:
 
     def cancel(self, client: str, request: str) -> dict[str, Any]:
         """Give a reservation's charge back."""
-        position, _ = self._reserved(client, request)
-        return {"request": request, **self.give_back(client, position)}
+        self.give_back(client, self._reserved(client, request))
+        return {"request": request, "state": "returned"}
 
     def give_back(self, client: str, position: int) -> dict[str, Any]:
         """Give anybody's reservation back."""
@@ -150,14 +149,14 @@ class Desk:
             sums.add(each, at)
         return sums
 
-    def _reserved(self, client: str, request: str) -> tuple[int, str]:
+    def _reserved(self, client: str, request: str) -> int:
         found = self._asking(client, lambda: self.store.requested(_key(client, request)))
         if found is None or found[1] is None:
             raise ServiceProblem(
                 404, "no-reservation", f"request={request!r}: nothing was reserved with this key", "request"
             )
-        position, state = found
-        return position, state
+        position: int = found[0]
+        return position
 
     def _asking(self, client: str, act: Callable[[], Any]) -> Any:
         """Do something in a client's name."""

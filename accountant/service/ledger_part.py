@@ -63,13 +63,14 @@ def ledger_part(desk: Desk, limits: ServiceLimits) -> ServicePart:
                   "Charge for a release before its values are known.", "Reserve", "Reserved"),
         Operation("/v1/commit", "POST", spend, asked(desk.commit, True),
                   "Draw what was reserved with this request.", "Release", "Released"),
-        Operation("/v1/cancel", "POST", spend, cancel, "Give a reservation's charge back.", "Cancel", "Settled"),
+        Operation("/v1/cancel", "POST", spend, cancel, "Give a reservation's charge back.", "Cancel", "Cancelled"),
         Operation("/v1/room", "POST", spend, room, "How many more such releases records can pay for.", "Rooms", "Room"),
         Operation("/v1/left", "POST", read, left, "What records have spent and have left.", "Records", "Left"),
         Operation("/v1/summary", "GET", read, lambda client, _: desk.summary_json(client),
                   "Who paid what for which release.", answers="Summary"),
         Operation("/v1/reservations", "GET", admin, reservations, "Open reservations.", answers="Reservations"),
-        Operation("/v1/give-back", "POST", admin, give_back, "Give anybody's reservation back.", "GiveBack", "Settled"),
+        Operation("/v1/give-back", "POST", admin, give_back, "Give anybody's reservation back.",
+                  "GiveBack", "GivenBack"),
     ]  # fmt: skip
 
     def gauges(client: str) -> list[Gauge]:

@@ -76,12 +76,9 @@ LEDGER_SCHEMAS: dict[str, Any] = {
         }
     ),
     "Released": object_of(request=TEXT, outputs={"type": "array"}),
-    "Reserved": object_of(request=TEXT, reservation=WHOLE, until=TIME),
-    "Settled": {
-        "type": "object",
-        "properties": {"request": TEXT, "reservation": WHOLE, "state": {"const": "returned"}},
-        "required": ["reservation", "state"],
-    },
+    "Reserved": object_of(request=TEXT, until=TIME),
+    "Cancelled": object_of(request=TEXT, state={"const": "returned"}),
+    "GivenBack": object_of(reservation=WHOLE, state={"const": "returned"}),
     "Left": object_of(neighbours=TEXT, records={"type": "array", "items": ACCOUNT}),
     "Summary": object_of(
         budget=object_of(epsilon={"type": ["number", "null"]}, delta=NUMBER),

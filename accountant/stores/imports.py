@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -25,8 +25,8 @@ from accountant.stores.opening import (
     refuse_existing,
     stored_content,
 )
-from accountant.stores.replayed_entries import LedgerContent, check_charge
-from accountant.stores.sql_store import SQLStore, import_charges_in, put_rules_in
+from accountant.stores.replayed_entries import LedgerContent, ReplayedEntries, check_charge
+from accountant.stores.sql_store import SQLStore, check_said, import_charges_in, put_rules_in
 from accountant.stores.store_refusals import InUse, LedgerDamaged, OutcomeUnknown
 from accountant.stores.work import Work
 from accountant.written_terms import Terms
@@ -37,11 +37,21 @@ FORMER_FORMAT = "dpwitness-ledger-1"
 """What `Accountant.save` wrote: totals could be spent from any copy."""
 
 
-def import_ledger(path: str | Path, store: str | Path, names: NameKey | str | Path | None = None) -> SQLStore:
+def import_ledger(
+    path: str | Path,
+    store: str | Path,
+    by: str,
+    reason: str,
+    *,
+    names: NameKey | str | Path | None = None,
+) -> SQLStore:
     """Make a new store of an exported ledger, or of one that an earlier version saved; the file is renamed.
 
-    Every charge is recomputed. The file ends in ``.imported`` afterwards, so that nobody imports it twice: two stores
-    of one ledger could both spend its budgets. Names that are hashed stay so, under their key.
+    Every charge is recomputed. The file ends in ``.imported`` afterwards, so that nobody imports it twice unasked. But
+    another copy of it may be imported, and the ledger that it was exported from may go on: all of them spend the same
+    budgets. So an import is an entry for good, which reports speak of as of a copy that was promoted, with the ledger
+    and the last entry that it knew of, and what was known of that ledger: earlier imports, copies that went on, names
+    that were erased, folds that are believed. Names that are hashed stay so, under their key.
 
     Parameters
     ----------
@@ -49,18 +59,22 @@ def import_ledger(path: str | Path, store: str | Path, names: NameKey | str | Pa
         The ledger in JSON.
     store
         The new store.
+    by, reason
+        Who makes it, and why no other store of the same ledger goes on; kept in the ledger.
     names
         The key under which it names records, as for `open_store`: names are hashed on the way.
 
     Raises
     ------
     ParameterError
-        If the store exists already, or what the file is to be called, or the file is none of the two.
+        If a name or reason is missing, the store exists already, or what the file is to be called, or the file is none
+        of the two.
     LedgerDamaged
         If a charge is less than its mechanism's, or anything else does not fit.
     OSError
         If a file cannot be read or renamed.
     """
+    check_said(by, reason)
     source = Path(path)
     target = source.with_name(f"{source.name}.imported")
     if Path(store).absolute() == target.absolute():
@@ -80,7 +94,7 @@ def import_ledger(path: str | Path, store: str | Path, names: NameKey | str | Pa
     named = Names(found.names if key is None else key.check, key)
     source.rename(target)  # first: whatever happens now, nobody imports it a second time unasked
     try:
-        make_store(store, found.content.terms, named, partial(_fill, found, digest))
+        make_store(store, found.content.terms, named, partial(_fill, found, digest, by, reason))
     except OutcomeUnknown as error:
         raise OutcomeUnknown(
             f"{error}; {target} is what was to be imported: look whether {store} holds it, before it is renamed"
@@ -92,8 +106,9 @@ def import_ledger(path: str | Path, store: str | Path, names: NameKey | str | Pa
     return open_store(store, found.content.terms, names=key)
 
 
-def _fill(found: _Found, digest: str, work: Work) -> None:
+def _fill(found: _Found, digest: str, by: str, reason: str, work: Work) -> None:
     """Add what a ledger in JSON says."""
+    work.append({"imported": found.replay.import_body(digest, by, reason), "at": work.time})
     import_charges_in(work, [(each.scope, each.entries) for each in found.content.charges], digest)
     for assumption in found.assumptions:
         work.assume(assumption)
@@ -130,6 +145,7 @@ class _Found:
     closed: tuple[str, Place] | None
     rules: Sequence[Rule] = ()
     names: str | None = None
+    replay: ReplayedEntries = field(default_factory=ReplayedEntries)  # of no entries, in the former format
 
 
 def _read(path: Path) -> tuple[_Found, str]:
@@ -145,7 +161,12 @@ def _read(path: Path) -> tuple[_Found, str]:
     replay, found_names = verified_content(path, checked_content(path, content))
     names = {number: own_name(name) for number, name in found_names.items()}
     found = _Found(
-        replay.content(names), replay.assumptions, replay.shut, replay.named_rules(names), replay.names
+        replay.content(names),
+        replay.assumptions,
+        replay.shut,
+        replay.named_rules(names),
+        replay.names,
+        replay,
     )
     return found, digest
 

@@ -19,6 +19,8 @@ Entries are, in the order of a store's life:
 ``{"assumed": [...]}``                                   something that nobody checked
 ``{"closed": [...]}``                                    the gate was shut
 ``{"adopted": {...}, "at": ...}``                        an operator said that this copy goes on
+``{"imported": {...}, "at": ...}``                       the charges that follow are another ledger's: which, by whom,
+                                                         why, and what was known of that ledger
 ``{"anchored": {...}, "at": ...}``                       it is spent from with its anchor only from here on, or
                                                          without one again, in an epoch of its own
 ``{"key": {...}}``                                       names are hashed under one more key from here on, in an
@@ -78,6 +80,8 @@ from mechanisms.printed_numbers import counted_noun
 
 EntryRow = tuple[int, str, bytes]
 """Position, text and hash of an entry."""
+
+_Body = Mapping[str, Any]
 
 History = Callable[[], Iterable[EntryRow]]
 """Reads entries from the first on: those that a fold left, and all that stand behind it."""
@@ -145,6 +149,10 @@ def _time(body: Mapping[str, Any]) -> tuple[int, int]:
     return body["at"], body.get("drift", 0)
 
 
+def _parts_of(body: Mapping[str, Any], *names: str) -> dict[str, Any]:
+    return {name: body[name] for name in names}
+
+
 class _Paid(NamedTuple):
     """A charge: where it stands, kinds with the accounts that paid them, what for, and when."""
 
@@ -207,9 +215,13 @@ class ReplayedEntries(State):
     names
         What the store says of the key under which it names records; None if it holds names as they are.
     erasures
-        What is said of names that were erased, in order.
+        What is said of names that were erased, in order; also in ledgers that were imported, as adoptions are.
     adoptions
         What is said of each time that a copy of the store, or a backup, was let go on, in order.
+    imports
+        What is said of each import, in order: of this store's, and before it of that of the ledger it was made of.
+    earlier_folds
+        What folds say of themselves of which nothing is left here but sums: those of the ledgers that were imported.
     """
 
     def __init__(self, history: History = tuple) -> None:
@@ -225,6 +237,8 @@ class ReplayedEntries(State):
         self.names: str | None = None
         self.erasures: list[Mapping[str, Any]] = []
         self.adoptions: list[Mapping[str, Any]] = []
+        self.imports: list[Mapping[str, Any]] = []
+        self.earlier_folds: list[Mapping[str, Any]] = []
         self.assumptions: tuple[Assumption, ...] = ()
         self.commitments: dict[int, str] = {}
         self.kinds: dict[int, Entry] = {}
@@ -452,6 +466,8 @@ class ReplayedEntries(State):
         elif "erased" in body:
             self.erasures.append(body["erased"])
             self._relabel(position, [body["erased"]["account"]])
+        elif "imported" in body:
+            self._import(**body["imported"])
         elif "anchored" in body:
             self._begin_epoch(position, body["anchored"]["epoch"])
             self.anchored = body["anchored"]["kept"]
@@ -465,17 +481,45 @@ class ReplayedEntries(State):
             self._until.clear()
             self.adoptions.append(body["adopted"])
 
+    def import_body(self, file: str, by: str, reason: str) -> dict[str, Any]:
+        """Return the entry of an import of this ledger, read from a file of this digest, into another store."""
+        last = {"store": self.instance or None, "epoch": self.epoch, "position": self.position}
+        return {
+            "source": {"file": file, **last, "hash": self.hash.hex(), "by": by, "reason": reason},
+            "imports": self.imports,
+            "adoptions": [_parts_of(each, "epoch", "reason", "missing") for each in self.adoptions],
+            "erasures": [_parts_of(each, "by", "reason") for each in self.erasures],
+            "folds": [
+                _parts_of(each, "after", "by", "reason") for each in (*self.earlier_folds, *self.folds)
+            ],
+        }
+
+    def _import(
+        self,
+        source: _Body,
+        imports: list[_Body],
+        adoptions: list[_Body],
+        erasures: list[_Body],
+        folds: list[_Body],
+    ) -> None:
+        """Go on with what `import_body` said of another ledger."""
+        self.imports += [*imports, source]
+        self.adoptions += adoptions
+        self.erasures += erasures
+        self.earlier_folds += folds
+
     @property
     def lacking(self) -> str:
         """Return a sentence on charges to the same budgets that may not be here; "" if nothing can be."""
-        if not self.adoptions:
-            return ""
-        times, missing = len(self.adoptions), sum(each["missing"] for each in self.adoptions)
-        known = f", and lacks {counted_noun(missing, 'entry')} that its anchor knew" if missing else ""
-        return (
-            f"adopted {counted_noun(times, 'time')}, as a copy or a backup{known}: what was charged elsewhere "
-            "since, from the same budgets, is not in it"
-        )
+        said = []
+        if self.adoptions:
+            missing = sum(each["missing"] for each in self.adoptions)
+            known = f", and lacks {counted_noun(missing, 'entry')} that its anchor knew" if missing else ""
+            said.append(f"adopted {counted_noun(len(self.adoptions), 'time')}, as a copy or a backup{known}")
+        if self.imports:
+            said.append(f"imported {counted_noun(len(self.imports), 'time')}, from another ledger")
+        words = "what was charged elsewhere since, from the same budgets, is not in it"
+        return f"{'; '.join(said)}: {words}" if said else ""
 
     def _begin_epoch(self, position: int, epoch: int) -> None:
         if epoch <= self.epoch:

@@ -192,8 +192,8 @@ class DurableRun(Generic[LearnerType]):
             The place of the run: a folder, made if it does not exist, or the URL of a PostgreSQL database.
             Needed the first time only; it stays the same.
         keep
-            Values that `kept` shall return from this save on, each by a new name: answers that were given, say. They
-            are in the same transaction, and not read again by later saves.
+            Values that `extra_state` shall return from this save on, each by a new name: answers that were given, say.
+            They are in the same transaction, and not read again by later saves.
 
         Raises
         ------

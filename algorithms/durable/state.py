@@ -152,7 +152,8 @@ class Encoder:
             }
         if isinstance(value, PrivateStream):
             raise StateError(
-                f"{where} is a PrivateStream, which cannot be saved: its records are known in memory only"
+                f"{where} is a PrivateStream, which cannot be saved, as its records and its noise are known in memory "
+                "only: a learner that holds one runs in one process, on an Accountant, and is no DurableRun"
             )
         _check_bases(type(value), where)
         if type(value).__module__.partition(".")[0] not in self._packages:

@@ -687,7 +687,7 @@ def test_a_damaged_file_is_refused_in_one_line(damage, message, tmp_path):
     path = tmp_path / "ledger.json"
     path.write_text(damage(json.dumps(saved_by_an_earlier_version(busy()))))
     with pytest.raises(ValueError, match=message) as error:
-        import_ledger(path, tmp_path / "ledger.db")
+        import_ledger(path, tmp_path / "ledger.db", "ann", "moved")
     assert path.exists()
     assert not (tmp_path / "ledger.db").exists()
     assert str(path) in str(error.value)

@@ -175,7 +175,7 @@ def test_accounts_of_one_record_in_an_old_store_are_added_up(
     entries = stored_content(path).entries  # for an audit
     assert sum(entry.records.count(name) for entry in entries) == len(names)
     export_store(path, tmp_path / "ledger.json")
-    with closing(import_ledger(tmp_path / "ledger.json", tmp_path / "new.db")) as store:
+    with closing(import_ledger(tmp_path / "ledger.json", tmp_path / "new.db", "ann", "moved")) as store:
         assert store.spent(name).epsilon == len(names)
         assert list(store.records()) == [name]
         store.verify()

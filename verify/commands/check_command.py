@@ -262,6 +262,8 @@ def _ledger_json(found: Verified, anchor: Path | None) -> dict[str, Any]:
         "hashed_names": found.replay.names is not None,
         "erased_names": len(found.replay.erasures),
         "adopted": len(found.replay.adoptions),
+        "imported": [dict(each) for each in found.replay.imports],
+        "folded_before_import": [dict(each) for each in found.replay.earlier_folds],
         "on_trust": _on_trust(found),
         "reserved": list(found.reserved),
     }
@@ -287,10 +289,15 @@ def _render_ledger(found: Verified, anchor: Path | None, console: Console) -> No
         console.print(words, soft_wrap=True)
     if found.replay.lacking:
         console.print(Text(found.replay.lacking), soft_wrap=True)
-    for fold in found.replay.folds:
-        words = f"folded: the entries up to {fold['after']}, by {fold['by']}: {fold['reason']}"
+    for each in found.replay.imports:
+        whose = "a ledger of an earlier version" if each["store"] is None else f"ledger {each['store']}"
+        words = f"imported: {whose}, up to its entry {each['position']}, by {each['by']}: {each['reason']}"
         console.print(Text(printable(words)), soft_wrap=True)
-    if found.replay.folds:
+    for where, folds in (("an imported ledger's", found.replay.earlier_folds), ("the", found.replay.folds)):
+        for fold in folds:
+            words = f"folded: {where} entries up to {fold['after']}, by {fold['by']}: {fold['reason']}"
+            console.print(Text(printable(words)), soft_wrap=True)
+    if found.replay.folds or found.replay.earlier_folds:
         console.print("what a fold says of the entries that it removed is believed")
     if found.replay.names is not None:
         console.print("records are named by hashes under a key")

@@ -220,12 +220,15 @@ COMMANDS = {
         help="""Create a ledger that lasts, or a durable run of a learner.
 
         STORE is a new file, or the URL of a database; its terms never change. Each record may lose --epsilon
-        and --delta in total. With --from, it holds an exported ledger, which is renamed to FILE.imported.
+        and --delta in total. With --from, it holds an exported ledger, which is renamed to FILE.imported, and
+        for good who made it, --author, and the --reason. Never import a ledger that goes on elsewhere: both
+        would spend the same budgets.
         With --learner it is a new folder, or the URL of an empty PostgreSQL database, for dpwitness serve;
         the learner's own horizon, epsilon and delta are set by --set (the last two are by default those of
         the budget). A file of --name-keys that is not there yet is made, with a key.""",
         arguments=(Argument(name="store"),),
-        options="epsilon delta composition trust strict rules name-keys from learner problem set purpose tenant",
+        options="epsilon delta composition trust strict rules name-keys from author reason learner problem set purpose "
+        "tenant",
     ),
     "ledger show": TableCommand(
         function="ledger_command:show_command",

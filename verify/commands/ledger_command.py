@@ -38,6 +38,8 @@ def create_command(
     rules: Path | None,
     name_keys: str | None,
     exported: Path | None,
+    author: str,
+    reason: str,
     learner: str | None,
     problem: str | None,
     settings: dict[str, str],
@@ -60,8 +62,11 @@ def create_command(
     asked = composed(composition or "basic", settings)
     if exported is not None:
         _refuse(given, list(given), "not with --from, whose ledger says it")
-        _import(store, exported, _made_keys(name_keys))
+        _check_signed(author, reason)
+        _import(store, exported, author, reason, _made_keys(name_keys))
         return
+    signed = {"--author": author or None, "--reason": reason or None}
+    _refuse(signed, list(signed), "only with --from")
     if epsilon is None:
         raise SettingError("--epsilon: must be given: what each record may lose in total")
     if learner is not None:
@@ -132,6 +137,12 @@ def _refuse(given: Mapping[str, object], flags: Sequence[str], rule: str) -> Non
             raise SettingError(f"{flag} {given[flag]}: {rule}")
 
 
+def _check_signed(author: str, reason: str) -> None:
+    for flag, value in (("--author", author), ("--reason", reason)):
+        if not value.strip():
+            raise SettingError(f"{flag} {value!r}: must say who makes the change, and why")
+
+
 def _made_keys(name_keys: str | None) -> str | None:
     """Return the place of keys; a file that is not there yet is made, with a key."""
     from accountant.stores.names import add_key
@@ -142,10 +153,10 @@ def _made_keys(name_keys: str | None) -> str | None:
     return name_keys
 
 
-def _import(store: str, file: Path, names: str | None) -> None:
+def _import(store: str, file: Path, author: str, reason: str, names: str | None) -> None:
     from accountant.stores.imports import import_ledger
 
-    with closing(import_ledger(file, store, names)) as opened:
+    with closing(import_ledger(file, store, author, reason, names=names)) as opened:
         said = f"{counted_noun(len(opened), 'charge')} imported into {printable(opened.name)}"
     click.echo(f"{said}; `dpwitness audit` reads {printable(str(file))}.imported")
 
@@ -351,11 +362,11 @@ def amend_command(
     if allow_return and change != "erase":
         raise SettingError("--allow-return: only with --erase")
     unsigned = change in ("cancel", "expire")
-    for flag, value in (("--author", author), ("--reason", reason)):
-        if unsigned and value:
-            raise SettingError(f"{flag} {value}: not with --{change}, which the ledger keeps without them")
-        if not unsigned and not value.strip():
-            raise SettingError(f"{flag} {value!r}: must say who makes the change, and why")
+    if unsigned:
+        signed = {"--author": author or None, "--reason": reason or None}
+        _refuse(signed, list(signed), f"not with --{change}, which the ledger keeps without them")
+    else:
+        _check_signed(author, reason)
     if change == "promote":
         said = _promote(store, f"{reason} ({author})", anchor)
     elif change == "forget_anchor":

@@ -19,7 +19,7 @@ def reopened(accountant: Accountant, folder: Path, **options: Any) -> Accountant
 
 def imported(folder: Path, **options: Any) -> Accountant:
     """Make a store of the file ledger.json in a folder, and return an accountant on it."""
-    import_ledger(folder / "ledger.json", folder / "ledger.db").close()
+    import_ledger(folder / "ledger.json", folder / "ledger.db", "ann", "moved").close()
     terms = open_store(folder / "ledger.db").terms
     return Accountant(
         terms.budget,

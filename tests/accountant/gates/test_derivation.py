@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 from fractions import Fraction
 from typing import Any
 
@@ -15,6 +16,7 @@ from mechanisms.transformations import (
     Affine,
     Choose,
     Clip,
+    FirstAbove,
     LinearMap,
 )
 
@@ -62,6 +64,25 @@ def test_sums_derive_what_is_released_of_each_record() -> None:
     sums.add(gate.private([0.1], Box(0, 1, 1), "ann"), at=np.array([[3]]))
     ((_, _, again),) = sums._provenance.movements(None)
     assert again == Derivation.intern(ExactDomain("box", Fraction(0), Fraction(1), 1))
+
+
+def test_a_derivation_is_read_as_it_was_written() -> None:
+    """The same object: what is charged in one entry is grouped by it."""
+    gate = accountant()
+    box, hot = gate.private([0.2, 0.4, 0.6], Box(0, 1, 3), "ann"), gate.private([0, 1, 0], OneHot(3), "ann")
+    matrix = [[0.1, 0.2, 0.0], [0.0, 1 / 3, 1.0]]
+    for value in (
+        box,
+        box * 0.3,
+        box.take(np.array([[2, 0, -1]])),
+        box.map(Clip(0.25, 0.5) >> Affine(2.0, -1.0) >> Choose([[1, 2, 1]])),
+        box.map(LinearMap(matrix)),
+        hot.map(Affine(1 / 3, 0.1)),
+        hot.map(FirstAbove(0.5)),
+    ):
+        _, way = derived(value)
+        assert way is not None
+        assert Derivation.from_list(json.loads(json.dumps(way.to_list()))) is way
 
 
 def test_what_has_no_rule_has_no_derivation() -> None:

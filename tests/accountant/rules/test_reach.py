@@ -21,6 +21,7 @@ from accountant import (
     BudgetExceeded,
     Composition,
     GaussianComposition,
+    Refusal,
     RenyiComposition,
     Rule,
     ZeroConcentratedComposition,
@@ -32,7 +33,7 @@ from mechanisms import Categories, NumpyNoise, RandomizedResponse
 from verify.commands.command_group import cli
 
 BIT = Categories(2)
-QUESTIONS = {epsilon: RandomizedResponse(size=2, epsilon=epsilon) for epsilon in (0.25, 0.5, 1.0)}
+QUESTIONS = {epsilon: RandomizedResponse(size=2, epsilon=epsilon) for epsilon in (0.25, 0.5, 1.0, 4.0)}
 
 
 class Script(NumpyNoise):
@@ -56,7 +57,7 @@ class Game:
     seed: int
 
     def question(self, turn: int, known: tuple[Any, ...]) -> float | None:
-        return random.Random(f"{self.seed} {turn} {known}").choice((None, 0.25, 0.5, 1.0))
+        return random.Random(f"{self.seed} {turn} {known}").choice((None, 0.25, 0.5, 1.0, 4.0))
 
     def rules(self, *, told: bool = True) -> list[Rule]:
         return [
@@ -70,19 +71,20 @@ class Game:
 
     def played(
         self, budget: float, bits: Sequence[int], *, told: bool = True
-    ) -> list[tuple[str, float, int]]:
-        """Return who was told what at which epsilon; 0 where it was refused."""
+    ) -> list[tuple[str, float, int | str]]:
+        """Return who was told what at which epsilon; 0 where it was refused, in these words."""
         gate = Accountant(Budget(budget), rules=self.rules(told=told), noise=Script(bits))
-        bit, log = gate.private([1], BIT, record="ann"), list[tuple[str, float, int]]()
+        bit, log = gate.private([1], BIT, record="ann"), list[tuple[str, float, int | str]]()
         for turn, name in enumerate(self.turns):
             known = tuple((at, *line) for at, line in enumerate(log) if line[0] in self.reach[name])
-            epsilon, answer = self.question(turn, known), -1
+            epsilon = self.question(turn, known)
+            answer: int | str = -1
             if epsilon is not None:
                 try:
                     with spending_on(tenant=name):
                         answer = int(gate.release(QUESTIONS[epsilon], bit)[0, 0])
-                except BudgetExceeded:
-                    epsilon = None  # the tenant sees that
+                except BudgetExceeded as refused:
+                    epsilon, answer = None, refused.message  # the tenant sees that
             log.append((name, epsilon or 0.0, answer))
         return log
 
@@ -155,6 +157,40 @@ def test_where_nobody_says_who_reaches_whom_the_budget_is_the_bound(seeds: range
             ValueError, match=r"reached_by: the limits of all tenants, .*, do not fit the budget"
         ):
             Accountant(Budget(budget), rules=game.rules())
+
+
+@pytest.mark.parametrize("asked", [0.5, 1.0, 4.0])
+@pytest.mark.parametrize("store", [False, True])
+def test_refusals_tell_of_ones_own_charges_only(asked: float, store: bool, tmp_path: Path) -> None:
+    """Whatever others were charged, which is in the budget and in rules for purposes."""
+    told = set()
+    for spent in ((), (0.25,), (0.5,), (0.25, 0.5)):
+        gate = Accountant(
+            Budget(1.5),
+            rules=[
+                Rule(Budget(1.5), purpose="ads"),
+                Rule(Budget(0.25), tenant="care", reached_by=()),
+                Rule(Budget(1.0), tenant="shop", reached_by=("care",)),
+            ],
+            store=tmp_path / f"{len(spent)} {sum(spent)}.db" if store else None,
+            purpose="ads",
+        )
+        bits = gate.private([1], BIT, "ann"), gate.private([0], BIT, "bob")
+        with spending_on(tenant="shop"):
+            for epsilon in spent:
+                gate.release(QUESTIONS[epsilon], bits[0])
+        for tenant in ("care", "nobody"):
+            with spending_on(tenant=tenant), pytest.raises(Refusal) as refused:
+                gate.release(QUESTIONS[asked], bits[0])
+            told.add((tenant, refused.value.message))
+            with spending_on(tenant=tenant), pytest.raises(Refusal) as refused:
+                gate.release(QUESTIONS[asked], bits[1])
+            told.add((tenant, refused.value.message.replace("bob", "ann")))
+        with spending_on(tenant="care"):
+            told.add((tenant, str(gate.remaining_releases(QUESTIONS[0.25], "ann"))))
+    assert len(told) == 3
+    assert any("only epsilon = 0.25 is left of its limit for tenant 'care'" in words for _, words in told)
+    assert any("no rule permits charges for this" in words for _, words in told)
 
 
 def test_a_question_that_another_answer_chose_tells_of_both() -> None:

@@ -371,7 +371,7 @@ def test_a_store_keeps_its_rules(time: Time, tmp_path: Path) -> None:
         Accountant(Budget(10.0), store=path, rules=[])
     first.export(tmp_path / "ledger.json")
     assert read_export(tmp_path / "ledger.json")[0].limits.rules == (WEEK,)  # type: ignore[union-attr]
-    imported = import_ledger(tmp_path / "ledger.json", tmp_path / "new.db")
+    imported = import_ledger(tmp_path / "ledger.json", tmp_path / "new.db", "ann", "moved")
     assert imported.rules == (WEEK,)
     with pytest.raises(BudgetExceeded):
         spend(made(store=imported), "ann")

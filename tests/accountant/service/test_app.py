@@ -264,7 +264,7 @@ def test_an_administrator_gives_back_what_others_left(client: Client) -> None:
 def test_what_is_cancelled_again_meanwhile_is_answered_alike(
     client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    reserved = client.ask("/v1/reserve", without_values(asks())).json()["reservation"]
+    client.ask("/v1/reserve", without_values(asks()))
     give_back = client.store.give_back
 
     def twice(position: int) -> None:
@@ -273,7 +273,7 @@ def test_what_is_cancelled_again_meanwhile_is_answered_alike(
 
     monkeypatch.setattr(client.store, "give_back", twice)
     answer = client.ask("/v1/cancel", {"request": "monday"})
-    assert (answer.status_code, answer.json()["reservation"]) == (200, reserved)
+    assert (answer.status_code, answer.json()) == (200, {"request": "monday", "state": "returned"})
 
 
 def test_a_clock_that_runs_ahead_is_named(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -343,6 +343,37 @@ def test_a_key_spends_on_its_purpose_and_for_its_tenant(opened: Opened) -> None:
         str(rule): left for rule, left in zip(rules, (0.0, 0.5, 0.0, 1.5), strict=True)
     }
     assert found["spent"]["epsilon"] == 1.0
+
+
+def test_a_tenant_s_key_is_answered_alike_whatever_others_were_charged(opened: Opened) -> None:
+    """Also by a refusal, which costs nothing, and by numbers that would count others' entries."""
+    rules = [
+        Rule(Budget(1.5), purpose="ads"),
+        Rule(Budget(0.5), tenant="care", reached_by=()),
+        Rule(Budget(1.0), tenant="shop", reached_by=("care",)),
+    ]
+
+    def told(charges: int) -> list[Any]:
+        client = opened(budget=Budget(1.5), rules=rules)
+        for tenant in ("care", "shop", "nobody"):
+            client.words[tenant] = client.keys.add(tenant, [KeyScope.SPEND], (), Scope("ads", tenant))
+        for i in range(charges):
+            assert client.ask("/v1/release", asks(f"shop {i}"), "shop").status_code == 200
+        large = asks("large", mechanism={**HALF, "scale": 0.625})
+        answers = [client.ask("/v1/release", large, who) for who in ("care", "nobody")]
+        bob = without_values(asks("bob", record="bob"))
+        answers.append(client.ask("/v1/reserve", bob, "care"))
+        answers.append(client.ask("/v1/cancel", {"request": "bob"}, "care"))
+        answers.append(
+            client.ask("/v1/room", {"mechanism": HALF, "domain": UNIT, "records": ["ann", "bob"]}, "care")
+        )
+        answers.append(client.ask("/v1/reserve", without_values(asks("monday")), "care"))
+        answers.append(client.ask("/v1/release", asks("tuesday"), "care"))
+        return [(each.status_code, {**each.json(), "until": None}) for each in answers]
+
+    without = told(0)
+    assert [status for status, _ in without] == [409, 403, 200, 200, 200, 200, 409]
+    assert told(1) == told(2) == without
 
 
 # --- abuse --------------------------------------------------------------------------------------
@@ -911,14 +942,17 @@ def test_the_document_names_every_operation_and_fits_what_is_answered(client: Cl
     assert routes == {(path, method) for path, methods in document["paths"].items() for method in methods}
     schemas = document["components"]["schemas"]
     assert set(re.findall(r"#/components/schemas/(\w+)", json.dumps(document))) == set(schemas)
+    client.ask("/v1/reserve", without_values(asks("left", record="bob")))
+    (left,) = client.ask("/v1/reservations", who="root").json()["reservations"]
     client.ask("/v1/reserve", without_values(asks("kept")))
     for path, body, who, name in (
         ("/v1/release", asks(), "ann", "Released"),
         ("/v1/reserve", without_values(asks("kept")), "ann", "Reserved"),
-        ("/v1/cancel", {"request": "kept"}, "ann", "Settled"),
+        ("/v1/cancel", {"request": "kept"}, "ann", "Cancelled"),
         ("/v1/left", {"records": ["ann"]}, "eve", "Left"),
         ("/v1/summary", None, "eve", "Summary"),
         ("/v1/reservations", None, "root", "Reservations"),
+        ("/v1/give-back", {"reservation": left["reservation"]}, "root", "GivenBack"),
         ("/health", None, None, "Health"),
         ("/v1/release", {}, "ann", "Problem"),
     ):

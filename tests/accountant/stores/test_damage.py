@@ -15,6 +15,7 @@ import pytest
 
 from accountant import Accountant, Budget, Cost, Entry, Place, Rule, spending_on
 from accountant.rules import clock
+from accountant.rules.scope import Scope
 from accountant.stores.chain import START, canonical, chained
 from accountant.stores.export import export_store, read_export
 from accountant.stores.folding import fold
@@ -121,7 +122,7 @@ def said_when_opened(path: Path) -> tuple[Any, dict[Any, Any]]:
     store = open_store(path, names=key_of(path) if key_of(path).exists() else None)
     try:
         spent = {record: store.spent(record) for record in RECORDS}
-        with store.refusals(lambda _: False) as refusal:
+        with store.refusals(lambda _: False, Scope("ads", "shop")) as refusal:
             assert spent == {record: refusal([asked(record)]).spent for record in RECORDS}  # type: ignore[union-attr]
         rules = [store.rules, store.standings(RECORDS)]
         return [store.terms.to_dict(), store.closed, store.assumptions, rules], spent
@@ -130,7 +131,7 @@ def said_when_opened(path: Path) -> tuple[Any, dict[Any, Any]]:
 
 
 def asked(record: Any) -> Entry:
-    return Entry(None, None, Cost(Fraction(1), Fraction(0)), (record,), Place("f", 1), "")
+    return Entry(None, None, Cost(Fraction(0), Fraction(0)), (record,), Place("f", 1), "")
 
 
 def silent_changes(path: Path, changes: int, said: Callable[[Path], Any] = said) -> int:
@@ -377,7 +378,7 @@ def test_a_ledger_is_imported_once_and_exactly(tmp_path: Path) -> None:
     file = tmp_path / "ledger.json"
     accountant.export(file)
     text = file.read_text()
-    store = import_ledger(file, tmp_path / "ledger.db")
+    store = import_ledger(file, tmp_path / "ledger.db", "ann", "moved")
     assert {record: store.spent(record) for record in RECORDS} == {
         record: accountant.ledger.spent(record) for record in RECORDS
     }
@@ -385,7 +386,7 @@ def test_a_ledger_is_imported_once_and_exactly(tmp_path: Path) -> None:
     assert (tmp_path / "ledger.json.imported").read_text() == text
     file.write_text(text)
     with pytest.raises(ValueError, match="exists already"):
-        import_ledger(file, tmp_path / "ledger.db")
+        import_ledger(file, tmp_path / "ledger.db", "ann", "moved")
     content = read_ledger(tmp_path / "ledger.db")
     assert content.terms.budget == Budget(1.0)
     unread = [entry._replace(derivation=None) for entry in accountant.ledger.entries]  # no file keeps it

@@ -210,7 +210,7 @@ def test_an_export_of_a_folded_store_is_verified_and_imported(old: Path, tmp_pat
     damaged.write_text(json.dumps({**text, "entries": text["entries"][:1]}))
     with pytest.raises(LedgerDamaged, match="the fold of the entries"):
         read_export(damaged)
-    import_ledger(file, tmp_path / "new.db").close()
+    import_ledger(file, tmp_path / "new.db", "ann", "moved").close()
     assert spent(tmp_path / "new.db") == before
 
 

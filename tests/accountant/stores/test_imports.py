@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -11,8 +12,14 @@ from processes import forked
 from reopened import imported, saved_by_an_earlier_version
 
 from accountant import Accountant, Budget, Place
-from accountant.stores.imports import import_ledger
-from accountant.stores.opening import open_store
+from accountant.rules.clock import wall
+from accountant.stores.export import export_store, read_export
+from accountant.stores.folding import fold
+from accountant.stores.imports import import_ledger, read_ledger
+from accountant.stores.naming import erase
+from accountant.stores.opening import adopt, open_store, verify_store
+from accountant.stores.replayed_entries import ReplayedEntries
+from accountant.stores.sql_store import SQLStore
 from accountant.stores.work import Work
 from mechanisms import Interval, Laplace, Sensitivity
 
@@ -36,7 +43,7 @@ def test_an_import_that_is_killed_leaves_no_store_to_spend_from(
     monkeypatch.setattr(Work, step, lambda *_: os._exit(9))
 
     def child(_: Any) -> None:
-        import_ledger(tmp_path / "ledger.json", tmp_path / "ledger.db")
+        import_ledger(tmp_path / "ledger.json", tmp_path / "ledger.db", "ann", "moved")
 
     assert forked(child).sent() == []
     assert (tmp_path / "ledger.json.imported").exists()
@@ -44,8 +51,61 @@ def test_an_import_that_is_killed_leaves_no_store_to_spend_from(
         open_store(tmp_path / "ledger.db")
     monkeypatch.undo()
     (tmp_path / "ledger.json.imported").rename(tmp_path / "ledger.json")
-    with closing(import_ledger(tmp_path / "ledger.json", tmp_path / "ledger.db")) as again:
+    with closing(import_ledger(tmp_path / "ledger.json", tmp_path / "ledger.db", "ann", "moved")) as again:
         assert len(again) == 1
+
+
+def test_what_was_known_of_a_ledger_goes_along_into_every_import_of_it(tmp_path: Path) -> None:
+    """Adopted copies, erased names, folds and earlier imports: also over a second import, and a fold of it."""
+    path = tmp_path / "0.db"
+    accountant = Accountant(Budget(1.0), store=path)
+    half = Laplace(scale=2.0, sensitivity=Sensitivity(1, 1, 1))
+    for record in ("ann", "bob"):
+        accountant.release(half, accountant.private([0.5], Interval(0, 1), record))
+    assert isinstance(accountant.ledger, SQLStore)
+    accountant.ledger.close()
+    shutil.copy(path, tmp_path / "copy.db")
+    adopt(tmp_path / "copy.db", "the disk was lost")
+    with closing(open_store(tmp_path / "copy.db")) as store:
+        erase(store, "ann", "dora", "she asked")
+        fold(store, wall() + 1, "carl", "room")
+    path, heads = tmp_path / "copy.db", []
+    for i in (1, 2):
+        heads.append(verify_store(path).head)
+        export_store(path, tmp_path / f"{i}.json")
+        path = tmp_path / f"{i}.db"
+        import_ledger(tmp_path / f"{i}.json", path, "ann", f"move {i}").close()
+        with closing(open_store(path)) as store:
+            fold(store, wall() + 1, "eve", f"room {i}")
+    for found in (verify_store(path).replay, exported_again(path, tmp_path / "again.json")):
+        assert [
+            (each["store"], each["position"], each["hash"], each["reason"]) for each in found.imports
+        ] == [(head.instance, head.position, head.hash, f"move {i}") for i, head in enumerate(heads, start=1)]
+        assert [each["reason"] for each in found.adoptions] == ["the disk was lost"]
+        assert [each["by"] for each in found.erasures] == ["dora"]
+        assert [each["reason"] for each in (*found.earlier_folds, *found.folds)] == [
+            "room",
+            "room 1",
+            "room 2",
+        ]
+        assert found.lacking == (
+            "adopted 1 time, as a copy or a backup; imported 2 times, from another ledger: "
+            "what was charged elsewhere since, from the same budgets, is not in it"
+        )
+    assert read_ledger(path).lacking == found.lacking
+
+
+def exported_again(path: Path, file: Path) -> ReplayedEntries:
+    export_store(path, file)
+    return read_export(file)[0]
+
+
+def test_an_import_is_somebodys_word(tmp_path: Path) -> None:
+    Accountant(Budget(1.0)).export(tmp_path / "ledger.json")
+    for by, reason in (("", "moved"), ("ann", " ")):
+        with pytest.raises(ValueError, match="must be said, and is kept in the ledger"):
+            import_ledger(tmp_path / "ledger.json", tmp_path / "ledger.db", by, reason)
+    assert [each.name for each in tmp_path.iterdir()] == ["ledger.json"]
 
 
 def test_what_was_imported_before_is_not_overwritten(tmp_path: Path) -> None:
@@ -53,8 +113,8 @@ def test_what_was_imported_before_is_not_overwritten(tmp_path: Path) -> None:
     Accountant(Budget(1.0)).export(file)
     text = file.read_bytes()
     with pytest.raises(ValueError, match="must be another file"):
-        import_ledger(file, former)
+        import_ledger(file, former, "ann", "moved")
     former.write_bytes(b"an earlier one")
     with pytest.raises(ValueError, match="imported: exists already"):
-        import_ledger(file, tmp_path / "ledger.db")
+        import_ledger(file, tmp_path / "ledger.db", "ann", "moved")
     assert (file.read_bytes(), former.read_bytes()) == (text, b"an earlier one")

@@ -228,9 +228,9 @@ def test_hashes_stay_hashes_in_exports_and_imports(key: Path, tmp_path: Path) ->
     other = tmp_path / "other.key"
     add_key(other)
     with pytest.raises(KeyRefused, match="is not the one under which"):
-        import_ledger(file, tmp_path / "new.db", other)
+        import_ledger(file, tmp_path / "new.db", "ann", "moved", names=other)
     assert file.exists()
-    import_ledger(file, tmp_path / "new.db").close()
+    import_ledger(file, tmp_path / "new.db", "ann", "moved").close()
     with pytest.raises(KeyRefused):
         opened(tmp_path / "new.db", other)
     again = opened(tmp_path / "new.db", key, rules=[Rule(Budget(3.0), groups=[("ann", 17)])])
@@ -244,7 +244,7 @@ def test_names_are_hashed_by_an_import(key: Path, tmp_path: Path) -> None:
     accountant = Accountant(Budget(1.0), noise=np.random.default_rng(0))
     charge(accountant, PEOPLE[0])
     accountant.export(tmp_path / "ledger.json")
-    import_ledger(tmp_path / "ledger.json", tmp_path / "new.db", key).close()
+    import_ledger(tmp_path / "ledger.json", tmp_path / "new.db", "ann", "moved", names=key).close()
     assert b"of-the-mill" not in (tmp_path / "new.db").read_bytes()
     assert spent_in(tmp_path / "new.db", PEOPLE[:1], key)[1][PEOPLE[0]].spent.epsilon == Fraction(1, 2)
 

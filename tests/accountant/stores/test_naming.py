@@ -301,7 +301,7 @@ def check_steps(folder: Path, steps: list[tuple[str, Any]]) -> None:
         elif what == "import":
             export_store(path, folder / f"{i}.json")
             read_export(folder / f"{i}.json")
-            import_ledger(folder / f"{i}.json", folder / f"{i}.db").close()
+            import_ledger(folder / f"{i}.json", folder / f"{i}.db", "ann", "moved").close()
             path = folder / f"{i}.db"
             held.clear()
         store.close()

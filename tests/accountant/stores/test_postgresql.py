@@ -317,7 +317,7 @@ def test_who_has_a_ledger_open_does_not_spend_from_another_in_its_place(url: str
     accountant.release(HALF, value(accountant))
     accountant.export(tmp_path / "ledger.json")
     with pytest.raises(ValueError, match="exists already"):
-        import_ledger(tmp_path / "ledger.json", url)
+        import_ledger(tmp_path / "ledger.json", url, "ann", "moved")
     execute(url, "DROP TABLE store, entry, kind, account, reservation, request, tally")
     closed(opened(url))
     with pytest.raises(StoreMoved, match="another store has taken its place"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from accountant import Influence
 from accountant.gates.lineage import Traced, TracedSums
 from accountant.stores.waiting import Noted, Notes, Waiting
+from mechanisms import Box
 from mechanisms.float_bounds import FloatBounds
 
 SIZE = 3
@@ -20,6 +22,9 @@ INFLUENCES = [
     Influence((1.0, 1.0), 1.0, 1.0),
     Influence((0.0, 0.1), 0.1, 0.1),
     Influence((2.0, 2.0), float("inf"), 2.5),
+    Influence.of_domain(Box(0, 1, 2)),
+    Influence.of_domain(Box(-1, 0, 2)),  # moves as far as the one before
+    Influence.of_domain(Box(0, 0.1, 2)).scale((0.3, 0.3)).restrict_to((1, 1)),
 ]
 BOUNDS = {moved: FloatBounds(moved.widths[0], i * 0.1, 2 * i) for i, moved in enumerate(INFLUENCES)}
 
@@ -119,3 +124,12 @@ def test_what_repeats_is_written_once() -> None:
         note(noted, rows, [sums])
     assert sum("influence" in row or "bounds" in row for row in rows) == 2
     assert len(rows) == 1 + 2 + 9
+
+
+def test_rows_of_an_earlier_version_have_no_derivations() -> None:
+    sums, moved = TracedSums(SIZE), INFLUENCES[4]
+    sums.add(Traced({"ann": moved}, BOUNDS[moved]), np.array([[0, 2]]))
+    saved = {key: value for key, value in sums.to_dict().items() if key not in ("derivations", "ways")}
+    assert Influence.from_list(moved.to_list()[:3]) == replace(moved, derivation=None)
+    ((there, records, way),) = TracedSums.from_dict(saved).movements(None)
+    assert (there, records, way) == (sums.movements(None)[0][0], ("ann",), None)

@@ -232,13 +232,29 @@ def test_an_export_is_verified_and_imported_once(run, store, tmp_path):
     file = tmp_path / "ledger.json"
     assert run("show", store, "-o", file)[0] == 0
     assert "5 entries, 1 account: all fit" in run("check", file)[1]
-    code, out, _ = run("create", tmp_path / "new.db", "--from", file)
+    for said in ((), ("--author", "ann"), ("--author", " ", "--reason", "moved")):
+        code, _, err = run("create", tmp_path / "new.db", "--from", file, *said)
+        assert code == 2
+        assert "must say who makes the change, and why" in err
+    code, _, err = run("create", tmp_path / "new.db", "--epsilon", "1", "--author", "ann")
+    assert code == 2
+    assert "--author ann: only with --from" in err
+    head = json.loads(run("check", file, "--json")[1])["head"]
+    code, out, _ = run("create", tmp_path / "new.db", "--from", file, *SAID)
     assert code == 0
     assert out.startswith("2 charges imported into ")
     assert not file.exists()
     assert "`dpwitness audit` reads" in out
     assert read_releases(tmp_path / "ledger.json.imported").ledger is not None
-    code, _, err = run("create", tmp_path / "new.db", "--from", tmp_path / "ledger.json.imported")
+    (said,) = json.loads(run("check", tmp_path / "new.db", "--json")[1])["imported"]
+    assert (said["position"], said["hash"], said["by"], said["reason"]) == (5, head, "dora", "a test")
+    out = run("check", tmp_path / "new.db")[1]
+    assert f"imported: ledger {said['store']}, up to its entry 5, by dora: a test" in out
+    words = "imported 1 time, from another ledger: what was charged elsewhere since, from the same budgets, "
+    words += "is not in it"
+    assert words in out
+    assert read_releases(tmp_path / "new.db").about.notes == words
+    code, _, err = run("create", tmp_path / "new.db", "--from", tmp_path / "ledger.json.imported", *SAID)
     assert code == 2
     assert "exists already" in err
 
@@ -248,7 +264,8 @@ def test_a_ledger_of_an_earlier_version_is_imported(run, tmp_path):
     accountant.release(HALF, value(accountant))
     (tmp_path / "old.json").write_text(json.dumps(saved_by_an_earlier_version(accountant)))
     assert "dpwitness ledger create --from" in run("check", tmp_path / "old.json")[1].replace("\n", " ")
-    assert run("create", tmp_path / "new.db", "--from", tmp_path / "old.json")[0] == 0
+    assert run("create", tmp_path / "new.db", "--from", tmp_path / "old.json", *SAID)[0] == 0
+    assert "imported: a ledger of an earlier version" in run("check", tmp_path / "new.db")[1]
     assert Accountant(Budget(1.0), store=tmp_path / "new.db").spent("ann").epsilon == Fraction(1, 2)
 
 
@@ -387,7 +404,9 @@ def test_names_are_hashed_looked_up_rotated_and_erased(run, tmp_path):
     assert "1 name erased; whoever came back began anew" in out
 
     assert run("show", path, "-o", tmp_path / "ledger.json")[0] == 0
-    assert run("create", tmp_path / "new.db", "--from", tmp_path / "ledger.json", "--name-keys", key)[0] == 0
+    imported = ("create", tmp_path / "new.db", "--from", tmp_path / "ledger.json", "--name-keys", key)
+    assert run(*imported, *SAID)[0] == 0
+    assert json.loads(run("check", tmp_path / "new.db", "--json")[1])["erased_names"] == 1
     assert json.loads(run("show", tmp_path / "new.db", "ann", "--name-keys", key, "--json")[1])["records"][
         '"ann"'
     ]["spent"]
