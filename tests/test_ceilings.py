@@ -15,7 +15,7 @@ CEILINGS = {
     "mechanisms": {"code lines": 11_228, "public functions and classes": 356, "files": 97, "floors": 19},
     "accountant": {"code lines": 15_051, "public functions and classes": 492, "files": 141, "floors": 9},
     "algorithms": {"code lines": 11_854, "public functions and classes": 410, "files": 157, "floors": 9},
-    "verify": {"code lines": 30_875, "public functions and classes": 910, "files": 320, "floors": 9},
+    "verify": {"code lines": 30_892, "public functions and classes": 913, "files": 320, "floors": 9},
 }
 
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
