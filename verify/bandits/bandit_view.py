@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,11 +12,11 @@ from mechanisms.arrays import FloatArray
 from verify.bandits.calling.bandit_calls import BanditError
 from verify.bandits.calling.plain_bandit import PlainBandit
 from verify.events.view_sample import ViewSample
-from verify.outputs.output_layout import OutputLayout, layout_of
+from verify.outputs.output_layout import OutputLayout, layout_of, step_unit
 from verify.outputs.output_readings import Readings, UnreadableOutput
 from verify.outputs.read_outputs import read_outputs
 from verify.transcripts.action_features import read_features
-from verify.transcripts.transcript import Transcript
+from verify.transcripts.transcript import ActionArray, Transcript
 from verify.transcripts.view_pair import ViewPair
 
 
@@ -43,9 +43,9 @@ class BanditView:
     pair
         The tables, and the features of the actions.
     rounds
-        Whose messages are read, counted from 1.
+        Whose messages are read, counted from 1; a round whose steps are read, too, is there twice.
     layouts
-        Of the messages of each.
+        Of the messages of each, or of their steps since the round before.
     """
 
     pair: ViewPair
@@ -59,14 +59,12 @@ class BanditView:
         pair = self.pair
         table = pair.data_prime if other else pair.data
         if self.rounds:
-            kept = [number - 1 for number in self.rounds]
-            actions, runs = bandit.messages([table], range(n), seed, kept)
+            read = list(zip(self.rounds, self.layouts, strict=True))
+            before = {number - 1 for number, layout in read if layout.steps is not None}
+            actions, messages = messages_by_round(bandit, table, n, seed, {*self.rounds, *before})
+            found = [sample_of_round(number, layout, messages) for number, layout in read]
         else:
-            actions, runs = bandit.actions(table, n, seed), []
-        found = [
-            sample_of_round(number, layout, [run[place] for run in runs])
-            for place, (number, layout) in enumerate(zip(self.rounds, self.layouts, strict=True))
-        ]
+            actions, found = bandit.actions(table, n, seed), []
         if pair.features:
             transcript = Transcript(actions)
             if hidden:
@@ -76,17 +74,38 @@ class BanditView:
         return ViewSample(np.hstack([each.values for each in found]), columns)
 
 
-def layout_of_rounds(worlds: Sequence[Sequence[Sequence[Any]]]) -> list[OutputLayout]:
-    """Return the layouts of the messages of several rounds: of each world the runs, and of each run the rounds."""
-    return [
-        layout_of([read_messages([run[place] for run in runs]) for runs in worlds])
-        for place in range(len(worlds[0][0]))
-    ]
+def messages_by_round(
+    bandit: PlainBandit, table: FloatArray, n: int, seed: np.random.SeedSequence, rounds: Collection[int]
+) -> tuple[ActionArray, dict[int, list[Any]]]:
+    """Play n runs on a table; return the actions, and the messages of some rounds, counted from 1."""
+    kept = sorted(rounds)
+    actions, runs = bandit.messages([table], range(n), seed, [number - 1 for number in kept])
+    return actions, {number: [run[place] for run in runs] for place, number in enumerate(kept)}
 
 
-def sample_of_round(number: int, layout: OutputLayout, messages: Sequence[Any]) -> ViewSample:
+def step_layouts(layout: OutputLayout, seen: Sequence[Readings]) -> list[OutputLayout]:
+    """Return the layout of the steps since the round before of its numbers; none if all of it is words.
+
+    What is published after every round is often a sum, or a mean: the noise of earlier rounds is in both, and not in
+    their difference.
+    """
+    labels = [i for i, column in enumerate(layout.columns) if column.labels]
+    values = np.concatenate([layout.sample(each).values for each in seen])
+    units = {i: step_unit(values[:, i]) for i in range(len(layout.columns)) if i not in labels}
+    return [layout.stepping(units).without(labels)] if units else []
+
+
+def layouts_of_round(number: int, worlds: Sequence[Mapping[int, list[Any]]]) -> list[OutputLayout]:
+    """Return the layouts of the messages of a round in two worlds, and of their steps if those before are there."""
+    seen = [read_messages(messages[number]) for messages in worlds]
+    layout = layout_of(seen)
+    return [layout, *(step_layouts(layout, seen) if number - 1 in worlds[0] else [])]
+
+
+def sample_of_round(number: int, layout: OutputLayout, messages: Mapping[int, Sequence[Any]]) -> ViewSample:
     """Return the messages of one round, counted from 1, as draws of a view."""
-    sample = layout.sample(read_messages(messages, layout))
+    before = None if layout.steps is None else read_messages(messages[number - 1], layout)
+    sample = layout.sample(read_messages(messages[number], layout), before)
     columns = tuple(
         replace(
             column,

@@ -1,8 +1,9 @@
 """Search for the round with the largest privacy loss in its messages.
 
 First every round at once: in runs on rewards drawn by coins, each run its own, the messages of a round are compared
-between the runs that paid more and those that paid less; and correlations find later messages that depend on a reward,
-and others that depend on these, as they do if noise is used twice.
+between the runs that paid more and those that paid less, each number as it is and as its step since the round before;
+and correlations find later messages that depend on a reward, and others that depend on these, as they do if noise is
+used twice.
 Then the rounds with the largest predicted bounds, and the plainest ones in any case, are played on neighbouring
 tables. The search only ranks.
 """
@@ -21,9 +22,11 @@ from mechanisms.arrays import BoolArray, FloatArray
 from verify.bandits.bandit_view import (
     BanditView,
     fill_absent,
-    layout_of_rounds,
+    layouts_of_round,
+    messages_by_round,
     read_messages,
     sample_of_round,
+    step_layouts,
 )
 from verify.bandits.calling.bandit_calls import BanditError
 from verify.bandits.calling.plain_bandit import PlainBandit
@@ -171,22 +174,25 @@ def _scan(
         if which.any()
     ]
     layout = layout_of(both)
+    layouts = [layout, *step_layouts(layout, both)]
+    columns = sum(len(each.columns) for each in layouts)
     fewest, most = _SIZE.scanned
     rounds = min(bandit.rounds, _SIZE.rounds)
-    affordable = min(player.affordable(_SIZE.units_of_scan, 1.0), _SIZE.entries / max(len(layout.columns), 1))
+    affordable = min(player.affordable(_SIZE.units_of_scan, 1.0), _SIZE.entries / columns)
     runs = int(min(max(affordable / rounds, fewest), most))
     rounds = int(min(rounds, max(affordable / runs, few)))
     played = _CoinRuns(bandit, runs, rounds, seed)
-    sample = layout.sample(read_messages([message for run in played.messages for message in run], layout))
-    values = fill_absent(sample.values).reshape(runs, rounds, -1)
-    p = values.shape[2]
-    flat = values.reshape(runs, -1)
+    sent = read_messages([message for run in played.messages for message in run], layout)
+    before = read_messages([run[max(t - 1, 0)] for run in played.messages for t in range(rounds)], layout)
+    plain, *steps = (fill_absent(each.sample(sent, before).values).reshape(runs, -1) for each in layouts)
     own = np.full(rounds, -np.inf)
-    ranks = _ranks(flat)
-    drawn = np.full(rounds * p, float(player.planned.most_draws))
-    for which in played.labels:
-        bounds = _column_bounds(flat, np.repeat(which, p, axis=1), drawn, delta)
-        own = np.maximum(own, bounds.reshape(rounds, p).max(axis=1))
+    for flat in (plain, *steps):
+        p = flat.shape[1] // rounds
+        drawn = np.full(flat.shape[1], float(player.planned.most_draws))
+        for which in played.labels:
+            bounds = _column_bounds(flat, np.repeat(which, p, axis=1), drawn, delta)
+            own = np.maximum(own, bounds.reshape(rounds, p).max(axis=1))
+    ranks, p = _ranks(plain), len(layout.columns)  # a step depends on the message before anyhow
     scores = _standard(played.paid.astype(np.float64)).T @ ranks / np.sqrt(runs)
     scores = np.abs(scores).reshape(rounds, rounds, p).max(axis=2)
     scores[np.tri(rounds, dtype=np.bool_)] = 0.0  # of later messages alone
@@ -306,39 +312,37 @@ class _Contest:
         record = tables.record
         rounds = [t for t in self._rounds_read(record) if t <= tables.rounds]
         hidden = self.view.hides_own_action
+        kept = {t for number in rounds for t in (number - 1, number)} - {0}
         if self.view is View.OTHER_MESSAGES:
-            rounds = [t for t in rounds if t != record]
+            kept.discard(record)
+        rounds = [t for t in rounds if t in kept]
         if not rounds:
             return None
-        kept = [number - 1 for number in rounds]
         worlds = [
-            self.bandit.messages([table], range(runs), self.player.seed, kept)[1]
+            messages_by_round(self.bandit, table, runs, self.player.seed, kept)[1]
             for table in (tables.table, tables.neighbour)
         ]
-        layouts = layout_of_rounds(worlds)
+        read = [(t, layout) for t in rounds for layout in layouts_of_round(t, worlds)]
         space = self.bandit.action_space
-        seen = [
-            [sample_of_round(t, layout, [run[place] for run in each]) for each in worlds]
-            for place, (t, layout) in enumerate(zip(rounds, layouts, strict=True))
-        ]
+        seen = [[sample_of_round(t, layout, each) for each in worlds] for t, layout in read]
         final = float(self.player.planned.draws(np.array([tables.rounds]))[0])
         bounds = [self._bounds(first.values, second.values, final) for first, second in seen]
         # Columns beyond the most are left out, those that tell least by themselves.
         every = np.concatenate(bounds)
         least = np.sort(every)[::-1][min(len(every), _SIZE.columns) - 1]
-        layouts = [
-            layout.without([i for i, bound in enumerate(own) if bound < least])
-            for layout, own in zip(layouts, bounds, strict=True)
+        read = [
+            (t, layout.without([i for i, bound in enumerate(own) if bound < least]))
+            for (t, layout), own in zip(read, bounds, strict=True)
         ]
         predicted = max(float(every.max()), self._together(seen, final))
         if predicted == -np.inf:
             return None
-        places = [i for i, layout in enumerate(layouts) if layout.columns]
         features = first_actions(min(tables.rounds, record + _SIZE.after), space, first=record + int(hidden))
         pair = ViewPair(
             tables.table, tables.neighbour, record, tables.unchanged_rounds, tuple(features), predicted
         )
-        return BanditView(pair, tuple(rounds[i] for i in places), tuple(layouts[i] for i in places))
+        telling = [(t, layout) for t, layout in read if layout.columns]
+        return BanditView(pair, *map(tuple, zip(*telling, strict=True)))
 
     def _bounds(self, first: FloatArray, second: FloatArray, final: float) -> FloatArray:
         """Return what each column of two worlds predicts."""

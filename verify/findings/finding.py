@@ -301,9 +301,10 @@ class Statement(Enum):
     MESSAGES_LOOKED_AT = (
         FindingKind.MESSAGES,
         OBSERVED,
-        "messages of rounds 1 to {last} tested in {draws:,} runs on rewards drawn by coins, those of the most telling "
-        "rounds and of rounds 1, 2, 4, ... on neighbouring rewards; not tested: leaks of another single round in fewer "
-        "than {share} of its runs, or after particular rewards{beyond}",
+        "messages of rounds 1 to {last} tested in {draws:,} runs on rewards drawn by coins, each number and its step "
+        "since the round before by itself; those of the most telling rounds and of rounds 1, 2, 4, ... on neighbouring "
+        "rewards; not tested: leaks of another single round in several numbers together, in fewer than {share} of its "
+        "runs, or after particular rewards{beyond}",
         False,
     )
     ROUNDS_LOOKED_AT = (

@@ -12,7 +12,6 @@ all draws. Clocks are left out: they move with the load of the machine, which is
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -26,7 +25,7 @@ from verify.findings.finding import Statement
 from verify.functions.probe_result import Probe
 from verify.functions.runs import FunctionRuns
 from verify.neighbouring.adjacency import Data, Pair
-from verify.outputs.output_layout import OutputLayout
+from verify.outputs.output_layout import OutputLayout, step_unit
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,9 +62,8 @@ class _StepRules:
         longer, as they do on a busy machine, pauses do too, up to the longest.
     mistaken
         Probability with which a counter is taken for a clock.
-    calls, relative
-        Steps of fractions are rounded to this part of what the column reaches in so many calls: a sum of many terms
-        is rounded the more, the larger it is.
+    calls
+        Steps of fractions are rounded as those of what the column reaches in so many calls.
     """
 
     still: float = 0.5
@@ -74,7 +72,6 @@ class _StepRules:
     longest: float = 0.05
     mistaken: float = 1e-4
     calls: float = 2.0**24
-    relative: float = 2.0**-40
 
 
 _BLOCKS, _STEPS = _Blocks(), _StepRules()
@@ -164,11 +161,8 @@ def _unit(seen: Sequence[tuple[FloatArray, FloatArray]], column: int) -> float:
     """Return to what the steps of a column are rounded; 0 if its values are whole numbers."""
     values = [np.concatenate([one[:, column], other[:, column]]) for one, other in seen]
     present = [each[np.isfinite(each)] for each in values]
-    if all((each == np.round(each)).all() for each in present):
-        return 0.0
-    step = max(float(np.ptp(each)) / max(each.size, 1) for each in present if each.size)
-    reached = max(step * _STEPS.calls, *(float(np.abs(each).max(initial=0.0)) for each in present))
-    return 2.0 ** math.ceil(math.log2(_STEPS.relative * reached))
+    step = max((float(np.ptp(each)) / each.size for each in present if each.size), default=0.0)
+    return step_unit(np.concatenate(present), step * _STEPS.calls)
 
 
 def _stands_still(steps: Sequence[tuple[FloatArray, FloatArray]], column: int) -> bool:

@@ -6,6 +6,8 @@ there were none, most of the entries of a very long list) makes events coarser, 
 
 from __future__ import annotations
 
+import math
+import sys
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -27,6 +29,9 @@ from verify.outputs.word_columns import WordCodes, Words
 _MOST_SPELLED = (
     4  # places with words up to which each word is taken apart: a list of words is a sequence already
 )
+_ROUNDED = (
+    2.0**-40
+)  # part of the numbers to which their steps are rounded: a sum of many terms is rounded, too
 _ANOTHER = -1.0  # stands for all words that were not seen at first, where their parts are columns, too
 
 
@@ -57,7 +62,8 @@ class Steps:
         """Return values, of these columns less those before."""
         changed = np.array(values)
         for i, unit in self.units.items():
-            change = values[:, i] - before[:, i]
+            with np.errstate(invalid="ignore", over="ignore"):  # of infinite numbers: there is none, or it is
+                change = values[:, i] - before[:, i]
             changed[:, i] = np.round(change / unit) * unit if unit else change
         return changed
 
@@ -67,7 +73,7 @@ class Steps:
         for i in self.units:
             column = named[i]
             named[i] = replace(
-                column, name=f"{column.name}:step", words=f"the step of {column.words} since the call before"
+                column, name=f"{column.name}:step", words=f"the step from the one before to {column.words}"
             )
         return named
 
@@ -141,6 +147,15 @@ class OutputLayout:
             values[:, at : at + len(source.columns)] = source.values(readings)
             at += len(source.columns)
         return values
+
+
+def step_unit(values: FloatArray, reached: float = 0.0) -> float:
+    """Return the unit of the steps of numbers up to these, or up to what is reached; 0 for whole numbers."""
+    present = np.abs(values[np.isfinite(values)])
+    if (present == np.round(present)).all():
+        return 0.0
+    largest = max(reached, float(present.max()), sys.float_info.min)
+    return 2.0 ** math.ceil(math.log2(_ROUNDED * largest))
 
 
 def layout_of(seen: Sequence[Readings]) -> OutputLayout:

@@ -54,6 +54,18 @@ class RawOnce(Local):
         return 1e-9 if self.t == 19 else 1.0
 
 
+class RunningSum(RawOnce):
+    """What is sent is a running sum; the noise of round 19 is forgotten, that of earlier rounds is still in it."""
+
+    def __init__(self, rng: np.random.Generator) -> None:
+        super().__init__(rng)
+        self.sum = 0.0
+
+    def send(self, reward: float) -> float:
+        self.sum += super().send(reward)
+        return self.sum
+
+
 class Resends(Local):
     """What was sent in round 5 is sent again in round 12, with noise of its own."""
 
@@ -110,8 +122,9 @@ def test_bounds_are_those_of_the_best_half_line_or_value() -> None:
     assert (with_delta[:2] < found[:2] - 0.1).all()
 
 
-def test_the_round_that_tells_stands_out() -> None:
-    scan, views = search(RawOnce)
+@pytest.mark.parametrize("make", [RawOnce, RunningSum])
+def test_the_round_that_tells_stands_out(make: type) -> None:
+    scan, views = search(make)
     assert scan.rounds == 24
     assert scan.own.argmax() == 18
     assert views[0].pair.record == 19
@@ -160,6 +173,8 @@ def test_the_own_message_is_read_in_the_local_model_alone(model: Any) -> None:
     names = [column.name for column in sample.columns]
     assert f"action[{record}]" not in names
     assert any(name.endswith(f"@{views[0].rounds[0]}") for name in names)
+    # Its step since the round before would show the hidden message.
+    assert (f"message:step@{record + 1}" in names) is (model == "local")
     assert View.OTHER_MESSAGES.hides_own_action
 
 
@@ -181,12 +196,18 @@ def test_what_cannot_be_read_is_refused() -> None:
         search(Odd)
 
 
-def test_a_message_without_noise_is_refuted_and_the_report_says_what_was_not_looked_at() -> None:
-    bandit = PlainBandit(RawOnce, arms=2, rounds=24, message="send")
+@pytest.mark.parametrize(
+    ("make", "said_of_it"),
+    [(RawOnce, "the message of"), (RunningSum, "the step from the one before to the message of")],
+)
+def test_a_message_without_noise_is_refuted_and_the_report_says_what_was_not_looked_at(
+    make: type, said_of_it: str
+) -> None:
+    bandit = PlainBandit(make, arms=2, rounds=24, message="send")
     result = verify(bandit, epsilon=1.0, effort="quick", samples=4_096)
     assert result.verdict == "refuted"
     assert result.claim.model == "local"
-    assert "the message of round 19" in result.witness.event
+    assert f"{said_of_it} round 19" in result.witness.event
     (said,) = (finding.message for finding in result.findings if finding.kind == "messages")
     assert said.startswith("messages of rounds 1 to 24 tested in 512 runs")
     assert "fewer than 6.2% of its runs" in said
@@ -204,6 +225,11 @@ def test_noise_of_a_generator_of_its_own_is_a_finding() -> None:
     assert result.verdict == "unproven"
 
 
+class LocalSum(RunningSum):
+    def scale(self) -> float:
+        return 1.0
+
+
 class Half(Local):
     def scale(self) -> float:
         return 0.5
@@ -212,7 +238,8 @@ class Half(Local):
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(20))
 @pytest.mark.parametrize(
-    ("make", "refuted"), [(Half, True), (Resends, True), (RawOnce, True), (Local, False)]
+    ("make", "refuted"),
+    [(Half, True), (Resends, True), (RawOnce, True), (RunningSum, True), (Local, False), (LocalSum, False)],
 )
 def test_leaks_are_refuted_and_correct_ones_are_not(make: type, refuted: bool, seed: int) -> None:
     # A correct one is refuted with probability at most 1e-4.

@@ -83,7 +83,7 @@ def test_steps_that_tell_the_data_are_refuted(step):
     result, findings = checked(running(step))
     assert result.verdict == "refuted"
     assert "tested as differences between calls: output 1 (depends on earlier calls)" in findings["drift"]
-    assert "the step of output 1 since the call before" in result.witness.event
+    assert "the step from the one before to output 1" in result.witness.event
 
 
 @pytest.mark.few(1)
