@@ -241,7 +241,6 @@ def folder(tmp_path, monkeypatch):
         Path(name).write_text(text)
 
 
-@pytest.mark.slow_cells("verify mine.py:ucb --epsilon 1 --samples 20000 --effort quic")
 @pytest.mark.parametrize("line", COMMANDS, ids=lambda line: line[:60])
 def test_a_command_prints_what_was_recorded(line, snapshot, folder):
     shown = ran(line)
