@@ -150,7 +150,7 @@ class OutputLayout:
 
 
 def step_unit(values: FloatArray, reached: float = 0.0) -> float:
-    """Return the unit of the steps of numbers up to these, or up to what is reached; 0 for whole numbers."""
+    """Return the unit to which steps of numbers up to the largest, or `reached`, are rounded; 0 for whole ones."""
     present = np.abs(values[np.isfinite(values)])
     if (present == np.round(present)).all():
         return 0.0
