@@ -28,7 +28,7 @@ from verify.verdict.audit_document import audit_person_sentence
 DIGITS = 10
 _UNBOUNDED = (
     *("gaussian", "discretegaussian", "gaussianmixture", "truncatedbatches", "binomial", "thresholdedkeys"),
-    *("squarerootcounter", "bufferedcounter", "bandedcounter"),
+    *("squarerootcounter", "bufferedcounter", "bandedcounter", "cycliccounter"),
 )
 """Mechanisms without a finite ε at δ = 0."""
 _RAW = "declassified"

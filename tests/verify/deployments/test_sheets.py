@@ -157,6 +157,10 @@ def files(tmp_path_factory):
     (folder / "year.toml").write_text(RELEASES)
     (folder / "rho.toml").write_text('[[release]]\nmechanism = "zcdp"\nrho = 0.1\ncount = 3\n')
     (folder / "laplace.toml").write_text('[[release]]\nmechanism = "laplace"\nscale = 10.0\n')
+    (folder / "cyclic.toml").write_text(
+        'neighbours = "add or remove one"\n[[release]]\nmechanism = "cyclic-counter"\nsigma = 1\nhorizon = 9\n'
+        "bandwidth = 2\nparts = 3\nsampling_probability = 0.1\n"
+    )
     (folder / "gone.toml").write_text('[[release]]\nmechanism = "declassified"\n')
     CliRunner().invoke(
         cli, ["audit", str(folder / "year.toml"), "--delta", "1e-6", "-o", str(folder / "audit.json")]
@@ -249,6 +253,7 @@ def test_a_ledger_alone_fills_nine_fields(files, tmp_path):
         ("ledger.json", "[privacy]\ndelta = 1e-5", "ε ≤ 2 at δ = 0"),
         ("audit.json", '[privacy]\nvariant = "Pure DP"', "privacy.variant = 'Pure DP': .*Approximate DP"),
         ("year.toml", '[privacy]\nvariant = "Pure DP"', "Approximate DP"),
+        ("cyclic.toml", '[privacy]\nvariant = "Pure DP"', "Approximate DP: .* by cyclic-counter"),
         ("ledger.json", '[privacy]\nneighbours = "add or remove one"', "the audit is for 'replace one'"),
         (
             "year.toml",
