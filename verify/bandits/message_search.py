@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.stats import rankdata
+import scipy
 
 from algorithms.claim import Claim, View
 from mechanisms.arrays import BoolArray, FloatArray
@@ -419,7 +419,7 @@ def _both_ways(p: Any, q: Any, totals: tuple[Any, Any], final: Any, delta: float
 
 def _ranks(values: FloatArray) -> FloatArray:
     """Return the standardized ranks of every column; equal values have one rank."""
-    return _standard(rankdata(values, method="dense", axis=0) - 1.0)
+    return _standard(scipy.stats.rankdata(values, method="dense", axis=0) - 1.0)
 
 
 def _standard(values: FloatArray) -> FloatArray:

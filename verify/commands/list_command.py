@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.text import Text
 
-from algorithms.catalogue.suggestion import LearnerTrust, Suggestion, suggest
 from algorithms.problems import (
     Parameter,
     ProblemEntry,
@@ -31,6 +30,7 @@ from verify.findings.sentences import remark
 from verify.subjects.resolve import every_learner, names_file, resolve
 
 if TYPE_CHECKING:
+    from algorithms.catalogue.suggestion import LearnerTrust, Suggestion
     from verify.zoo.specimen import Specimen
 
 _PUBLISHED = "published/"
@@ -81,6 +81,8 @@ def _suggestions(played: str, trust: LearnerTrust, epsilon: float) -> dict[float
     ParameterError
         If there is none for either.
     """
+    from algorithms.catalogue.suggestion import suggest
+
     if names_file(played):
         from verify.subjects.own_problem import own_problem
 

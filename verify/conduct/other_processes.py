@@ -27,7 +27,7 @@ from types import CellType, FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
-from scipy.stats import chi2_contingency, fisher_exact
+import scipy
 
 from verify.conduct.isolation import Reports, in_own_process
 from verify.conduct.process_state import subjects_own
@@ -102,13 +102,13 @@ class Again:
         inside, draws = here
         total = int(hits.sum())
         table = np.array([[inside, draws - inside], [total, self.draws * hits.size - total]])
-        return bool(fisher_exact(table).pvalue < _LEVEL)
+        return bool(scipy.stats.fisher_exact(table).pvalue < _LEVEL)
 
     def _vary(self, hits: np.ndarray[Any, np.dtype[np.int_]]) -> bool:
         misses = self.draws - hits
         if hits.size < 2 or min(hits.mean(), misses.mean()) < _FEWEST_EXPECTED:
             return False
-        return bool(chi2_contingency(np.array([hits, misses])).pvalue < _LEVEL)
+        return bool(scipy.stats.chi2_contingency(np.array([hits, misses])).pvalue < _LEVEL)
 
 
 def differs_in_other_processes(again: Again, modules: Sequence[ModuleType], seconds: float) -> bool:

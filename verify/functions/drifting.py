@@ -17,7 +17,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.stats import mannwhitneyu
+import scipy
 
 from mechanisms.arrays import FloatArray
 from verify.conduct.spawn_keys import SpawnKey
@@ -175,4 +175,4 @@ def _moved(first: FloatArray, second: FloatArray, level: float) -> bool:
     ours, theirs = (block[~np.isnan(block)] for block in (first, second))
     if not (ours.size and theirs.size) or np.ptp(np.concatenate([ours, theirs])) == 0.0:
         return False
-    return bool(mannwhitneyu(ours, theirs).pvalue < level)
+    return bool(scipy.stats.mannwhitneyu(ours, theirs).pvalue < level)

@@ -22,7 +22,7 @@ from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.stats import hypergeom
+import scipy
 
 from mechanisms.arrays import BoolArray
 from verify.conduct.spawn_keys import SpawnKey
@@ -117,7 +117,7 @@ def _compared(first: _Call, second: _Call) -> _Agreements:
 def _lane_by_lane(compared: _Agreements, level: float) -> float:
     """Return the share of lanes on which calls agree if that is too much for chance, else 0 (Fisher's exact test)."""
     agreed = compared.same + compared.different
-    chance = hypergeom.sf(compared.same - 1, 2 * compared.lanes, agreed, compared.lanes)
+    chance = scipy.stats.hypergeom.sf(compared.same - 1, 2 * compared.lanes, agreed, compared.lanes)
     return compared.same / compared.lanes if chance < level else 0.0
 
 
@@ -144,7 +144,7 @@ def _coincide(ours: BoolArray, theirs: BoolArray, level: float) -> bool:
     Lanes that come in the order of their outputs agree with their neighbours, too: that does no harm to counts.
     """
     same, shifted = (
-        hypergeom.sf(
+        scipy.stats.hypergeom.sf(
             np.count_nonzero(ours & others) - 1, ours.size, np.count_nonzero(ours), np.count_nonzero(others)
         )
         for others in (theirs, np.roll(theirs, 1))

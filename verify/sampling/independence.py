@@ -24,7 +24,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import fft, stats
+import scipy
+from scipy import fft
 
 from mechanisms.arrays import BoolArray, FloatArray, IntArray
 
@@ -118,7 +119,7 @@ def _chance(scatters: Sequence[tuple[float, float, float]]) -> float:
     square, mean, variance = (sum(part) for part in zip(*scatters, strict=True))
     if mean == 0.0:
         return 1.0
-    return float(stats.chi2.sf(square * 2.0 * mean / variance, 2.0 * mean**2 / variance))
+    return float(scipy.stats.chi2.sf(square * 2.0 * mean / variance, 2.0 * mean**2 / variance))
 
 
 def _lags(marks: Sequence[Sequence[BoolArray]], error: float) -> str | None:
