@@ -52,9 +52,14 @@ from algorithms.linear.linear_phases import (
     check_reports,
 )
 from algorithms.linear.phased_elimination import inverse_root, keeps
+from algorithms.problems import Parameter
 from mechanisms import Box, Communication, Gaussian, Mechanism, Sensitivity, ShuffledMean
 from mechanisms.arrays import FloatArray, IntArray
 from mechanisms.parameters import ParameterError
+
+ASSUMED_BOUND = Parameter(
+    "reward_bound", "float", 1.0, 1e-9, None, "B; what a client reports is clipped to [-B, B]"
+)
 
 _REWARD = Sensitivity(2.0, 2.0, 2.0)  # one reward in [-1, 1], in units of B, in one of a phase's sums
 
@@ -81,6 +86,7 @@ class StandardElimination(Elimination[RewardPhase]):
         If the gate's trust is local and the learner's claim is not.
     """
 
+    parameters: ClassVar[tuple[Parameter, ...]] = (ASSUMED_BOUND,)
     _waited_for: ClassVar[str] = "rewards"
 
     def __init__(
@@ -270,6 +276,9 @@ class StandardElimination(Elimination[RewardPhase]):
 class PE(StandardElimination):
     """No privacy: sums are published."""
 
+    name = "pe"
+    summary = "phased elimination with exact widths, one client per round, no privacy"
+    source = "distributed linear bandits paper, Algorithm 3"
     claim: ClassVar[ClaimForm] = NO_CLAIM
 
     def _close(self) -> FloatArray:
@@ -310,6 +319,9 @@ class _Private(StandardElimination):
 class DPPECentral(_Private):
     """(epsilon, delta)-DP with a trusted server: Gaussian noise on each action's sum, τ = 2B / μ."""
 
+    name = "dp-pe-central"
+    summary = "phased elimination, analytic Gaussian noise on each action's sum"
+    as_printed = "certified repair of published/dp-pe-central"
     claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
         "central", "distributed linear bandits paper, Algorithm 3 with (55), repaired: analytic noise"
     )
@@ -330,6 +342,9 @@ class DPPECentral(_Private):
 class DPPELocal(_Private):
     """(epsilon, delta)-LDP: every client adds Gaussian noise to its reward, τ(x)² = T(x) (2B / μ)²."""
 
+    name = "dp-pe-local"
+    summary = "phased elimination, analytic Gaussian noise on each reward"
+    as_printed = "certified repair of published/dp-pe-local"
     claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
         "local", "distributed linear bandits paper, Algorithm 3 with (57), repaired: analytic noise"
     )
@@ -356,6 +371,9 @@ class DPPELocal(_Private):
 class DPPEShuffle(_Private):
     """(epsilon, delta)-DP with a trusted shuffler: calibrated bits for each action's T(x) clients."""
 
+    name = "dp-pe-shuffle"
+    summary = "phased elimination, numerically calibrated shuffled bits"
+    as_printed = "certified repair of published/dp-pe-shuffle"
     claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
         "shuffle", "distributed linear bandits paper, Algorithm 3 with (59), repaired: calibrated bits"
     )

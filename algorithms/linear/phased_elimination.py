@@ -5,7 +5,7 @@ from __future__ import annotations
 import abc
 import math
 from dataclasses import replace
-from typing import Required, TypedDict
+from typing import ClassVar, Required, TypedDict
 
 import numpy as np
 import numpy.typing as npt
@@ -22,9 +22,20 @@ from algorithms.linear.linear_phases import (
     Schedule,
     check_reports,
 )
+from algorithms.problems import Parameter
 from mechanisms import Mechanism, ShuffledMean
 from mechanisms.arrays import FloatArray, IntArray
 from mechanisms.parameters import ParameterError
+
+ALPHA = Parameter("alpha", "float", 0.8, 0.01, 0.99, "2^(alpha l) clients report in phase l")
+_BOUND = Parameter(
+    "reward_bound",
+    "float",
+    0.0,
+    0,
+    None,
+    "B of rewards in [-B, B]; 0: as the problem's rewards are, without a bound wide enough for no report to be clipped",
+)
 
 _TOLERANCE = 1e-8
 """Below this share of the largest singular value, public, a direction is outside the span.
@@ -82,6 +93,7 @@ class PhasedElimination(Elimination[Phase]):
         If the gate's trust is local and the learner's claim is not.
     """
 
+    parameters: ClassVar[tuple[Parameter, ...]] = (ALPHA, _BOUND)
     clipped: bool = True
 
     def __init__(

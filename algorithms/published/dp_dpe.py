@@ -21,6 +21,7 @@ import numpy.typing as npt
 from accountant import Gate
 from algorithms.claim import NO_CLAIM, ClaimForm
 from algorithms.learner import check_delta, check_epsilon
+from algorithms.linear.dp_pe import ASSUMED_BOUND
 from algorithms.linear.linear_phases import (
     CentralMean,
     LocalMean,
@@ -29,13 +30,22 @@ from algorithms.linear.linear_phases import (
     ReportMean,
     ShuffledReportMean,
 )
-from algorithms.linear.phased_elimination import PhasedElimination, PhasedSettings, inverse_root
+from algorithms.linear.phased_elimination import ALPHA, PhasedElimination, PhasedSettings, inverse_root
+from algorithms.problems import Parameter
 from algorithms.published.exploration import ExploresToTheEnd
 from mechanisms import Gaussian, ShuffledMean
 from mechanisms.arrays import FloatArray
 from mechanisms.parameters import ParameterError
 
 _PAPER = "distributed linear bandits paper, "
+_CLIPPING = Parameter(
+    "clipping",
+    "str",
+    "yes",
+    meaning="clip reports to [-B, B]; no: as in the paper, which assumes that they lie there",
+    choices=("yes", "no"),
+)
+_FIXED = Parameter("fixed_clients", "int", 155, 1, None, "how many clients report in every phase, U")
 
 
 class DPE(ExploresToTheEnd[Phase], PhasedElimination):
@@ -49,6 +59,10 @@ class DPE(ExploresToTheEnd[Phase], PhasedElimination):
         As for `algorithms.DPE`; reward_bound, to which averages are clipped, is 1 by default.
     """
 
+    name = "published/dpe"
+    summary = "distributed phased elimination as printed, no privacy"
+    parameters: ClassVar[tuple[Parameter, ...]] = (ALPHA, ASSUMED_BOUND)
+    source: ClassVar[str] = _PAPER + "Algorithm 1"
     claim: ClassVar[ClaimForm] = NO_CLAIM
 
     def __init__(
@@ -97,6 +111,11 @@ class DPEFixedU(DPE):
         As for `DPE`; fixed_clients has to be given.
     """
 
+    name = "published/dpe-fixed-u"
+    summary = "distributed phased elimination, the same number of clients in every phase, no privacy"
+    parameters: ClassVar[tuple[Parameter, ...]] = (_FIXED, ASSUMED_BOUND)
+    source = _PAPER + "DPE-FixedU of Section 7"
+
     def __init__(self, actions: npt.ArrayLike, gate: Gate, **settings: Unpack[PhasedSettings]) -> None:
         if settings.get("fixed_clients") is None:
             raise ParameterError("fixed_clients: must be given, how many clients report in every phase")
@@ -116,6 +135,9 @@ class _Printed(DPE):
         ``"yes"``: reports are clipped to [-B, B]. ``"no"``: they are not, as in the paper, which assumes that they
         lie there; with unbounded rewards the sensitivity is then infinite.
     """
+
+    parameters: ClassVar[tuple[Parameter, ...]] = (ALPHA, ASSUMED_BOUND, _CLIPPING)
+    source = ""  # the claim's
 
     def __init__(
         self,
@@ -152,6 +174,9 @@ class _Printed(DPE):
 class DPDPECentral(_Printed):
     """Instance (5): the mean + N(0, sigma_nc²), ``sigma_nc = sigma_nl / |U_l|``, ``sigma_n = 2 sigma_nc √(Sd)``."""
 
+    name = "published/dp-dpe-central"
+    summary = "as printed: classical Gaussian noise, common width"
+    as_printed = "FALSE for large epsilon (above 5.12 at delta = 0.25); below, holds with slack"
     claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
         "central", _PAPER + "Algorithm 1 with (5), Theorem 4.2"
     )
@@ -166,6 +191,9 @@ class DPDPECentral(_Printed):
 class DPDPELocal(_Printed):
     """Instance (7): the mean of y_u + N(0, sigma_nl²), ``sigma_n = 2 sigma_nl √(Sd / |U_l|)``."""
 
+    name = "published/dp-dpe-local"
+    summary = "as printed: classical Gaussian noise on each report, common width"
+    as_printed = "FALSE for large epsilon (above 5.12 at delta = 0.25); below, holds with slack"
     claim: ClassVar[ClaimForm] = ClaimForm.for_reports("local", _PAPER + "Algorithm 1 with (7), Theorem 4.4")
 
     def _private_mean(self, phase: Phase) -> ReportMean:
@@ -182,6 +210,10 @@ class DPDPEShuffle(_Printed):
     arithmetic would make 540; epshat = epsilon / (18 √ln(2/delta)).
     """
 
+    name = "published/dp-dpe-shuffle"
+    summary = "as printed: Algorithm 2's bits, common width"
+    as_printed = "holds with huge slack (g rounded up): true epsilon is claim / 200 or less"
+    parameters: ClassVar[tuple[Parameter, ...]] = (ALPHA, ASSUMED_BOUND)
     claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
         "shuffle", _PAPER + "Algorithm 1 with (9), Theorem 4.6"
     )

@@ -56,6 +56,10 @@ class _PrintedNoise(_PrintedWidth, dp_pe._Private):
 class PE(_PrintedWidth, dp_pe.PE):
     """Algorithm 3 without privacy: sigma_n = 0."""
 
+    name = "published/pe"
+    summary = "phased elimination as printed, no privacy"
+    source = "distributed linear bandits paper, Algorithm 3"
+
 
 class DPPECentral(_PrintedNoise, dp_pe.DPPECentral):
     """(55): sums + N(0, sigma_nc²), ``sigma_n = 2 d sigma_nc √s_l / h_l``.
@@ -63,6 +67,9 @@ class DPPECentral(_PrintedNoise, dp_pe.DPPECentral):
     Section C.2.1 defines its privacy by the outputs of the privatizer: the noisy sums.
     """
 
+    name = "published/dp-pe-central"
+    summary = "as printed: classical Gaussian noise, common width"
+    as_printed = "FALSE for large epsilon (above 5.12 at delta = 0.25); below, holds with slack"
     claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
         "central", _PAPER + "Algorithm 3 with (55), Theorem C.1", view=View.RELEASES
     )
@@ -75,6 +82,9 @@ class DPPECentral(_PrintedNoise, dp_pe.DPPECentral):
 class DPPELocal(_PrintedNoise, dp_pe.DPPELocal):
     """(57): each reward + N(0, sigma_nl²), ``sigma_n = 2 d sigma_nl √(2 s_l / h_l)``."""
 
+    name = "published/dp-pe-local"
+    summary = "as printed: classical Gaussian noise on each reward, common width"
+    as_printed = "FALSE for large epsilon (above 5.12 at delta = 0.25); below, holds with slack"
     claim: ClassVar[ClaimForm] = ClaimForm.for_reports("local", _PAPER + "Algorithm 3 with (57), Theorem C.3")
 
     def _width_of_noise(self, phase: Phase, noise: FloatArray) -> float:
@@ -89,6 +99,9 @@ class DPPEShuffle(_PrintedNoise, dp_pe.DPPEShuffle):
     deviation that the printed protocol adds to a sum of the phase (a proxy of it).
     """
 
+    name = "published/dp-pe-shuffle"
+    summary = "as printed: Algorithm 4's bits, common width"
+    as_printed = "holds with slack: true epsilon is claim / 10 or less"
     claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
         "shuffle", _PAPER + "Algorithm 3 with (59), Theorem C.6"
     )
