@@ -15,7 +15,6 @@ from __future__ import annotations
 import math
 from typing import ClassVar, Unpack
 
-import numpy as np
 import numpy.typing as npt
 
 from accountant import Gate
@@ -30,7 +29,7 @@ from algorithms.linear.linear_phases import (
     ReportMean,
     ShuffledReportMean,
 )
-from algorithms.linear.phased_elimination import ALPHA, PhasedElimination, PhasedSettings, inverse_root
+from algorithms.linear.phased_elimination import ALPHA, PhasedElimination, PhasedSettings
 from algorithms.problems import Parameter
 from algorithms.published.exploration import ExploresToTheEnd
 from mechanisms import Gaussian, ShuffledMean
@@ -73,33 +72,11 @@ class DPE(ExploresToTheEnd[Phase], PhasedElimination):
     ) -> None:
         settings.setdefault("reward_bound", 1.0)
         super().__init__(actions, gate, **settings)
-        k, d = self.actions.shape
-        self.dimension = d
+        self.dimension = d = self.actions.shape[1]
         self.support_bound = 4 * d * math.log(math.log(d)) + 16 if d > 2 else 16.0  # S; undefined for d <= 2
-        self.log_term = math.log(k * self.schedule.horizon)
 
     def _private_mean(self, phase: Phase) -> ReportMean:
         return RawMean(self.gate, phase)
-
-    def values(self, phase: Phase, averages: FloatArray, noise: FloatArray) -> FloatArray:
-        """Line 5: V_l = Σ T x xᵀ, theta~ = V_l⁻¹ Σ T x y~(x)."""
-        points = self.actions[phase.support]
-        root = inverse_root(points, phase.counts)
-        theta = (phase.counts * averages) @ points @ root
-        return theta @ (self.actions[self.active] @ root).T
-
-    def widths(self, phase: Phase, noise: FloatArray) -> FloatArray:
-        """Line 6: the common width W_l."""
-        length = self.schedule.length(phase.number)
-        spread = math.sqrt(2 * self.dimension / (phase.clients * length)) + self.sigma / math.sqrt(
-            phase.clients
-        )
-        width = (spread + self._width_of_noise(phase)) * math.sqrt(2 * self.log_term)
-        return np.full(self.active.size, width)
-
-    def _width_of_noise(self, phase: Phase) -> float:
-        """Return sigma_n."""
-        return 0.0
 
 
 class DPEFixedU(DPE):
@@ -184,7 +161,7 @@ class DPDPECentral(_Printed):
     def _private_mean(self, phase: Phase) -> ReportMean:
         return CentralMean(self.gate, phase, self._classical(phase))
 
-    def _width_of_noise(self, phase: Phase) -> float:
+    def _width_of_noise(self, phase: Phase, noise: FloatArray) -> float:
         return 2 * self._sigma(phase) / phase.clients * math.sqrt(self.support_bound * self.dimension)
 
 
@@ -199,7 +176,7 @@ class DPDPELocal(_Printed):
     def _private_mean(self, phase: Phase) -> ReportMean:
         return LocalMean(self.gate, phase, self._classical(phase))
 
-    def _width_of_noise(self, phase: Phase) -> float:
+    def _width_of_noise(self, phase: Phase, noise: FloatArray) -> float:
         return 2 * self._sigma(phase) * math.sqrt(self.support_bound * self.dimension / phase.clients)
 
 
@@ -224,7 +201,7 @@ class DPDPEShuffle(_Printed):
         )
         return ShuffledReportMean(self.gate, phase, protocol)
 
-    def _width_of_noise(self, phase: Phase) -> float:
+    def _width_of_noise(self, phase: Phase, noise: FloatArray) -> float:
         s = phase.support.size
         shrunk = self.epsilon / (18 * math.sqrt(math.log(2 / self.delta)))
         sigma = self.bound * math.sqrt(360 * s * math.log(4 * s / self.delta)) / (phase.clients * shrunk)

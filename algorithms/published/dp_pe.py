@@ -14,7 +14,6 @@ import numpy as np
 from algorithms.claim import ClaimForm, View
 from algorithms.linear import dp_pe
 from algorithms.linear.linear_phases import Phase, RewardPhase
-from algorithms.linear.phased_elimination import inverse_root
 from algorithms.published.exploration import ExploresToTheEnd
 from mechanisms import Gaussian, Sensitivity, ShuffledMean
 from mechanisms.arrays import FloatArray
@@ -25,22 +24,6 @@ _PAPER = "distributed linear bandits paper, "
 class _PrintedWidth(ExploresToTheEnd[RewardPhase], dp_pe.StandardElimination):
     """``W_l = (√(2d/h_l) + sigma_n) √(2 ln(kT))``; actions with ``max_b <theta~, b - x> > 2 W_l`` are eliminated."""
 
-    def values(self, phase: Phase, sums: FloatArray, noise: FloatArray) -> FloatArray:
-        """V = Σ T x xᵀ, theta~ = V⁻¹ Σ x y~(x)."""
-        points = self.actions[phase.support]
-        root = inverse_root(points, phase.counts)
-        return sums @ points @ root @ (self.actions[self.active] @ root).T
-
-    def widths(self, phase: Phase, noise: FloatArray) -> FloatArray:
-        """Return the common width W_l."""
-        k, d = self.actions.shape
-        spread = math.sqrt(2 * d / self.length(phase.number)) + self._width_of_noise(phase, noise)
-        return np.full(self.active.size, spread * math.sqrt(2 * math.log(k * self.horizon)))
-
-    def _width_of_noise(self, phase: Phase, noise: FloatArray) -> float:
-        """Return sigma_n."""
-        return 0.0
-
 
 class _PrintedNoise(_PrintedWidth, dp_pe._Private):
     def _calibrated(self) -> Gaussian:
@@ -48,7 +31,7 @@ class _PrintedNoise(_PrintedWidth, dp_pe._Private):
         return Gaussian.classical(self.epsilon, self.delta, sensitivity=Sensitivity(2.0, 2.0, 2.0))
 
     @property
-    def sigma(self) -> float:
+    def deviation(self) -> float:
         """sigma_nc = sigma_nl = 2B √(2 ln(1.25/delta)) / epsilon."""
         return 2 * self.reward_bound * math.sqrt(2 * math.log(1.25 / self.delta)) / self.epsilon
 
@@ -76,7 +59,7 @@ class DPPECentral(_PrintedNoise, dp_pe.DPPECentral):
 
     def _width_of_noise(self, phase: Phase, noise: FloatArray) -> float:
         s, d = phase.support.size, self.actions.shape[1]
-        return float(2 * d * self.sigma * math.sqrt(s) / self.length(phase.number))
+        return float(2 * d * self.deviation * math.sqrt(s) / self.length(phase.number))
 
 
 class DPPELocal(_PrintedNoise, dp_pe.DPPELocal):
@@ -89,7 +72,7 @@ class DPPELocal(_PrintedNoise, dp_pe.DPPELocal):
 
     def _width_of_noise(self, phase: Phase, noise: FloatArray) -> float:
         s, d = phase.support.size, self.actions.shape[1]
-        return float(2 * d * self.sigma * math.sqrt(2 * s / self.length(phase.number)))
+        return float(2 * d * self.deviation * math.sqrt(2 * s / self.length(phase.number)))
 
 
 class DPPEShuffle(_PrintedNoise, dp_pe.DPPEShuffle):
@@ -111,4 +94,5 @@ class DPPEShuffle(_PrintedNoise, dp_pe.DPPEShuffle):
 
     def _width_of_noise(self, phase: Phase, noise: FloatArray) -> float:
         s, d = phase.support.size, self.actions.shape[1]
-        return float(2 * d * math.sqrt(float(np.max(noise))) * math.sqrt(s) / self.length(phase.number))
+        largest = float(np.max(noise * phase.counts**2))  # of a sum
+        return float(2 * d * math.sqrt(largest) * math.sqrt(s) / self.length(phase.number))

@@ -111,7 +111,8 @@ def test_elimination_against_a_literal_transcription(make: type, kind: str) -> N
         learner = make(PROBLEM.actions, Simulation(0, 1), horizon=3000, **extra)
         assert learner.length(3) == 4 * 21
         sums = scale * rng.standard_normal(5)
-        learner._eliminate(Phase(3, SUPPORT, COUNTS, 34, np.ones(5)), sums, noise)
+        phase = Phase(3, SUPPORT, COUNTS, 34, np.ones(5))
+        learner._eliminate(phase, sums / COUNTS, noise / COUNTS**2)
         assert learner.active.tolist() == literal(kind, sums, noise, learner)
         sizes.add(learner.active.size)
     assert len(sizes) > 6
