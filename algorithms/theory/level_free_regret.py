@@ -265,7 +265,7 @@ class ReleaseCounts:
         return _layers(low, high, lambda u: self.rounds_below(theta * u))
 
     def gap_free(self, size: float, arms: float, few: float) -> float:
-        """Return at most what Theorem 4 states, over B_1, for so many arms played, in all, and fed."""
+        """Return the bound of Theorem 4, over B_1, for numbers of arms played at once, in all, and fed."""
         low = 1.0 / self.horizon  # below it, integrands are taken for their largest value
         u, pieces = _pieces(low, 1.0)
         above = self.above(u)

@@ -84,7 +84,7 @@ class PhaseRun(ProofRun):
         self.lane, self.attained, self.laws = 0, 0.0, laws
 
     @property
-    def looked(self) -> str:
+    def extent(self) -> str:
         """The phases that were looked at."""
         return f"{self.round:,} phases of a run"
 

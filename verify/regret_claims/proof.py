@@ -122,7 +122,7 @@ def check_run(
         return (replace(contradiction, sentence=said),)
     checks = [
         ProofCheck(
-            "your problem", 1.0, 0.0, exact("looked at: {looked}, {where}", looked=run.looked, where=where)
+            "your problem", 1.0, 0.0, exact("looked at: {looked}, {where}", looked=run.extent, where=where)
         )
     ]
     law = getattr(run, "noise", None)

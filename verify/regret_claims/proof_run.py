@@ -148,7 +148,7 @@ class ProofRun(abc.ABC):
         """Return the checks, in the proof's order, once all rounds are played; `error` is shared by the tests."""
 
     @property
-    def looked(self) -> str:
+    def extent(self) -> str:
         """The rounds that were looked at."""
         return f"{self.single:,} rounds one by one" + (f" and {self.phases:,} phases" if self.phases else "")
 
@@ -368,7 +368,7 @@ class StructuredRun(ProofRun, Generic[State]):
     """
 
     def play(self, build: Callable[[Gate], Learner], *, seed: int, data: Callable[..., Any] | None) -> None:
-        """Play a learner; its feedback is drawn from the problem, or what `data` returns for an action."""
+        """Play a learner; feedback is drawn from the problem, unless `data` returns it for an action."""
         problem: Any = self.instance.problem
         lanes, last = len(self.failed), self.instance.horizon
         gate = Simulation(seed, lanes)
