@@ -28,13 +28,20 @@ from algorithms.estimates.chernoff import NoiseTail
 from algorithms.estimates.shuffled_counts import ShuffledCounts
 from algorithms.lanes import gather
 from algorithms.learner import ClickConfidence, Family, check_delta, check_epsilon
-from algorithms.problems import RankedLists
+from algorithms.problems import Parameter, RankedLists
 from mechanisms import Gaussian, Laplace, Mechanism, OneHot
 from mechanisms.arrays import FloatArray, IntArray
 from mechanisms.parameters import ParameterError
 
 ListIndex = Literal["level-free", "confidence"]
 """Indices of items: level-free, of less regret and without a theorem on it; or of a confidence level, with one."""
+_INDEX = Parameter(
+    "index",
+    "str",
+    "level-free",
+    meaning="of least regret, without a regret theorem; or of a confidence level, with one",
+    choices=get_args(ListIndex),
+)
 
 
 class _PhaseLearner(AnytimeLearner[RankedLists]):
@@ -57,6 +64,7 @@ class _PhaseLearner(AnytimeLearner[RankedLists]):
     ``max(1, min n_e)`` rounds.
     """
 
+    parameters: ClassVar[tuple[Parameter, ...]] = (_INDEX,)
     family: ClassVar[Family] = "cascade"
     needs_all_arms: ClassVar[str] = "a list is shown for a phase of rounds"
     share: ClassVar[float] = 0.5
@@ -194,6 +202,12 @@ class CascadeUCBBatch(_CentralPhases):
         "level-free", or "confidence", which has a regret theorem, and in simulation 1.7 to 20 times the regret.
     """
 
+    name = "cascade-ucb-batch"
+    summary = "UCB on ranked lists, lists held for phases whose click counts get Laplace noise"
+    as_printed = (
+        "certified private, no regret theorem but with index=confidence; repair of "
+        "published/cascade-ucb-hybrid"
+    )
     claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
         "central", "cascading bandits paper, Algorithm 1, repaired: phases and noisy click histograms"
     )
@@ -226,6 +240,9 @@ class CascadeUCBBatchGaussian(_CentralPhases):
         The delta of one round, in (0, 1).
     """
 
+    name = "cascade-ucb-batch-gaussian"
+    summary = "UCB on ranked lists, lists held for phases whose click counts get Gaussian noise"
+    as_printed = "certified repair of published/cascade-ucb-hybrid, (epsilon, delta)"
     claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
         "central",
         "cascading bandits paper, Algorithm 1, repaired: phases and click histograms with Gaussian noise",
@@ -259,6 +276,12 @@ class CascadeUCBBatchShuffle(_PhaseLearner):
         As for `CascadeUCBBatchGaussian`; an accountant's trust is `Trust.SHUFFLE`.
     """
 
+    name = "cascade-ucb-batch-shuffle"
+    summary = "UCB on ranked lists, lists held for phases whose users' clicks are shuffled bits"
+    as_printed = (
+        "certified, (epsilon, delta); hardly more noise than cascade-ucb-batch-gaussian, and no server is "
+        "trusted"
+    )
     claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
         "shuffle", "this library: phases and click histograms of shuffled bits"
     )
@@ -293,6 +316,10 @@ class CascadeUCBKL(_CentralPhases):
         As for `CascadeUCBBatch`.
     """
 
+    name = "cascade-ucb-kl"
+    summary = "cascade-ucb-batch without noise: lists held for short phases, level-free index, no privacy"
+    source = "this library; Garivier & Cappe 2011"
+    parameters: ClassVar[tuple[Parameter, ...]] = ()
     claim: ClassVar[ClaimForm] = NO_CLAIM
     share: ClassVar[float] = 0.1
 

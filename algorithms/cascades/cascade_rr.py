@@ -278,6 +278,14 @@ class CascadeUCBRR(MessageLearner[RankedLists], AnytimeLearner[RankedLists]):
         The number of rounds T; None if it is not known (`algorithms.epochs`).
     """
 
+    name = "cascade-ucb-rr"
+    summary = (
+        "UCB on ranked lists, every user sends one randomized symbol; an index valid at all counts at once"
+    )
+    as_printed = (
+        "certified repair of published/cascade-ucb-ldp-laplace; the least regret here of local learners of "
+        "lists"
+    )
     claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
         "local",
         "cascading bandits paper, Algorithms 2 and 3, repaired: randomized response on the click vector",

@@ -38,6 +38,9 @@ class CascadeUCB1(StructuredLearner[RankedLists]):
         Where feedback comes from.
     """
 
+    name = "cascade-ucb1"
+    summary = "UCB on ranked lists, no privacy"
+    source = "Kveton et al. 2015, Algorithm 1"
     claim: ClassVar[ClaimForm] = NO_CLAIM
     family: ClassVar[Family] = "cascade"
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from algorithms.catalogue.learner_entry import CatalogueEntry, builder
+from algorithms.catalogue.learner_entry import CatalogueEntry, builder, catalogue_entries
 from algorithms.learner import DEFAULT_DELTA
 from algorithms.linear.contextual_learner import ContextualLearner
 from algorithms.linear.contextual_play import BuildContextual
 from algorithms.linear.dp_linucb import DPLinUCB, LinUCB
-from algorithms.problems import LinearContexts, Parameter, ProblemError, Value
+from algorithms.problems import LinearContexts, ProblemError, Value
 from algorithms.published.tree_linucb import TreeLinUCBGaussian
 
 
@@ -49,33 +49,7 @@ def contextual_builder(
     return builder(make, problem.features, offered, settings or {}, unnamed=frozenset({"horizon"}))
 
 
-_NORM = Parameter("norm", "float", 1.0, 1e-9, None, "S, a bound on the length of theta*")
-
-contextual_learners: dict[str, ContextualEntry] = {
-    entry.name: entry
-    for entry in (
-        ContextualEntry(
-            "dp-linucb",
-            DPLinUCB,
-            "LinUCB on growing batches of moments, analytic Gaussian noise on each batch",
-            "holds (joint differential privacy)",
-            (_NORM,),
-        ),
-        ContextualEntry(
-            "published/tree-linucb-gaussian",
-            TreeLinUCBGaussian,
-            "LinUCB on a binary tree of noisy moments, a leaf for every round",
-            "holds with much slack (joint differential privacy)",
-            (_NORM,),
-            repaired_by="dp-linucb",
-        ),
-        ContextualEntry(
-            "linucb",
-            LinUCB,
-            "LinUCB on growing batches, no privacy",
-            parameters=(_NORM,),
-            source="Li et al. 2010; widths of Abbasi-Yadkori, Pal & Szepesvari 2011",
-        ),
-    )
-}
+contextual_learners: dict[str, ContextualEntry] = catalogue_entries(
+    ContextualEntry, (DPLinUCB, TreeLinUCBGaussian, LinUCB)
+)
 """Learners of contextual linear bandits."""

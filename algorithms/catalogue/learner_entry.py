@@ -5,8 +5,8 @@ from __future__ import annotations
 import abc
 import functools
 import inspect
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, fields
 from typing import Any, Generic, TypeVar
 
 from accountant import Gate
@@ -51,16 +51,21 @@ DEFAULT_PROBLEMS = {
 """The problem that learners of a family play if none is named."""
 
 
+_Entry = TypeVar("_Entry", bound="CatalogueEntry[Any, Any]")
+
+
 @dataclass(frozen=True)
 class CatalogueEntry(abc.ABC, Generic[_ProblemType, LearnerType]):
     """A learner that can be asked for by name.
 
+    All but `make` are attributes of the class, by the same names (`catalogue_entries`).
+
     Attributes
     ----------
-    name
-        As in ``cucb-ldp2``, or ``published/name`` for an algorithm exactly as printed.
     make
         The learner's class.
+    name
+        As in ``cucb-ldp2``, or ``published/name`` for an algorithm exactly as printed.
     summary
         One line on what it does.
     as_printed
@@ -75,8 +80,8 @@ class CatalogueEntry(abc.ABC, Generic[_ProblemType, LearnerType]):
         Of an algorithm as printed: the name of the certified learner that takes its place.
     """
 
-    name: str
     make: type[Any]
+    name: str
     summary: str
     as_printed: str = "makes no privacy claim"
     parameters: tuple[Parameter, ...] = ()
@@ -138,6 +143,15 @@ class CatalogueEntry(abc.ABC, Generic[_ProblemType, LearnerType]):
         self, problem: _ProblemType, offered: dict[str, Any], settings: Mapping[str, Value]
     ) -> Callable[[Gate], LearnerType]:
         """Return the learner's builder, with what of `offered` it takes."""
+
+
+def catalogue_entries(kind: type[_Entry], makes: Iterable[type[Any]]) -> dict[str, _Entry]:
+    """Return the entries of learner classes, by name."""
+    said = [field.name for field in fields(kind)]
+    entries = [
+        kind(make, **{name: getattr(make, name) for name in said if hasattr(make, name)}) for make in makes
+    ]
+    return {entry.name: entry for entry in entries}
 
 
 def builder(

@@ -45,6 +45,9 @@ class Hedge(HorizonLearner[Experts]):
         If the structure is not `Experts`: others do not show all outcomes.
     """
 
+    name = "hedge"
+    summary = "experts: exponential weights on the outcomes of all, no privacy"
+    source: ClassVar[str] = "Freund & Schapire 1997"
     family: ClassVar[Family] = "experts"
     claim: ClassVar[ClaimForm] = NO_CLAIM
     needs_horizon: ClassVar[str] = ""
@@ -128,6 +131,12 @@ class DPHedge(Hedge):
     2
     """
 
+    name = "dp-hedge"
+    summary = "experts: exponential weights on running sums of all outcomes with correlated Gaussian noise"
+    as_printed = (
+        "certified, (epsilon, delta); privacy is added to regret, with the deviation of one running sum"
+    )
+    source = ""  # the claim's
     claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
         "central", "this library: exponential weights on a buffered counter under a gate", view=View.RELEASES
     )

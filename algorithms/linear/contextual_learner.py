@@ -19,6 +19,7 @@ from algorithms.claim import ClaimForm
 from algorithms.epochs import epoch_horizon, epoch_of
 from algorithms.learner import Family, check_horizon
 from algorithms.linear.linear_parameters import checked_norm
+from algorithms.problems import Parameter
 from algorithms.problems.linear import LONGEST_UNIT
 from algorithms.structured_learner import RoundCount
 from algorithms.tickets import Ticket, TicketedLearner
@@ -27,6 +28,8 @@ from mechanisms.arrays import FloatArray, IntArray
 from mechanisms.domain import as_numbers
 from mechanisms.parameters import ParameterError
 from mechanisms.regression_moments import shortened
+
+_NORM = Parameter("norm", "float", 1.0, 1e-9, None, "S, a bound on the length of theta*")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -135,6 +138,7 @@ class ContextualLearner(TicketedLearner, abc.ABC):
         If the gate's trust is local.
     """
 
+    parameters: ClassVar[tuple[Parameter, ...]] = (_NORM,)
     claim: ClassVar[ClaimForm]
     family: ClassVar[Family] = "contextual"
     needs_horizon: ClassVar[str] = "its noise or its widths are for a known number of rounds"

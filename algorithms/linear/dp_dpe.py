@@ -62,6 +62,9 @@ from mechanisms.arrays import FloatArray
 class DPE(PhasedElimination):
     """No privacy: the mean of the reports is published."""
 
+    name = "dpe"
+    summary = "distributed phased elimination with exact widths, no privacy"
+    source = "distributed linear bandits paper, Algorithm 1"
     claim: ClassVar[ClaimForm] = NO_CLAIM
 
     def _private_mean(self, phase: Phase) -> ReportMean:
@@ -99,6 +102,9 @@ class _Private(PhasedElimination):
 class DPDPECentral(_Private):
     """(epsilon, delta)-DP with a trusted server: Gaussian noise on each phase's sum of reports."""
 
+    name = "dp-dpe-central"
+    summary = "distributed phased elimination, analytic Gaussian noise on each phase's sum"
+    as_printed = "certified repair of published/dp-dpe-central"
     claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
         "central",
         "distributed linear bandits paper, Algorithm 1 with (5), repaired: analytic noise, clipped reports",
@@ -111,6 +117,9 @@ class DPDPECentral(_Private):
 class DPDPELocal(_Private):
     """(epsilon, delta)-LDP: every client adds Gaussian noise to its report."""
 
+    name = "dp-dpe-local"
+    summary = "distributed phased elimination, analytic Gaussian noise on each report"
+    as_printed = "certified repair of published/dp-dpe-local"
     claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
         "local",
         "distributed linear bandits paper, Algorithm 1 with (7), repaired: analytic noise, clipped reports",
@@ -123,6 +132,9 @@ class DPDPELocal(_Private):
 class DPDPEShuffle(_Private):
     """(epsilon, delta)-DP with a trusted shuffler: bits, calibrated numerically; nearly the central noise."""
 
+    name = "dp-dpe-shuffle"
+    summary = "distributed phased elimination, numerically calibrated shuffled bits"
+    as_printed = "certified repair of published/dp-dpe-shuffle"
     claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
         "shuffle",
         "distributed linear bandits paper, Algorithm 1 with (9), repaired: calibrated bits, clipped reports",

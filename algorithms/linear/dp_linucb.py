@@ -196,6 +196,9 @@ class DPLinUCB(BatchedLinUCB):
     (6, True)
     """
 
+    name = "dp-linucb"
+    summary = "LinUCB on growing batches of moments, analytic Gaussian noise on each batch"
+    as_printed = "holds (joint differential privacy)"
     claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
         "central",
         "this library: LinUCB on growing batches of noisy moments; the view is Shariff & Sheffet's (2018)",
@@ -233,6 +236,9 @@ class LinUCB(BatchedLinUCB):
         If a parameter is out of range, or the gate is none.
     """
 
+    name = "linucb"
+    summary = "LinUCB on growing batches, no privacy"
+    source = "Li et al. 2010; widths of Abbasi-Yadkori, Pal & Szepesvari 2011"
     claim: ClassVar[ClaimForm] = replace(NO_CLAIM, view=View.OTHER_ACTIONS)
 
     def __init__(self, features: int, gate: Gate, *, horizon: int | None, norm: float = 1.0) -> None:

@@ -45,16 +45,19 @@ from algorithms.linear.g_optimal import support_bound
 from algorithms.linear.linear_parameters import checked_reward_bound
 from algorithms.linear.linear_phases import (
     SHUFFLED,
-    Learned,
     Phase,
     RewardPhase,
     calibrated_bits,
     check_reports,
 )
-from algorithms.linear.phased_elimination import inverse_root, keeps
+from algorithms.problems import Parameter
 from mechanisms import Box, Communication, Gaussian, Mechanism, Sensitivity, ShuffledMean
 from mechanisms.arrays import FloatArray, IntArray
 from mechanisms.parameters import ParameterError
+
+ASSUMED_BOUND = Parameter(
+    "reward_bound", "float", 1.0, 1e-9, None, "B; what a client reports is clipped to [-B, B]"
+)
 
 _REWARD = Sensitivity(2.0, 2.0, 2.0)  # one reward in [-1, 1], in units of B, in one of a phase's sums
 
@@ -81,7 +84,9 @@ class StandardElimination(Elimination[RewardPhase]):
         If the gate's trust is local and the learner's claim is not.
     """
 
+    parameters: ClassVar[tuple[Parameter, ...]] = (ASSUMED_BOUND,)
     _waited_for: ClassVar[str] = "rewards"
+    reward_bound: float
 
     def __init__(
         self, actions: npt.ArrayLike, gate: Gate, *, horizon: int | None, reward_bound: float = 1.0
@@ -110,7 +115,7 @@ class StandardElimination(Elimination[RewardPhase]):
         return RewardPhase(number, support, counts, clients, np.full(support.size, self.reward_bound))
 
     def _expected_noise(self, phase: Phase) -> FloatArray:
-        return self.reward_bound**2 * self._noise(phase)
+        return self.reward_bound**2 * self._noise(phase) / phase.counts**2
 
     @property
     def next_action(self) -> int | None:
@@ -186,8 +191,7 @@ class StandardElimination(Elimination[RewardPhase]):
         self._received[coordinate] += clients
         if self._reports == phase.clients:
             self._phase = None
-            sums, noise = self.convert_sums(phase, self._close())
-            self._eliminate(phase, sums, noise)
+            self._eliminate(phase, *self.convert_sums(phase, self._close()))
 
     def _open(self, phase: Phase) -> None:
         self._received = np.zeros_like(phase.counts)
@@ -205,50 +209,9 @@ class StandardElimination(Elimination[RewardPhase]):
     def _close(self) -> FloatArray:
         """Return the private sums of the open phase, shape (s,)."""
 
-    def _eliminate(self, phase: Phase, sums: FloatArray, noise: FloatArray) -> None:
-        values, widths = self.values(phase, sums, noise), self.widths(phase, noise)
-        variances = self.reward_bound**2 / phase.counts + noise / phase.counts**2
-        self.learned = Learned(phase, self.active, sums / phase.counts, variances, values, widths)
-        self.active = self.active[keeps(values, widths)]
-
     def _noise(self, phase: Phase) -> FloatArray:
         """Return the variance proxy of the noise on each sum of the open phase, in units of B²."""
         return np.zeros(phase.support.size)
-
-    def values(self, phase: Phase, sums: FloatArray, noise: FloatArray) -> FloatArray:
-        """Return <theta~, a> for every active action, shape (..., active); see the module.
-
-        Parameters
-        ----------
-        phase
-            What was played.
-        sums
-            Private sums of the rewards of the support's actions, shape (..., s): one outcome, or many at once.
-        noise
-            Proxies τ(x)² of the noise on them, shape (s,).
-        """
-        points, weights, root = self._weighted(phase, noise)
-        theta = (weights * sums / phase.counts) @ points @ root
-        return theta @ (self.actions[self.active] @ root).T
-
-    def widths(self, phase: Phase, noise: FloatArray) -> FloatArray:
-        """Return the public width W_a of every active action, which does not depend on the sums.
-
-        Parameters
-        ----------
-        phase, noise
-            As for `values`.
-        """
-        _, _, root = self._weighted(phase, noise)
-        candidates = self.actions[self.active]
-        width: FloatArray = np.sqrt(2.0 * self.exponent * ((candidates @ root) ** 2).sum(axis=1))
-        return width
-
-    def _weighted(self, phase: Phase, noise: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return the support's vectors, their weights v⁻¹, and R with R Rᵀ = V⁺."""
-        points = self.actions[phase.support]
-        weights = 1.0 / (self.reward_bound**2 / phase.counts + noise / phase.counts**2)
-        return points, weights, inverse_root(points, weights)
 
     # --- what a released value would lead to, for audits of the action sequence ------------------
 
@@ -263,13 +226,17 @@ class StandardElimination(Elimination[RewardPhase]):
         return None
 
     def convert_sums(self, phase: Phase, released: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return sums and noise, as `values` takes them, from released sums in units of B, shape (..., s)."""
-        return self.reward_bound * released, self.reward_bound**2 * self._noise(phase)
+        """Return averages and noise, as `values` takes them, from released sums in units of B, shape (..., s)."""
+        noise = self.reward_bound**2 * self._noise(phase) / phase.counts**2
+        return self.reward_bound * released / phase.counts, noise
 
 
 class PE(StandardElimination):
     """No privacy: sums are published."""
 
+    name = "pe"
+    summary = "phased elimination with exact widths, one client per round, no privacy"
+    source = "distributed linear bandits paper, Algorithm 3"
     claim: ClassVar[ClaimForm] = NO_CLAIM
 
     def _close(self) -> FloatArray:
@@ -310,6 +277,9 @@ class _Private(StandardElimination):
 class DPPECentral(_Private):
     """(epsilon, delta)-DP with a trusted server: Gaussian noise on each action's sum, τ = 2B / μ."""
 
+    name = "dp-pe-central"
+    summary = "phased elimination, analytic Gaussian noise on each action's sum"
+    as_printed = "certified repair of published/dp-pe-central"
     claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
         "central", "distributed linear bandits paper, Algorithm 3 with (55), repaired: analytic noise"
     )
@@ -330,6 +300,9 @@ class DPPECentral(_Private):
 class DPPELocal(_Private):
     """(epsilon, delta)-LDP: every client adds Gaussian noise to its reward, τ(x)² = T(x) (2B / μ)²."""
 
+    name = "dp-pe-local"
+    summary = "phased elimination, analytic Gaussian noise on each reward"
+    as_printed = "certified repair of published/dp-pe-local"
     claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
         "local", "distributed linear bandits paper, Algorithm 3 with (57), repaired: analytic noise"
     )
@@ -356,6 +329,9 @@ class DPPELocal(_Private):
 class DPPEShuffle(_Private):
     """(epsilon, delta)-DP with a trusted shuffler: calibrated bits for each action's T(x) clients."""
 
+    name = "dp-pe-shuffle"
+    summary = "phased elimination, numerically calibrated shuffled bits"
+    as_printed = "certified repair of published/dp-pe-shuffle"
     claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
         "shuffle", "distributed linear bandits paper, Algorithm 3 with (59), repaired: calibrated bits"
     )
@@ -406,7 +382,8 @@ class DPPEShuffle(_Private):
 
     def _expected_noise(self, phase: Phase) -> FloatArray:
         """Return the theorem's: SHUFFLED times the central deviation, which needs no calibration."""
-        return np.full(phase.support.size, (float(SHUFFLED) * self.reward_bound * self.gaussian.sigma) ** 2)
+        deviation = float(SHUFFLED) * self.reward_bound * self.gaussian.sigma
+        return np.asarray(deviation**2 / phase.counts**2)
 
     def _noise(self, phase: Phase) -> FloatArray:
         proxies = np.array([protocol.proxy for protocol in self._protocols])

@@ -34,6 +34,12 @@ from mechanisms.arrays import FloatArray, IntArray
 
 P = TypeVar("P", bound=Phase)
 
+_TOLERANCE = 1e-8
+"""Below this share of the largest singular value, public, a direction is outside the span.
+
+Gaps along it are below about ``1e-8 sqrt(2 d)``, as no leverage is above 2 d: of no account in 2^63 rounds.
+"""
+
 
 class Elimination(abc.ABC, Generic[P]):
     """Base class of all learners in phases.
@@ -70,6 +76,9 @@ class Elimination(abc.ABC, Generic[P]):
     family: ClassVar[Family] = "linear"
     needs_horizon: ClassVar[str] = ""
     _waited_for: ClassVar[str] = "reports"
+    sigma: float = 0.0
+    reward_bound: float | None
+    exponent: float  # x
 
     def __init__(self, actions: npt.ArrayLike, gate: Gate, horizon: int | None) -> None:
         self.gate = checked_gate(gate, self.claim, type(self).__name__)
@@ -175,9 +184,61 @@ class Elimination(abc.ABC, Generic[P]):
     def _expected_noise(self, phase: P) -> FloatArray:
         """Return the noise that `widths` takes, or more, of a phase that nobody has reported in, shape (s,)."""
 
-    @abc.abstractmethod
-    def widths(self, phase: P, noise: FloatArray) -> FloatArray:
-        """Return the public width W_a of every active action, which does not depend on the reports."""
+    def _averaged(self, phase: Phase) -> int:
+        """Return how many clients' rewards an average is of, as often as each has played; 1 if each plays once."""
+        return 1
+
+    def _eliminate(self, phase: Phase, averages: FloatArray, noise: FloatArray) -> None:
+        values, widths = self.values(phase, averages, noise), self.widths(phase, noise)
+        variances = self._reward_variances(phase) + noise
+        self.learned = Learned(phase, self.active, averages, variances, values, widths)
+        self.active = self.active[keeps(values, widths)]
+
+    def values(self, phase: Phase, averages: FloatArray, noise: FloatArray) -> FloatArray:
+        """Return <theta~, a> for every active action, shape (..., active).
+
+        Weights om(x) = 1 / (1/(|U| T(x)) + τ(x)²), the inverse variances; V = Σ om x xᵀ, theta~ = V⁺ Σ om x y~(x).
+
+        Parameters
+        ----------
+        phase
+            What was played and who reported.
+        averages
+            Private averages y~ of the actions in the support, shape (..., s): one outcome, or many at once.
+        noise
+            Sub-Gaussian proxies τ(x)² of the noise on them, shape (s,).
+        """
+        points, weights, root = self._weighted(phase, noise)
+        theta = (weights * averages) @ points @ root
+        return theta @ (self.actions[self.active] @ root).T
+
+    def widths(self, phase: Phase, noise: FloatArray) -> FloatArray:
+        """Return the public width W_a of every active action, which does not depend on the averages.
+
+        W_a = √(2x [ σ² |a|² / |U| + Σ_x c_a(x)² / om(x) ]) with c_a(x) = om(x) aᵀV⁺x; the sum is aᵀV⁺a.
+
+        Parameters
+        ----------
+        phase, noise
+            As for `values`.
+        """
+        _, _, root = self._weighted(phase, noise)
+        candidates = self.actions[self.active]
+        variance = self.sigma**2 * np.einsum("ij,ij->i", candidates, candidates) / self._averaged(phase)
+        variance += ((candidates @ root) ** 2).sum(axis=1)
+        width: FloatArray = np.sqrt(2.0 * self.exponent * variance)
+        return width
+
+    def _weighted(self, phase: Phase, noise: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return the support's vectors, their weights om, and R with R Rᵀ = V⁺."""
+        points = self.actions[phase.support]
+        weights = 1.0 / (self._reward_variances(phase) + noise)
+        return points, weights, inverse_root(points, weights)
+
+    def _reward_variances(self, phase: Phase) -> FloatArray:
+        """Return sub-Gaussian proxies of averages around their clients' means: 1, or B² (Hoeffding), of a reward."""
+        one = 1.0 if self.reward_bound is None else self.reward_bound**2
+        return np.asarray(one / (self._averaged(phase) * phase.counts))
 
     @abc.abstractmethod
     def convert_sums(self, phase: P, released: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -272,3 +333,21 @@ def commits(left: int, rounds: Sequence[int], widths: Sequence[float]) -> bool:
     explored = np.concatenate([[0.0], np.cumsum(rounds)])
     spent = np.concatenate([[0.0], np.cumsum(4.0 * np.asarray(rounds) * after[:-1])])
     return int(np.argmin(spent + 2.0 * (left - explored) * after)) == 0
+
+
+def keeps(values: FloatArray, widths: FloatArray) -> npt.NDArray[np.bool_]:
+    """Keep a iff <theta~, a> + W_a >= max_b (<theta~, b> - W_b); shape (..., active)."""
+    kept: npt.NDArray[np.bool_] = values + widths >= np.max(values - widths, axis=-1, keepdims=True)
+    return kept
+
+
+def inverse_root(points: FloatArray, weights: FloatArray | IntArray) -> FloatArray:
+    """Return R with ``R R' = V^+``, V the sum of ``weight x x'`` over points (s, d); shape (d, rank).
+
+    By singular values, and not multiplied out: V and V^+ themselves would lose short directions, and what is along
+    others, in rounding.
+    """
+    _, values, axes = np.linalg.svd(np.sqrt(weights)[:, np.newaxis] * points, full_matrices=False)
+    inside = values > _TOLERANCE * values[0]
+    root: FloatArray = axes[inside].T / values[inside]
+    return root

@@ -51,8 +51,8 @@ class Clients(Protocol):
         """Return average rewards of the next clients, shape (clients, s)."""
 
 
-def play_clients(
-    learner: DistributedLearner,
+def play_linear(
+    learner: LinearLearner,
     problem: Clients,
     gate: Gate,
     environment: np.random.Generator,
@@ -63,6 +63,9 @@ def play_clients(
     record_of: RecordOf = each_its_own,
 ) -> Iterator[Phase]:
     """Play until the learner's horizon; yield each phase after its clients have reported.
+
+    In a standard linear bandit every round is a new client, 0, 1, 2, ...; `problem.sigma` should be 0, and its
+    population is not used.
 
     Parameters
     ----------
@@ -89,21 +92,28 @@ def play_clients(
     ProblemError
         If a `LinearBandit` of a user's own draws averages of another shape, or beyond its bounds.
     """
-    order = None if together else environment.permutation(problem.population)
-    used = 0
+    single, used = isinstance(learner, StandardElimination), 0
+    order = None if together or single else environment.permutation(problem.population)
     for phase in _phases(learner, rounds):
-        averages = problem.draw_averages(phase.support, phase.counts, phase.clients, environment)
-        averages = checked_averages(problem, averages, phase.clients, phase.support.size)
-        if order is None:
-            _hand_over(learner, gate, phase, averages)
-            yield phase
-            continue
-        if problem.replacement:
-            clients = environment.choice(problem.population, phase.clients, replace=False)
-        else:
-            clients = order[used : used + phase.clients]
-        used += phase.clients
-        _report(learner, gate, phase, [record_of(client) for client in clients.tolist()], averages, worlds)
+        parts = [(phase.support, phase.counts, phase.clients)]
+        if single:
+            one = np.ones(1, dtype=np.int64)
+            played = zip(phase.support, phase.counts if phase.clients else (), strict=False)
+            parts = [(np.array([action]), one, int(plays)) for action, plays in played]
+        for support, counts, clients in parts:
+            averages = problem.draw_averages(support, counts, clients, environment)
+            averages = checked_averages(problem, averages, clients, support.size)
+            if together:
+                _hand_over(learner, gate, phase, averages)
+                continue
+            if order is None:
+                numbers = np.arange(used, used + clients)
+            elif problem.replacement:
+                numbers = environment.choice(problem.population, clients, replace=False)
+            else:
+                numbers = order[used : used + clients]
+            used += clients
+            _report(learner, gate, phase, [record_of(each) for each in numbers.tolist()], averages, worlds)
         yield phase
 
 
@@ -143,66 +153,6 @@ def _hand_over(learner: LinearLearner, gate: Gate, phase: Phase, averages: Float
         learner.observe_many(
             gate.private(reports.reshape(1, -1), phase.domain_of(clients), phase.number), clients
         )
-
-
-def play_rewards(
-    learner: StandardElimination,
-    problem: Clients,
-    gate: Gate,
-    environment: np.random.Generator,
-    *,
-    together: bool = False,
-    rounds: int | None = None,
-    worlds: Worlds | None = None,
-    record_of: RecordOf = each_its_own,
-) -> Iterator[Phase]:
-    """Play a standard linear bandit until the learner's horizon: every round is a new client, 0, 1, 2, ...
-
-    Parameters
-    ----------
-    learner, problem, gate, environment, together, rounds, worlds, record_of
-        As for `play_clients`, also what is raised; `problem.sigma` should be 0, its population is not used.
-    """
-    client = 0
-    for phase in _phases(learner, rounds):
-        for action, plays in zip(phase.support, phase.counts if phase.clients else (), strict=False):
-            one = np.ones(1, dtype=np.int64)
-            rewards = problem.draw_averages(np.array([action]), one, int(plays), environment)
-            rewards = checked_averages(problem, rewards, int(plays), 1)
-            if together:
-                _hand_over(learner, gate, phase, rewards)
-                continue
-            records = [record_of(number) for number in range(client, client + len(rewards))]
-            _report(learner, gate, phase, records, rewards, worlds)
-            client += len(rewards)
-        yield phase
-
-
-def play_linear(
-    learner: DistributedLearner | StandardElimination,
-    problem: Clients,
-    gate: Gate,
-    environment: np.random.Generator,
-    *,
-    together: bool = False,
-    rounds: int | None = None,
-    worlds: Worlds | None = None,
-    record_of: RecordOf = each_its_own,
-) -> Iterator[Phase]:
-    """Play a learner of either kind; see `play_clients` and `play_rewards`."""
-    play: Callable[..., Iterator[Phase]] = (
-        play_rewards if isinstance(learner, StandardElimination) else play_clients
-    )
-    return play(
-        learner,
-        problem,
-        gate,
-        environment,
-        together=together,
-        rounds=rounds,
-        worlds=worlds,
-        record_of=record_of,
-    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -282,7 +232,7 @@ def simulate_phases(
     ------
     ParameterError
         If runs, rounds or workers is below 1 or seed negative; or a stored run is damaged; or a run has no end, as
-        `play_clients`.
+        `play_linear`.
     """
     check_counts(1 if rounds is None else rounds, runs, 1, seed)
     executor = Processes(workers) if isinstance(workers, int) else workers

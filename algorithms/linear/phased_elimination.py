@@ -5,7 +5,7 @@ from __future__ import annotations
 import abc
 import math
 from dataclasses import replace
-from typing import Required, TypedDict
+from typing import ClassVar, Required, TypedDict
 
 import numpy as np
 import numpy.typing as npt
@@ -15,22 +15,26 @@ from algorithms.learner import check_count
 from algorithms.linear.elimination import Elimination
 from algorithms.linear.linear_parameters import checked_reward_bound, checked_sigma
 from algorithms.linear.linear_phases import (
-    Learned,
     Phase,
     PopulationTooSmall,
     ReportMean,
     Schedule,
     check_reports,
 )
+from algorithms.problems import Parameter
 from mechanisms import Mechanism, ShuffledMean
 from mechanisms.arrays import FloatArray, IntArray
 from mechanisms.parameters import ParameterError
 
-_TOLERANCE = 1e-8
-"""Below this share of the largest singular value, public, a direction is outside the span.
-
-Gaps along it are below about ``1e-8 sqrt(2 d)``, as no leverage is above 2 d: of no account in 2^63 rounds.
-"""
+ALPHA = Parameter("alpha", "float", 0.8, 0.01, 0.99, "2^(alpha l) clients report in phase l")
+_BOUND = Parameter(
+    "reward_bound",
+    "float",
+    0.0,
+    0,
+    None,
+    "B of rewards in [-B, B]; 0: as the problem's rewards are, without a bound wide enough for no report to be clipped",
+)
 
 
 class PhasedSettings(TypedDict, total=False):
@@ -82,6 +86,7 @@ class PhasedElimination(Elimination[Phase]):
         If the gate's trust is local and the learner's claim is not.
     """
 
+    parameters: ClassVar[tuple[Parameter, ...]] = (ALPHA, _BOUND)
     clipped: bool = True
 
     def __init__(
@@ -129,6 +134,9 @@ class PhasedElimination(Elimination[Phase]):
 
     def _planned(self, number: int, support: IntArray, counts: IntArray, clients: int) -> Phase:
         return Phase(number, support, counts, clients, self._bounds(counts, clients), self.clipped)
+
+    def _averaged(self, phase: Phase) -> int:
+        return phase.clients
 
     def _open(self, phase: Phase) -> None:
         self._mean = self._private_mean(phase)
@@ -198,53 +206,6 @@ class PhasedElimination(Elimination[Phase]):
     def _private_mean(self, phase: Phase) -> ReportMean:
         """Return what averages the reports of a phase."""
 
-    def _eliminate(self, phase: Phase, averages: FloatArray, noise: FloatArray) -> None:
-        values, widths = self.values(phase, averages, noise), self.widths(phase, noise)
-        variances = self._reward_variance / (phase.clients * phase.counts) + noise
-        self.learned = Learned(phase, self.active, averages, variances, values, widths)
-        self.active = self.active[keeps(values, widths)]
-
-    def values(self, phase: Phase, averages: FloatArray, noise: FloatArray) -> FloatArray:
-        """Return <theta~, a> for every active action, shape (..., active).
-
-        Weights om(x) = 1 / (1/(|U| T(x)) + τ(x)²), the inverse variances; V = Σ om x xᵀ, theta~ = V⁺ Σ om x y~(x).
-
-        Parameters
-        ----------
-        phase
-            What was played and who reported.
-        averages
-            Private averages y~ of the actions in the support, shape (..., s): one outcome, or many at once.
-        noise
-            Sub-Gaussian proxies τ(x)² of the noise on them, shape (s,).
-        """
-        points, weights, root = self._weighted(phase, noise)
-        theta = (weights * averages) @ points @ root
-        return theta @ (self.actions[self.active] @ root).T
-
-    def widths(self, phase: Phase, noise: FloatArray) -> FloatArray:
-        """Return the public width W_a of every active action, which does not depend on the averages.
-
-        W_a = √(2x [ σ² |a|² / |U| + Σ_x c_a(x)² / om(x) ]) with c_a(x) = om(x) aᵀV⁺x; the sum is aᵀV⁺a.
-
-        Parameters
-        ----------
-        phase, noise
-            As for `values`.
-        """
-        _, _, root = self._weighted(phase, noise)
-        candidates = self.actions[self.active]
-        variance = self.sigma**2 * np.einsum("ij,ij->i", candidates, candidates) / phase.clients
-        variance += ((candidates @ root) ** 2).sum(axis=1)
-        width: FloatArray = np.sqrt(2.0 * self.exponent * variance)
-        return width
-
-    def _weighted(self, phase: Phase, noise: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return the support's vectors, their weights om, and R with R Rᵀ = V⁺."""
-        points = self.actions[phase.support]
-        weights = 1.0 / (self._reward_variance / (phase.clients * phase.counts) + noise)
-        return points, weights, inverse_root(points, weights)
-
     # --- what a released value would lead to, for audits of the action sequence ------------------
 
     @property
@@ -260,26 +221,3 @@ class PhasedElimination(Elimination[Phase]):
     def convert_sums(self, phase: Phase, released: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return averages and noise, as `values` takes them, from released sums of reports, shape (..., s)."""
         return released / phase.clients * phase.bounds, self._mean.proxy * phase.bounds**2
-
-    @property
-    def _reward_variance(self) -> float:
-        """Sub-Gaussian proxy of one reward around its client's mean: 1, or B² (Hoeffding)."""
-        return 1.0 if self.reward_bound is None else self.reward_bound**2
-
-
-def keeps(values: FloatArray, widths: FloatArray) -> npt.NDArray[np.bool_]:
-    """Keep a iff <theta~, a> + W_a >= max_b (<theta~, b> - W_b); shape (..., active)."""
-    kept: npt.NDArray[np.bool_] = values + widths >= np.max(values - widths, axis=-1, keepdims=True)
-    return kept
-
-
-def inverse_root(points: FloatArray, weights: FloatArray | IntArray) -> FloatArray:
-    """Return R with ``R R' = V^+``, V the sum of ``weight x x'`` over points (s, d); shape (d, rank).
-
-    By singular values, and not multiplied out: V and V^+ themselves would lose short directions, and what is along
-    others, in rounding.
-    """
-    _, values, axes = np.linalg.svd(np.sqrt(weights)[:, np.newaxis] * points, full_matrices=False)
-    inside = values > _TOLERANCE * values[0]
-    root: FloatArray = axes[inside].T / values[inside]
-    return root

@@ -77,6 +77,10 @@ class AdaPKLUCB(HeldBatchLearner):
         If epsilon or alpha is not a finite number above 0.
     """
 
+    name = "published/adap-klucb"
+    summary = "K arms, KL-UCB on doubling episodes with Laplace noise, as printed"
+    as_printed = "holds, tight"
+    repaired_by = "dp-bandit"
     batches: DoublingEpisodes
     claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
         "central", "Azize & Basu 2022, Algorithm 1 with AdaP-KLUCB's index, Theorem 8"

@@ -16,12 +16,12 @@ import numpy as np
 from accountant import Gate, Private
 from algorithms.cascades.cascade_ucb1 import examined_positions
 from algorithms.claim import ClaimForm
+from algorithms.estimates.continual_sums import PrivateHybridSums
 from algorithms.lanes import gather
 from algorithms.learner import Family, check_epsilon, check_horizon
 from algorithms.problems import RankedLists
-from algorithms.published.hybrid_sums import HybridSums
 from algorithms.structured_learner import StructuredLearner
-from mechanisms import Box
+from mechanisms import Box, Hybrid
 from mechanisms.arrays import FloatArray, IntArray
 from mechanisms.continual import checked_steps
 
@@ -44,6 +44,10 @@ class CascadeUCBHybrid(StructuredLearner[RankedLists]):
         The number of rounds n; `observe` raises `HorizonExceeded` beyond it, where an item's tree is full.
     """
 
+    name = "published/cascade-ucb-hybrid"
+    summary = "cascading bandits with a hybrid counting mechanism for each item, as printed"
+    as_printed = "FALSE for every epsilon: w_0 and the counts of examinations are not private"
+    repaired_by = "cascade-ucb-batch"
     claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
         "central", "cascading bandits paper, Algorithm 1, Theorem 1"
     )
@@ -56,13 +60,12 @@ class CascadeUCBHybrid(StructuredLearner[RankedLists]):
         per_item = check_epsilon(epsilon) / structure.items
         log_horizon = math.log(check_horizon(horizon))
         self.noise_width = 3 * self.noise_constant * log_horizon**1.5 / per_item
-        self.sums = HybridSums(
-            gate,
-            structure.items,
-            horizon=horizon,
-            epsilon=per_item,
-            sensitivity=Box(0, 1, self.size_of(structure)).sensitivity,
-        )
+        sensitivity = Box(0, 1, self.size_of(structure)).sensitivity
+        # A record of K attractions; calibrated, as printed, for one.
+        counter = Hybrid(epsilon=per_item * sensitivity.l1, sensitivity=sensitivity)
+        self.horizon = horizon
+        self.sums = PrivateHybridSums(gate, counter, structure.items)
+        self.total: FloatArray = np.zeros((gate.lanes, structure.items))
         self.round = 0
         self.first: FloatArray = np.zeros((gate.lanes, structure.items))  # w_0
 
@@ -74,17 +77,17 @@ class CascadeUCBHybrid(StructuredLearner[RankedLists]):
         """Return the list of the largest upper confidence bounds, best first."""
         self.round += 1
         log_term = math.log(self.round)
-        count = 1.0 + self.sums.count
-        mean = (self.first + self.sums.total) / count
+        count = 1.0 + self.sums.steps
+        mean = (self.first + self.total) / count
         index = mean + np.sqrt(1.5 * log_term / count) + self.noise_width * log_term / count
         return self.structure.solve(index)
 
     def learn(self, action: IntArray, feedback: Private) -> None:
         """Insert the attractions of the positions up to the click."""
-        checked_steps(gather(self.sums.count, action) + 1, self.sums.horizon)
+        checked_steps(gather(self.sums.steps, action) + 1, self.horizon)
         seen = self.gate.declassify(
             feedback.map(self.examined),
             "Algorithm 1 counts examinations: how many positions were examined gives the click away",
             shown=False,
         )
-        self.sums.add(action, feedback, seen > 0)
+        self.total = self.sums.step(feedback, np.where(seen > 0, action, -1))

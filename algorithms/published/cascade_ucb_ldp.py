@@ -21,8 +21,8 @@ from algorithms.cascades.cascade_ucb1 import examined_positions
 from algorithms.claim import ClaimForm
 from algorithms.lanes import positions
 from algorithms.learner import Confidence, Family, check_delta, check_epsilon
-from algorithms.problems import RankedLists
-from algorithms.published.noise_multiplier import check_noise_multiplier
+from algorithms.problems import Parameter, RankedLists
+from algorithms.published.noise_multiplier import NOISE_MULTIPLIER, check_noise_multiplier
 from algorithms.structured_learner import StructuredLearner
 from mechanisms import Box, Gaussian, Laplace
 from mechanisms.arrays import FloatArray, IntArray
@@ -31,6 +31,9 @@ from mechanisms.arrays import FloatArray, IntArray
 class _PrintedCascade(StructuredLearner[RankedLists], abc.ABC):
     """Noise on every examined position; the K largest of ``mean_e + width(t) / sqrt(T_e)`` are shown."""
 
+    as_printed: ClassVar[str] = "FALSE for every epsilon: the number of reports is the click position"
+    parameters: ClassVar[tuple[Parameter, ...]] = (NOISE_MULTIPLIER,)
+    repaired_by: ClassVar[str] = "cascade-ucb-rr"
     family: ClassVar[Family] = "cascade"
 
     def __init__(self, structure: RankedLists, gate: Gate, mechanism: Laplace | Gaussian) -> None:
@@ -95,6 +98,8 @@ class CascadeUCBLDPLaplace(_PrintedCascade):
         What the noise is multiplied by, the radius not: 1 as printed, 0.01 in the paper's experiments.
     """
 
+    name = "published/cascade-ucb-ldp-laplace"
+    summary = "cascading bandits with Laplace noise per examined position, as printed"
     claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
         "local", "cascading bandits paper, Algorithm 2, Theorem 3"
     )
@@ -125,6 +130,8 @@ class CascadeUCBLDPGaussian(_PrintedCascade):
         The claimed delta.
     """
 
+    name = "published/cascade-ucb-ldp-gaussian"
+    summary = "cascading bandits with Gaussian noise per examined position, as printed"
     claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
         "local", "cascading bandits paper, Algorithm 3, Theorem 5"
     )
@@ -163,6 +170,8 @@ class CascadeUCBLDPComposition(_PrintedCascade):
         The claimed delta.
     """
 
+    name = "published/cascade-ucb-ldp-composition"
+    summary = "cascading bandits with Laplace noise composed over the positions, as printed"
     claim: ClassVar[ClaimForm] = ClaimForm.for_reports("local", "cascading bandits paper, Theorems 7 and 8")
 
     def __init__(

@@ -15,12 +15,12 @@ from __future__ import annotations
 import math
 from typing import ClassVar, Unpack
 
-import numpy as np
 import numpy.typing as npt
 
 from accountant import Gate
 from algorithms.claim import NO_CLAIM, ClaimForm
 from algorithms.learner import check_delta, check_epsilon
+from algorithms.linear.dp_pe import ASSUMED_BOUND
 from algorithms.linear.linear_phases import (
     CentralMean,
     LocalMean,
@@ -29,13 +29,22 @@ from algorithms.linear.linear_phases import (
     ReportMean,
     ShuffledReportMean,
 )
-from algorithms.linear.phased_elimination import PhasedElimination, PhasedSettings, inverse_root
+from algorithms.linear.phased_elimination import ALPHA, PhasedElimination, PhasedSettings
+from algorithms.problems import Parameter
 from algorithms.published.exploration import ExploresToTheEnd
 from mechanisms import Gaussian, ShuffledMean
 from mechanisms.arrays import FloatArray
 from mechanisms.parameters import ParameterError
 
 _PAPER = "distributed linear bandits paper, "
+_CLIPPING = Parameter(
+    "clipping",
+    "str",
+    "yes",
+    meaning="clip reports to [-B, B]; no: as in the paper, which assumes that they lie there",
+    choices=("yes", "no"),
+)
+_FIXED = Parameter("fixed_clients", "int", 155, 1, None, "how many clients report in every phase, U")
 
 
 class DPE(ExploresToTheEnd[Phase], PhasedElimination):
@@ -49,6 +58,10 @@ class DPE(ExploresToTheEnd[Phase], PhasedElimination):
         As for `algorithms.DPE`; reward_bound, to which averages are clipped, is 1 by default.
     """
 
+    name = "published/dpe"
+    summary = "distributed phased elimination as printed, no privacy"
+    parameters: ClassVar[tuple[Parameter, ...]] = (ALPHA, ASSUMED_BOUND)
+    source: ClassVar[str] = _PAPER + "Algorithm 1"
     claim: ClassVar[ClaimForm] = NO_CLAIM
 
     def __init__(
@@ -59,33 +72,11 @@ class DPE(ExploresToTheEnd[Phase], PhasedElimination):
     ) -> None:
         settings.setdefault("reward_bound", 1.0)
         super().__init__(actions, gate, **settings)
-        k, d = self.actions.shape
-        self.dimension = d
+        self.dimension = d = self.actions.shape[1]
         self.support_bound = 4 * d * math.log(math.log(d)) + 16 if d > 2 else 16.0  # S; undefined for d <= 2
-        self.log_term = math.log(k * self.schedule.horizon)
 
     def _private_mean(self, phase: Phase) -> ReportMean:
         return RawMean(self.gate, phase)
-
-    def values(self, phase: Phase, averages: FloatArray, noise: FloatArray) -> FloatArray:
-        """Line 5: V_l = Σ T x xᵀ, theta~ = V_l⁻¹ Σ T x y~(x)."""
-        points = self.actions[phase.support]
-        root = inverse_root(points, phase.counts)
-        theta = (phase.counts * averages) @ points @ root
-        return theta @ (self.actions[self.active] @ root).T
-
-    def widths(self, phase: Phase, noise: FloatArray) -> FloatArray:
-        """Line 6: the common width W_l."""
-        length = self.schedule.length(phase.number)
-        spread = math.sqrt(2 * self.dimension / (phase.clients * length)) + self.sigma / math.sqrt(
-            phase.clients
-        )
-        width = (spread + self._width_of_noise(phase)) * math.sqrt(2 * self.log_term)
-        return np.full(self.active.size, width)
-
-    def _width_of_noise(self, phase: Phase) -> float:
-        """Return sigma_n."""
-        return 0.0
 
 
 class DPEFixedU(DPE):
@@ -96,6 +87,11 @@ class DPEFixedU(DPE):
     actions, gate, **settings
         As for `DPE`; fixed_clients has to be given.
     """
+
+    name = "published/dpe-fixed-u"
+    summary = "distributed phased elimination, the same number of clients in every phase, no privacy"
+    parameters: ClassVar[tuple[Parameter, ...]] = (_FIXED, ASSUMED_BOUND)
+    source = _PAPER + "DPE-FixedU of Section 7"
 
     def __init__(self, actions: npt.ArrayLike, gate: Gate, **settings: Unpack[PhasedSettings]) -> None:
         if settings.get("fixed_clients") is None:
@@ -116,6 +112,9 @@ class _Printed(DPE):
         ``"yes"``: reports are clipped to [-B, B]. ``"no"``: they are not, as in the paper, which assumes that they
         lie there; with unbounded rewards the sensitivity is then infinite.
     """
+
+    parameters: ClassVar[tuple[Parameter, ...]] = (ALPHA, ASSUMED_BOUND, _CLIPPING)
+    source = ""  # the claim's
 
     def __init__(
         self,
@@ -152,6 +151,9 @@ class _Printed(DPE):
 class DPDPECentral(_Printed):
     """Instance (5): the mean + N(0, sigma_nc²), ``sigma_nc = sigma_nl / |U_l|``, ``sigma_n = 2 sigma_nc √(Sd)``."""
 
+    name = "published/dp-dpe-central"
+    summary = "as printed: classical Gaussian noise, common width"
+    as_printed = "FALSE for large epsilon (above 5.12 at delta = 0.25); below, holds with slack"
     claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
         "central", _PAPER + "Algorithm 1 with (5), Theorem 4.2"
     )
@@ -159,19 +161,22 @@ class DPDPECentral(_Printed):
     def _private_mean(self, phase: Phase) -> ReportMean:
         return CentralMean(self.gate, phase, self._classical(phase))
 
-    def _width_of_noise(self, phase: Phase) -> float:
+    def _width_of_noise(self, phase: Phase, noise: FloatArray) -> float:
         return 2 * self._sigma(phase) / phase.clients * math.sqrt(self.support_bound * self.dimension)
 
 
 class DPDPELocal(_Printed):
     """Instance (7): the mean of y_u + N(0, sigma_nl²), ``sigma_n = 2 sigma_nl √(Sd / |U_l|)``."""
 
+    name = "published/dp-dpe-local"
+    summary = "as printed: classical Gaussian noise on each report, common width"
+    as_printed = "FALSE for large epsilon (above 5.12 at delta = 0.25); below, holds with slack"
     claim: ClassVar[ClaimForm] = ClaimForm.for_reports("local", _PAPER + "Algorithm 1 with (7), Theorem 4.4")
 
     def _private_mean(self, phase: Phase) -> ReportMean:
         return LocalMean(self.gate, phase, self._classical(phase))
 
-    def _width_of_noise(self, phase: Phase) -> float:
+    def _width_of_noise(self, phase: Phase, noise: FloatArray) -> float:
         return 2 * self._sigma(phase) * math.sqrt(self.support_bound * self.dimension / phase.clients)
 
 
@@ -182,6 +187,10 @@ class DPDPEShuffle(_Printed):
     arithmetic would make 540; epshat = epsilon / (18 √ln(2/delta)).
     """
 
+    name = "published/dp-dpe-shuffle"
+    summary = "as printed: Algorithm 2's bits, common width"
+    as_printed = "holds with huge slack (g rounded up): true epsilon is claim / 200 or less"
+    parameters: ClassVar[tuple[Parameter, ...]] = (ALPHA, ASSUMED_BOUND)
     claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
         "shuffle", _PAPER + "Algorithm 1 with (9), Theorem 4.6"
     )
@@ -192,7 +201,7 @@ class DPDPEShuffle(_Printed):
         )
         return ShuffledReportMean(self.gate, phase, protocol)
 
-    def _width_of_noise(self, phase: Phase) -> float:
+    def _width_of_noise(self, phase: Phase, noise: FloatArray) -> float:
         s = phase.support.size
         shrunk = self.epsilon / (18 * math.sqrt(math.log(2 / self.delta)))
         sigma = self.bound * math.sqrt(360 * s * math.log(4 * s / self.delta)) / (phase.clients * shrunk)

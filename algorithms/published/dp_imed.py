@@ -26,11 +26,20 @@ from algorithms.claim import ClaimForm
 from algorithms.estimates.divergence import private_divergence
 from algorithms.estimates.doubling_batches import GrowingBatches
 from algorithms.learner import Confidence, check_epsilon
-from algorithms.problems import Arms
+from algorithms.problems import Arms, Parameter
 from algorithms.semi_bandits.batch_learner import HeldBatchLearner
 from mechanisms import Interval, Laplace
 from mechanisms.arrays import FloatArray
 from mechanisms.parameters import ParameterError
+
+_GROWTH = Parameter(
+    "growth",
+    "float",
+    0.1,
+    1e-3,
+    1.0,
+    "by which share of what was released an arm's data grow with its next batch",
+)
 
 
 class DPIMED(HeldBatchLearner):
@@ -53,6 +62,11 @@ class DPIMED(HeldBatchLearner):
         If epsilon is not a finite number above 0, or the growth is out of range.
     """
 
+    name = "published/dp-imed"
+    summary = "K arms, least private divergence on accumulated batches with Laplace noise, as published"
+    as_printed = "holds, tight"
+    parameters = (_GROWTH,)
+    repaired_by = "dp-bandit"
     batches: GrowingBatches
     claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
         "central", "Azize, Wu, Honda, Orabona, Ito & Basu 2025, DP-IMED, Proposition 2"

@@ -14,7 +14,6 @@ import numpy as np
 from algorithms.claim import ClaimForm, View
 from algorithms.linear import dp_pe
 from algorithms.linear.linear_phases import Phase, RewardPhase
-from algorithms.linear.phased_elimination import inverse_root
 from algorithms.published.exploration import ExploresToTheEnd
 from mechanisms import Gaussian, Sensitivity, ShuffledMean
 from mechanisms.arrays import FloatArray
@@ -25,22 +24,6 @@ _PAPER = "distributed linear bandits paper, "
 class _PrintedWidth(ExploresToTheEnd[RewardPhase], dp_pe.StandardElimination):
     """``W_l = (√(2d/h_l) + sigma_n) √(2 ln(kT))``; actions with ``max_b <theta~, b - x> > 2 W_l`` are eliminated."""
 
-    def values(self, phase: Phase, sums: FloatArray, noise: FloatArray) -> FloatArray:
-        """V = Σ T x xᵀ, theta~ = V⁻¹ Σ x y~(x)."""
-        points = self.actions[phase.support]
-        root = inverse_root(points, phase.counts)
-        return sums @ points @ root @ (self.actions[self.active] @ root).T
-
-    def widths(self, phase: Phase, noise: FloatArray) -> FloatArray:
-        """Return the common width W_l."""
-        k, d = self.actions.shape
-        spread = math.sqrt(2 * d / self.length(phase.number)) + self._width_of_noise(phase, noise)
-        return np.full(self.active.size, spread * math.sqrt(2 * math.log(k * self.horizon)))
-
-    def _width_of_noise(self, phase: Phase, noise: FloatArray) -> float:
-        """Return sigma_n."""
-        return 0.0
-
 
 class _PrintedNoise(_PrintedWidth, dp_pe._Private):
     def _calibrated(self) -> Gaussian:
@@ -48,13 +31,17 @@ class _PrintedNoise(_PrintedWidth, dp_pe._Private):
         return Gaussian.classical(self.epsilon, self.delta, sensitivity=Sensitivity(2.0, 2.0, 2.0))
 
     @property
-    def sigma(self) -> float:
+    def deviation(self) -> float:
         """sigma_nc = sigma_nl = 2B √(2 ln(1.25/delta)) / epsilon."""
         return 2 * self.reward_bound * math.sqrt(2 * math.log(1.25 / self.delta)) / self.epsilon
 
 
 class PE(_PrintedWidth, dp_pe.PE):
     """Algorithm 3 without privacy: sigma_n = 0."""
+
+    name = "published/pe"
+    summary = "phased elimination as printed, no privacy"
+    source = "distributed linear bandits paper, Algorithm 3"
 
 
 class DPPECentral(_PrintedNoise, dp_pe.DPPECentral):
@@ -63,23 +50,29 @@ class DPPECentral(_PrintedNoise, dp_pe.DPPECentral):
     Section C.2.1 defines its privacy by the outputs of the privatizer: the noisy sums.
     """
 
+    name = "published/dp-pe-central"
+    summary = "as printed: classical Gaussian noise, common width"
+    as_printed = "FALSE for large epsilon (above 5.12 at delta = 0.25); below, holds with slack"
     claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
         "central", _PAPER + "Algorithm 3 with (55), Theorem C.1", view=View.RELEASES
     )
 
     def _width_of_noise(self, phase: Phase, noise: FloatArray) -> float:
         s, d = phase.support.size, self.actions.shape[1]
-        return float(2 * d * self.sigma * math.sqrt(s) / self.length(phase.number))
+        return float(2 * d * self.deviation * math.sqrt(s) / self.length(phase.number))
 
 
 class DPPELocal(_PrintedNoise, dp_pe.DPPELocal):
     """(57): each reward + N(0, sigma_nl²), ``sigma_n = 2 d sigma_nl √(2 s_l / h_l)``."""
 
+    name = "published/dp-pe-local"
+    summary = "as printed: classical Gaussian noise on each reward, common width"
+    as_printed = "FALSE for large epsilon (above 5.12 at delta = 0.25); below, holds with slack"
     claim: ClassVar[ClaimForm] = ClaimForm.for_reports("local", _PAPER + "Algorithm 3 with (57), Theorem C.3")
 
     def _width_of_noise(self, phase: Phase, noise: FloatArray) -> float:
         s, d = phase.support.size, self.actions.shape[1]
-        return float(2 * d * self.sigma * math.sqrt(2 * s / self.length(phase.number)))
+        return float(2 * d * self.deviation * math.sqrt(2 * s / self.length(phase.number)))
 
 
 class DPPEShuffle(_PrintedNoise, dp_pe.DPPEShuffle):
@@ -89,6 +82,9 @@ class DPPEShuffle(_PrintedNoise, dp_pe.DPPEShuffle):
     deviation that the printed protocol adds to a sum of the phase (a proxy of it).
     """
 
+    name = "published/dp-pe-shuffle"
+    summary = "as printed: Algorithm 4's bits, common width"
+    as_printed = "holds with slack: true epsilon is claim / 10 or less"
     claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
         "shuffle", _PAPER + "Algorithm 3 with (59), Theorem C.6"
     )
@@ -98,4 +94,5 @@ class DPPEShuffle(_PrintedNoise, dp_pe.DPPEShuffle):
 
     def _width_of_noise(self, phase: Phase, noise: FloatArray) -> float:
         s, d = phase.support.size, self.actions.shape[1]
-        return float(2 * d * math.sqrt(float(np.max(noise))) * math.sqrt(s) / self.length(phase.number))
+        largest = float(np.max(noise * phase.counts**2))  # of a sum
+        return float(2 * d * math.sqrt(largest) * math.sqrt(s) / self.length(phase.number))

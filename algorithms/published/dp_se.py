@@ -43,6 +43,10 @@ class DPSE(HorizonLearner[Arms]):
         The number of rounds T.
     """
 
+    name = "published/dp-se"
+    summary = "K arms, successive elimination with Laplace noise on each epoch's means, as printed"
+    as_printed = "holds, tight"
+    repaired_by = "dp-bandit"
     family: ClassVar[Family] = "bandit"
     claim: ClassVar[ClaimForm] = ClaimForm.for_reports("central", "Sajed & Sheffet 2019, Algorithm 2")
 

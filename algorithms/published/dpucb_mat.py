@@ -17,18 +17,29 @@ from accountant import Gate, Private
 from algorithms.claim import ClaimForm
 from algorithms.estimates.doubling_batches import DoublingBatches
 from algorithms.learner import Confidence, Family, check_epsilon
-from algorithms.problems import SuperArms
+from algorithms.problems import Parameter, SuperArms
 from algorithms.structured_learner import StructuredLearner
 from mechanisms import Box, Laplace
 from mechanisms.arrays import FloatArray, IntArray
 from mechanisms.parameters import ParameterError
 
 _InitialRecords = Literal["one", "separate"]
+_INITIAL_RECORDS = Parameter(
+    "initial_records",
+    "str",
+    "one",
+    meaning="the round-0 vector is one record (as printed), or every element's value a record of its own",
+    choices=("one", "separate"),
+)
 
 
 class _PrintedMatroidLearner(StructuredLearner[SuperArms]):
     """Line 2 and the batches 2, 4, 8, ... that both algorithms share."""
 
+    as_printed: ClassVar[str] = "FALSE: one round-0 record loses up to L epsilon / K"
+    parameters: ClassVar[tuple[Parameter, ...]] = (_INITIAL_RECORDS,)
+    default_problem: ClassVar[str] = "uniform-matroid"
+    repaired_by: ClassVar[str] = "cucb-batch"
     family: ClassVar[Family] = "matroid"
 
     def __init__(
@@ -82,6 +93,8 @@ class DPUCBMat(_PrintedMatroidLearner):
         its own.
     """
 
+    name = "published/dpucb-mat"
+    summary = "DPUCB-MAT as printed, with the round-0 vector"
     claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
         "central", "matroid bandits paper, Algorithm 2, Theorem 1"
     )
@@ -109,6 +122,8 @@ class DPTSMat(_PrintedMatroidLearner):
         As for `DPUCBMat`.
     """
 
+    name = "published/dpts-mat"
+    summary = "DPTS-MAT as printed, with the round-0 vector"
     claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
         "central", "matroid bandits paper, Algorithm 3, Theorem 3"
     )

@@ -40,6 +40,10 @@ class LazyDPTS(StructuredLearner[Arms]):
         The claimed privacy of one round's outcome.
     """
 
+    name = "published/lazy-dp-ts"
+    summary = "K arms, Thompson sampling on doubling batches with Laplace noise, as published"
+    as_printed = "holds, tight"
+    repaired_by = "dp-bandit"
     family: ClassVar[Family] = "bandit"
     claim: ClassVar[ClaimForm] = ClaimForm.for_reports("central", "Hu & Hegde 2022, Algorithm 2, Theorem 3")
 

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import math
 
+from algorithms.problems import Parameter
 from mechanisms.parameters import ParameterError
+
+NOISE_MULTIPLIER = Parameter(
+    "noise_multiplier",
+    "float",
+    1.0,
+    low=1e-9,
+    meaning="what the noise is multiplied by (the paper's experiments: 0.01)",
+)
 
 
 def check_noise_multiplier(noise_multiplier: float) -> float:

@@ -130,6 +130,10 @@ class TreeLinUCBGaussian(ContextualLearner):
         If the gate's trust is local.
     """
 
+    name = "published/tree-linucb-gaussian"
+    summary = "LinUCB on a binary tree of noisy moments, a leaf for every round"
+    as_printed = "holds with much slack (joint differential privacy)"
+    repaired_by = "dp-linucb"
     claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
         "central",
         "Shariff & Sheffet 2018, Algorithm 1 with the Gaussian noise of section 4.2",

@@ -33,6 +33,9 @@ class CTS(StructuredLearner[SuperArms]):
         Where feedback and the posterior samples' randomness come from.
     """
 
+    name = "cts"
+    summary = "combinatorial Thompson sampling with Gaussian priors on a matroid, no privacy"
+    source = "Wang & Chen 2018; Agrawal & Goyal 2017"
     claim: ClassVar[ClaimForm] = NO_CLAIM
     family: ClassVar[Family] = "matroid"
 

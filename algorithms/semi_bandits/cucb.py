@@ -29,6 +29,9 @@ class CUCB(StructuredLearner[SuperArms]):
         Where feedback comes from.
     """
 
+    name = "cucb"
+    summary = "combinatorial UCB, no privacy"
+    source = "Chen, Wang & Yuan 2013, Algorithm 1"
     claim: ClassVar[ClaimForm] = NO_CLAIM
     family: ClassVar[Family] = "semi-bandit"
 

@@ -174,6 +174,9 @@ class CUCBBatch(HeldBatches[SuperArms]):
         are those of T = 2048.
     """
 
+    name = "cucb-batch"
+    summary = "combinatorial UCB, growing batches of the few least-counted arms with Laplace noise, level-free index"
+    as_printed = "certified; the least regret here of learners of super arms in the central model"
     claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
         "central", "this library: accumulated batches of the least-counted arms"
     )
@@ -203,6 +206,9 @@ class CUCBBatchGaussian(HeldBatches[SuperArms]):
         The delta of one round, in (0, 1).
     """
 
+    name = "cucb-batch-gaussian"
+    summary = "combinatorial UCB, growing batches of all played arms with Gaussian noise, level-free index"
+    as_printed = "certified repair of Algorithm 3, (epsilon, delta)"
     claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
         "central", "Chen et al. 2020, Algorithm 3, repaired: growing batches with Gaussian noise"
     )
@@ -233,6 +239,9 @@ class CUCBKL(HeldBatches[SuperArms]):
         Where feedback comes from.
     """
 
+    name = "cucb-kl"
+    summary = "cucb-batch without noise: growing batches of all played arms, level-free index, no privacy"
+    source = "this library; Garivier & Cappe 2011"
     claim: ClassVar[ClaimForm] = NO_CLAIM
     needs_all_arms: ClassVar[str] = "it is what private learners of all arms are compared with"
 

@@ -96,6 +96,9 @@ class CUCBLDP1(MessageMeanLearner):
         (`algorithms.epochs`).
     """
 
+    name = "cucb-ldp1"
+    summary = "combinatorial UCB, every user sends all played outcomes with Laplace noise"
+    as_printed = "holds, tight"
     claim: ClassVar[ClaimForm] = ClaimForm.for_reports("local", "Chen et al. 2020, Algorithm 1, Theorem 1")
 
     def __init__(self, structure: SuperArms, gate: Gate, *, epsilon: float, horizon: int | None) -> None:
@@ -124,6 +127,9 @@ class CUCBLDP2(MessageMeanLearner):
         As for `CUCBLDP1`; the radius is ``4 sqrt(2 ln T / (epsilon^2 T_i))``.
     """
 
+    name = "cucb-ldp2"
+    summary = "combinatorial UCB, every user sends the least-pulled outcome with Laplace noise"
+    as_printed = "holds, tight"
     claim: ClassVar[ClaimForm] = ClaimForm.for_reports("local", "Chen et al. 2020, Algorithm 2, Theorem 3")
 
     def __init__(self, structure: SuperArms, gate: Gate, *, epsilon: float, horizon: int | None) -> None:

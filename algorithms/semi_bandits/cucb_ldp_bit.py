@@ -54,6 +54,9 @@ class CUCBLDPBit(MessageLearner[SuperArms], LevelFreeLearner[SuperArms]):
         The number of rounds T; None if it is not known. Nothing depends on it.
     """
 
+    name = "cucb-ldp-bit"
+    summary = "combinatorial UCB, every user sends randomized bits about the least-counted arms played: one, or a few"
+    as_printed = "certified; the least regret of the local learners of sets and paths here"
     falling: ClassVar[float] = 0.0
     batches: PublicBatches
     claim: ClassVar[ClaimForm] = ClaimForm.for_reports(

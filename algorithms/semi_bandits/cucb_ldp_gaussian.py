@@ -36,6 +36,9 @@ class CUCBLDPGaussian(MessageMeanLearner):
         The number of rounds T; None if it is not known (`algorithms.epochs`).
     """
 
+    name = "cucb-ldp-gaussian"
+    summary = "combinatorial UCB, every user sends all outcomes with Gaussian noise"
+    as_printed = "certified repair of published/cucb-ldp-gaussian"
     claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
         "local", "cascading bandits paper, Algorithm 4, repaired: no raw start, exact Gaussian calibration"
     )

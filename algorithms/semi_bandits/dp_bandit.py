@@ -59,6 +59,9 @@ class DPBandit(HeldBatches[Arms]):
     (1, True)
     """
 
+    name = "dp-bandit"
+    summary = "K arms, level-free index on growing batches with Laplace noise"
+    as_printed = "certified; 1.1 to 2.5 times the least regret of any epsilon-private learner, as T grows"
     family: ClassVar[Family] = "bandit"
     claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
         "central", "this library: level-free indices of accumulated batches with Laplace noise"
@@ -83,6 +86,9 @@ class DPBanditGaussian(HeldBatches[Arms]):
         The delta of one round, in (0, 1).
     """
 
+    name = "dp-bandit-gaussian"
+    summary = "K arms, level-free index on growing batches with Gaussian noise"
+    as_printed = "certified, (epsilon, delta)"
     family: ClassVar[Family] = "bandit"
     claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
         "central", "this library: level-free indices of accumulated batches with Gaussian noise"
@@ -130,6 +136,11 @@ class DPBanditShuffle(BatchLearner[Arms]):
     (1, True)
     """
 
+    name = "dp-bandit-shuffle"
+    summary = "K arms, every user sends shuffled bits, level-free index on growing batches"
+    as_printed = (
+        "certified, (epsilon, delta); hardly more noise than dp-bandit-gaussian, and no server is trusted"
+    )
     family: ClassVar[Family] = "bandit"
     claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
         "shuffle", "this library: level-free indices of accumulated batches of shuffled bits"
@@ -167,6 +178,9 @@ class DPBanditLDP(CUCBLDPBit):
         The privacy of one user's message.
     """
 
+    name = "dp-bandit-ldp"
+    summary = "K arms, every user sends one randomized bit, level-free index of growing batches of bits"
+    as_printed = "certified; 1.1 times the least regret that messages of one randomized bit allow, as T grows"
     family: ClassVar[Family] = "bandit"
     claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
         "local", "this library: level-free indices of randomized bits"

@@ -38,12 +38,18 @@ from algorithms.estimates.chernoff import NoiseTail, chernoff_separation, sum_ex
 from algorithms.estimates.doubling_batches import GrowingBatches
 from algorithms.lanes import gather
 from algorithms.learner import Confidence, Family, check_epsilon
-from algorithms.problems import Arms
+from algorithms.problems import Arms, Parameter
 from algorithms.structured_learner import StructuredLearner
 from mechanisms import Interval, Laplace
 from mechanisms.arrays import FloatArray, IntArray
 from mechanisms.parameters import ParameterError
 
+_ERROR = Parameter(
+    "error", "float", 0.05, 1e-12, 0.5, "the probability that the recommended arm is not the best one"
+)
+_TOLERANCE = Parameter(
+    "tolerance", "float", 0.0, 0.0, 0.99, "by how much the recommended arm may be below the best one"
+)
 _FOREVER = 1 << 62
 
 
@@ -88,6 +94,10 @@ class DPBestArm(StructuredLearner[Arms]):
     (1, True, True)
     """
 
+    name = "dp-best-arm"
+    summary = "K arms, elimination on batches with Laplace noise finds the best one with a chosen error, and plays it"
+    as_printed = "certified; it stops by itself, so that regret is for dp-bandit"
+    parameters = (_ERROR, _TOLERANCE)
     family: ClassVar[Family] = "bandit"
     needs_all_arms: ClassVar[str] = "a phase plays every arm that is left"
     claim: ClassVar[ClaimForm] = ClaimForm.for_reports(

@@ -27,6 +27,9 @@ class OMM(StructuredLearner[SuperArms]):
         Where feedback comes from.
     """
 
+    name = "omm"
+    summary = "optimistic matroid maximisation, no privacy"
+    source = "Kveton et al. 2014, Algorithm 2"
     claim: ClassVar[ClaimForm] = NO_CLAIM
     family: ClassVar[Family] = "matroid"
 

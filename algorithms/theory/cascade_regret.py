@@ -31,7 +31,6 @@ from algorithms.theory.regret_bound import (
 # Two clicks differ by 2 in L1 and sqrt(2) in L2 norm, a click and none (all there is for K = 1) by 1.
 _clicks = ((b, sp.Min(K, 2) / epsilon), (sigma, sp.sqrt(sp.Min(K, 2)) / mu))
 _item = w_1 - Delta_max  # the item's own mean: where it ties with the Kth best, Delta is to a better one
-_phase_noise = 2 * b * sp.sqrt(x * M * (1 + _item**2 * (K - 1))) + b * x
 _phase_exponent = ((M, L * (2 + sp.log(T, 2))), (x, sp.log(3 * L * M * T**2)))
 _odds = sp.exp(-epsilon)  # in this form no epsilon is too large for a float
 _gain = (1 - _odds) / (1 + K * _odds)
@@ -53,7 +52,6 @@ _FEW_REPORTS = (
     "the printed tail of n Laplace variables needs n >= 3 ln T: with fewer, the radius fails more often than the proof "
     "counts"
 )
-_failures = 2 * sp.pi**2 / 3 * L
 
 
 def _additive(noise: Literal["Laplace", "Gaussian", "below Gaussian"]) -> ClickTheorem:
@@ -119,10 +117,39 @@ _deviation = sp.sqrt(2 * K * sp.log(sp.Rational(5, 4) / delta)) / epsilon
 _composed = sp.sqrt(4 * K * sp.log(sp.E + epsilon / delta)) / epsilon
 _before = sp.Max(t - 1, 1)
 
-_WITH_LEVEL: dict[str, Any] = {
-    "regime": "index=confidence: no theorem is known of a level-free index of lists; every epsilon > 0 and T >= 1",
-    "applies": lambda instance: instance.settings.get("index") == "confidence",
-}
+
+def _batched(
+    noise: Literal["Laplace", "Gaussian", "below Gaussian"],
+    definitions: tuple[tuple[sp.Symbol, sp.Expr], ...],
+    source: str,
+) -> RegretBound:
+    """Return the theorem of lists that are held for phases, with an index of a confidence level."""
+    deviation, tail = (sp.sqrt(2) * b, b * x) if noise == "Laplace" else (sigma, sp.Integer(0))
+    noisy = deviation * sp.sqrt(2 * x * M * (1 + _item**2 * (K - 1))) + tail
+    return RegretBound(
+        family="cascade",
+        constant=sp.Integer(1),
+        per_arm=_phases(noisy, 2 * deviation * sp.sqrt(2 * x * M * (K - 1)) + tail),
+        definitions=definitions,
+        source=source,
+        regime="index=confidence: no theorem is known of a level-free index of lists; every epsilon > 0 and T >= 1",
+        applies=lambda instance: instance.settings.get("index") == "confidence",
+        confidence=_additive(noise),
+        outlasting=_outlasting,
+    )
+
+
+def _printed_list(width: sp.Expr, scale: sp.Expr, confidence: ConfidenceTheorem, **said: Any) -> RegretBound:
+    """Return the theorem of an index that adds ``A sqrt(ln(T) / n)``, as printed; A of `scale` b."""
+    return RegretBound(
+        family="cascade",
+        constant=2 * sp.pi**2 / 3 * L,
+        per_arm=spread(4 * A**2 * sp.log(T)),
+        definitions=((b, scale), (A, sp.sqrt(sp.Rational(3, 2)) + width * b)),
+        confidence=confidence,
+        **said,
+    )
+
 
 CASCADE_BOUNDS: dict[str, RegretBound] = {
     "cascade-ucb1": RegretBound(
@@ -144,89 +171,58 @@ CASCADE_BOUNDS: dict[str, RegretBound] = {
         "its failures for the mixture)",
         confidence=_RESPONSE,
     ),
-    "cascade-ucb-batch": RegretBound(
-        family="cascade",
-        constant=sp.Integer(1),
-        per_arm=_phases(_phase_noise, 4 * b * sp.sqrt(x * M * (K - 1)) + b * x),
-        definitions=(*_clicks, *_phase_exponent),
-        source="this library: phases of doubling length and the estimating equation (Theorem 6, lambda = 1)",
-        confidence=_additive("Laplace"),
-        outlasting=_outlasting,
-        **_WITH_LEVEL,
+    "cascade-ucb-batch": _batched(
+        "Laplace",
+        (*_clicks, *_phase_exponent),
+        "this library: phases of doubling length and the estimating equation (Theorem 6, lambda = 1)",
     ),
-    "cascade-ucb-batch-gaussian": RegretBound(
-        family="cascade",
-        constant=sp.Integer(1),
-        per_arm=_phases(
-            sigma * sp.sqrt(2 * x * M * (1 + _item**2 * (K - 1))), 2 * sigma * sp.sqrt(2 * x * M * (K - 1))
-        ),
-        definitions=(*_clicks, *_phase_exponent),
-        source="this library: phases of doubling length with Gaussian noise (Theorem 6, lambda = 1, 2 b^2 -> sigma^2)",
-        confidence=_additive("Gaussian"),
-        outlasting=_outlasting,
-        **_WITH_LEVEL,
+    "cascade-ucb-batch-gaussian": _batched(
+        "Gaussian",
+        (*_clicks, *_phase_exponent),
+        "this library: phases of doubling length with Gaussian noise (Theorem 6, lambda = 1, 2 b^2 -> sigma^2)",
     ),
-    "cascade-ucb-batch-shuffle": RegretBound(
-        family="cascade",
-        constant=sp.Integer(1),
-        per_arm=_phases(
-            sigma * sp.sqrt(2 * x * M * (1 + _item**2 * (K - 1))), 2 * sigma * sp.sqrt(2 * x * M * (K - 1))
-        ),
-        definitions=(
+    "cascade-ucb-batch-shuffle": _batched(
+        "below Gaussian",
+        (
             (sigma, sp.Rational(NOISE.numerator, NOISE.denominator) * sp.sqrt(sp.Min(K, 2)) / mu),
             *_phase_exponent,
         ),
-        source="this library: phases of doubling length with shuffled bits, whose tail is below a normal one's of "
-        "deviation sigma (Theorem 6, lambda = 1, 2 b^2 -> sigma^2)",
-        confidence=_additive("below Gaussian"),
-        outlasting=_outlasting,
-        **_WITH_LEVEL,
+        "this library: phases of doubling length with shuffled bits, whose tail is below a normal one's of deviation "
+        "sigma (Theorem 6, lambda = 1, 2 b^2 -> sigma^2)",
     ),
-    "published/cascade-ucb-ldp-laplace": RegretBound(
-        family="cascade",
-        constant=_failures,
-        per_arm=spread(4 * A**2 * sp.log(T)),
-        definitions=((b, K / epsilon), (A, sp.sqrt(sp.Rational(3, 2)) + sp.sqrt(24) * b)),
+    "published/cascade-ucb-ldp-laplace": _printed_list(
+        sp.sqrt(24),
+        K / epsilon,
+        _printed_laplace(K / epsilon),
         source="cascading bandits paper, Theorem 4, corrected",
         printed="sum_e 4 (sqrt(1.5) + (K / epsilon) sqrt(24))^2 ln T / Delta_e + 2 pi^2 L / 3",
         correction="2 (r + r') <= Delta gives 4 c^2 ln T / Delta^2 displays, twice the printed number, so 8 for 4: as "
         "printed it would beat CascadeUCB1's own 12 ln T / Delta as epsilon grows",
         unproved=_FEW_REPORTS,
         printed_plays=2 * A**2 * sp.log(T) / Delta**2,
-        confidence=_printed_laplace(K / epsilon),
     ),
-    "published/cascade-ucb-ldp-gaussian": RegretBound(
-        family="cascade",
-        constant=_failures,
-        per_arm=spread(4 * A**2 * sp.log(T)),
-        definitions=(
-            (b, 4 * sp.sqrt(K * sp.log(sp.Rational(5, 4) / delta)) / epsilon),
-            (A, sp.sqrt(sp.Rational(3, 2)) + b),
-        ),
-        source="cascading bandits paper, Theorem 6",
-        printed="sum_e 2 (2 sqrt(1.5) + (8 / epsilon) sqrt(K ln(1.25 / delta)))^2 ln T / Delta_e",
-        correction="the failures, 2 pi^2 L / 3, are left out; ln(2 t^3) <= 4 ln t from t = 2 on",
-        confidence=_examined(
+    "published/cascade-ucb-ldp-gaussian": _printed_list(
+        sp.S.One,
+        4 * sp.sqrt(K * sp.log(sp.Rational(5, 4) / delta)) / epsilon,
+        _examined(
             sp.sqrt(sp.Rational(3, 2) * x / n) + _deviation * sp.sqrt(2 * (sp.log(2) + 3 * x) / n),
             "Gaussian",
             _deviation,
             sp.log(t),
             3 * L / t**2,
         ),
+        source="cascading bandits paper, Theorem 6",
+        printed="sum_e 2 (2 sqrt(1.5) + (8 / epsilon) sqrt(K ln(1.25 / delta)))^2 ln T / Delta_e",
+        correction="the failures, 2 pi^2 L / 3, are left out; ln(2 t^3) <= 4 ln t from t = 2 on",
     ),
-    "published/cascade-ucb-ldp-composition": RegretBound(
-        family="cascade",
-        constant=_failures,
-        per_arm=spread(4 * A**2 * sp.log(T)),
-        definitions=(
-            (b, sp.sqrt(4 * K * sp.log(sp.E + epsilon / delta)) / epsilon),
-            (A, sp.sqrt(sp.Rational(3, 2)) + sp.sqrt(24) * b),
-        ),
+    "published/cascade-ucb-ldp-composition": _printed_list(
+        sp.sqrt(24),
+        _composed,
+        _printed_laplace(_composed),
         source="cascading bandits paper, Theorem 8; its constants derived here as in the corrected Theorem 4",
         printed="O(K ln(1 / delta) ln T / epsilon^2)",
         correction="less noise than Theorem 4's learner only for K > 4 ln(e + epsilon / delta)",
         unproved=_FEW_REPORTS,
-        confidence=_printed_laplace(_composed),
     ),
 }
 """Regret bounds of cascades by the registered name."""

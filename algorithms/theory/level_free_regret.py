@@ -80,6 +80,20 @@ gap B u or more ``n_(k+1)`` times with e at a release up to k, and else as Lemma
 theta gap``: V of some k. Or ``B_1 sum d > theta gap``: with ``a_t = theta gap / (2 K B_1) >= a``, ``B_1 sum (d_k -
 a_t)+ >= theta gap / 2``, and ``E sum_t (d_k - a)+ = int_a W(z) dz``. QED
 
+**Theorem 4** (the same, whatever the gaps). With at most K arms in a super arm, ``r_0 = f``, ``r_j = n_(j+1) - n_j``,
+``b_0 = K - q`` and ``b_j(u) = min(K - q, L sum_(i >= j) a_i(u))``, regret is at most
+
+``B_1 (K int_0^1 min(T, W(z)) dz + L sum_j r_j int_0^1 a_j(u) du + sum_j L r_j int_0^1 b_j(u) du)``
+
+over j >= 0, where of the rounds ``L r_0, L r_1, ...`` of the last sum the first T count.
+
+*Proof.* A round's gap is at most B_1 times ``sum d`` over the best super arm and ``sum (U - w)+`` over the one played.
+``E sum_t d_k = int_0^1 W(z) dz``. No U - w is above 1. At release j it is at most what the clock T makes of it, of mean
+``int a_j`` at most; while e is there it is fed r_j times. Let j be the last release of an arm that is fed: in at most
+``L r_j`` rounds, as each feeds an arm that is there. The others that are played, at most K - q, are at releases ``i >=
+j``, so that theirs sum to ``X_j = int min(K - q, number of e with U_e >= w_e + u at such an i and the clock T) du`` at
+most, and ``E X_j <= int b_j``. X_j falls in j: in T rounds they sum to most where the first j come first. QED
+
 As T grows f does, so that W(z) vanishes for every z, and theta and z may. With the exponents' own divergences in place
 of C_j one of K arms is played ``(1 + max(0.1, 1.5 / k)) ln(T) / d_eps`` times in the limit, k its batches by then,
 where no epsilon-private learner of Bernoulli rewards plays it less than ``ln(T) / d_eps`` times (Azize, Wu, Honda,
@@ -250,6 +264,19 @@ class ReleaseCounts:
         """Return V of gaps from low to high."""
         return _layers(low, high, lambda u: self.rounds_below(theta * u))
 
+    def gap_free(self, size: float, arms: float, few: float) -> float:
+        """Return the bound of Theorem 4, over B_1, for numbers of arms played at once, in all, and fed."""
+        low = 1.0 / self.horizon  # below it, integrands are taken for their largest value
+        u, pieces = _pieces(low, 1.0)
+        above = self.above(u)
+        later = np.minimum(size - few, arms * np.cumsum(above[:, ::-1], axis=1)[:, ::-1])
+        ends = np.concatenate([[0.0, self.size], self.later])
+        fed = np.concatenate([[1.0], low + pieces @ above])
+        others = np.concatenate([[1.0], low + pieces @ later / max(size - few, 1.0)]) * (size - few)
+        below = 1.0 + self.shortfall(low)
+        rounds, of_all = (np.diff(np.minimum(many * ends, self.horizon)) for many in (1.0, arms))
+        return _ROUNDED * float(size * below + arms * (rounds @ fed) + of_all @ others)
+
     def shortfall(self, least: float) -> float:
         """Return ``int_a^1 W(z) dz``, a the least."""
         return _integral(least, 1.0, self.rounds_below)
@@ -260,10 +287,16 @@ def _releases(*law: float) -> ReleaseCounts:
     return ReleaseCounts(*law)
 
 
+def _pieces(low: float, high: float) -> tuple[FloatArray, FloatArray]:
+    """Return the left ends of an integral's pieces, and their lengths; none if it is empty."""
+    u = low * max(high / low, 1.0) ** np.linspace(0, 1, _PIECES + 1)
+    return u[:-1], np.diff(u)
+
+
 def _integral(low: float, high: float, falling: Callable[[FloatArray], FloatArray]) -> float:
     """Return ``int_D^D' R(u) du`` of an R that falls, or hardly more."""
-    u = low * max(high / low, 1.0) ** np.linspace(0, 1, _PIECES + 1)
-    return float(np.diff(u) @ falling(u[:-1]))
+    u, pieces = _pieces(low, high)
+    return float(pieces @ falling(u))
 
 
 def _layers(low: float, high: float, falling: Callable[[FloatArray], FloatArray]) -> float:
@@ -274,6 +307,7 @@ def _layers(low: float, high: float, falling: Callable[[FloatArray], FloatArray]
 _Fed = implemented_function("Fed", lambda *law: _releases(*law[:6]).own_charge(*law[6:]))
 _Charged = implemented_function("Charged", lambda *law: _releases(*law[:6]).foreign_charge(*law[6:]))
 _Behind = implemented_function("Behind", lambda *law: _releases(*law[:6]).behind(*law[6:]))
+_GapFree = implemented_function("GapFree", lambda *law: _releases(*law[:6]).gap_free(*law[6:]))
 _Shortfall = implemented_function("Shortfall", lambda *law: _releases(*law[:6]).shortfall(*law[6:]))
 _Releases = implemented_function(
     "Releases",
@@ -420,7 +454,11 @@ def _super_arms(form: _Form, elsewhere: _Form) -> RegretBound:
         constant=L / form.few * form.foreign_charge(unfed, sp.Max(0, L - K), Delta_0, Delta_1),
         per_arm=form.own_charge(Delta, Delta_max),
         per_optimal=form.behind(Delta, Delta_max),
-        elsewhere=_theorem(elsewhere, "Theorem 3: the least-counted arm is charged", "B_inf")(
+        elsewhere=_theorem(
+            elsewhere,
+            "Theorem 3: the least-counted arm is charged; Theorem 4: overestimates are added up",
+            "B_inf",
+        )(
             family="semi-bandit",
             shares=_THETAS,
             regime="every structure but sets of K arms and matroids; every epsilon > 0 and T >= 1",
@@ -428,6 +466,7 @@ def _super_arms(form: _Form, elsewhere: _Form) -> RegretBound:
             constant=K * sp.Min(by_arm, by_sum),
             per_arm=sp.S.Zero,
             per_member=B * elsewhere.foreign_charge(sp.S.One, L, Delta / B, R_max / B),
+            gap_free=B1 * _GapFree(*elsewhere.law, K, L, elsewhere.few),
         ),
     )
 

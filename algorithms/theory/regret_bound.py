@@ -95,9 +95,6 @@ class FloorLog2(sp.Function):  # type: ignore[misc]
         """Return the number for a positive integer."""
         return sp.Integer(int(z).bit_length() - 1) if z.is_Integer and z > 0 else None
 
-    def _latex(self, printer: sp.printing.printer.Printer) -> str:
-        return rf"\left\lfloor \log_2 {printer.parenthesize(self.args[0], 50)} \right\rfloor"
-
 
 _NUMERICAL = [
     {"FloorLog2": lambda z: int(z).bit_length() - 1, "coth": lambda z: 1.0 / math.tanh(z)},
@@ -239,6 +236,8 @@ class RegretBound:
         The values of theta, of which the one of the least bound is taken; none where there is no theta.
     begun
         Of such a learner of linear bandits: a bound after the first t rounds of a run with horizon T.
+    gap_free
+        Another bound, whatever the gaps: the lesser holds. None where there is none.
     elsewhere
         The learner's theorem on structures that this one is not about; see `bound_for`.
     """
@@ -270,6 +269,7 @@ class RegretBound:
     restarts: bool = False
     shares: tuple[float, ...] = ()
     begun: sp.Expr | None = None
+    gap_free: sp.Expr | None = None
     elsewhere: RegretBound | None = None
 
     def bound_for(self, instance: Instance) -> RegretBound:
@@ -369,19 +369,6 @@ class RegretBound:
         """
         return max(self._summands(instance, whole=False), key=lambda summand: summand[1])
 
-    def latex(self) -> str:
-        """Return the bound in LaTeX, abbreviations last."""
-        sums = (
-            (self.constant, "{}"),
-            (self.per_arm, r"\sum_{{e}} \left[ {} \right]"),
-            (self.per_optimal, r"\sum_{{a^*}} \left[ {} \right]"),
-            (self.per_member, r"\sum_{{i}} \left[ {} \right]"),
-        )
-        bound = " + ".join(form.format(sp.latex(part)) for part, form in sums if part != 0)
-        return ", ".join(
-            [bound, *(f"{sp.latex(symbol)} = {sp.latex(value)}" for symbol, value in self.definitions)]
-        )
-
     def sentence(self, *, anytime: bool = False) -> str:
         """Return the bound as a sentence: all terms, the abbreviations, and the meanings of the symbols.
 
@@ -398,10 +385,11 @@ class RegretBound:
             (self.per_member, "the sum over the arms of all actions that are not optimal of "),
         )
         terms = [f"{over}[{part}]" if over else str(part) for part, over in sums if part != 0]
+        other = sp.S.Zero if self.gap_free is None else self.gap_free
         abbreviations = [f"{symbol} = {value}" for symbol, value in self.definitions]
         used = {
             str(symbol.func if symbol.args else symbol)
-            for expression in (*(part for part, _ in sums), *(value for _, value in self.definitions))
+            for expression in (*(part for part, _ in sums), other, *(value for _, value in self.definitions))
             for symbol in expression.free_symbols | expression.atoms(AppliedUndef)
         } - {str(symbol) for symbol, _ in self.definitions}
         symbols = {**_SYMBOLS, "K": "experts"} if self.family == "experts" else dict(_SYMBOLS)
@@ -423,6 +411,7 @@ class RegretBound:
             )
         return (
             f"{when} expected regret is at most {' + '.join(terms)}"
+            + (f", or {other} if that is less" if other != 0 else "")
             + (f", where {', '.join(abbreviations)}" if abbreviations else "")
             + f". ({'; '.join(meant)})"
         )
@@ -457,6 +446,8 @@ class RegretBound:
             self._parts(instance, self.values(instance) | {theta: share}, whole=whole)
             for share in self.shares or (0.0,)
         ]
+        if self.gap_free is not None:
+            each.append([(self.gap_free, self.value_of(self.gap_free, instance))])
         return min(each, key=lambda parts: sum(value for _, value in parts))
 
     def _parts(

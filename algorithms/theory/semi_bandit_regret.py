@@ -91,6 +91,38 @@ def _printed_tree(*, least: bool) -> ConfidenceTheorem:
     )
 
 
+def _printed_messages(sent: sp.Expr, theorem: str, *, least: bool) -> RegretBound:
+    """Return the theorem of messages about so many outcomes with Laplace noise, as printed: of one or all played."""
+    times, square = ("", "") if least else (" K", "K^2 ")
+    return RegretBound(
+        family="semi-bandit",
+        constant=3 * L * R_max,
+        per_arm=sp.S.Zero,
+        per_member=spread(128 * sent**2 * B**2 * sp.log(T) / epsilon**2, R_max),
+        definitions=((x, sp.log(T)),),
+        source=f"Chen et al. 2020, {theorem}; constants from the counting argument of its appendix, its "
+        "O(m Delta_max) taken as 3 m Delta_max",
+        regime=f"epsilon <= 3.65{times}: beyond, the printed radius is too small for its own sampling error; T "
+        "(without a horizon, H_k) up to 4e8: beyond, it is too small for the noise of one message",
+        applies=lambda instance: _radius_holds(
+            instance, (1 if least else _size(instance)) / instance.epsilon
+        ),
+        printed=f"O(sum_i {square}B_inf^2 ln T / (epsilon^2 Delta_i)), for every epsilon",
+        correction="its radius, printed without a term for sampling, fails at many messages with probability T^-3 at "
+        f"most for epsilon <= 3.65{times} only (T^-1 up to 7.48{times}); beyond, the regret is larger than the bound. "
+        "At one message it fails with probability exp(-sqrt(32 ln T)) for every epsilon, which in the end is more than "
+        "1/T",
+        confidence=_messages(
+            4 * sent * sp.sqrt(2 * x / n) / epsilon,
+            "Laplace",
+            sent / epsilon,
+            least=least,
+            failure=2 * L / T,
+            sides=None,
+        ),
+    )
+
+
 SEMI_BANDIT_BOUNDS: dict[str, RegretBound] = {
     "cucb": RegretBound(
         family="semi-bandit",
@@ -109,54 +141,8 @@ SEMI_BANDIT_BOUNDS: dict[str, RegretBound] = {
             failure=2 * L / t**2,
         ),
     ),
-    "cucb-ldp1": RegretBound(
-        family="semi-bandit",
-        constant=3 * L * R_max,
-        per_arm=sp.S.Zero,
-        per_member=spread(128 * K**2 * B**2 * sp.log(T) / epsilon**2, R_max),
-        definitions=((x, sp.log(T)),),
-        source="Chen et al. 2020, Theorem 2; constants from the counting argument of its appendix, its "
-        "O(m Delta_max) taken as 3 m Delta_max",
-        regime="epsilon <= 3.65 K: beyond, the printed radius is too small for its own sampling error; T (without a "
-        "horizon, H_k) up to 4e8: beyond, it is too small for the noise of one message",
-        applies=lambda instance: _radius_holds(instance, _size(instance) / instance.epsilon),
-        printed="O(sum_i K^2 B_inf^2 ln T / (epsilon^2 Delta_i)), for every epsilon",
-        correction="its radius, printed without a term for sampling, fails at many messages with probability T^-3 at "
-        "most for epsilon <= 3.65 K only (T^-1 up to 7.48 K); beyond, the regret is larger than the bound. At one "
-        "message it fails with probability exp(-sqrt(32 ln T)) for every epsilon, which in the end is more than 1/T",
-        confidence=_messages(
-            4 * K * sp.sqrt(2 * x / n) / epsilon,
-            "Laplace",
-            K / epsilon,
-            least=False,
-            failure=2 * L / T,
-            sides=None,
-        ),
-    ),
-    "cucb-ldp2": RegretBound(
-        family="semi-bandit",
-        constant=3 * L * R_max,
-        per_arm=sp.S.Zero,
-        per_member=spread(128 * B**2 * sp.log(T) / epsilon**2, R_max),
-        definitions=((x, sp.log(T)),),
-        source="Chen et al. 2020, Theorem 4; constants from the counting argument of its appendix, its "
-        "O(m Delta_max) taken as 3 m Delta_max",
-        regime="epsilon <= 3.65: beyond, the printed radius is too small for its own sampling error; T (without a "
-        "horizon, H_k) up to 4e8: beyond, it is too small for the noise of one message",
-        applies=lambda instance: _radius_holds(instance, 1 / instance.epsilon),
-        printed="O(sum_i B_inf^2 ln T / (epsilon^2 Delta_i)), for every epsilon",
-        correction="its radius, printed without a term for sampling, fails at many messages with probability T^-3 at "
-        "most for epsilon <= 3.65 only (T^-1 up to 7.48); beyond, the regret is larger than the bound. At one message "
-        "it fails with probability exp(-sqrt(32 ln T)) for every epsilon, which in the end is more than 1/T",
-        confidence=_messages(
-            4 * sp.sqrt(2 * x / n) / epsilon,
-            "Laplace",
-            1 / epsilon,
-            least=True,
-            failure=2 * L / T,
-            sides=None,
-        ),
-    ),
+    "cucb-ldp1": _printed_messages(K, "Theorem 2", least=False),
+    "cucb-ldp2": _printed_messages(sp.S.One, "Theorem 4", least=True),
     "cucb-ldp-gaussian": RegretBound(
         family="semi-bandit",
         constant=R_max,

@@ -12,10 +12,11 @@ from accountant.files.json_object import FromJson, JsonObject
 from accountant.provenance import Provenance, made_now
 from algorithms.blocks import Executor, Processes
 from verify.conduct.progress import Progress, no_progress
+from verify.document.markdown_text import markdown
 from verify.experiments.csv_files import write_runs, write_table
 from verify.experiments.draw import draw_figure, draw_table
 from verify.experiments.experiment import Experiment, Figure, PaperTable, Results, Scale, Seen, Size
-from verify.experiments.markdown import report
+from verify.experiments.reproduction_document import reproduction_document
 from verify.experiments.run_all import run_all, with_data
 
 FORMAT = "dpwitness reproduction, version 1"
@@ -146,7 +147,6 @@ def reproduce(
     base = folder / scale / experiment.name
     base.parent.mkdir(parents=True, exist_ok=True)
     picture, table, text = (base.with_suffix(suffix) for suffix in (".png", ".csv", ".md"))
-    content = None
     if isinstance(experiment, PaperTable):
         content = experiment.content(results, lines)
         draw_table(content, picture, f"{experiment.name}: {experiment.title}", note)
@@ -155,10 +155,10 @@ def reproduce(
         assert isinstance(experiment, Figure)
         draw_figure(experiment, lines, results, picture, note)
         write_runs(lines, results, table, only_last=experiment.x.of is not None)
-    words = report(experiment, scale, size, lines, results, note=note, content=content)
-    text.write_text(words, encoding="utf-8")
     seen = tuple((statement.says, statement.seen(results)) for statement in experiment.statements)
     again = ["dpwitness", "reproduce", experiment.name, "--scale", scale, "--output-dir", str(folder)]
     again += [] if data is None else ["--movielens", str(data)]
     seconds = time.perf_counter() - start
-    return Reproduced(experiment.name, picture, table, text, seen, seconds, shlex.join(again), made_now())
+    found = Reproduced(experiment.name, picture, table, text, seen, seconds, shlex.join(again), made_now())
+    text.write_bytes(markdown([reproduction_document(found)], f"Made by {found.repeat}").encode())
+    return found

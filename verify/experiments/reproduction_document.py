@@ -5,9 +5,11 @@ from __future__ import annotations
 import hashlib
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from verify.document.elements import (
     Block,
+    Bullets,
     Code,
     Document,
     Facts,
@@ -19,9 +21,12 @@ from verify.document.elements import (
     Tone,
 )
 from verify.experiments.named_experiments import experiments
-from verify.experiments.reproduce import Reproduced
 from verify.findings.sentences import remark
+from verify.subjects.resolve import every_learner
 from verify.verdict.common_sections import assumptions_section, provenance_section, references_section
+
+if TYPE_CHECKING:
+    from verify.experiments.reproduce import Reproduced
 
 _PNG = b"\x89PNG\r\n\x1a\n"
 _LARGEST = 2**26  # bytes
@@ -43,8 +48,9 @@ def reproduction_document(found: Reproduced, **files: str) -> Document:
         Section("The experiment", (Facts((("name", found.name), *about)),)),
         Section(
             "Comparison with the paper",
-            (TextTable(("Paper", "Here", "Values"), rows), *_picture(found)),
+            (TextTable(("Paper", "Here", "Values"), rows), *_reasons(found), *_picture(found)),
         ),
+        *_learners(found),
         Section("Files", (Facts(_files(found)),)),
         assumptions_section(()),
         provenance_section(found.provenance, **files),
@@ -61,8 +67,7 @@ def reproduction_document(found: Reproduced, **files: str) -> Document:
         claimed=remark("{name}: what the paper says of its experiment.", name=title),
         found=remark("{count} of {all} agree{first}.", count=count, all=len(found.seen), first=first),
         sure=remark(
-            "Comparisons use a multiple of the standard error; values computed without runs are exact. Where paper and "
-            "reproduction differ, the report among the files gives the reason."
+            "Comparisons use a multiple of the standard error; values computed without runs are exact."
         ),
         rests_on=remark("dpwitness transcribes the paper's algorithms and settings correctly."),
         again=Code(found.repeat),
@@ -75,6 +80,29 @@ def _verdict(found: Reproduced) -> tuple[str, Tone]:
     if False in told:
         return "DIFFERS FROM THE PAPER", "bad"
     return ("INCONCLUSIVE", "open") if None in told else ("AGREES WITH THE PAPER", "good")
+
+
+def _reasons(found: Reproduced) -> tuple[Block, ...]:
+    """Return why the runs do not show what the paper states, each reason once."""
+    statements = experiments[found.name].statements if found.name in experiments else ()
+    seen = dict(found.seen)
+    reasons = [
+        why
+        for statement in statements
+        if statement.says in seen and seen[statement.says].holds is not True
+        for why in statement.why.splitlines()
+    ]
+    return (Bullets(tuple(remark("{why}", why=why) for why in dict.fromkeys(reasons))),) if reasons else ()
+
+
+def _learners(found: Reproduced) -> tuple[Section, ...]:
+    """Return the learners that are played, each with what is known of its privacy claim."""
+    known = experiments.get(found.name)
+    lines = () if known is None else known.lines(known.sizes["paper"])
+    played = [(line.label, line.role, every_learner[line.points[-1][1].learner]) for line in lines]
+    rows = tuple((label, entry.name, role, entry.as_printed) for label, role, entry in played)
+    heading = ("Line", "Learner", "Role", "Its privacy claim")
+    return (Section("Learners", (TextTable(heading, rows),)),) if rows else ()
 
 
 def _picture(found: Reproduced) -> tuple[Block, ...]:
@@ -90,7 +118,6 @@ def _files(found: Reproduced) -> tuple[tuple[str, str], ...]:
     files = (
         ("picture", found.picture, ".png"),
         ("numbers", found.data, ".csv"),
-        ("report", found.text, ".md"),
     )
     for name, path, suffix in files:
         content = _content(path, suffix)

@@ -21,9 +21,10 @@ from scipy.special import log_ndtr, ndtr
 
 from accountant import Simulation
 from algorithms.linear.dp_pe import StandardElimination
+from algorithms.linear.elimination import keeps
 from algorithms.linear.linear_phases import Following, Phase
 from algorithms.linear.linear_play import BuildPhased
-from algorithms.linear.phased_elimination import PhasedElimination, keeps
+from algorithms.linear.phased_elimination import PhasedElimination
 from mechanisms import Gaussian, NumpyNoise
 from mechanisms.arrays import BoolArray, FloatArray, IntArray
 from verify.conduct.process_state import own_steps

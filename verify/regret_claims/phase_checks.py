@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -29,52 +30,6 @@ from verify.regret_claims.noise_tests import AdditiveNoise
 from verify.regret_claims.proof_run import TOLERANCE, Contradiction, ProofCheck, ProofRun, rounded
 
 _GRID = 1e-6  # values are rounded to a grid where they enter
-
-BuildPhases = Callable[[Gate], LinearLearner]
-
-
-def check_phases(
-    build: BuildPhases, bound: RegretBound, instance: Instance, *, lanes: int, seed: int, error: float
-) -> tuple[ProofCheck, ...]:
-    """Play learners and check the assumptions of their regret proof, until the first counterexample.
-
-    Parameters, results and errors are those of `verify.regret_claims.proof_run.check_rounds`, on a `LinearBandit` with
-    rewards that are signs; a lane is a learner of its own.
-    """
-    run = PhaseRun(bound, instance, lanes)
-    contradiction = play_phases_checked(run, build, seed=seed)
-    if contradiction is not None:
-        return (contradiction,)
-    law = run.theorem.law
-    words = run.noise.description if law == "Gaussian" else f"its law is not tested: {law}"
-    return run.all_checks(error, (run.noise.p, words), None)
-
-
-def play_phases_checked(
-    run: PhaseRun,
-    build: BuildPhases,
-    *,
-    seed: int,
-    ask: Callable[[LinearLearner], AskedClients] | None = None,
-) -> ProofCheck | None:
-    """Play a learner a lane, and check every phase; return the first counterexample, if there is one.
-
-    Rewards are the problem's, or those of the clients that `ask` returns for a learner.
-    """
-    ask = ask or (lambda learner: AskedClients(run.problem))
-    try:
-        for lane, seeds in enumerate(np.random.SeedSequence(seed).spawn(len(run.failed))):
-            own, drawn = seeds.spawn(2)
-            gate = Simulation(own, 1)
-            learner = build(gate)
-            clients = ask(learner)
-            run.begin_lane(lane)
-            for phase in play_linear(learner, clients, gate, np.random.default_rng(drawn), together=True):
-                run.phased(learner, phase, clients)
-        run.check_end()
-    except Contradiction as contradiction:
-        return contradiction.check
-    return None
 
 
 class AskedClients:
@@ -128,9 +83,30 @@ class PhaseRun(ProofRun):
         self.noise = AdditiveNoise("Gaussian", 1.0)
         self.lane, self.attained, self.laws = 0, 0.0, laws
 
-    def begin_lane(self, lane: int) -> None:
-        """Begin a lane."""
-        self.lane, self.round = lane, 0
+    @property
+    def extent(self) -> str:
+        """The phases that were looked at."""
+        return f"{self.round:,} phases of a run"
+
+    def play(
+        self, build: Callable[[Gate], LinearLearner], *, seed: int, data: Callable[..., Any] | None
+    ) -> None:
+        """Play a learner a lane; rewards are the problem's, or of the clients that `data` returns for a learner."""
+        for lane, seeds in enumerate(np.random.SeedSequence(seed).spawn(len(self.failed))):
+            own, drawn = seeds.spawn(2)
+            gate = Simulation(own, 1)
+            learner = build(gate)
+            clients = AskedClients(self.problem) if data is None else data(learner)
+            self.lane, self.round = lane, 0
+            for phase in play_linear(learner, clients, gate, np.random.default_rng(drawn), together=True):
+                self.phased(learner, phase, clients)
+        self.check_end()
+
+    def checks(self, error: float) -> tuple[ProofCheck, ...]:
+        """Return the checks once all lanes are played."""
+        law = self.theorem.law
+        words = self.noise.description if law == "Gaussian" else f"its law is not tested: {law}"
+        return self.all_checks(error, (self.noise.p, words), None)
 
     def phased(self, learner: LinearLearner, phase: Phase, clients: AskedClients) -> None:
         """Check a phase that has ended."""

@@ -6,9 +6,8 @@ horizon, wherever something changes. What holds with a probability needs many ru
 
 from __future__ import annotations
 
-import functools
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -36,12 +35,12 @@ from verify.regret_claims.elimination_checks import EliminationRun
 from verify.regret_claims.episode_checks import EpisodeRun
 from verify.regret_claims.expert_checks import ExpertRun
 from verify.regret_claims.mean_checks import MeanRun
-from verify.regret_claims.phase_checks import PhaseRun, check_phases, play_phases_checked
+from verify.regret_claims.phase_checks import PhaseRun
 from verify.regret_claims.plain_problem import plain_instance, plain_problem
-from verify.regret_claims.proof_run import ProofCheck, StructuredRun, check_rounds, play_checked
+from verify.regret_claims.proof_run import ProofCheck, ProofRun, check_laws, play_checked
 from verify.regret_claims.simulated_regret import builder_for
 from verify.regret_claims.speaking_instances import with_clients
-from verify.regret_claims.width_checks import WidthRun, check_widths, play_widths_checked
+from verify.regret_claims.width_checks import WidthRun
 
 _MEANS = np.array(
     [0.3, 0.45, 0.6, 0.9]
@@ -56,9 +55,6 @@ _EPOCH_MEANS, _EPOCH_ROUNDS = (
 _LINEAR_ROUNDS, _LINEAR_LANES = 512, 24
 _PARAMETER, _OFFERED = np.array([0.6, -0.3]), 4
 _MOMENT_LANES, _MOST_MOMENTS = 64, 4096
-
-WHOLE, ONE_BY_ONE = 1_000, 20_000
-"""Rounds of a run that are played one by one: of learners that hold their actions, which go on by phases; of others."""
 
 
 def check_proof(
@@ -79,8 +75,7 @@ def check_proof(
     error
         The probability that a true learner violates anything, at most.
     """
-    theorem = bound.confidence
-    if not _shows(make, theorem):
+    if _run_class(make, bound.confidence) is None:
         return ()
     once = played
     if bound.restarts and played.anytime:
@@ -94,62 +89,40 @@ def check_proof(
     return own if any(check.violated for check in own) else (*found, *own)
 
 
-def _shows(make: type[Any], theorem: object) -> bool:
-    """Return True if learners of a class show what a theorem is about."""
-    if isinstance(theorem, ConfidenceTheorem):
-        return hasattr(make, "confidence") and (theorem.feeds != "least" or hasattr(make, "fed_arms"))
-    if isinstance(theorem, EliminationTheorem):
-        return hasattr(make, "confidence")
-    if isinstance(theorem, ClickTheorem):
-        return hasattr(make, "click_confidence")
-    if isinstance(theorem, PhaseTheorem):
-        return issubclass(make, PhasedElimination | StandardElimination)
-    if isinstance(theorem, WeightTheorem):
-        return issubclass(make, Hedge)
-    return isinstance(theorem, WidthTheorem) and issubclass(make, ContextualLearner)
-
-
-def _run_of(theorem: object) -> Callable[..., Any]:
-    """Return the class of the runs that check a theorem."""
-    if isinstance(theorem, ConfidenceTheorem):
-        return EpisodeRun if theorem.index == "divergence" else MeanRun
-    if isinstance(theorem, PhaseTheorem):
-        return PhaseRun
-    if isinstance(theorem, WeightTheorem):
-        return ExpertRun
-    if isinstance(theorem, WidthTheorem):
-        return WidthRun
-    return ClickRun if isinstance(theorem, ClickTheorem) else EliminationRun
+def _run_class(make: type[Any], theorem: object) -> type[Any] | None:
+    """Return the class of the runs that check a theorem; None if such learners do not show what it is about."""
+    means = EpisodeRun if getattr(theorem, "index", "") == "divergence" else MeanRun
+    feeds = getattr(theorem, "feeds", "") != "least" or hasattr(make, "fed_arms")
+    rows: dict[type[Any], tuple[type[Any], bool]] = {
+        ConfidenceTheorem: (means, hasattr(make, "confidence") and feeds),
+        EliminationTheorem: (EliminationRun, hasattr(make, "confidence")),
+        ClickTheorem: (ClickRun, hasattr(make, "click_confidence")),
+        PhaseTheorem: (PhaseRun, issubclass(make, PhasedElimination | StandardElimination)),
+        WidthTheorem: (WidthRun, issubclass(make, ContextualLearner)),
+        WeightTheorem: (ExpertRun, issubclass(make, Hedge)),
+    }
+    run, shows = rows.get(type(theorem), (ProofRun, False))
+    return run if shows else None
 
 
 def check_run(
     make: type[Any], bound: RegretBound, played: Instance, *, problem: str, seed: int, error: float
 ) -> tuple[ProofCheck, ...]:
     """Return the checks of one run of a learner on the user's own problem, with the rounds that were looked at."""
+    kind = _run_class(make, bound.confidence)
+    assert kind is not None
     try:
-        run: PhaseRun | WidthRun | StructuredRun[Any] = _run_of(bound.confidence)(
-            bound, played, 1, laws=False
-        )
+        run: ProofRun = kind(bound, played, 1, laws=False)
     except GapsUnavailable:
         return ()
-    build = builder_for(make, played)
-    if isinstance(run, PhaseRun):
-        contradiction = play_phases_checked(run, build, seed=seed)
-        looked = f"{run.round:,} phases of a run"
-    elif isinstance(run, WidthRun):
-        contradiction = play_widths_checked(run, build, lanes=1, seed=seed)
-        looked = f"{run.round:,} rounds one by one"
-    else:
-        assert not isinstance(played.problem, LinearBandit | LinearContexts)
-        contradiction = play_checked(run, build, lanes=1, seed=seed, whole=WHOLE, rounds=ONE_BY_ONE)
-        looked = f"{run.single:,} rounds one by one" + (f" and {run.phases:,} phases" if run.phases else "")
+    contradiction = play_checked(run, builder_for(make, played), seed=seed)
     where = exact("of {rounds:,} rounds of {problem}", rounds=played.horizon, problem=problem).text
     if contradiction is not None:
         said = contradiction.sentence.with_words(f", {where}")
         return (replace(contradiction, sentence=said),)
     checks = [
         ProofCheck(
-            "your problem", 1.0, 0.0, exact("looked at: {looked}, {where}", looked=looked, where=where)
+            "your problem", 1.0, 0.0, exact("looked at: {looked}, {where}", looked=run.extent, where=where)
         )
     ]
     law = getattr(run, "noise", None)
@@ -170,25 +143,38 @@ def _checked_laws(
     20,500, where a phase takes thousands. One on moments plays four actions of R^2, drawn anew for each of 256 rounds,
     in 64 lanes; up to 4,096 rounds where the first batches are long.
     """
+    instance, lanes = _law_instance(make, bound, played)
+    kind, build = _run_class(make, bound.confidence), builder_for(make, instance)
+    assert kind is not None
+    return check_laws(kind, build, bound, instance, lanes=lanes, seed=seed, error=error)
+
+
+def _law_instance(make: type[Any], bound: RegretBound, played: Instance) -> tuple[Instance, int]:
+    """Return what is played to test the laws of a proof, and in how many lanes."""
     theorem = bound.confidence
     if isinstance(theorem, PhaseTheorem):
-        return _checked_phases(make, bound, theorem, played, seed=seed, error=error)
+        dimension = 2 if theorem.width is None else 3
+        problem = linear_check_problem(_LINEAR_ROUNDS, played.settings, dimension=dimension)
+        if issubclass(make, StandardElimination):
+            problem = replace(problem, sigma=0.0)
+        return replace(played, problem=problem, horizon=_LINEAR_ROUNDS), _LINEAR_LANES
     if isinstance(theorem, WidthTheorem):
-        return _checked_widths(make, bound, theorem, played, seed=seed, error=error)
-    lanes, rounds = _LANES, _ROUNDS
+        shorter = min(1.0, float(played.settings.get("norm", 1.0)))
+        instance = replace(played, problem=LinearContexts(shorter * _PARAMETER, _OFFERED), horizon=_ROUNDS)
+        first = bound.value_of(theorem.first, instance)
+        if first > _ROUNDS / 3:  # for three releases
+            instance = replace(instance, horizon=min(_MOST_MOMENTS, math.ceil(3 * first)))
+        return instance, _MOMENT_LANES
     if isinstance(theorem, EliminationTheorem):
         means, rounds = (_EPOCH_MEANS, _EPOCH_ROUNDS) if theorem.fresh else (_MEANS, _ELIMINATED)
-        instance, lanes = replace(played, problem=plain_problem("bandit", means)), _ELIMINATION_LANES
-    else:
-        means = _ATTRACTIONS if make.family == "cascade" else _MEANS
-        instance = plain_instance(
-            make.family, bound, played, means, 1 if make.family in ("bandit", "experts") else 2
-        )
-        if played.anytime and bound.levels:
-            rounds = int(epoch_end(1)) + _ROUNDS
-    instance = replace(instance, horizon=rounds)
-    build = builder_for(make, instance)
-    return check_rounds(_run_of(theorem), build, bound, instance, lanes=lanes, seed=seed, error=error)
+        there = replace(played, problem=plain_problem("bandit", means), horizon=rounds)
+        return there, _ELIMINATION_LANES
+    means, rounds = _ATTRACTIONS if make.family == "cascade" else _MEANS, _ROUNDS
+    size = 1 if make.family in ("bandit", "experts") else 2
+    instance = plain_instance(make.family, bound, played, means, size)
+    if played.anytime and bound.levels:
+        rounds = int(epoch_end(1)) + _ROUNDS
+    return replace(instance, horizon=rounds), _LANES
 
 
 def linear_check_problem(horizon: int, settings: Mapping[str, Value], *, dimension: int = 2) -> LinearBandit:
@@ -198,33 +184,3 @@ def linear_check_problem(horizon: int, settings: Mapping[str, Value], *, dimensi
     if dimension == 3:
         actions = np.concatenate([np.eye(3), -np.eye(3)])
     return with_clients(LinearBandit(actions, 0.7 * actions[5], 0.05, 1, "signs"), horizon, settings)
-
-
-def _checked_phases(
-    make: type[Any], bound: RegretBound, theorem: PhaseTheorem, played: Instance, *, seed: int, error: float
-) -> tuple[ProofCheck, ...]:
-    dimension = 2 if theorem.width is None else 3
-    problem = linear_check_problem(_LINEAR_ROUNDS, played.settings, dimension=dimension)
-    if issubclass(make, StandardElimination):
-        problem = replace(problem, sigma=0.0)
-    instance = replace(played, problem=problem, horizon=_LINEAR_ROUNDS)
-    build = functools.partial(builder_for, make)
-    return check_phases(build(instance), bound, instance, lanes=_LINEAR_LANES, seed=seed, error=error)
-
-
-def _checked_widths(
-    make: type[Any],
-    bound: RegretBound,
-    theorem: WidthTheorem,
-    played: Instance,
-    *,
-    seed: int,
-    error: float,
-) -> tuple[ProofCheck, ...]:
-    shorter = min(1.0, float(played.settings.get("norm", 1.0)))
-    instance = replace(played, problem=LinearContexts(shorter * _PARAMETER, _OFFERED), horizon=_ROUNDS)
-    first = bound.value_of(theorem.first, instance)
-    if first > _ROUNDS / 3:  # for three releases
-        instance = replace(instance, horizon=min(_MOST_MOMENTS, math.ceil(3 * first)))
-    build = builder_for(make, instance)
-    return check_widths(build, bound, instance, lanes=_MOMENT_LANES, seed=seed, error=error)

@@ -40,6 +40,9 @@ _LEVELS = np.array([1.0, 2.0, 3.0, 4.5])
 HAIR = 1e-5
 """Relative: by so much an index may be off that is found by other steps than the theorem's."""
 
+WHOLE, ONE_BY_ONE = 1_000, 20_000
+"""Rounds of a run that are played one by one: of learners that hold their actions, which go on by phases; of others."""
+
 _STALE, _FEW = 1.5, 8.0
 _TESTS = 3  # noise, estimates, good event
 _NOT_TESTED = remark("not tested by itself")
@@ -100,7 +103,7 @@ class Contradiction(Exception):
         self.check = ProofCheck(name, 0.0, 0.0, exact("{words}", words=words))
 
 
-class ProofRun:
+class ProofRun(abc.ABC):
     """The checked state of a learner on an instance, up to the current round.
 
     Attributes
@@ -135,6 +138,19 @@ class ProofRun:
         self._hits: dict[tuple[int, int, int, int], int] = {}  # arm, count, level, side: lanes
         self._cells = 0
         self._counts: set[int] = set()
+
+    @abc.abstractmethod
+    def play(self, build: Callable[[Gate], Any], *, seed: int, data: Callable[..., Any] | None) -> None:
+        """Play a learner to the horizon, and check every round; raise the first `Contradiction`."""
+
+    @abc.abstractmethod
+    def checks(self, error: float) -> tuple[ProofCheck, ...]:
+        """Return the checks, in the proof's order, once all rounds are played; `error` is shared by the tests."""
+
+    @property
+    def extent(self) -> str:
+        """The rounds that were looked at."""
+        return f"{self.single:,} rounds one by one" + (f" and {self.phases:,} phases" if self.phases else "")
 
     @property
     def level_instance(self) -> Instance:
@@ -344,12 +360,52 @@ class ProofRun:
         )
 
 
-class StructuredRun(ProofRun, abc.ABC, Generic[State]):
-    """The checked state of a learner that plays round by round and shows its state."""
+class StructuredRun(ProofRun, Generic[State]):
+    """The checked state of a learner that plays round by round and shows its state.
 
-    @abc.abstractmethod
-    def checks(self, error: float) -> tuple[ProofCheck, ...]:
-        """Return the checks, in the proof's order, once all rounds are played; `error` is shared by the tests."""
+    A run without laws is played phase by phase from round `WHOLE` on if the learner holds its actions, and for
+    `ONE_BY_ONE` rounds at most if it does not.
+    """
+
+    def play(self, build: Callable[[Gate], Learner], *, seed: int, data: Callable[..., Any] | None) -> None:
+        """Play a learner; feedback is drawn from the problem, unless `data` returns it for an action."""
+        problem: Any = self.instance.problem
+        lanes, last = len(self.failed), self.instance.horizon
+        gate = Simulation(seed, lanes)
+        learner: Any = build(gate)
+        environment = lane_randomness(seed, lanes, 0, RandomStream.ENVIRONMENT)
+        draw = data or (lambda action: checked_outcomes(problem, problem.draw_feedback(action, environment)))
+        holds = not self.laws and hasattr(type(learner), "committed_rounds")
+        if not self.laws and not holds:
+            last = min(last, ONE_BY_ONE)
+        if hasattr(learner, "observe_initial"):
+            outcomes = problem.draw_records(environment, lanes)
+            start_warm(learner, gate, problem, outcomes)
+            self.check_start(self.state(learner), outcomes)
+        before = self.state(learner)
+        while self.round < last:
+            action = checked_action(learner, problem, lanes)
+            self.check_action(before, learner, action)
+            held = 1
+            if holds and self.round > WHOLE:
+                held = min(int(learner.committed_rounds.min()), last - self.round + 1)
+                self.phases += 1
+            else:
+                self.single += 1
+            if held == 1:
+                feedback = draw(action)
+                learner.observe(gate.private(feedback, learner.feedback_domain, self.round))
+            else:
+                held_by = np.full(lanes, held, dtype=np.int64)
+                feedback = checked_outcomes(
+                    problem, problem.draw_totals(action, held_by, environment), held_by
+                )
+                learner.observe(gate.private(feedback, learner.feedback_domain, self.round), held_by)
+                self.round += held - 1
+            after = self.state(learner)
+            self.check_feedback(before, after, action, feedback, held)
+            before = after
+        self.check_end()
 
     @abc.abstractmethod
     def state(self, learner: Any) -> State:
@@ -432,9 +488,9 @@ class BatchedRun(StructuredRun[Confidence]):
         )
 
 
-def check_rounds(
-    make_run: Callable[[RegretBound, Instance, int], StructuredRun[Any]],
-    build: Callable[[Gate], Learner],
+def check_laws(
+    make_run: Callable[[RegretBound, Instance, int], ProofRun],
+    build: Callable[[Gate], Any],
     bound: RegretBound,
     instance: Instance,
     *,
@@ -447,14 +503,13 @@ def check_rounds(
     Parameters
     ----------
     make_run
-        The class that checks the rounds, as the theorem's `confidence` needs it: `MeanRun`,
-        `EpisodeRun`, `ClickRun` or `EliminationRun`.
+        The class that checks the rounds, as the theorem's `confidence` needs it, such as `MeanRun` or `PhaseRun`.
     build
-        Makes the learner on a gate: one that shows its state (`ExplainedLearner`, `ExplainedLists`).
+        Makes the learner on a gate: one that shows its state (as an `ExplainedLearner`).
     bound, instance
         The theorem, and the instance that is played.
     lanes
-        Independent runs, a multiple of 64.
+        Independent runs, a multiple of 64 but for linear bandits, where each is of a learner of its own.
     seed
         Of all randomness.
     error
@@ -466,71 +521,19 @@ def check_rounds(
         If the theorem is another than `make_run` is for, or the problem is.
     """
     run = make_run(bound, instance, lanes)
-    contradiction = play_checked(run, build, lanes=lanes, seed=seed)
+    contradiction = play_checked(run, build, seed=seed)
     return run.checks(error) if contradiction is None else (contradiction,)
 
 
 def play_checked(
-    run: StructuredRun[State],
-    build: Callable[[Gate], Learner],
-    *,
-    lanes: int,
-    seed: int,
-    draw: Callable[[IntArray], FloatArray] | None = None,
-    whole: int | None = None,
-    rounds: int | None = None,
+    run: ProofRun, build: Callable[[Gate], Any], *, seed: int, data: Callable[..., Any] | None = None
 ) -> ProofCheck | None:
     """Play a learner to the run's horizon, and check every round; return the first counterexample, if there is one.
 
-    Parameters
-    ----------
-    run, build, lanes, seed
-        As `check_rounds`.
-    draw
-        Returns the feedback on an action; by default it is drawn from the problem.
-    whole
-        After how many rounds a learner that holds its actions is played phase by phase; by default never.
-    rounds
-        How many rounds another learner is played for at most.
+    `data`: of an adversary, as `ProofRun.play` takes it; by default they are drawn from the problem.
     """
-    problem: Any = run.instance.problem
-    gate = Simulation(seed, lanes)
-    learner: Any = build(gate)
-    environment = lane_randomness(seed, lanes, 0, RandomStream.ENVIRONMENT)
-    draw = draw or (lambda action: checked_outcomes(problem, problem.draw_feedback(action, environment)))
-    last = run.instance.horizon
-    holds = whole is not None and hasattr(type(learner), "committed_rounds")
-    if rounds is not None and not holds:
-        last = min(last, rounds)
     try:
-        if hasattr(learner, "observe_initial"):
-            outcomes = problem.draw_records(environment, lanes)
-            start_warm(learner, gate, problem, outcomes)
-            run.check_start(run.state(learner), outcomes)
-        before = run.state(learner)
-        while run.round < last:
-            action = checked_action(learner, problem, lanes)
-            run.check_action(before, learner, action)
-            held = 1
-            if holds and run.round > whole:  # type: ignore[operator]
-                held = min(int(learner.committed_rounds.min()), last - run.round + 1)
-                run.phases += 1
-            else:
-                run.single += 1
-            if held == 1:
-                feedback = draw(action)
-                learner.observe(gate.private(feedback, learner.feedback_domain, run.round))
-            else:
-                held_by = np.full(lanes, held, dtype=np.int64)
-                feedback = checked_outcomes(
-                    problem, problem.draw_totals(action, held_by, environment), held_by
-                )
-                learner.observe(gate.private(feedback, learner.feedback_domain, run.round), held_by)
-                run.round += held - 1
-            after = run.state(learner)
-            run.check_feedback(before, after, action, feedback, held)
-            before = after
-        run.check_end()
+        run.play(build, seed=seed, data=data)
     except Contradiction as contradiction:
         return contradiction.check
     return None

@@ -16,6 +16,9 @@ is its noise (`algorithms.theory.confidence_theorem.WidthTheorem` has the symbol
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
 from accountant import Simulation
@@ -30,59 +33,10 @@ from mechanisms import RegressionMoments
 from mechanisms.arrays import FloatArray
 from mechanisms.parameters import ParameterError
 from verify.regret_claims.noise_tests import AdditiveNoise
-from verify.regret_claims.proof_run import TOLERANCE, Contradiction, ProofCheck, ProofRun
+from verify.regret_claims.proof_run import TOLERANCE, ProofCheck, ProofRun
 
 _GRID = 1e-6  # moments are rounded to a grid of 2^-25 where they enter
 _SOLVED = 1e-6  # relative: what rounding may do to an inverse
-
-
-def check_widths(
-    build: BuildContextual, bound: RegretBound, instance: Instance, *, lanes: int, seed: int, error: float
-) -> tuple[ProofCheck, ...]:
-    """Play a learner and check the assumptions of its regret proof, until the first counterexample.
-
-    Parameters
-    ----------
-    build
-        Makes a `ContextualLearner` on a gate.
-    bound, instance
-        The theorem, whose `confidence` is a `WidthTheorem`, and the instance: contexts.
-    lanes
-        Independent runs, a multiple of 64.
-    seed
-        Of all randomness.
-    error
-        The probability that a true learner violates anything, at most.
-
-    Raises
-    ------
-    ParameterError
-        If the theorem is none of widths, or the problem has no contexts.
-    """
-    run = WidthRun(bound, instance, lanes)
-    contradiction = play_widths_checked(run, build, lanes=lanes, seed=seed)
-    if contradiction is not None:
-        return (contradiction,)
-    exact = (1.0, f"none in {len(run.spans)} releases of each run")
-    return run.all_checks(error, (run.noise.p, run.noise.description) if run.scale > 0 else exact, None)
-
-
-def play_widths_checked(run: WidthRun, build: BuildContextual, *, lanes: int, seed: int) -> ProofCheck | None:
-    """Play a learner to the run's horizon, and check every round; return the first counterexample, if there is one."""
-    gate = Simulation(seed, lanes, transcript=True)
-    environment = lane_randomness(seed, lanes, 0, RandomStream.ENVIRONMENT)
-    assert gate.published is not None
-    try:
-        learner = build(gate)
-        run.check_policy(learner.policy)
-        for played in play_contexts(learner, run.problem, gate, environment, run.instance.horizon):
-            run.check_round(played)
-            run.check_releases([sent for _, sent in gate.published], learner.policy)
-            gate.published.clear()
-        run.check_end()
-    except Contradiction as contradiction:
-        return contradiction.check
-    return None
 
 
 class WidthRun(ProofRun):
@@ -96,7 +50,7 @@ class WidthRun(ProofRun):
     Raises
     ------
     ParameterError
-        As `check_widths`.
+        If the theorem is none of widths, or the problem has no contexts.
     """
 
     def __init__(self, bound: RegretBound, instance: Instance, lanes: int, *, laws: bool = True) -> None:
@@ -120,6 +74,26 @@ class WidthRun(ProofRun):
         self._waited = 0  # the longest release that was due since
         self._policy: LinearUCB | None = None
         self._allowed: FloatArray = np.zeros(lanes)
+
+    def play(self, build: BuildContextual, *, seed: int, data: Callable[..., Any] | None) -> None:
+        """Play a learner; contexts and rewards are drawn from the problem."""
+        lanes = len(self.failed)
+        gate = Simulation(seed, lanes, transcript=True)
+        environment = lane_randomness(seed, lanes, 0, RandomStream.ENVIRONMENT)
+        assert gate.published is not None
+        learner = build(gate)
+        self.check_policy(learner.policy)
+        for played in play_contexts(learner, self.problem, gate, environment, self.instance.horizon):
+            self.check_round(played)
+            self.check_releases([sent for _, sent in gate.published], learner.policy)
+            gate.published.clear()
+        self.check_end()
+
+    def checks(self, error: float) -> tuple[ProofCheck, ...]:
+        """Return the checks once all rounds are played."""
+        exact = (1.0, f"none in {len(self.spans)} releases of each run")
+        noise = (self.noise.p, self.noise.description) if self.scale > 0 else exact
+        return self.all_checks(error, noise, None)
 
     def check_policy(self, policy: LinearUCB) -> None:
         """Check a new policy against the releases so far."""
@@ -163,6 +137,7 @@ class WidthRun(ProofRun):
     def check_round(self, played: ContextualRound) -> None:
         """Check a round against the policy that it was played by."""
         self.round += 1
+        self.single += 1
         lane, policy, contexts = np.arange(len(self.failed)), played.policy, played.contexts
         self.refuse(
             "bookkeeping",

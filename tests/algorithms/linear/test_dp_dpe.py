@@ -14,7 +14,7 @@ from accountant import Accountant, Budget, BudgetExceeded, Private, Simulation, 
 from algorithms.linear.dp_dpe import DPE, DPDPECentral, DPDPELocal, DPDPEShuffle
 from algorithms.linear.dp_pe import PE
 from algorithms.linear.linear_phases import Phase, PopulationTooSmall, Schedule
-from algorithms.linear.linear_play import play_clients, simulate_phases
+from algorithms.linear.linear_play import play_linear, simulate_phases
 from algorithms.problems.linear import LinearBandit
 from algorithms.problems.problem_errors import ProblemError
 from mechanisms import Communication
@@ -47,7 +47,7 @@ def test_every_client_pays_exactly_the_claim(
     trust = Trust.LOCAL if make is DPDPELocal else Trust.CENTRAL
     accountant = Accountant(Budget(epsilon, delta), trust=trust, noise=np.random.default_rng(1), seed=2)
     learner = make(problem.actions, accountant, epsilon=epsilon, delta=delta, **settings(problem, 300))
-    phases = list(play_clients(learner, problem, accountant, np.random.default_rng(3)))
+    phases = list(play_linear(learner, problem, accountant, np.random.default_rng(3)))
     assert sum(phase.rounds for phase in phases) == 300
     _, worst = accountant.worst()
     assert float(worst.delta) == delta
@@ -62,7 +62,7 @@ def test_a_client_drawn_twice_is_refused(make: type) -> None:
     accountant = Accountant(Budget(1.0, 1e-4), noise=np.random.default_rng(1), seed=2)
     learner = make(few.actions, accountant, epsilon=1.0, delta=1e-4, **settings(few, 1000))
     with pytest.raises(BudgetExceeded):
-        list(play_clients(learner, few, accountant, np.random.default_rng(0)))
+        list(play_linear(learner, few, accountant, np.random.default_rng(0)))
 
 
 def test_local_trust_refuses_the_central_learner() -> None:
@@ -76,7 +76,7 @@ def test_the_private_ones_run_on_secure_noise() -> None:
         accountant = Accountant(Budget(5.0, 1e-4), seed=2)
         learner = make(SIGNS.actions, accountant, epsilon=5.0, delta=1e-4, **settings(SIGNS, 40))
         assert (
-            sum(phase.rounds for phase in play_clients(learner, SIGNS, accountant, np.random.default_rng(3)))
+            sum(phase.rounds for phase in play_linear(learner, SIGNS, accountant, np.random.default_rng(3)))
             == 40
         )
 
@@ -232,7 +232,7 @@ def test_communication_counts_what_is_sent() -> None:
     for make in (DPDPECentral, DPDPEShuffle):
         gate = Simulation(4, 1)
         learner = make(SIGNS.actions, gate, epsilon=1.0, delta=1e-3, **settings(SIGNS, 100))  # type: ignore[arg-type]
-        phases = list(play_clients(learner, SIGNS, gate, np.random.default_rng(1)))
+        phases = list(play_linear(learner, SIGNS, gate, np.random.default_rng(1)))
         reals = sum(phase.support.size * phase.clients for phase in phases)
         if make is DPDPECentral:
             assert learner.communication == Communication(reals=reals)

@@ -9,7 +9,7 @@ import pytest
 from accountant import Accountant, Budget, BudgetExceeded, Simulation, Trust
 from algorithms.linear.dp_pe import PE, REWARD_DOMAIN, DPPECentral, DPPELocal, DPPEShuffle
 from algorithms.linear.linear_phases import Phase
-from algorithms.linear.linear_play import play_rewards, simulate_phases
+from algorithms.linear.linear_play import play_linear, simulate_phases
 from algorithms.problems.linear import LinearBandit
 from algorithms.published import dp_pe as printed
 from mechanisms import Communication
@@ -28,7 +28,7 @@ def test_every_client_pays_exactly_the_claim(make: type, epsilon: float, delta: 
     trust = Trust.LOCAL if make is DPPELocal else Trust.CENTRAL
     accountant = Accountant(Budget(epsilon, delta), trust=trust, noise=np.random.default_rng(1), seed=2)
     learner = make(PROBLEM.actions, accountant, epsilon=epsilon, delta=delta, horizon=150)
-    phases = list(play_rewards(learner, PROBLEM, accountant, np.random.default_rng(3)))
+    phases = list(play_linear(learner, PROBLEM, accountant, np.random.default_rng(3)))
     assert sum(phase.rounds for phase in phases) == 150
     assert phases[-1].clients == 0  # cut: nobody reports
     _, worst = accountant.worst()
@@ -44,7 +44,7 @@ def test_the_printed_noise_costs_what_it_costs() -> None:
     for make in (printed.DPPECentral, printed.DPPELocal, printed.DPPEShuffle):
         accountant = Accountant(Budget(math.inf, 1.0), noise=np.random.default_rng(1), seed=2)
         learner = make(PROBLEM.actions, accountant, epsilon=10.0, delta=0.25, horizon=60)
-        list(play_rewards(learner, PROBLEM, accountant, np.random.default_rng(3)))
+        list(play_linear(learner, PROBLEM, accountant, np.random.default_rng(3)))
         paid[make] = float(accountant.worst()[1].epsilon)  # type: ignore[arg-type]
     assert paid[printed.DPPECentral] == pytest.approx(18.356, abs=1e-3)
     assert paid[printed.DPPELocal] == pytest.approx(18.356, abs=1e-3)
@@ -52,7 +52,7 @@ def test_the_printed_noise_costs_what_it_costs() -> None:
     refusing = Accountant(Budget(10.0, 0.25), noise=np.random.default_rng(1))
     learner = printed.DPPECentral(PROBLEM.actions, refusing, epsilon=10.0, delta=0.25, horizon=60)
     with pytest.raises(BudgetExceeded):
-        list(play_rewards(learner, PROBLEM, refusing, np.random.default_rng(3)))
+        list(play_linear(learner, PROBLEM, refusing, np.random.default_rng(3)))
 
 
 def literal(kind: str, sums: np.ndarray, noise: np.ndarray, learner: object) -> list[int]:
@@ -111,7 +111,8 @@ def test_elimination_against_a_literal_transcription(make: type, kind: str) -> N
         learner = make(PROBLEM.actions, Simulation(0, 1), horizon=3000, **extra)
         assert learner.length(3) == 4 * 21
         sums = scale * rng.standard_normal(5)
-        learner._eliminate(Phase(3, SUPPORT, COUNTS, 34, np.ones(5)), sums, noise)
+        phase = Phase(3, SUPPORT, COUNTS, 34, np.ones(5))
+        learner._eliminate(phase, sums / COUNTS, noise / COUNTS**2)
         assert learner.active.tolist() == literal(kind, sums, noise, learner)
         sizes.add(learner.active.size)
     assert len(sizes) > 6
@@ -166,7 +167,7 @@ def test_communication() -> None:
     for make, unit in ((DPPECentral, "reals"), (DPPEShuffle, "bits")):
         learner = make(PROBLEM.actions, gate, epsilon=1.0, delta=0.1, horizon=100)
         reports = sum(
-            phase.clients for phase in play_rewards(learner, PROBLEM, gate, np.random.default_rng(1))
+            phase.clients for phase in play_linear(learner, PROBLEM, gate, np.random.default_rng(1))
         )
         sent = getattr(learner.communication, unit)
         assert sent == reports if unit == "reals" else sent >= 2 * reports

@@ -3,12 +3,11 @@ import math
 import numpy as np
 import pytest
 
-from accountant import Accountant, Budget, Simulation
+from accountant import Accountant, Budget
 from algorithms.play import play_records
 from algorithms.problems import Cascade, RankedLists
 from algorithms.published import CascadeUCBHybrid
-from algorithms.published.hybrid_sums import HybridSums
-from mechanisms import Box, HorizonExceeded, Laplace, OneHot
+from mechanisms import HorizonExceeded, Laplace
 
 MEANS = [0.2, 0.7, 0.1, 0.5, 0.3, 0.5]
 ROUNDS, EPSILON = 200, 400.0
@@ -37,11 +36,10 @@ def hybrid(values, noises, epsilon):
 
 def drawn(run, lane):
     """Return {(round, item): (noise, scale)} of one lane."""
-    width = run.learner.sums.levels + 1
     found = {}
     for release in run.releases:
         for coordinate in np.flatnonzero(release.where[lane]):
-            key = (release.round, int(coordinate) // width)
+            key = (release.round, int(coordinate))
             assert key not in found
             found[key] = (release.noise[lane, coordinate], release.mechanism.scale)
     return found
@@ -76,37 +74,8 @@ def test_it_plays_as_the_pseudocode(positions, recorded_run):
                 if records[t, e]:
                     break
         assert not noise
-        np.testing.assert_allclose(run.learner.sums.total[lane], total, rtol=0, atol=1e-9)
-        assert run.learner.sums.count[lane].tolist() == [len(v) for v in values]
-
-
-def test_one_value_costs_epsilon_in_its_own_stream():
-    """Whoever comes: once in a segment, and at most once in each of the k levels of a tree."""
-    accountant = Accountant(Budget.unlimited(), noise=np.random.default_rng(0))
-    unit = Box(0, 1, 1).sensitivity
-    sums = HybridSums(accountant, 1, horizon=64, epsilon=1.0, sensitivity=unit)
-    for t in range(1, 65):
-        value = accountant.private(np.ones((1, 1)), OneHot(1), t)
-        sums.add(np.zeros((1, 1), dtype=np.int64), value, np.ones((1, 1), dtype=bool))
-    paid = [float(accountant.spent(record).epsilon) for record in range(1, 65)]
-    assert max(paid) <= 1 + 1e-12
-    assert paid[32] == pytest.approx(1)  # value 33 opens a segment: all 5 levels, and the segment at 64
-    assert paid[0] == pytest.approx(0.5)
-
-
-def test_the_noise_has_the_hybrids_variance():
-    """Over 6,400 lanes at step 13 = 8 + 5: four segments, and two nodes at k = 3; 5 s.e. of the variance."""
-    lanes = 6400
-    gate = Simulation(1, lanes)
-    sums = HybridSums(gate, 1, horizon=64, epsilon=1.0, sensitivity=Box(0, 1, 1).sensitivity)
-    for t in range(1, 14):
-        value = gate.private(np.ones((lanes, 1)), OneHot(1), t)
-        sums.add(np.zeros((lanes, 1), dtype=np.int64), value, np.ones((lanes, 1), dtype=bool))
-    error = sums.total[:, 0] - 13
-    expected = 4 * 2 * 2.0**2 + 2 * 2 * 6.0**2
-    assert abs(error.mean()) < 5 * math.sqrt(expected / lanes)
-    squares = error**2
-    assert abs(squares.mean() - expected) < 5 * squares.std() / math.sqrt(lanes)
+        np.testing.assert_allclose(run.learner.total[lane], total, rtol=0, atol=1e-9)
+        assert run.learner.sums.steps[lane].tolist() == [len(v) for v in values]
 
 
 def test_both_leaks_are_found():
@@ -134,4 +103,4 @@ def test_more_rounds_than_its_trees_have_leaves_are_refused(horizon):
     with pytest.raises(HorizonExceeded):
         learner.observe(feedback)
     assert accountant.spent(horizon).epsilon == 0
-    assert learner.sums.count.max() == horizon
+    assert learner.sums.steps.max() == horizon

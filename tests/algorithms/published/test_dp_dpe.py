@@ -9,7 +9,7 @@ import pytest
 from accountant import Accountant, Budget, BudgetExceeded, Simulation
 from algorithms.catalogue.linear_entries import linear_learners
 from algorithms.linear.linear_phases import Phase
-from algorithms.linear.linear_play import play_clients, simulate_phases
+from algorithms.linear.linear_play import play_linear, simulate_phases
 from algorithms.problems.linear import LinearBandit
 from algorithms.published.dp_dpe import DPE, DPDPECentral, DPDPELocal, DPDPEShuffle
 
@@ -78,7 +78,7 @@ def test_the_classical_noise_costs_what_it_costs(
     """Known facts: 18.356 for a claim of 10 at delta = 0.25; slack where the claim is small."""
     accountant = Accountant(Budget(math.inf, 1.0), noise=np.random.default_rng(0), seed=1)
     learner = make(PROBLEM.actions, accountant, epsilon=epsilon, delta=delta, **(KEYWORDS | {"horizon": 40}))
-    list(play_clients(learner, PROBLEM, accountant, np.random.default_rng(2)))
+    list(play_linear(learner, PROBLEM, accountant, np.random.default_rng(2)))
     paid = float(accountant.worst()[1].epsilon)  # type: ignore[arg-type]
     if truth is not None:
         assert paid == pytest.approx(truth, rel=1e-4)
@@ -89,7 +89,7 @@ def test_an_accountant_refuses_the_printed_claim() -> None:
     accountant = Accountant(Budget(10.0, 0.25), noise=np.random.default_rng(0), seed=1)
     learner = DPDPECentral(PROBLEM.actions, accountant, epsilon=10.0, delta=0.25, **KEYWORDS)  # type: ignore[arg-type]
     with pytest.raises(BudgetExceeded):
-        list(play_clients(learner, PROBLEM, accountant, np.random.default_rng(2)))
+        list(play_linear(learner, PROBLEM, accountant, np.random.default_rng(2)))
 
 
 def test_the_shuffled_claim_holds_with_huge_slack() -> None:
@@ -97,7 +97,7 @@ def test_the_shuffled_claim_holds_with_huge_slack() -> None:
     learner = DPDPEShuffle(
         PROBLEM.actions, accountant, epsilon=10.0, delta=1e-6, **(KEYWORDS | {"horizon": 40})
     )  # type: ignore[arg-type]
-    list(play_clients(learner, PROBLEM, accountant, np.random.default_rng(2)))
+    list(play_linear(learner, PROBLEM, accountant, np.random.default_rng(2)))
     assert float(accountant.worst()[1].epsilon) < 10.0 / 150  # type: ignore[arg-type]
 
 

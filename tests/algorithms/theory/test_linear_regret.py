@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from algorithms.catalogue.linear_entries import linear_learners
+from algorithms.linear.elimination import inverse_root
 from algorithms.linear.linear_play import simulate_phases
-from algorithms.linear.phased_elimination import inverse_root
 from algorithms.problems import LinearBandit, linear_problems
 from algorithms.theory import linear_regret
 from algorithms.theory.linear_regret import LINEAR_BOUNDS

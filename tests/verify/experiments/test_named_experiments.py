@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,8 +11,9 @@ import pytest
 from algorithms.blocks import Processes
 from algorithms.problems import SettingError
 from verify.experiments.experiment import PaperTable, Size
-from verify.experiments.markdown import report
 from verify.experiments.named_experiments import experiments, named_experiments
+from verify.experiments.reproduce import Reproduced
+from verify.experiments.reproduction_document import reproduction_document
 from verify.experiments.run_all import run_all
 from verify.subjects.resolve import every_learner
 
@@ -35,9 +37,10 @@ def test_an_experiment_runs_and_reports(name, store):
     if content is not None:
         assert content.rows
         assert all(len(row) == len(content.columns) for row in content.rows)
-    words = report(experiment, "quick", TINY, lines, results, content=content)
-    for statement in experiment.statements:
-        assert f"- {statement.says} - " in words
+    seen = tuple((statement.says, statement.seen(results)) for statement in experiment.statements)
+    document = reproduction_document(Reproduced(name, Path("a.png"), Path("a.csv"), Path("a.md"), seen))
+    compared, *_ = document.sections[1].blocks
+    assert [row[0] for row in compared.rows] == [statement.says for statement in experiment.statements]
 
 
 @pytest.mark.parametrize("name", experiments)

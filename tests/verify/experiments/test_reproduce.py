@@ -27,9 +27,10 @@ def whole(tmp_path_factory):
 def test_picture_table_and_report_are_written(whole):
     assert whole.picture.read_bytes().startswith(b"\x89PNG")
     text = whole.text.read_text(encoding="utf-8")
-    assert "## What the paper shows" in text
-    assert "published/dpts-mat" in text
-    reasons = text.split("## Why they differ\n\n")[1].split("\n\n")[0].splitlines()  # 60 rounds show nothing
+    assert "## Comparison with the paper" in text
+    assert "| published/dpts-mat | published | FALSE: one round-0 record" in text
+    compared = text.split("## Comparison with the paper")[1].split("## ")[0].splitlines()
+    reasons = [line for line in compared if line.startswith("- ")]  # 60 rounds show nothing
     assert len(reasons) == len(set(reasons)) == 2
     assert text.count("At small ε the margin") == 1
     with whole.data.open(encoding="utf-8") as file:
@@ -121,12 +122,13 @@ def test_the_users_movies_take_the_place_of_the_made_up_ones(tmp_path):
     (folder / "movies.dat").write_text("\n".join(movies), encoding="latin-1")
     (folder / "ratings.dat").write_text("\n".join(ratings), encoding="latin-1")
     made_up = reproduce(experiments["matroid/table3"], tmp_path / "out", size=Size(5, 2))
-    assert "Synthetic stand-in" in made_up.text.read_text(encoding="utf-8")
     assert "made-up movie" in made_up.data.read_text(encoding="utf-8")
+    assert "--movielens" not in made_up.repeat
     real = reproduce(experiments["matroid/table3"], tmp_path / "out", size=Size(5, 2), data=folder)
-    text = real.text.read_text(encoding="utf-8")
-    assert "Synthetic" not in text
-    assert "| Film " in text
+    assert "--movielens" in real.text.read_text(encoding="utf-8")
+    text = real.data.read_text(encoding="utf-8")
+    assert "made-up" not in text
+    assert "Film " in text
     assert "Drama" in text
 
 

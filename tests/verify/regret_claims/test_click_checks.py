@@ -12,7 +12,7 @@ from algorithms.theory.regret import BOUNDS
 from algorithms.theory.regret_bound import Instance
 from mechanisms import Laplace, RandomizedResponse
 from verify.regret_claims.click_checks import ClickRun
-from verify.regret_claims.proof_run import check_rounds
+from verify.regret_claims.proof_run import check_laws
 
 CHECKED = [name for name, bound in BOUNDS.items() if isinstance(bound.confidence, ClickTheorem)]
 
@@ -23,7 +23,7 @@ def checks(name, make=None, *, seed=3, horizon=256, epsilon=20.0):
     build = learner_builder(
         make or learners[name].make, played.problem, epsilon=epsilon, horizon=horizon, settings=settings
     )
-    return check_rounds(ClickRun, build, BOUNDS[name], played, lanes=64, seed=seed, error=1e-4)
+    return check_laws(ClickRun, build, BOUNDS[name], played, lanes=64, seed=seed, error=1e-4)
 
 
 def violated(name, *methods):
@@ -180,4 +180,4 @@ def test_what_cannot_be_checked_is_refused():
     played = Instance(SemiBandit(TopK(2, 1), [0.3, 0.5]), 1.0, 10)
     for name in ("cucb", "cascade-ucb-rr"):
         with pytest.raises(ValueError, match=r"bound|problem"):
-            check_rounds(ClickRun, None, BOUNDS[name], played, lanes=64, seed=0, error=0.1)
+            check_laws(ClickRun, None, BOUNDS[name], played, lanes=64, seed=0, error=0.1)

@@ -19,7 +19,7 @@ from algorithms.theory.regret_bound import Instance
 from mechanisms import Laplace
 from verify import regret
 from verify.regret_claims.elimination_checks import EliminationRun
-from verify.regret_claims.proof_run import check_rounds
+from verify.regret_claims.proof_run import check_laws
 
 PLAYED = {
     "dp-best-arm": Instance(SemiBandit(Arms(4), (0.3, 0.45, 0.6, 0.9)), 2.0, 80),
@@ -33,7 +33,7 @@ def checks(name, make=None, played=None, bound=None, seed=7):
     build = learner_builder(
         make or learners[name].make, played.problem, epsilon=played.epsilon, horizon=played.horizon
     )
-    return check_rounds(EliminationRun, build, bound or BOUNDS[name], played, lanes=64, seed=seed, error=1e-4)
+    return check_laws(EliminationRun, build, bound or BOUNDS[name], played, lanes=64, seed=seed, error=1e-4)
 
 
 def violated(*arguments, **keywords):
@@ -94,7 +94,7 @@ def test_other_theorems_and_problems_are_refused():
         (BOUNDS["dp-best-arm"], SemiBandit(TopK(4, 2), (0.3, 0.45, 0.6, 0.9)), "must be arms"),
     ):
         with pytest.raises(ValueError, match=message):
-            check_rounds(
+            check_laws(
                 EliminationRun,
                 lambda gate: None,
                 bound,

@@ -13,7 +13,7 @@ from algorithms.theory.regret_bound import Instance
 from mechanisms import Laplace
 from verify import regret
 from verify.regret_claims.episode_checks import EpisodeRun
-from verify.regret_claims.proof_run import check_rounds
+from verify.regret_claims.proof_run import check_laws
 
 NAME = "published/adap-klucb"
 MADE = learners[NAME].make
@@ -22,7 +22,7 @@ PLAYED = Instance(SemiBandit(Arms(4), (0.3, 0.45, 0.6, 0.9)), 2.0, 128)
 
 def checks(make=MADE, played=PLAYED, seed=7, bound=BOUNDS[NAME]):
     build = learner_builder(make, played.problem, epsilon=played.epsilon, horizon=played.horizon)
-    return check_rounds(EpisodeRun, build, bound, played, lanes=64, seed=seed, error=1e-4)
+    return check_laws(EpisodeRun, build, bound, played, lanes=64, seed=seed, error=1e-4)
 
 
 def violated(*arguments, **keywords):

@@ -17,7 +17,7 @@ from algorithms.theory.regret import BOUNDS
 from algorithms.theory.regret_bound import Instance
 from mechanisms import Laplace
 from verify.regret_claims.mean_checks import MeanRun
-from verify.regret_claims.proof_run import check_rounds
+from verify.regret_claims.proof_run import check_laws
 
 MEANS = (0.3, 0.45, 0.6, 0.9)  # near 1/2, where estimates vary most, and off it, where a wrong gain shows
 CHECKED = [
@@ -49,7 +49,7 @@ def checks(name, make=None, *, seed=7, error=1e-4, lanes=LANES, **changed):
     build = learner_builder(
         make or learners[name].make, played.problem, epsilon=played.epsilon, horizon=played.horizon
     )
-    return check_rounds(MeanRun, build, BOUNDS[name], played, lanes=lanes, seed=seed, error=error)
+    return check_laws(MeanRun, build, BOUNDS[name], played, lanes=lanes, seed=seed, error=error)
 
 
 def violated(name, make):
@@ -81,7 +81,7 @@ def checks_on_paths(make, epsilon):
     bound = BOUNDS["cucb-batch"].bound_for(played)
     assert int(bound.value_of(bound.confidence.few, played)) == (2 if epsilon > 6 else 1)
     build = learner_builder(make, played.problem, epsilon=epsilon, horizon=HORIZON)
-    return check_rounds(MeanRun, build, bound, played, lanes=LANES, seed=7, error=1e-4)
+    return check_laws(MeanRun, build, bound, played, lanes=LANES, seed=7, error=1e-4)
 
 
 @pytest.mark.few(1)
@@ -460,9 +460,9 @@ def test_a_printed_radius_beyond_its_regime_leaves_the_good_event():
 def test_what_cannot_be_checked_is_refused():
     played = instance("semi-bandit")
     with pytest.raises(ValueError, match="bound"):
-        check_rounds(MeanRun, None, BOUNDS["cascade-ucb-rr"], played, lanes=64, seed=0, error=0.1)
+        check_laws(MeanRun, None, BOUNDS["cascade-ucb-rr"], played, lanes=64, seed=0, error=0.1)
     with pytest.raises(ValueError, match="cascade"):
-        check_rounds(MeanRun, None, BOUNDS["cascade-ucb1"], played, lanes=64, seed=0, error=0.1)
+        check_laws(MeanRun, None, BOUNDS["cascade-ucb1"], played, lanes=64, seed=0, error=0.1)
 
 
 class NeverRenewed:
@@ -493,5 +493,5 @@ def test_faults_of_epochs_are_seen(fault):
     build = learner_builder(
         make, played.problem, epsilon=20.0, horizon=played.horizon, settings=played.settings
     )
-    found = check_rounds(MeanRun, build, BOUNDS["cucb-ldp-gaussian"], played, lanes=64, seed=1, error=1e-4)
+    found = check_laws(MeanRun, build, BOUNDS["cucb-ldp-gaussian"], played, lanes=64, seed=1, error=1e-4)
     assert [check.name for check in found if check.violated] == ([] if fault is None else ["radius"])

@@ -10,8 +10,9 @@ from algorithms.theory.confidence_theorem import PhaseTheorem
 from algorithms.theory.regret import BOUNDS
 from algorithms.theory.regret_bound import Instance
 from mechanisms import Gaussian
-from verify.regret_claims.phase_checks import check_phases
+from verify.regret_claims.phase_checks import PhaseRun
 from verify.regret_claims.proof import linear_check_problem
+from verify.regret_claims.proof_run import check_laws
 
 CHECKED = [name for name, bound in BOUNDS.items() if isinstance(bound.confidence, PhaseTheorem)]
 HORIZON = 256
@@ -25,7 +26,7 @@ def checks(name, make=None, *, seed=3, lanes=8, horizon=HORIZON):
     played = Instance(problem, 20.0, horizon)
     make = make or linear_learners[name].make
     build = linear_builder(make, problem, epsilon=played.epsilon, horizon=horizon)
-    return check_phases(build, BOUNDS[name], played, lanes=lanes, seed=seed, error=1e-4)
+    return check_laws(PhaseRun, build, BOUNDS[name], played, lanes=lanes, seed=seed, error=1e-4)
 
 
 @pytest.mark.few(3)

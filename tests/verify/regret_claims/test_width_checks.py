@@ -14,7 +14,8 @@ from algorithms.theory.confidence_theorem import volume
 from algorithms.theory.regret import BOUNDS
 from algorithms.theory.regret_bound import Instance
 from mechanisms import Gaussian, RegressionMoments
-from verify.regret_claims.width_checks import check_widths
+from verify.regret_claims.proof_run import check_laws
+from verify.regret_claims.width_checks import WidthRun
 
 WITH_BOUND = [name for name in contextual_learners if name in BOUNDS]
 PLAYED = Instance(LinearContexts([0.6, -0.3], 3), 10.0, 96, 1e-2)  # 9 releases
@@ -29,7 +30,7 @@ def checks(make=DPLinUCB, played=PLAYED, bound=BOUNDS["dp-linucb"], seed=3):
         horizon=played.horizon,
         settings=played.settings,
     )
-    return check_widths(build, bound, played, lanes=64, seed=seed, error=1e-4)
+    return check_laws(WidthRun, build, bound, played, lanes=64, seed=seed, error=1e-4)
 
 
 def violated(*arguments, **keywords):
@@ -219,10 +220,10 @@ def test_what_holds_on_the_good_event_is_held_against_every_run(problem, seen):
 
 def test_other_theorems_and_problems_are_refused():
     with pytest.raises(ValueError, match="says nothing of widths"):
-        check_widths(None, BOUNDS["dpe"], PLAYED, lanes=64, seed=0, error=0.1)
+        check_laws(WidthRun, None, BOUNDS["dpe"], PLAYED, lanes=64, seed=0, error=0.1)
     bandit = replace(PLAYED, problem=SemiBandit(Arms(2), (0.1, 0.9)))
     with pytest.raises(ValueError, match="must be a contextual linear bandit"):
-        check_widths(None, BOUNDS["dp-linucb"], bandit, lanes=64, seed=0, error=0.1)
+        check_laws(WidthRun, None, BOUNDS["dp-linucb"], bandit, lanes=64, seed=0, error=0.1)
 
 
 def test_the_theorems_widths_in_plain_numbers():

@@ -38,7 +38,7 @@ def check_worst_clicks(
     `ClickTheorem`, and `worst_lists`.
     """
     run = ClickRun(bound, instance, 1)
-    contradiction = play_checked(run, build, lanes=1, seed=seed, draw=_Adversary(run).outcomes)
+    contradiction = play_checked(run, build, seed=seed, data=_Adversary(run).outcomes)
     gap, shown = _ATTRACTIONS[1] - _ATTRACTIONS[0], int(run.displays[0, 0])
     words = f"two of three items: the one that is worse by {gap:g} is shown {shown:,} times, and"
     return worst_found(run, contradiction, words)

@@ -54,7 +54,7 @@ def check_worst_data(
     """
     run = _StartedRun(bound, instance, 1)
     adversary = _Adversary(run)
-    contradiction = play_checked(run, build, lanes=1, seed=seed, draw=adversary.outcomes)
+    contradiction = play_checked(run, build, seed=seed, data=adversary.outcomes)
     gap, plays = float(_MEANS[1] - _MEANS[0]), int(run.feeds[0, 0])
     checks = worst_found(
         run, contradiction, f"two arms: the one that is worse by {gap:g} is played {plays:,} times, and"

@@ -13,6 +13,7 @@ from dataclasses import replace
 import numpy as np
 from worst_data import WORST_EPSILON, worst_found
 
+from accountant import Gate
 from algorithms.linear.linear_phases import Phase
 from algorithms.linear.linear_play import LinearLearner
 from algorithms.problems import LinearBandit
@@ -20,8 +21,8 @@ from algorithms.theory.regret_bound import Instance, RegretBound
 from mechanisms.arrays import FloatArray, IntArray
 from mechanisms.printed_numbers import percent
 from verify.findings.sentences import exact
-from verify.regret_claims.phase_checks import AskedClients, BuildPhases, PhaseRun, play_phases_checked
-from verify.regret_claims.proof_run import ProofCheck
+from verify.regret_claims.phase_checks import AskedClients, PhaseRun
+from verify.regret_claims.proof_run import ProofCheck, play_checked
 from verify.regret_claims.speaking_instances import with_clients
 
 _GAPS = np.geomspace(0.05, 2.0, 48)  # 8 % apart: one of them nearly attains what a phase's widths allow
@@ -38,7 +39,11 @@ def worst_actions(played: Instance, dimension: int) -> Instance:
 
 
 def check_worst_rewards(
-    build: Callable[[Instance], BuildPhases], bound: RegretBound, instance: Instance, *, seed: int
+    build: Callable[[Instance], Callable[[Gate], LinearLearner]],
+    bound: RegretBound,
+    instance: Instance,
+    *,
+    seed: int,
 ) -> tuple[ProofCheck, ...]:
     """Play a learner on the worst rewards inside the good event, with many gaps.
 
@@ -62,9 +67,7 @@ def check_worst_rewards(
         theta = gap / 2 * np.eye(_linear(instance).theta.size)[0]
         there = replace(instance, problem=replace(_linear(instance), theta=theta))
         run = PhaseRun(bound, there, 1)
-        contradiction = play_phases_checked(
-            run, build(there), seed=seed, ask=functools.partial(_WorstClients, run)
-        )
+        contradiction = play_checked(run, build(there), seed=seed, data=functools.partial(_WorstClients, run))
         words = f"two opposite actions, one worse by {gap:.3g},"
         found = worst_found(run, contradiction, words)
         attained = max(attained, run.attained if found else 0.0)
