@@ -118,7 +118,9 @@ class Database:
         self._lock: FileLock | SessionLock | None = None
         self._turns: Turns | None = None  # of a file, as soon as somebody writes
         self._file = None if self.path is None else _number(self.name)
-        self._log: dict[str, tuple[int, int] | None] = {}
+        self._log: dict[
+            str, tuple[str, tuple[int, int] | None]
+        ] = {}  # by what its files are called beside ours
         self.accounts_checked = -math.inf  # when
         # Who forgets a store leaves its connections to nobody: Python 3.13 warns of those that are not closed.
         weakref.finalize(self, _close_forgotten, self._connections, self._process).atexit = False
@@ -224,11 +226,13 @@ class Database:
         self._connections.dispose()
         self._log = {}
 
-    def _check_log(self) -> None:
-        """Refuse if SQLite's log was removed while it was open: what is written now would be lost with it.
+    def _check_log(self, *parts: str) -> None:
+        """Refuse if SQLite's log (-wal) or its index (-shm) was removed while it was open.
 
-        Whoever closes a store last removes its log. Who is last is told by locks on the file, and a process loses its
-        own without a word when it closes any other handle of that file, after making a copy of it, say.
+        Whoever closes a store last removes both. Who is last is told by locks on the file, and a process loses its own
+        without a word when it closes any other handle of that file, after making a copy of it, say. Without the index
+        a transaction does not see what others write, so it is looked at before; what was written is lost with the log,
+        so both are looked at after.
 
         Raises
         ------
@@ -239,9 +243,10 @@ class Database:
             return
         if not self._log:
             real = self.path.resolve()
-            self._log = {name: _number(name) for name in (f"{real}-wal", f"{real}-shm")}
-        for name, before in self._log.items():
-            if before is None or _number(name) != before:
+            self._log = {each: (f"{real}{each}", _number(f"{real}{each}")) for each in ("-wal", "-shm")}
+        for part in parts:
+            name, before = self._log[part]
+            if before is None or before != _number(name):
                 raise StoreMoved(
                     f"{self.path}: SQLite's log beside it (-wal, -shm) was removed or replaced while it was open, so "
                     "nothing more can be charged here: close it, in all that this process has open of it, and open it "
@@ -268,7 +273,7 @@ class Database:
             try:
                 self._connections.lend(session)
                 if not self._log:
-                    self._check_log()
+                    self._check_log("-wal", "-shm")
                 yield session
             except Exception:
                 self._take_back(session)
@@ -334,7 +339,7 @@ class Database:
                         if lock is not None:
                             session.execute(f"LOCK TABLE store IN {lock} MODE")
                         session.together = lock == TOGETHER
-                    self._check_log()
+                    self._check_log("-shm")
                     try:
                         yield session
                     except BaseException:
@@ -357,7 +362,7 @@ class Database:
                 if code in _RETRIED and lock != ALONE:
                     raise RetryAlone from error
                 raise
-            self._check_log()  # it may have gone since, and the charge with it
+            self._check_log("-wal", "-shm")  # it may have gone since, and the charge with it
 
     def _begin(self, session: Session, wait: float | None) -> None:
         try:
@@ -387,7 +392,7 @@ class Database:
         if self._writer == threading.get_ident():
             # Whoever collects garbage in a transaction, say: what is written now is not ended yet.
             raise InUse(f"{self.name}: this thread is writing to it already", this_process())
-        longest = LONGEST_WAIT if wait is None else wait
+        longest, ended = LONGEST_WAIT if wait is None else wait, False
         try:
             try:
                 if not self._transaction.acquire(timeout=longest):
@@ -404,8 +409,10 @@ class Database:
                 yield
             finally:
                 self._end_turn()
+                ended = True
         finally:
-            self._end_turn()  # an interruption may fall on any line, and on that one
+            if not ended:  # an interruption may fall on any line, and on that one
+                self._end_turn()
 
     def _end_turn(self) -> None:
         """End this thread's turn, as far as it has one."""
@@ -413,8 +420,10 @@ class Database:
             if self._turns is not None:
                 self._turns.give_back()
             self._writer = None
-        with suppress(RuntimeError):  # it is not this thread's
+        try:
             self._transaction.release()
+        except RuntimeError:
+            return  # it is not this thread's
 
     def _check_process(self) -> None:
         if os.getpid() != self._process:
@@ -436,10 +445,6 @@ class Database:
         if not self.sqlite:
             damaged = (getattr(error, "sqlstate", None) or "").startswith(_DAMAGED)
         return LedgerDamaged(words) if damaged else OSError(words)
-
-    def spelled(self, sql: str) -> str:
-        """Return a statement as the driver takes it."""
-        return sql if self.sqlite else sql.replace("?", "%s")
 
     def sync(self, session: Session) -> None:
         """Make the end of a transaction that changes nothing flush the writes of others before it to the disk."""

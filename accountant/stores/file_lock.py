@@ -9,7 +9,7 @@ import socket
 import time
 import weakref
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any
 
@@ -42,6 +42,7 @@ class _Lock:
             )
         self.path = path
         self.file = _opened(path)
+        self.number = _number(os.fstat(self.file))
         self._process = os.getpid()
         self._close = weakref.finalize(self, os.close, self.file)
         self._close.atexit = False  # a thread may be in a turn still
@@ -64,8 +65,10 @@ class _Lock:
 
     def give_back(self) -> None:
         """Give the lock back, and keep the file open."""
-        with suppress(OSError):  # its file system has no locks
+        try:
             fcntl.flock(self.file, fcntl.LOCK_UN)
+        except OSError:
+            return  # its file system has no locks
 
     def release(self) -> None:
         """Give the lock back; again does nothing. A fork, which shares it with its parent, only closes the file."""
@@ -104,7 +107,7 @@ class Turns:
         OSError
             If the file cannot be opened, or the system or its file system has no locks.
         """
-        if self._lock is None or not self._lock.held or not _is_at(self._path, self._lock.file):
+        if self._lock is None or not self._lock.held or not _is_at(self._path, self._lock.number):
             self._lock = _Lock(self._path)
         self._taken = True  # soon
         self._lock.take(wait)
@@ -169,10 +172,14 @@ def _opened(path: str) -> int:
     return os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
 
 
-def _is_at(path: str, file: int) -> bool:
-    """Return True if a name still refers to an open file; else others would lock another file."""
+def _number(found: os.stat_result) -> tuple[int, int]:
+    return found.st_dev, found.st_ino
+
+
+def _is_at(path: str, number: tuple[int, int]) -> bool:
+    """Return True if a name still refers to an open file of this number; else others would lock another file."""
     try:
-        return os.path.samestat(os.lstat(path), os.fstat(file))
+        return _number(os.lstat(path)) == number
     except OSError:
         return False
 

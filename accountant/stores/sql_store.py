@@ -45,7 +45,7 @@ from accountant.stores.names import PLAIN, Names, named
 from accountant.stores.session import Session
 from accountant.stores.store_refusals import RetryAlone, StoreMoved
 from accountant.stores.store_verification import Verified, check_anchor, verify_database
-from accountant.stores.work import ACCOUNT_ROW, Kinds, Work, account_row, check_accounts, rows_after
+from accountant.stores.work import ACCOUNT_ROW, BY_LABEL, Kinds, Work, account_row, check_accounts, rows_after
 from accountant.written_terms import Terms
 from mechanisms import Assumption, Neighbouring
 from mechanisms.parameters import ParameterError
@@ -116,7 +116,8 @@ class SQLStore:
     # --- one transaction -------------------------------------------------------------------------
 
     def _commit(self, batches: Iterator[Sequence[_Task]]) -> list[Any]:
-        waiting, first = self._queue.waiting, list[Sequence[_Task]]()
+        waiting = () if self.database.sqlite else self._queue.waiting
+        first = list[Sequence[_Task]]()
         if not self._alone and _name_all(waiting):
             with suppress(RetryAlone):
                 with self.working((), together=True) as work:  # whoever comes until it has begun is in it
@@ -129,7 +130,7 @@ class SQLStore:
                 return [work.result_in_place(result) for result in results]
         results = []
         ahead = first[0] if first else waiting  # what a server is asked at once
-        with self.working(() if self.database.sqlite else _asked(ahead, "names")) as work:
+        with self.working(_asked(ahead, "names")) as work:
             for tasks in chain(first, batches):  # whoever comes meanwhile is in it
                 work.look_up(_asked(tasks, "names"), _asked(tasks, "keys"))
                 results += [_result(task, work) for task in tasks]
@@ -152,7 +153,7 @@ class SQLStore:
             If it is about more, or another one was faster.
         """
         with self.database.writing(lock=TOGETHER if together else ALONE) as session:
-            session.ask(f"{ACCOUNT_ROW} WHERE label IN (...)", wanted := sorted({*names}))
+            session.ask(BY_LABEL[together], wanted := sorted({*names}))
             work = self._work(session)
             work.load(wanted)
             if not together:
@@ -599,7 +600,7 @@ class NamedCharge:
         try:
             return work.do(self._for(work))
         except CannotPay as refused:
-            raise self._named(refused) from None
+            raise self._named(work, refused) from None
 
     def refused(self, work: Work) -> CannotPay | None:
         """Return why a charge would be refused."""
@@ -607,7 +608,7 @@ class NamedCharge:
         command = self._for(work)
         expire(work, work.now(), work.happen)
         refused = first_refused(work, command, work.now())
-        return None if refused is None else self._named(refused)
+        return None if refused is None else self._named(work, refused)
 
     def _for(self, work: Work) -> Charge:
         entries = [
@@ -616,12 +617,11 @@ class NamedCharge:
         ]
         if work.limits is not None and work.limits.grouped:
             work.load_numbers(work.limits.other_members(key for entry in entries for key in entry.records))
-        self._keys = [key for entry in entries for key in entry.records]
         return Charge(entries, *self._command[1:])
 
-    def _named(self, refused: CannotPay) -> CannotPay:
+    def _named(self, work: Work, refused: CannotPay) -> CannotPay:
         records = chain.from_iterable(entry.records for entry in self._command.entries)
-        refused.record = dict(zip(self._keys, records, strict=True))[refused.record]
+        refused.record = dict(zip(map(work.key, self.names), records, strict=True))[refused.record]
         return refused
 
 

@@ -124,9 +124,6 @@ class Work(State):
         self._entries: list[tuple[int, str, bytes]] = []
         self.numbers = iter(()) if self._database.sqlite and not self.is_the_one else numbers
         """Those of new accounts, that are this process's own."""
-        locked = ' ORDER BY {} COLLATE "C" FOR UPDATE' * session.together
-        self._account_row = f"{ACCOUNT_ROW} WHERE {{}} IN (...){locked.format('label')}"
-        self._request_row = f"{_REQUEST_ROW} WHERE key IN (...){locked.format('key')}"
         self._looked_up = False
         self._known: set[str] = set()  # requests that were looked up
         self._stored: set[str] = set()  # and found
@@ -202,10 +199,11 @@ class Work(State):
         """Read accounts and requests, all at once."""
         wanted = sorted({name for name in names if name not in self._rows})
         asked = {label(key): key for key in keys if key not in self._known}
-        self.session.ask(self._account_row.format("label"), wanted)
-        self.session.ask(self._request_row, sorted(asked))
+        self.session.ask(BY_LABEL[self.session.together], wanted)
+        self.session.ask(_REQUESTS[self.session.together], sorted(asked))
         self.load(wanted)
-        self._load_requests(asked)
+        if asked:
+            self._load_requests(asked)
         self._looked_up = True
 
     def payers_of(self, reserved: Sequence[int]) -> list[str]:
@@ -221,7 +219,7 @@ class Work(State):
         wanted = sorted({name for name in names if name not in self._rows})
         if not wanted:
             return
-        self._read("label", wanted)
+        self._read(BY_LABEL, wanted)
         for name in wanted:
             if name not in self._rows:
                 if not self._database.accounts_checked > -math.inf:
@@ -231,12 +229,12 @@ class Work(State):
 
     def load_numbers(self, numbers: Iterable[Any]) -> None:
         """Read accounts that entries name, all at once."""
-        self._read("number", sorted({each for each in numbers if each not in self._numbered}))
+        self._read(_BY_NUMBER, sorted({each for each in numbers if each not in self._numbered}))
 
-    def _read(self, column: str, keys: Sequence[Any]) -> None:
+    def _read(self, accounts: tuple[str, str], keys: Sequence[Any]) -> None:
         if keys and self._looked_up:
             self._need_to_be_alone()  # whoever locks more, out of order, may wait for one who waits for this one
-        for row in self.session.select(self._account_row.format(column), keys):
+        for row in self.session.select(accounts[self.session.together], keys):
             number, name, salt, spent, counted, digest = account_row(self._database.name, row)
             if number not in self._numbered:
                 found = AccountRow(number, name, spent, salt, counted, digest)
@@ -370,7 +368,9 @@ class Work(State):
 
     def _load_requests(self, keys: Mapping[str, str]) -> None:
         """Read requests, whose keys are given by their labels."""
-        for found, position, stamped, digest, answer in self.session.select(self._request_row, sorted(keys)):
+        for found, position, stamped, digest, answer in self.session.select(
+            _REQUESTS[self.session.together], sorted(keys)
+        ):
             if position > self._written:
                 self._need_to_be_alone()  # made since this one began, where its own entries are numbered
             key, answer = keys[found], None if answer is None else stored_bytes(answer)
@@ -441,17 +441,15 @@ class Work(State):
             self._need_to_be_alone()
         if isinstance(event, Charged):
             entries = event.entries
-            kinds = [
-                self.kind(entry) for entry in entries
-            ]  # first: what cannot be written down changes nothing
-            names = {key: None for entry in entries for key in entry.records if isinstance(key, str)}
-            opened = [self.open_account(name) for name in names]
+            kinds = [*map(self.kind, entries)]  # first: what cannot be written down changes nothing
+            names = dict.fromkeys(itertools.chain.from_iterable([entry.records for entry in entries]))
+            opened = [self.open_account(name) for name in names if isinstance(name, str)]
             if opened:
                 entries = tuple([entry.of(tuple(map(self.number_of, entry.records))) for entry in entries])
             paid = [(kind, entry.records) for kind, entry in zip(kinds, entries, strict=True)]
             position = self.append(charge_body(event, event.at, paid, opened, source))
             self._count(paid, 1)
-            apply(self, event._replace(position=position, entries=entries))
+            apply(self, Charged(position, entries, *event[2:]))
             return position
         if isinstance(event, Settlement):
             if event.position > self._written:
@@ -527,7 +525,8 @@ class Work(State):
         row = self.row(name)
         row.number, row.salt = self._fresh_number(), os.urandom(16)
         self._numbered[row.number] = row
-        self.accounts.pop(name, None)
+        if name in self.accounts:
+            self.accounts[row.number] = self.accounts.pop(name)
         self._changed.add(row.number)
         return [row.number, commitment(row.salt, name)]
 
@@ -681,7 +680,8 @@ class Work(State):
         if self.session.together:
             self._take_turn()
         self.session.run("INSERT INTO entry (position, body, hash) VALUES (?, ?, ?)", self._entries)
-        self.session.run("INSERT INTO kind (digest, position) VALUES (?, ?)", [*self._kind_rows.items()])
+        if self._kind_rows:
+            self.session.run("INSERT INTO kind (digest, position) VALUES (?, ?)", [*self._kind_rows.items()])
         self.session.run(
             "INSERT INTO tally (kind, releases, records) VALUES (?, ?, ?) ON CONFLICT (kind) DO UPDATE "
             "SET releases = tally.releases + excluded.releases, records = tally.records + excluded.records",
@@ -699,6 +699,13 @@ class Work(State):
                 "digest = ?",
                 [(*store[1:], row_digest(*store))],
             )
+        if self._settled:
+            self._write_reservations()
+        if self._asked:
+            self._write_requests()
+        return Mark(self.instance, self.epoch, self.position, self._hash.hex())
+
+    def _write_reservations(self) -> None:
         rows: list[tuple[Any, ...]] = []
         for position in self._settled:
             state = self.reservations[position]
@@ -709,6 +716,8 @@ class Work(State):
             "ON CONFLICT (position) DO UPDATE SET state = excluded.state, until = excluded.until",
             rows,
         )
+
+    def _write_requests(self) -> None:
         insert = "INSERT INTO request (key, position, stamped, answered, answer) VALUES (?, ?, ?, ?, ?)"
         update = "SET stamped = excluded.stamped, answered = excluded.answered, answer = excluded.answer"
         for keys, sql in (
@@ -717,7 +726,6 @@ class Work(State):
         ):
             asked = [(key, self.requests[key]) for key in sorted(keys)]
             self.session.run(sql, [(label(key), self.place_of(each[0]), *each[1:]) for key, each in asked])
-        return Mark(self.instance, self.epoch, self.position, self._hash.hex())
 
     def _write_accounts(self) -> None:
         mass = 0
@@ -741,9 +749,10 @@ class Work(State):
             self._tally[0] = len(fresh), mass
         sql = "INSERT INTO account (number, label, salt, spent, counted, digest) VALUES (?, ?, ?, ?, ?, ?)"
         self.session.run(sql, fresh)
-        columns = (*("label", "salt") * bool(self._relabelled), "spent", "counted", "digest")
-        said = ", ".join(f"{column} = excluded.{column}" for column in columns)
-        self.session.run(f"{sql} ON CONFLICT (number) DO UPDATE SET {said}", changed)
+        if changed:
+            columns = (*("label", "salt") * bool(self._relabelled), "spent", "counted", "digest")
+            said = ", ".join(f"{column} = excluded.{column}" for column in columns)
+            self.session.run(f"{sql} ON CONFLICT (number) DO UPDATE SET {said}", changed)
 
     @property
     def unchanged(self) -> bool:
@@ -769,6 +778,16 @@ _GIVEN = -2
 """In the table of tallies the kind whose row has the last number of an account that was given to a process."""
 ACCOUNT_ROW = "SELECT number, label, salt, spent, counted, digest FROM account"
 _REQUEST_ROW = "SELECT key, position, stamped, answered, answer FROM request"
+
+
+def _with_locked(rows: str, column: str, key: str) -> tuple[str, str]:
+    """Return a statement with a list of keys for who writes alone, and one that locks its rows, ordered by a key."""
+    alone = f"{rows} WHERE {column} IN (...)"
+    return alone, f'{alone} ORDER BY {key} COLLATE "C" FOR UPDATE'
+
+
+BY_LABEL, _BY_NUMBER = (_with_locked(ACCOUNT_ROW, column, "label") for column in ("label", "number"))
+_REQUESTS = _with_locked(_REQUEST_ROW, "key", "key")
 
 
 def store_row(
