@@ -47,7 +47,8 @@ class Entry(NamedTuple):
 
     def of(self, records: tuple[RecordId, ...]) -> Entry:
         """Return the same release as other records see it."""
-        return Entry(*self[:3], records, *self[4:])
+        mechanism, sensitivity, charge, _, where, note, derivation = self
+        return Entry(mechanism, sensitivity, charge, records, where, note, derivation)
 
 
 _DECLASSIFIED = Cost(None, Fraction(0))

@@ -279,8 +279,9 @@ class ReplayedEntries(State):
         LedgerDamaged
             Naming the first that does not fit: to the chain, to its mechanism's charge, to the budget, or to itself.
         """
-        for position, text, digest in rows:
-            chained_to(self.hash, self.position + 1, (position, text, digest))
+        for row in rows:
+            position, text, digest = row
+            chained_to(self.hash, self.position + 1, row)
             self._read(position, text)
             self.position, self.hash = position, digest
 
@@ -411,14 +412,15 @@ class ReplayedEntries(State):
         if position == 1:
             self._begin(body["begin"], body["at"])
         elif "paid" in body:
-            self._open(position, body.get("opened", ()))
-            self._paid_last = body["paid"]
-            self._tally(body["paid"], 1)
-            entries = self._entries(body["paid"])
-            for entry in entries:
-                for number in entry.records:
+            if "opened" in body:
+                self._open(position, body["opened"])
+            self._paid_last = paid = body["paid"]
+            self._tally(paid, 1)
+            for _, numbers in paid:
+                for number in numbers:
                     if number not in self.commitments:
                         raise LedgerDamaged(f"charges account {number}, which was never opened", position)
+            entries = self._entries(paid)
             scope = Scope(*body["for"]) if "for" in body else ANY
             request, until = body.get("request"), body.get("until")
             charged = Charged(position, entries, "holder" in body, request, scope, *_time(body), until)
@@ -573,8 +575,8 @@ class ReplayedEntries(State):
         apply(self, event)
 
     def _decide(self, position: int, event: Charged | Settlement | DrawnAgain) -> None:
-        passed = (event.at or 0) - self.clock
-        now = Now(event.at or 0, passed - (event.drift - self.drift))
+        at = event.at or 0
+        now = Now(at, at - self.clock - (event.drift - self.drift))
         try:
             found = decide(self, repeated_command(self, event, self._limit.holds), now).events
         except CannotPay as refused:
@@ -586,7 +588,7 @@ class ReplayedEntries(State):
         except ClockAhead as error:
             raise LedgerDamaged(str(error), position) from None
         if found != (event,):
-            if (event.at or 0) < self.clock:
+            if at < self.clock:
                 raise LedgerDamaged("goes back in time", position)
             raise LedgerDamaged("is not what was asked for leads to", position)
 
@@ -620,6 +622,8 @@ class ReplayedEntries(State):
 
     def happens(self, event: LedgerEvent) -> None:
         """Keep the outcome of a charge."""
+        if isinstance(event, Charged):
+            return
         if isinstance(event, Settlement):
             if event.returned:
                 self._gone.add(event.position)

@@ -436,10 +436,9 @@ class Work(State):
         source
             The digest of the ledger that it was imported from, if it was.
         """
-        counted_by_position = isinstance(event, Charged) and event.reserved and self.limits is not None
-        if counted_by_position or not isinstance(event, Charged | Answered | Settlement):
-            self._need_to_be_alone()
         if isinstance(event, Charged):
+            if event.reserved and self.limits is not None:
+                self._need_to_be_alone()  # rules count it by its position
             entries = event.entries
             kinds = [*map(self.kind, entries)]  # first: what cannot be written down changes nothing
             names = dict.fromkeys(itertools.chain.from_iterable([entry.records for entry in entries]))
@@ -451,6 +450,8 @@ class Work(State):
             self._count(paid, 1)
             apply(self, Charged(position, entries, *event[2:]))
             return position
+        if not isinstance(event, Answered | Settlement):
+            self._need_to_be_alone()
         if isinstance(event, Settlement):
             if event.position > self._written:
                 self._need_to_be_alone()
@@ -884,6 +885,8 @@ def last_save(session: Session) -> tuple[int, str]:
 
 def stored_bytes(value: object) -> bytes:
     """Return the bytes of a table's cell; one changed bit of SQLite's makes a text or a number of them."""
+    if type(value) is bytes:  # SQLite's; a server's driver may have it in a view
+        return value
     if not isinstance(value, bytes | memoryview):
         raise LedgerDamaged(f"a table holds a {type(value).__name__} where bytes were written")
     return bytes(value)
