@@ -45,7 +45,7 @@ class Entry(NamedTuple):
     note: str
     derivation: Derivation | None = None
 
-    def of(self, records: tuple[RecordId, ...]) -> Entry:
+    def for_records(self, records: tuple[RecordId, ...]) -> Entry:
         """Return the same release as other records see it."""
         mechanism, sensitivity, charge, _, where, note, derivation = self
         return Entry(mechanism, sensitivity, charge, records, where, note, derivation)

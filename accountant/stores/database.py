@@ -126,7 +126,7 @@ class Database:
         weakref.finalize(self, _close_forgotten, self._connections, self._process).atexit = False
 
     @classmethod
-    def at(cls, where: str | Path) -> Database:
+    def from_location(cls, where: str | Path) -> Database:
         """Return the database of a file's name, an URL, or the folder of a run.
 
         Raises
@@ -148,7 +148,7 @@ class Database:
             except (SQLAlchemyError, ValueError):  # whose words may have a password
                 raise ParameterError(f"store={_masked(text)!r}: {rule}") from None
             if url.get_backend_name() == "sqlite" and url.database:
-                return cls.at(Path(url.database))
+                return cls.from_location(Path(url.database))
             return cls(url)
         path = Path(text).absolute()
         if (path / RUN_STORE).is_file():
@@ -195,7 +195,7 @@ class Database:
     @property
     def holding(self) -> bool:
         """True if this process holds it."""
-        return self._lock is not None and self._lock.held
+        return self._lock is not None and self._lock.is_held
 
     def remove(self) -> None:
         """Remove the file of SQLite's, and the files beside it."""
@@ -451,7 +451,7 @@ class Database:
         if self.sqlite:  # which writes no row that stays the same, and does not flush then
             session.execute(f"PRAGMA user_version = {(session.value('PRAGMA user_version') + 1) % 2**31:d}")
 
-    def place(self, session: Session) -> dict[str, Any]:
+    def identify(self, session: Session) -> dict[str, Any]:
         """Return the identity of this database, with the tables of a store: no copy of it has the same."""
         if self.path is not None:
             return location_of(self.path)
@@ -460,7 +460,7 @@ class Database:
     def row_in_place(
         self, session: Session, sql: str, *parameters: Any
     ) -> tuple[TableRow, dict[str, Any] | None, int]:
-        """Return the row that a statement finds, a server's `place` (None for SQLite's, checked before), and `now`.
+        """Return the row that a statement finds, a server's place as `identify` has it (None for SQLite's, checked before), and the time.
 
         A server may be replaced by another, or its tables by those of a dump, while connections are made anew.
         """
@@ -469,7 +469,7 @@ class Database:
         found = session.rows(f"SELECT *, {_NOW} FROM ({sql}) AS found, ({_PLACE}) AS place", *parameters)[0]
         return found[: -len(_PLACED) - 1], _named(found[-len(_PLACED) - 1 : -1]), int(found[-1])
 
-    def now(self, session: Session) -> int:
+    def current_time(self, session: Session) -> int:
         """Return milliseconds since 1970, by the clock that all writers of this database share."""
         return clock.wall() if self.sqlite else int(session.value(f"SELECT {_NOW}"))
 

@@ -59,7 +59,7 @@ class _Lock:
             pause = min(2.0 * pause, _LAST_LOOK)
 
     @property
-    def held(self) -> bool:
+    def is_held(self) -> bool:
         """Whether this process took the lock and has not given it back."""
         return self._close.alive
 
@@ -72,7 +72,7 @@ class _Lock:
 
     def release(self) -> None:
         """Give the lock back; again does nothing. A fork, which shares it with its parent, only closes the file."""
-        if self.held and os.getpid() == self._process:
+        if self.is_held and os.getpid() == self._process:
             self.give_back()  # a fork may have the file, too: to close it is not enough
         self._close()
 
@@ -107,7 +107,7 @@ class Turns:
         OSError
             If the file cannot be opened, or the system or its file system has no locks.
         """
-        if self._lock is None or not self._lock.held or not _is_at(self._path, self._lock.number):
+        if self._lock is None or not self._lock.is_held or not _is_at(self._path, self._lock.number):
             self._lock = _Lock(self._path)
         self._taken = True  # soon
         self._lock.take(wait)
@@ -115,7 +115,7 @@ class Turns:
 
     def give_back(self) -> None:
         """End the turn; again does nothing."""
-        if self._taken and self._lock is not None and self._lock.held:
+        if self._taken and self._lock is not None and self._lock.is_held:
             self._lock.give_back()
         self._taken = False
 

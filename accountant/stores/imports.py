@@ -16,7 +16,7 @@ from accountant.place import Place
 from accountant.recorded import recall
 from accountant.rules.reach import check_reach
 from accountant.rules.rule import Rule, checked_rules
-from accountant.stores.export import checked_content, is_export, parsed, verified_content
+from accountant.stores.export import checked_content, is_export, parse_file, verified_content
 from accountant.stores.names import NameKey, Names, name_key, own_name
 from accountant.stores.opening import (
     holds_ledger,
@@ -88,7 +88,7 @@ def import_ledger(
     refuse_existing(store)
     key = name_key(names)
     found, digest = _read(source)
-    Names.of(
+    Names.for_store(
         str(source), found.names, key if found.names is not None else None
     )  # refused before anything is made
     named = Names(found.names if key is None else key.check, key)
@@ -117,7 +117,7 @@ def _fill(found: _Found, digest: str, by: str, reason: str, work: Work) -> None:
         check_reach(rules, found.content.terms.composition, found.content.terms.budget)
         put_rules_in(work, rules, "the import", "the ledger that was imported had them")
     if found.closed is not None:
-        work.shut(*found.closed)
+        work.shut_gate(*found.closed)
 
 
 def read_ledger(path: Path) -> LedgerContent:
@@ -150,7 +150,7 @@ class _Found:
 
 def _read(path: Path) -> tuple[_Found, str]:
     """Return what a ledger in JSON says, and the digest of the file."""
-    content, digest = parsed(path)
+    content, digest = parse_file(path)
     if is_export(content) and content["format"] == FORMER_FORMAT:
         try:
             return _former(content), digest
@@ -163,7 +163,7 @@ def _read(path: Path) -> tuple[_Found, str]:
     found = _Found(
         replay.content(names),
         replay.assumptions,
-        replay.shut,
+        replay.closure,
         replay.named_rules(names),
         replay.names,
         replay,

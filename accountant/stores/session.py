@@ -110,8 +110,8 @@ class Session:
         elif rows and self.database.sqlite:
             self.driver.executemany(sql, rows)
         else:
-            for row in rows:
-                self.execute(sql, row)
+            for parameters in rows:
+                self.execute(sql, parameters)
 
     def pipeline(self) -> AbstractContextManager[object]:
         """Return a context in which a server is not waited for after each statement, but once at its end."""

@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterable
 from accountant.gates.lineage import RecordId
 from accountant.pseudonym import Pseudonym
 from accountant.record_name import canonical_name
-from accountant.stores.chain import canonical, chained, label, row_digest
+from accountant.stores.chain import canonical, encode_name, entry_hash, row_digest
 from accountant.stores.database import TOGETHER, Database
-from accountant.stores.folded import begun
-from accountant.stores.names import named
+from accountant.stores.folded import begin_replay
+from accountant.stores.names import record_of_label
 from accountant.stores.schema import METADATA, OPEN_WITH_DEADLINE, RARE, READABLE, VERSION
 from accountant.stores.session import Session
 from accountant.stores.store_refusals import StoreRefused
@@ -41,7 +41,7 @@ def _count_in_units(session: Session) -> None:
         session.execute(f"ALTER TABLE {column}")
     session.database.make_tables(session, METADATA, but=session.tables())
     _append_answers(session)
-    replay = begun(session)
+    replay = begin_replay(session)
     replay.feed_all(rows_after(session, replay.position))
     mass, accounts = 0, session.rows("SELECT number, label, salt FROM account")
     for number, name, salt in accounts:
@@ -55,7 +55,7 @@ def _count_in_units(session: Session) -> None:
             [(*row[3:], digest, number)],
         )
     for key, request in replay.requests.items():
-        values = request.stamp, request.digest, label(key)
+        values = request.stamp, request.digest, encode_name(key)
         session.run("UPDATE request SET stamped = ?, answered = ? WHERE key = ?", [values])
     for kind, tally in {**replay.tallies, 0: (len(accounts), mass)}.items():
         session.run("INSERT INTO tally (kind, releases, records) VALUES (?, ?, ?)", [(kind, *tally)])
@@ -71,7 +71,7 @@ def _append_answers(session: Session) -> None:
     answers = session.rows("SELECT position, answer FROM request WHERE answer IS NOT NULL ORDER BY position")
     for of, answer in answers:
         text = canonical({"answered": [int(of), hashlib.sha256(stored_bytes(answer)).hexdigest()]})
-        position, digest = position + 1, chained(digest, text)
+        position, digest = position + 1, entry_hash(digest, text)
         session.run("INSERT INTO entry (position, body, hash) VALUES (?, ?, ?)", [(position, text, digest)])
 
 
@@ -131,7 +131,7 @@ def check_names(database: Database, waiting: Iterable[RecordId] = ()) -> None:
         if session.value("SELECT version FROM store") >= VERSION:
             return
         for name in (
-            *(named(label) for (label,) in session.rows("SELECT label FROM account")),
+            *(record_of_label(label) for (label,) in session.rows("SELECT label FROM account")),
             *waiting,
         ):
             if isinstance(name, Pseudonym) and name.startswith("erased:"):

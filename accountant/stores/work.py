@@ -35,7 +35,7 @@ from accountant.rules.limits import Limits
 from accountant.rules.rule import Rule
 from accountant.rules.scope import Scope
 from accountant.stores.anchor import Mark
-from accountant.stores.chain import canonical, chained, commitment, label, row_digest
+from accountant.stores.chain import canonical, commitment, encode_name, entry_hash, row_digest
 from accountant.stores.entry_bodies import add_time, charge_body, outcome_body
 from accountant.stores.location import same_location
 from accountant.stores.replayed_entries import rules_of
@@ -187,7 +187,7 @@ class Work(State):
         if self.is_the_one:
             return
         seen, (body, digest) = self._opened, self._next
-        if body is None or chained(bytes.fromhex(seen.hash), body) != stored_bytes(digest):
+        if body is None or entry_hash(bytes.fromhex(seen.hash), body) != stored_bytes(digest):
             raise StoreMoved(
                 f"{self._database.name}: ends at entry {self._written}, and does not hold entry {seen.position} that "
                 "this process has seen there: an older copy was put in its place, or old entries were folded. What was "
@@ -198,7 +198,7 @@ class Work(State):
     def look_up(self, names: Iterable[str], keys: Iterable[str]) -> None:
         """Read accounts and requests, all at once."""
         wanted = sorted({name for name in names if name not in self._rows})
-        asked = {label(key): key for key in keys if key not in self._known}
+        asked = {encode_name(key): key for key in keys if key not in self._known}
         self.session.ask(BY_LABEL[self.session.together], wanted)
         self.session.ask(_REQUESTS[self.session.together], sorted(asked))
         self.load(wanted)
@@ -280,13 +280,13 @@ class Work(State):
             found = self.accounts[record] = Account(spent, 0, counted)
         return found
 
-    def put(self, record: RecordId, account: Account) -> None:
+    def set_account(self, record: RecordId, account: Account) -> None:
         """Change an account."""
         assert isinstance(record, int)
         self.accounts[record] = account
         self._changed.add(record)
 
-    def now(self) -> Now:
+    def current_time(self) -> Now:
         """Return the time, and how much of it since the last entry was seen to pass; it stays the same."""
         if self._now is None:
             if self.limits is not None and self.limits.windows:
@@ -328,8 +328,8 @@ class Work(State):
             raise LedgerDamaged("it is missing", position)
         before = b"" if found[2] is None else stored_bytes(found[2])
         if stored_bytes(found[1]) not in (
-            chained(before, found[0]),
-            chained(b"", found[0]),
+            entry_hash(before, found[0]),
+            entry_hash(b"", found[0]),
         ):  # left by a fold
             raise LedgerDamaged("its hash is not that of what it says and of what stands before it", position)
         return json.loads(found[0])
@@ -363,7 +363,7 @@ class Work(State):
     def request(self, key: str) -> Request | None:
         """Return a request."""
         if key not in self._known:
-            self._load_requests({label(key): key})
+            self._load_requests({encode_name(key): key})
         return self.requests.get(key)
 
     def _load_requests(self, keys: Mapping[str, str]) -> None:
@@ -401,7 +401,7 @@ class Work(State):
         return self.named[position]
 
     def _charge(self, position: int, body: Mapping[str, Any]) -> Charged:
-        entries = [self.kind_at(kind).of(tuple(numbers)) for kind, numbers in body["paid"]]
+        entries = [self.kind_at(kind).for_records(tuple(numbers)) for kind, numbers in body["paid"]]
         self.load_numbers(number for entry in entries for number in entry.records)
         scope = Scope(*body["for"]) if "for" in body else ANY
         request = body.get("request")
@@ -418,8 +418,8 @@ class Work(State):
     def do(self, command: LedgerCommand) -> Receipt:
         """Decide on a command, and let it happen."""
         if self._deadline is not None or self.deadlines:
-            expire(self, self.now(), self.happen)
-        found = decide(self, command, self.now())
+            expire(self, self.current_time(), self.happen)
+        found = decide(self, command, self.current_time())
         for event in found.events:
             position = self.happen(event)
             if isinstance(event, Charged):
@@ -444,7 +444,9 @@ class Work(State):
             names = dict.fromkeys(itertools.chain.from_iterable([entry.records for entry in entries]))
             opened = [self.open_account(name) for name in names if isinstance(name, str)]
             if opened:
-                entries = tuple([entry.of(tuple(map(self.number_of, entry.records))) for entry in entries])
+                entries = tuple(
+                    [entry.for_records(tuple(map(self.number_of, entry.records))) for entry in entries]
+                )
             paid = [(kind, entry.records) for kind, entry in zip(kinds, entries, strict=True)]
             position = self.append(charge_body(event, event.at, paid, opened, source))
             self._count(paid, 1)
@@ -498,23 +500,23 @@ class Work(State):
 
     def _add(self, text: str) -> int:
         self.position += 1
-        self._hash = chained(self._hash, text)
+        self._hash = entry_hash(self._hash, text)
         self._entries.append((self.position, text, self._hash))
         return self.position
 
     def later(self, at: int | None) -> int:
         """Return the time of events elsewhere: now if none was noted, and here it never goes back."""
         if at is None:
-            return self.now().at
+            return self.current_time().at
         return max(at, self.clock) if self.limits is not None and self.limits.windows else at
 
-    def saved(self, saved: Sequence[Any], at: int | None, drift: int) -> None:
+    def append_save(self, saved: Sequence[Any], at: int | None, drift: int) -> None:
         """Add the entry of a run that is saved."""
         self.clock, self.drift = max(self.clock, self.later(at)), drift
         self.append(add_time({"saved": saved}, self.later(at), drift))
 
     def put_rules(self, rules: Sequence[Rule], body: dict[str, Any]) -> None:
-        """Put rules in force, with groups that have accounts by numbers; their counts of accounts follow by `put`."""
+        """Put rules in force, with groups that have accounts by numbers; their counts of accounts follow by `set_account`."""
         self._rules = self.append({"rules": body})
         self._recounted = True
         for record, account in self.accounts.items():
@@ -549,7 +551,7 @@ class Work(State):
         known = self._kinds.get(key) or self.new_kinds.get(key)
         if known is None:
             body = {"kind": entry_terms(entry)}
-            digest = chained(b"", canonical(body)).hex()
+            digest = entry_hash(b"", canonical(body)).hex()
             position = self._kind_rows.get(digest)
             if position is None:
                 found = self.session.row("SELECT position FROM kind WHERE digest = ?", digest)
@@ -558,7 +560,7 @@ class Work(State):
                     position = self._kind_rows[digest] = self.append(body)
                 elif self.body(position := int(found[0])) != body:
                     raise LedgerDamaged("is not the kind that the table `kind` says", position)
-            known = self.new_kinds[key] = entry.of(()), position
+            known = self.new_kinds[key] = entry.for_records(()), position
         return known[1]
 
     def assume(self, assumption: Assumption) -> None:
@@ -592,7 +594,7 @@ class Work(State):
         yield from rows_after(self.session, position)
         yield from (row for row in self._entries if row[0] > position)
 
-    def shut(self, why: str, where: Place) -> None:
+    def shut_gate(self, why: str, where: Place) -> None:
         """Let nothing more be charged; the first reason stays."""
         if self._closed is None:
             self._closed = canonical([why, *where])
@@ -637,7 +639,7 @@ class Work(State):
             "INSERT INTO tally (kind, releases, records) VALUES (?, ?, ?)",
             [(kind, *counted) for kind, counted in tallies.items()],
         )
-        rows = [(position, text, chained(b"", text)) for position, text in left]
+        rows = [(position, text, entry_hash(b"", text)) for position, text in left]
         self.session.run("INSERT INTO entry (position, body, hash) VALUES (?, ?, ?)", rows)
         self.session.run("DELETE FROM request WHERE position = ?", [(each,) for each in forgotten])
         self.session.run("DELETE FROM reservation WHERE position = ?", [(each,) for each in settled])
@@ -726,7 +728,9 @@ class Work(State):
             (self._asked & self._stored, f"{insert} ON CONFLICT (key) DO UPDATE {update}"),
         ):
             asked = [(key, self.requests[key]) for key in sorted(keys)]
-            self.session.run(sql, [(label(key), self.place_of(each[0]), *each[1:]) for key, each in asked])
+            self.session.run(
+                sql, [(encode_name(key), self.place_of(each[0]), *each[1:]) for key, each in asked]
+            )
 
     def _write_accounts(self) -> None:
         mass = 0

@@ -97,7 +97,7 @@ def test_k_shares_of_a_kth_fit_exactly(epsilon, shares):
         accountant.release(share, private)
     exact = shares / Fraction(share.scale)
     assert exact <= accountant.spent(7).epsilon <= min(Fraction(epsilon), exact * (1 + Fraction(1, 2**126)))
-    assert accountant.left(7).epsilon == Fraction(epsilon) - accountant.spent(7).epsilon
+    assert accountant.remaining_spend(7).epsilon == Fraction(epsilon) - accountant.spent(7).epsilon
 
 
 def test_one_release_of_k_coordinates_costs_what_k_releases_of_one_cost():
@@ -276,7 +276,7 @@ def test_budget_exceeded_names_record_asked_and_left():
         "charges record 'user-17' epsilon = 0.25, and only epsilon = 0.199999 is left of its budget",
     )
     assert error.where.file == __file__
-    assert accountant.left("user-17").epsilon == 1 - Fraction(1) / Fraction(1.25)
+    assert accountant.remaining_spend("user-17").epsilon == 1 - Fraction(1) / Fraction(1.25)
 
 
 def test_what_is_short_by_little_is_shown_to_be_short():

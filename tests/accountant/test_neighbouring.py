@@ -118,7 +118,12 @@ def test_every_figure_that_is_printed_names_its_relation(theorem):
     assert refused.value.neighbouring is Neighbouring.REPLACE_ONE
     with pytest.raises(TheoremMissing) as missing:
         accountant.guarantee(0.0)
-    figures = [accountant.spent("ann"), accountant.left("ann"), accountant.guarantee(), accountant.summary()]
+    figures = [
+        accountant.spent("ann"),
+        accountant.remaining_spend("ann"),
+        accountant.guarantee(),
+        accountant.summary(),
+    ]
     figures += [
         accountant.price(Laplace(scale=16.0), value),
         accountant.worst()[1],

@@ -18,7 +18,7 @@ from accountant import Accountant, Budget, BudgetExceeded, Rule
 from accountant.record_name import canonical_name, nearest_name
 from accountant.stores.export import export_store
 from accountant.stores.imports import import_ledger
-from accountant.stores.names import PLAIN, add_key, named
+from accountant.stores.names import PLAIN, add_key, record_of_label
 from accountant.stores.opening import open_store, stored_content, verify_store
 from accountant.stores.schema import VERSION
 from accountant.stores.store_refusals import StoreRefused
@@ -101,7 +101,7 @@ def test_a_form_is_its_own_and_that_of_all_equivalent_texts(name: int | str) -> 
         assert canonical_name(str(name)) == found
     assert canonical_name(found) == found
     assert type(canonical_name(found)) is type(found)
-    assert named(PLAIN.label(name)) == found
+    assert record_of_label(PLAIN.label_of(name)) == found
 
 
 @pytest.mark.few(3)
@@ -117,7 +117,7 @@ def test_one_record_has_one_budget(one: Any, other: Any, kind: str, tmp_path: Pa
     accountant.release(WHOLE, accountant.private([0.5], Interval(0, 1), one))
     for name in (one, other):
         assert accountant.spent(name).epsilon == 1
-        assert accountant.left(name).epsilon == 0
+        assert accountant.remaining_spend(name).epsilon == 0
         assert len(accountant.left_by_rule(name)) == 1
         assert accountant.remaining_releases(WHOLE, name) == 0
         assert len(accountant.ledger.charges(name)) == 1

@@ -52,7 +52,7 @@ def test_an_answer_that_was_erased_is_not_drawn_anew(path: Path, again: bool) ->
         with pytest.raises(AnswerErased, match="request='key': was answered, and the answer is gone"):
             ask(accountant)
     with pytest.raises(AnswerErased):
-        accountant.ledger.answered("key", b"another")
+        accountant.ledger.keep_answer("key", b"another")
     verify_store(path)  # what was charged, and that it was answered, is as it was
     assert ask(accountant, "other") != ask(accountant, "another")
 

@@ -147,7 +147,7 @@ def test_requests_are_forgotten_only_if_that_is_asked_for(old: Path) -> None:
     before = spent(old)["ann"].epsilon
     folded(old, FIRST + 1, forget_requests=True)
     accountant = account(old)
-    assert accountant.ledger.requested("asked") is None  # type: ignore[attr-defined]
+    assert accountant.ledger.find_request("asked") is None  # type: ignore[attr-defined]
     charge(accountant, "ann", QUARTER, "asked")
     assert accountant.spent("ann").epsilon == before + Fraction(1, 4)
     verify_store(old)

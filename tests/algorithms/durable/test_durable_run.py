@@ -734,7 +734,7 @@ def test_a_close_that_was_interrupted_is_ended_by_the_next(
 def test_a_fork_that_closes_a_run_removes_nothing(tmp_path: Path) -> None:
     run = DurableRun(build_least, open_accountant())
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("accountant.stores.run_store.RunStore.kept", property(lambda store: False))
+        patch.setattr("accountant.stores.run_store.RunStore.has_saved", property(lambda store: False))
         patch.setattr("algorithms.durable.durable_run.DurableRun._leave_unkept", lambda run: None)
         run.save(tmp_path / "run")
         child = os.fork()
