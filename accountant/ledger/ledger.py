@@ -313,10 +313,6 @@ class Ledger(State):
             if isinstance(event, Charged) and event.position not in returned:
                 yield event
 
-    def is_reserved(self, position: int) -> bool:
-        """True if a charge is a reservation that is neither drawn nor given back."""
-        return self.reservation(position) == "reserved"
-
     def __len__(self) -> int:
         return sum(len(charged.entries) for charged in self.charge_events())
 

@@ -8,7 +8,7 @@ import re
 import sqlite3
 import threading
 import weakref
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -460,7 +460,7 @@ class Database:
     def row_in_place(
         self, session: Session, sql: str, *parameters: Any
     ) -> tuple[TableRow, dict[str, Any] | None, int]:
-        """Return the row that a statement finds, a server's place as `identify` has it (None for SQLite's, checked before), and the time.
+        """Return the row that a statement finds, a server's identity (None for SQLite's, checked before), and the time.
 
         A server may be replaced by another, or its tables by those of a dump, while connections are made anew.
         """
@@ -480,24 +480,19 @@ class Database:
         found = session.value(f"PRAGMA integrity_check({table})" if table else "PRAGMA integrity_check")
         return None if found == "ok" else str(found)
 
-    def make_tables(self, session: Session, metadata: MetaData, *, but: Collection[str] = ()) -> None:
-        """Make the tables of a store, but for those that are there, and their indexes."""
+    def make_tables(self, session: Session, metadata: MetaData) -> None:
+        """Make the tables of a store and their indexes; outcomes of charges are found by these."""
         for table in metadata.sorted_tables:
-            if table.name not in but:
-                session.execute(str(CreateTable(table).compile(dialect=self._dialect)))
-                for index in table.indexes:
-                    session.execute(str(CreateIndex(index).compile(dialect=self._dialect)))
-                if table.name == "entry":
-                    self.index_outcomes(session)
+            session.execute(str(CreateTable(table).compile(dialect=self._dialect)))
+            for index in table.indexes:
+                session.execute(str(CreateIndex(index).compile(dialect=self._dialect)))
+            if table.name == "entry":
+                session.execute(f"CREATE INDEX outcome ON entry (({self.outcome_of})) WHERE {OUTCOME}")
 
     @property
     def outcome_of(self) -> str:
         """The expression of `OUTCOME_OF` in this database's dialect."""
         return OUTCOME_OF[self._dialect.name]
-
-    def index_outcomes(self, session: Session) -> None:
-        """Make the index of entries that end a reservation, or answer a request, by their charges."""
-        session.execute(f"CREATE INDEX outcome ON entry (({self.outcome_of})) WHERE {OUTCOME}")
 
     def compact(self) -> None:
         """Give the room of rows that are gone back to the system, and leave nothing of them in the files; SQLite."""

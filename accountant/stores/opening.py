@@ -33,7 +33,6 @@ from accountant.stores.store_refusals import (
     StoreRefused,
 )
 from accountant.stores.store_verification import Verified, has_run, look_over, verify_database, verifying
-from accountant.stores.upgrades import check_names, upgraded
 from accountant.stores.work import Work, last_save
 from accountant.written_terms import Terms
 from mechanisms.parameters import ParameterError
@@ -102,8 +101,6 @@ def open_store(
                     f"{database.name}: is the ledger of a run: go on with it by DurableRun.load"
                 )
             database.hold()
-        else:
-            check_names(database)
         replay, head = look_over(database, pinned)
         if terms is not None:
             _check_terms(database.name, terms, replay.terms)
@@ -273,12 +270,9 @@ def open_run(where: str | Path, holder: str) -> tuple[SQLStore, ReplayedEntries]
             place = session.value("SELECT location FROM store")
         _check_location(database, json.loads(place))  # before a copy is touched
         with database.writing() as session:
-            # A run may have been made before there was the table `kept`.
-            database.make_tables(session, RUN.metadata, but=session.tables())
             _take_run(session, holder)
         found = verify_database(database)  # what nobody else changes any more
         _check_location(database, found.replay.location)
-        check_names(database, (record for held in found.replay.waiting.sums.values() for record in held))
         return SQLStore(database, found.replay.terms, found.head), found.replay
     except BaseException:
         database.close()
@@ -535,7 +529,7 @@ def holds_store(database: Database) -> bool:
         version = session.value("SELECT version FROM store")
     if version is None:
         return False
-    if version != VERSION and not upgraded(database, version):
+    if version != VERSION:
         raise StoreRefused(
             f"{database.name}: its tables are of version {version}, this dpwitness knows {VERSION}"
         )

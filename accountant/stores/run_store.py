@@ -160,8 +160,8 @@ class RunStore:
             if not adopt:
                 raise StoreMoved(
                     f"{Database.from_location(where).name}: is a copy, or was moved to another disk or machine: the "
-                    "original may spend the same budgets, and may have since. If the original is gone or will never go on, say "
-                    "so with load(..., adopt=True), or by `dpwitness ledger amend --promote`"
+                    "original may spend the same budgets, and may have since. If the original is gone or will never go "
+                    "on, say so with load(..., adopt=True), or by `dpwitness ledger amend --promote`"
                 ) from None
             opening.adopt(where, "a run was loaded with adopt=True")
             store, replay = opening.open_run(where, holder)

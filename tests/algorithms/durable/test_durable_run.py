@@ -19,13 +19,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from earlier_version import as_earlier
 
 from accountant import Accountant, Budget, BudgetExceeded, GateClosed, InUse, RenyiComposition
 from accountant.stored_accountant import RandomnessMismatch
 from accountant.stores.database import Database
 from accountant.stores.opening import adopt, open_store, verify_store
-from accountant.stores.store_refusals import StoreRefused
 from accountant.stores.waiting import Notes
 from algorithms import (
     CUCBLDP1,
@@ -954,32 +952,3 @@ def test_nobody_saves_while_somebody_holds_the_lock(tmp_path: Path) -> None:
         run.save(tmp_path / "run")  # who holds it may
     saver.join()
     run.save()
-
-
-@pytest.mark.parametrize("charged", [True, False])
-@pytest.mark.parametrize("name", ["ann", "7", "e\u0301"])
-def test_an_old_run_whose_names_are_others_now_is_not_gone_on_with(
-    name: str, charged: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A record that waits in sums has no account yet, and is looked for there by its name."""
-
-    def build(gate: Accountant) -> CUCBBatch:
-        return CUCBBatch(TopK(arms=2, size=1), gate, epsilon=1.0, horizon=2)
-
-    with monkeypatch.context() as patched:
-        for module in ("accountant.accountant", "accountant.stores.names", "accountant.ledger.ledger"):
-            patched.setattr(f"{module}.canonical_name", lambda name, parameter="record": name)
-        with DurableRun(build, open_accountant()) as run:
-            for record in (name, 0) if charged else (0, name):
-                run.learner.act()
-                run.learner.observe(run.accountant.private([0.5], run.learner.feedback_domain, record))
-            assert bool(run.accountant.ledger.charges(name)) is charged
-            run.save(tmp_path / "run")
-    with contextlib.closing(sqlite3.connect(tmp_path / "run" / "ledger.db")) as connection, connection:
-        as_earlier(connection)
-        connection.execute("UPDATE store SET version = 5")
-    if name == "ann":
-        DurableRun.load(tmp_path / "run", build, noise=np.random.default_rng(1)).close()
-    else:
-        with pytest.raises(StoreRefused, match="which is not its name now"):
-            DurableRun.load(tmp_path / "run", build, noise=np.random.default_rng(1))
