@@ -167,10 +167,33 @@ class Database:
     def create(self) -> None:
         """Make the file of a new database, which only its owner can read."""
         if self.path is not None and not self.path.exists():
-            _check_place(self.path)
+            self.check_place()
             self._dispose()  # what was open is of a file that is gone
             os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))
             self._file = _number(self.name)
+
+    def check_place(self) -> None:
+        """Refuse to write to a file where a lock may be none.
+
+        Raises
+        ------
+        StoreRefused
+            If so.
+        """
+        if self.path is None:
+            return
+        instead = "use a local disk, or for several machines a PostgreSQL database (store='postgresql+psycopg://...')"
+        if not HAS_LOCKS:
+            raise StoreRefused(
+                f"{self.path}: this system (Windows) gives no locks (flock), so nothing would keep other processes out: "
+                f"{instead}"
+            )
+        shared = shared_file_system(self.path.resolve().parent)
+        if shared is not None:
+            raise StoreRefused(
+                f"{self.path}: lies on a file system ({shared}) that other machines may have mounted: their locks may be "
+                f"none here, and SQLite's log is in the memory of one machine: {instead}"
+            )
 
     def hold(self) -> None:
         """Keep all other processes out, until `close` or the end of the process; again if that was lost.
@@ -403,7 +426,7 @@ class Database:
                 self._writer = threading.get_ident()
                 if self.path is not None:
                     if self._turns is None:
-                        _check_place(self.path)
+                        self.check_place()
                         self._turns = Turns(f"{self.path}.lock")
                     self._turns.take(longest)
                 yield
@@ -554,23 +577,6 @@ def _go_on() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=_wait_for_transactions, after_in_parent=_go_on, after_in_child=_go_on)
-
-
-def _check_place(path: Path) -> None:
-    """Refuse to write to a file where a lock may be none."""
-    words = (
-        "use a local disk, or for several machines a PostgreSQL database (store='postgresql+psycopg://...')"
-    )
-    if not HAS_LOCKS:
-        raise StoreRefused(
-            f"{path}: this system (Windows) gives no locks (flock), so nothing would keep other processes out: {words}"
-        )
-    shared = shared_file_system(path.resolve().parent)
-    if shared is not None:
-        raise StoreRefused(
-            f"{path}: lies on a file system ({shared}) that other machines may have mounted: their locks may be none "
-            f"here, and SQLite's log is in the memory of one machine: {words}"
-        )
 
 
 def _named(place: Sequence[Any]) -> dict[str, Any]:

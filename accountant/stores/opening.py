@@ -101,6 +101,8 @@ def open_store(
                     f"{database.name}: is the ledger of a run: go on with it by DurableRun.load"
                 )
             database.hold()
+        else:
+            database.check_place()
         replay, head = look_over(database, pinned)
         if terms is not None:
             _check_terms(database.name, terms, replay.terms)

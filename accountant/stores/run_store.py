@@ -6,8 +6,8 @@ import hashlib
 import json
 import uuid
 import weakref
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager, suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -291,16 +291,8 @@ class RunStore:
         ParameterError
             If there is no store of a run.
         """
-        database = opening.find_database(where)
-        try:
-            if not opening.is_run(database):
-                raise ParameterError(f"{database.name}: holds a ledger, but no run")
-            with database.reading() as session:
-                if "kept" not in session.tables():  # a run that was made before there was one
-                    return None
+        with _run_database(where) as database:
             return _kept(database, name)
-        finally:
-            database.close()
 
     @classmethod
     def state_in(cls, where: str | Path) -> bytes:
@@ -311,16 +303,10 @@ class RunStore:
         ParameterError
             If there is no store of a run, or no save has ended in it.
         """
-        database = opening.find_database(where)
-        try:
-            if not opening.is_run(database):
-                raise ParameterError(f"{database.name}: holds a ledger, but no run")
-            with database.reading() as session:
-                if last_save(session)[0] == 0:
-                    raise ParameterError(f"{database.name}: holds no saved run: no save has ended here")
-                return stored_bytes(session.value("SELECT state FROM run"))
-        finally:
-            database.close()
+        with _run_database(where) as database, database.reading() as session:
+            if last_save(session)[0] == 0:
+                raise ParameterError(f"{database.name}: holds no saved run: no save has ended here")
+            return stored_bytes(session.value("SELECT state FROM run"))
 
     def save(self, news: News, state: bytes, kept: Mapping[str, bytes] = MappingProxyType({})) -> None:
         """Add the changes since the last save, and put a state in the place of the last one.
@@ -419,6 +405,18 @@ class RunStore:
         finally:
             self._store.database.close()  # a finalizer runs once, also where it was interrupted: again would do nothing
             self._close.detach()
+
+
+@contextmanager
+def _run_database(where: str | Path) -> Iterator[Database]:
+    """Yield the database of a run's store, which may be in use."""
+    database = opening.find_database(where)
+    try:
+        if not opening.is_run(database):
+            raise ParameterError(f"{database.name}: holds a ledger, but no run")
+        yield database
+    finally:
+        database.close()
 
 
 def _last_save(database: Database) -> tuple[int, str]:

@@ -31,7 +31,7 @@ def test_a_gate_that_was_shut_in_an_earlier_version_stays_shut(tmp_path: Path) -
     assert imported(tmp_path).closure == ("somebody looked", Place("study.py", 7))
 
 
-@pytest.mark.parametrize("step", ["append", "shut"])
+@pytest.mark.parametrize("step", ["append", "shut_gate"])
 def test_an_import_that_is_killed_leaves_no_store_to_spend_from(
     step: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -88,11 +88,11 @@ def test_what_was_known_of_a_ledger_goes_along_into_every_import_of_it(tmp_path:
             "room 1",
             "room 2",
         ]
-        assert found.lacking == (
+        assert found.missing_charges == (
             "adopted 1 time, as a copy or a backup; imported 2 times, from another ledger: "
             "what was charged elsewhere since, from the same budgets, is not in it"
         )
-    assert read_ledger(path).lacking == found.lacking
+    assert read_ledger(path).lacking == found.missing_charges
 
 
 def exported_again(path: Path, file: Path) -> ReplayedEntries:

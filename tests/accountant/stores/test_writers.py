@@ -264,11 +264,11 @@ class Told:
     """The answers to writers: charges by position, answers by key, and outcomes of reservations."""
 
     def __init__(self) -> None:
-        self.charge_events: dict[int, tuple[str, ...]] = {}
+        self.charged: dict[int, tuple[str, ...]] = {}
         self.keys: dict[str, set[int]] = defaultdict(set)
         self.answers: dict[str, set[bytes]] = defaultdict(set)
         self.settled: dict[int, list[bool]] = defaultdict(list)
-        self.is_held: list[int] = []
+        self.held: list[int] = []
         self.failed: list[Exception] = []
 
 
@@ -293,7 +293,7 @@ def act(store: SQLStore, chosen: random.Random, told: Told, names: Sequence[str]
         receipt = store.charge([entry(*records)], fits, hold=what == "hold", request=request)
         if request is not None:
             told.keys[request].add(receipt.position)
-        assert told.charge_events.setdefault(receipt.position, records) == records
+        assert told.charged.setdefault(receipt.position, records) == records
         if what == "hold":
             told.held.append(receipt.position)
 
@@ -350,13 +350,13 @@ def check(url: str, told: Told) -> None:
         charged = {
             each.position: each.entries[0].records for each in replay.charge_events(names, returned=True)
         }
-    assert told.charge_events.items() <= charged.items()
+    assert told.charged.items() <= charged.items()
     assert found.accounts == len(names)
     for key, positions in told.keys.items():
         assert len(positions) == 1
         assert len(told.answers[key]) <= 1
     spent: dict[str, int] = defaultdict(int)
-    for position, records in told.charge_events.items():
+    for position, records in told.charged.items():
         assert len(told.settled[position]) <= 1
         for record in records:
             spent[record] += True not in told.settled[position]
