@@ -185,14 +185,14 @@ class Database:
         instead = "use a local disk, or for several machines a PostgreSQL database (store='postgresql+psycopg://...')"
         if not HAS_LOCKS:
             raise StoreRefused(
-                f"{self.path}: this system (Windows) gives no locks (flock), so nothing would keep other processes out: "
-                f"{instead}"
+                f"{self.path}: this system (Windows) gives no locks (flock), so nothing would keep other processes "
+                f"out: {instead}"
             )
         shared = shared_file_system(self.path.resolve().parent)
         if shared is not None:
             raise StoreRefused(
-                f"{self.path}: lies on a file system ({shared}) that other machines may have mounted: their locks may be "
-                f"none here, and SQLite's log is in the memory of one machine: {instead}"
+                f"{self.path}: lies on a file system ({shared}) that other machines may have mounted: their locks may "
+                f"be none here, and SQLite's log is in the memory of one machine: {instead}"
             )
 
     def hold(self) -> None:

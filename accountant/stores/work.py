@@ -516,7 +516,7 @@ class Work(State):
         self.append(add_time({"saved": saved}, self.later(at), drift))
 
     def put_rules(self, rules: Sequence[Rule], body: dict[str, Any]) -> None:
-        """Put rules in force, whose groups have accounts by numbers; the counts of accounts follow by `set_account`."""
+        """Put rules in force, with groups of accounts by their numbers; counts of accounts follow by `set_account`."""
         self._rules = self.append({"rules": body})
         self._recounted = True
         for record, account in self.accounts.items():
