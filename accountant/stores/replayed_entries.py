@@ -487,7 +487,7 @@ class ReplayedEntries(State):
 
     def import_body(self, file: str, by: str, reason: str) -> dict[str, Any]:
         """Return the entry of an import of this ledger, read from a file of this digest, into another store."""
-        last = {"store": self.instance or None, "epoch": self.epoch, "position": self.position}
+        last = {"store": self.instance, "epoch": self.epoch, "position": self.position}
         return {
             "source": {"file": file, **last, "hash": self.hash.hex(), "by": by, "reason": reason},
             "imports": self.imports,

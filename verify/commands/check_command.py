@@ -290,8 +290,8 @@ def _render_ledger(found: Verified, anchor: Path | None, console: Console) -> No
     if found.replay.missing_charges:
         console.print(Text(found.replay.missing_charges), soft_wrap=True)
     for each in found.replay.imports:
-        whose = "a ledger of an earlier version" if each["store"] is None else f"ledger {each['store']}"
-        words = f"imported: {whose}, up to its entry {each['position']}, by {each['by']}: {each['reason']}"
+        last = f"ledger {each['store']}, up to its entry {each['position']}"
+        words = f"imported: {last}, by {each['by']}: {each['reason']}"
         console.print(Text(printable(words)), soft_wrap=True)
     for where, folds in (("an imported ledger's", found.replay.earlier_folds), ("the", found.replay.folds)):
         for fold in folds:
