@@ -124,8 +124,8 @@ class SQLStore:
                     first.append(tasks := next(batches, ()))
                     if not _name_all(tasks):
                         raise RetryAlone
-                    payers = work.payers_of([*_asked(tasks, "reserved")])
-                    work.look_up([*_asked(tasks, "names"), *payers], _asked(tasks, "keys"))
+                    payers = work.payers_of(_asked(tasks, "reserved"))
+                    work.look_up(_asked(tasks, "names") + payers, _asked(tasks, "keys"))
                     results = [_result(task, work) for task in tasks]
                 return [work.result_in_place(result) for result in results]
         results = []
@@ -707,9 +707,9 @@ def write_event(store: SQLStore, work: Work, event: LedgerEvent, reserved: dict[
         work.happen(event)
 
 
-def _asked(tasks: Iterable[_Task], what: str) -> Iterator[Any]:
-    """Iterate over the names of accounts, keys or reservations that tasks are going to read."""
-    return (each for task in tasks for each in getattr(task, what, ()))
+def _asked(tasks: Iterable[_Task], what: str) -> list[Any]:
+    """List the names of accounts, keys or reservations that tasks are going to read."""
+    return [each for task in tasks for each in getattr(task, what, ())]
 
 
 def _name_all(tasks: Iterable[_Task]) -> bool:

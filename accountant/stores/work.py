@@ -114,9 +114,8 @@ class Work(State):
         self._now: Now | None = None
         self.position, self._hash = int(position), stored_bytes(digest)
         self._written = self.last = self.position
-        self._head = self._hash.hex()
         # Whose last entry this process has seen, as far as that is known.
-        self.is_the_one = self._head == opened.hash
+        self.is_the_one = self._hash.hex() == opened.hash
         self._rows: dict[str, AccountRow] = {}
         self._numbered: dict[int, AccountRow] = {}
         self._changed: set[int] = set()
@@ -195,15 +194,15 @@ class Work(State):
             )
         self.is_the_one = True
 
-    def look_up(self, names: Iterable[str], keys: Iterable[str]) -> None:
+    def look_up(self, names: Sequence[str], keys: Sequence[str]) -> None:
         """Read accounts and requests, all at once."""
-        wanted = sorted({name for name in names if name not in self._rows})
-        asked = {encode_name(key): key for key in keys if key not in self._known}
-        self.session.ask(BY_LABEL[self.session.together], wanted)
-        self.session.ask(_REQUESTS[self.session.together], sorted(asked))
-        self.load(wanted)
-        if asked:
+        if keys:
+            asked = {encode_name(key): key for key in keys if key not in self._known}
+            wanted = sorted({name for name in names if name not in self._rows})
+            self.session.ask(BY_LABEL[self.session.together], wanted)
+            self.session.ask(_REQUESTS[self.session.together], sorted(asked))
             self._load_requests(asked)
+        self.load(names)
         self._looked_up = True
 
     def payers_of(self, reserved: Sequence[int]) -> list[str]:
@@ -748,7 +747,7 @@ class Work(State):
             values = number, row.name, row.salt, row.spent, row.counted
             digest = row_digest(*values)
             (changed if row.digest else fresh).append((*values, digest))
-            mass += mass_of(digest) - mass_of(row.digest or b"")
+            mass += mass_of(digest) - (mass_of(row.digest) if row.digest else 0)
             row.digest = digest
         if fresh or changed:
             self._tally[0] = len(fresh), mass
