@@ -155,7 +155,7 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
     >>> share = Interval(0, 1)
     >>> value = accountant.private([0.4], share, record="user-17")
     >>> published = accountant.release(Laplace.for_epsilon(0.25, sensitivity=share.sensitivity), value)
-    >>> str(accountant.left("user-17"))
+    >>> str(accountant.remaining_spend("user-17"))
     'epsilon = 0.75, neighbours: replace one'
     """
 
@@ -380,7 +380,7 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
     def _keep(self, request: str, answer: bytes) -> npt.NDArray[Any]:
         """Keep what was drawn for a request and return it, unless another draw is kept: then return that."""
         with self._bookkeeping:
-            return _decoded(self._ledger.answered(request, answer), request)
+            return _decoded(self._ledger.keep_answer(request, answer), request)
 
     def _assume_for(self, assumptions: Sequence[Assumption]) -> None:
         """Note what a release rests on, before it is charged."""
@@ -419,7 +419,7 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
         except BaseException:  # Ctrl-C, too
             if request is not None:
                 with self._bookkeeping:
-                    self._ledger.answered(request, _FAILED)
+                    self._ledger.keep_answer(request, _FAILED)
             raise
 
     def _drawn(
@@ -481,7 +481,7 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
 
         A rule for groups that has room for each of them by itself may have none for all, and would stop the release.
         """
-        together = self._ledger.together(tuple(origin.influences), sums)
+        together = self._ledger.group_mates(tuple(origin.influences), sums)
         mates = [mate for mate in together if mate not in origin.influences]
         if not mates:
             return []
@@ -913,6 +913,6 @@ def _opened(
                 "names: a ledger in memory holds records by their names: give store=, or leave it out"
             )
         return None
-    from accountant.stores.opening import opened  # loads SQLAlchemy, which takes 0.2 s
+    from accountant.stores.opening import open_given  # loads SQLAlchemy, which takes 0.2 s
 
-    return opened(store, terms, rules, names)
+    return open_given(store, terms, rules, names)

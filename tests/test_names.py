@@ -45,12 +45,7 @@ REFUSED_WORD = re.compile(
 
 KNOWN_NAMES = {
     "mechanisms": "",
-    "accountant": """
-        answered:3 at:1 begun:1 chained:1 charged:2 counted:1 drawn_again:1 existing:1 folded:1
-        happened:1 held:1 kept:1 label:2 lacking:1 left:1 made:1 named:1 news:1 now:3 of:4
-        opened:1 parsed:1 place:1 put:2 read:3 replayed:1 requested:1 said:1 saved:1
-        shown:1 shut:2 summed:1 together:3 verified:1
-    """,
+    "accountant": "",
     "algorithms": "",
     "verify": "",
 }

@@ -74,6 +74,7 @@ class Units:
         self._prices: dict[int, tuple[Amount, Vector]] = {}
         self._sums: dict[int, tuple[Vector, Vector, Vector]] = {}
         self._parsed: dict[str, Vector] = {}
+        self._texts: dict[int, tuple[Vector, str]] = {}
 
     def price(self, charge: Amount) -> Vector:
         """Return a charge in units, each number rounded up; of the same charge the same object."""
@@ -123,7 +124,12 @@ class Units:
 
     def format_vector(self, total: Vector) -> str:
         """Return units as text: integer multiples of 2^-256, and the exact remainder, in hexadecimal digits."""
-        return " ".join(map(_text, total, self.denominators))
+        known = self._texts.get(id(total))
+        if known is None or known[0] is not total:
+            if len(self._texts) >= _KEPT:
+                self._texts.clear()
+            known = self._texts[id(total)] = total, " ".join(map(_text, total, self.denominators))
+        return known[1]
 
     def parse_vector(self, text: str) -> Vector:
         """Return the units that `format_vector` wrote; of the same text the same object."""

@@ -452,8 +452,8 @@ class TracedSums:
     def empty(self, coordinates: list[int]) -> None:
         """Forget the records of some coordinates; their sums are zero already.
 
-        An interruption (Ctrl-C) may fall on any line here and in `put`: what is noted first is that they are empty, and
-        a record that was not counted as held is no reason to keep it for ever.
+        An interruption (Ctrl-C) may fall on any line here and in `add_record`: what is noted first is that they are
+        empty, and a record that was not counted as held is no reason to keep it for ever.
         """
         if self.changes is not None:
             self.changes.append((next(self._serials), coordinates, None))

@@ -230,7 +230,7 @@ class Accounts:
         """
         return self.composition.guarantee(self._ledger.spent(record), self.budget)
 
-    def left(self, record: RecordId) -> Any:
+    def remaining_spend(self, record: RecordId) -> Any:
         """Return the amount that `record` may still spend, in the theorem's currency.
 
         Under basic composition a `Cost`, whose epsilon is None where the budget sets no limit.
@@ -245,7 +245,7 @@ class Accounts:
     def left_by_rule(self, record: RecordId) -> dict[Rule, Any]:
         """Return the remaining amount of `record`, or its group, under each rule that counts its charges.
 
-        A charge needs room in the budget (`left`) and in every rule that counts it.
+        A charge needs room in the budget (`remaining_spend`) and in every rule that counts it.
         """
         return {
             rule: self.composition.remaining_spend(spent, rule.budget)

@@ -45,9 +45,10 @@ class Entry(NamedTuple):
     note: str
     derivation: Derivation | None = None
 
-    def of(self, records: tuple[RecordId, ...]) -> Entry:
+    def for_records(self, records: tuple[RecordId, ...]) -> Entry:
         """Return the same release as other records see it."""
-        return Entry(*self[:3], records, *self[4:])
+        mechanism, sensitivity, charge, _, where, note, derivation = self
+        return Entry(mechanism, sensitivity, charge, records, where, note, derivation)
 
 
 _DECLASSIFIED = Cost(None, Fraction(0))

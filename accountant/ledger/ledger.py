@@ -94,7 +94,7 @@ class EventColumns:
             payers, at = self._payers[i], self._times[i]
             paid = payers if type(payers) is tuple else ((number, (payers,)),)
             kinds = [(self._kind(each, unpacked), records) for each, records in paid]
-            entries = tuple([entry.of(records) for (_, entry), records in kinds])
+            entries = tuple([entry.for_records(records) for (_, entry), records in kinds])
             scope = kinds[0][0][0]
             yield Charged(self._positions[i], entries, scope=scope, at=None if at == _NEVER else at)
 
@@ -226,7 +226,7 @@ class Ledger(State):
             apply(self, Ruled(tuple(rules), "whoever made it", "it was made with them", self.begun))
 
     @classmethod
-    def of(
+    def from_events(
         cls,
         composition: Composition,
         events: Iterable[LedgerEvent],
@@ -268,7 +268,7 @@ class Ledger(State):
         ledger.begun = min((at for at in times if at is not None), default=clock)
         ledger.set_rules(Ruled(tuple(rules), "", "", clock))
         for record, row in rows.items():
-            ledger.put(record, ledger.account(record)._replace(counted=row))
+            ledger.set_account(record, ledger.account(record)._replace(counted=row))
         ledger.clock, ledger.drift = clock, drift
         return ledger
 
@@ -299,13 +299,13 @@ class Ledger(State):
     @property
     def entries(self) -> Sequence[Entry]:
         """All charges in order, but for reservations that were given back."""
-        return tuple(entry for charged in self.charged() for entry in charged.entries)
+        return tuple(entry for charged in self.charge_events() for entry in charged.entries)
 
-    def now(self) -> int | None:
+    def current_time(self) -> int | None:
         """Return the time; None if no rule needs it."""
         return None if self.limits is None or not self.limits.windows else self._clock.milliseconds()
 
-    def charged(self) -> Iterator[Charged]:
+    def charge_events(self) -> Iterator[Charged]:
         """Yield the charges that were made together, without reservations that were given back."""
         others = self.events.other_events()
         returned = {each.position for each in others if isinstance(each, Settlement) and each.returned}
@@ -313,12 +313,8 @@ class Ledger(State):
             if isinstance(event, Charged) and event.position not in returned:
                 yield event
 
-    def is_reserved(self, position: int) -> bool:
-        """True if a charge is a reservation that is neither drawn nor given back."""
-        return self.reservation(position) == "reserved"
-
     def __len__(self) -> int:
-        return sum(len(charged.entries) for charged in self.charged())
+        return sum(len(charged.entries) for charged in self.charge_events())
 
     def count_records(self) -> int:
         """Return how many records have paid for anything."""
@@ -328,7 +324,7 @@ class Ledger(State):
         """Return how often there was each kind of charge."""
         # By what is alike by identity (the entries keep it alive): words are made once for each kind.
         found: dict[tuple[int, int, Place, str], Tally] = {}
-        for entry in (entry for charged in self.charged() for entry in charged.entries):
+        for entry in (entry for charged in self.charge_events() for entry in charged.entries):
             kind = id(entry.mechanism), id(entry.charge), entry.where, entry.note
             _, releases, records = found.get(kind, (entry, 0, 0))
             found[kind] = Tally(entry, releases + 1, records + len(entry.records))
@@ -363,7 +359,9 @@ class Ledger(State):
         expire(state, now, partial(apply, state))
         return state
 
-    def together(self, records: Sequence[RecordId], waiting: Sequence[Collection[RecordId]]) -> set[RecordId]:
+    def group_mates(
+        self, records: Sequence[RecordId], waiting: Sequence[Collection[RecordId]]
+    ) -> set[RecordId]:
         """Return the waiting records that are in a group of these records; see `Store`."""
         mates = set() if self.limits is None else self.limits.other_members(records)
         return {mate for mate in mates if any(mate in each for each in waiting)}
@@ -374,7 +372,7 @@ class Ledger(State):
         return [
             Standing(
                 self.units.amount(state.account(name).spent),
-                () if limits is None else limits.counts(name, state.counted, now),
+                () if limits is None else limits.counts(name, state.rule_counts, now),
             )
             for name in map(canonical_name, records)
         ]
@@ -389,7 +387,7 @@ class Ledger(State):
             for record, account in self.accounts.items()
             if account.counted
         )
-        found = limits.nearest(texts, self.counted, self._clock.milliseconds())
+        found = limits.nearest(texts, self.rule_counts, self._clock.milliseconds())
         return [RuleStanding(rule, *nearest) for rule, nearest in zip(limits.rules, found, strict=True)]
 
     def charge(
@@ -430,7 +428,7 @@ class Ledger(State):
             self._last = event.position
         self.events.append(event)
 
-    def answered(self, request: str, answer: bytes) -> bytes:
+    def keep_answer(self, request: str, answer: bytes) -> bytes:
         """Keep the answer to a request, or return the one that is kept; see `Store`."""
         kept = self._do(KeepAnswer(request, answer)).answer
         assert kept is not None

@@ -128,7 +128,7 @@ class State:
         """Return an account."""
         return self.accounts.get(record, self._none)
 
-    def put(self, record: RecordId, account: Account) -> None:
+    def set_account(self, record: RecordId, account: Account) -> None:
         """Change an account."""
         self.accounts[record] = account
 
@@ -179,7 +179,7 @@ class State:
         """Put rules in force; the storage, which has the earlier charges, finds their counts."""
         self.limits = Limits(ruled.rules, self.units) if ruled.rules else None
 
-    def counted(self, record: RecordId) -> Row:
+    def rule_counts(self, record: RecordId) -> Row:
         """Return the counts of the rules for a record."""
         assert self.limits is not None
         return self.account(record).counted or self.limits.zero
@@ -189,13 +189,13 @@ class State:
         limits, price = self.limits, self.units.price(entry.charge)
         assert limits is not None
         for record in entry.records:
-            row = self.counted(record)
+            row = self.rule_counts(record)
             row = (
                 limits.with_charge(record, row, price, counting, at)
                 if held is None
                 else limits.with_reservation(record, row, price, counting, held)
             )
-            self.put(record, self.account(record)._replace(counted=row))
+            self.set_account(record, self.account(record)._replace(counted=row))
 
 
 # --- deciding -------------------------------------------------------------------------------------------
@@ -402,7 +402,7 @@ def _no_room(
     assert state.limits is not None
     price_of = state.units.price
     asked = [(record, price_of(entry.charge)) for entry in entries for record in entry.records]
-    refused = state.limits.refused(asked, state.counted, counting, at or 0)
+    refused = state.limits.refused(asked, state.rule_counts, counting, at or 0)
     if refused is None:
         return None
     charges = [entry.charge for entry in entries for _ in entry.records]
@@ -455,7 +455,7 @@ def _book(state: State, event: Charged) -> None:
         price = price_of(entry.charge)
         for record in entry.records:
             spent, times, counted = state.account(record)
-            state.put(record, Account(plus(spent, price), times + 1, counted))
+            state.set_account(record, Account(plus(spent, price), times + 1, counted))
         if limits is not None:
             counting = limits.counting(event.scope, strict=False)
             state.count(entry, counting, event.at or 0, event.position if event.reserved else None)
@@ -480,7 +480,9 @@ def _settle(state: State, event: Settlement) -> None:
             price = state.units.price(entry.charge)
             for record in entry.records:
                 before = state.account(record)
-                state.put(record, Account(minus(before.spent, price), before.times - 1, before.counted))
+                state.set_account(
+                    record, Account(minus(before.spent, price), before.times - 1, before.counted)
+                )
     if limits is not None:
         settled: Callable[[Row], Row] = (
             (lambda row: limits.without_reservation(row, position))
@@ -488,7 +490,9 @@ def _settle(state: State, event: Settlement) -> None:
             else (lambda row: limits.with_draw(row, position, event.at or 0))
         )
         for record in {record for entry in charged.entries for record in entry.records}:
-            state.put(record, state.account(record)._replace(counted=settled(state.counted(record))))
+            state.set_account(
+                record, state.account(record)._replace(counted=settled(state.rule_counts(record)))
+            )
     if not event.returned:
         state.happens(event)
         state.set_reservation(position, "drawn")

@@ -223,7 +223,7 @@ class Store(Protocol):
             If the key's answer was erased.
         """
 
-    def answered(self, request: str, answer: bytes) -> bytes:
+    def keep_answer(self, request: str, answer: bytes) -> bytes:
         """Keep the answer to a request, unless another answer is kept; return the one that is kept.
 
         Raises
@@ -255,7 +255,9 @@ class Store(Protocol):
     ) -> AbstractContextManager[Callable[[Sequence[Entry]], CannotPay | None]]:
         """Yield the function from entries to the `CannotPay` that `charge` would raise, all at one moment."""
 
-    def together(self, records: Sequence[RecordId], waiting: Sequence[Collection[RecordId]]) -> Set[RecordId]:
+    def group_mates(
+        self, records: Sequence[RecordId], waiting: Sequence[Collection[RecordId]]
+    ) -> Set[RecordId]:
         """Return the waiting records that are in a group of these records, by the rules."""
 
     def standings(self, records: Sequence[RecordId]) -> list[Standing]:

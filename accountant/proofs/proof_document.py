@@ -214,7 +214,7 @@ class DerivedReleases:
         entries = accountant.ledger.entries
         if not entries:
             waiting = enumerate(sorted(accountant.awaited, key=repr))
-            entries = [entry.of((i,)) for i, (entry, times) in waiting for _ in range(times)]
+            entries = [entry.for_records((i,)) for i, (entry, times) in waiting for _ in range(times)]
         self._add(entries, accountant.composition)
 
     def _add(self, entries: Iterable[Entry], theorem: Composition) -> None:

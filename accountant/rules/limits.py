@@ -248,7 +248,7 @@ class Limits:
         asked
             Who is to pay what.
         row_of
-            What rules count of somebody now; asked for everybody in `asked` and `together`.
+            What rules count of somebody now; asked for everybody in `asked` and its groups.
         counting
             The rules that count it.
         now

@@ -150,7 +150,7 @@ class Desk:
         return sums
 
     def _reserved(self, client: str, request: str) -> int:
-        found = self._asking(client, lambda: self.store.requested(_key(client, request)))
+        found = self._asking(client, lambda: self.store.find_request(_key(client, request)))
         if found is None or found[1] is None:
             raise ServiceProblem(
                 404, "no-reservation", f"request={request!r}: nothing was reserved with this key", "request"

@@ -55,7 +55,7 @@ class Anchor:
             raise ParameterError(f"anchor={str(path)!r}: must be a file in a folder that exists")
         return cls(found)
 
-    def read(self) -> Mark | None:
+    def read_mark(self) -> Mark | None:
         """Return the head that was written last; None if there is no file.
 
         Raises
@@ -80,7 +80,7 @@ class Anchor:
         """
         try:
             with one_at_a_time(f"{self.path}.lock"):
-                known = self.read()
+                known = self.read_mark()
                 if known is not None and (known.epoch, known.position) > (mark.epoch, mark.position):
                     return  # another process, whose commit came later, was faster here
                 with whole_file(self.path) as file:

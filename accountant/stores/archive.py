@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from accountant.stores.chain import canonical
-from accountant.stores.export import beginning_of, read_content, replayed
+from accountant.stores.export import beginning_of, read_content, replay_content
 from accountant.stores.folded import Beginning, beginning
 from accountant.stores.folding import left_by_fold, summed_up
-from accountant.stores.opening import existing
+from accountant.stores.opening import find_database
 from accountant.stores.replayed_entries import ReplayedEntries
 from accountant.stores.store_refusals import LedgerDamaged
 from mechanisms.parameters import ParameterError
@@ -88,7 +88,7 @@ def check_archives(where: str | Path, archives: Sequence[str | Path]) -> int:
 def _beginning(where: str | Path) -> Beginning | None:
     if str(where).endswith(".json"):
         return beginning_of(read_content(where))
-    database = existing(where)
+    database = find_database(where)
     try:
         with database.snapshot() as session:
             return beginning(session)
@@ -99,7 +99,7 @@ def _beginning(where: str | Path) -> Beginning | None:
 def _read(path: str | Path) -> _Archive:
     content = read_content(path)
     try:
-        replay, before = replayed(content), beginning_of(content)
+        replay, before = replay_content(content), beginning_of(content)
         texts = [row.text for row in content["entries"]]
         rows: dict[int, str] = dict(() if before is None else before.left)
         rows |= dict(enumerate(texts, start=1 if before is None else before.fold.after + 1))

@@ -29,7 +29,7 @@ def canonical(body: Any) -> str:
     return _encoder.encode(body) if _parts is None else "".join(_parts(body, 0))
 
 
-def said(text: str) -> Any:
+def parse_entry(text: str) -> Any:
     """Return the content of an entry, as `canonical` wrote it.
 
     Raises
@@ -43,7 +43,7 @@ def said(text: str) -> Any:
     return body
 
 
-def chained(before: bytes, text: str) -> bytes:
+def entry_hash(before: bytes, text: str) -> bytes:
     """Return the hash of an entry, given the hash of the one before it."""
     return hashlib.sha256(before + text.encode("ascii")).digest()
 
@@ -52,7 +52,7 @@ def bound_together(entries: Iterable[tuple[int, str]]) -> bytes:
     """Return one hash of entries that are not chained to each other, by position and text."""
     found = START
     for position, text in entries:
-        found = chained(found, f"{position} {text}")
+        found = entry_hash(found, f"{position} {text}")
     return found
 
 
@@ -61,7 +61,7 @@ def row_digest(*values: object) -> bytes:
     return hashlib.sha256(repr(values).encode()).digest()[:8]
 
 
-def label(name: object) -> str:
+def encode_name(name: object) -> str:
     """Return how a record, or a request, is named in a store: 17 and "17" are two.
 
     Raises

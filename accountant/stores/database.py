@@ -8,7 +8,7 @@ import re
 import sqlite3
 import threading
 import weakref
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -118,13 +118,15 @@ class Database:
         self._lock: FileLock | SessionLock | None = None
         self._turns: Turns | None = None  # of a file, as soon as somebody writes
         self._file = None if self.path is None else _number(self.name)
-        self._log: dict[str, tuple[int, int] | None] = {}
+        self._log: dict[
+            str, tuple[str, tuple[int, int] | None]
+        ] = {}  # by what its files are called beside ours
         self.accounts_checked = -math.inf  # when
         # Who forgets a store leaves its connections to nobody: Python 3.13 warns of those that are not closed.
         weakref.finalize(self, _close_forgotten, self._connections, self._process).atexit = False
 
     @classmethod
-    def at(cls, where: str | Path) -> Database:
+    def from_location(cls, where: str | Path) -> Database:
         """Return the database of a file's name, an URL, or the folder of a run.
 
         Raises
@@ -146,7 +148,7 @@ class Database:
             except (SQLAlchemyError, ValueError):  # whose words may have a password
                 raise ParameterError(f"store={_masked(text)!r}: {rule}") from None
             if url.get_backend_name() == "sqlite" and url.database:
-                return cls.at(Path(url.database))
+                return cls.from_location(Path(url.database))
             return cls(url)
         path = Path(text).absolute()
         if (path / RUN_STORE).is_file():
@@ -165,10 +167,33 @@ class Database:
     def create(self) -> None:
         """Make the file of a new database, which only its owner can read."""
         if self.path is not None and not self.path.exists():
-            _check_place(self.path)
+            self.check_place()
             self._dispose()  # what was open is of a file that is gone
             os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))
             self._file = _number(self.name)
+
+    def check_place(self) -> None:
+        """Refuse to write to a file where a lock may be none.
+
+        Raises
+        ------
+        StoreRefused
+            If so.
+        """
+        if self.path is None:
+            return
+        instead = "use a local disk, or for several machines a PostgreSQL database (store='postgresql+psycopg://...')"
+        if not HAS_LOCKS:
+            raise StoreRefused(
+                f"{self.path}: this system (Windows) gives no locks (flock), so nothing would keep other processes "
+                f"out: {instead}"
+            )
+        shared = shared_file_system(self.path.resolve().parent)
+        if shared is not None:
+            raise StoreRefused(
+                f"{self.path}: lies on a file system ({shared}) that other machines may have mounted: their locks may "
+                f"be none here, and SQLite's log is in the memory of one machine: {instead}"
+            )
 
     def hold(self) -> None:
         """Keep all other processes out, until `close` or the end of the process; again if that was lost.
@@ -193,7 +218,7 @@ class Database:
     @property
     def holding(self) -> bool:
         """True if this process holds it."""
-        return self._lock is not None and self._lock.held
+        return self._lock is not None and self._lock.is_held
 
     def remove(self) -> None:
         """Remove the file of SQLite's, and the files beside it."""
@@ -224,11 +249,13 @@ class Database:
         self._connections.dispose()
         self._log = {}
 
-    def _check_log(self) -> None:
-        """Refuse if SQLite's log was removed while it was open: what is written now would be lost with it.
+    def _check_log(self, *parts: str) -> None:
+        """Refuse if SQLite's log (-wal) or its index (-shm) was removed while it was open.
 
-        Whoever closes a store last removes its log. Who is last is told by locks on the file, and a process loses its
-        own without a word when it closes any other handle of that file, after making a copy of it, say.
+        Whoever closes a store last removes both. Who is last is told by locks on the file, and a process loses its own
+        without a word when it closes any other handle of that file, after making a copy of it, say. Without the index
+        a transaction does not see what others write, so it is looked at before; what was written is lost with the log,
+        so both are looked at after.
 
         Raises
         ------
@@ -239,9 +266,10 @@ class Database:
             return
         if not self._log:
             real = self.path.resolve()
-            self._log = {name: _number(name) for name in (f"{real}-wal", f"{real}-shm")}
-        for name, before in self._log.items():
-            if before is None or _number(name) != before:
+            self._log = {each: (f"{real}{each}", _number(f"{real}{each}")) for each in ("-wal", "-shm")}
+        for part in parts:
+            name, before = self._log[part]
+            if before is None or before != _number(name):
                 raise StoreMoved(
                     f"{self.path}: SQLite's log beside it (-wal, -shm) was removed or replaced while it was open, so "
                     "nothing more can be charged here: close it, in all that this process has open of it, and open it "
@@ -268,7 +296,7 @@ class Database:
             try:
                 self._connections.lend(session)
                 if not self._log:
-                    self._check_log()
+                    self._check_log("-wal", "-shm")
                 yield session
             except Exception:
                 self._take_back(session)
@@ -334,7 +362,7 @@ class Database:
                         if lock is not None:
                             session.execute(f"LOCK TABLE store IN {lock} MODE")
                         session.together = lock == TOGETHER
-                    self._check_log()
+                    self._check_log("-shm")
                     try:
                         yield session
                     except BaseException:
@@ -357,7 +385,7 @@ class Database:
                 if code in _RETRIED and lock != ALONE:
                     raise RetryAlone from error
                 raise
-            self._check_log()  # it may have gone since, and the charge with it
+            self._check_log("-wal", "-shm")  # it may have gone since, and the charge with it
 
     def _begin(self, session: Session, wait: float | None) -> None:
         try:
@@ -387,7 +415,7 @@ class Database:
         if self._writer == threading.get_ident():
             # Whoever collects garbage in a transaction, say: what is written now is not ended yet.
             raise InUse(f"{self.name}: this thread is writing to it already", this_process())
-        longest = LONGEST_WAIT if wait is None else wait
+        longest, ended = LONGEST_WAIT if wait is None else wait, False
         try:
             try:
                 if not self._transaction.acquire(timeout=longest):
@@ -398,14 +426,16 @@ class Database:
                 self._writer = threading.get_ident()
                 if self.path is not None:
                     if self._turns is None:
-                        _check_place(self.path)
+                        self.check_place()
                         self._turns = Turns(f"{self.path}.lock")
                     self._turns.take(longest)
                 yield
             finally:
                 self._end_turn()
+                ended = True
         finally:
-            self._end_turn()  # an interruption may fall on any line, and on that one
+            if not ended:  # an interruption may fall on any line, and on that one
+                self._end_turn()
 
     def _end_turn(self) -> None:
         """End this thread's turn, as far as it has one."""
@@ -413,8 +443,10 @@ class Database:
             if self._turns is not None:
                 self._turns.give_back()
             self._writer = None
-        with suppress(RuntimeError):  # it is not this thread's
+        try:
             self._transaction.release()
+        except RuntimeError:
+            return  # it is not this thread's
 
     def _check_process(self) -> None:
         if os.getpid() != self._process:
@@ -437,16 +469,12 @@ class Database:
             damaged = (getattr(error, "sqlstate", None) or "").startswith(_DAMAGED)
         return LedgerDamaged(words) if damaged else OSError(words)
 
-    def spelled(self, sql: str) -> str:
-        """Return a statement as the driver takes it."""
-        return sql if self.sqlite else sql.replace("?", "%s")
-
     def sync(self, session: Session) -> None:
         """Make the end of a transaction that changes nothing flush the writes of others before it to the disk."""
         if self.sqlite:  # which writes no row that stays the same, and does not flush then
             session.execute(f"PRAGMA user_version = {(session.value('PRAGMA user_version') + 1) % 2**31:d}")
 
-    def place(self, session: Session) -> dict[str, Any]:
+    def identify(self, session: Session) -> dict[str, Any]:
         """Return the identity of this database, with the tables of a store: no copy of it has the same."""
         if self.path is not None:
             return location_of(self.path)
@@ -455,7 +483,7 @@ class Database:
     def row_in_place(
         self, session: Session, sql: str, *parameters: Any
     ) -> tuple[TableRow, dict[str, Any] | None, int]:
-        """Return the row that a statement finds, a server's `place` (None for SQLite's, checked before), and `now`.
+        """Return the row that a statement finds, a server's identity (None for SQLite's, checked before), and the time.
 
         A server may be replaced by another, or its tables by those of a dump, while connections are made anew.
         """
@@ -464,7 +492,7 @@ class Database:
         found = session.rows(f"SELECT *, {_NOW} FROM ({sql}) AS found, ({_PLACE}) AS place", *parameters)[0]
         return found[: -len(_PLACED) - 1], _named(found[-len(_PLACED) - 1 : -1]), int(found[-1])
 
-    def now(self, session: Session) -> int:
+    def current_time(self, session: Session) -> int:
         """Return milliseconds since 1970, by the clock that all writers of this database share."""
         return clock.wall() if self.sqlite else int(session.value(f"SELECT {_NOW}"))
 
@@ -475,24 +503,19 @@ class Database:
         found = session.value(f"PRAGMA integrity_check({table})" if table else "PRAGMA integrity_check")
         return None if found == "ok" else str(found)
 
-    def make_tables(self, session: Session, metadata: MetaData, *, but: Collection[str] = ()) -> None:
-        """Make the tables of a store, but for those that are there, and their indexes."""
+    def make_tables(self, session: Session, metadata: MetaData) -> None:
+        """Make the tables of a store and their indexes; outcomes of charges are found by these."""
         for table in metadata.sorted_tables:
-            if table.name not in but:
-                session.execute(str(CreateTable(table).compile(dialect=self._dialect)))
-                for index in table.indexes:
-                    session.execute(str(CreateIndex(index).compile(dialect=self._dialect)))
-                if table.name == "entry":
-                    self.index_outcomes(session)
+            session.execute(str(CreateTable(table).compile(dialect=self._dialect)))
+            for index in table.indexes:
+                session.execute(str(CreateIndex(index).compile(dialect=self._dialect)))
+            if table.name == "entry":
+                session.execute(f"CREATE INDEX outcome ON entry (({self.outcome_of})) WHERE {OUTCOME}")
 
     @property
     def outcome_of(self) -> str:
         """The expression of `OUTCOME_OF` in this database's dialect."""
         return OUTCOME_OF[self._dialect.name]
-
-    def index_outcomes(self, session: Session) -> None:
-        """Make the index of entries that end a reservation, or answer a request, by their charges."""
-        session.execute(f"CREATE INDEX outcome ON entry (({self.outcome_of})) WHERE {OUTCOME}")
 
     def compact(self) -> None:
         """Give the room of rows that are gone back to the system, and leave nothing of them in the files; SQLite."""
@@ -554,23 +577,6 @@ def _go_on() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=_wait_for_transactions, after_in_parent=_go_on, after_in_child=_go_on)
-
-
-def _check_place(path: Path) -> None:
-    """Refuse to write to a file where a lock may be none."""
-    words = (
-        "use a local disk, or for several machines a PostgreSQL database (store='postgresql+psycopg://...')"
-    )
-    if not HAS_LOCKS:
-        raise StoreRefused(
-            f"{path}: this system (Windows) gives no locks (flock), so nothing would keep other processes out: {words}"
-        )
-    shared = shared_file_system(path.resolve().parent)
-    if shared is not None:
-        raise StoreRefused(
-            f"{path}: lies on a file system ({shared}) that other machines may have mounted: their locks may be none "
-            f"here, and SQLite's log is in the memory of one machine: {words}"
-        )
 
 
 def _named(place: Sequence[Any]) -> dict[str, Any]:

@@ -32,16 +32,16 @@ from accountant.ledger.ledger import Ledger
 from accountant.ledger.store import Store
 from accountant.place import Place
 from accountant.rules.clock import wall
-from accountant.stores.chain import FORMAT, START, canonical, chained, commitment, label
+from accountant.stores.chain import FORMAT, START, canonical, commitment, encode_name, entry_hash
 from accountant.stores.entry_bodies import add_time, begin_body, charge_body, outcome_body
 from accountant.stores.folded import Beginning, fold_of, last_fold
-from accountant.stores.names import Names, named
-from accountant.stores.opening import existing
+from accountant.stores.names import Names, record_of_label
+from accountant.stores.opening import find_database
 from accountant.stores.replayed_entries import EntryRow, ReplayedEntries, chained_to
 from accountant.stores.session import Session
 from accountant.stores.sql_store import SQLStore
 from accountant.stores.store_refusals import LedgerDamaged
-from accountant.stores.store_verification import Verified, verified, verify_database
+from accountant.stores.store_verification import Verified, verification_result, verify_database
 from accountant.stores.work import rows_after
 from accountant.written_terms import Terms
 from mechanisms import Assumption
@@ -126,13 +126,13 @@ class _EntriesInMemory:
         yield "".join(self._lines)
         comma = '],\n"accounts": ['
         for name, number in self._accounts.items():
-            yield f'{comma}[{number}, "{self._salt(number).hex()}", {label(name)}]'
+            yield f'{comma}[{number}, "{self._salt(number).hex()}", {encode_name(name)}]'
             comma = ", "
         yield "]}\n" if self._accounts else f"{comma}]}}\n"
 
     def _append(self, body: dict[str, Any]) -> int:
         text = canonical(body)
-        self._hash = chained(self._hash, text)
+        self._hash = entry_hash(self._hash, text)
         self._lines.append(
             f'{"," if self._position else ""}{{"entry": {text}, "hash": "{self._hash.hex()}"}}\n'
         )
@@ -172,7 +172,7 @@ class _EntriesInMemory:
             number = self._accounts[record] = len(self._accounts) + 1
             if len(self._salts) < 16 * number:
                 self._salts += os.urandom(16 * _AT_ONCE)
-            self._opened.append((number, commitment(self._salt(number), label(record))))
+            self._opened.append((number, commitment(self._salt(number), encode_name(record))))
         return number
 
     def _kind(self, entry: Entry) -> int:
@@ -239,7 +239,7 @@ def export_store(where: str | Path, path: str | Path) -> None:
     ParameterError
         If there is no store.
     """
-    database = existing(where)
+    database = find_database(where)
     try:
         found = verify_database(database)
         store = SQLStore(database, found.replay.terms, found.head, names=Names(found.replay.names))
@@ -276,7 +276,7 @@ def _entry_in_file(read: dict[str, Any]) -> Any:
 def verify_export(path: Path) -> Verified:
     """Verify a ledger in JSON; see `read_export`."""
     replay, names = read_export(path)
-    return verified(replay, len(names))
+    return verification_result(replay, len(names))
 
 
 def is_export(content: Any) -> bool:
@@ -304,12 +304,12 @@ def verified_content(path: str | Path, content: dict[str, Any]) -> tuple[Replaye
             f"{path}: is the archive of a fold, without accounts: accountant.stores.archive.check_archives verifies it"
         )
     try:
-        replay = replayed(content)
+        replay = replay_content(content)
         names: dict[int, Any] = {}
         for number, salt, name in content["accounts"]:
             if commitment(bytes.fromhex(salt), json.dumps(name)) != replay.commitments.get(number):
                 raise LedgerDamaged(f"account {number} is not of the record that its entries commit it to")
-            names[number] = named(json.dumps(name))
+            names[number] = record_of_label(json.dumps(name))
         if len(names) != len(replay.commitments):
             raise LedgerDamaged(f"{len(replay.commitments)} accounts were opened, and {len(names)} are there")
     except LedgerDamaged as error:
@@ -327,10 +327,10 @@ def read_content(path: str | Path) -> dict[str, Any]:
     LedgerDamaged
         If it is none.
     """
-    return checked_content(path, parsed(path)[0])
+    return checked_content(path, parse_file(path)[0])
 
 
-def parsed(path: str | Path) -> tuple[Any, str]:
+def parse_file(path: str | Path) -> tuple[Any, str]:
     """Return the content of a file of JSON, where entries with their hashes are `_EntryInFile`, and its SHA-256.
 
     Raises
@@ -366,7 +366,7 @@ def checked_content(path: str | Path, content: Any) -> dict[str, Any]:
     return read
 
 
-def replayed(content: dict[str, Any]) -> ReplayedEntries:
+def replay_content(content: dict[str, Any]) -> ReplayedEntries:
     """Return the state after the entries of a file; of an archive, of those that its fold removed.
 
     Raises
@@ -381,7 +381,7 @@ def replayed(content: dict[str, Any]) -> ReplayedEntries:
     def rows() -> Iterator[EntryRow]:
         for row in content.get("left", ()):
             text = canonical(row["entry"])
-            yield row["position"], text, chained(b"", text)
+            yield row["position"], text, entry_hash(b"", text)
         for position, row in enumerate(content["entries"], start=content.get("after", 0) + 1):
             yield position, row.text, row.hash
 

@@ -9,7 +9,7 @@ import socket
 import time
 import weakref
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any
 
@@ -42,6 +42,7 @@ class _Lock:
             )
         self.path = path
         self.file = _opened(path)
+        self.number = _number(os.fstat(self.file))
         self._process = os.getpid()
         self._close = weakref.finalize(self, os.close, self.file)
         self._close.atexit = False  # a thread may be in a turn still
@@ -58,18 +59,20 @@ class _Lock:
             pause = min(2.0 * pause, _LAST_LOOK)
 
     @property
-    def held(self) -> bool:
+    def is_held(self) -> bool:
         """Whether this process took the lock and has not given it back."""
         return self._close.alive
 
     def give_back(self) -> None:
         """Give the lock back, and keep the file open."""
-        with suppress(OSError):  # its file system has no locks
+        try:
             fcntl.flock(self.file, fcntl.LOCK_UN)
+        except OSError:
+            return  # its file system has no locks
 
     def release(self) -> None:
         """Give the lock back; again does nothing. A fork, which shares it with its parent, only closes the file."""
-        if self.held and os.getpid() == self._process:
+        if self.is_held and os.getpid() == self._process:
             self.give_back()  # a fork may have the file, too: to close it is not enough
         self._close()
 
@@ -104,7 +107,7 @@ class Turns:
         OSError
             If the file cannot be opened, or the system or its file system has no locks.
         """
-        if self._lock is None or not self._lock.held or not _is_at(self._path, self._lock.file):
+        if self._lock is None or not self._lock.is_held or not _is_at(self._path, self._lock.number):
             self._lock = _Lock(self._path)
         self._taken = True  # soon
         self._lock.take(wait)
@@ -112,7 +115,7 @@ class Turns:
 
     def give_back(self) -> None:
         """End the turn; again does nothing."""
-        if self._taken and self._lock is not None and self._lock.held:
+        if self._taken and self._lock is not None and self._lock.is_held:
             self._lock.give_back()
         self._taken = False
 
@@ -169,10 +172,14 @@ def _opened(path: str) -> int:
     return os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
 
 
-def _is_at(path: str, file: int) -> bool:
-    """Return True if a name still refers to an open file; else others would lock another file."""
+def _number(found: os.stat_result) -> tuple[int, int]:
+    return found.st_dev, found.st_ino
+
+
+def _is_at(path: str, number: tuple[int, int]) -> bool:
+    """Return True if a name still refers to an open file of this number; else others would lock another file."""
     try:
-        return os.path.samestat(os.lstat(path), os.fstat(file))
+        return _number(os.lstat(path)) == number
     except OSError:
         return False
 

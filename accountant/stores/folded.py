@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from accountant.stores.chain import chained
+from accountant.stores.chain import entry_hash
 from accountant.stores.replayed_entries import EntryRow, History, ReplayedEntries
 from accountant.stores.schema import RARE
 from accountant.stores.session import Session
@@ -104,7 +104,7 @@ class Beginning:
         LedgerDamaged
             If the fold is not what was written.
         """
-        rows = [(position, text, chained(b"", text)) for position, text in self.left]
+        rows = [(position, text, entry_hash(b"", text)) for position, text in self.left]
         return _begun_at(history, self.fold, self.parts, rows)
 
 
@@ -124,7 +124,7 @@ def beginning(session: Session) -> Beginning | None:
     return Beginning(fold, [text for _, text, _ in parts], [(position, text) for position, text, _ in left])
 
 
-def begun(session: Session, history: History | None = None) -> ReplayedEntries:
+def begin_replay(session: Session, history: History | None = None) -> ReplayedEntries:
     """Return a replay before the first entry of a store that is chained to the one before it.
 
     Parameters

@@ -10,7 +10,7 @@ from typing import Any
 
 from accountant.stores.chain import bound_together, canonical
 from accountant.stores.export import write_archive
-from accountant.stores.folded import begun
+from accountant.stores.folded import begin_replay
 from accountant.stores.replayed_entries import ReplayedEntries
 from accountant.stores.sql_store import SQLStore, check_said
 from accountant.stores.store_verification import compare_tables
@@ -98,7 +98,7 @@ def fold(
 def _fold(
     work: Work, before: int, by: str, reason: str, forget_requests: bool, archive: str | Path | None
 ) -> Folded:
-    replay = begun(work.session)
+    replay = begin_replay(work.session)
     begin = replay.position
     replay.feed_all(_until(rows_after(work.session, begin), before))
     last, digest, clock, drift = replay.position, replay.hash, replay.clock, replay.drift
@@ -110,7 +110,7 @@ def _fold(
     answered = {request.position for request in replay.requests.values() if request.digest is not None}
     replay.feed_all(rows_after(work.session, last))
     compare_tables(replay, work.session)
-    left |= {position for position in replay.drawn_again if position <= last}
+    left |= {position for position in replay.redrawn_positions if position <= last}
     now = {request.position for request in replay.requests.values() if request.digest is not None}
     left |= (now - answered) & requests  # a later entry names them
     forgotten = requests - left if forget_requests else set()
@@ -118,7 +118,7 @@ def _fold(
 
     if archive is not None:
         write_archive(work.session, last, archive)
-    parts = [*standing, *_parts("paid", replay.summed(last, left))]
+    parts = [*standing, *_parts("paid", replay.sum_payments(last, left))]
     rows = ((position, text) for position, text, _ in rows_after(work.session, 0, f"position <= {last}"))
     texts = list(left_by_fold(rows, left))
     bound = bound_together(texts).hex()
@@ -133,7 +133,7 @@ def _fold(
 
 def summed_up(replay: ReplayedEntries, left: Collection[int]) -> list[dict[str, Any]]:
     """Return the parts of a fold of all that was fed, if it leaves some charges."""
-    return [*_standing(replay), *_parts("paid", replay.summed(replay.position, left))]
+    return [*_standing(replay), *_parts("paid", replay.sum_payments(replay.position, left))]
 
 
 def _standing(replay: ReplayedEntries) -> list[dict[str, Any]]:

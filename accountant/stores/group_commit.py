@@ -84,8 +84,11 @@ class GroupCommit(Generic[Task]):
                 self._commit_all(job)
             return True
         finally:
-            with suppress(RuntimeError):  # it is another thread's
+            try:
                 self._committing.release()
+            except RuntimeError:  # it is another thread's
+                pass
+            else:
                 # Who came too late for this transaction waits, and the first of them commits for all: if each waited
                 # for the lock, threads would take it in turns to see that they are done.
                 for first in self._queued[:1]:
@@ -103,7 +106,9 @@ class GroupCommit(Generic[Task]):
         jobs: list[_Job[Task]] = []
 
         def batches() -> Iterator[Sequence[Task]]:
-            while batch := self._taken():
+            while self._queued:
+                with self._queueing:
+                    batch, self._queued = self._queued, []
                 jobs.extend(batch)
                 yield [job.task for job in batch]
 
@@ -125,11 +130,6 @@ class GroupCommit(Generic[Task]):
             for job in jobs:
                 job.done = True
                 job.woken.put(None)
-
-    def _taken(self) -> list[_Job[Task]]:
-        with self._queueing:
-            taken, self._queued = self._queued, []
-        return taken
 
 
 def _interrupted(error: BaseException) -> OutcomeUnknown:

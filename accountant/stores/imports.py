@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from accountant.files.sqlite_file import is_sqlite
-from accountant.gates.assuming import declared_stability
-from accountant.ledger.entry import entry_from_terms
-from accountant.ledger.events import Charged
-from accountant.place import Place
-from accountant.recorded import recall
+from accountant.gates.lineage import RecordId
 from accountant.rules.reach import check_reach
-from accountant.rules.rule import Rule, checked_rules
-from accountant.stores.export import checked_content, is_export, parsed, verified_content
+from accountant.rules.rule import checked_rules
+from accountant.stores.export import checked_content, parse_file, verified_content
 from accountant.stores.names import NameKey, Names, name_key, own_name
 from accountant.stores.opening import (
     holds_ledger,
@@ -25,16 +18,11 @@ from accountant.stores.opening import (
     refuse_existing,
     stored_content,
 )
-from accountant.stores.replayed_entries import LedgerContent, ReplayedEntries, check_charge
+from accountant.stores.replayed_entries import LedgerContent, ReplayedEntries
 from accountant.stores.sql_store import SQLStore, check_said, import_charges_in, put_rules_in
-from accountant.stores.store_refusals import InUse, LedgerDamaged, OutcomeUnknown
+from accountant.stores.store_refusals import InUse, OutcomeUnknown
 from accountant.stores.work import Work
-from accountant.written_terms import Terms
-from mechanisms import Assumption, AssumptionKind
 from mechanisms.parameters import ParameterError
-
-FORMER_FORMAT = "dpwitness-ledger-1"
-"""What `Accountant.save` wrote: totals could be spent from any copy."""
 
 
 def import_ledger(
@@ -45,7 +33,7 @@ def import_ledger(
     *,
     names: NameKey | str | Path | None = None,
 ) -> SQLStore:
-    """Make a new store of an exported ledger, or of one that an earlier version saved; the file is renamed.
+    """Make a new store of an exported ledger; the file is renamed.
 
     Every charge is recomputed. The file ends in ``.imported`` afterwards, so that nobody imports it twice unasked. But
     another copy of it may be imported, and the ledger that it was exported from may go on: all of them spend the same
@@ -67,8 +55,7 @@ def import_ledger(
     Raises
     ------
     ParameterError
-        If a name or reason is missing, the store exists already, or what the file is to be called, or the file is none
-        of the two.
+        If a name or reason is missing, the store exists already, or what the file is to be called, or the file is none.
     LedgerDamaged
         If a charge is less than its mechanism's, or anything else does not fit.
     OSError
@@ -87,14 +74,13 @@ def import_ledger(
         )
     refuse_existing(store)
     key = name_key(names)
-    found, digest = _read(source)
-    Names.of(
-        str(source), found.names, key if found.names is not None else None
-    )  # refused before anything is made
-    named = Names(found.names if key is None else key.check, key)
+    replay, names_of, digest = _read(source)
+    hashed = replay.names is not None
+    Names.for_store(str(source), replay.names, key if hashed else None)  # refused before anything is made
+    named = Names(replay.names if key is None else key.check, key)
     source.rename(target)  # first: whatever happens now, nobody imports it a second time unasked
     try:
-        make_store(store, found.content.terms, named, partial(_fill, found, digest, by, reason))
+        make_store(store, replay.terms, named, partial(_fill, replay, names_of, digest, by, reason))
     except OutcomeUnknown as error:
         raise OutcomeUnknown(
             f"{error}; {target} is what was to be imported: look whether {store} holds it, before it is renamed"
@@ -103,27 +89,29 @@ def import_ledger(
         if isinstance(error, InUse) or not holds_ledger(store):  # an interruption may fall behind the commit
             target.rename(source)
         raise
-    return open_store(store, found.content.terms, names=key)
+    return open_store(store, replay.terms, names=key)
 
 
-def _fill(found: _Found, digest: str, by: str, reason: str, work: Work) -> None:
+def _fill(
+    replay: ReplayedEntries, names: dict[int, RecordId], digest: str, by: str, reason: str, work: Work
+) -> None:
     """Add what a ledger in JSON says."""
-    work.append({"imported": found.replay.import_body(digest, by, reason), "at": work.time})
-    import_charges_in(work, [(each.scope, each.entries) for each in found.content.charges], digest)
-    for assumption in found.assumptions:
+    work.append({"imported": replay.import_body(digest, by, reason), "at": work.time})
+    import_charges_in(work, [(each.scope, each.entries) for each in replay.charge_events(names)], digest)
+    for assumption in replay.assumptions:
         work.assume(assumption)
-    if found.rules:
-        rules = checked_rules(found.rules, found.content.terms.composition)
-        check_reach(rules, found.content.terms.composition, found.content.terms.budget)
+    if rules := replay.named_rules(names):
+        rules = checked_rules(rules, replay.terms.composition)
+        check_reach(rules, replay.terms.composition, replay.terms.budget)
         put_rules_in(work, rules, "the import", "the ledger that was imported had them")
-    if found.closed is not None:
-        work.shut(*found.closed)
+    if replay.closure is not None:
+        work.shut_gate(*replay.closure)
 
 
 def read_ledger(path: Path) -> LedgerContent:
     """Return the content of a ledger, all verified.
 
-    It is a store, or a ledger in JSON of this format or the former one.
+    It is a store, or an exported ledger.
 
     Raises
     ------
@@ -132,65 +120,12 @@ def read_ledger(path: Path) -> LedgerContent:
     """
     if is_sqlite(path):
         return stored_content(path)
-    found, _ = _read(path)
-    return found.content
+    replay, names, _ = _read(path)
+    return replay.content(names)
 
 
-@dataclass(frozen=True)
-class _Found:
-    """What a ledger in JSON says."""
-
-    content: LedgerContent
-    assumptions: Sequence[Assumption]
-    closed: tuple[str, Place] | None
-    rules: Sequence[Rule] = ()
-    names: str | None = None
-    replay: ReplayedEntries = field(default_factory=ReplayedEntries)  # of no entries, in the former format
-
-
-def _read(path: Path) -> tuple[_Found, str]:
-    """Return what a ledger in JSON says, and the digest of the file."""
-    content, digest = parsed(path)
-    if is_export(content) and content["format"] == FORMER_FORMAT:
-        try:
-            return _former(content), digest
-        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-            raise LedgerDamaged(
-                f"{path}: damaged dpwitness ledger ({type(error).__name__}: {error})"
-            ) from None
-    replay, found_names = verified_content(path, checked_content(path, content))
-    names = {number: own_name(name) for number, name in found_names.items()}
-    found = _Found(
-        replay.content(names),
-        replay.assumptions,
-        replay.shut,
-        replay.named_rules(names),
-        replay.names,
-        replay,
-    )
-    return found, digest
-
-
-def _former(saved: dict[str, Any]) -> _Found:
-    terms = Terms.from_dict(saved)
-    mechanisms = [recall(description) for description in saved["ledger"]["mechanisms"]]
-    charges: dict[tuple[str | None, ...], Any] = {}
-    entries = []
-    for row in saved["ledger"]["entries"]:
-        if not all(type(record) in (int, str) for record in row["records"]):
-            raise ParameterError(f"records = {row['records']!r}: must be whole numbers or texts")
-        records = tuple(map(own_name, row["records"]))
-        entry = entry_from_terms({**row, "mechanism": None}, records, terms.composition, charges)
-        if row["mechanism"] is not None:
-            entry = entry._replace(mechanism=mechanisms[row["mechanism"]])
-        check_charge(entry, terms.composition)
-        entries.append(entry)
-    assumptions = [
-        Assumption(AssumptionKind(kind), message, where)
-        for kind, message, where in saved.get("assumptions", [])
-    ]
-    for file, line, stability in saved.get("believed", []):  # of an earlier version
-        assumptions.append(declared_stability(float.fromhex(stability), Place(file, line)))
-    closed = saved.get("closed")
-    shut = None if closed is None else (closed[0], Place(*closed[1:]))
-    return _Found(LedgerContent(terms, (Charged(0, tuple(entries)),), ""), assumptions, shut)
+def _read(path: Path) -> tuple[ReplayedEntries, dict[int, RecordId], str]:
+    """Return the state after the entries of a ledger in JSON, the names of its accounts, and the file's digest."""
+    content, digest = parse_file(path)
+    replay, names = verified_content(path, checked_content(path, content))
+    return replay, {number: own_name(name) for number, name in names.items()}, digest

@@ -19,7 +19,7 @@ from accountant.files.whole_file import whole_file
 from accountant.gates.lineage import RecordId
 from accountant.pseudonym import Pseudonym
 from accountant.record_name import canonical_name, nearest_name
-from accountant.stores.chain import label
+from accountant.stores.chain import encode_name
 from accountant.stores.store_refusals import KeyRefused
 from mechanisms.parameters import ParameterError
 
@@ -30,7 +30,7 @@ _NOBODY = "null"
 """A label of no record: its hash tells whether a key is the store's."""
 
 
-def named(text: str) -> RecordId:
+def record_of_label(text: str) -> RecordId:
     """Return the record of a label: a name, or a `Pseudonym` such as ``hmac-sha256:...``."""
     found = json.loads(text)
     if isinstance(found, dict):
@@ -84,7 +84,7 @@ class NameKey:
             raise ParameterError("keys: must be one or more keys of 32 bytes, no two of them the same")
 
     @classmethod
-    def read(cls, where: str | Path) -> NameKey:
+    def from_source(cls, where: str | Path) -> NameKey:
         """Return the key of a file, 64 hexadecimal digits a line, or of an environment variable, ``env:NAME``.
 
         Raises
@@ -154,7 +154,7 @@ def add_key(path: Path, *, rotate: bool = False) -> None:
         If there is a file and should be none, or none and should be one, or it holds no keys.
     """
     if rotate:
-        NameKey.read(path)
+        NameKey.from_source(path)
         before = path.read_text(encoding="ascii").split()
     elif path.exists():
         raise ParameterError(
@@ -168,7 +168,7 @@ def add_key(path: Path, *, rotate: bool = False) -> None:
 
 def name_key(given: NameKey | str | Path | None) -> NameKey | None:
     """Return a key that was given, itself or by its place."""
-    return NameKey.read(given) if isinstance(given, str | Path) else given
+    return NameKey.from_source(given) if isinstance(given, str | Path) else given
 
 
 @dataclass(frozen=True)
@@ -187,7 +187,7 @@ class Names:
     key: NameKey | None = None
 
     @classmethod
-    def of(cls, store: str, check: str | None, key: NameKey | None = None) -> Names:
+    def for_store(cls, store: str, check: str | None, key: NameKey | None = None) -> Names:
         """Return how a store names records, if a key that was given is its own.
 
         Raises
@@ -210,7 +210,7 @@ class Names:
                 "be new to it, with a whole budget. Give the key's file with which it was made"
             ) from None
 
-    def label(self, record: RecordId) -> str:
+    def label_of(self, record: RecordId) -> str:
         """Return the label of a record, or of its pseudonym.
 
         Raises
@@ -222,7 +222,7 @@ class Names:
         """
         if isinstance(record, Pseudonym):
             return json.dumps(dict((record.split(":", 1),)))
-        text = label(canonical_name(record))
+        text = encode_name(canonical_name(record))
         if self.check is None:
             return text
         self.check_key(f"record {record!r}")
@@ -243,9 +243,9 @@ class Names:
                 "names='env:VARIABLE', --name-keys on the command line"
             )
 
-    def shown(self, record: RecordId) -> RecordId:
+    def display_name(self, record: RecordId) -> RecordId:
         """Return the store's shown name of a record."""
-        return named(self.label(record))
+        return record_of_label(self.label_of(record))
 
 
 PLAIN = Names()

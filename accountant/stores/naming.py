@@ -7,8 +7,8 @@ from typing import Any
 
 from accountant.gates.lineage import RecordId
 from accountant.pseudonym import Pseudonym
-from accountant.stores.folded import begun
-from accountant.stores.names import NameKey, erased_label, named
+from accountant.stores.folded import begin_replay
+from accountant.stores.names import NameKey, erased_label, record_of_label
 from accountant.stores.sql_store import SQLStore, check_said
 from accountant.stores.store_refusals import KeyRefused
 from accountant.stores.store_verification import compare_tables, has_run
@@ -50,7 +50,7 @@ def rotate(store: SQLStore, key: NameKey, by: str, reason: str) -> int:
     with store.working(()) as work:
         work.check()
         _check_no_run(store, work)
-        replay = begun(work.session)
+        replay = begin_replay(work.session)
         replay.feed_all(work.rows(replay.position))
         compare_tables(replay, work.session)
         try:
@@ -82,7 +82,7 @@ def rotate(store: SQLStore, key: NameKey, by: str, reason: str) -> int:
 def _hashed(work: Work, numbers: list[int], newer: NameKey) -> Iterator[list[Any]]:
     for number in numbers:
         account = work.row_numbered(number)
-        shown = named(account.name)
+        shown = record_of_label(account.name)
         if not (isinstance(shown, Pseudonym) and shown.startswith("erased:")):
             yield work.relabel(account, newer.hashed(account.name))
 
@@ -114,7 +114,7 @@ def erase(store: SQLStore, record: RecordId, by: str, reason: str) -> Pseudonym:
         If the record has no account or is in a group of a rule, a name or reason is missing, or the store is of a run.
     """
     check_said(by, reason)
-    name = store.names.label(record)
+    name = store.names.label_of(record)
     with store.working((name,)) as work:
         work.check()
         _check_no_run(store, work)
@@ -131,7 +131,7 @@ def erase(store: SQLStore, record: RecordId, by: str, reason: str) -> Pseudonym:
         body = {"account": work.relabel(account, label), "by": by, "reason": reason}
         work.append({"erased": body, "at": work.time})
     store.database.compact()
-    shown = named(label)
+    shown = record_of_label(label)
     assert isinstance(shown, Pseudonym)
     return shown
 

@@ -14,7 +14,7 @@ from accountant.gates.lineage import RecordId
 from accountant.ledger.store import Standing
 from accountant.rules.rule import Rule
 from accountant.stores.anchor import Anchor, Mark
-from accountant.stores.chain import START, canonical, chained, row_digest
+from accountant.stores.chain import START, canonical, entry_hash, row_digest
 from accountant.stores.database import Database
 from accountant.stores.entry_bodies import begin_body
 from accountant.stores.location import RUN_STORE, left_log, same_location
@@ -33,7 +33,6 @@ from accountant.stores.store_refusals import (
     StoreRefused,
 )
 from accountant.stores.store_verification import Verified, has_run, look_over, verify_database, verifying
-from accountant.stores.upgrades import check_names, upgraded
 from accountant.stores.work import Work, last_save
 from accountant.written_terms import Terms
 from mechanisms.parameters import ParameterError
@@ -85,12 +84,12 @@ def open_store(
     """
     key = name_key(names)
     pinned = None if anchor is None else Anchor.at_path(anchor)
-    database = Database.at(where)
+    database = Database.from_location(where)
     try:
-        if not made(database):
+        if not holds_store(database):
             if terms is None:
                 raise ParameterError(f"{database.name}: holds no ledger")
-            if pinned is not None and pinned.read() is not None:
+            if pinned is not None and pinned.read_mark() is not None:
                 raise StoreMoved(
                     f"{database.name}: holds no ledger, but its anchor {pinned.path} names one: bring the store back, "
                     "or begin a new one with an anchor of its own"
@@ -103,14 +102,14 @@ def open_store(
                 )
             database.hold()
         else:
-            check_names(database)
+            database.check_place()
         replay, head = look_over(database, pinned)
         if terms is not None:
             _check_terms(database.name, terms, replay.terms)
-        naming = Names.of(database.name, replay.names, key)
+        naming = Names.for_store(database.name, replay.names, key)
         _check_location(database, replay.location)
         _check_anchored(database.name, replay, pinned)
-        if pinned is not None and pinned.read() != head:
+        if pinned is not None and pinned.read_mark() != head:
             with (
                 database.writing() as session
             ):  # of who died before it was durable: no anchor may name it then
@@ -123,7 +122,7 @@ def open_store(
         database.close()
         raise
     store = SQLStore(database, replay.terms, head, pinned, naming)
-    store.assumptions, store.closed = replay.assumptions, replay.shut
+    store.assumptions, store.closed = replay.assumptions, replay.closure
     try:
         if rules is not None:
             _keep_rules(store, rules)
@@ -145,9 +144,11 @@ def refuse_existing(where: str | Path) -> None:
     ParameterError
         If it does, or it is no place for a store.
     """
-    database = Database.at(where)
+    database = Database.from_location(where)
     try:
-        if made(database) or (database.path is not None and database.path.exists() and not _empty(database)):
+        if holds_store(database) or (
+            database.path is not None and database.path.exists() and not _empty(database)
+        ):
             raise ParameterError(
                 f"store={database.name!r}: exists already; a ledger is imported into a store of its own"
             )
@@ -163,9 +164,9 @@ def _empty(database: Database) -> bool:
 
 def holds_ledger(where: str | Path) -> bool:
     """True if a place holds the store of a ledger."""
-    database = Database.at(where)
+    database = Database.from_location(where)
     try:
-        return made(database)
+        return holds_store(database)
     finally:
         database.close()
 
@@ -181,13 +182,17 @@ def make_store(where: str | Path, terms: Terms, names: Names, fill: Callable[[Wo
         If there is one already, or it is no place for one.
     """
     refuse_existing(where)
-    database = Database.at(where)
+    database = Database.from_location(where)
     try:
         try:
             if not _make(database, terms, names=names.check, fill=(names, fill)):
                 raise InUse(f"{database.name}: another process has made a store here meanwhile")
         except BaseException as error:
-            if database.path is not None and not isinstance(error, OutcomeUnknown) and not made(database):
+            if (
+                database.path is not None
+                and not isinstance(error, OutcomeUnknown)
+                and not holds_store(database)
+            ):
                 database.remove()
             raise
     finally:
@@ -206,7 +211,7 @@ def _keep_rules(store: SQLStore, rules: Sequence[Rule]) -> None:
         store.change_rules(rules, "whoever made it", "it was made with them", only_first=True)
     found = store.rules
     asked = {
-        replace(rule, groups=tuple(tuple(map(store.names.shown, group)) for group in rule.groups))
+        replace(rule, groups=tuple(tuple(map(store.names.display_name, group)) for group in rule.groups))
         for rule in rules
     }
     if set(found) != asked:
@@ -258,7 +263,7 @@ def open_run(where: str | Path, holder: str) -> tuple[SQLStore, ReplayedEntries]
     ParameterError
         If it is of no run.
     """
-    database = existing(where)
+    database = find_database(where)
     try:
         database.hold()
         if not is_run(database):
@@ -267,12 +272,9 @@ def open_run(where: str | Path, holder: str) -> tuple[SQLStore, ReplayedEntries]
             place = session.value("SELECT location FROM store")
         _check_location(database, json.loads(place))  # before a copy is touched
         with database.writing() as session:
-            # A run may have been made before there was the table `kept`.
-            database.make_tables(session, RUN.metadata, but=session.tables())
             _take_run(session, holder)
         found = verify_database(database)  # what nobody else changes any more
         _check_location(database, found.replay.location)
-        check_names(database, (record for held in found.replay.waiting.sums.values() for record in held))
         return SQLStore(database, found.replay.terms, found.head), found.replay
     except BaseException:
         database.close()
@@ -290,7 +292,7 @@ def is_run(database: Database) -> bool:
         return has_run(session)
 
 
-def opened(
+def open_given(
     store: object,
     terms: Terms,
     rules: Sequence[Rule] | None = None,
@@ -331,7 +333,7 @@ def verify_store(where: str | Path, anchor: str | Path | None = None) -> Verifie
     pinned = None if anchor is None else Anchor.at_path(anchor)
     if pinned is not None and not pinned.path.exists():
         raise ParameterError(f"anchor={str(anchor)!r}: must be the file of an anchor, and there is none")
-    database = existing(where)
+    database = find_database(where)
     try:
         return verify_database(database, pinned)
     finally:
@@ -346,7 +348,7 @@ def stored_content(where: str | Path) -> LedgerContent:
     LedgerDamaged, ValueError
         As `verify_store`.
     """
-    database = existing(where)
+    database = find_database(where)
     try:
         with verifying(database) as (session, found):
             names = {number: own_name(name) for number, name in labelled(session).items()}
@@ -369,10 +371,10 @@ def spent_in(
     LedgerDamaged, ValueError
         As `open_store`.
     """
-    database = existing(where)
+    database = find_database(where)
     try:
         replay, head = look_over(database)
-        naming = Names.of(database.name, replay.names, name_key(names))
+        naming = Names.for_store(database.name, replay.names, name_key(names))
         store = SQLStore(database, replay.terms, head, names=naming)
         if records:
             return store.terms, dict(zip(records, store.standings(records), strict=True))
@@ -382,7 +384,7 @@ def spent_in(
         database.close()
 
 
-def existing(where: str | Path) -> Database:
+def find_database(where: str | Path) -> Database:
     """Return the database of a store that is there.
 
     Raises
@@ -392,9 +394,9 @@ def existing(where: str | Path) -> Database:
     """
     if "://" not in str(where) and not any(path.is_file() for path in (Path(where), Path(where) / RUN_STORE)):
         raise ParameterError(f"{where}: no such file")
-    database = Database.at(where)
+    database = Database.from_location(where)
     try:
-        if not made(database):
+        if not holds_store(database):
             raise ParameterError(f"{database.name}: holds no ledger")
     except BaseException:
         database.close()
@@ -416,14 +418,14 @@ def adopt(where: str | Path, reason: str, anchor: str | Path | None = None) -> M
         raise ParameterError(
             f"reason={reason!r}: must say why this copy of the store is the one that goes on"
         )
-    database = existing(where)
+    database = find_database(where)
     try:
         if is_run(database):
             database.hold()
         found = verify_database(database)
         pinned = None if anchor is None else Anchor.at_path(anchor)
         _check_anchored(database.name, found.replay, pinned)
-        before = None if pinned is None else pinned.read()
+        before = None if pinned is None else pinned.read_mark()
         missing = 0 if before is None else max(0, before.position - found.head.position)
         _check_log(database, found.replay.location)
         store = SQLStore(database, found.replay.terms, found.head, names=Names(found.replay.names))
@@ -445,7 +447,7 @@ def forget_anchor(where: str | Path, by: str, reason: str) -> Mark:
     ParameterError
         If there is no store, or it has no anchor, or a name or reason is missing.
     """
-    database = existing(where)
+    database = find_database(where)
     try:
         found = verify_database(database)
         if not found.replay.anchored:
@@ -457,7 +459,7 @@ def forget_anchor(where: str | Path, by: str, reason: str) -> Mark:
 
 
 def _check_anchored(name: str, replay: ReplayedEntries, pinned: Anchor | None) -> None:
-    if replay.anchored and (pinned is None or pinned.read() is None):
+    if replay.anchored and (pinned is None or pinned.read_mark() is None):
         missing = "that was not given" if pinned is None else f"there is none at {pinned.path}"
         raise StoreRefused(
             f"{name}: is spent from with its anchor only, and {missing}: without it nobody would notice that charges "
@@ -469,7 +471,7 @@ def _check_anchored(name: str, replay: ReplayedEntries, pinned: Anchor | None) -
 def location(database: Database, within: Session | None = None) -> dict[str, Any]:
     """Return a database's identity, which no copy of it has; `within` a transaction that has made its tables."""
     with nullcontext(within) if within is not None else database.reading() as session:
-        return database.place(session)
+        return database.identify(session)
 
 
 def _check_log(database: Database, made: Any) -> None:
@@ -519,7 +521,7 @@ def _check_terms(name: str, terms: Terms, made: Terms) -> None:
         )
 
 
-def made(database: Database) -> bool:
+def holds_store(database: Database) -> bool:
     """True if a database holds a store."""
     if database.path is not None and not database.path.exists():
         return False
@@ -529,7 +531,7 @@ def made(database: Database) -> bool:
         version = session.value("SELECT version FROM store")
     if version is None:
         return False
-    if version != VERSION and not upgraded(database, version):
+    if version != VERSION:
         raise StoreRefused(
             f"{database.name}: its tables are of version {version}, this dpwitness knows {VERSION}"
         )
@@ -571,15 +573,15 @@ def _make_first(
             database.make_tables(session, RUN.metadata)
             first = [(0, holder, b"")]
             session.run("INSERT INTO run (id, saves, holder, state) VALUES (1, ?, ?, ?)", first)
-        place, instance = database.place(session), uuid.uuid4().hex
-        text = canonical(begin_body(instance, terms, place, database.now(session), names))
+        place, instance = database.identify(session), uuid.uuid4().hex
+        text = canonical(begin_body(instance, terms, place, database.current_time(session), names))
         values = instance, 0, json.dumps(place)
         session.run(
             "INSERT INTO store (id, version, instance, epoch, location, rules, clock, drift, digest) "
             "VALUES (1, ?, ?, ?, ?, 0, 0, 0, ?)",
             [(VERSION, *values, row_digest(*values, None, 0, 0, 0, None))],
         )
-        entry = [(1, text, chained(START, text))]
+        entry = [(1, text, entry_hash(START, text))]
         session.run("INSERT INTO entry (position, body, hash) VALUES (?, ?, ?)", entry)
         if fill is not None:
             named, add = fill

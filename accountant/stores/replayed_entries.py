@@ -70,7 +70,7 @@ from accountant.recorded import RecordedMechanism
 from accountant.rules.clock import ClockAhead
 from accountant.rules.rule import Rule, checked_rules
 from accountant.rules.scope import Scope
-from accountant.stores.chain import FORMAT, START, bound_together, chained, said
+from accountant.stores.chain import FORMAT, START, bound_together, entry_hash, parse_entry
 from accountant.stores.payments import Payments
 from accountant.stores.store_refusals import LedgerDamaged
 from accountant.stores.waiting import Waiting
@@ -173,7 +173,7 @@ def chained_to(before: bytes, position: int, row: EntryRow) -> bytes:
     found, text, digest = row
     if found != position:
         raise LedgerDamaged("it is missing", position)
-    if chained(before, text) != digest:
+    if entry_hash(before, text) != digest:
         raise LedgerDamaged("its hash is not that of what it says and of what stands before it", position)
     return digest
 
@@ -279,15 +279,16 @@ class ReplayedEntries(State):
         LedgerDamaged
             Naming the first that does not fit: to the chain, to its mechanism's charge, to the budget, or to itself.
         """
-        for position, text, digest in rows:
-            chained_to(self.hash, self.position + 1, (position, text, digest))
+        for row in rows:
+            position, text, digest = row
+            chained_to(self.hash, self.position + 1, row)
             self._read(position, text)
             self.position, self.hash = position, digest
 
     def _read(self, position: int, text: str) -> None:
         self._last = position
         try:
-            self._feed(position, said(text))
+            self._feed(position, parse_entry(text))
         except LedgerDamaged:
             raise
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
@@ -304,7 +305,7 @@ class ReplayedEntries(State):
             If it is not what was written.
         """
         position, text, digest = row
-        if chained(b"", text) != digest:
+        if entry_hash(b"", text) != digest:
             raise LedgerDamaged("its hash is not that of what it says, and a fold left it", position)
         self._left = True
         self._read(position, text)
@@ -357,15 +358,17 @@ class ReplayedEntries(State):
             self.trusted.append(-1)
         if self.limits is not None:
             for number, text in (each for part in parts for each in part.get("counted", ())):
-                self.put(number, self.account(number)._replace(counted=self.limits.parse_row(text)))
+                self.set_account(number, self.account(number)._replace(counted=self.limits.parse_row(text)))
         self.clock, self.drift = fold["clock"], fold.get("drift", 0)
         self.go_on(fold["after"], bytes.fromhex(fold["hash"]))
 
     def _pay(self, number: int, price: Vector) -> None:
         before = self.account(number)
-        self.put(number, Account(self.units.add(before.spent, price), before.times + 1, before.counted))
+        self.set_account(
+            number, Account(self.units.add(before.spent, price), before.times + 1, before.counted)
+        )
 
-    def summed(self, last: int, left: Collection[int]) -> list[list[Any]]:
+    def sum_payments(self, last: int, left: Collection[int]) -> list[list[Any]]:
         """Return the payments of accounts up to an entry, without some charges: purpose, tenant, amount, and payer.
 
         What is summed is in no tally any more.
@@ -393,13 +396,13 @@ class ReplayedEntries(State):
             releases, records = self.tallies.get(kind, (0, 0))
             self.tallies[kind] = releases + times, records + times * len(numbers)
 
-    def folded(self) -> list[Tally]:
+    def folded_tallies(self) -> list[Tally]:
         """Return the sums of folded charges, as charges."""
         paid = [each for charge in self._folded for each in charge.paid]
         return [Tally(self.kinds[kind], 1, len(numbers)) for kind, numbers in paid]
 
     @property
-    def drawn_again(self) -> set[int]:
+    def redrawn_positions(self) -> set[int]:
         """The positions of charges that were drawn again on a later day."""
         return {position for position, _ in self._drawn_again}
 
@@ -411,14 +414,15 @@ class ReplayedEntries(State):
         if position == 1:
             self._begin(body["begin"], body["at"])
         elif "paid" in body:
-            self._open(position, body.get("opened", ()))
-            self._paid_last = body["paid"]
-            self._tally(body["paid"], 1)
-            entries = self._entries(body["paid"])
-            for entry in entries:
-                for number in entry.records:
+            if "opened" in body:
+                self._open(position, body["opened"])
+            self._paid_last = paid = body["paid"]
+            self._tally(paid, 1)
+            for _, numbers in paid:
+                for number in numbers:
                     if number not in self.commitments:
                         raise LedgerDamaged(f"charges account {number}, which was never opened", position)
+            entries = self._entries(paid)
             scope = Scope(*body["for"]) if "for" in body else ANY
             request, until = body.get("request"), body.get("until")
             charged = Charged(position, entries, "holder" in body, request, scope, *_time(body), until)
@@ -483,7 +487,7 @@ class ReplayedEntries(State):
 
     def import_body(self, file: str, by: str, reason: str) -> dict[str, Any]:
         """Return the entry of an import of this ledger, read from a file of this digest, into another store."""
-        last = {"store": self.instance or None, "epoch": self.epoch, "position": self.position}
+        last = {"store": self.instance, "epoch": self.epoch, "position": self.position}
         return {
             "source": {"file": file, **last, "hash": self.hash.hex(), "by": by, "reason": reason},
             "imports": self.imports,
@@ -509,7 +513,7 @@ class ReplayedEntries(State):
         self.earlier_folds += folds
 
     @property
-    def lacking(self) -> str:
+    def missing_charges(self) -> str:
         """Return a sentence on charges to the same budgets that may not be here; "" if nothing can be."""
         said = []
         if self.adoptions:
@@ -573,8 +577,8 @@ class ReplayedEntries(State):
         apply(self, event)
 
     def _decide(self, position: int, event: Charged | Settlement | DrawnAgain) -> None:
-        passed = (event.at or 0) - self.clock
-        now = Now(event.at or 0, passed - (event.drift - self.drift))
+        at = event.at or 0
+        now = Now(at, at - self.clock - (event.drift - self.drift))
         try:
             found = decide(self, repeated_command(self, event, self._limit.holds), now).events
         except CannotPay as refused:
@@ -586,7 +590,7 @@ class ReplayedEntries(State):
         except ClockAhead as error:
             raise LedgerDamaged(str(error), position) from None
         if found != (event,):
-            if (event.at or 0) < self.clock:
+            if at < self.clock:
                 raise LedgerDamaged("goes back in time", position)
             raise LedgerDamaged("is not what was asked for leads to", position)
 
@@ -620,6 +624,8 @@ class ReplayedEntries(State):
 
     def happens(self, event: LedgerEvent) -> None:
         """Keep the outcome of a charge."""
+        if isinstance(event, Charged):
+            return
         if isinstance(event, Settlement):
             if event.returned:
                 self._gone.add(event.position)
@@ -638,7 +644,7 @@ class ReplayedEntries(State):
         super().set_rules(ruled)
         for number, account in self.accounts.items():
             if account.counted:
-                self.put(number, account._replace(counted=()))
+                self.set_account(number, account._replace(counted=()))
         if self.limits is None or self._left:
             return
         for position, paid, scope, charged in self._paid():
@@ -655,7 +661,7 @@ class ReplayedEntries(State):
                 self.count(entry, counting, at)
         for number, account in self.accounts.items():
             if account.counted:
-                self.put(
+                self.set_account(
                     number,
                     account._replace(counted=self.limits.without_old_days(account.counted, self.clock)),
                 )
@@ -663,7 +669,7 @@ class ReplayedEntries(State):
     # --- charges ---------------------------------------------------------------------------------
 
     def _entries(self, paid: Sequence[tuple[int, Sequence[int]]]) -> tuple[Entry, ...]:
-        return tuple([self.kinds[kind].of(tuple(numbers)) for kind, numbers in paid])
+        return tuple([self.kinds[kind].for_records(tuple(numbers)) for kind, numbers in paid])
 
     def _paid(self) -> Iterator[_Paid]:
         """Read the charges again, up to the entry that was read last; of those that were folded there are the sums."""
@@ -671,22 +677,22 @@ class ReplayedEntries(State):
         for position, text, _ in self.history():
             if position > self._last:
                 break
-            body = said(text)
+            body = parse_entry(text)
             if "paid" in body:
                 scope = Scope(*body["for"]) if "for" in body else ANY
                 yield _Paid(position, body["paid"], scope, body["at"])
 
     def content(self, names: Mapping[int, RecordId]) -> LedgerContent:
         """Return the content of the ledger; accounts without a name keep their number."""
-        return LedgerContent(self.terms, tuple(self.charged(names)), self.lacking)
+        return LedgerContent(self.terms, tuple(self.charge_events(names)), self.missing_charges)
 
-    def charged(self, names: Mapping[int, RecordId], *, returned: bool = False) -> Iterator[Charged]:
+    def charge_events(self, names: Mapping[int, RecordId], *, returned: bool = False) -> Iterator[Charged]:
         """Read charges that were made together again, by position; with `returned`, those that were given back, too."""
         deadlines = {position: until for until, position in self.deadlines}
         for position, paid, scope, at in self._paid():
             if returned or position not in self._gone:
                 entries = tuple(
-                    self.kinds[kind].of(tuple(names.get(number, number) for number in numbers))
+                    self.kinds[kind].for_records(tuple(names.get(number, number) for number in numbers))
                     for kind, numbers in paid
                 )
                 request = self._keys.get(position)
@@ -698,7 +704,7 @@ class ReplayedEntries(State):
 
         Of answers to requests there are the digests. Of charges that were folded there are the sums.
         """
-        charges = ((charged.position, charged) for charged in self.charged(names, returned=True))
+        charges = ((charged.position, charged) for charged in self.charge_events(names, returned=True))
 
         def rules() -> Iterator[tuple[int, LedgerEvent]]:
             for position, body in self.rule_changes:
@@ -713,6 +719,6 @@ class ReplayedEntries(State):
         return tuple([rule.with_members(names.__getitem__) for rule in rules])
 
     @property
-    def shut(self) -> tuple[str, Place] | None:
+    def closure(self) -> tuple[str, Place] | None:
         """The reason why, and the place where, the gate was shut."""
         return None if self.closed is None else (self.closed[0], Place(*self.closed[1:]))

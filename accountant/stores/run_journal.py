@@ -159,7 +159,7 @@ class RunJournal:
         if self._waiting is not None:
             self._waiting = []
 
-    def read(self, saves: int, reserved: Mapping[int, int]) -> list[dict[str, Any]]:
+    def read_events(self, saves: int, reserved: Mapping[int, int]) -> list[dict[str, Any]]:
         """Return the events after so many saves, and go on behind them.
 
         Raises
@@ -224,7 +224,7 @@ class RunJournal:
                 ledger.apply(DrawnAgain(body["again"], *time))
             elif "answered" in body:
                 request, answer = body["answered"]
-                ledger.answered(request, base64.b64decode(answer))
+                ledger.keep_answer(request, base64.b64decode(answer))
             else:
                 kind, message, where = body["assumed"]
                 assumptions.append(Assumption(AssumptionKind(kind), message, where))

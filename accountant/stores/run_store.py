@@ -6,8 +6,8 @@ import hashlib
 import json
 import uuid
 import weakref
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager, suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -18,11 +18,11 @@ from accountant.ledger.ledger import Ledger
 from accountant.rules.clock import ClockAhead, RunningClock
 from accountant.rules.limits import renumber_row
 from accountant.stores import opening
-from accountant.stores.chain import label, row_digest
+from accountant.stores.chain import encode_name, row_digest
 from accountant.stores.database import Database
 from accountant.stores.replayed_entries import ReplayedEntries
 from accountant.stores.run_journal import RunJournal
-from accountant.stores.sql_store import SQLStore, happened, labelled
+from accountant.stores.sql_store import SQLStore, labelled, write_event
 from accountant.stores.store_refusals import InUse, LedgerDamaged, StoreMoved
 from accountant.stores.waiting import Noted, Notes, Waiting
 from accountant.stores.work import last_save, rows_after, stored_bytes
@@ -118,11 +118,11 @@ class RunStore:
         ParameterError
             If there is a run already, a ledger, or anything else.
         """
-        database = Database.at(where)
+        database = Database.from_location(where)
         own = "a folder of its own" if database.path else "a database of its own"
         try:
             database.hold()
-            if opening.made(database):
+            if opening.holds_store(database):
                 if not opening.is_run(database):
                     raise ParameterError(f"{database.name}: holds a ledger, but no run: give the run {own}")
                 if not opening.unmake_run(database):
@@ -159,9 +159,9 @@ class RunStore:
         except StoreMoved:
             if not adopt:
                 raise StoreMoved(
-                    f"{Database.at(where).name}: is a copy, or was moved to another disk or machine: the original "
-                    "may spend the same budgets, and may have since. If the original is gone or will never go on, say "
-                    "so with load(..., adopt=True), or by `dpwitness ledger amend --promote`"
+                    f"{Database.from_location(where).name}: is a copy, or was moved to another disk or machine: the "
+                    "original may spend the same budgets, and may have since. If the original is gone or will never go "
+                    "on, say so with load(..., adopt=True), or by `dpwitness ledger amend --promote`"
                 ) from None
             opening.adopt(where, "a run was loaded with adopt=True")
             store, replay = opening.open_run(where, holder)
@@ -169,7 +169,7 @@ class RunStore:
             if replay.saved is None:
                 raise ParameterError(f"{store.name}: holds no saved run: no save has ended here")
             run = cls(store, holder)
-            run._noted = Noted.of(replay.waiting)
+            run._noted = Noted.from_waiting(replay.waiting)
             return run, run._saved(replay, replay.saved[0])
         except BaseException:
             store.close()
@@ -225,8 +225,8 @@ class RunStore:
             if state == "reserved"
         }
         self._known = _Known(saves, len(events), len(replay.assumptions), reserved)
-        found = self._journal.read(saves, reserved)
-        ledger = Ledger.of(
+        found = self._journal.read_events(saves, reserved)
+        ledger = Ledger.from_events(
             store.terms.composition, events, rules, rows, replay.clock, replay.drift, folded=folded
         )
         witness = RunningClock()
@@ -240,7 +240,7 @@ class RunStore:
         return Saved(store.terms, ledger, assumptions, replay.waiting, state, stopped)
 
     @property
-    def kept(self) -> bool:
+    def has_saved(self) -> bool:
         """True if a save has ended here: the run is kept here from then on."""
         return self._known.saves > 0 or _last_save(self._store.database)[0] > 0
 
@@ -259,14 +259,14 @@ class RunStore:
             self._settle(*self._pending)
         self._pending = None
 
-    def news(self, ledger: Ledger, assumptions: Sequence[Assumption], notes: Notes) -> News:
+    def collect_changes(self, ledger: Ledger, assumptions: Sequence[Assumption], notes: Notes) -> News:
         """Return the additions since the last save."""
         known = self._known
         return News(
             list(ledger.events.tail(known.events)),
             assumptions[known.assumptions :],
             notes,
-            ledger.now(),
+            ledger.current_time(),
             ledger.drift,
         )
 
@@ -291,16 +291,8 @@ class RunStore:
         ParameterError
             If there is no store of a run.
         """
-        database = opening.existing(where)
-        try:
-            if not opening.is_run(database):
-                raise ParameterError(f"{database.name}: holds a ledger, but no run")
-            with database.reading() as session:
-                if "kept" not in session.tables():  # a run that was made before there was one
-                    return None
+        with _run_database(where) as database:
             return _kept(database, name)
-        finally:
-            database.close()
 
     @classmethod
     def state_in(cls, where: str | Path) -> bytes:
@@ -311,16 +303,10 @@ class RunStore:
         ParameterError
             If there is no store of a run, or no save has ended in it.
         """
-        database = opening.existing(where)
-        try:
-            if not opening.is_run(database):
-                raise ParameterError(f"{database.name}: holds a ledger, but no run")
-            with database.reading() as session:
-                if last_save(session)[0] == 0:
-                    raise ParameterError(f"{database.name}: holds no saved run: no save has ended here")
-                return stored_bytes(session.value("SELECT state FROM run"))
-        finally:
-            database.close()
+        with _run_database(where) as database, database.reading() as session:
+            if last_save(session)[0] == 0:
+                raise ParameterError(f"{database.name}: holds no saved run: no save has ended here")
+            return stored_bytes(session.value("SELECT state FROM run"))
 
     def save(self, news: News, state: bytes, kept: Mapping[str, bytes] = MappingProxyType({})) -> None:
         """Add the changes since the last save, and put a state in the place of the last one.
@@ -328,7 +314,7 @@ class RunStore:
         Parameters
         ----------
         news
-            What `news` returned.
+            What `collect_changes` returned.
         state
             All of it.
         kept
@@ -344,7 +330,7 @@ class RunStore:
             If it cannot be written; the next save tries again.
         """
         names = {
-            label(record)
+            encode_name(record)
             for event in news.events
             if isinstance(event, Charged)
             for entry in event.entries
@@ -375,11 +361,11 @@ class RunStore:
             if last_save(work.session) != (count - 1, self._name):
                 raise self._gone_on()
             for event in news.events:
-                happened(self._store, work, event, reserved)
+                write_event(self._store, work, event, reserved)
             for assumption in news.assumptions:
                 work.assume(assumption)
             digest = hashlib.sha256(state).hexdigest()
-            work.saved([count, digest, news.notes.rows], news.at, news.drift)
+            work.append_save([count, digest, news.notes.rows], news.at, news.drift)
             work.keep(kept)
             work.save_run(count, self._name, state)
 
@@ -419,6 +405,18 @@ class RunStore:
         finally:
             self._store.database.close()  # a finalizer runs once, also where it was interrupted: again would do nothing
             self._close.detach()
+
+
+@contextmanager
+def _run_database(where: str | Path) -> Iterator[Database]:
+    """Yield the database of a run's store, which may be in use."""
+    database = opening.find_database(where)
+    try:
+        if not opening.is_run(database):
+            raise ParameterError(f"{database.name}: holds a ledger, but no run")
+        yield database
+    finally:
+        database.close()
 
 
 def _last_save(database: Database) -> tuple[int, str]:

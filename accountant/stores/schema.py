@@ -11,9 +11,7 @@ from __future__ import annotations
 from sqlalchemy import BigInteger, Column, Index, Integer, LargeBinary, MetaData, Table, Text, text
 
 VERSION = 12
-"""The version of these tables; stores of earlier ones are brought up by `accountant.stores.upgrades`."""
-READABLE = 11
-"""The first version that has all tables as they are; names of records have one form from `VERSION` on."""
+"""The version of these tables: that of the first release."""
 
 METADATA = MetaData()
 

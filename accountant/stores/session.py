@@ -6,7 +6,7 @@ import queue
 import re
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class Session:
 
     def execute(self, sql: str, parameters: Sequence[Any] = ()) -> Any:
         """Run a statement; return the driver's cursor."""
-        return self.driver.execute(self.database.spelled(sql), tuple(parameters))
+        return self.driver.execute(sql if self.database.sqlite else sql.replace("?", "%s"), parameters)
 
     def row(self, sql: str, *parameters: Any) -> TableRow | None:
         """Return the first row that a statement finds."""
@@ -82,16 +82,17 @@ class Session:
 
     def select(self, sql: str, keys: Sequence[Any]) -> list[TableRow]:
         """Return the rows that a statement with a list of keys, ``IN (...)``, finds."""
-        self.ask(sql, keys)
-        return [row for cursor in self._asked.pop((sql, *keys), ()) for row in cursor.fetchall()]
+        cursors = self._asked.pop((sql, *keys), None) if self._asked else None
+        return [row for cursor in cursors or self._send(sql, keys) for row in cursor.fetchall()]
 
     def ask(self, sql: str, keys: Sequence[Any]) -> None:
-        """Send a statement ahead that `select` is going to return the rows of, unless it was sent."""
-        if keys and (sql, *keys) not in self._asked:
-            self._asked[sql, *keys] = [
-                self.execute(sql.replace("...", ",".join("?" * len(part))), part)
-                for part in (keys[start : start + _CHUNK] for start in range(0, len(keys), _CHUNK))
-            ]
+        """Send a server a statement ahead that `select` is going to return the rows of, unless it was sent."""
+        if keys and not self.database.sqlite and (sql, *keys) not in self._asked:
+            self._asked[sql, *keys] = self._send(sql, keys)
+
+    def _send(self, sql: str, keys: Sequence[Any]) -> list[Any]:
+        parts = [keys[start : start + _CHUNK] for start in range(0, len(keys), _CHUNK)]
+        return [self.execute(sql.replace("...", ",".join("?" * len(part))), part) for part in parts]
 
     def run(self, sql: str, rows: Sequence[TableRow]) -> None:
         """Run a statement with each of some rows of parameters; rows for a server's table go there as its columns."""
@@ -106,8 +107,11 @@ class Session:
                 names = ", ".join(f"c{i}" for i, _ in enumerate(types))
                 found = f"SELECT {row} FROM unnest({arrays}) AS t ({names})"
                 self.driver.execute(_VALUES.sub(found, sql), columns)
-        elif rows:
-            self.driver.cursor().executemany(self.database.spelled(sql), rows)
+        elif rows and self.database.sqlite:
+            self.driver.executemany(sql, rows)
+        else:
+            for parameters in rows:
+                self.execute(sql, parameters)
 
     def pipeline(self) -> AbstractContextManager[object]:
         """Return a context in which a server is not waited for after each statement, but once at its end."""
@@ -188,7 +192,7 @@ class Connections:
     @property
     def any_open(self) -> bool:
         """True if a connection is open, idle or in use."""
-        return bool(self._open)
+        return len(self._open) > 0
 
     def lend(self, session: Session) -> None:
         """Give a session its connection; an interruption may fall on any line, and `take_back` knows how far this came.
@@ -208,11 +212,13 @@ class Connections:
         session.lent = True
         session.kept = self._idle
         while session.kept:
-            with suppress(IndexError):  # another thread was faster
+            try:
                 session.driver = session.kept.pop()
-                if self._lives(session.driver):
-                    return
-                self._close(session.driver)
+            except IndexError:  # another thread was faster
+                break
+            if self._lives(session.driver):
+                return
+            self._close(session.driver)
         session.driver = self.connect()
         self._open.add(session.driver)
 

@@ -99,7 +99,7 @@ class SessionLock:
             raise
 
     @property
-    def held(self) -> bool:
+    def is_held(self) -> bool:
         """True if this process took the lock, has not given it back, and has no news of its loss."""
         return os.getpid() == self._process and alive(self._connection)
 

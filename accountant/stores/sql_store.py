@@ -36,16 +36,16 @@ from accountant.rules.reach import check_reach
 from accountant.rules.rule import Rule, checked_rules
 from accountant.rules.scope import Scope
 from accountant.stores.anchor import Anchor, Mark
-from accountant.stores.chain import label
+from accountant.stores.chain import encode_name
 from accountant.stores.database import ALONE, TOGETHER, Database
 from accountant.stores.entry_bodies import add_time
-from accountant.stores.folded import begun, last_fold
+from accountant.stores.folded import begin_replay, last_fold
 from accountant.stores.group_commit import GroupCommit
-from accountant.stores.names import PLAIN, Names, named
+from accountant.stores.names import PLAIN, Names, record_of_label
 from accountant.stores.session import Session
 from accountant.stores.store_refusals import RetryAlone, StoreMoved
 from accountant.stores.store_verification import Verified, check_anchor, verify_database
-from accountant.stores.work import ACCOUNT_ROW, Kinds, Work, account_row, check_accounts, rows_after
+from accountant.stores.work import ACCOUNT_ROW, BY_LABEL, Kinds, Work, account_row, check_accounts, rows_after
 from accountant.written_terms import Terms
 from mechanisms import Assumption, Neighbouring
 from mechanisms.parameters import ParameterError
@@ -116,20 +116,21 @@ class SQLStore:
     # --- one transaction -------------------------------------------------------------------------
 
     def _commit(self, batches: Iterator[Sequence[_Task]]) -> list[Any]:
-        waiting, first = self._queue.waiting, list[Sequence[_Task]]()
+        waiting = () if self.database.sqlite else self._queue.waiting
+        first = list[Sequence[_Task]]()
         if not self._alone and _name_all(waiting):
             with suppress(RetryAlone):
                 with self.working((), together=True) as work:  # whoever comes until it has begun is in it
                     first.append(tasks := next(batches, ()))
                     if not _name_all(tasks):
                         raise RetryAlone
-                    payers = work.payers_of([*_asked(tasks, "reserved")])
-                    work.look_up([*_asked(tasks, "names"), *payers], _asked(tasks, "keys"))
+                    payers = work.payers_of(_asked(tasks, "reserved"))
+                    work.look_up(_asked(tasks, "names") + payers, _asked(tasks, "keys"))
                     results = [_result(task, work) for task in tasks]
                 return [work.result_in_place(result) for result in results]
         results = []
         ahead = first[0] if first else waiting  # what a server is asked at once
-        with self.working(() if self.database.sqlite else _asked(ahead, "names")) as work:
+        with self.working(_asked(ahead, "names")) as work:
             for tasks in chain(first, batches):  # whoever comes meanwhile is in it
                 work.look_up(_asked(tasks, "names"), _asked(tasks, "keys"))
                 results += [_result(task, work) for task in tasks]
@@ -152,7 +153,7 @@ class SQLStore:
             If it is about more, or another one was faster.
         """
         with self.database.writing(lock=TOGETHER if together else ALONE) as session:
-            session.ask(f"{ACCOUNT_ROW} WHERE label IN (...)", wanted := sorted({*names}))
+            session.ask(BY_LABEL[together], wanted := sorted({*names}))
             work = self._work(session)
             work.load(wanted)
             if not together:
@@ -190,7 +191,7 @@ class SQLStore:
             self._kinds,
             self._seen,
             self._limits,
-            self.names.label,
+            self.names.label_of,
             self._witness,
             self._numbers,
         )
@@ -214,14 +215,14 @@ class SQLStore:
         with self.database.writing(wait=1.0) as session:
             session.execute("INSERT INTO tally (kind, releases, records) VALUES (-1, 0, 0)")
             session.execute("DELETE FROM tally WHERE kind = -1")
-        if self._anchor is not None and (mark := self._anchor.read()) is not None:
+        if self._anchor is not None and (mark := self._anchor.read_mark()) is not None:
             self._anchor.write(mark)
 
     def _check_anchor(self, work: Work) -> None:
         """Refuse if the anchor knows more of this store than it says itself."""
         if self._anchor is None:
             return
-        mark = self._anchor.read()
+        mark = self._anchor.read_mark()
         if mark is None:
             raise StoreMoved(
                 f"{self.name}: its anchor {self._anchor.path} is gone: put it back, and open it again"
@@ -240,12 +241,12 @@ class SQLStore:
     ) -> Receipt:
         """Check every record and charge all, or none; see `Store`."""
         command = Charge(entries, self._units.test_of(fits), hold, request, scope, lasts)
-        receipt: Receipt = self._queue.do(NamedCharge(command, self.names.label))
+        receipt: Receipt = self._queue.do(NamedCharge(command, self.names.label_of))
         return receipt
 
-    def answered(self, request: str, answer: bytes) -> bytes:
+    def keep_answer(self, request: str, answer: bytes) -> bytes:
         """Keep the answer to a request, or return the one that is kept; see `Store`."""
-        label(request)  # refused if it is too long
+        encode_name(request)  # refused if it is too long
         kept: bytes = self._queue.do(_Command(KeepAnswer(request, answer), keys=(request,))).answer
         return kept
 
@@ -271,7 +272,7 @@ class SQLStore:
 
     def note_closed(self, why: str, where: Place) -> None:
         """Let nothing more be charged; see `Store`."""
-        self._queue.do(lambda work: work.shut(why, where))
+        self._queue.do(lambda work: work.shut_gate(why, where))
 
     # --- rules -----------------------------------------------------------------------------------
 
@@ -289,7 +290,10 @@ class SQLStore:
             return ()
         work.load_numbers(number for rule in limits.rules for group in rule.groups for number in group)
         return tuple(
-            [rule.with_members(lambda number: named(work.row_numbered(number).name)) for rule in limits.rules]
+            [
+                rule.with_members(lambda number: record_of_label(work.row_numbered(number).name))
+                for rule in limits.rules
+            ]
         )
 
     def change_rules(
@@ -350,9 +354,11 @@ class SQLStore:
         confirmed: int = self._queue.do(confirm)
         return confirmed
 
-    def together(self, records: Sequence[RecordId], waiting: Sequence[Collection[RecordId]]) -> set[RecordId]:
+    def group_mates(
+        self, records: Sequence[RecordId], waiting: Sequence[Collection[RecordId]]
+    ) -> set[RecordId]:
         """Return the waiting records that are in a group of these records; see `Store`."""
-        names = [self.names.label(record) for record in records]
+        names = [self.names.label_of(record) for record in records]
         with self.database.snapshot() as session:
             self._check_names(session)
             work = self._work(session)
@@ -364,17 +370,17 @@ class SQLStore:
             work.load_numbers(numbers)
             mates = {work.row_numbered(number).name for number in numbers}
         if self.names.check is None:
-            return {mate for mate in map(named, mates) if any(mate in each for each in waiting)}
-        return {record for each in waiting for record in each if self.names.label(record) in mates}
+            return {mate for mate in map(record_of_label, mates) if any(mate in each for each in waiting)}
+        return {record for each in waiting for record in each if self.names.label_of(record) in mates}
 
     def standings(self, records: Sequence[RecordId]) -> list[Standing]:
         """Return the standing of each record; see `Store`."""
-        names = [self.names.label(record) for record in records]
+        names = [self.names.label_of(record) for record in records]
         with self.database.snapshot() as session:
             self._check_names(session)
             work = self._work(session)
             work.load(names)
-            expire(work, work.now(), work.happen)  # here only: it is written by whoever charges next
+            expire(work, work.current_time(), work.happen)  # here only: it is written by whoever charges next
             limits = work.limits
             keys = [work.key(name) for name in names]
             if limits is None:
@@ -385,7 +391,7 @@ class SQLStore:
             return [
                 Standing(
                     self._units.amount(work.account(key).spent),
-                    [(rules[rule], spent) for rule, spent in limits.counts(key, work.counted, now)],
+                    [(rules[rule], spent) for rule, spent in limits.counts(key, work.rule_counts, now)],
                 )
                 for key in keys
             ]
@@ -399,10 +405,12 @@ class SQLStore:
             if limits is None:
                 return []
             rules = self._named(work, limits)
-            found = limits.nearest(session.each(sql), work.counted, max(work.time, work.clock))
+            found = limits.nearest(session.each(sql), work.rule_counts, max(work.time, work.clock))
             work.load_numbers(number for nearest in found for number in nearest.keys)
             return [
-                RuleStanding(rule, tuple(named(work.row_numbered(key).name) for key in keys), spent, nearly)
+                RuleStanding(
+                    rule, tuple(record_of_label(work.row_numbered(key).name) for key in keys), spent, nearly
+                )
                 for rule, (keys, spent, nearly) in zip(rules, found, strict=True)
             ]
 
@@ -413,7 +421,7 @@ class SQLStore:
         self, fits: Fits, scope: Scope = ANY
     ) -> Iterator[Callable[[Sequence[Entry]], CannotPay | None]]:
         """Yield the function from entries to the `CannotPay` that `charge` would raise; see `Store`."""
-        holds, label_of = self._units.test_of(fits), self.names.label
+        holds, label_of = self._units.test_of(fits), self.names.label_of
         with self.database.snapshot() as session:
             self._check_names(session)
             work = self._work(session)
@@ -447,7 +455,7 @@ class SQLStore:
             for spent, text in heapq.nlargest(count, amounts, key=lambda each: order(each[0])):
                 sql = f"{ACCOUNT_ROW} WHERE spent = ? ORDER BY number LIMIT {count - len(found):d}"
                 for row in session.rows(sql, text):
-                    found.append((named(account_row(self.name, row)[1]), spent))
+                    found.append((record_of_label(account_row(self.name, row)[1]), spent))
                 if len(found) == count:
                     break
         return found
@@ -463,7 +471,7 @@ class SQLStore:
         sql = "SELECT kind, releases, records FROM tally WHERE kind > 0 AND releases <> 0 ORDER BY kind"
         with self.database.snapshot() as session:
             work = self._work(session)
-            folded = [] if last_fold(session) is None else begun(session).folded()
+            folded = [] if last_fold(session) is None else begin_replay(session).folded_tallies()
             found = session.rows(sql)
             return [*folded, *(Tally(work.kind_at(int(kind)), *counted) for kind, *counted in found)]
 
@@ -471,7 +479,7 @@ class SQLStore:
         """Iterate over the records that have paid for anything."""
         with self.database.reading() as session:
             names = session.rows("SELECT label FROM account ORDER BY number")
-        return iter([named(name) for (name,) in names])
+        return iter([record_of_label(name) for (name,) in names])
 
     @property
     def entries(self) -> Sequence[Entry]:
@@ -480,7 +488,7 @@ class SQLStore:
         The entries are verified first: to read them takes as long as `verify`.
         """
         with self.database.snapshot() as session:
-            replay = begun(session)
+            replay = begin_replay(session)
             replay.feed_all(rows_after(session, replay.position))
             return replay.content(labelled(session)).entries
 
@@ -489,14 +497,14 @@ class SQLStore:
 
     def charges(self, record: RecordId) -> list[Entry]:
         """List the charges of `record`."""
-        shown = self.names.shown(record)
+        shown = self.names.display_name(record)
         return [entry for entry in self.entries if shown in entry.records]
 
     def declassifications(self) -> list[Entry]:
         """List the places where data left unprotected."""
         return [entry for entry in self.entries if entry.mechanism is None]
 
-    def requested(self, request: str) -> tuple[int, str | None] | None:
+    def find_request(self, request: str) -> tuple[int, str | None] | None:
         """Return the position of a request's charge, and its outcome if it is a reservation; None if there is none.
 
         A reservation is ``"reserved"``, ``"drawn"`` or ``"returned"``; a charge that is none has no state.
@@ -506,7 +514,7 @@ class SQLStore:
             "ON reservation.position = request.position WHERE key = ?"
         )
         with self.database.reading() as session:
-            found = session.row(sql, label(request))
+            found = session.row(sql, encode_name(request))
         return None if found is None else (int(found[0]), found[1])
 
     def reservations(self) -> dict[int, OpenReservation]:
@@ -551,7 +559,7 @@ class SQLStore:
 def labelled(session: Session) -> dict[int, RecordId]:
     """Return the records that accounts are of, by the numbers of the accounts."""
     rows = session.rows("SELECT number, label FROM account")
-    return {int(number): named(label) for number, label in rows}
+    return {int(number): record_of_label(label) for number, label in rows}
 
 
 def import_charges_in(work: Work, charges: Sequence[tuple[Scope, Sequence[Entry]]], source: str) -> None:
@@ -560,8 +568,8 @@ def import_charges_in(work: Work, charges: Sequence[tuple[Scope, Sequence[Entry]
     for scope, entries in charges:
         for entry in entries:
             keys = tuple(work.key(work.label(record)) for record in entry.records)
-            at = stamp(work, work.now())
-            work.happen(Charged(0, (entry.of(keys),), False, None, scope, *at), source)
+            at = stamp(work, work.current_time())
+            work.happen(Charged(0, (entry.for_records(keys),), False, None, scope, *at), source)
 
 
 def check_said(by: str, reason: str) -> None:
@@ -586,7 +594,7 @@ class NamedCharge:
         self.names = list(chain.from_iterable(self._labels))
         self.keys = [command.request] * (command.request is not None)
         if command.request is not None:
-            label(command.request)  # refused if it is too long
+            encode_name(command.request)  # refused if it is too long
 
     def __call__(self, work: Work) -> Receipt:
         """Check and charge.
@@ -599,29 +607,28 @@ class NamedCharge:
         try:
             return work.do(self._for(work))
         except CannotPay as refused:
-            raise self._named(refused) from None
+            raise self._named(work, refused) from None
 
     def refused(self, work: Work) -> CannotPay | None:
         """Return why a charge would be refused."""
         work.load(self.names)
         command = self._for(work)
-        expire(work, work.now(), work.happen)
-        refused = first_refused(work, command, work.now())
-        return None if refused is None else self._named(refused)
+        expire(work, work.current_time(), work.happen)
+        refused = first_refused(work, command, work.current_time())
+        return None if refused is None else self._named(work, refused)
 
     def _for(self, work: Work) -> Charge:
         entries = [
-            entry.of(tuple(map(work.key, labels)))
+            entry.for_records(tuple(map(work.key, labels)))
             for entry, labels in zip(self._command.entries, self._labels, strict=True)
         ]
         if work.limits is not None and work.limits.grouped:
             work.load_numbers(work.limits.other_members(key for entry in entries for key in entry.records))
-        self._keys = [key for entry in entries for key in entry.records]
         return Charge(entries, *self._command[1:])
 
-    def _named(self, refused: CannotPay) -> CannotPay:
+    def _named(self, work: Work, refused: CannotPay) -> CannotPay:
         records = chain.from_iterable(entry.records for entry in self._command.entries)
-        refused.record = dict(zip(self._keys, records, strict=True))[refused.record]
+        refused.record = dict(zip(map(work.key, self.names), records, strict=True))[refused.record]
         return refused
 
 
@@ -649,9 +656,9 @@ def put_rules_in(work: Work, rules: Sequence[Rule], by: str, reason: str, at: in
     drift = work.drift
     if at is None:
         if work.limits is not None and work.limits.windows:
-            _, drift = stamp(work, work.now())
+            _, drift = stamp(work, work.current_time())
         at = work.time
-    replay = begun(work.session, partial(work.rows, 0))
+    replay = begin_replay(work.session, partial(work.rows, 0))
     replay.feed_all(work.rows(replay.position))
     members = {work.label(each) for rule in rules for group in rule.groups for each in group}
     work.load(members)
@@ -666,10 +673,10 @@ def put_rules_in(work: Work, rules: Sequence[Rule], by: str, reason: str, at: in
     work.load_numbers({*before, *after})
     for number in {*before, *after}:
         row = replay.account(number).counted
-        work.put(number, work.account(number)._replace(counted=row))
+        work.set_account(number, work.account(number)._replace(counted=row))
 
 
-def happened(store: SQLStore, work: Work, event: LedgerEvent, reserved: dict[int, int]) -> None:
+def write_event(store: SQLStore, work: Work, event: LedgerEvent, reserved: dict[int, int]) -> None:
     """Write down the events of a ledger in memory, in a transaction.
 
     Parameters
@@ -685,7 +692,7 @@ def happened(store: SQLStore, work: Work, event: LedgerEvent, reserved: dict[int
         put_rules_in(work, event.rules, event.by, event.reason, event.at)
     elif isinstance(event, Charged):
         entries = tuple(
-            entry.of(tuple(work.key(work.label(record)) for record in entry.records))
+            entry.for_records(tuple(work.key(work.label(record)) for record in entry.records))
             for entry in event.entries
         )
         position = work.happen(event._replace(entries=entries, at=work.later(event.at)))
@@ -700,9 +707,9 @@ def happened(store: SQLStore, work: Work, event: LedgerEvent, reserved: dict[int
         work.happen(event)
 
 
-def _asked(tasks: Iterable[_Task], what: str) -> Iterator[Any]:
-    """Iterate over the names of accounts, keys or reservations that tasks are going to read."""
-    return (each for task in tasks for each in getattr(task, what, ()))
+def _asked(tasks: Iterable[_Task], what: str) -> list[Any]:
+    """List the names of accounts, keys or reservations that tasks are going to read."""
+    return [each for task in tasks for each in getattr(task, what, ())]
 
 
 def _name_all(tasks: Iterable[_Task]) -> bool:

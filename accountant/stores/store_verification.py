@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from accountant.stores.anchor import Anchor, Mark
-from accountant.stores.chain import START, chained, commitment
+from accountant.stores.chain import START, commitment, entry_hash
 from accountant.stores.database import Database
-from accountant.stores.folded import Fold, begun, last_fold
+from accountant.stores.folded import Fold, begin_replay, last_fold
 from accountant.stores.replayed_entries import ReplayedEntries, chained_to
 from accountant.stores.schema import RARE
 from accountant.stores.session import Session
@@ -76,15 +76,15 @@ def verify_database(database: Database, anchor: Anchor | None = None) -> Verifie
 def verifying(database: Database, anchor: Anchor | None = None) -> Iterator[tuple[Session, Verified]]:
     """Verify a store, as `verify_database`; yield the transaction in which its charges can be read again, too."""
     _check_file(database)
-    mark = None if anchor is None else anchor.read()
+    mark = None if anchor is None else anchor.read_mark()
     with _snapshot(database) as session:
         _check_schema(session)
-        replay = begun(session)
+        replay = begin_replay(session)
         replay.feed_all(rows_after(session, replay.position))
         if mark is not None:
             _check_marked(session, mark, replay, replay.position)
         accounts = compare_tables(replay, session)
-        yield session, verified(replay, accounts)
+        yield session, verification_result(replay, accounts)
 
 
 def look_over(database: Database, anchor: Anchor | None = None) -> tuple[ReplayedEntries, Mark]:
@@ -104,7 +104,7 @@ def look_over(database: Database, anchor: Anchor | None = None) -> tuple[Replaye
         As `verify_database`.
     """
     replay = ReplayedEntries()
-    mark = None if anchor is None else anchor.read()
+    mark = None if anchor is None else anchor.read_mark()
     with _snapshot(database) as session:
         _check_schema(session)
         fold = last_fold(session)
@@ -202,7 +202,7 @@ def _hash(session: Session, position: int, fold: Fold | None) -> bytes:
     return stored_bytes(found[0])
 
 
-def verified(replay: ReplayedEntries, accounts: int) -> Verified:
+def verification_result(replay: ReplayedEntries, accounts: int) -> Verified:
     """Return the result of a replay in which everything fits."""
     trusted = tuple(repr(replay.kinds[position].mechanism) for position in replay.trusted)
     reserved = tuple(position for position, state in replay.reservations.items() if state == "reserved")
@@ -264,7 +264,7 @@ def compare_tables(replay: ReplayedEntries, session: Session) -> int:
     windows = replay.limits is not None and replay.limits.windows
     if windows and session.row("SELECT clock, drift FROM store") != (replay.clock, replay.drift):
         raise LedgerDamaged("the table `store` does not have the time of the last charge")
-    kinds = {chained(b"", text).hex(): (position,) for position, text in replay.texts.items()}
+    kinds = {entry_hash(b"", text).hex(): (position,) for position, text in replay.texts.items()}
     if not _holds(session, "SELECT digest, position FROM kind", kinds):
         raise LedgerDamaged("the table `kind` does not fit to the entries")
     tallies = {kind: counted for kind, counted in replay.tallies.items() if any(counted)}

@@ -75,7 +75,7 @@ class Noted:
     met: int = 0  # sums that were given a number
 
     @classmethod
-    def of(cls, waiting: Waiting) -> Noted:
+    def from_waiting(cls, waiting: Waiting) -> Noted:
         """Return the written state of sums that were read, from which their changes are collected."""
         for held in waiting.sums.values():
             held.changes = []

@@ -35,7 +35,7 @@ from accountant.rules.limits import Limits
 from accountant.rules.rule import Rule
 from accountant.rules.scope import Scope
 from accountant.stores.anchor import Mark
-from accountant.stores.chain import canonical, chained, commitment, label, row_digest
+from accountant.stores.chain import canonical, commitment, encode_name, entry_hash, row_digest
 from accountant.stores.entry_bodies import add_time, charge_body, outcome_body
 from accountant.stores.location import same_location
 from accountant.stores.replayed_entries import rules_of
@@ -114,9 +114,8 @@ class Work(State):
         self._now: Now | None = None
         self.position, self._hash = int(position), stored_bytes(digest)
         self._written = self.last = self.position
-        self._head = self._hash.hex()
         # Whose last entry this process has seen, as far as that is known.
-        self.is_the_one = self._head == opened.hash
+        self.is_the_one = self._hash.hex() == opened.hash
         self._rows: dict[str, AccountRow] = {}
         self._numbered: dict[int, AccountRow] = {}
         self._changed: set[int] = set()
@@ -124,9 +123,6 @@ class Work(State):
         self._entries: list[tuple[int, str, bytes]] = []
         self.numbers = iter(()) if self._database.sqlite and not self.is_the_one else numbers
         """Those of new accounts, that are this process's own."""
-        locked = ' ORDER BY {} COLLATE "C" FOR UPDATE' * session.together
-        self._account_row = f"{ACCOUNT_ROW} WHERE {{}} IN (...){locked.format('label')}"
-        self._request_row = f"{_REQUEST_ROW} WHERE key IN (...){locked.format('key')}"
         self._looked_up = False
         self._known: set[str] = set()  # requests that were looked up
         self._stored: set[str] = set()  # and found
@@ -190,7 +186,7 @@ class Work(State):
         if self.is_the_one:
             return
         seen, (body, digest) = self._opened, self._next
-        if body is None or chained(bytes.fromhex(seen.hash), body) != stored_bytes(digest):
+        if body is None or entry_hash(bytes.fromhex(seen.hash), body) != stored_bytes(digest):
             raise StoreMoved(
                 f"{self._database.name}: ends at entry {self._written}, and does not hold entry {seen.position} that "
                 "this process has seen there: an older copy was put in its place, or old entries were folded. What was "
@@ -198,14 +194,15 @@ class Work(State):
             )
         self.is_the_one = True
 
-    def look_up(self, names: Iterable[str], keys: Iterable[str]) -> None:
+    def look_up(self, names: Sequence[str], keys: Sequence[str]) -> None:
         """Read accounts and requests, all at once."""
-        wanted = sorted({name for name in names if name not in self._rows})
-        asked = {label(key): key for key in keys if key not in self._known}
-        self.session.ask(self._account_row.format("label"), wanted)
-        self.session.ask(self._request_row, sorted(asked))
-        self.load(wanted)
-        self._load_requests(asked)
+        if keys:
+            asked = {encode_name(key): key for key in keys if key not in self._known}
+            wanted = sorted({name for name in names if name not in self._rows})
+            self.session.ask(BY_LABEL[self.session.together], wanted)
+            self.session.ask(_REQUESTS[self.session.together], sorted(asked))
+            self._load_requests(asked)
+        self.load(names)
         self._looked_up = True
 
     def payers_of(self, reserved: Sequence[int]) -> list[str]:
@@ -221,7 +218,7 @@ class Work(State):
         wanted = sorted({name for name in names if name not in self._rows})
         if not wanted:
             return
-        self._read("label", wanted)
+        self._read(BY_LABEL, wanted)
         for name in wanted:
             if name not in self._rows:
                 if not self._database.accounts_checked > -math.inf:
@@ -231,12 +228,12 @@ class Work(State):
 
     def load_numbers(self, numbers: Iterable[Any]) -> None:
         """Read accounts that entries name, all at once."""
-        self._read("number", sorted({each for each in numbers if each not in self._numbered}))
+        self._read(_BY_NUMBER, sorted({each for each in numbers if each not in self._numbered}))
 
-    def _read(self, column: str, keys: Sequence[Any]) -> None:
+    def _read(self, accounts: tuple[str, str], keys: Sequence[Any]) -> None:
         if keys and self._looked_up:
             self._need_to_be_alone()  # whoever locks more, out of order, may wait for one who waits for this one
-        for row in self.session.select(self._account_row.format(column), keys):
+        for row in self.session.select(accounts[self.session.together], keys):
             number, name, salt, spent, counted, digest = account_row(self._database.name, row)
             if number not in self._numbered:
                 found = AccountRow(number, name, spent, salt, counted, digest)
@@ -282,13 +279,13 @@ class Work(State):
             found = self.accounts[record] = Account(spent, 0, counted)
         return found
 
-    def put(self, record: RecordId, account: Account) -> None:
+    def set_account(self, record: RecordId, account: Account) -> None:
         """Change an account."""
         assert isinstance(record, int)
         self.accounts[record] = account
         self._changed.add(record)
 
-    def now(self) -> Now:
+    def current_time(self) -> Now:
         """Return the time, and how much of it since the last entry was seen to pass; it stays the same."""
         if self._now is None:
             if self.limits is not None and self.limits.windows:
@@ -330,8 +327,8 @@ class Work(State):
             raise LedgerDamaged("it is missing", position)
         before = b"" if found[2] is None else stored_bytes(found[2])
         if stored_bytes(found[1]) not in (
-            chained(before, found[0]),
-            chained(b"", found[0]),
+            entry_hash(before, found[0]),
+            entry_hash(b"", found[0]),
         ):  # left by a fold
             raise LedgerDamaged("its hash is not that of what it says and of what stands before it", position)
         return json.loads(found[0])
@@ -365,12 +362,14 @@ class Work(State):
     def request(self, key: str) -> Request | None:
         """Return a request."""
         if key not in self._known:
-            self._load_requests({label(key): key})
+            self._load_requests({encode_name(key): key})
         return self.requests.get(key)
 
     def _load_requests(self, keys: Mapping[str, str]) -> None:
         """Read requests, whose keys are given by their labels."""
-        for found, position, stamped, digest, answer in self.session.select(self._request_row, sorted(keys)):
+        for found, position, stamped, digest, answer in self.session.select(
+            _REQUESTS[self.session.together], sorted(keys)
+        ):
             if position > self._written:
                 self._need_to_be_alone()  # made since this one began, where its own entries are numbered
             key, answer = keys[found], None if answer is None else stored_bytes(answer)
@@ -401,7 +400,7 @@ class Work(State):
         return self.named[position]
 
     def _charge(self, position: int, body: Mapping[str, Any]) -> Charged:
-        entries = [self.kind_at(kind).of(tuple(numbers)) for kind, numbers in body["paid"]]
+        entries = [self.kind_at(kind).for_records(tuple(numbers)) for kind, numbers in body["paid"]]
         self.load_numbers(number for entry in entries for number in entry.records)
         scope = Scope(*body["for"]) if "for" in body else ANY
         request = body.get("request")
@@ -418,8 +417,8 @@ class Work(State):
     def do(self, command: LedgerCommand) -> Receipt:
         """Decide on a command, and let it happen."""
         if self._deadline is not None or self.deadlines:
-            expire(self, self.now(), self.happen)
-        found = decide(self, command, self.now())
+            expire(self, self.current_time(), self.happen)
+        found = decide(self, command, self.current_time())
         for event in found.events:
             position = self.happen(event)
             if isinstance(event, Charged):
@@ -436,23 +435,24 @@ class Work(State):
         source
             The digest of the ledger that it was imported from, if it was.
         """
-        counted_by_position = isinstance(event, Charged) and event.reserved and self.limits is not None
-        if counted_by_position or not isinstance(event, Charged | Answered | Settlement):
-            self._need_to_be_alone()
         if isinstance(event, Charged):
+            if event.reserved and self.limits is not None:
+                self._need_to_be_alone()  # rules count it by its position
             entries = event.entries
-            kinds = [
-                self.kind(entry) for entry in entries
-            ]  # first: what cannot be written down changes nothing
-            names = {key: None for entry in entries for key in entry.records if isinstance(key, str)}
-            opened = [self.open_account(name) for name in names]
+            kinds = [*map(self.kind, entries)]  # first: what cannot be written down changes nothing
+            names = dict.fromkeys(itertools.chain.from_iterable([entry.records for entry in entries]))
+            opened = [self.open_account(name) for name in names if isinstance(name, str)]
             if opened:
-                entries = tuple([entry.of(tuple(map(self.number_of, entry.records))) for entry in entries])
+                entries = tuple(
+                    [entry.for_records(tuple(map(self.number_of, entry.records))) for entry in entries]
+                )
             paid = [(kind, entry.records) for kind, entry in zip(kinds, entries, strict=True)]
             position = self.append(charge_body(event, event.at, paid, opened, source))
             self._count(paid, 1)
-            apply(self, event._replace(position=position, entries=entries))
+            apply(self, Charged(position, entries, *event[2:]))
             return position
+        if not isinstance(event, Answered | Settlement):
+            self._need_to_be_alone()
         if isinstance(event, Settlement):
             if event.position > self._written:
                 self._need_to_be_alone()
@@ -499,23 +499,23 @@ class Work(State):
 
     def _add(self, text: str) -> int:
         self.position += 1
-        self._hash = chained(self._hash, text)
+        self._hash = entry_hash(self._hash, text)
         self._entries.append((self.position, text, self._hash))
         return self.position
 
     def later(self, at: int | None) -> int:
         """Return the time of events elsewhere: now if none was noted, and here it never goes back."""
         if at is None:
-            return self.now().at
+            return self.current_time().at
         return max(at, self.clock) if self.limits is not None and self.limits.windows else at
 
-    def saved(self, saved: Sequence[Any], at: int | None, drift: int) -> None:
+    def append_save(self, saved: Sequence[Any], at: int | None, drift: int) -> None:
         """Add the entry of a run that is saved."""
         self.clock, self.drift = max(self.clock, self.later(at)), drift
         self.append(add_time({"saved": saved}, self.later(at), drift))
 
     def put_rules(self, rules: Sequence[Rule], body: dict[str, Any]) -> None:
-        """Put rules in force, with groups that have accounts by numbers; their counts of accounts follow by `put`."""
+        """Put rules in force, with groups of accounts by their numbers; counts of accounts follow by `set_account`."""
         self._rules = self.append({"rules": body})
         self._recounted = True
         for record, account in self.accounts.items():
@@ -527,7 +527,8 @@ class Work(State):
         row = self.row(name)
         row.number, row.salt = self._fresh_number(), os.urandom(16)
         self._numbered[row.number] = row
-        self.accounts.pop(name, None)
+        if name in self.accounts:
+            self.accounts[row.number] = self.accounts.pop(name)
         self._changed.add(row.number)
         return [row.number, commitment(row.salt, name)]
 
@@ -549,7 +550,7 @@ class Work(State):
         known = self._kinds.get(key) or self.new_kinds.get(key)
         if known is None:
             body = {"kind": entry_terms(entry)}
-            digest = chained(b"", canonical(body)).hex()
+            digest = entry_hash(b"", canonical(body)).hex()
             position = self._kind_rows.get(digest)
             if position is None:
                 found = self.session.row("SELECT position FROM kind WHERE digest = ?", digest)
@@ -558,7 +559,7 @@ class Work(State):
                     position = self._kind_rows[digest] = self.append(body)
                 elif self.body(position := int(found[0])) != body:
                     raise LedgerDamaged("is not the kind that the table `kind` says", position)
-            known = self.new_kinds[key] = entry.of(()), position
+            known = self.new_kinds[key] = entry.for_records(()), position
         return known[1]
 
     def assume(self, assumption: Assumption) -> None:
@@ -592,7 +593,7 @@ class Work(State):
         yield from rows_after(self.session, position)
         yield from (row for row in self._entries if row[0] > position)
 
-    def shut(self, why: str, where: Place) -> None:
+    def shut_gate(self, why: str, where: Place) -> None:
         """Let nothing more be charged; the first reason stays."""
         if self._closed is None:
             self._closed = canonical([why, *where])
@@ -637,7 +638,7 @@ class Work(State):
             "INSERT INTO tally (kind, releases, records) VALUES (?, ?, ?)",
             [(kind, *counted) for kind, counted in tallies.items()],
         )
-        rows = [(position, text, chained(b"", text)) for position, text in left]
+        rows = [(position, text, entry_hash(b"", text)) for position, text in left]
         self.session.run("INSERT INTO entry (position, body, hash) VALUES (?, ?, ?)", rows)
         self.session.run("DELETE FROM request WHERE position = ?", [(each,) for each in forgotten])
         self.session.run("DELETE FROM reservation WHERE position = ?", [(each,) for each in settled])
@@ -681,7 +682,8 @@ class Work(State):
         if self.session.together:
             self._take_turn()
         self.session.run("INSERT INTO entry (position, body, hash) VALUES (?, ?, ?)", self._entries)
-        self.session.run("INSERT INTO kind (digest, position) VALUES (?, ?)", [*self._kind_rows.items()])
+        if self._kind_rows:
+            self.session.run("INSERT INTO kind (digest, position) VALUES (?, ?)", [*self._kind_rows.items()])
         self.session.run(
             "INSERT INTO tally (kind, releases, records) VALUES (?, ?, ?) ON CONFLICT (kind) DO UPDATE "
             "SET releases = tally.releases + excluded.releases, records = tally.records + excluded.records",
@@ -699,6 +701,13 @@ class Work(State):
                 "digest = ?",
                 [(*store[1:], row_digest(*store))],
             )
+        if self._settled:
+            self._write_reservations()
+        if self._asked:
+            self._write_requests()
+        return Mark(self.instance, self.epoch, self.position, self._hash.hex())
+
+    def _write_reservations(self) -> None:
         rows: list[tuple[Any, ...]] = []
         for position in self._settled:
             state = self.reservations[position]
@@ -709,6 +718,8 @@ class Work(State):
             "ON CONFLICT (position) DO UPDATE SET state = excluded.state, until = excluded.until",
             rows,
         )
+
+    def _write_requests(self) -> None:
         insert = "INSERT INTO request (key, position, stamped, answered, answer) VALUES (?, ?, ?, ?, ?)"
         update = "SET stamped = excluded.stamped, answered = excluded.answered, answer = excluded.answer"
         for keys, sql in (
@@ -716,8 +727,9 @@ class Work(State):
             (self._asked & self._stored, f"{insert} ON CONFLICT (key) DO UPDATE {update}"),
         ):
             asked = [(key, self.requests[key]) for key in sorted(keys)]
-            self.session.run(sql, [(label(key), self.place_of(each[0]), *each[1:]) for key, each in asked])
-        return Mark(self.instance, self.epoch, self.position, self._hash.hex())
+            self.session.run(
+                sql, [(encode_name(key), self.place_of(each[0]), *each[1:]) for key, each in asked]
+            )
 
     def _write_accounts(self) -> None:
         mass = 0
@@ -735,15 +747,16 @@ class Work(State):
             values = number, row.name, row.salt, row.spent, row.counted
             digest = row_digest(*values)
             (changed if row.digest else fresh).append((*values, digest))
-            mass += mass_of(digest) - mass_of(row.digest or b"")
+            mass += mass_of(digest) - (mass_of(row.digest) if row.digest else 0)
             row.digest = digest
         if fresh or changed:
             self._tally[0] = len(fresh), mass
         sql = "INSERT INTO account (number, label, salt, spent, counted, digest) VALUES (?, ?, ?, ?, ?, ?)"
         self.session.run(sql, fresh)
-        columns = (*("label", "salt") * bool(self._relabelled), "spent", "counted", "digest")
-        said = ", ".join(f"{column} = excluded.{column}" for column in columns)
-        self.session.run(f"{sql} ON CONFLICT (number) DO UPDATE SET {said}", changed)
+        if changed:
+            columns = (*("label", "salt") * bool(self._relabelled), "spent", "counted", "digest")
+            said = ", ".join(f"{column} = excluded.{column}" for column in columns)
+            self.session.run(f"{sql} ON CONFLICT (number) DO UPDATE SET {said}", changed)
 
     @property
     def unchanged(self) -> bool:
@@ -769,6 +782,16 @@ _GIVEN = -2
 """In the table of tallies the kind whose row has the last number of an account that was given to a process."""
 ACCOUNT_ROW = "SELECT number, label, salt, spent, counted, digest FROM account"
 _REQUEST_ROW = "SELECT key, position, stamped, answered, answer FROM request"
+
+
+def _with_locked(rows: str, column: str, key: str) -> tuple[str, str]:
+    """Return a statement with a list of keys for who writes alone, and one that locks its rows, ordered by a key."""
+    alone = f"{rows} WHERE {column} IN (...)"
+    return alone, f'{alone} ORDER BY {key} COLLATE "C" FOR UPDATE'
+
+
+BY_LABEL, _BY_NUMBER = (_with_locked(ACCOUNT_ROW, column, "label") for column in ("label", "number"))
+_REQUESTS = _with_locked(_REQUEST_ROW, "key", "key")
 
 
 def store_row(
@@ -865,6 +888,8 @@ def last_save(session: Session) -> tuple[int, str]:
 
 def stored_bytes(value: object) -> bytes:
     """Return the bytes of a table's cell; one changed bit of SQLite's makes a text or a number of them."""
+    if type(value) is bytes:  # SQLite's; a server's driver may have it in a view
+        return value
     if not isinstance(value, bytes | memoryview):
         raise LedgerDamaged(f"a table holds a {type(value).__name__} where bytes were written")
     return bytes(value)

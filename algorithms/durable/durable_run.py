@@ -256,7 +256,7 @@ class DurableRun(Generic[LearnerType]):
                 **scope_state(self.accountant),
                 **randomness(self.accountant),
             }
-            news = store.news(ledger_of(self.accountant), self.accountant.assumptions, notes)
+            news = store.collect_changes(ledger_of(self.accountant), self.accountant.assumptions, notes)
             store.save(news, pack(state, encoder.arrays), keep)
             store.follow(ledger_of(self.accountant))
 
@@ -296,7 +296,7 @@ class DurableRun(Generic[LearnerType]):
         """Give back the place of a first save that did not end."""
         if self._store is None:
             self._where = None
-        elif not self._store.kept:
+        elif not self._store.has_saved:
             self._store.close()
             self._store = self._where = None
 

@@ -51,7 +51,7 @@ def location_name(where: RunLocation) -> str:
         return str(where)
     from accountant.stores.database import Database
 
-    return Database.at(where).name
+    return Database.from_location(where).name
 
 
 def claim(where: RunLocation, terms: Terms) -> RunStore:

@@ -446,7 +446,7 @@ def test_save_and_load_reproduce_every_number(composition, tmp_path):
     for record in "ab":
         assert again.ledger.spent(record) == accountant.ledger.spent(record)
         assert again.spent(record) == accountant.spent(record)
-        assert again.left(record) == accountant.left(record)
+        assert again.remaining_spend(record) == accountant.remaining_spend(record)
     assert again.worst() == accountant.worst()
     assert accountant.worst()[0] == "b"
     assert composition.name in COMPOSITIONS

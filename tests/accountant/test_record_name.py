@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-import sqlite3
 import unicodedata
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from earlier_version import as_earlier
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from accountant import Accountant, Budget, BudgetExceeded, Rule
 from accountant.record_name import canonical_name, nearest_name
-from accountant.stores.export import export_store
-from accountant.stores.imports import import_ledger
-from accountant.stores.names import PLAIN, add_key, named
-from accountant.stores.opening import open_store, stored_content, verify_store
-from accountant.stores.schema import VERSION
-from accountant.stores.store_refusals import StoreRefused
+from accountant.stores.names import PLAIN, add_key, record_of_label
 from mechanisms import Interval, Laplace, Sensitivity
 
 WHOLE = Laplace(scale=1.0, sensitivity=Sensitivity(1, 1, 1))
@@ -101,7 +93,7 @@ def test_a_form_is_its_own_and_that_of_all_equivalent_texts(name: int | str) -> 
         assert canonical_name(str(name)) == found
     assert canonical_name(found) == found
     assert type(canonical_name(found)) is type(found)
-    assert named(PLAIN.label(name)) == found
+    assert record_of_label(PLAIN.label_of(name)) == found
 
 
 @pytest.mark.few(3)
@@ -117,7 +109,7 @@ def test_one_record_has_one_budget(one: Any, other: Any, kind: str, tmp_path: Pa
     accountant.release(WHOLE, accountant.private([0.5], Interval(0, 1), one))
     for name in (one, other):
         assert accountant.spent(name).epsilon == 1
-        assert accountant.left(name).epsilon == 0
+        assert accountant.remaining_spend(name).epsilon == 0
         assert len(accountant.left_by_rule(name)) == 1
         assert accountant.remaining_releases(WHOLE, name) == 0
         assert len(accountant.ledger.charges(name)) == 1
@@ -132,57 +124,3 @@ def test_a_group_names_a_record_once() -> None:
         Rule(Budget(1.0), groups=[(7, "7")])
     with pytest.raises(ValueError, match=r"groups: record='ann ': must be visible .* say 'ann'"):
         Rule(Budget(1.0), groups=[("ann ", "bob")])
-
-
-def of_version_5(
-    path: Path, people: list[int | str], monkeypatch: pytest.MonkeyPatch, **options: Any
-) -> None:
-    """Make a store as it was made before names had one form."""
-    with monkeypatch.context() as patched:
-        for module in ("accountant.accountant", "accountant.stores.names"):
-            patched.setattr(f"{module}.canonical_name", lambda name, parameter="record": name)
-        accountant = Accountant(Budget(2.0), noise=np.random.default_rng(0), store=path, **options)
-        for name in people:
-            accountant.release(WHOLE, accountant.private([0.5], Interval(0, 1), name))
-        accountant.ledger.close()  # type: ignore[attr-defined]
-    with closing(sqlite3.connect(path)) as connection, connection:
-        as_earlier(connection)
-        connection.execute("UPDATE store SET version = 5")
-
-
-def test_an_old_store_whose_names_are_fit_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    of_version_5(tmp_path / "ledger.db", ["ann", 7], monkeypatch)
-    assert verify_store(tmp_path / "ledger.db").accounts == 2
-    with closing(open_store(tmp_path / "ledger.db")) as store:
-        assert store.spent("7").epsilon == 1
-    with closing(sqlite3.connect(tmp_path / "ledger.db")) as connection:
-        assert connection.execute("SELECT version FROM store").fetchone() == (VERSION,)
-
-
-@pytest.mark.few(2)
-@pytest.mark.parametrize(
-    ("names", "name"), [(["7", 7], 7), (["ann", "ann "], "ann"), (["e\u0301", "é"], "é"), (["7"], 7)]
-)
-def test_accounts_of_one_record_in_an_old_store_are_added_up(
-    names: list[int | str], name: int | str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "ledger.db"
-    of_version_5(path, names, monkeypatch)
-    with pytest.raises(
-        StoreRefused, match=r"it would have a whole budget again.*ledger show -o.*ledger create --from"
-    ):
-        open_store(path)
-    entries = stored_content(path).entries  # for an audit
-    assert sum(entry.records.count(name) for entry in entries) == len(names)
-    export_store(path, tmp_path / "ledger.json")
-    with closing(import_ledger(tmp_path / "ledger.json", tmp_path / "new.db", "ann", "moved")) as store:
-        assert store.spent(name).epsilon == len(names)
-        assert list(store.records()) == [name]
-        store.verify()
-
-
-def test_an_old_store_of_hashes_is_not_gone_on_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    add_key(tmp_path / "key")
-    of_version_5(tmp_path / "ledger.db", ["7"], monkeypatch, names=tmp_path / "key")
-    with pytest.raises(StoreRefused, match="holds hashes of them"):
-        open_store(tmp_path / "ledger.db", names=tmp_path / "key")

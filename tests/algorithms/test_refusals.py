@@ -316,7 +316,9 @@ def test_a_tree_with_somebody_who_paid_elsewhere_starts_afresh() -> None:
 
     for i in range(5):
         visit(f"user-{i}")
-    spare = Laplace.for_epsilon(float(gate.left("user-4").epsilon) - 1e-9, sensitivity=whole.sensitivity)
+    spare = Laplace.for_epsilon(
+        float(gate.remaining_spend("user-4").epsilon) - 1e-9, sensitivity=whole.sensitivity
+    )
     gate.release(spare, gate.private([1.0, 0.0, 1.0], learner.feedback_domain, "user-4"))
     before = learner.index.copy()
     with pytest.raises(BudgetExceeded, match="'user-4'"):
@@ -343,7 +345,7 @@ def test_a_restarted_tree_sums_what_came_since() -> None:
         kind = type(sums).__name__
         for i in range(5):
             sums.step(gate.private([1.0, 0.5], pair, f"{kind}-{i}"), at)
-        left = float(gate.left(f"{kind}-4").epsilon)
+        left = float(gate.remaining_spend(f"{kind}-4").epsilon)
         gate.release(
             Laplace.for_epsilon(left - 1.0, sensitivity=pair.sensitivity),
             gate.private([1.0, 0.5], pair, f"{kind}-4"),

@@ -321,7 +321,7 @@ def fill(path: Path, entries: int, records: int) -> None:
                     ],
                     lambda _: True,
                 ),
-                store.names.label,
+                store.names.label_of,
             )
             for i in range(begin, min(begin + 1_000, entries))
         ]

@@ -287,11 +287,11 @@ def _render_ledger(found: Verified, anchor: Path | None, console: Console) -> No
             "not compared with its anchor (--anchor): nobody would notice entries that are missing at the end"
         )
         console.print(words, soft_wrap=True)
-    if found.replay.lacking:
-        console.print(Text(found.replay.lacking), soft_wrap=True)
+    if found.replay.missing_charges:
+        console.print(Text(found.replay.missing_charges), soft_wrap=True)
     for each in found.replay.imports:
-        whose = "a ledger of an earlier version" if each["store"] is None else f"ledger {each['store']}"
-        words = f"imported: {whose}, up to its entry {each['position']}, by {each['by']}: {each['reason']}"
+        last = f"ledger {each['store']}, up to its entry {each['position']}"
+        words = f"imported: {last}, by {each['by']}: {each['reason']}"
         console.print(Text(printable(words)), soft_wrap=True)
     for where, folds in (("an imported ledger's", found.replay.earlier_folds), ("the", found.replay.folds)):
         for fold in folds:

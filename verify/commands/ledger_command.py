@@ -110,10 +110,10 @@ def create_command(
 
 
 def _check_new(store: str) -> None:
-    from accountant.stores.opening import existing
+    from accountant.stores.opening import find_database
 
     try:
-        found = existing(store)
+        found = find_database(store)
     except ValueError:  # there is none
         return
     found.close()
@@ -295,10 +295,10 @@ def _limits(store: str) -> _Shown:
 
 def _reservations(store: str) -> _Shown:
     """Return reservations that are neither drawn nor given back, their holders and deadlines."""
-    from accountant.stores.opening import existing
+    from accountant.stores.opening import find_database
     from accountant.stores.sql_store import open_reservations
 
-    with closing(existing(store)) as database:
+    with closing(find_database(store)) as database:
         shown = {str(key): each._asdict() for key, each in open_reservations(database).items()}
 
     def render(console: Console) -> None:
@@ -334,9 +334,9 @@ def _waiting(store: str) -> _Shown:
 
 
 def _is_run(store: str) -> bool:
-    from accountant.stores.opening import existing, is_run
+    from accountant.stores.opening import find_database, is_run
 
-    with closing(existing(store)) as database:
+    with closing(find_database(store)) as database:
         return is_run(database)
 
 
@@ -452,7 +452,7 @@ def _rotate(store: str, names: str, author: str, reason: str, anchor: Path | Non
             path = Path(names)
             if not path.exists():
                 add_key(path)
-            elif NameKey.read(names).split(opened.names.check)[1] is None:
+            elif NameKey.from_source(names).split(opened.names.check)[1] is None:
                 add_key(path, rotate=True)
-        count = rotate(opened, NameKey.read(names), author, reason)
+        count = rotate(opened, NameKey.from_source(names), author, reason)
     return f"{counted_noun(count, 'account')} named by hashes under the newest key"

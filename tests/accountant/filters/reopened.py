@@ -1,12 +1,11 @@
 """An accountant goes on from what it wrote down."""
 
-import json
 from pathlib import Path
 from typing import Any
 
 from accountant import Accountant
 from accountant.rules.scope import Scope
-from accountant.stores.imports import FORMER_FORMAT, import_ledger
+from accountant.stores.imports import import_ledger
 from accountant.stores.opening import open_store
 from accountant.stores.sql_store import import_charges_in
 
@@ -45,9 +44,3 @@ def in_a_database(accountant: Accountant, **options: Any) -> Accountant:
         store=store,
         **options,
     )
-
-
-def saved_by_an_earlier_version(accountant: Accountant) -> dict[str, Any]:
-    """Return a ledger as earlier versions saved it."""
-    saved: dict[str, Any] = json.loads(json.dumps({"format": FORMER_FORMAT, **accountant.to_dict()}))
-    return saved

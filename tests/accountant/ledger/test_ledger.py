@@ -119,7 +119,7 @@ def test_a_reservation_is_given_back_without_a_look_at_other_entries(monkeypatch
     charged(ledger, [entry(AMOUNTS[0], ("a", "b"))])
     before = ledger.spent("a")
     monkeypatch.setattr(Ledger, "entries", None)
-    monkeypatch.setattr(Ledger, "charged", None)
+    monkeypatch.setattr(Ledger, "charge_events", None)
     for _ in range(3):
         ledger.give_back(charged(ledger, [entry(AMOUNTS[1], ("a", "c"))], hold=True))
         assert ledger.spent("a") == before

@@ -310,7 +310,7 @@ def test_a_reservation_whose_holder_died_ends_at_its_deadline(
     hours(0.99)
     assert not other.price(HALF, entered(other, 0.5)).affordable
     hours(0.01)
-    for ask in (other.left, one.spent):
+    for ask in (other.remaining_spend, one.spent):
         assert ask("ann").epsilon == Fraction(1, 2)
     assert other.price(HALF, entered(other, 0.5)).affordable
     assert other.remaining_releases(HALF, "ann") == 1
@@ -319,7 +319,7 @@ def test_a_reservation_whose_holder_died_ends_at_its_deadline(
     other.release(HALF, entered(other, 0.5))
     hours(1e6)
     assert forever.release().shape == (1, 1)
-    assert one.left("ann").epsilon == 0
+    assert one.remaining_spend("ann").epsilon == 0
 
 
 def test_what_is_drawn_before_its_deadline_stays_charged(
@@ -335,7 +335,7 @@ def test_what_is_drawn_before_its_deadline_stays_charged(
     other.release(HALF, entered(other, 0.5), request="monday")
     for step in (1.0, -2.0, 1e6):
         hours(step)
-        assert other.left("ann").epsilon == 0
+        assert other.remaining_spend("ann").epsilon == 0
         with pytest.raises(BudgetExceeded):
             other.release(HALF, entered(other, 0.5))
     with pytest.raises(ValueError, match="was drawn"):
@@ -354,7 +354,7 @@ def test_a_reservation_that_has_ended_is_never_drawn_though_the_clock_is_put_bac
         with pytest.raises(ValueError, match="is given back; it was to be drawn before"):
             draw()
     other.release(HALF, entered(other, 0.5))
-    assert other.left("ann").epsilon == 0
+    assert other.remaining_spend("ann").epsilon == 0
 
 
 def test_a_block_that_outlasts_its_reservation_ends_in_peace(
@@ -453,7 +453,7 @@ def test_a_function_never_sees_two_draws_for_one_charge(tmp_path, store, reserve
     assert again == [10 * abs(seen[0])] * 2
     gate.release(sent, entered(gate, 0.5), where, request="tuesday")
     assert seen[4] != seen[0]
-    assert gate.left("ann").epsilon == 0
+    assert gate.remaining_spend("ann").epsilon == 0
     if store is not None:
         gate.ledger.verify()
 

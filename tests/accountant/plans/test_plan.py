@@ -69,8 +69,8 @@ def test_a_release_outside_the_plan_is_refused_before_anything_is_charged():
     assert refusal.value.record == "a"
     release(accountant, LAPLACE, "b")  # every record has the whole plan
     assert len(accountant.ledger) == 3
-    assert accountant.left("a").values == (0,)
-    assert accountant.left("b").values == (1,)
+    assert accountant.remaining_spend("a").values == (0,)
+    assert accountant.remaining_spend("b").values == (1,)
 
 
 def test_a_plan_must_fit_in_the_budget():
@@ -110,7 +110,7 @@ def test_a_release_of_many_coordinates_uses_one_planned_release_for_each():
     wide = Laplace(scale=4.0, sensitivity=Sensitivity.of_box([1.0] * 4))
     accountant = open_with(Plan((PlanStep(wide, 4, UNIT),)), Budget(1.0))
     release(accountant, wide, "a", 3)
-    assert accountant.left("a").values == (1,)
+    assert accountant.remaining_spend("a").values == (1,)
     with pytest.raises(BudgetExceeded):
         release(accountant, wide, "a", 2)
     release(accountant, wide, "a", 1)

@@ -179,11 +179,11 @@ def test_a_request_that_was_never_answered_is_drawn_again_within_the_window(
 ) -> None:
     """It counts in the window again, and in the rule for ever as little as in what is spent."""
     accountant: Any = made(WEEK, Rule(Budget(2.0)), store=store)
-    answered = accountant._ledger.answered
-    accountant._ledger.answered = None
+    answered = accountant._ledger.keep_answer
+    accountant._ledger.keep_answer = None
     with pytest.raises(TypeError):
         spend(accountant, "ann", request="a")
-    accountant._ledger.answered = answered
+    accountant._ledger.keep_answer = answered
     time.now += 30 * DAY
     confirm(accountant)
     spend(accountant, "ann")
@@ -207,10 +207,10 @@ def test_a_request_that_was_never_answered_is_drawn_again_within_the_window(
 
 def unanswered(accountant: Any, record: str, request: str) -> None:
     """Charge for a request, and fail before its answer is kept."""
-    answered, accountant._ledger.answered = accountant._ledger.answered, None
+    answered, accountant._ledger.keep_answer = accountant._ledger.keep_answer, None
     with pytest.raises(TypeError):
         spend(accountant, record, request=request)
-    accountant._ledger.answered = answered
+    accountant._ledger.keep_answer = answered
 
 
 @pytest.mark.parametrize("store", [None, "sqlite://"])

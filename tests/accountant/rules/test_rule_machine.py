@@ -220,10 +220,10 @@ class RulesMachine(RuleBasedStateMachine):
             self.accountants[0].export(path)
             copied, names = read_export(path)
         for number, name in names.items():
-            row = copied.counted(number)
+            row = copied.rule_counts(number)
             with self.store.database.snapshot() as connection:
                 work = self.store._work(connection)
-                stored = work.counted(work.key(f'"{name}"'))
+                stored = work.rule_counts(work.key(f'"{name}"'))
             assert [each.days for each in row] == [
                 each.days for each in stored
             ]  # reservations stand elsewhere

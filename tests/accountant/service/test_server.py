@@ -73,7 +73,7 @@ def test_files_that_are_no_certificate_are_named(store: Path, keys: KeyFile, tmp
 
 def test_the_ledger_of_a_run_is_the_runs(keys: KeyFile, tmp_path: Path) -> None:
     keys.add("ann", [KeyScope.SPEND])
-    make_run(Database.at(tmp_path / "run.db"), Accountant(Budget(1.0)).terms(), "somebody").close()
+    make_run(Database.from_location(tmp_path / "run.db"), Accountant(Budget(1.0)).terms(), "somebody").close()
     with pytest.raises(StoreRefused, match="is the ledger of a run"):
         serve([partial(ledger_at, str(tmp_path / "run.db"), None)], keys)
 

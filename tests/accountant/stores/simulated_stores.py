@@ -92,7 +92,7 @@ class Client:
             )
             return receipt
         if isinstance(command, KeepAnswer):
-            return Receipt(answer=store.answered(command.request, command.answer))
+            return Receipt(answer=store.keep_answer(command.request, command.answer))
         assert isinstance(command, Settle)
         (store.give_back if command.returned else store.draw)(command.position)
         return Receipt()

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from earlier_version import as_earlier
 
 from accountant import Accountant, Budget
 from accountant.ledger.store import AnswerErased
@@ -52,7 +51,7 @@ def test_an_answer_that_was_erased_is_not_drawn_anew(path: Path, again: bool) ->
         with pytest.raises(AnswerErased, match="request='key': was answered, and the answer is gone"):
             ask(accountant)
     with pytest.raises(AnswerErased):
-        accountant.ledger.answered("key", b"another")
+        accountant.ledger.keep_answer("key", b"another")
     verify_store(path)  # what was charged, and that it was answered, is as it was
     assert ask(accountant, "other") != ask(accountant, "another")
 
@@ -82,18 +81,3 @@ def test_an_answer_outlives_a_fold_of_its_charge(tmp_path: Path, forget: bool) -
     assert (ask(accountant) == answer) is not forget
     assert accountant.spent("ann").epsilon == (0.75 if forget else 0.5)
     verify_store(path)
-
-
-def test_answers_of_an_earlier_version_are_kept(path: Path) -> None:
-    accountant = opened(path)
-    answer = ask(accountant)
-    accountant.ledger.close()  # type: ignore[attr-defined]
-    with closing(sqlite3.connect(path)) as connection, connection:
-        (kept,) = connection.execute("SELECT answer FROM request").fetchone()
-        as_earlier(connection)
-        connection.execute("UPDATE request SET answer = ?", (kept,))
-    assert ask(opened(path)) == answer
-    verify_store(path)
-    change(path, "UPDATE request SET answer = NULL")
-    with pytest.raises(AnswerErased):
-        ask(opened(path))

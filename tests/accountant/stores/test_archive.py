@@ -14,7 +14,7 @@ from accountant import Accountant, Budget, Rule, spending_on
 from accountant.rules import clock
 from accountant.rules.clock import DAY
 from accountant.stores.archive import check_archives
-from accountant.stores.chain import bound_together, canonical, chained
+from accountant.stores.chain import bound_together, canonical, entry_hash
 from accountant.stores.export import export_store, read_export
 from accountant.stores.folding import fold
 from accountant.stores.names import NameKey, add_key
@@ -110,7 +110,7 @@ def test_a_fold_of_less_than_the_one_before_has_an_archive_too(tmp_path: Path, n
 def test_names_that_are_hashed_afterwards_change_no_fold(path: Path, tmp_path: Path) -> None:
     add_key(tmp_path / "names.key")
     store = open_store(path)
-    rotate(store, NameKey.read(tmp_path / "names.key"), "ann", "why")
+    rotate(store, NameKey.from_source(tmp_path / "names.key"), "ann", "why")
     store.close()
     store = open_store(path)
     fold(store, clock.wall() + 1, "ann", "room", archive=tmp_path / "5.json")
@@ -127,7 +127,7 @@ def forge(path: Path, change: Any) -> Path:
     here = max(i for i, row in enumerate(entries) if "fold" in row["entry"])
     for i, row in enumerate(entries):
         if i >= here:
-            before = chained(before, canonical(row["entry"]))
+            before = entry_hash(before, canonical(row["entry"]))
             row["hash"] = before.hex()
         else:
             before = bytes.fromhex(row["hash"])

@@ -16,11 +16,11 @@ import pytest
 from accountant import Accountant, Budget, Cost, Entry, Place, Rule, spending_on
 from accountant.rules import clock
 from accountant.rules.scope import Scope
-from accountant.stores.chain import START, canonical, chained
+from accountant.stores.chain import START, canonical, entry_hash
 from accountant.stores.export import export_store, read_export
 from accountant.stores.folding import fold
 from accountant.stores.imports import import_ledger, read_ledger
-from accountant.stores.names import NameKey, add_key, named
+from accountant.stores.names import NameKey, add_key, record_of_label
 from accountant.stores.naming import erase, rotate
 from accountant.stores.opening import adopt, open_store, verify_store
 from accountant.stores.store_refusals import LedgerDamaged
@@ -88,7 +88,7 @@ def renamed(with_rules: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     add_key(key_of(path))
     for again in (False, True):
         store = open_store(path)
-        rotate(store, NameKey.read(key_of(path)), "ann", "why")
+        rotate(store, NameKey.from_source(key_of(path)), "ann", "why")
         store.close()
         if not again:
             add_key(key_of(path), rotate=True)
@@ -111,7 +111,7 @@ def said(path: Path) -> tuple[Any, dict[Any, Any]]:
         replay = verify_store(path).replay
         with closing(sqlite3.connect(path)) as connection, connection:
             found = connection.execute("SELECT number, label FROM account NOT INDEXED").fetchall()
-        names = {number: named(label) for number, label in found}
+        names = {number: record_of_label(label) for number, label in found}
     counted = replay.limits and {name: replay.account(number).counted for number, name in names.items()}
     terms = [replay.terms.to_dict(), replay.limits and replay.limits.rules, counted]
     return terms, {name: replay.units.amount(replay.account(number).spent) for number, name in names.items()}
@@ -251,7 +251,7 @@ def rehash(entries: list[Any]) -> None:
     """Make the chain fit again: what a change that is no accident would do."""
     before = START
     for row in entries:
-        before = chained(before, canonical(row["entry"]))
+        before = entry_hash(before, canonical(row["entry"]))
         row["hash"] = before.hex()
 
 

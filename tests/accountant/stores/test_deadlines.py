@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from earlier_version import as_earlier
 
 from accountant import Accountant, Budget, Rule
 from accountant.ledger.events import Settlement
@@ -174,20 +173,6 @@ def test_deadlines_outlast_a_fold_and_stand_in_exports(tmp_path: Path, path: Pat
     spent = {name: accountant.spent(name).epsilon for name in ("ann", "bob", "cid")}
     assert spent == {"ann": 0, "bob": Fraction(1, 2), "cid": Fraction(1, 2)}
     assert len(verify_store(path).reserved) == 1
-
-
-def test_a_store_of_an_earlier_version_takes_deadlines(path: Path, now: list[int]) -> None:
-    accountant = opened(path)
-    reserve(accountant, "ann", seconds=None)
-    accountant.ledger.close()  # type: ignore[attr-defined]
-    with closing(sqlite3.connect(path)) as connection, connection:
-        as_earlier(connection)
-    accountant = opened(path)
-    reserve(accountant, "bob")
-    now[0] += HOUR
-    release(accountant, "cid")
-    assert len(verify_store(path).reserved) == 1
-    assert accountant.spent("bob").epsilon == 0
 
 
 def test_deadlines_in_postgresql_are_by_the_server_s_clock(url: str, now: list[int]) -> None:

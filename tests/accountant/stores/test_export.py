@@ -42,7 +42,7 @@ def spend_at_random(ledger: Ledger, chosen: random.Random, times: int) -> None:
             if hold:
                 held.append(position)
             if request is not None and not hold and chosen.random() < 0.5:
-                ledger.answered(request, b"1")
+                ledger.keep_answer(request, b"1")
             if held and chosen.random() < 0.7:
                 (ledger.draw if chosen.random() < 0.5 else ledger.give_back)(held.pop(0))
         except (CannotPay, NotPermitted, KeyUsed, Settled, AnswerErased):
@@ -61,8 +61,8 @@ def test_an_export_has_what_the_ledger_has(
     terms = Terms(BUDGET, ledger.units.composition, Trust.CENTRAL, strict=False)
     export_ledger(ledger, terms, (), ("why", Place("g.py", 1)), tmp_path / "ledger.json")
     replay, names = read_export(tmp_path / "ledger.json")
-    assert [(each.entries, each.scope, each.request) for each in replay.charged(names)] == [
-        (each.entries, each.scope, each.request) for each in ledger.charged()
+    assert [(each.entries, each.scope, each.request) for each in replay.charge_events(names)] == [
+        (each.entries, each.scope, each.request) for each in ledger.charge_events()
     ]
     spent: dict[Any, Any] = {names[number]: account.spent for number, account in replay.accounts.items()}
     paid = {record: account.spent for record, account in ledger.accounts.items()}
@@ -70,7 +70,7 @@ def test_an_export_has_what_the_ledger_has(
         each: total for each, total in paid.items() if any(total)
     }
     assert replay.named_rules(names) == rules
-    assert replay.shut == ("why", Place("g.py", 1))
+    assert replay.closure == ("why", Place("g.py", 1))
     states = sorted(replay.reservations.values())
     assert states == sorted(ledger.reservations.values())
     assert {key: each.digest for key, each in replay.requests.items()} == {

@@ -64,7 +64,7 @@ def test_a_fork_neither_has_it_nor_holds_it_up(tmp_path: Path) -> None:
     child = os.fork()
     if child == 0:  # no assertion may leave this branch
         try:
-            verdict = b"has it" if lock.held else b"fork"
+            verdict = b"has it" if lock.is_held else b"fork"
         except BaseException:
             verdict = b"?"
         os.write(ready[1], verdict)
@@ -177,9 +177,9 @@ def test_a_file_system_without_locks_is_named(
 
 def test_it_says_whether_it_is_held(tmp_path: Path) -> None:
     lock = FileLock(str(tmp_path / "lock"))
-    assert lock.held
+    assert lock.is_held
     lock.release()
-    assert not lock.held
+    assert not lock.is_held
 
 
 def test_an_interruption_on_any_line_keeps_no_lock(tmp_path: Path) -> None:

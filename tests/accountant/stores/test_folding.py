@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from earlier_version import as_earlier
 
 from accountant import Accountant, Budget, BudgetExceeded, PurposeRefused, Rule, spending_on
 from accountant.rules import clock
@@ -21,7 +20,6 @@ from accountant.stores.folding import Folded, fold
 from accountant.stores.imports import import_ledger, read_ledger
 from accountant.stores.opening import open_store, spent_in, stored_content, verify_store
 from accountant.stores.replayed_entries import ReplayedEntries
-from accountant.stores.schema import VERSION
 from accountant.stores.store_refusals import LedgerDamaged, StoreMoved
 from mechanisms import Interval, Laplace, Sensitivity
 
@@ -147,7 +145,7 @@ def test_requests_are_forgotten_only_if_that_is_asked_for(old: Path) -> None:
     before = spent(old)["ann"].epsilon
     folded(old, FIRST + 1, forget_requests=True)
     accountant = account(old)
-    assert accountant.ledger.requested("asked") is None  # type: ignore[attr-defined]
+    assert accountant.ledger.find_request("asked") is None  # type: ignore[attr-defined]
     charge(accountant, "ann", QUARTER, "asked")
     assert accountant.spent("ann").epsilon == before + Fraction(1, 4)
     verify_store(old)
@@ -259,27 +257,6 @@ def test_what_cannot_be_folded(old: Path) -> None:
             fold(store, *arguments)
         store.close()
         assert positions(old) == before
-
-
-def test_a_store_of_an_earlier_version_is_brought_up(old: Path) -> None:
-    before, head = spent(old), verify_store(old).head
-    with closing(sqlite3.connect(old)) as connection, connection:
-        as_earlier(connection)
-        connection.execute("UPDATE store SET version = 3")
-        connection.execute("DROP INDEX rare")
-        connection.execute(
-            "CREATE INDEX rare ON entry (position) "
-            "WHERE substr(body, 3, 7) IN ('adopted', 'assumed', 'closed\"', 'rules\":')"
-        )
-    assert (spent(old), verify_store(old).head) == (before, head)
-    charge(account(old), "ann")
-    with closing(sqlite3.connect(old)) as connection, connection:
-        assert connection.execute("SELECT version FROM store").fetchone() == (VERSION,)
-        (index,) = connection.execute("SELECT sql FROM sqlite_master WHERE name = 'rare'").fetchone()
-        connection.execute("UPDATE store SET version = 2")
-    assert "fold" in index
-    with pytest.raises(ValueError, match="are of version 2, this dpwitness knows"):
-        verify_store(old)
 
 
 def test_a_summary_is_told_by_tallies(old: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,10 +18,10 @@ from hypothesis import strategies as st
 from accountant import Accountant, Budget, BudgetExceeded, Rule
 from accountant.pseudonym import Pseudonym
 from accountant.record_name import canonical_name, nearest_name
-from accountant.stores.chain import label
+from accountant.stores.chain import encode_name
 from accountant.stores.export import export_store, read_export
 from accountant.stores.imports import import_ledger, read_ledger
-from accountant.stores.names import PLAIN, NameKey, Names, add_key, erased_label, named, pseudonym
+from accountant.stores.names import PLAIN, NameKey, Names, add_key, erased_label, pseudonym, record_of_label
 from accountant.stores.opening import open_store, spent_in, stored_content, verify_store
 from accountant.stores.store_refusals import KeyRefused, OtherTerms
 from mechanisms import Interval, Laplace, Sensitivity
@@ -58,11 +58,11 @@ def closed(accountant: Accountant) -> None:
 def test_labels_tell_records_apart_and_lead_back_to_what_is_shown(one: Any, other: Any, key: NameKey) -> None:
     for names in (PLAIN, Names(key.check, key)):
         same = type(one) is type(other) and one == other
-        assert (names.label(one) == names.label(other)) == same
-        shown = names.shown(one)
-        assert names.label(shown) == names.label(one)
-        assert named(names.label(one)) == shown
-    assert PLAIN.shown(one) == one
+        assert (names.label_of(one) == names.label_of(other)) == same
+        shown = names.display_name(one)
+        assert names.label_of(shown) == names.label_of(one)
+        assert record_of_label(names.label_of(one)) == shown
+    assert PLAIN.display_name(one) == one
     assert isinstance(shown, Pseudonym)
     assert pseudonym(str(shown)) == shown
 
@@ -70,10 +70,10 @@ def test_labels_tell_records_apart_and_lead_back_to_what_is_shown(one: Any, othe
 def test_a_hash_is_the_hmac_of_a_label() -> None:
     """The values are OpenSSL's: ``openssl dgst -sha256 -mac HMAC -macopt hexkey:0001...1f``."""
     key = NameKey((bytes(range(32)),))
-    assert named(key.hashed(label("ann"))) == Pseudonym(
+    assert record_of_label(key.hashed(encode_name("ann"))) == Pseudonym(
         "hmac-sha256:de4ff533bf15dc10fc446c6ab933bd6100d1fd165cb6cccbd2402cabf57b1d31"
     )
-    assert named(key.hashed(label(17))) == Pseudonym(
+    assert record_of_label(key.hashed(encode_name(17))) == Pseudonym(
         "hmac-sha256:47cdebcdb73f89f2b9deff1a4852aab11ac006bfcc7307cfe76e4b7c47b5571a"
     )
 
@@ -101,18 +101,18 @@ def test_a_key_is_never_shown() -> None:
 
 def test_labels_of_erased_names_are_never_the_same() -> None:
     assert len({erased_label() for _ in range(100)}) == 100
-    assert pseudonym(str(named(erased_label()))) is not None
+    assert pseudonym(str(record_of_label(erased_label()))) is not None
     assert pseudonym("erased:ann") is pseudonym("ann") is None
 
 
 def test_a_key_is_made_once_and_added_to(key: Path, tmp_path: Path) -> None:
     assert stat.S_IMODE(key.stat().st_mode) == 0o600
-    first = NameKey.read(key)
+    first = NameKey.from_source(key)
     with pytest.raises(ValueError, match="exists already"):
         add_key(key)
     add_key(key, rotate=True)
-    assert NameKey.read(key).keys[:1] == first.keys
-    assert len(NameKey.read(key).keys) == 2
+    assert NameKey.from_source(key).keys[:1] == first.keys
+    assert len(NameKey.from_source(key).keys) == 2
     assert first.keys[0].hex() not in repr(first)
     with pytest.raises(OSError, match="missing"):
         add_key(tmp_path / "missing.key", rotate=True)
@@ -128,7 +128,7 @@ def test_what_is_no_key_is_refused(text: str, tmp_path: Path, monkeypatch: pytes
             opened(tmp_path / "ledger.db", where)
     path.write_text(f"{'0' * 64}\n{'0' * 64}\n")
     with pytest.raises(ValueError, match="no two of them the same"):
-        NameKey.read(path)
+        NameKey.from_source(path)
     assert not (tmp_path / "ledger.db").exists()
 
 
@@ -144,15 +144,17 @@ def test_no_name_is_in_the_store_and_budgets_hold(key: Path, tmp_path: Path) -> 
         reserved = accountant.reserve(
             accountant.price(HALF, accountant.private([0.5], Interval(0, 1), record))
         )
-        assert accountant.left(record).epsilon == 0
+        assert accountant.remaining_spend(record).epsilon == 0
         reserved.cancel()
-        assert accountant.left(record).epsilon == Fraction(1, 2)
+        assert accountant.remaining_spend(record).epsilon == Fraction(1, 2)
     assert {rule: left.epsilon for rule, left in accountant.left_by_rule(PEOPLE[0]).items()} == {
         accountant.rules[0]: Fraction(3, 2)
     }
     assert len(accountant.ledger.charges(PEOPLE[0])) == 2
     worst, _ = accountant.worst()
-    assert worst == Names.of("", NameKey.read(key).check, NameKey.read(key)).shown(PEOPLE[0])
+    assert worst == Names.for_store(
+        "", NameKey.from_source(key).check, NameKey.from_source(key)
+    ).display_name(PEOPLE[0])
     assert accountant.summary().records == len(PEOPLE)
     accountant.export(tmp_path / "ledger.json")
     written = b"".join(each.read_bytes() for each in tmp_path.iterdir() if each.name.startswith("ledger"))
@@ -161,8 +163,8 @@ def test_no_name_is_in_the_store_and_budgets_hold(key: Path, tmp_path: Path) -> 
     assert b"of-the-mill" not in written
     assert b"1234567" not in written
     assert b"of a request" in written  # keys of requests are as they are
-    again = opened(path, NameKey.read(key), rules=[Rule(Budget(3.0), groups=[PEOPLE[:2]])])
-    assert again.left(PEOPLE[0]).epsilon == 0
+    again = opened(path, NameKey.from_source(key), rules=[Rule(Budget(3.0), groups=[PEOPLE[:2]])])
+    assert again.remaining_spend(PEOPLE[0]).epsilon == 0
     with pytest.raises(OtherTerms, match="other rules"):
         opened(path, key, rules=[Rule(Budget(3.0), groups=[PEOPLE[1:3]])])
 
@@ -273,5 +275,5 @@ def test_who_waits_and_is_in_a_group_is_told_by_the_names_that_were_given(key: P
     for where in ({}, {"store": tmp_path / "plain.db"}, {"store": tmp_path / "ledger.db", "names": key}):
         accountant = Accountant(Budget(1.0), rules=rules, **where)  # type: ignore[arg-type]
         waiting = [{"bob": 1, "17b": 1}, {"carl": 1}]
-        assert accountant.ledger.together(["ann", "carl"], waiting) == {"bob"}
-        assert accountant.ledger.together(["carl"], waiting) == set()
+        assert accountant.ledger.group_mates(["ann", "carl"], waiting) == {"bob"}
+        assert accountant.ledger.group_mates(["carl"], waiting) == set()

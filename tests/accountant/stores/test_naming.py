@@ -53,7 +53,7 @@ def turn(path: Path, key: Path, *, add: bool = True) -> int:
         add_key(key, rotate=key.exists())
     store = open_store(path)
     try:
-        return rotate(store, NameKey.read(key), "ann", "a key leaked")
+        return rotate(store, NameKey.from_source(key), "ann", "a key leaked")
     finally:
         store.close()
 
@@ -86,7 +86,7 @@ def test_names_become_hashes_and_hashes_become_others(path: Path, key: Path) -> 
     assert str(first).encode().split(b":")[1] not in files(path)
     found = verify_store(path)
     assert found.head.epoch == 2
-    assert found.replay.names == NameKey.read(key).check
+    assert found.replay.names == NameKey.from_source(key).check
     again = opened(path, key)
     assert {name: again.spent(name).epsilon for name in (NAME, "bob", 17, "17b")} == {
         NAME: Fraction(1, 2),
@@ -113,7 +113,7 @@ def test_who_has_the_store_open_is_refused_and_opens_it_again(path: Path, key: P
         lambda: accountant.left_by_rule("ann"),
         lambda: (
             accountant.price(HALF, accountant.private([0.5], Interval(0, 1), "ann"))
-            and accountant.left("ann")
+            and accountant.remaining_spend("ann")
         ),
     ]
     for ask in asked:
@@ -137,9 +137,9 @@ def test_a_rotation_without_a_new_key_or_with_others_changes_nothing(
     store = open_store(path)
     add_key(key, rotate=True)
     with pytest.raises(ValueError, match="by='': must be said"):
-        rotate(store, NameKey.read(key), "", "why")
+        rotate(store, NameKey.from_source(key), "", "why")
     with pytest.raises(ValueError, match="reason=' ': must be said"):
-        rotate(store, NameKey.read(key), "ann", " ")
+        rotate(store, NameKey.from_source(key), "ann", " ")
     assert verify_store(path).head == head
     charge(opened(path, key), "ann")  # a file that is a key ahead of the store fits, too
 
@@ -154,7 +154,7 @@ def test_an_erased_name_leads_to_nobody_and_what_was_spent_stays(path: Path, key
         charge(accountant, "bob")
         reserved = accountant.reserve(accountant.price(HALF, accountant.private([0.5], Interval(0, 1), NAME)))
         before = dict(ledger(accountant).most_spent(9))
-        label = str(ledger(accountant).names.shown(NAME)).split(":")[-1].encode()
+        label = str(ledger(accountant).names.display_name(NAME)).split(":")[-1].encode()
         salt = _salt(path)
         shown = erase(ledger(accountant), NAME, "the operator", "asked for by letter 12")
         assert shown.startswith("erased:")
@@ -209,9 +209,9 @@ def test_what_cannot_be_erased_is_said(path: Path, key: Path, tmp_path: Path) ->
 
 def test_a_run_keeps_its_names(path: Path, key: Path) -> None:
     add_key(key)
-    store = make_run(Database.at(path), Accountant(Budget(2.0)).terms(), "somebody")
+    store = make_run(Database.from_location(path), Accountant(Budget(2.0)).terms(), "somebody")
     with pytest.raises(ValueError, match="is the ledger of a run"):
-        rotate(store, NameKey.read(key), "ann", "why")
+        rotate(store, NameKey.from_source(key), "ann", "why")
     with pytest.raises(ValueError, match="is the ledger of a run"):
         erase(store, "ann", "ann", "why")
     store.close()
@@ -231,9 +231,9 @@ def test_an_anchor_follows(path: Path, key: Path) -> None:
     old = path.read_bytes()
     store = open_store(path, anchor=anchor)
     add_key(key)
-    rotate(store, NameKey.read(key), "ann", "why")
+    rotate(store, NameKey.from_source(key), "ann", "why")
     store.close()
-    mark = Anchor(anchor).read()
+    mark = Anchor(anchor).read_mark()
     assert mark is not None
     assert (mark.epoch, mark.hash) == (2, verify_store(path, anchor).head.hash)
     path.write_bytes(old)

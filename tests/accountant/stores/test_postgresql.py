@@ -59,7 +59,7 @@ def test_a_pool_that_keeps_no_settings_of_sessions_makes_nothing_less_durable(ur
     execute(url, "ALTER SYSTEM SET wal_writer_delay = '10s'")  # what nobody waits for is written then
     execute(url, "SELECT pg_reload_conf()")
     with store.working(()) as work:
-        work.shut("a test", Place("f.py", 1))
+        work.shut_gate("a test", Place("f.py", 1))
         written = work.session.value("SELECT pg_current_wal_insert_lsn()")
     with store.database.reading() as within:
         assert within.value(f"SELECT pg_current_wal_flush_lsn() > '{written}'")
@@ -232,7 +232,7 @@ def test_reservations_with_keys_and_who_has_spent_most(url: str) -> None:
     shown = second.release(HALF, value(second), request="drawn")
     assert np.array_equal(first.release(HALF, value(first), request="drawn"), shown)
     store = open_store(url)
-    states = [found and found[1] for found in map(store.requested, ("drawn", "returned", "open", "none"))]
+    states = [found and found[1] for found in map(store.find_request, ("drawn", "returned", "open", "none"))]
     assert states == ["drawn", "returned", "reserved", None]
     with pytest.raises(ValueError, match=r"request='returned': reservation [0-9]+ was given back"):
         first.release(HALF, value(first, "bob"), request="returned")
@@ -441,7 +441,7 @@ def test_names_are_hashed_rotated_and_erased(url: str, tmp_path: Path) -> None:
         accountant.release(HALF, value(accountant, record))
     add_key(key, rotate=True)
     store = open_store(url)
-    assert rotate(store, NameKey.read(key), "ann", "a key leaked") == 3
+    assert rotate(store, NameKey.from_source(key), "ann", "a key leaked") == 3
     closed(accountant)
     accountant = opened(url, names=key)
     assert isinstance(accountant.ledger, SQLStore)

@@ -223,7 +223,7 @@ def test_an_outcome_is_found_by_its_charge_without_a_scan(tmp_path: Path) -> Non
     accountant.release(HALF, private, request='"drawn":1,"returned":1')
     with accountant.reserve(accountant.price(HALF, private), request='{"answered":[1]}') as reservation:
         reservation.release()
-    database = Database.at(tmp_path / "ledger.db")
+    database = Database.from_location(tmp_path / "ledger.db")
     with closing(database), database.reading() as session:
         sql = f"FROM entry WHERE {database.outcome_of} = ? AND {OUTCOME}"
         [plan] = session.rows(f"EXPLAIN QUERY PLAN SELECT body {sql}", 3)

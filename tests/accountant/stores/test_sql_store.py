@@ -64,7 +64,7 @@ def path(tmp_path: Path) -> Path:
 
 def test_who_may_not_write_beside_a_store_is_told_what_to_do(path: Path) -> None:
     opened(path).ledger.close()  # type: ignore[attr-defined]
-    database = Database.at(path)
+    database = Database.from_location(path)
 
     def write() -> None:
         with database.writing() as session:
@@ -79,7 +79,7 @@ def test_who_may_not_write_beside_a_store_is_told_what_to_do(path: Path) -> None
 def test_a_commit_is_on_the_disk_when_it_returns(path: Path) -> None:
     """With less than FULL (2), a power failure loses charges whose outputs were seen."""
     pragmas = {"journal_mode": "wal", "synchronous": 2, "foreign_keys": 1, "busy_timeout": 30_000}
-    database = Database.at(path)
+    database = Database.from_location(path)
     with database.writing() as session:
         for name, value in pragmas.items():
             assert session.value(f"PRAGMA {name}") == value
@@ -227,7 +227,7 @@ def test_a_declassification_that_was_reserved_is_given_back_exactly(path: Path) 
     accountant.release(HALF, value(accountant))
     accountant.declassify(value(accountant, "bob"), "shown")
     for record, left in (("ann", Fraction(1, 2)), ("bob", None)):
-        entry = accountant.ledger.declassifications()[0].of((record,))
+        entry = accountant.ledger.declassifications()[0].for_records((record,))
         receipt = accountant.ledger.charge([entry], lambda total: True, hold=True)
         assert accountant.spent(record).epsilon is None
         accountant.ledger.give_back(receipt.position)
@@ -307,7 +307,7 @@ def test_a_request_that_was_charged_and_not_answered_is_drawn_once_more(path: Pa
     again = opened(path)
     again.release(HALF, value(again), request="a")
     assert again.spent("ann").epsilon == Fraction(1, 2)
-    late = open_store(path).answered("a", b"another draw of a slower worker")
+    late = open_store(path).keep_answer("a", b"another draw of a slower worker")
     assert late != b"another draw of a slower worker"  # nobody sees a second draw
 
 
@@ -575,10 +575,10 @@ def test_who_meets_an_anchor_that_knows_more_spends_no_more(path: Path, tmp_path
     adopt(path, "a test", anchor)
     with pytest.raises(StoreMoved, match="adopted"):
         accountant.release(HALF, value(accountant))
-    later = Anchor(anchor).read()
+    later = Anchor(anchor).read_mark()
     assert later is not None
     Anchor(anchor).write(replace(later, position=later.position - 1))  # of a slower process
-    assert Anchor(anchor).read() == later
+    assert Anchor(anchor).read_mark() == later
     anchor.write_text("{}")
     with pytest.raises(StoreRefused, match="not the anchor"):
         open_store(path, anchor=anchor)

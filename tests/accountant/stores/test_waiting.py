@@ -85,7 +85,7 @@ def test_sums_that_are_read_are_the_same(taken: list[tuple[Any, ...]]) -> None:
         if step[0] == "restart":
             before = contents(sums)
             waiting = read(rows)
-            noted, sums = Noted.of(waiting), [waiting.sums[number] for number in numbers]
+            noted, sums = Noted.from_waiting(waiting), [waiting.sums[number] for number in numbers]
             assert contents(sums) == before
             sums.append(TracedSums(SIZE))
             Notes(noted).sums(sums[-1])

@@ -17,7 +17,7 @@ from postgresql_server import execute, new_database
 from accountant import BasicComposition, Budget, Cost, Entry, Place, Rule, Trust
 from accountant.ledger.store import CannotPay, KeyUsed, Settled
 from accountant.stores.anchor import Anchor
-from accountant.stores.folded import begun
+from accountant.stores.folded import begin_replay
 from accountant.stores.opening import open_store, verify_store
 from accountant.stores.sql_store import SQLStore, labelled
 from accountant.stores.store_refusals import InUse
@@ -87,7 +87,7 @@ def test_a_charge_waits_for_those_of_the_same_record_only(
     places.append(first.charge([entry("ann", "new")], fits, hold=True, request="a").position)
     waiting.join()
     assert places[1] == places[0] + 1  # though it was decided before
-    assert first.requested("a") == (places[1], "reserved")
+    assert first.find_request("a") == (places[1], "reserved")
     assert [error.spent.epsilon for error in refused] == [LIMIT]  # it saw what it waited for
     assert first.verify().entries == places[1]
 
@@ -137,14 +137,14 @@ def test_a_key_has_one_answer(writers: Sequence[SQLStore], monkeypatch: pytest.M
     first, second = writers
     first.charge([entry("ann")], fits, request="a")
     found: list[bytes] = []
-    answering = threading.Thread(target=lambda: found.append(second.answered("a", b"two")))
+    answering = threading.Thread(target=lambda: found.append(second.keep_answer("a", b"two")))
 
     def beside() -> None:
         answering.start()
         answering.join(0.2)
 
     during(monkeypatch, beside)
-    assert first.answered("a", b"one") == b"one"
+    assert first.keep_answer("a", b"one") == b"one"
     answering.join()
     assert found == [b"one"]
     first.verify()
@@ -163,7 +163,7 @@ def test_an_anchor_may_be_ahead_of_where_a_writer_began(
         store.charge([entry(f"own-{id(store)}")], fits)
     during(monkeypatch, lambda: second.charge([entry("bob")], fits), "load")
     first.charge([entry("cid")], fits)
-    mark = Anchor.at_path(tmp_path / "anchor").read()
+    mark = Anchor.at_path(tmp_path / "anchor").read_mark()
     assert mark == first.verify().head
     first.close()
     second.close()
@@ -280,7 +280,7 @@ def act(store: SQLStore, chosen: random.Random, told: Told, names: Sequence[str]
     )
     records = tuple(chosen.sample(names, chosen.choice((1, 1, 2, 3))))
     if what == "answer":
-        told.answers[key].add(store.answered(key, chosen.randbytes(4)))
+        told.answers[key].add(store.keep_answer(key, chosen.randbytes(4)))
     elif what == "settle":
         if told.held:
             position, returned = chosen.choice(told.held), chosen.random() < 0.5
@@ -345,9 +345,11 @@ def check(url: str, told: Told) -> None:
     found = verify_store(url)
     store = open_store(url)
     with store.database.snapshot() as session:
-        replay, names = begun(session), labelled(session)
+        replay, names = begin_replay(session), labelled(session)
         replay.feed_all(rows_after(session, 0))
-        charged = {each.position: each.entries[0].records for each in replay.charged(names, returned=True)}
+        charged = {
+            each.position: each.entries[0].records for each in replay.charge_events(names, returned=True)
+        }
     assert told.charged.items() <= charged.items()
     assert found.accounts == len(names)
     for key, positions in told.keys.items():

@@ -19,13 +19,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from earlier_version import as_earlier
 
 from accountant import Accountant, Budget, BudgetExceeded, GateClosed, InUse, RenyiComposition
 from accountant.stored_accountant import RandomnessMismatch
 from accountant.stores.database import Database
 from accountant.stores.opening import adopt, open_store, verify_store
-from accountant.stores.store_refusals import StoreRefused
 from accountant.stores.waiting import Notes
 from algorithms import (
     CUCBLDP1,
@@ -427,7 +425,7 @@ def test_a_state_of_another_learner_s_making_is_called_damaged(tmp_path: Path) -
     run, saved = reopen(path, adopt=False)
     state, arrays = unpack(saved.state)
     state["state"]["index"]["array"] = "array999"
-    run.save(run.news(saved.ledger, saved.assumptions, run.notes()), pack(state, arrays))
+    run.save(run.collect_changes(saved.ledger, saved.assumptions, run.notes()), pack(state, arrays))
     run.close()
     with pytest.raises(ValueError, match="damaged run"):
         DurableRun.load(path, build_least, noise=np.random.default_rng(0))
@@ -734,7 +732,7 @@ def test_a_close_that_was_interrupted_is_ended_by_the_next(
 def test_a_fork_that_closes_a_run_removes_nothing(tmp_path: Path) -> None:
     run = DurableRun(build_least, open_accountant())
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("accountant.stores.run_store.RunStore.kept", property(lambda store: False))
+        patch.setattr("accountant.stores.run_store.RunStore.has_saved", property(lambda store: False))
         patch.setattr("algorithms.durable.durable_run.DurableRun._leave_unkept", lambda run: None)
         run.save(tmp_path / "run")
         child = os.fork()
@@ -954,32 +952,3 @@ def test_nobody_saves_while_somebody_holds_the_lock(tmp_path: Path) -> None:
         run.save(tmp_path / "run")  # who holds it may
     saver.join()
     run.save()
-
-
-@pytest.mark.parametrize("charged", [True, False])
-@pytest.mark.parametrize("name", ["ann", "7", "e\u0301"])
-def test_an_old_run_whose_names_are_others_now_is_not_gone_on_with(
-    name: str, charged: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A record that waits in sums has no account yet, and is looked for there by its name."""
-
-    def build(gate: Accountant) -> CUCBBatch:
-        return CUCBBatch(TopK(arms=2, size=1), gate, epsilon=1.0, horizon=2)
-
-    with monkeypatch.context() as patched:
-        for module in ("accountant.accountant", "accountant.stores.names", "accountant.ledger.ledger"):
-            patched.setattr(f"{module}.canonical_name", lambda name, parameter="record": name)
-        with DurableRun(build, open_accountant()) as run:
-            for record in (name, 0) if charged else (0, name):
-                run.learner.act()
-                run.learner.observe(run.accountant.private([0.5], run.learner.feedback_domain, record))
-            assert bool(run.accountant.ledger.charges(name)) is charged
-            run.save(tmp_path / "run")
-    with contextlib.closing(sqlite3.connect(tmp_path / "run" / "ledger.db")) as connection, connection:
-        as_earlier(connection)
-        connection.execute("UPDATE store SET version = 5")
-    if name == "ann":
-        DurableRun.load(tmp_path / "run", build, noise=np.random.default_rng(1)).close()
-    else:
-        with pytest.raises(StoreRefused, match="which is not its name now"):
-            DurableRun.load(tmp_path / "run", build, noise=np.random.default_rng(1))

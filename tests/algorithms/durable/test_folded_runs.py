@@ -94,7 +94,7 @@ def test_a_folded_run_goes_on_as_if_nothing_was_folded(
                 archives.append(tmp_path / f"archive{part}.json")
                 assert fold_all(folder, now[0] - DAY, archives[-1]) > 5
             run = loaded(folder)
-        spent = {name: str(run.accountant.left(name)) for name in run.accountant.ledger.records()}
+        spent = {name: str(run.accountant.remaining_spend(name)) for name in run.accountant.ledger.records()}
         each.append(spent)
         each.append([str(run.accountant.left_by_rule(name)) for name in sorted(spent)])
         run.close()

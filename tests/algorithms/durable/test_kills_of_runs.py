@@ -199,7 +199,9 @@ def test_all_that_happens_in_a_ledger_is_written_down(tmp_path: Path) -> None:
         left = {name: run.accountant.left_by_rule(name)[run.accountant.rules[0]].epsilon for name in spent}
         assert set(left.values()) == {1}
         reserved = sorted(
-            each.entries[0].records[0] for each in ledger.charged() if ledger.is_reserved(each.position)
+            each.entries[0].records[0]
+            for each in ledger.charge_events()
+            if ledger.reservation(each.position) == "reserved"
         )
         assert reserved == ["cid", "fay"]
         return run.accountant.to_dict()

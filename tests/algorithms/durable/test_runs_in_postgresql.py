@@ -297,7 +297,7 @@ def test_a_fork_does_not_keep_its_parents_lock(url: str) -> None:
 def test_who_hangs_in_a_save_is_named(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(_SESSION_SETTINGS, "lock_timeout", "300ms")
     begun(url).close()
-    database = Database.at(url)
+    database = Database.from_location(url)
     with (
         database.writing(),
         pytest.raises(InUse, match=r"has been written to by this process.*pg_terminate_backend"),
@@ -355,7 +355,7 @@ def test_whatever_isolation_is_the_default_nobody_meets_another(url: str) -> Non
     try:
         run = begun(url)
         play(run, 0, 3)
-        database = Database.at(url)
+        database = Database.from_location(url)
         with database.reading() as session:
             level = session.value("SHOW transaction_isolation")
         database.close()

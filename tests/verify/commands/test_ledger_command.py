@@ -10,7 +10,6 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from reopened import saved_by_an_earlier_version
 
 from accountant import Accountant, Budget, BudgetExceeded, Trust, spending_on
 from accountant.audit.release_file import read_releases
@@ -257,16 +256,6 @@ def test_an_export_is_verified_and_imported_once(run, store, tmp_path):
     code, _, err = run("create", tmp_path / "new.db", "--from", tmp_path / "ledger.json.imported", *SAID)
     assert code == 2
     assert "exists already" in err
-
-
-def test_a_ledger_of_an_earlier_version_is_imported(run, tmp_path):
-    accountant = Accountant(Budget(1.0), noise=np.random.default_rng(0))
-    accountant.release(HALF, value(accountant))
-    (tmp_path / "old.json").write_text(json.dumps(saved_by_an_earlier_version(accountant)))
-    assert "dpwitness ledger create --from" in run("check", tmp_path / "old.json")[1].replace("\n", " ")
-    assert run("create", tmp_path / "new.db", "--from", tmp_path / "old.json", *SAID)[0] == 0
-    assert "imported: a ledger of an earlier version" in run("check", tmp_path / "new.db")[1]
-    assert Accountant(Budget(1.0), store=tmp_path / "new.db").spent("ann").epsilon == Fraction(1, 2)
 
 
 @pytest.mark.parametrize(
