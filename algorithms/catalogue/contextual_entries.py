@@ -58,7 +58,7 @@ contextual_learners: dict[str, ContextualEntry] = {
             "dp-linucb",
             DPLinUCB,
             "LinUCB on growing batches of moments, analytic Gaussian noise on each batch",
-            "holds (joint differential privacy)",
+            "certified (joint differential privacy)",
             (_NORM,),
         ),
         ContextualEntry(
