@@ -509,13 +509,12 @@ def _check_location(database: Database, made: Any) -> None:
 
 
 def _check_terms(name: str, terms: Terms, made: Terms) -> None:
-    given, stored = terms.to_dict(), made.to_dict()
+    stored, given = (  # in plain numbers: those of `to_dict` are hexadecimal
+        {**each.to_dict(), "budget": each.budget, "composition": each.composition, "settings": None}
+        for each in (made, terms)
+    )
     differing = [key for key in stored if stored[key] != given[key]]
     if differing:
-        if "composition" in differing and "settings" in differing:
-            differing.remove("settings")
-        for saved, each in ((given, terms), (stored, made)):  # plain numbers: those of `to_dict` are hexadecimal
-            saved |= {"budget": each.budget, "settings": each.composition}
         words = ", ".join(f"{key}: {stored[key]!r}, not {given[key]!r}" for key in differing)
         raise OtherTerms(
             f"{name}: was made for other terms ({words}): open it with those, or begin a store of its own; a budget "

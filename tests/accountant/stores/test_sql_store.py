@@ -132,7 +132,9 @@ def test_other_terms_are_refused_by_name(path: Path) -> None:
     opened(path)
     with pytest.raises(OtherTerms, match=r"budget: Budget\(epsilon=1.0, delta=0.0\), not"):
         Accountant(Budget(2.0), store=path)
-    with pytest.raises(OtherTerms, match=r"not 'advanced composition filter'\): open"):
+    with pytest.raises(
+        OtherTerms, match=r"BasicComposition\(\), not AdvancedComposition\(failures=0.1\)\): open"
+    ):
         Accountant(Budget(1.0, 1e-6), composition=AdvancedComposition(failures=0.1), store=path)
     with pytest.raises(OtherTerms, match="trust: 'central', not 'local'"):
         Accountant(Budget(1.0), trust=Trust.LOCAL, store=path)
