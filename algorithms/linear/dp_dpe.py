@@ -60,7 +60,7 @@ from mechanisms.arrays import FloatArray
 
 
 class DPE(PhasedElimination):
-    """No privacy: the mean of the reports is published."""
+    """DPE without privacy: the mean of the reports is published."""
 
     claim: ClassVar[ClaimForm] = NO_CLAIM
 
@@ -97,7 +97,7 @@ class _Private(PhasedElimination):
 
 
 class DPDPECentral(_Private):
-    """(epsilon, delta)-DP with a trusted server: Gaussian noise on each phase's sum of reports."""
+    """DPE, (epsilon, delta)-DP with a trusted server: Gaussian noise on each phase's sum of reports."""
 
     claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
         "central",
@@ -109,7 +109,7 @@ class DPDPECentral(_Private):
 
 
 class DPDPELocal(_Private):
-    """(epsilon, delta)-LDP: every client adds Gaussian noise to its report."""
+    """DPE, (epsilon, delta)-LDP: every client adds Gaussian noise to its report."""
 
     claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
         "local",
@@ -121,7 +121,7 @@ class DPDPELocal(_Private):
 
 
 class DPDPEShuffle(_Private):
-    """(epsilon, delta)-DP with a trusted shuffler: bits, calibrated numerically; nearly the central noise."""
+    """DPE, (epsilon, delta)-DP with a trusted shuffler: bits, calibrated numerically; nearly the central noise."""
 
     claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
         "shuffle",

@@ -268,7 +268,7 @@ class StandardElimination(Elimination[RewardPhase]):
 
 
 class PE(StandardElimination):
-    """No privacy: sums are published."""
+    """PE without privacy: sums are published."""
 
     claim: ClassVar[ClaimForm] = NO_CLAIM
 
@@ -308,7 +308,7 @@ class _Private(StandardElimination):
 
 
 class DPPECentral(_Private):
-    """(epsilon, delta)-DP with a trusted server: Gaussian noise on each action's sum, τ = 2B / μ."""
+    """PE, (epsilon, delta)-DP with a trusted server: Gaussian noise on each action's sum, τ = 2B / μ."""
 
     claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
         "central", "distributed linear bandits paper, Algorithm 3 with (55), repaired: analytic noise"
@@ -328,7 +328,7 @@ class DPPECentral(_Private):
 
 
 class DPPELocal(_Private):
-    """(epsilon, delta)-LDP: every client adds Gaussian noise to its reward, τ(x)² = T(x) (2B / μ)²."""
+    """PE, (epsilon, delta)-LDP: every client adds Gaussian noise to its reward, τ(x)² = T(x) (2B / μ)²."""
 
     claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
         "local", "distributed linear bandits paper, Algorithm 3 with (57), repaired: analytic noise"
@@ -354,7 +354,7 @@ class DPPELocal(_Private):
 
 
 class DPPEShuffle(_Private):
-    """(epsilon, delta)-DP with a trusted shuffler: calibrated bits for each action's T(x) clients."""
+    """PE, (epsilon, delta)-DP with a trusted shuffler: calibrated bits for each action's T(x) clients."""
 
     claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
         "shuffle", "distributed linear bandits paper, Algorithm 3 with (59), repaired: calibrated bits"
