@@ -245,17 +245,14 @@ def _kinds(built_in: tuple[type[Any], ...]) -> Mapping[str, MechanismKind]:
         if all(kind in ("Sensitivity", *(one.__name__ for one in simple)) for kind in types):
             found[re.sub(r"(?<!^)(?=[A-Z])", "-", mechanism.__name__).lower()] = _built_in(mechanism)
     sizes = ("dataset_size", "truncated_batch_size")
+    of_batches = ("sigma", "sampling_probability", *sizes)
     notions = (
         _notion("pure", ("epsilon",), lambda given: PureProfile(_epsilon(given))),
         _notion("bounded-range", ("epsilon",), lambda given: BoundedRangeProfile(_epsilon(given))),
         _notion("approximate", ("epsilon", "delta"), _approximate),
         _notion("zcdp", ("rho",), lambda given: ZeroConcentratedProfile(nonnegative("rho", given["rho"]))),
         _notion(
-            "truncated-batches",
-            ("sigma", "sampling_probability", *sizes),
-            lambda given: TruncatedBatchProfile(**given),
-            sizes,
-            MOST_RECORDS,
+            "truncated-batches", of_batches, lambda given: TruncatedBatchProfile(**given), sizes, MOST_RECORDS
         ),
         _notion("declassified", (), lambda _: NoPrivacy()),
     )

@@ -234,9 +234,9 @@ COMMANDS = {
         function="ledger_command:show_command",
         help="""Show spending, limits, open reservations and actions that wait for feedback.
 
-        With RECORDS, what they have spent in STORE, open reservations included, and have left. What is spent
-        is rounded up and what is left down. It only reads: STORE may be a copy, or in use. -o writes an
-        export, .json, for audits; nobody can spend from it.""",
+        It shows what RECORDS, or without them the record that has spent most, have spent, open reservations
+        included (rounded up), and have left (rounded down). It only reads: STORE may be a copy, or in use. -o
+        writes an export, .json, for audits; nobody can spend from it.""",
         arguments=(Argument(name="store"), Argument(name="records", many=True, required=False)),
         options="name-keys output json",
     ),
