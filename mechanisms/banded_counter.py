@@ -30,7 +30,7 @@ _FINENESS = 2.0**20
 
 @dataclass(frozen=True, kw_only=True)
 class BandedCounter(ToeplitzCounter):
-    """R has the first w coefficients c_0 .. c_{w-1} of √A and zeros below, L = A R⁻¹ (Kalinin & Lampert 2024).
+    """Counter with the coefficients c_0 .. c_{w-1} of √A, then 0, as R, and L = A R⁻¹ (Kalinin & Lampert 2024).
 
     For records in several increments: at least w steps apart, their columns of R do not overlap, and k of them cost √k
     times one (Choquette-Choo, Ganesh, McKenna, McMahan, Rush, Thakurta & Xu 2023). A stream keeps w numbers.

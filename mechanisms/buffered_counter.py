@@ -46,7 +46,7 @@ _BUFFERS: dict[int, tuple[tuple[float, ...], tuple[float, ...]]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class BufferedCounter(ToeplitzCounter):
-    """Five buffers in place of T: l_0 = 1, l_j = Σ_i ω_i θ_i^{j-1}, R = L⁻¹A. The largest variance is near √A's.
+    """Counter of five buffers, not T: l_0 = 1, l_j = Σ_i ω_i θ_i^{j-1}, R = L⁻¹A. The largest variance is near √A's.
 
     Dvijotham, McMahan, Pillutla, Steinke & Thakurta 2024, "Efficient and near-optimal noise generation for streaming
     differential privacy" (buffered linear Toeplitz matrices): (L z)_t = z_t + Σ_i ω_i s_i, s_i <- θ_i s_i + z_t.

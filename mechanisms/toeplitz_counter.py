@@ -271,7 +271,7 @@ class ToeplitzStream(Stream):
 
 @dataclass(frozen=True, kw_only=True)
 class SquareRootCounter(ToeplitzCounter):
-    """L = R = √A: variance σ² Σ_{j<t} c_j², with σ² = Σ_{j<T} c_j² / 2ρ, about (ln T / π + 1.07)² / 2ρ at t = T.
+    """Counter L = R = √A: variance σ² Σ_{j<t} c_j², σ² = Σ_{j<T} c_j² / 2ρ, about (ln T / π + 1.07)² / 2ρ at t = T.
 
     A stream keeps all its increments.
     """

@@ -34,7 +34,7 @@ class AuditQuestion:
 
     def __post_init__(self) -> None:
         if (self.delta is None) == (self.epsilon is None):
-            raise ParameterError("give delta or epsilon, one of the two")
+            raise ParameterError(f"epsilon={self.epsilon!r}, delta={self.delta!r}: exactly one must be given")
         if self.delta is not None and not 0 <= self.delta < 1:
             raise ParameterError(f"delta={self.delta!r}: must lie in [0, 1)")
         if self.epsilon is not None and not 0 <= self.epsilon < math.inf:

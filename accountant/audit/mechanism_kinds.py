@@ -227,24 +227,8 @@ def _mixture(
     return GaussianMixtureProfile(**lists, sigma=parameters["sigma"], relation=neighbouring)
 
 
-def _truncated(parameters: Mapping[str, Any]) -> PrivacyProfile:
-    return TruncatedBatchProfile(**parameters)
-
-
-def _pure(parameters: Mapping[str, Any]) -> PrivacyProfile:
-    return PureProfile(_epsilon(parameters))
-
-
-def _bounded_range(parameters: Mapping[str, Any]) -> PrivacyProfile:
-    return BoundedRangeProfile(_epsilon(parameters))
-
-
 def _approximate(parameters: Mapping[str, Any]) -> PrivacyProfile:
     return ApproximateProfile(_epsilon(parameters), delta_of_approximate("delta", parameters["delta"]))
-
-
-def _concentrated(parameters: Mapping[str, Any]) -> PrivacyProfile:
-    return ZeroConcentratedProfile(nonnegative("rho", parameters["rho"]))
 
 
 def mechanism_kinds() -> Mapping[str, MechanismKind]:
@@ -261,13 +245,14 @@ def _kinds(built_in: tuple[type[Any], ...]) -> Mapping[str, MechanismKind]:
         if all(kind in ("Sensitivity", *(one.__name__ for one in simple)) for kind in types):
             found[re.sub(r"(?<!^)(?=[A-Z])", "-", mechanism.__name__).lower()] = _built_in(mechanism)
     sizes = ("dataset_size", "truncated_batch_size")
+    of_batches = ("sigma", "sampling_probability", *sizes)
     notions = (
-        _notion("pure", ("epsilon",), _pure),
-        _notion("bounded-range", ("epsilon",), _bounded_range),
+        _notion("pure", ("epsilon",), lambda given: PureProfile(_epsilon(given))),
+        _notion("bounded-range", ("epsilon",), lambda given: BoundedRangeProfile(_epsilon(given))),
         _notion("approximate", ("epsilon", "delta"), _approximate),
-        _notion("zcdp", ("rho",), _concentrated),
+        _notion("zcdp", ("rho",), lambda given: ZeroConcentratedProfile(nonnegative("rho", given["rho"]))),
         _notion(
-            "truncated-batches", ("sigma", "sampling_probability", *sizes), _truncated, sizes, MOST_RECORDS
+            "truncated-batches", of_batches, lambda given: TruncatedBatchProfile(**given), sizes, MOST_RECORDS
         ),
         _notion("declassified", (), lambda _: NoPrivacy()),
     )

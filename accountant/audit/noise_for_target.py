@@ -121,7 +121,7 @@ def calibrate_risk(
     *,
     time_limit: float = math.inf,
 ) -> Calibration:
-    """Return the least common factor with which no attack on any record reaches a true positive rate.
+    """Return the least common factor of the noise at which no attack exceeds a true at a false positive rate.
 
     Parameters
     ----------

@@ -102,14 +102,10 @@ def _from_json(path: Path, text: str, neighbours: Neighbouring | None) -> Releas
     return from_tables(str(path), content, TomlLineNumbers(text, toml=False), neighbours)
 
 
-def _from_csv(path: Path, text: str, neighbours: Neighbouring | None) -> Releases:
-    return from_rows(str(path), text, neighbours)
-
-
 _READ: dict[str, Callable[[Path, str, Neighbouring | None], Releases]] = {
     ".toml": _from_toml,
     ".json": _from_json,
-    ".csv": _from_csv,
+    ".csv": lambda path, text, neighbours: from_rows(str(path), text, neighbours),
 }
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Protocol
 
@@ -120,6 +121,7 @@ class UnsupportedCharge(DPWitnessError, ValueError):
     """A composition theorem has no cost for a mechanism."""
 
 
+@dataclass(frozen=True)
 class BasicComposition:
     """Sums of epsilons and deltas, exact in rational arithmetic.
 

@@ -77,7 +77,7 @@ def divergences(profile: PrivacyProfile, orders: tuple[float, ...]) -> list[floa
 
 @dataclass(frozen=True)
 class RenyiComposition(DeclaredFailures):
-    """Rényi divergences add up, order by order; made for subsampled mechanisms.
+    """Sums of Rényi divergences, order by order: the filter for subsampled mechanisms.
 
     Fully adaptive: if the divergences of order α of releases chosen adaptively never sum to more than B,
     the run is (α, B)-Rényi-DP (Feldman & Zrnic 2021, "Individual privacy accounting via a Rényi filter",

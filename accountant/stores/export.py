@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from accountant.files.data_files import DataFileError, from_json
+from accountant.files.sqlite_file import is_sqlite
 from accountant.files.whole_file import whole_file
 from accountant.gates.lineage import RecordId
 from accountant.ledger.entry import Entry, entry_terms
@@ -340,6 +341,8 @@ def parse_file(path: str | Path) -> tuple[Any, str]:
     OSError
         If it cannot be read.
     """
+    if is_sqlite(path):
+        raise LedgerDamaged(f"{path}: is a store; export it: dpwitness ledger show {path} -o FILE.json")
     data = Path(path).read_bytes()
     digest = hashlib.sha256(data).hexdigest()
     try:

@@ -511,7 +511,10 @@ def _check_location(database: Database, made: Any) -> None:
 
 
 def _check_terms(name: str, terms: Terms, made: Terms) -> None:
-    given, stored = terms.to_dict(), made.to_dict()
+    stored, given = (  # in plain numbers: those of `to_dict` are hexadecimal
+        {**each.to_dict(), "budget": each.budget, "composition": each.composition, "settings": None}
+        for each in (made, terms)
+    )
     differing = [key for key in stored if stored[key] != given[key]]
     if differing:
         words = ", ".join(f"{key}: {stored[key]!r}, not {given[key]!r}" for key in differing)

@@ -183,7 +183,7 @@ class _CentralPhases(_PhaseLearner):
 
 
 class CascadeUCBBatch(_CentralPhases):
-    """Click counts of a phase get Laplace noise: exactly epsilon for every round.
+    """UCB on lists held for phases, with Laplace noise on click counts: exactly epsilon for every round.
 
     An item's index is from all phases that it was in, see ``_PhaseLearner``; the largest are shown.
 
@@ -227,7 +227,7 @@ class CascadeUCBBatch(_CentralPhases):
 
 
 class CascadeUCBBatchGaussian(_CentralPhases):
-    """Click counts of a phase get Gaussian noise: exactly (epsilon, delta) for every round.
+    """`CascadeUCBBatch` with Gaussian noise: exactly (epsilon, delta) for every round.
 
     A click vector moves few counts however many positions there are, so this has less noise than `CascadeUCBBatch`
     only where ``mu(epsilon, delta) > epsilon / 2``: delta above 1e-3, 7e-3 and 0.14 at epsilon = 0.2, 1 and 5.
@@ -264,7 +264,7 @@ class CascadeUCBBatchGaussian(_CentralPhases):
 
 
 class CascadeUCBBatchShuffle(_PhaseLearner):
-    """Click vectors of a phase's users are shuffled bits: exactly (epsilon, delta), and no server is trusted.
+    """`CascadeUCBBatch` on shuffled bits of users: exactly (epsilon, delta), and no server is trusted.
 
     A click is g ones among the random bits of its position, and what the shuffler leaves of a phase has the noise of
     `CascadeUCBBatchGaussian` and a tenth more, at most. Two click vectors differ in two counts, however many positions

@@ -245,7 +245,7 @@ class _ResponseEstimates(RankedItems):
 
 
 class CascadeUCBRR(MessageLearner[RankedLists], AnytimeLearner[RankedLists]):
-    """Every user sends one symbol: the clicked position or "none", by (K+1)-ary randomized response.
+    """Local UCB on lists: a user sends the clicked position or "none", by (K+1)-ary randomized response.
 
     The only private datum of a round is the one-hot (or zero) click vector X, because the positions that
     a user examined follow from it: ``examined_k = 1 - sum_{j<k} X_j``. The symbol R is the true one with

@@ -20,7 +20,7 @@ from mechanisms.parameters import positive, whole_number
 
 
 class DPFTRL:
-    """Weights in a ball of radius D: minus the private sum of gradients over lambda, shortened to D.
+    """DP-FTRL in a ball of radius D: weights are minus the private sum of gradients over lambda, shortened to D.
 
     The user computes the gradient of the loss at `weights`, which are public, from data of that record only, and lets
     it in as a point of the ball of radius G (longer ones are to be shortened): its record moves it by 2 G at most.

@@ -60,7 +60,7 @@ from mechanisms.arrays import FloatArray
 
 
 class DPE(PhasedElimination):
-    """No privacy: the mean of the reports is published."""
+    """DPE without privacy: the mean of the reports is published."""
 
     name = "dpe"
     summary = "distributed phased elimination with exact widths, no privacy"
@@ -100,7 +100,7 @@ class _Private(PhasedElimination):
 
 
 class DPDPECentral(_Private):
-    """(epsilon, delta)-DP with a trusted server: Gaussian noise on each phase's sum of reports."""
+    """DPE, (epsilon, delta)-DP with a trusted server: Gaussian noise on each phase's sum of reports."""
 
     name = "dp-dpe-central"
     summary = "distributed phased elimination, analytic Gaussian noise on each phase's sum"
@@ -115,7 +115,7 @@ class DPDPECentral(_Private):
 
 
 class DPDPELocal(_Private):
-    """(epsilon, delta)-LDP: every client adds Gaussian noise to its report."""
+    """DPE, (epsilon, delta)-LDP: every client adds Gaussian noise to its report."""
 
     name = "dp-dpe-local"
     summary = "distributed phased elimination, analytic Gaussian noise on each report"
@@ -130,7 +130,7 @@ class DPDPELocal(_Private):
 
 
 class DPDPEShuffle(_Private):
-    """(epsilon, delta)-DP with a trusted shuffler: bits, calibrated numerically; nearly the central noise."""
+    """DPE, (epsilon, delta)-DP with a trusted shuffler: bits, calibrated numerically; nearly the central noise."""
 
     name = "dp-dpe-shuffle"
     summary = "distributed phased elimination, numerically calibrated shuffled bits"

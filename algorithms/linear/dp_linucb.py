@@ -198,7 +198,7 @@ class DPLinUCB(BatchedLinUCB):
 
     name = "dp-linucb"
     summary = "LinUCB on growing batches of moments, analytic Gaussian noise on each batch"
-    as_printed = "holds (joint differential privacy)"
+    as_printed = "certified (joint differential privacy)"
     claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
         "central",
         "this library: LinUCB on growing batches of noisy moments; the view is Shariff & Sheffet's (2018)",

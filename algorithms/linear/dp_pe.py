@@ -232,7 +232,7 @@ class StandardElimination(Elimination[RewardPhase]):
 
 
 class PE(StandardElimination):
-    """No privacy: sums are published."""
+    """PE without privacy: sums are published."""
 
     name = "pe"
     summary = "phased elimination with exact widths, one client per round, no privacy"
@@ -275,7 +275,7 @@ class _Private(StandardElimination):
 
 
 class DPPECentral(_Private):
-    """(epsilon, delta)-DP with a trusted server: Gaussian noise on each action's sum, τ = 2B / μ."""
+    """PE, (epsilon, delta)-DP with a trusted server: Gaussian noise on each action's sum, τ = 2B / μ."""
 
     name = "dp-pe-central"
     summary = "phased elimination, analytic Gaussian noise on each action's sum"
@@ -298,7 +298,7 @@ class DPPECentral(_Private):
 
 
 class DPPELocal(_Private):
-    """(epsilon, delta)-LDP: every client adds Gaussian noise to its reward, τ(x)² = T(x) (2B / μ)²."""
+    """PE, (epsilon, delta)-LDP: every client adds Gaussian noise to its reward, τ(x)² = T(x) (2B / μ)²."""
 
     name = "dp-pe-local"
     summary = "phased elimination, analytic Gaussian noise on each reward"
@@ -327,7 +327,7 @@ class DPPELocal(_Private):
 
 
 class DPPEShuffle(_Private):
-    """(epsilon, delta)-DP with a trusted shuffler: calibrated bits for each action's T(x) clients."""
+    """PE, (epsilon, delta)-DP with a trusted shuffler: calibrated bits for each action's T(x) clients."""
 
     name = "dp-pe-shuffle"
     summary = "phased elimination, numerically calibrated shuffled bits"

@@ -223,7 +223,7 @@ def _open_bandit_cascade(items: int, positions: int, position: str) -> Problem:
 
 def _movielens(folder: str, movies: int) -> Problem:
     if not folder:
-        raise SettingError("folder = : must name the unpacked archive ml-1m, with ratings.dat and movies.dat")
+        raise SettingError("folder = '': must name the unpacked archive ml-1m, with ratings.dat, movies.dat")
     return movielens(folder, movies)
 
 

@@ -152,7 +152,7 @@ class HeldBatches(BatchLearner[StructureType]):
 
 
 class CUCBBatch(HeldBatches[SuperArms]):
-    """The few arms played of fewest released outcomes are fed.
+    """CUCB on noisy batches of the few arms played of fewest released outcomes.
 
     ``q = min(K, ceil(epsilon / 4))`` arms of a round are fed, with ``Lap(q / epsilon)`` on every batch: as many as
     leave the noise a scale of about 1/4, on sets and bases of a matroid, where one arm can be exchanged for another.
@@ -192,7 +192,7 @@ class CUCBBatch(HeldBatches[SuperArms]):
 
 
 class CUCBBatchGaussian(HeldBatches[SuperArms]):
-    """All arms played are fed, with ``N(0, sigma^2)`` on every batch: noise grows with sqrt(K) instead of K.
+    """`CUCBBatch` of all arms played, with ``N(0, sigma^2)`` on every batch: noise grows with sqrt(K) instead of K.
 
     ``sigma = sqrt(K) / mu(epsilon, delta)``: a record moves at most K sums by 1 each, sqrt(K) in L2 norm. They are
     released at different times, chosen by earlier releases; that costs no more than one release of all K, by the

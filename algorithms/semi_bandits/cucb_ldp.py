@@ -98,7 +98,7 @@ class CUCBLDP1(MessageMeanLearner):
 
     name = "cucb-ldp1"
     summary = "combinatorial UCB, every user sends all played outcomes with Laplace noise"
-    as_printed = "holds, tight"
+    as_printed = "certified as printed, tight"
     claim: ClassVar[ClaimForm] = ClaimForm.for_reports("local", "Chen et al. 2020, Algorithm 1, Theorem 1")
 
     def __init__(self, structure: SuperArms, gate: Gate, *, epsilon: float, horizon: int | None) -> None:
@@ -129,7 +129,7 @@ class CUCBLDP2(MessageMeanLearner):
 
     name = "cucb-ldp2"
     summary = "combinatorial UCB, every user sends the least-pulled outcome with Laplace noise"
-    as_printed = "holds, tight"
+    as_printed = "certified as printed, tight"
     claim: ClassVar[ClaimForm] = ClaimForm.for_reports("local", "Chen et al. 2020, Algorithm 2, Theorem 3")
 
     def __init__(self, structure: SuperArms, gate: Gate, *, epsilon: float, horizon: int | None) -> None:

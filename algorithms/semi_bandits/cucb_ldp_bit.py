@@ -27,7 +27,7 @@ from mechanisms.arrays import FloatArray, IntArray
 
 
 class CUCBLDPBit(MessageLearner[SuperArms], LevelFreeLearner[SuperArms]):
-    """Every user sends randomized bits: one, or a few at once where epsilon is large.
+    """Local CUCB on randomized bits, of which every user sends one, or a few at once where epsilon is large.
 
     The user rounds the value X to a bit Y with ``P(Y = 1) = X`` and flips it with probability ``1 / (1 +
     e^epsilon)``: given X, the message is a mixture of the two randomized-response laws, so it is epsilon-locally

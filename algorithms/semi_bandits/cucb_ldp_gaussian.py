@@ -19,7 +19,7 @@ from mechanisms import Box, Gaussian
 
 
 class CUCBLDPGaussian(MessageMeanLearner):
-    """Every user sends all outcomes with ``N(0, sigma^2)`` on each.
+    """Local CUCB on Gaussian messages: every user sends all outcomes with ``N(0, sigma^2)`` on each.
 
     sigma is the least for which the Gaussian mechanism is (epsilon, delta)-differentially private at L2 distance
     sqrt(K), ``sqrt(K) / mu(epsilon, delta)``, for every epsilon. Radius ``sqrt(2 x (1/4 + sigma^2) / n)``.

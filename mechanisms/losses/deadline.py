@@ -19,9 +19,9 @@ class OutOfTime(Exception):
 
 @contextmanager
 def deadline(seconds: float) -> Iterator[None]:
-    """Give certified numbers in the block this many seconds together; infinity is no limit.
+    """Limit the time for proved numbers in the block to so many seconds in all; infinity is no limit.
 
-    Later they are wider, and still certified: those that are proved by then, or in no time. What is being done is
+    Later they are wider, and still proved: those that are known by then, or in no time. What is being done is
     stopped between steps of some hundredths of a second; what is proved in no time takes some passes over the different
     mechanisms, 30 µs for each that is sampled. Of deadlines in one another the first counts; other threads have their
     own.

@@ -15,7 +15,7 @@ from mechanisms.parameters import DPWitnessError
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """The truth is at most this number, rounding included; how much less is not known.
+    """Upper bound, rounding included, without a lower one.
 
     Attributes
     ----------
@@ -65,7 +65,7 @@ class Bound:
 
 @dataclass(frozen=True, slots=True)
 class Enclosure:
-    """The truth lies in [lower, upper], rounding included.
+    """Interval [lower, upper] that contains the true value, rounding included.
 
     Attributes
     ----------

@@ -6,6 +6,9 @@ A charge in a store waits for the disk once. So the disk is measured, too, with 
 settings; and stores on a RAM disk, where waiting costs nothing, show what is the store's own. OpenDP's compositors and
 Tumult Core's accountant live in memory; the latter needs an environment of its own (`tumult_charges.py`). Rates and
 percentiles are by the clock, "CPU" is of all processes that charge.
+
+Measured and not kept: accounts in partitions (twice the server's time), rows in place of PostgreSQL's locks (a writer
+starved).
 """
 
 from __future__ import annotations

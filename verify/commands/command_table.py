@@ -100,9 +100,9 @@ COMMANDS = {
         function="verify_command:verify_command",
         help="""Verify a claim of differential privacy.
 
-        SUBJECT is a learner's name, zoo/NAME, path/to/file.py:object, or a file.toml about a program. Only a
-        specimen of the zoo has an --epsilon of its own. --set sets parameters of the learner, of its problem
-        and of --composition (failures=0.1). -o writes .json, .html, .md, or as .png the bounds on delta for
+        SUBJECT is a learner's name, zoo/NAME, path/to/file.py:object, or a file.toml about a program. A specimen
+        of the zoo has an --epsilon of its own, and a file.toml may. --set sets parameters of the learner, of its
+        problem and of --composition (failures=0.1). -o writes .json, .html, .md, or as .png the bounds on delta for
         every epsilon.
 
         Exit codes: 0 certified, 1 refuted, 3 unproven, 2 usage or input error, 4 an error of dpwitness's own.""",
@@ -119,8 +119,8 @@ COMMANDS = {
         on its data sets, afresh; or a ledger (a store or its export), of which every hash, charge and total
         is computed again. The code that a witness is about is run, and with --replay that of a certificate.
 
-        Exit codes: 0 valid; 1 something else comes out; 3 unproven: a replay releases what the proof does not
-        list, or does not come to its end; 2 usage or input error.""",
+        Exit codes: 0 valid; 1 invalid; 3 unproven: new draws do not decide, or a replay makes another claim,
+        releases what the proof does not list, or does not come to its end; 2 usage or input error.""",
         arguments=(Argument(name="file"),),
         options="subject replay anchor json",
     ),
@@ -128,10 +128,10 @@ COMMANDS = {
         function="audit_command:audit_command",
         help="""Compute the total privacy loss of releases.
 
-        FILES are TOML, JSON or CSV with [[release]] tables, ledgers (a store or its export), events of
-        dp-accounting, or histories of Opacus. Every number is an interval that contains the truth. The answer
-        is epsilon at --delta (by default 1e-6), or delta at --epsilon. Several files are shown side by side.
-        After a minute the answer is what is proved by then: certified, and wider. -o writes .json, .html,
+        FILES are TOML, JSON or CSV with [[release]] tables, ledgers (a store or its export), events or loss
+        distributions of dp-accounting, or histories of Opacus. The answer is proved bounds on epsilon at --delta
+        (by default 1e-6), or on delta at --epsilon; after a minute those proved by then. Several files are shown
+        side by side. -o writes .json, .html,
         .md, or as .png profile and trade-off curve.
 
         Exit codes: 0 done, or within the budget; 1 the budget is exceeded; 3 not known; 2 usage or input
@@ -153,10 +153,10 @@ COMMANDS = {
         help="""Test a learner's regret against its theorem.
 
         LEARNER is a name, or path/to/file.py:object, whose class has the theorem of the learner that it derives
-        from, or its own as an attribute `regret_bound`. By default epsilon and horizon are the least at which
-        the bound says something. One run of the problem is looked at to its horizon. Or LEARNER is the folder
-        (or database) of a run that `ledger create --learner` began: then its saved state is. Other tests, on
-        instances of their own: --test growth, faster than log T? --test exponent --set
+        from, or its own as an attribute `regret_bound`. By default epsilon (1, 2, 5, ...) and horizon are the
+        least at which the bound is not vacuous. The steps of its proof are checked in a run of the problem; or,
+        where LEARNER is the folder (or database) of a run that `ledger create --learner` began, in its saved
+        state alone. Other tests, on instances of their own: --test growth, faster than log T? --test exponent --set
         epsilon=0.5,1,2 (or gap, size, arms): how does regret grow in it? --test lower-bound --set claim=1: is
         so little regret possible for a learner of this local epsilon? -o writes .json, .html, .md, or as .png
         regret and its bound.
@@ -195,8 +195,8 @@ COMMANDS = {
         help="""List learners and problems; or what WORDS describe, published learners, the zoo and deployments too.
 
         As in dpwitness list local cascade, or list zoo false: names, models, families, sources and verdicts
-        are looked through. What alone is described is shown in full. Of deployments in the public registry it
-        is shown where a published figure differs from what its own parameters give. With --for, --trust and
+        are searched. A single match is shown in full. Deployments of the public registry are shown with where a
+        published figure differs from what its own parameters give. With --for, --trust and
         --epsilon say what is asked of the learner (by default central, 1).""",
         arguments=(Argument(name="words", many=True, required=False),),
         options="for trust epsilon json",
@@ -220,9 +220,9 @@ COMMANDS = {
         help="""Create a ledger that lasts, or a durable run of a learner.
 
         STORE is a new file, or the URL of a database; its terms never change. Each record may lose --epsilon
-        and --delta in total. With --from, it holds an exported ledger, which is renamed to FILE.imported, and
-        for good who made it, --author, and the --reason. Never import a ledger that goes on elsewhere: both
-        would spend the same budgets.
+        and --delta in total. --from imports an exported ledger, and renames its file to FILE.imported; --author
+        and --reason stay in the new one. Never import a ledger that goes on elsewhere: both would spend the same
+        budgets.
         With --learner it is a new folder, or the URL of an empty PostgreSQL database, for dpwitness serve;
         the learner's own horizon, epsilon and delta are set by --set (the last two are by default those of
         the budget). A file of --name-keys that is not there yet is made, with a key.""",
@@ -234,9 +234,9 @@ COMMANDS = {
         function="ledger_command:show_command",
         help="""Show spending, limits, open reservations and actions that wait for feedback.
 
-        With RECORDS, what they have spent in STORE, open reservations included, and have left. What is spent
-        is rounded up and what is left down. It only reads: STORE may be a copy, or in use. -o writes an
-        export, .json, for audits; nobody can spend from it.""",
+        It shows what RECORDS, or without them the record that has spent most, have spent, open reservations
+        included (rounded up), and have left (rounded down). It only reads: STORE may be a copy, or in use. -o
+        writes an export, .json, for audits; nobody can spend from it.""",
         arguments=(Argument(name="store"), Argument(name="records", many=True, required=False)),
         options="name-keys output json",
     ),

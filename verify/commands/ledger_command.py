@@ -399,8 +399,8 @@ def _erase(opened: Any, record: str, author: str, reason: str, allow_return: boo
 
     if not allow_return:
         raise SettingError(
-            f"--erase {record}: leads nowhere any more, so who comes back by this name begins with a new account and a "
-            "full budget; say --allow-return if that is meant"
+            f"--erase {record}: whoever comes back by this name afterwards begins with a new account and a full "
+            "budget; say --allow-return if that is meant"
         )
     shown = erase(opened, pseudonym(record) or record, author, reason)
     return f"the account is called {shown} from now on"

@@ -237,7 +237,7 @@ OPTIONS = _table(
     Option(
         "--anytime",
         BetsType(),
-        "Bet against the claim, stop once it is refuted; FILE carries the winnings from run to run.",
+        "Test sequentially, by bets against the claim; FILE keeps the winnings from run to run.",
         default=False,
         alone="",
     ),

@@ -487,7 +487,7 @@ _SHORT = 14  # characters of a number that somebody chose, at most; a measured o
 
 @dataclass(frozen=True, slots=True)
 class UpperBound:
-    """No run loses more than (epsilon, delta), by `method`; epsilon may be infinite.
+    """Upper bound: by `method` no run loses more than (epsilon, delta); epsilon may be infinite.
 
     Attributes
     ----------
@@ -522,7 +522,7 @@ class UpperBound:
 
 @dataclass(frozen=True, slots=True)
 class LowerBound:
-    """No ε below `epsilon` is true at `delta`, as far as `method` can be trusted.
+    """Lower bound: no ε below `epsilon` is true at `delta`, as far as `method` can be trusted.
 
     Attributes
     ----------

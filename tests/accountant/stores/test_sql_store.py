@@ -21,6 +21,7 @@ from processes import forked
 
 from accountant import (
     Accountant,
+    AdvancedComposition,
     Budget,
     BudgetExceeded,
     GateClosed,
@@ -129,8 +130,12 @@ def test_a_restart_goes_on_exactly(path: Path, composition: Any) -> None:
 
 def test_other_terms_are_refused_by_name(path: Path) -> None:
     opened(path)
-    with pytest.raises(OtherTerms, match=r"budget: \['0x1.0000000000000p\+0'"):
+    with pytest.raises(OtherTerms, match=r"budget: Budget\(epsilon=1.0, delta=0.0\), not"):
         Accountant(Budget(2.0), store=path)
+    with pytest.raises(
+        OtherTerms, match=r"BasicComposition\(\), not AdvancedComposition\(failures=0.1\)\): open"
+    ):
+        Accountant(Budget(1.0, 1e-6), composition=AdvancedComposition(failures=0.1), store=path)
     with pytest.raises(OtherTerms, match="trust: 'central', not 'local'"):
         Accountant(Budget(1.0), trust=Trust.LOCAL, store=path)
     with pytest.raises(OtherTerms, match="strict: False, not True"):

@@ -25,6 +25,7 @@ def test_an_entry_builds_its_learner(name):
 
 def test_only_the_private_one_has_a_certified_form():
     assert contextual_learners["dp-linucb"].certified_form == "dp-linucb"
+    assert contextual_learners["dp-linucb"].as_printed.startswith("certified")
     assert contextual_learners["published/tree-linucb-gaussian"].certified_form == "dp-linucb"
     assert contextual_learners["linucb"].certified_form == ""
 

@@ -80,7 +80,7 @@ def test_means_by_name():
         ("coverage", {"left": "60", "size": "30"}, "enumeration"),
         ("open-bandit", {"position": "4"}, "position = 4: must be one of pooled, 1, 2, 3"),
         ("open-bandit", {"items": "81"}, r"items = 81: must be an integer in \[1, 80\]"),
-        ("movielens", {}, "folder = : must name the unpacked archive ml-1m"),
+        ("movielens", {}, "folder = '': must name the unpacked archive ml-1m"),
         ("synthetic-movies", {"movies": "16"}, r"movies = 16: must be an integer in \[17, 3883\]"),
         ("open-bandit-cascade", {"items": "2"}, "positions = 3: must be at most the number of items, 2"),
     ],

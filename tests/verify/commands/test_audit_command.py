@@ -228,7 +228,7 @@ BAD = [
     (["audit", "FILE", "--delta", "nan"], "--delta nan"),
     (["audit", "FILE", "--epsilon", "-1"], "'--epsilon': -1.0"),
     (["audit", "FILE", "--epsilon", "inf"], "--epsilon inf"),
-    (["audit", "FILE", "--epsilon", "1", "--delta", "0.1"], "one of the two"),
+    (["audit", "FILE", "--epsilon", "1", "--delta", "0.1"], "--epsilon 1.0, delta=0.1: exactly one"),
     (["audit", "FILE", "--budget", "-1"], "'--budget': -1.0"),
     (["audit", "FILE", "--epsilon", "1", "--budget", "1"], "goes with a given delta"),
     (["audit", "FILE", "-o", "curve.pdf"], ".png"),

@@ -253,6 +253,9 @@ def test_an_export_is_verified_and_imported_once(run, store, tmp_path):
     words += "is not in it"
     assert words in out
     assert read_releases(tmp_path / "new.db").about.notes == words
+    code, _, err = run("create", tmp_path / "newer.db", "--from", tmp_path / "new.db", *SAID)
+    assert code == 2
+    assert "is a store; export it: dpwitness ledger show" in err
     code, _, err = run("create", tmp_path / "new.db", "--from", tmp_path / "ledger.json.imported", *SAID)
     assert code == 2
     assert "exists already" in err
