@@ -11,7 +11,6 @@ import numpy as np
 
 from mechanisms.arrays import FloatArray
 from mechanisms.log_sum import log_sum
-from mechanisms.neighbouring import Neighbouring
 from mechanisms.privacy_loss import ROUNDING, ComplexArray, LossSum, PrivacyLoss, log1p_complex
 
 _NEED = 46.0
@@ -70,14 +69,11 @@ class GaussianMixtureLoss(PrivacyLoss):
         (m_j, ln a_j) and (n_i, ln b_i).
     sigma : float
         Noise, positive.
-    neighbouring : Neighbouring
-        The relation of which the pair is the worst one.
     """
 
     above: Mixture
     below: Mixture
     sigma: float
-    neighbouring: Neighbouring = Neighbouring.REPLACE_ONE
 
     @cached_property
     def _ends(self) -> tuple[float, float]:

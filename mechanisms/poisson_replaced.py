@@ -33,7 +33,7 @@ class PoissonReplacedProfile(SampledProfile):
     leaves* the sample: hence the base is stated for adding or removing a record.
 
     *Proved* for Gaussian noise in any number of dimensions (below) and Laplace noise on a
-    single number (`PoissonReplacedLaplaceLoss`); by joint convexity over the other records' sample and by Zhu, Dong,
+    single number (`SampledLaplaceLoss`); by joint convexity over the other records' sample and by Zhu, Dong,
     Wang 2022, Thm 10, also composed. *Attained* if records that move the query by D in opposite directions exist.
     *Not proved* for Laplace noise on several numbers, and of other noise no curve is written here: take the base's
     `SubsampledProfile` and `convert` it, a group of two.

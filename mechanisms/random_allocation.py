@@ -55,7 +55,7 @@ from mechanisms.delegation import delegated
 from mechanisms.gaussian import GaussianProfile
 from mechanisms.neighbouring import Neighbouring
 from mechanisms.parameters import ParameterError, whole_number
-from mechanisms.privacy_loss import ROUNDING, ComplexArray, PrivacyLoss, log1p_complex, stated_alike
+from mechanisms.privacy_loss import ROUNDING, ComplexArray, PrivacyLoss, log1p_complex
 from mechanisms.profile import PrivacyProfile
 from mechanisms.related_profile import HeldProfile, bare
 from mechanisms.subsampled import BothDirections, BoundedCurve, OneDirection, check_sampled
@@ -335,8 +335,7 @@ class RandomAllocationDirection(BoundedCurve, OneDirection):
 
     def loss(self) -> PrivacyLoss | None:
         """Return the law of a loss that is larger."""
-        own = self._above.loss()
-        return None if own is None else stated_alike(own, self.neighbouring)
+        return self._above.loss()
 
     def attained(self) -> tuple[PrivacyProfile, ...]:
         """Return a law below that of a record which moves the query as far as it may, in any step it is in."""

@@ -98,7 +98,7 @@ class GridLoss(PrivacyLoss):
         return np.exp(logs - total), total + s * float(self._least)
 
     def log_mgf_line(self, s: float, t: FloatArray) -> tuple[ComplexArray, FloatArray]:
-        """Return ln M at the frequencies of the grid, t_k = 2πk / Nh for k <= N/2, by one FFT of length N.
+        """Return ln M at the frequencies of the grid, t_k = 2πk / Nh for some k <= N/2, by one FFT of length N.
 
         The tilted masses are wrapped modulo N first, which changes nothing at these frequencies. Rounding:
         ‖computed F - F‖_2 <= 8u lg N √N ‖x‖_2 (Higham, "Accuracy and stability of numerical algorithms",
@@ -122,7 +122,8 @@ class GridLoss(PrivacyLoss):
         k = np.arange(phi.size)
         turns = ((k * self.first) % count + k * float(self.offset / self.spacing)) / count
         value: ComplexArray = np.asarray(np.conj(logs) + 2j * np.pi * turns, dtype=np.complex128)
-        return value, np.log1p(error / np.maximum(size, 1e-300)) + ROUNDING * (40.0 + 4.0 * abs(log_total))
+        errors = np.log1p(error / np.maximum(size, 1e-300)) + ROUNDING * (40.0 + 4.0 * abs(log_total))
+        return value[: t.size], errors[: t.size]
 
     def log_mgf_real(self, s: FloatArray) -> FloatArray:
         """Ln of the sum of tilted masses."""
