@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -227,6 +228,19 @@ def _convolve(
     weights = np.zeros(distinct.size)
     np.add.at(weights, place.ravel(), np.outer(p, q).ravel())
     return [low + step * int(i) for i in distinct], weights
+
+
+def lower_hull(x: Sequence[Any], y: Sequence[Any]) -> list[int]:
+    """Return the indices of the lower convex hull of points with rising x (Andrew's monotone chain)."""
+    hull: list[int] = []
+    for i, (place, height) in enumerate(zip(x, y, strict=True)):
+        while len(hull) >= 2:
+            a, b = hull[-2], hull[-1]
+            if (y[b] - y[a]) * (place - x[a]) < (height - y[a]) * (x[b] - x[a]):
+                break
+            hull.pop()
+        hull.append(i)
+    return hull
 
 
 def convolved(curves: Iterable[tuple[PrivacyProfile, int]]) -> AtomicProfile | None:

@@ -16,7 +16,7 @@ from mechanisms.binomial_law import NEGLIGIBLE, checked_trials, log_binomial, wi
 from mechanisms.loss_product import DROPPED, GridMasses, LossProduct, grid_range, on_grid
 from mechanisms.parameters import LEAST_DELTA, open_unit, whole_number
 from mechanisms.privacy_loss import PrivacyLoss
-from mechanisms.profile import PrivacyProfile
+from mechanisms.profile import BoundedCurve, PrivacyProfile, bounds_on_both_sides
 
 _GRID = 2048  # points of one coordinate's loss
 _GRID_OF_TWO = 512  # the same where d + 1 products of two losses are compared
@@ -123,23 +123,8 @@ def _loss_of(trials: int, shift: int, probability: float) -> AtomicLoss | None:
     return AtomicLoss(tuple(values), tuple(values.values()), infinite + 3e-304, relative, displaced)
 
 
-def _two_sided(
-    epsilon: FloatArray, right: tuple[FloatArray, FloatArray], left: tuple[FloatArray, FloatArray]
-) -> tuple[FloatArray, FloatArray]:
-    """Return bounds at all ε from those at |ε| of the pair and of its reverse.
-
-    δ(-x) = 1 - e^{-x} + e^{-x} δ_reverse(x).
-    """
-    size = np.abs(epsilon)
-    lower, upper = (-np.expm1(-size) + np.exp(-size) * end for end in left)
-    return (
-        np.where(epsilon >= 0.0, right[0], lower * (1.0 - 1e-15)),
-        np.minimum(1.0, np.where(epsilon >= 0.0, right[1], upper * (1.0 + 1e-15))),
-    )
-
-
 @dataclass(frozen=True)
-class BinomialShift(PrivacyProfile):
+class BinomialShift(BoundedCurve):
     """Profile of one data set against another with a value smaller by ``shift``, under Bin(N, p) noise.
 
     One of the two pairs behind `BinomialProfile` at p != 1/2; the reverse pair is the one with -``shift``.
@@ -175,19 +160,13 @@ class BinomialShift(PrivacyProfile):
         """Return the law of the losses, unless there are very many."""
         return _loss_of(self.trials, self.shift, self.probability)
 
-    def _curve(self, epsilon: FloatArray) -> FloatArray:
-        return self._everywhere(epsilon)
-
-    def _everywhere(self, epsilon: FloatArray) -> FloatArray:
-        return self.bounds(epsilon)[1]
-
     def bounds(self, epsilon: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Bound the sum, and at ε < 0 the sum of the reverse pair."""
         right, left = (
             _bounds_at(self.trials, shift, self.probability, np.abs(epsilon))
             for shift in (self.shift, -self.shift)
         )
-        return _two_sided(epsilon, right, left)
+        return bounds_on_both_sides(epsilon, right, left)
 
 
 @dataclass(frozen=True)
@@ -297,7 +276,7 @@ class BinomialProfile(PrivacyProfile):
             strict=True,
         )
         both = np.maximum.reduce(lower), np.maximum.reduce(upper)
-        return _two_sided(epsilon, both, both)
+        return bounds_on_both_sides(epsilon, both)
 
     def _curve(self, epsilon: FloatArray) -> FloatArray:
         if not self._many:

@@ -17,7 +17,7 @@ from mechanisms.gaussian import GaussianProfile
 from mechanisms.neighbouring import Neighbouring
 from mechanisms.parameters import ParameterError
 from mechanisms.privacy_loss import ROUNDING, PrivacyLoss
-from mechanisms.profile import PrivacyProfile
+from mechanisms.profile import PrivacyProfile, bounds_on_both_sides
 from mechanisms.related_profile import HeldProfile, RelatedProfile, bare
 from mechanisms.rounding import up
 from mechanisms.subsampled import SampledProfile, SubsampledDirection, check_sampled
@@ -156,10 +156,7 @@ class FixedSizeProfile(SampledProfile):
         low, high = self._upper_side.bounds(size)
         if self.pure_epsilon is not None:
             high = np.where(size >= up(self.pure_epsilon), 0.0, high)
-        shrink, fall = np.exp(-size), -np.expm1(-size)
-        lower = np.where(x >= 0.0, low, (fall + shrink * low) * (1.0 - 8.0 * ROUNDING))
-        upper = np.where(x >= 0.0, high, (fall + shrink * high) * (1.0 + 8.0 * ROUNDING))
-        return lower, np.minimum(upper, 1.0)
+        return bounds_on_both_sides(x, (low, high))
 
     def _curve(self, epsilon: FloatArray) -> FloatArray:
         return self._upper_side._everywhere(epsilon)

@@ -15,7 +15,8 @@ from mechanisms.gaussian_mixture_loss import AT_ZERO, GaussianMixtureLoss, Mixtu
 from mechanisms.neighbouring import Neighbouring
 from mechanisms.parameters import ParameterError, nonnegative, positive, real
 from mechanisms.privacy_loss import ROUNDING, ComplexArray, PrivacyLoss, log1p_complex
-from mechanisms.subsampled import BothDirections, BoundedCurve, OneDirection
+from mechanisms.profile import BoundedCurve
+from mechanisms.subsampled import BothDirections, OneDirection
 
 _MOST_PARTS = 256
 _LEAST_RATIO = 1e-15

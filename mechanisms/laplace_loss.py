@@ -96,20 +96,15 @@ class LaplaceLoss(PrivacyLoss):
         matters the second form is used for |ε(z+1/2)| <= 1.
         """
         e, n = self._columns
-        z = s + 1j * t
+        z: ComplexArray = np.asarray(s + 1j * t, dtype=np.complex128)
         if (
             8 * ROUNDING * self._total * float(np.max(np.abs(z))) > 1e-12
             and float(np.min(e)) * (s + 0.5) < 1.0
         ):
             return self._line_by_blocks(s, t)
-        x = -e * (2.0 * z + 1.0)
-        w = (z / (2.0 * z + 1.0)) * np.expm1(x)
-        logs = log1p_complex(w)
-        size = np.abs(z)
-        spread = 12.0 * np.abs(w) + 5.0 * np.exp(-(2.0 * s + 1.0) * e) * e * size
-        error = 6.0 * e * size + spread * np.exp(-logs.real) + 4.0 * np.abs(logs)
-        value = np.sum(n * logs, axis=0) + z * float(np.sum(n * e))
-        return value, ROUNDING * np.sum(n * error, axis=0) + ROUNDING * (len(n) + 2.0) * np.abs(value)
+        value, error = _log_mgf_far(e, z)
+        size = np.sum(n * np.abs(value), axis=0)
+        return np.sum(n * value, axis=0), np.sum(n * error, axis=0) + ROUNDING * (len(n) + 2.0) * size
 
     def _line_by_blocks(self, s: float, t: FloatArray) -> tuple[ComplexArray, FloatArray]:
         """Use the form without cancellation, where it applies, a block of scales at a time."""

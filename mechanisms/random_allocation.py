@@ -50,15 +50,15 @@ from operator import sub
 import numpy as np
 
 from mechanisms.arrays import FloatArray
-from mechanisms.atomic import AtomicProfile
+from mechanisms.atomic import AtomicProfile, lower_hull
 from mechanisms.delegation import delegated
 from mechanisms.gaussian import GaussianProfile
 from mechanisms.neighbouring import Neighbouring
 from mechanisms.parameters import ParameterError, whole_number
 from mechanisms.privacy_loss import ROUNDING, ComplexArray, PrivacyLoss, log1p_complex
-from mechanisms.profile import PrivacyProfile
+from mechanisms.profile import BoundedCurve, PrivacyProfile
 from mechanisms.related_profile import HeldProfile, bare
-from mechanisms.subsampled import BothDirections, BoundedCurve, OneDirection, check_sampled
+from mechanisms.subsampled import BothDirections, OneDirection, check_sampled
 
 BOUND = "random allocation, by chords"
 MOST_STEPS = 100_000
@@ -250,14 +250,7 @@ def _law_of_hull(v: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
     """
     xs, ys = ([int(Fraction(one) * _UNIT) for one in numbers.tolist()] for numbers in (v, y))
     ys = [x + least for x, least in zip(xs, accumulate(map(sub, ys, xs), min), strict=True)]
-    hull: list[int] = []
-    for i, (x, top) in enumerate(zip(xs, ys, strict=True)):
-        while len(hull) >= 2:
-            a, b = hull[-2], hull[-1]
-            if (ys[b] - ys[a]) * (x - xs[a]) < (top - ys[a]) * (xs[b] - xs[a]):
-                break
-            hull.pop()
-        hull.append(i)
+    hull = lower_hull(xs, ys)
     slopes = [Fraction(0), *(Fraction(ys[b] - ys[a], xs[b] - xs[a]) for a, b in pairwise(hull)), Fraction(1)]
     masses = np.array([float(b - a) for a, b in pairwise(slopes)])
     return v[hull], masses

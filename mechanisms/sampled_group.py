@@ -19,10 +19,10 @@ from mechanisms.gaussian_mixture_loss import AT_ZERO, GaussianMixtureLoss, Mixtu
 from mechanisms.neighbouring import Neighbouring
 from mechanisms.parameters import ParameterError, whole_number
 from mechanisms.privacy_loss import PrivacyLoss
-from mechanisms.profile import PrivacyProfile
+from mechanisms.profile import BoundedCurve, PrivacyProfile
 from mechanisms.related_profile import bare
 from mechanisms.rounding import multiply_up
-from mechanisms.subsampled import BothDirections, BoundedCurve, OneDirection, SampledProfile, check_sampled
+from mechanisms.subsampled import BothDirections, OneDirection, SampledProfile, check_sampled
 
 MOST_SAMPLED = 256
 """The largest group whose pair is computed; the time grows with it."""

@@ -203,7 +203,9 @@ class ComposedLoss:
         target = checked_delta(delta)
         open_unit("width", width)
         upper = self._epsilon_at_most(target, width)
-        return self.with_fixed_data(upper, target, width).stated_for(self.neighbouring)
+        if isinstance(upper, Bound):
+            upper = upper.above(self.epsilons_of_data(target, width))
+        return upper.stated_for(self.neighbouring)
 
     def epsilon_at_most(self, delta: float, *, width: float = 1e-9) -> float:
         """Return the upper end of `epsilon`, without the work for a lower end that another composition attains."""
@@ -259,12 +261,6 @@ class ComposedLoss:
             return theorem.delta(self.releases, epsilon or 0.0)
         except OutOfTime:
             return None
-
-    def with_fixed_data(self, upper: Enclosure | Bound, delta: float, width: float) -> Enclosure | Bound:
-        """Return an answer for ε(delta) with the lower end that fixed data sets attain, if it is a bound."""
-        if isinstance(upper, Enclosure):
-            return upper
-        return upper.above(self.epsilons_of_data(delta, width))
 
     def epsilons_of_data(self, delta: float, width: float) -> list[Enclosure]:
         """Return ε(delta) of fixed data sets, where that is not the product's."""

@@ -34,6 +34,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from mechanisms.arrays import FloatArray
+from mechanisms.atomic import lower_hull
 from mechanisms.losses.contour import TiltedLoss
 from mechanisms.losses.deadline import check_time
 from mechanisms.losses.inversion import newton
@@ -191,7 +192,7 @@ def rounded_down(
     high = y + w
     least = np.minimum.accumulate(high[::-1])[::-1]
     y = np.where(least < high, least - w - 4.0 * ROUNDING * high, y)
-    keep = _lower_hull(w, y)
+    keep = lower_hull(w.tolist(), y.tolist())
     hull_slopes = np.diff(y[keep]) / np.diff(w[keep])
     own = w[keep] * (np.append(hull_slopes, 0.0) - np.append(-1.0, hull_slopes))
     masses = np.zeros(w.size)
@@ -208,20 +209,6 @@ def _nodes_bounds(profile: PrivacyProfile, x: FloatArray) -> tuple[FloatArray, F
     """Return bounds on the curve near the nodes."""
     off = 4.0 * ROUNDING * (np.abs(x) + 1.0)
     return profile.bounds(x + off)[0], profile.bounds(x - off)[1]
-
-
-def _lower_hull(x: FloatArray, y: FloatArray) -> list[int]:
-    """Return the indices of the lower convex hull (Andrew's monotone chain)."""
-    hull: list[int] = []
-    xs, ys = x.tolist(), y.tolist()
-    for i in range(len(xs)):
-        while len(hull) >= 2:
-            a, b = hull[-2], hull[-1]
-            if (ys[b] - ys[a]) * (xs[i] - xs[a]) < (ys[i] - ys[a]) * (xs[b] - xs[a]):
-                break
-            hull.pop()
-        hull.append(i)
-    return hull
 
 
 class Grid:
