@@ -11,6 +11,7 @@ from functools import cached_property
 import numpy as np
 
 from mechanisms.arrays import FloatArray
+from mechanisms.atomic import tail_sums
 from mechanisms.atomic_loss import AtomicLoss
 from mechanisms.binomial_law import NEGLIGIBLE, checked_trials, log_binomial, window
 from mechanisms.loss_product import DROPPED, GridMasses, LossProduct, grid_range, on_grid
@@ -59,20 +60,8 @@ def _one_curve(trials: int, shift: int, probability: float, epsilon: float, side
 
 @functools.lru_cache(maxsize=16)
 def _table(trials: int, shift: int, probability: float, side: float) -> tuple[FloatArray, FloatArray]:
-    """Return C_j = Σ_{i>=j} m_i e^{l_j - l_i} and D_j = δ(l_j) - m_∞, j = 0 .. their number (0 at the end).
-
-    From the top: D_j = D_{j+1} + (1 - e^{l_j - l_{j+1}}) C_{j+1} and C_j = m_j + e^{l_j - l_{j+1}} C_{j+1}, all terms
-    nonnegative.
-    """
     losses, masses, _ = _one_loss(trials, shift, probability, side)
-    c, d = np.zeros(losses.size + 1), np.zeros(losses.size + 1)
-    steps = np.append(np.diff(losses), 0.0)
-    keep, lose = np.exp(-steps).tolist(), (-np.expm1(-steps)).tolist()
-    own = masses.tolist()
-    for j in range(losses.size - 1, -1, -1):
-        d[j] = d[j + 1] + lose[j] * c[j + 1]
-        c[j] = own[j] + keep[j] * c[j + 1]
-    return c, d
+    return tail_sums(np.diff(losses), masses)
 
 
 def _curve_at(trials: int, shift: int, probability: float, epsilon: FloatArray, side: float) -> FloatArray:

@@ -27,7 +27,6 @@ from mechanisms import (
     NoPrivacy,
     ParameterError,
     PrivacyProfile,
-    PureProfile,
     ZeroConcentratedProfile,
 )
 from mechanisms.fixed_size import FixedSizeProfile
@@ -140,7 +139,8 @@ def to_dp_event(composition: ProfileCounts) -> Any:
     Raises
     ------
     ParameterError
-        If a profile has no exact counterpart among the events, or relations are mixed.
+        If a profile has no exact counterpart among the events, as a bound that nothing need attain, or relations are
+        mixed.
     ImportError
         If dp-accounting is not installed.
     """
@@ -427,7 +427,7 @@ def _event(library: ModuleType, profile: PrivacyProfile) -> Any:
     if curve.pure_epsilon == 0:
         return library.NoOpDpEvent()
     match curve:
-        case NoPrivacy():
+        case NoPrivacy(""):
             return library.NonPrivateDpEvent()
         case GaussianProfile(mu):
             return library.GaussianDpEvent(_down(moved / Fraction(mu)))
@@ -451,18 +451,15 @@ def _event(library: ModuleType, profile: PrivacyProfile) -> Any:
                 return library.SampledWithoutReplacementDpEvent(
                     share.denominator, share.numerator, _event(library, base)
                 )
-        case PureProfile(epsilon) if moved == 2:
-            return _response_event(library, epsilon, 2)
-        case AtomicProfile() if moved == 2 and (found := _as_response(curve)):
-            return _response_event(library, *found)
+        case AtomicProfile(bound="") if moved == 2 and (found := _as_response(curve)):
+            epsilon, words = found
+            lies = math.exp(-float(epsilon)) * (1.0 - 2.0**-49)
+            return library.RandomizedResponseDpEvent(words * lies / (1.0 + (words - 1) * lies), words)
+    reason = f": it is a bound, {curve.bound!r}, and an event says what is attained" if curve.bound else ""
     raise ParameterError(
         f"profile: {type(curve).__name__} for {profile.neighbouring.value!r} has no exact counterpart among events"
+        f"{reason}"
     )
-
-
-def _response_event(library: ModuleType, epsilon: Fraction, size: int) -> Any:
-    lies = math.exp(-float(epsilon)) * (1.0 - 2.0**-49)
-    return library.RandomizedResponseDpEvent(size * lies / (1.0 + (size - 1) * lies), size)
 
 
 def _as_response(curve: AtomicProfile) -> tuple[Fraction, int] | None:

@@ -60,6 +60,9 @@ class TableError(DPWitnessError, ValueError):
         self.key = key
 
 
+_OWN_RATE = "sampling_probability"
+
+
 @dataclass(frozen=True)
 class MechanismKind:
     """A kind of mechanism: the keys of its table in a release file, and the privacy profile that it describes.
@@ -88,6 +91,11 @@ class MechanismKind:
     optional: frozenset[str] = frozenset()
     most: Mapping[str, int] = field(default_factory=dict)
     default_sensitivity: Callable[[Mapping[str, Any]], Sensitivity] = lambda _: UNIT
+
+    @property
+    def rate_key(self) -> str:
+        """The key of the rate of its sample: its own one, or that of all releases."""
+        return _OWN_RATE if _OWN_RATE in self.keys else "sampling_rate"
 
 
 def _built_in(mechanism: type[Any]) -> MechanismKind:
@@ -206,7 +214,7 @@ def _counter(
         ("sigma", *numbers),
         ("sigma", "horizon", *own),
         profile,
-        whole=frozenset(numbers) - {"sampling_probability"},
+        whole=frozenset(numbers) - {_OWN_RATE},
         most={"horizon": _LONGEST},
     )
 
@@ -214,7 +222,7 @@ def _counter(
 def _cyclic(
     counter: BandedCounter, parameters: Mapping[str, Any], neighbouring: Neighbouring
 ) -> PrivacyProfile:
-    return counter.cyclic_profile(parameters["parts"], parameters["sampling_probability"], neighbouring)
+    return counter.cyclic_profile(parameters["parts"], parameters[_OWN_RATE], neighbouring)
 
 
 def _mixture(
@@ -266,9 +274,7 @@ def _kinds(built_in: tuple[type[Any], ...]) -> Mapping[str, MechanismKind]:
         _notion("bounded-range", ("epsilon",), _bounded_range),
         _notion("approximate", ("epsilon", "delta"), _approximate),
         _notion("zcdp", ("rho",), _concentrated),
-        _notion(
-            "truncated-batches", ("sigma", "sampling_probability", *sizes), _truncated, sizes, MOST_RECORDS
-        ),
+        _notion("truncated-batches", ("sigma", _OWN_RATE, *sizes), _truncated, sizes, MOST_RECORDS),
         _notion("declassified", (), lambda _: NoPrivacy()),
     )
     of_scores = [_selection("exponential-mechanism", ("scale",), exponential_mechanism, "monotone")]
@@ -287,7 +293,7 @@ def _kinds(built_in: tuple[type[Any], ...]) -> Mapping[str, MechanismKind]:
         _counter(
             "cyclic-counter",
             BandedCounter,
-            *("bandwidth", "parts", "sampling_probability"),
+            *("bandwidth", "parts", _OWN_RATE),
             optional=(),
             profile_of=_cyclic,
         ),

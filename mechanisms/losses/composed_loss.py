@@ -243,7 +243,7 @@ class ComposedLoss:
         wide = not product.width <= _WIDE * width * min(product.upper, _FAR)
         if self.attained and not wide:
             return product
-        loose = wide or self._is_on_grid or math.isinf(product.upper)
+        loose = wide or self._is_on_grid
         theorems = beside_the_product(self.releases, loose=loose)
         found = (self._by_theorem(theorem, delta, epsilon) for theorem in theorems)
         bounds = [one for one in found if one is not None]
