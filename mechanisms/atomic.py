@@ -172,7 +172,7 @@ class AtomicProfile(PrivacyProfile):
             below = np.append(0, np.cumsum(rest <= 0.0))  # of those whose larger part is the number asked for
             j = first + below[last] - below[first]
             finite = lost[j] - np.expm1(-np.maximum((near[j] - flat) + rest[j], 0.0)) * kept[j]
-        return self.infinite_mass + finite.reshape(np.shape(epsilon))
+        return np.asarray(self.infinite_mass + finite.reshape(np.shape(epsilon)))
 
     def atoms(self) -> AtomicProfile:
         """Return itself."""

@@ -130,19 +130,21 @@ class FixedSizeProfile(SampledProfile):
         """Return the pairs of data in which all other records are like the second of both records, or like the first.
 
         One is worst at ε >= 0, the other at ε < 0, and data cannot be both. Each second one is the one before with both
-        data sets exchanged; so are the pairs of the base, if there are two. With a triangle the last one is what
-        records at its corners lose at least: several releases may lose more by it than by the others.
+        data sets exchanged; so are the pairs of the base, if there are two.
         """
         parts = [RelatedProfile(own, Neighbouring.ADD_OR_REMOVE) for own in self.base.attained()]
-        pairs = tuple(
+        return tuple(
             HeldProfile(SubsampledDirection(side, self.rate, added), Neighbouring.REPLACE_ONE)
             for own, exchanged in zip(parts, reversed(parts), strict=True)
             for side, added in ((own, False), (exchanged, True))
         )
+
+    def attained_in_the_long_run(self) -> PrivacyProfile | None:
+        """Return the least loss of records at the corners of a triangle."""
         curve = bare(self.base)
         if not (self.triangle and isinstance(curve, GaussianProfile)):
-            return pairs
-        return (*pairs, triangle_at_least(self.rate, curve.mu))
+            return None
+        return triangle_at_least(self.rate, curve.mu)
 
     def loss(self) -> PrivacyLoss | None:
         """Return the law of the loss, if the base's is known."""

@@ -251,6 +251,10 @@ class PrivacyProfile(abc.ABC):
         """
         return () if self.bound else (self,)
 
+    def attained_in_the_long_run(self) -> PrivacyProfile | None:
+        """Return the curve of one more pair of data, worst at no ε of one release but of many; None if none is."""
+        return None
+
     @property
     def outdoes_its_curve(self) -> bool:
         """True if `rho` or `renyi` may be smaller than those of a pair with this curve."""

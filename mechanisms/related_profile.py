@@ -43,6 +43,7 @@ class SameCurve(OneRelation):
         """Return the curve's, stated for the relation."""
         return tuple(dataclasses.replace(self, profile=one) for one in self.profile.attained())
 
+    attained_in_the_long_run = delegated("profile.attained_in_the_long_run")
     outdoes_its_curve = delegated("profile.outdoes_its_curve")
 
     def parts(self) -> tuple[tuple[PrivacyProfile, int], ...]:

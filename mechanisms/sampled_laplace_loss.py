@@ -22,7 +22,7 @@ _HALVINGS = 3
 
 
 class SampledPair(enum.Enum):
-    """Which pair: of a Poisson sample a record removed, added or replaced; of a sample of fixed size one replaced."""
+    """Pairs: of a Poisson sample a record is removed, added or replaced; of a sample of fixed size one is replaced."""
 
     REMOVED = "removed"
     ADDED = "added"

@@ -452,9 +452,7 @@ def _event(library: ModuleType, profile: PrivacyProfile) -> Any:
                     share.denominator, share.numerator, _event(library, base)
                 )
         case AtomicProfile(bound="") if moved == 2 and (found := _as_response(curve)):
-            epsilon, words = found
-            lies = math.exp(-float(epsilon)) * (1.0 - 2.0**-49)
-            return library.RandomizedResponseDpEvent(words * lies / (1.0 + (words - 1) * lies), words)
+            return library.RandomizedResponseDpEvent(*found)
     reason = f": it is a bound, {curve.bound!r}, and an event says what is attained" if curve.bound else ""
     raise ParameterError(
         f"profile: {type(curve).__name__} for {profile.neighbouring.value!r} has no exact counterpart among events"
@@ -462,8 +460,8 @@ def _event(library: ModuleType, profile: PrivacyProfile) -> Any:
     )
 
 
-def _as_response(curve: AtomicProfile) -> tuple[Fraction, int] | None:
-    """Return the ε and number of categories of the randomized response that has this curve, if one has."""
+def _as_response(curve: AtomicProfile) -> tuple[float, int] | None:
+    """Return the noise, rounded down, and number of words of the randomized response with this curve, if one has it."""
     masses = dict(zip(curve.losses, curve.probabilities, strict=True))
     epsilon = max(masses)
     if curve.infinite_mass or set(masses) not in ({epsilon, -epsilon}, {epsilon, -epsilon, Fraction(0)}):
@@ -471,4 +469,5 @@ def _as_response(curve: AtomicProfile) -> tuple[Fraction, int] | None:
     size = 2 + round(masses.get(Fraction(0), 0.0) / masses[-epsilon])
     lies = math.exp(-float(epsilon))
     same = math.isclose(masses[epsilon], 1.0 / (1.0 + (size - 1) * lies), rel_tol=1e-12)
-    return (epsilon, size) if same else None
+    rounded = lies * (1.0 - 2.0**-49)
+    return (size * rounded / (1.0 + (size - 1) * rounded), size) if same else None

@@ -60,9 +60,6 @@ class TableError(DPWitnessError, ValueError):
         self.key = key
 
 
-_OWN_RATE = "sampling_probability"
-
-
 @dataclass(frozen=True)
 class MechanismKind:
     """A kind of mechanism: the keys of its table in a release file, and the privacy profile that it describes.
@@ -95,7 +92,7 @@ class MechanismKind:
     @property
     def rate_key(self) -> str:
         """The key of the rate of its sample: its own one, or that of all releases."""
-        return _OWN_RATE if _OWN_RATE in self.keys else "sampling_rate"
+        return next((key for key in self.keys if key == "sampling_probability"), "sampling_rate")
 
 
 def _built_in(mechanism: type[Any]) -> MechanismKind:
@@ -214,7 +211,7 @@ def _counter(
         ("sigma", *numbers),
         ("sigma", "horizon", *own),
         profile,
-        whole=frozenset(numbers) - {_OWN_RATE},
+        whole=frozenset(numbers) - {"sampling_probability"},
         most={"horizon": _LONGEST},
     )
 
@@ -222,7 +219,7 @@ def _counter(
 def _cyclic(
     counter: BandedCounter, parameters: Mapping[str, Any], neighbouring: Neighbouring
 ) -> PrivacyProfile:
-    return counter.cyclic_profile(parameters["parts"], parameters[_OWN_RATE], neighbouring)
+    return counter.cyclic_profile(parameters["parts"], parameters["sampling_probability"], neighbouring)
 
 
 def _mixture(
@@ -274,7 +271,9 @@ def _kinds(built_in: tuple[type[Any], ...]) -> Mapping[str, MechanismKind]:
         _notion("bounded-range", ("epsilon",), _bounded_range),
         _notion("approximate", ("epsilon", "delta"), _approximate),
         _notion("zcdp", ("rho",), _concentrated),
-        _notion("truncated-batches", ("sigma", _OWN_RATE, *sizes), _truncated, sizes, MOST_RECORDS),
+        _notion(
+            "truncated-batches", ("sigma", "sampling_probability", *sizes), _truncated, sizes, MOST_RECORDS
+        ),
         _notion("declassified", (), lambda _: NoPrivacy()),
     )
     of_scores = [_selection("exponential-mechanism", ("scale",), exponential_mechanism, "monotone")]
@@ -293,7 +292,7 @@ def _kinds(built_in: tuple[type[Any], ...]) -> Mapping[str, MechanismKind]:
         _counter(
             "cyclic-counter",
             BandedCounter,
-            *("bandwidth", "parts", _OWN_RATE),
+            *("bandwidth", "parts", "sampling_probability"),
             optional=(),
             profile_of=_cyclic,
         ),

@@ -367,19 +367,22 @@ class ComposedLoss:
     def _fixed_data(self) -> tuple[Product, ...]:
         """Compositions that fixed data sets attain: of each profile's pairs the first in some share of its releases.
 
-        The others meet the second; and if there is a third, all meet that.
+        The others meet the second. And all meet the pair that is worst in the long run, where there is one.
         """
         found = []
         for direction in self.directions:
-            pairs = [(own.attained(), n) for own, n in zip(direction.profiles, direction.counts, strict=True)]
-            if any(len(own) > 2 for own, _ in pairs):
-                known = [(own[2] if len(own) > 2 else own[0], n) for own, n in pairs if own]
+            last = [own.attained_in_the_long_run() for own in direction.profiles]
+            if any(last):
+                pairs = zip(last, direction.profiles, direction.counts, strict=True)
+                known = [
+                    (own, n) for one, other, n in pairs for own in ((one,) if one else other.attained()[:1])
+                ]
                 found.append(Product(tuple(own for own, _ in known), tuple(n for _, n in known)))
             for share in _SHARES if self._switches else _SHARES[-1:]:
                 parts: dict[PrivacyProfile, int] = {}
                 for profile, count in zip(direction.profiles, direction.counts, strict=True):
                     first = round(share * count)
-                    for own, n in zip((profile.attained() * 2)[:2], (first, count - first), strict=False):
+                    for own, n in zip(profile.attained() * 2, (first, count - first), strict=False):
                         if n:
                             parts[own] = parts.get(own, 0) + n
                 if parts:
