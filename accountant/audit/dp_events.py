@@ -453,10 +453,9 @@ def _event(library: ModuleType, profile: PrivacyProfile) -> Any:
                 )
         case AtomicProfile(bound="") if moved == 2 and (found := _as_response(curve)):
             return library.RandomizedResponseDpEvent(*found)
-    reason = f": it is a bound, {curve.bound!r}, and an event says what is attained" if curve.bound else ""
+    why = f": it is a bound, {curve.bound!r}, and an event says what is attained" if curve.bound else ""
     raise ParameterError(
-        f"profile: {type(curve).__name__} for {profile.neighbouring.value!r} has no exact counterpart among events"
-        f"{reason}"
+        f"profile: {type(curve).__name__} for {profile.neighbouring.value!r} has no exact counterpart among events{why}"
     )
 
 
