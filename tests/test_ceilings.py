@@ -12,7 +12,7 @@ import pytest
 ROOT = Path(__file__).parent.parent
 
 CEILINGS = {
-    "mechanisms": {"code lines": 10_995, "public functions and classes": 355, "files": 96, "floors": 19},
+    "mechanisms": {"code lines": 10_993, "public functions and classes": 355, "files": 96, "floors": 19},
     "accountant": {"code lines": 15_213, "public functions and classes": 492, "files": 141, "floors": 9},
     "algorithms": {"code lines": 11_855, "public functions and classes": 410, "files": 157, "floors": 9},
     "verify": {"code lines": 30_915, "public functions and classes": 913, "files": 320, "floors": 9},

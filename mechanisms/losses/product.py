@@ -324,7 +324,7 @@ class Product:
                 break
             # The Chernoff bound was further above ε: what is too small beside δ depends on where ε is.
             saddle = replace(saddle_for_epsilon(loss, result.lower), log_delta=math.log(delta))
-            line = line.tilt(saddle.s)
+            line = TiltedLoss(loss, saddle.s)
         # Where what is summed is that much larger than δ, rounding is what makes it wide, and a grid does no better.
         sums_round = line.log_size(result.upper) - math.log(delta) > math.log(_WORK.not_tight / _WORK.tight)
         if result.width > _WORK.not_tight * max(1.0, result.upper) and not sums_round and not time_is_over():
