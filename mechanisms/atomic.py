@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +20,7 @@ from mechanisms.rounding import Ceiling, either_up
 
 _LARGEST = 100_000  # atoms of an exact convolution
 _LARGEST_PRODUCT = 20_000_000  # pairs of atoms summed one by one
-_LARGEST_TABLE = 1_000_000  # numbers held at once when the curve is read at many points
+_LARGEST_TABLE = 1_000_000  # numbers held at once; at more points the curve is read from tail sums
 
 
 def _add_up_other_law(losses: tuple[Fraction, ...], probabilities: tuple[float, ...]) -> float:
@@ -121,7 +122,7 @@ class AtomicProfile(PrivacyProfile):
     @property
     def relative_error(self) -> float:
         """That of the probabilities, and of a sum of so many terms."""
-        return self.relative_rounding + 2.0**-53 * (len(self.losses) + 20.0)
+        return self.relative_rounding + 2.0**-53 * (8.0 * len(self.losses) + 20.0)
 
     def __hash__(self) -> int:
         return self._hash
@@ -150,16 +151,28 @@ class AtomicProfile(PrivacyProfile):
     def _curve(self, epsilon: FloatArray) -> FloatArray:
         return self._everywhere(epsilon)
 
+    @cached_property
+    def _sums(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """Return losses in order, as sums of two floats with an infinite one more, and `tail_sums`."""
+        near, rest, probabilities = self._arrays
+        order = np.lexsort((rest, near))
+        near, rest = near[order], rest[order]
+        sums = tail_sums(np.diff(near) + np.diff(rest), probabilities[order])
+        return np.append(near, np.inf), np.append(rest, 0.0), *sums
+
     def _everywhere(self, epsilon: FloatArray) -> FloatArray:
         near, rest, probabilities = self._arrays
         flat = np.ravel(epsilon)
-        stride = max(1, _LARGEST_TABLE // near.size)
-        sums = [
-            np.sum(-np.expm1(-np.maximum((near - part[:, None]) + rest, 0.0)) * probabilities, axis=1)
-            for part in (flat[i : i + stride] for i in range(0, flat.size, stride))
-        ]
-        finite = np.concatenate(sums) if sums else np.empty(0)
-        return self.infinite_mass + finite.reshape(np.shape(epsilon))
+        if flat.size * near.size <= _LARGEST_TABLE:
+            gaps = np.maximum((near - flat[:, None]) + rest, 0.0)
+            finite = np.sum(-np.expm1(-gaps) * probabilities, axis=1)
+        else:
+            near, rest, kept, lost = self._sums
+            first, last = (np.searchsorted(near, flat, side=side) for side in ("left", "right"))
+            below = np.append(0, np.cumsum(rest <= 0.0))  # of those whose larger part is the number asked for
+            j = first + below[last] - below[first]
+            finite = lost[j] - np.expm1(-np.maximum((near[j] - flat) + rest[j], 0.0)) * kept[j]
+        return np.asarray(self.infinite_mass + finite.reshape(np.shape(epsilon)))
 
     def atoms(self) -> AtomicProfile:
         """Return itself."""
@@ -227,6 +240,42 @@ def _convolve(
     weights = np.zeros(distinct.size)
     np.add.at(weights, place.ravel(), np.outer(p, q).ravel())
     return [low + step * int(i) for i in distinct], weights
+
+
+def tail_sums(steps: FloatArray, masses: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return C_j = Σ_{i>=j} m_i e^{l_j - l_i} and D_j = δ(l_j) - m_∞ for rising losses, with 0 at the end of both.
+
+    From the top: D_j = D_{j+1} + (1 - e^{l_j - l_{j+1}}) C_{j+1} and C_j = m_j + e^{l_j - l_{j+1}} C_{j+1}, all terms
+    nonnegative; for l_{j-1} <= x < l_j it is δ(x) = m_∞ + D_j + (1 - e^{x - l_j}) C_j.
+
+    Parameters
+    ----------
+    steps
+        l_{j+1} - l_j.
+    masses
+        m_j, one more.
+    """
+    c, d = np.zeros(masses.size + 1), np.zeros(masses.size + 1)
+    fall = np.append(steps, 0.0)
+    keep, lose = np.exp(-fall).tolist(), (-np.expm1(-fall)).tolist()
+    own = masses.tolist()
+    for j in range(masses.size - 1, -1, -1):
+        d[j] = d[j + 1] + lose[j] * c[j + 1]
+        c[j] = own[j] + keep[j] * c[j + 1]
+    return c, d
+
+
+def lower_hull(x: Sequence[Any], y: Sequence[Any]) -> list[int]:
+    """Return the indices of the lower convex hull of points with rising x (Andrew's monotone chain)."""
+    hull: list[int] = []
+    for i, (place, height) in enumerate(zip(x, y, strict=True)):
+        while len(hull) >= 2:
+            a, b = hull[-2], hull[-1]
+            if (y[b] - y[a]) * (place - x[a]) < (height - y[a]) * (x[b] - x[a]):
+                break
+            hull.pop()
+        hull.append(i)
+    return hull
 
 
 def convolved(curves: Iterable[tuple[PrivacyProfile, int]]) -> AtomicProfile | None:

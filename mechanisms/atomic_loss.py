@@ -13,7 +13,6 @@ import numpy as np
 
 from mechanisms.arrays import BoolArray, FloatArray
 from mechanisms.log_sum import log_mixture, log_sum
-from mechanisms.neighbouring import Neighbouring
 from mechanisms.oscillation import Oscillations
 from mechanisms.point_masses import fourier_of_masses
 from mechanisms.privacy_loss import (
@@ -23,7 +22,6 @@ from mechanisms.privacy_loss import (
     LatticeValues,
     LossSum,
     PrivacyLoss,
-    RelatedLoss,
     log1p_complex,
 )
 from mechanisms.rounding import multiply_up, up
@@ -151,8 +149,7 @@ class AtomicLoss(PrivacyLoss):
         if self.mass > 0.0:
             add(-math.inf, self.mass if added else (1.0 - rate) * self.mass)
         mass = 0.0 if added else multiply_up(rate, self.mass)
-        sampled = AtomicLoss(tuple(mixed), tuple(mixed.values()), mass, *self._sampled_rounding)
-        return RelatedLoss(sampled, Neighbouring.ADD_OR_REMOVE)
+        return AtomicLoss(tuple(mixed), tuple(mixed.values()), mass, *self._sampled_rounding)
 
     @cached_property
     def symmetric(self) -> bool:

@@ -11,12 +11,13 @@ from functools import cached_property
 import numpy as np
 
 from mechanisms.arrays import FloatArray
+from mechanisms.atomic import tail_sums
 from mechanisms.atomic_loss import AtomicLoss
 from mechanisms.binomial_law import NEGLIGIBLE, checked_trials, log_binomial, window
 from mechanisms.loss_product import DROPPED, GridMasses, LossProduct, grid_range, on_grid
 from mechanisms.parameters import LEAST_DELTA, open_unit, whole_number
 from mechanisms.privacy_loss import PrivacyLoss
-from mechanisms.profile import PrivacyProfile
+from mechanisms.profile import BoundedCurve, PrivacyProfile, bounds_on_both_sides
 
 _GRID = 2048  # points of one coordinate's loss
 _GRID_OF_TWO = 512  # the same where d + 1 products of two losses are compared
@@ -59,20 +60,8 @@ def _one_curve(trials: int, shift: int, probability: float, epsilon: float, side
 
 @functools.lru_cache(maxsize=16)
 def _table(trials: int, shift: int, probability: float, side: float) -> tuple[FloatArray, FloatArray]:
-    """Return C_j = Σ_{i>=j} m_i e^{l_j - l_i} and D_j = δ(l_j) - m_∞, j = 0 .. their number (0 at the end).
-
-    From the top: D_j = D_{j+1} + (1 - e^{l_j - l_{j+1}}) C_{j+1} and C_j = m_j + e^{l_j - l_{j+1}} C_{j+1}, all terms
-    nonnegative.
-    """
     losses, masses, _ = _one_loss(trials, shift, probability, side)
-    c, d = np.zeros(losses.size + 1), np.zeros(losses.size + 1)
-    steps = np.append(np.diff(losses), 0.0)
-    keep, lose = np.exp(-steps).tolist(), (-np.expm1(-steps)).tolist()
-    own = masses.tolist()
-    for j in range(losses.size - 1, -1, -1):
-        d[j] = d[j + 1] + lose[j] * c[j + 1]
-        c[j] = own[j] + keep[j] * c[j + 1]
-    return c, d
+    return tail_sums(np.diff(losses), masses)
 
 
 def _curve_at(trials: int, shift: int, probability: float, epsilon: FloatArray, side: float) -> FloatArray:
@@ -123,23 +112,8 @@ def _loss_of(trials: int, shift: int, probability: float) -> AtomicLoss | None:
     return AtomicLoss(tuple(values), tuple(values.values()), infinite + 3e-304, relative, displaced)
 
 
-def _two_sided(
-    epsilon: FloatArray, right: tuple[FloatArray, FloatArray], left: tuple[FloatArray, FloatArray]
-) -> tuple[FloatArray, FloatArray]:
-    """Return bounds at all ε from those at |ε| of the pair and of its reverse.
-
-    δ(-x) = 1 - e^{-x} + e^{-x} δ_reverse(x).
-    """
-    size = np.abs(epsilon)
-    lower, upper = (-np.expm1(-size) + np.exp(-size) * end for end in left)
-    return (
-        np.where(epsilon >= 0.0, right[0], lower * (1.0 - 1e-15)),
-        np.minimum(1.0, np.where(epsilon >= 0.0, right[1], upper * (1.0 + 1e-15))),
-    )
-
-
 @dataclass(frozen=True)
-class BinomialShift(PrivacyProfile):
+class BinomialShift(BoundedCurve):
     """Profile of one data set against another with a value smaller by ``shift``, under Bin(N, p) noise.
 
     One of the two pairs behind `BinomialProfile` at p != 1/2; the reverse pair is the one with -``shift``.
@@ -175,19 +149,13 @@ class BinomialShift(PrivacyProfile):
         """Return the law of the losses, unless there are very many."""
         return _loss_of(self.trials, self.shift, self.probability)
 
-    def _curve(self, epsilon: FloatArray) -> FloatArray:
-        return self._everywhere(epsilon)
-
-    def _everywhere(self, epsilon: FloatArray) -> FloatArray:
-        return self.bounds(epsilon)[1]
-
     def bounds(self, epsilon: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Bound the sum, and at ε < 0 the sum of the reverse pair."""
         right, left = (
             _bounds_at(self.trials, shift, self.probability, np.abs(epsilon))
             for shift in (self.shift, -self.shift)
         )
-        return _two_sided(epsilon, right, left)
+        return bounds_on_both_sides(epsilon, right, left)
 
 
 @dataclass(frozen=True)
@@ -297,7 +265,7 @@ class BinomialProfile(PrivacyProfile):
             strict=True,
         )
         both = np.maximum.reduce(lower), np.maximum.reduce(upper)
-        return _two_sided(epsilon, both, both)
+        return bounds_on_both_sides(epsilon, both)
 
     def _curve(self, epsilon: FloatArray) -> FloatArray:
         if not self._many:

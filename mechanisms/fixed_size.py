@@ -17,7 +17,7 @@ from mechanisms.gaussian import GaussianProfile
 from mechanisms.neighbouring import Neighbouring
 from mechanisms.parameters import ParameterError
 from mechanisms.privacy_loss import ROUNDING, PrivacyLoss
-from mechanisms.profile import PrivacyProfile
+from mechanisms.profile import PrivacyProfile, bounds_on_both_sides
 from mechanisms.related_profile import HeldProfile, RelatedProfile, bare
 from mechanisms.rounding import up
 from mechanisms.subsampled import SampledProfile, SubsampledDirection, check_sampled
@@ -130,19 +130,21 @@ class FixedSizeProfile(SampledProfile):
         """Return the pairs of data in which all other records are like the second of both records, or like the first.
 
         One is worst at ε >= 0, the other at ε < 0, and data cannot be both. Each second one is the one before with both
-        data sets exchanged; so are the pairs of the base, if there are two. With a triangle the last one is what
-        records at its corners lose at least: several releases may lose more by it than by the others.
+        data sets exchanged; so are the pairs of the base, if there are two.
         """
         parts = [RelatedProfile(own, Neighbouring.ADD_OR_REMOVE) for own in self.base.attained()]
-        pairs = tuple(
+        return tuple(
             HeldProfile(SubsampledDirection(side, self.rate, added), Neighbouring.REPLACE_ONE)
             for own, exchanged in zip(parts, reversed(parts), strict=True)
             for side, added in ((own, False), (exchanged, True))
         )
+
+    def attained_in_the_long_run(self) -> PrivacyProfile | None:
+        """Return the least loss of records at the corners of a triangle."""
         curve = bare(self.base)
         if not (self.triangle and isinstance(curve, GaussianProfile)):
-            return pairs
-        return (*pairs, triangle_at_least(self.rate, curve.mu))
+            return None
+        return triangle_at_least(self.rate, curve.mu)
 
     def loss(self) -> PrivacyLoss | None:
         """Return the law of the loss, if the base's is known."""
@@ -156,10 +158,7 @@ class FixedSizeProfile(SampledProfile):
         low, high = self._upper_side.bounds(size)
         if self.pure_epsilon is not None:
             high = np.where(size >= up(self.pure_epsilon), 0.0, high)
-        shrink, fall = np.exp(-size), -np.expm1(-size)
-        lower = np.where(x >= 0.0, low, (fall + shrink * low) * (1.0 - 8.0 * ROUNDING))
-        upper = np.where(x >= 0.0, high, (fall + shrink * high) * (1.0 + 8.0 * ROUNDING))
-        return lower, np.minimum(upper, 1.0)
+        return bounds_on_both_sides(x, (low, high))
 
     def _curve(self, epsilon: FloatArray) -> FloatArray:
         return self._upper_side._everywhere(epsilon)

@@ -24,17 +24,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
 
 from mechanisms.arrays import FloatArray
-from mechanisms.log_sum import log_drop, log_mixture, log_sum
+from mechanisms.log_sum import log_mixture, log_sum
 from mechanisms.point_masses import fourier_of_masses
 from mechanisms.privacy_loss import ROUNDING, ComplexArray, PrivacyLoss
 from mechanisms.quadrature import NEED, NODE_ERROR, Panels, layer_cake
-from mechanisms.rounding import up
 
 _CELLS = 120
 
@@ -190,122 +188,3 @@ class FixedSizeGaussianLoss(PrivacyLoss):
             density.append(np.exp(np.minimum(floor, 700.0))[order])
             widths.append(np.diff(ratio)[order])
         return layer_cake(log_m, np.concatenate(density), np.concatenate(widths), heights)
-
-
-@dataclass(frozen=True)
-class FixedSizeLaplaceLoss(PrivacyLoss):
-    """Loss of Laplace noise on a sample of fixed size: symmetric and bounded.
-
-    With m(l) = ln(1-q + q e^l), H(w) = e^{-e} e^{w m(e)} / 2 + ∫_0^e e^{-(e+l)/2} e^{w m(l)} dl / 4: atoms at
-    ±m(e), one of (1-q)(1 - e^{-e/2}) at 0, densities between.
-
-    Parameters
-    ----------
-    rate : float
-        m/n in (0, 1).
-    epsilon : Fraction
-        Largest loss e of the Laplace mechanism when one record of the sample is replaced, positive.
-    """
-
-    rate: float
-    epsilon: Fraction
-
-    @cached_property
-    def _e(self) -> float:
-        return up(self.epsilon)
-
-    @cached_property
-    def _top(self) -> float:
-        return float(log_mixture(self.rate, np.array(self._e)))
-
-    @property
-    def supremum(self) -> float:
-        """ln(1-q + q e^e), rounded up."""
-        return self._top * (1.0 + 16 * ROUNDING)
-
-    @property
-    def infimum(self) -> float:
-        """Minus the supremum."""
-        return -self.supremum
-
-    def _panels(self, power: float, height: float) -> tuple[Panels, float]:
-        """Return panels of (0, e) for e^{power m}, and ln of the rules' error; M(s) is at least 1 and the top atom."""
-        e, q, top = self._e, self.rate, self._top
-        fall = (60.0 + e) / abs(power)
-        low, high = 0.0, e
-        if fall < top and power > 0.0:  # m(l) = y  <=>  l = ln(1 + (e^y - 1) / q)
-            low = min(0.999 * e, math.log1p(math.expm1(top - fall) / q))
-        elif fall < top:
-            high = max(1e-3 * e, math.log1p(math.expm1(fall) / q)) if fall < 600.0 else e
-        least = max(0.0, power * top - e - math.log(2.0))
-
-        def log_bounds(panels: Panels) -> FloatArray:
-            ends = panels.centres[:, None] + panels.reach[:, None] * np.array([-1.0, 1.0])
-            logs = np.max(power * log_mixture(q, ends), axis=1) - 0.5 * (e + ends[:, 0]) - math.log(4.0)
-            logs = logs + panels.height * height
-            if power < 0.0:
-                logs = logs + power * log_drop(q, e, panels.height)
-            return np.where(panels.height < 3.0, logs, np.inf)
-
-        panels, error = Panels.refined(low, high, min(1.0, e, 12.0 / (height + 1.0)), log_bounds, least)
-        return panels, error - least
-
-    def _masses(self, s: float, height: float) -> tuple[FloatArray, FloatArray, FloatArray, float]:
-        """Return ln(mass e^{sL}), the losses, half-widths (0 for the atoms), and the quadrature's error over M(s)."""
-        e, top = self._e, self._top
-        middle = math.log1p(-self.rate) + math.log(-math.expm1(-0.5 * e))
-        atom = -e - math.log(2.0)
-        log_masses = [np.array([middle, atom + (s + 1.0) * top, atom - s * top])]
-        losses, halves = [np.array([0.0, top, -top])], [np.zeros(3)]
-        error = 0.0
-        for power, side in ((s + 1.0, 1.0), (-s, -1.0)):
-            panels, log_error = self._panels(power, height)
-            nodes, log_weights = panels.rule()
-            own = log_mixture(self.rate, nodes)
-            log_masses.append(log_weights - 0.5 * (e + nodes) - math.log(4.0) + power * own)
-            losses.append(side * own)
-            halves.append(np.repeat(panels.halves, nodes.size // panels.halves.size))
-            error += math.exp(min(700.0, log_error)) + e * math.exp(-60.0)
-        return np.concatenate(log_masses), np.concatenate(losses), np.concatenate(halves), error
-
-    def cost(self, s: float, height: float) -> float:
-        """The quadrature nodes, at a tenth (a matrix product); their number grows with the height."""
-        half = min(0.5, self._e, 8.0 / (height + 1.0))
-        return 0.1 * 32.0 * (2.0 + self._e / half)
-
-    def log_mgf_line(self, s: float, t: FloatArray) -> tuple[ComplexArray, FloatArray]:
-        """Return the sum over the atoms and the quadrature nodes."""
-        top = float(t[-1])
-        log_masses, losses, halves, quadrature = self._masses(s, top)
-        size = np.abs(losses)
-        steep = np.minimum(1.0, self.rate * np.exp(-size) - np.expm1(-size))  # dm/dl
-        inner = NODE_ERROR * halves + ROUNDING * (8.0 * size + 4.0 * self._e * steep)
-        relative = ROUNDING * (24.0 + 6.0 * np.abs(log_masses) + 4.0 * self._e) + 2.0 * NODE_ERROR
-        relative = relative + (2.0 * s + 1.0 + top) * inner
-        return fourier_of_masses(log_masses, losses, relative, quadrature, t)
-
-    def log_mgf_real(self, s: FloatArray) -> FloatArray:
-        """Return ln M on the real line, one rule for each s."""
-        return np.array([log_sum(self._masses(float(own), 0.0)[0]) for own in s])
-
-    def log_envelope(self, s: float, heights: FloatArray) -> FloatArray:
-        """Return ln of a bound: the atoms in full, the densities ρ by their variation.
-
-        On either side the tilted density is e^{-e/2 - 3l0/2 + (p+1) m(l0) + const}, p = s+1 or -s, over l0 in
-        (0, e): convex in the logarithm for p + 1 > 0, else decreasing. A density of bounded variation on an
-        interval has |transform| <= (ρ at both ends + TV ρ) / τ, at most 2 (ρ at both ends) / τ.
-        """
-        e, q, top = self._e, self.rate, self._top
-        log_m_line, error = self.log_mgf_line(s, np.zeros(1))
-        log_m = float(log_m_line[0].real + error[0])
-        logs = []
-        for power in (s + 1.0, -s):
-            for l0, m in ((0.0, 0.0), (e, top)):
-                logs.append(math.log(2.0) - 0.5 * e - 1.5 * l0 + (power + 1.0) * m - math.log(4.0 * q))
-        atoms = float(log_sum(self._masses(s, 0.0)[0][:3]))
-        return np.asarray(
-            np.minimum(
-                log_m,
-                np.logaddexp(atoms, log_sum(np.array(logs)) - np.log(np.maximum(heights, 1e-300))) + 1e-9,
-            )
-        )

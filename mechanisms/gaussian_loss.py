@@ -11,7 +11,6 @@ import numpy as np
 from mechanisms.arrays import FloatArray
 from mechanisms.fixed_size_loss import FixedSizeGaussianLoss
 from mechanisms.gaussian_mixture_loss import AT_ZERO, GaussianMixtureLoss, binomial_mixture
-from mechanisms.neighbouring import Neighbouring
 from mechanisms.privacy_loss import ROUNDING, ComplexArray, PrivacyLoss
 
 _BEYOND_FLOATS = np.errstate(over="ignore", invalid="ignore")
@@ -45,7 +44,7 @@ def sampled_gaussian_loss(
     """
     taken = binomial_mixture(size, rate)
     above, below = (AT_ZERO, taken) if added else (taken, AT_ZERO)
-    return GaussianMixtureLoss(above, below, sigma, Neighbouring.ADD_OR_REMOVE)
+    return GaussianMixtureLoss(above, below, sigma)
 
 
 @dataclass(frozen=True)

@@ -10,13 +10,13 @@ from functools import cached_property
 import numpy as np
 
 from mechanisms.arrays import FloatArray
-from mechanisms.delegation import delegated
 from mechanisms.gaussian_mixture_curve import GaussianMixtureCurve
 from mechanisms.gaussian_mixture_loss import AT_ZERO, GaussianMixtureLoss, Mixture
 from mechanisms.neighbouring import Neighbouring
 from mechanisms.parameters import ParameterError, nonnegative, positive, real
 from mechanisms.privacy_loss import ROUNDING, ComplexArray, PrivacyLoss, log1p_complex
-from mechanisms.subsampled import BothDirections, BoundedCurve, OneDirection
+from mechanisms.profile import BoundedCurve
+from mechanisms.subsampled import BothDirections, OneDirection
 
 _MOST_PARTS = 256
 _LEAST_RATIO = 1e-15
@@ -36,8 +36,6 @@ class AnnouncedLoss(PrivacyLoss):
     rest: float
     probability: float
     off: float = 0.0
-
-    neighbouring = delegated("first.neighbouring")
 
     @property
     def supremum(self) -> float:
@@ -133,7 +131,7 @@ class GaussianMixtureDirection(BoundedCurve, OneDirection):
 
     def loss(self) -> PrivacyLoss:
         """Return the law of the loss in this direction."""
-        first, *more = (GaussianMixtureLoss(*pair, self.sigma, self.relation) for pair in self._pairs(1.0))
+        first, *more = (GaussianMixtureLoss(*pair, self.sigma) for pair in self._pairs(1.0))
         return (
             AnnouncedLoss(first, more[0], self.mixtures[0][0], self.mixtures[1][0], self.off)
             if more

@@ -10,8 +10,8 @@ from functools import cached_property
 import numpy as np
 
 from mechanisms.arrays import FloatArray
+from mechanisms.delegation import delegated
 from mechanisms.log_sum import log_sum
-from mechanisms.neighbouring import Neighbouring
 from mechanisms.privacy_loss import ROUNDING, ComplexArray, LossSum, PrivacyLoss, log1p_complex
 
 _NEED = 46.0
@@ -70,14 +70,11 @@ class GaussianMixtureLoss(PrivacyLoss):
         (m_j, ln a_j) and (n_i, ln b_i).
     sigma : float
         Noise, positive.
-    neighbouring : Neighbouring
-        The relation of which the pair is the worst one.
     """
 
     above: Mixture
     below: Mixture
     sigma: float
-    neighbouring: Neighbouring = Neighbouring.REPLACE_ONE
 
     @cached_property
     def _ends(self) -> tuple[float, float]:
@@ -100,24 +97,11 @@ class GaussianMixtureLoss(PrivacyLoss):
     def _alone(self) -> GaussianMixtureLossSum:
         return GaussianMixtureLossSum((self,), (1,))
 
-    def cost(self, s: float, height: float) -> float:
-        """The quadrature nodes, at a fortieth (a matrix product); their number grows with the height."""
-        return self._alone.cost(s, height)
-
-    def log_mgf_line(self, s: float, t: FloatArray) -> tuple[ComplexArray, FloatArray]:
-        """Return the trapezoid rule of the class docstring; the step is chosen for the largest t."""
-        return self._alone.log_mgf_line(s, t)
-
-    def log_mgf_real(self, s: FloatArray) -> FloatArray:
-        """Return ln M on the real line."""
-        return self._alone.log_mgf_real(s)
-
-    def log_envelope(self, s: float, heights: FloatArray) -> FloatArray:
-        """Return ln of a bound from a path moved off the real line; see `GaussianMixtureLossSum`."""
-        return self._alone.log_envelope(s, heights)
-
-    def _divergence(self, order: float) -> float:
-        return self._alone._divergence(order)
+    cost = delegated("_alone.cost")
+    log_mgf_line = delegated("_alone.log_mgf_line")
+    log_mgf_real = delegated("_alone.log_mgf_real")
+    log_envelope = delegated("_alone.log_envelope")
+    _divergence = delegated("_alone._divergence")
 
     def most_divergence(self, order: float) -> float:
         """Return an upper bound on the Rényi divergence that takes no quadrature.

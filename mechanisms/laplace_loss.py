@@ -11,11 +11,9 @@ from functools import cached_property
 import numpy as np
 
 from mechanisms.arrays import FloatArray
-from mechanisms.fixed_size_loss import FixedSizeLaplaceLoss
 from mechanisms.oscillation import Oscillations
-from mechanisms.poisson_replaced_loss import PoissonReplacedLaplaceLoss
 from mechanisms.privacy_loss import ROUNDING, CeilingLaw, ComplexArray, PrivacyLoss, log1p_complex
-from mechanisms.subsampled_laplace_loss import SubsampledLaplaceLoss
+from mechanisms.sampled_laplace_loss import SampledLaplaceLoss, SampledPair
 
 _BLOCK = 2**15
 """Complex numbers that are worked on at a time."""
@@ -98,20 +96,15 @@ class LaplaceLoss(PrivacyLoss):
         matters the second form is used for |ε(z+1/2)| <= 1.
         """
         e, n = self._columns
-        z = s + 1j * t
+        z: ComplexArray = np.asarray(s + 1j * t, dtype=np.complex128)
         if (
             8 * ROUNDING * self._total * float(np.max(np.abs(z))) > 1e-12
             and float(np.min(e)) * (s + 0.5) < 1.0
         ):
             return self._line_by_blocks(s, t)
-        x = -e * (2.0 * z + 1.0)
-        w = (z / (2.0 * z + 1.0)) * np.expm1(x)
-        logs = log1p_complex(w)
-        size = np.abs(z)
-        spread = 12.0 * np.abs(w) + 5.0 * np.exp(-(2.0 * s + 1.0) * e) * e * size
-        error = 6.0 * e * size + spread * np.exp(-logs.real) + 4.0 * np.abs(logs)
-        value = np.sum(n * logs, axis=0) + z * float(np.sum(n * e))
-        return value, ROUNDING * np.sum(n * error, axis=0) + ROUNDING * (len(n) + 2.0) * np.abs(value)
+        value, error = _log_mgf_far(e, z)
+        size = np.sum(n * np.abs(value), axis=0)
+        return np.sum(n * value, axis=0), np.sum(n * error, axis=0) + ROUNDING * (len(n) + 2.0) * size
 
     def _line_by_blocks(self, s: float, t: FloatArray) -> tuple[ComplexArray, FloatArray]:
         """Use the form without cancellation, where it applies, a block of scales at a time."""
@@ -175,22 +168,22 @@ class LaplaceLoss(PrivacyLoss):
             return [(self, 1)]
         return [(LaplaceLoss(self.epsilons[i : i + most], self.counts[i : i + most]), 1) for i in starts]
 
-    @property
-    def _may_be_sampled(self) -> bool:
-        """Whether there is a quadrature for it: one release, of a loss whose exponential is a float."""
-        return self.counts == (1,) and self.epsilons[0] <= 700
+    def _on_sample(self, rate: float, pair: SampledPair) -> SampledLaplaceLoss | None:
+        """Return the loss of a single release on a sample, of which the exponential of the largest loss is a float."""
+        single = self.counts == (1,) and self.epsilons[0] <= 700
+        return SampledLaplaceLoss(rate, self.epsilons[0], pair) if single else None
 
     def subsampled(self, rate: float, added: bool) -> PrivacyLoss | None:
         """Return the loss of the subsampled pair, of a single release."""
-        return SubsampledLaplaceLoss(rate, self.epsilons[0], added) if self._may_be_sampled else None
+        return self._on_sample(rate, SampledPair.ADDED if added else SampledPair.REMOVED)
 
     def poisson_replaced(self, rate: float) -> PrivacyLoss | None:
         """Return the loss of the pair with both movements, of a single release."""
-        return PoissonReplacedLaplaceLoss(rate, self.epsilons[0]) if self._may_be_sampled else None
+        return self._on_sample(rate, SampledPair.REPLACED)
 
     def fixed_size(self, rate: float) -> PrivacyLoss | None:
         """Return the loss on a sample of fixed size, of a single release."""
-        return FixedSizeLaplaceLoss(rate, self.epsilons[0]) if self._may_be_sampled else None
+        return self._on_sample(rate, SampledPair.FIXED_SIZE)
 
     @classmethod
     def sum_losses(cls, losses: Sequence[PrivacyLoss], counts: Sequence[int]) -> PrivacyLoss:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from mechanisms.arrays import FloatArray
@@ -33,13 +31,3 @@ def log_mixture(q: float | FloatArray, v: FloatArray) -> FloatArray:
     if not np.max(v, initial=0.0) > 700.0:
         return np.asarray(out)
     return np.where(v > 700.0, v + np.log(q + (1.0 - q) * np.exp(-np.maximum(v, 700.0))), out)
-
-
-def log_drop(q: float, high: float, height: FloatArray) -> FloatArray:
-    """Return a lower bound on Re m(l + iy) - m(l), m(l) = ln(1 - q + q e^l), for real l <= high, |y| <= height < π.
-
-    |α + βe^{iy}|² = (α+β)² (1 - 4κ(1-κ) sin²(y/2)), κ = β/(α+β) = dm/dl, which increases with l.
-    """
-    steepest = 1.0 / (1.0 + (1.0 - q) / q * math.exp(-min(high, 700.0)))
-    bend = 4.0 * steepest * (1.0 - steepest) if steepest < 0.5 else 1.0
-    return 0.5 * np.log1p(-bend * np.sin(0.5 * np.minimum(height, 3.0)) ** 2)

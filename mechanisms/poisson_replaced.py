@@ -19,7 +19,7 @@ from mechanisms.poisson_replaced_curve import (
     poisson_replaced_laplace_delta,
 )
 from mechanisms.privacy_loss import ROUNDING, PrivacyLoss
-from mechanisms.profile import PrivacyProfile
+from mechanisms.profile import PrivacyProfile, bounds_on_both_sides
 from mechanisms.related_profile import bare
 from mechanisms.rounding import up
 from mechanisms.subsampled import SampledProfile, check_sampled
@@ -33,7 +33,7 @@ class PoissonReplacedProfile(SampledProfile):
     leaves* the sample: hence the base is stated for adding or removing a record.
 
     *Proved* for Gaussian noise in any number of dimensions (below) and Laplace noise on a
-    single number (`PoissonReplacedLaplaceLoss`); by joint convexity over the other records' sample and by Zhu, Dong,
+    single number (`SampledLaplaceLoss`); by joint convexity over the other records' sample and by Zhu, Dong,
     Wang 2022, Thm 10, also composed. *Attained* if records that move the query by D in opposite directions exist.
     *Not proved* for Laplace noise on several numbers, and of other noise no curve is written here: take the base's
     `SubsampledProfile` and `convert` it, a group of two.
@@ -136,10 +136,8 @@ class PoissonReplacedProfile(SampledProfile):
         high = np.where(
             size >= up(self.pure_epsilon), 0.0, self._curve(np.maximum(size - off, 0.0)) * (1.0 + error)
         )
-        shrink, fall = np.exp(-size), -np.expm1(-size)
-        lower = np.where(x >= 0.0, low, (fall + shrink * low) * (1.0 - 8.0 * ROUNDING))
-        upper = np.where(x >= 0.0, high, (fall + shrink * high) * (1.0 + 8.0 * ROUNDING))
-        return np.maximum(lower, 0.0), np.minimum(upper, 1.0)
+        low, high = bounds_on_both_sides(x, (low, high))
+        return np.maximum(low, 0.0), high
 
     def _curve(self, epsilon: FloatArray) -> FloatArray:
         if self._laplace is not None:

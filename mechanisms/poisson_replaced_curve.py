@@ -1,4 +1,4 @@
-"""δ(ε) of one release on a Poisson subsample when one record is replaced; the pairs of `poisson_replaced_loss`."""
+"""δ(ε) of one release on a Poisson subsample when one record is replaced; the pairs of `poisson_replaced`."""
 
 from __future__ import annotations
 

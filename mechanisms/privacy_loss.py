@@ -20,8 +20,6 @@ import numpy as np
 import numpy.typing as npt
 
 from mechanisms.arrays import FloatArray
-from mechanisms.delegation import delegated
-from mechanisms.neighbouring import Neighbouring, common_neighbouring
 from mechanisms.oscillation import Oscillations
 from mechanisms.rounding import exact_sum
 
@@ -111,11 +109,6 @@ class PrivacyLoss(abc.ABC):
     What makes bounds certified: `log_mgf_line` returns a bound on its own error, `log_envelope` a bound on
     |M| beyond a height, `supremum` and `infimum` bounds on the finite values.
     """
-
-    @property
-    def neighbouring(self) -> Neighbouring:
-        """The neighbouring relation of the pair; "replace one" unless something else is stated."""
-        return Neighbouring.REPLACE_ONE
 
     @property
     def supremum(self) -> float:
@@ -265,7 +258,7 @@ class PrivacyLoss(abc.ABC):
         """Return the loss on a Poisson subsample when one record is replaced, or None if this class has none.
 
         The base loss is that of one record joining or leaving the sample; see
-        `mechanisms.poisson_replaced_loss`.
+        `PoissonReplacedProfile`.
         """
         return None
 
@@ -288,14 +281,6 @@ class LossSum(PrivacyLoss):
 
     losses: tuple[PrivacyLoss, ...]
     counts: tuple[int, ...]
-
-    def __post_init__(self) -> None:
-        common_neighbouring(self.losses)
-
-    @property
-    def neighbouring(self) -> Neighbouring:
-        """That of all parts."""
-        return common_neighbouring(self.losses)
 
     @cached_property
     def _terms(self) -> list[tuple[PrivacyLoss, float]]:
@@ -453,91 +438,20 @@ def _outwards(value: float, direction: float) -> float:
     return value if math.isinf(value) else value + math.copysign(8 * ROUNDING * abs(value), direction)
 
 
-@dataclass(frozen=True)
-class RelatedLoss(PrivacyLoss):
-    """A loss that is stated for another neighbouring relation; see `related_profile.RelatedProfile`."""
-
-    loss: PrivacyLoss
-    stated_for: Neighbouring
-
-    @property
-    def neighbouring(self) -> Neighbouring:
-        """The relation that is stated."""
-        return self.stated_for
-
-    supremum = delegated("loss.supremum")
-    infimum = delegated("loss.infimum")
-    infinite_mass = delegated("loss.infinite_mass")
-    least_infinite_mass = delegated("loss.least_infinite_mass")
-    displaced = delegated("loss.displaced")
-    precision = delegated("loss.precision")
-    lattice = delegated("loss.lattice")
-    below_ceiling = delegated("loss.below_ceiling")
-    equal_laplace = delegated("loss.equal_laplace")
-    cost = delegated("loss.cost")
-    distinct_count = delegated("loss.distinct_count")
-
-    def pieces(self, most: int) -> list[tuple[PrivacyLoss, int]]:
-        """Return the loss's, each stated for the same relation."""
-        return [(stated_alike(one, self.stated_for), n) for one, n in self.loss.pieces(most)]
-
-    log_mgf_line = delegated("loss.log_mgf_line")
-    log_mgf_real = delegated("loss.log_mgf_real")
-    log_envelope = delegated("loss.log_envelope")
-    log_lattice_envelope = delegated("loss.log_lattice_envelope")
-
-    def approximation(self) -> PrivacyLoss:
-        """Return the loss's approximation, stated for the same relation."""
-        rough = self.loss.approximation()
-        return self if rough is self.loss else stated_alike(rough, self.stated_for)
-
-    oscillations = delegated("loss.oscillations")
-
-    def subsampled(self, rate: float, added: bool) -> PrivacyLoss | None:
-        """Return the loss on a Poisson subsample, stated for the same relation."""
-        sampled = self.loss.subsampled(rate, added)
-        return None if sampled is None else stated_alike(sampled, self.stated_for)
-
-    def poisson_replaced(self, rate: float) -> PrivacyLoss | None:
-        """Return the loss's, if it is stated for a record that joins or leaves."""
-        joins = self.stated_for is Neighbouring.ADD_OR_REMOVE
-        return self.loss.poisson_replaced(rate) if joins else None
-
-    def fixed_size(self, rate: float) -> PrivacyLoss | None:
-        """Return None: the base must be that of replacing a record of the sample."""
-        return None
-
-
-def _without_relation(loss: PrivacyLoss) -> PrivacyLoss:
-    return loss.loss if isinstance(loss, RelatedLoss) else loss
-
-
-def stated_alike(loss: PrivacyLoss, neighbouring: Neighbouring) -> PrivacyLoss:
-    """State a loss made of losses for a relation, or converted to it, for that relation."""
-    return loss if loss.neighbouring is neighbouring else RelatedLoss(_without_relation(loss), neighbouring)
-
-
 def add_losses(losses: Sequence[PrivacyLoss], counts: Sequence[int]) -> PrivacyLoss:
     """Return the sum of independent losses; those of one class are summed by that class.
 
     Equal losses are counted together, in the order of their first appearance, so the same multiset in the
     same order gives the same bits.
-
-    Raises
-    ------
-    MixedNeighbours
-        If two losses hold for different neighbouring relations.
     """
-    relation = common_neighbouring(losses)
     counted: dict[PrivacyLoss, int] = {}
     for loss, n in zip(losses, counts, strict=True):
-        own = _without_relation(loss)
-        counted[own] = counted.get(own, 0) + n
+        counted[loss] = counted.get(loss, 0) + n
     families: dict[type[PrivacyLoss], list[PrivacyLoss]] = {}
     for loss in counted:
         families.setdefault(type(loss), []).append(loss)
     sums = [
-        stated_alike(family.sum_losses(members, [counted[member] for member in members]), relation)
+        family.sum_losses(members, [counted[member] for member in members])
         for family, members in families.items()
     ]
     return sums[0] if len(sums) == 1 else LossSum(tuple(sums), (1,) * len(sums))

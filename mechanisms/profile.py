@@ -251,6 +251,10 @@ class PrivacyProfile(abc.ABC):
         """
         return () if self.bound else (self,)
 
+    def attained_in_the_long_run(self) -> PrivacyProfile | None:
+        """Return the curve of one more pair of data, worst at no ε of one release but of many; None if none is."""
+        return None
+
     @property
     def outdoes_its_curve(self) -> bool:
         """True if `rho` or `renyi` may be smaller than those of a pair with this curve."""
@@ -290,6 +294,16 @@ class PrivacyProfile(abc.ABC):
         return np.full(orders.shape, np.inf)
 
 
+class BoundedCurve(PrivacyProfile):
+    """Base class of profiles that compute `bounds`: δ is the upper one."""
+
+    def _curve(self, epsilon: FloatArray) -> FloatArray:
+        return self._everywhere(epsilon)
+
+    def _everywhere(self, epsilon: FloatArray) -> FloatArray:
+        return self.bounds(epsilon)[1]
+
+
 class OneRelation(PrivacyProfile):
     """Base class of profiles that hold for one neighbouring relation alone."""
 
@@ -297,6 +311,23 @@ class OneRelation(PrivacyProfile):
     def statable(self) -> frozenset[Neighbouring]:
         """Its own relation alone: how far another kind of neighbour moves the query is another question."""
         return frozenset({self.neighbouring})
+
+
+def bounds_on_both_sides(
+    epsilon: FloatArray,
+    right: tuple[FloatArray, FloatArray],
+    left: tuple[FloatArray, FloatArray] | None = None,
+) -> tuple[FloatArray, FloatArray]:
+    """Return bounds on δ at all ε from those at |ε|: of a pair, and of its reverse if that has another curve.
+
+    δ(-x) = 1 - e^{-x} + e^{-x} δ_reverse(x).
+    """
+    keep, rest = np.exp(np.minimum(epsilon, 0.0)), -np.expm1(np.minimum(epsilon, 0.0))
+    lower, upper = (rest + keep * end for end in left or right)
+    return (
+        np.where(epsilon >= 0.0, right[0], lower * (1.0 - 2.0**-50)),
+        np.minimum(1.0, np.where(epsilon >= 0.0, right[1], upper * (1.0 + 2.0**-50))),
+    )
 
 
 HARDLY_ANY = 1e-290

@@ -13,7 +13,7 @@ from mechanisms.log_sum import log_sum
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(32)
 _RATIO = 5.5  # semi-axis sum of the ellipses
-_REAL_AXIS = 0.5 * (_RATIO + 1.0 / _RATIO)
+REAL_AXIS = 0.5 * (_RATIO + 1.0 / _RATIO)
 """Real semi-axis of a panel's ellipse over the panel's half-width."""
 _IMAGINARY_AXIS = 0.5 * (_RATIO - 1.0 / _RATIO)
 """Imaginary semi-axis of a panel's ellipse over the panel's half-width."""
@@ -79,7 +79,7 @@ class Panels:
     @property
     def reach(self) -> FloatArray:
         """Distance from each ellipse's centre to its ends on the real axis."""
-        return _REAL_AXIS * self.halves
+        return REAL_AXIS * self.halves
 
     @property
     def height(self) -> FloatArray:

@@ -41,6 +41,7 @@ heights >= τ, |φ| <= e^{θ²/2m²} φ(c cos θ + τ sin θ), whatever θ, and 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
@@ -48,17 +49,19 @@ from itertools import accumulate, pairwise
 from operator import sub
 
 import numpy as np
+from scipy.special import ndtr
 
 from mechanisms.arrays import FloatArray
-from mechanisms.atomic import AtomicProfile
+from mechanisms.atomic import AtomicProfile, lower_hull
 from mechanisms.delegation import delegated
 from mechanisms.gaussian import GaussianProfile
 from mechanisms.neighbouring import Neighbouring
 from mechanisms.parameters import ParameterError, whole_number
-from mechanisms.privacy_loss import ROUNDING, ComplexArray, PrivacyLoss, log1p_complex, stated_alike
-from mechanisms.profile import PrivacyProfile
+from mechanisms.privacy_loss import ROUNDING, ComplexArray, PrivacyLoss, log1p_complex
+from mechanisms.profile import BoundedCurve, PrivacyProfile
 from mechanisms.related_profile import HeldProfile, bare
-from mechanisms.subsampled import BothDirections, BoundedCurve, OneDirection, check_sampled
+from mechanisms.rounding import up
+from mechanisms.subsampled import BothDirections, OneDirection, check_sampled
 
 BOUND = "random allocation, by chords"
 MOST_STEPS = 100_000
@@ -84,6 +87,8 @@ _UNIT = 2**1074
 """Every float is a multiple of its inverse."""
 _BLOCK = 2**20
 """Numbers held at once."""
+_FURTHEST, _APART = 37.0, 0.1
+"""Standard deviations of one lognormal factor up to which noise alone is looked at, and the distance of nodes there."""
 _FAR = 7.5
 """Standard deviations of one lognormal factor up to which the curve is computed: beyond are 3e-14."""
 
@@ -231,8 +236,9 @@ def _polygon_below(
     negative = np.flatnonzero(y < 0.0)
     zeros = int(negative[-1]) + 2 if negative.size else 1
     y[:zeros] = 0.0
-    # From the last node above v - t on a line that rises by no more than p does there, until it meets v - t.
-    last = max(zeros - 1, int(np.max(np.flatnonzero(y > v - steps), initial=0)))
+    # From the last node before y falls to v - t on a line that rises by no more than p does there, until both meet.
+    beyond = np.append(np.flatnonzero((v > steps) & (y <= v - steps)), v.size)
+    last = max(zeros - 1, int(beyond[0]) - 1)
     slope = max(0.0, float((low[last] - high[last - 1]) / width[last - 1]) * (1.0 - 1e-11) if last else 0.0)
     meeting = (float(y[last]) - slope * float(v[last]) + steps) / (1.0 - slope) if slope < 1.0 else 0.0
     meeting = meeting * (1.0 - 4e-16) - 1e-15 * steps
@@ -242,35 +248,56 @@ def _polygon_below(
     return np.append(v[: last + 1], meeting), np.append(y[: last + 1], max(0.0, meeting - steps))
 
 
-def _law_of_hull(v: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _nodes_above(movement: float, steps: int) -> tuple[FloatArray, list[int]]:
+    """Return nodes, and heights above p there in units of 1 / `_UNIT`: the computed ones, or those of noise alone.
+
+    S/t is smaller in convex order than one lognormal factor r (the mean of t such factors given their sum). With
+    a = ln(v/t)/m + m/2, E(v - S)^+ is at most v Φ(a) - t Φ(a - m), and E(S - v)^+ at most t Φ(m - a) - v Φ(-a). Above
+    t heights are v - t and what is more: as one float they would not show that.
+    """
+    v, _, high = put_bounds(movement, steps)
+    known = dict(zip(v.tolist(), high.tolist(), strict=True))
+    places = np.arange(-_FURTHEST, _FURTHEST + movement, _APART)
+    v = np.union1d(v, steps * np.exp(movement * (places - 0.5 * movement)))
+    side = np.where(v < steps, 1.0, -1.0)
+    with np.errstate(divide="ignore"):
+        a = np.log(v / steps) / movement + 0.5 * movement
+    near, far = v * ndtr(side * a), steps * ndtr(side * (a - movement))
+    alone = np.abs(near - far) + 1e-10 * np.maximum(near, far) + 1e-305
+    heights = []
+    for place, own in zip(v.tolist(), alone.tolist(), strict=True):
+        least = max(0, int(Fraction(place) * _UNIT) - steps * _UNIT)
+        found = least + int(Fraction(own) * _UNIT)
+        computed = known.get(place)
+        heights.append(found if computed is None else min(found, int(Fraction(computed) * _UNIT)))
+    heights[0] = 0 if v[0] == 0.0 else heights[0]
+    return v, heights
+
+
+def _law_of_hull(v: FloatArray, heights: Sequence[int]) -> tuple[FloatArray, FloatArray, Fraction]:
     """Return values of S and their probabilities: where the convex hull of some nodes bends, and how much.
 
-    Beyond the last node its slope is 1, and nodes that say more than slopes of at most 1 do are lowered. In whole
-    numbers: probabilities are rounded once.
+    Beyond the last node its slope is 1, and nodes that say more than slopes of at most 1 do are lowered; return also
+    the last one's distance from its height, which is E S. In whole numbers: probabilities are rounded once.
     """
-    xs, ys = ([int(Fraction(one) * _UNIT) for one in numbers.tolist()] for numbers in (v, y))
-    ys = [x + least for x, least in zip(xs, accumulate(map(sub, ys, xs), min), strict=True)]
-    hull: list[int] = []
-    for i, (x, top) in enumerate(zip(xs, ys, strict=True)):
-        while len(hull) >= 2:
-            a, b = hull[-2], hull[-1]
-            if (ys[b] - ys[a]) * (x - xs[a]) < (top - ys[a]) * (xs[b] - xs[a]):
-                break
-            hull.pop()
-        hull.append(i)
+    xs = [int(Fraction(one) * _UNIT) for one in v.tolist()]
+    ys = [x + least for x, least in zip(xs, accumulate(map(sub, heights, xs), min), strict=True)]
+    hull = lower_hull(xs, ys)
     slopes = [Fraction(0), *(Fraction(ys[b] - ys[a], xs[b] - xs[a]) for a, b in pairwise(hull)), Fraction(1)]
     masses = np.array([float(b - a) for a, b in pairwise(slopes)])
-    return v[hull], masses
+    return v[hull], masses, Fraction(xs[-1] - ys[-1], _UNIT)
 
 
 @lru_cache(maxsize=64)
 def losses_of_epoch(movement: float, steps: int, added: bool) -> tuple[AtomicProfile, AtomicProfile]:
     """Return losses of finitely many values below and above that of an epoch, in one direction."""
-    v, low, high = put_bounds(movement, steps)
-    polygons = _polygon_below(v, low, high, steps), (v, np.where(v > 0.0, high, 0.0))
+    places, y = _polygon_below(*put_bounds(movement, steps), steps)
+    heights = [int(Fraction(one) * _UNIT) for one in y.tolist()]
+    heights[-1] = max(0, int(Fraction(float(places[-1])) * _UNIT) - steps * _UNIT)  # v - t, without rounding
+    polygons = (places, heights), _nodes_above(movement, steps)
     found = []
-    for (places, y), side in zip(polygons, (-1.0, 1.0), strict=True):
-        values, masses = _law_of_hull(places, y)
+    for nodes, side in zip(polygons, (-1.0, 1.0), strict=True):
+        values, masses, mean = _law_of_hull(*nodes)
         some = (masses > 0.0) & (values > 0.0)
         losses = np.log(values[some] / steps) * (-1.0 if added else 1.0)
         losses = losses + side * 4.0 * ROUNDING * (2.0 + np.abs(losses))
@@ -278,9 +305,9 @@ def losses_of_epoch(movement: float, steps: int, added: bool) -> tuple[AtomicPro
             # S = 0 is an infinite loss.
             own, infinite = masses[some], float(np.sum(masses[values == 0.0]))
         else:
-            # E S of the law above may be less than t, by what p is above v - t at the end.
+            # E S of the law above is less than t, by what p is above v - t at the end.
             own = masses[some] * values[some] / steps
-            infinite = max(0.0, 1.0 - math.fsum(own.tolist())) + 4.0 * ROUNDING
+            infinite = max(0.0, up(1 - mean / steps))
         found.append(
             AtomicProfile(
                 tuple(map(Fraction, losses.tolist())),
@@ -310,7 +337,7 @@ class RandomAllocationDirection(BoundedCurve, OneDirection):
         curve = bare(self.base)
         if not isinstance(curve, GaussianProfile) or not curve.mu:
             raise ParameterError(
-                f"base: is a {type(curve).__name__}; random allocation is for Gaussian noise that moves"
+                f"sampling: random allocation is for Gaussian noise that moves, not for a {type(curve).__name__}"
             )
         return curve
 
@@ -335,8 +362,7 @@ class RandomAllocationDirection(BoundedCurve, OneDirection):
 
     def loss(self) -> PrivacyLoss | None:
         """Return the law of a loss that is larger."""
-        own = self._above.loss()
-        return None if own is None else stated_alike(own, self.neighbouring)
+        return self._above.loss()
 
     def attained(self) -> tuple[PrivacyProfile, ...]:
         """Return a law below that of a record which moves the query as far as it may, in any step it is in."""
@@ -381,8 +407,8 @@ class RandomAllocationProfile(BothDirections):
         mu, least = self._sides[0]._gaussian.mu, _LEAST_MOVEMENT * math.sqrt(self.steps)
         if not least <= mu <= _LARGEST_MOVEMENT:
             raise ParameterError(
-                f"base: moves by {mu:g} sigma; for {self.steps} steps of random allocation it must be {least:g} to "
-                f"{_LARGEST_MOVEMENT:g}"
+                f"sigma: a record moves the query by {mu:g} sigma; for {self.steps} steps of random allocation it must "
+                f"be {least:g} to {_LARGEST_MOVEMENT:g}"
             )
 
     @property

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from mechanisms.delegation import delegated
 from mechanisms.neighbouring import Neighbouring, conversion_hint
 from mechanisms.parameters import ParameterError
-from mechanisms.privacy_loss import PrivacyLoss, stated_alike
 from mechanisms.profile import OneRelation, PrivacyProfile
 
 
@@ -33,10 +32,7 @@ class SameCurve(OneRelation):
     bounds = delegated("profile.bounds")
     atoms = delegated("profile.atoms")
 
-    def loss(self) -> PrivacyLoss | None:
-        """Return the law of the loss, stated for the relation."""
-        own = self.profile.loss()
-        return None if own is None else stated_alike(own, self.neighbouring)
+    loss = delegated("profile.loss")
 
     def directions(self) -> tuple[PrivacyProfile, ...]:
         """Return the curve's, stated for the relation."""
@@ -47,6 +43,7 @@ class SameCurve(OneRelation):
         """Return the curve's, stated for the relation."""
         return tuple(dataclasses.replace(self, profile=one) for one in self.profile.attained())
 
+    attained_in_the_long_run = delegated("profile.attained_in_the_long_run")
     outdoes_its_curve = delegated("profile.outdoes_its_curve")
 
     def parts(self) -> tuple[tuple[PrivacyProfile, int], ...]:

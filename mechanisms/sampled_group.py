@@ -18,11 +18,11 @@ from mechanisms.gaussian_mixture_curve import GaussianMixtureCurve
 from mechanisms.gaussian_mixture_loss import AT_ZERO, GaussianMixtureLoss, Mixture, binomial_mixture
 from mechanisms.neighbouring import Neighbouring
 from mechanisms.parameters import ParameterError, whole_number
-from mechanisms.privacy_loss import PrivacyLoss, stated_alike
-from mechanisms.profile import PrivacyProfile
+from mechanisms.privacy_loss import PrivacyLoss
+from mechanisms.profile import BoundedCurve, PrivacyProfile
 from mechanisms.related_profile import bare
 from mechanisms.rounding import multiply_up
-from mechanisms.subsampled import BothDirections, BoundedCurve, OneDirection, SampledProfile, check_sampled
+from mechanisms.subsampled import BothDirections, OneDirection, SampledProfile, check_sampled
 
 MOST_SAMPLED = 256
 """The largest group whose pair is computed; the time grows with it."""
@@ -88,8 +88,7 @@ class SampledGroupDirection(OneDirection, GroupOnSample):
         sigma = sigma_of_sampled(self._mu * self._mu)
         if sigma is None:
             return None
-        own = sampled_gaussian_loss(self.rate, sigma, self.added, self.size)
-        return stated_alike(own, self.neighbouring)
+        return sampled_gaussian_loss(self.rate, sigma, self.added, self.size)
 
     @cached_property
     def _own(self) -> GaussianMixtureCurve:

@@ -19,7 +19,7 @@ from mechanisms.log_sum import log_mixture
 from mechanisms.neighbouring import Neighbouring
 from mechanisms.parameters import ParameterError, real
 from mechanisms.privacy_loss import ROUNDING, PrivacyLoss
-from mechanisms.profile import OneRelation, PrivacyProfile
+from mechanisms.profile import BoundedCurve, OneRelation, PrivacyProfile
 from mechanisms.related_profile import bare
 from mechanisms.rounding import multiply_up, up
 
@@ -31,16 +31,6 @@ class SampledProfile(OneRelation):
 
     base: PrivacyProfile
     bound = delegated("base.bound")
-
-
-class BoundedCurve(PrivacyProfile):
-    """Base class of profiles that compute `bounds`: δ is the upper one."""
-
-    def _curve(self, epsilon: FloatArray) -> FloatArray:
-        return self._everywhere(epsilon)
-
-    def _everywhere(self, epsilon: FloatArray) -> FloatArray:
-        return self.bounds(epsilon)[1]
 
 
 class BothDirections(BoundedCurve, OneRelation):

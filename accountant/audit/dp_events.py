@@ -27,7 +27,6 @@ from mechanisms import (
     NoPrivacy,
     ParameterError,
     PrivacyProfile,
-    PureProfile,
     ZeroConcentratedProfile,
 )
 from mechanisms.fixed_size import FixedSizeProfile
@@ -140,7 +139,8 @@ def to_dp_event(composition: ProfileCounts) -> Any:
     Raises
     ------
     ParameterError
-        If a profile has no exact counterpart among the events, or relations are mixed.
+        If a profile has no exact counterpart among the events, as a bound that nothing need attain, or relations are
+        mixed.
     ImportError
         If dp-accounting is not installed.
     """
@@ -427,7 +427,7 @@ def _event(library: ModuleType, profile: PrivacyProfile) -> Any:
     if curve.pure_epsilon == 0:
         return library.NoOpDpEvent()
     match curve:
-        case NoPrivacy():
+        case NoPrivacy(""):
             return library.NonPrivateDpEvent()
         case GaussianProfile(mu):
             return library.GaussianDpEvent(_down(moved / Fraction(mu)))
@@ -451,22 +451,16 @@ def _event(library: ModuleType, profile: PrivacyProfile) -> Any:
                 return library.SampledWithoutReplacementDpEvent(
                     share.denominator, share.numerator, _event(library, base)
                 )
-        case PureProfile(epsilon) if moved == 2:
-            return _response_event(library, epsilon, 2)
-        case AtomicProfile() if moved == 2 and (found := _as_response(curve)):
-            return _response_event(library, *found)
+        case AtomicProfile(bound="") if moved == 2 and (found := _as_response(curve)):
+            return library.RandomizedResponseDpEvent(*found)
+    why = f": it is a bound, {curve.bound!r}, and an event says what is attained" if curve.bound else ""
     raise ParameterError(
-        f"profile: {type(curve).__name__} for {profile.neighbouring.value!r} has no exact counterpart among events"
+        f"profile: {type(curve).__name__} for {profile.neighbouring.value!r} has no exact counterpart among events{why}"
     )
 
 
-def _response_event(library: ModuleType, epsilon: Fraction, size: int) -> Any:
-    lies = math.exp(-float(epsilon)) * (1.0 - 2.0**-49)
-    return library.RandomizedResponseDpEvent(size * lies / (1.0 + (size - 1) * lies), size)
-
-
-def _as_response(curve: AtomicProfile) -> tuple[Fraction, int] | None:
-    """Return the ε and number of categories of the randomized response that has this curve, if one has."""
+def _as_response(curve: AtomicProfile) -> tuple[float, int] | None:
+    """Return the noise, rounded down, and number of words of the randomized response with this curve, if one has it."""
     masses = dict(zip(curve.losses, curve.probabilities, strict=True))
     epsilon = max(masses)
     if curve.infinite_mass or set(masses) not in ({epsilon, -epsilon}, {epsilon, -epsilon, Fraction(0)}):
@@ -474,4 +468,5 @@ def _as_response(curve: AtomicProfile) -> tuple[Fraction, int] | None:
     size = 2 + round(masses.get(Fraction(0), 0.0) / masses[-epsilon])
     lies = math.exp(-float(epsilon))
     same = math.isclose(masses[epsilon], 1.0 / (1.0 + (size - 1) * lies), rel_tol=1e-12)
-    return (epsilon, size) if same else None
+    rounded = lies * (1.0 - 2.0**-49)
+    return (size * rounded / (1.0 + (size - 1) * rounded), size) if same else None

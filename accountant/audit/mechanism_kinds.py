@@ -89,6 +89,11 @@ class MechanismKind:
     most: Mapping[str, int] = field(default_factory=dict)
     default_sensitivity: Callable[[Mapping[str, Any]], Sensitivity] = lambda _: UNIT
 
+    @property
+    def rate_key(self) -> str:
+        """The key of the rate of its sample: its own one, or that of all releases."""
+        return next((key for key in self.keys if key == "sampling_probability"), "sampling_rate")
+
 
 def _built_in(mechanism: type[Any]) -> MechanismKind:
     fields = {field.name: field for field in dataclasses.fields(mechanism)}

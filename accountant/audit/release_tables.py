@@ -258,12 +258,12 @@ def _kind_of_release(table: Mapping[str, Any], index: int, neighbours: Neighbour
     sensitivity = _sensitivity(table["sensitivity"]) if "sensitivity" in table else None
     rate = _checked("sampling_rate", lambda: _rate(table.get("sampling_rate", 1.0)))
     sampling = _sampling(table)
-    sampled_by = next((key for key in ("sampling_probability", "sampling_rate") if key in table), "")
-    if table.get(sampled_by, 1.0) != 1.0 and neighbours is None:
+    drawn = table.get(kind.rate_key, 1.0)
+    if drawn != 1.0 and neighbours is None:
         known = ", ".join(repr(one.value) for one in Neighbouring)
         raise TableError(
-            sampled_by,
-            f"{sampled_by} = {table[sampled_by]!r}: what a sampled release costs depends on the neighbouring relation; "
+            kind.rate_key,
+            f"{kind.rate_key} = {drawn!r}: what a sampled release costs depends on the neighbouring relation; "
             f"the file needs the key 'neighbours', one of {known}",
         )
     if rate == 1.0 and "sampling" in table:
@@ -313,7 +313,7 @@ def _kind_of_release(table: Mapping[str, Any], index: int, neighbours: Neighbour
     name = _text(table, "name") or f"{index + 1}: {words}"
     varied = {name: float(value) for name, value in parameters.items() if name in POWER}
     written = WrittenRelease(plain, parameters, moved(parameters), needed, rate, sampling, clients)
-    of = _movement(parameters.get("sampling_probability", rate), sampling, needed)
+    of = _movement(drawn, sampling, needed)
     return Release(name, build, varied, of, words, written)
 
 

@@ -203,7 +203,9 @@ class ComposedLoss:
         target = checked_delta(delta)
         open_unit("width", width)
         upper = self._epsilon_at_most(target, width)
-        return self.with_fixed_data(upper, target, width).stated_for(self.neighbouring)
+        if isinstance(upper, Bound):
+            upper = upper.above(self.epsilons_of_data(target, width))
+        return upper.stated_for(self.neighbouring)
 
     def epsilon_at_most(self, delta: float, *, width: float = 1e-9) -> float:
         """Return the upper end of `epsilon`, without the work for a lower end that another composition attains."""
@@ -241,7 +243,7 @@ class ComposedLoss:
         wide = not product.width <= _WIDE * width * min(product.upper, _FAR)
         if self.attained and not wide:
             return product
-        loose = wide or self._is_on_grid or math.isinf(product.upper)
+        loose = wide or self._is_on_grid
         theorems = beside_the_product(self.releases, loose=loose)
         found = (self._by_theorem(theorem, delta, epsilon) for theorem in theorems)
         bounds = [one for one in found if one is not None]
@@ -259,12 +261,6 @@ class ComposedLoss:
             return theorem.delta(self.releases, epsilon or 0.0)
         except OutOfTime:
             return None
-
-    def with_fixed_data(self, upper: Enclosure | Bound, delta: float, width: float) -> Enclosure | Bound:
-        """Return an answer for ε(delta) with the lower end that fixed data sets attain, if it is a bound."""
-        if isinstance(upper, Enclosure):
-            return upper
-        return upper.above(self.epsilons_of_data(delta, width))
 
     def epsilons_of_data(self, delta: float, width: float) -> list[Enclosure]:
         """Return ε(delta) of fixed data sets, where that is not the product's."""
@@ -371,19 +367,22 @@ class ComposedLoss:
     def _fixed_data(self) -> tuple[Product, ...]:
         """Compositions that fixed data sets attain: of each profile's pairs the first in some share of its releases.
 
-        The others meet the second; and if there is a third, all meet that.
+        The others meet the second. And all meet the pair that is worst in the long run, where there is one.
         """
         found = []
         for direction in self.directions:
-            pairs = [(own.attained(), n) for own, n in zip(direction.profiles, direction.counts, strict=True)]
-            if any(len(own) > 2 for own, _ in pairs):
-                known = [(own[2] if len(own) > 2 else own[0], n) for own, n in pairs if own]
+            last = [own.attained_in_the_long_run() for own in direction.profiles]
+            if any(last):
+                pairs = zip(last, direction.profiles, direction.counts, strict=True)
+                known = [
+                    (own, n) for one, other, n in pairs for own in ((one,) if one else other.attained()[:1])
+                ]
                 found.append(Product(tuple(own for own, _ in known), tuple(n for _, n in known)))
             for share in _SHARES if self._switches else _SHARES[-1:]:
                 parts: dict[PrivacyProfile, int] = {}
                 for profile, count in zip(direction.profiles, direction.counts, strict=True):
                     first = round(share * count)
-                    for own, n in zip((profile.attained() * 2)[:2], (first, count - first), strict=False):
+                    for own, n in zip(profile.attained() * 2, (first, count - first), strict=False):
                         if n:
                             parts[own] = parts.get(own, 0) + n
                 if parts:

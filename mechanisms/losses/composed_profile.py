@@ -20,7 +20,7 @@ from mechanisms.losses.enclosure import Bound, Enclosure, lower_end
 from mechanisms.losses.theorems import concentrated, gaussian_dp, sum_of_divergences
 from mechanisms.neighbouring import Neighbouring
 from mechanisms.privacy_loss import PrivacyLoss
-from mechanisms.profile import PrivacyProfile
+from mechanisms.profile import BoundedCurve, PrivacyProfile, bounds_on_both_sides
 from mechanisms.related_profile import bare, restate
 from mechanisms.rounding import exact_sum, square_root_up, up
 
@@ -66,7 +66,7 @@ def _closed(curves: list[tuple[PrivacyProfile, int]]) -> PrivacyProfile | None:
 
 
 @dataclass(frozen=True)
-class ComposedProfile(PrivacyProfile):
+class ComposedProfile(BoundedCurve):
     """Profile of a composition: the bounds that `ComposedLoss` proves for δ(ε), on both sides.
 
     Parameters
@@ -189,29 +189,14 @@ class ComposedProfile(PrivacyProfile):
             return self.composed.epsilon_at_most(delta if delta >= LEAST_DELTA else 0.0)
         return super().epsilon(delta)
 
-    def _curve(self, epsilon: FloatArray) -> FloatArray:
-        return self._everywhere(epsilon)
-
-    def _everywhere(self, epsilon: FloatArray) -> FloatArray:
-        return self.bounds(epsilon)[1]
-
     def bounds(self, epsilon: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Bound δ; of many points, interpolate between nodes, as δ decreases and is convex in e^ε."""
         x = np.asarray(epsilon, dtype=np.float64)
         flat = np.ravel(x)
         size, place = np.unique(np.abs(flat), return_inverse=True)
-        low, high = (end[place] for end in _curve_of(self.composed, size))
-        below = flat < 0.0
-        if below.any():
-            back = reverse_of(self.composed)
-            if back is not None:
-                other = _curve_of(back, size)
-                low, high = (
-                    np.where(below, end[place], own) for end, own in zip(other, (low, high), strict=True)
-                )
-            keep, rest = np.exp(np.minimum(flat, 0.0)), -np.expm1(np.minimum(flat, 0.0))
-            low = np.where(below, (rest + keep * low) * (1.0 - 2.0**-50), low)
-            high = np.where(below, np.minimum(1.0, (rest + keep * high) * (1.0 + 2.0**-50)), high)
+        back = reverse_of(self.composed) if (flat < 0.0).any() else None
+        curves = [_curve_of(one, size) for one in (self.composed, back) if one is not None]
+        low, high = bounds_on_both_sides(flat, *((low[place], high[place]) for low, high in curves))
         return low.reshape(x.shape), high.reshape(x.shape)
 
 

@@ -106,10 +106,6 @@ class TiltedLoss:
         self._certain: dict[int, float] = {}
         self._likely: dict[int, float] = self._certain if self._rough is loss else {}
 
-    def tilt(self, s: float) -> TiltedLoss:
-        """Return the loss on another line."""
-        return self if s == self.s else TiltedLoss(self.loss, s)
-
     @cached_property
     def _further(self) -> tuple[FloatArray, FloatArray]:
         """S' > s, and ln c(s') M(s'), roughly."""

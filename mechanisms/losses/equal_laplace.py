@@ -28,12 +28,12 @@ from fractions import Fraction
 import numpy as np
 
 from mechanisms.arrays import FloatArray
+from mechanisms.binomial_law import log_binomial
 from mechanisms.losses.saddle import Saddle, log_chernoff_factor
 from mechanisms.privacy_loss import ROUNDING, PrivacyLoss
 
 _LARGEST_TABLE = 6_000_000
 _MOST_TERMS = 4000
-_STIRLING = (1.0 / 12.0, -1.0 / 360.0, 1.0 / 1260.0, -1.0 / 1680.0, 1.0 / 1188.0, -691.0 / 360360.0)
 
 
 class EqualLaplace:
@@ -51,9 +51,9 @@ class EqualLaplace:
         self._log_remainder = remainder
         m = np.arange(lowest, count // 2 + 1, dtype=np.float64)
         self._v: FloatArray = count - 2.0 * m
-        log_pmf, error = log_binomial_half(count, m)
+        log_pmf = log_binomial(m, count, 0.5)
         weight = np.exp(log_pmf - epsilon * m)
-        self._relative: FloatArray = error + ROUNDING * (4.0 * epsilon * m + 8.0)
+        self._relative: FloatArray = ROUNDING * (72.0 - 64.0 * log_pmf + 4.0 * epsilon * m)
         k, k_hat = np.empty((terms + 1, m.size)), np.empty((terms + 1, m.size))
         k[0] = k_hat[0] = weight
         for j in range(terms):
@@ -178,36 +178,3 @@ def _lowest(count: int, epsilon: float, terms: int, target: float) -> tuple[int,
         if total <= target:
             return max(0, math.floor((count - v) / 2.0)), total
     return 0, -math.inf
-
-
-def log_binomial_half(n: int, m: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return ln(2^{-n} C(n, m)) for 0 <= m <= n/2 and its absolute error (Loader 2000).
-
-    Stirling's series for the three factorials, and n ln n - m ln m - (n-m) ln(n-m) - n ln 2 as
-    -m ln(1-r) - (n-m) ln(1+r), r = (n-2m)/n, so that large terms never cancel.
-    """
-    inner = np.maximum(m, 0.5)
-    rest = n - m
-    r = (n - 2.0 * m) / n
-    low = np.where(r < 0.5, np.log1p(-np.minimum(r, 0.5)), np.log(inner / (0.5 * n)))
-    high = np.log1p(r)
-    value = _stirling_error(np.array([float(n)]))[0] - _stirling_error(inner) - _stirling_error(rest)
-    value = value - inner * low - rest * high + 0.5 * np.log(n / (2.0 * math.pi * inner * rest))
-    value = np.where(m == 0.0, -n * math.log(2.0), value)
-    error = ROUNDING * (60.0 + 4.0 * (inner * (np.abs(low) + r) + rest * (high + r)) + (m == 0.0) * 2.0 * n)
-    return value, error
-
-
-def _stirling_error(x: FloatArray) -> FloatArray:
-    """Return ln x! - (x + 1/2) ln x + x - ln(2π)/2; the series is off by less than 1e-15 from 16 on."""
-    far = np.maximum(x, 16.0)
-    series = np.zeros_like(far)
-    for coefficient in reversed(_STIRLING):
-        series = series / (far * far) + coefficient
-    series = series / far
-    if float(np.min(x)) >= 16.0:
-        return series
-    near = np.minimum(x, 16.0)
-    small = np.array([math.lgamma(value + 1.0) for value in near])
-    exact = small - (near + 0.5) * np.log(near) + near - 0.5 * math.log(2.0 * math.pi)
-    return np.where(x < 16.0, exact, series)

@@ -11,7 +11,7 @@ import numpy as np
 
 from mechanisms.arrays import FloatArray
 from mechanisms.atomic import AtomicProfile
-from mechanisms.profile import PrivacyProfile
+from mechanisms.profile import BoundedCurve, PrivacyProfile
 from mechanisms.rounding import either_up
 
 _LARGEST_TABLE = 1_000_000
@@ -19,7 +19,7 @@ _LARGEST_TABLE = 1_000_000
 
 
 @dataclass(frozen=True)
-class FiniteMixture(PrivacyProfile):
+class FiniteMixture(BoundedCurve):
     """δ(x) = m_∞ + Σᵢ pᵢ δ₂(x - lᵢ), for one direction: the loss is the independent sum of both."""
 
     finite: AtomicProfile
@@ -46,12 +46,6 @@ class FiniteMixture(PrivacyProfile):
         """The sum of both; None if one is not known."""
         one, two = self.finite.largest_finite, self.rest.largest_finite
         return None if one is None or two is None else one + two
-
-    def _curve(self, epsilon: FloatArray) -> FloatArray:
-        return self._everywhere(epsilon)
-
-    def _everywhere(self, epsilon: FloatArray) -> FloatArray:
-        return self.bounds(epsilon)[1]
 
     def _shifted(self, epsilon: FloatArray) -> Iterator[FloatArray]:
         """Yield x - lᵢ, shape (x, i), for as many x at once as a table holds."""

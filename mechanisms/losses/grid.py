@@ -34,6 +34,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from mechanisms.arrays import FloatArray
+from mechanisms.atomic import lower_hull
 from mechanisms.losses.contour import TiltedLoss
 from mechanisms.losses.deadline import check_time
 from mechanisms.losses.inversion import newton
@@ -98,7 +99,7 @@ class GridLoss(PrivacyLoss):
         return np.exp(logs - total), total + s * float(self._least)
 
     def log_mgf_line(self, s: float, t: FloatArray) -> tuple[ComplexArray, FloatArray]:
-        """Return ln M at the frequencies of the grid, t_k = 2πk / Nh for k <= N/2, by one FFT of length N.
+        """Return ln M at the frequencies of the grid, t_k = 2πk / Nh for some k <= N/2, by one FFT of length N.
 
         The tilted masses are wrapped modulo N first, which changes nothing at these frequencies. Rounding:
         ‖computed F - F‖_2 <= 8u lg N √N ‖x‖_2 (Higham, "Accuracy and stability of numerical algorithms",
@@ -122,7 +123,8 @@ class GridLoss(PrivacyLoss):
         k = np.arange(phi.size)
         turns = ((k * self.first) % count + k * float(self.offset / self.spacing)) / count
         value: ComplexArray = np.asarray(np.conj(logs) + 2j * np.pi * turns, dtype=np.complex128)
-        return value, np.log1p(error / np.maximum(size, 1e-300)) + ROUNDING * (40.0 + 4.0 * abs(log_total))
+        errors = np.log1p(error / np.maximum(size, 1e-300)) + ROUNDING * (40.0 + 4.0 * abs(log_total))
+        return value[: t.size], errors[: t.size]
 
     def log_mgf_real(self, s: FloatArray) -> FloatArray:
         """Ln of the sum of tilted masses."""
@@ -190,7 +192,7 @@ def rounded_down(
     high = y + w
     least = np.minimum.accumulate(high[::-1])[::-1]
     y = np.where(least < high, least - w - 4.0 * ROUNDING * high, y)
-    keep = _lower_hull(w, y)
+    keep = lower_hull(w.tolist(), y.tolist())
     hull_slopes = np.diff(y[keep]) / np.diff(w[keep])
     own = w[keep] * (np.append(hull_slopes, 0.0) - np.append(-1.0, hull_slopes))
     masses = np.zeros(w.size)
@@ -207,20 +209,6 @@ def _nodes_bounds(profile: PrivacyProfile, x: FloatArray) -> tuple[FloatArray, F
     """Return bounds on the curve near the nodes."""
     off = 4.0 * ROUNDING * (np.abs(x) + 1.0)
     return profile.bounds(x + off)[0], profile.bounds(x - off)[1]
-
-
-def _lower_hull(x: FloatArray, y: FloatArray) -> list[int]:
-    """Return the indices of the lower convex hull (Andrew's monotone chain)."""
-    hull: list[int] = []
-    xs, ys = x.tolist(), y.tolist()
-    for i in range(len(xs)):
-        while len(hull) >= 2:
-            a, b = hull[-2], hull[-1]
-            if (ys[b] - ys[a]) * (xs[i] - xs[a]) < (ys[i] - ys[a]) * (xs[b] - xs[a]):
-                break
-            hull.pop()
-        hull.append(i)
-    return hull
 
 
 class Grid:

@@ -16,6 +16,7 @@ import numpy as np
 from mechanisms.arrays import FloatArray
 from mechanisms.losses.contour import TiltedLoss, log_weights, plan_contour, rounding_of_terms
 from mechanisms.losses.saddle import saddle_for_epsilon
+from mechanisms.neighbouring import common_neighbouring
 from mechanisms.privacy_loss import ROUNDING, PrivacyLoss, add_losses
 from mechanisms.profile import PrivacyProfile
 
@@ -39,7 +40,13 @@ def largest_deltas(
         The kinds of releases.
     counts : array, shape (compositions, kinds)
         How often each composition has each kind.
+
+    Raises
+    ------
+    MixedNeighbours
+        If two profiles hold for different neighbouring relations.
     """
+    common_neighbouring(profiles)
     sides = [profile.directions() for profile in profiles]
     bounds = np.zeros(len(counts))
     for i in range(max(map(len, sides))):

@@ -46,11 +46,6 @@ _DELTA_WIDTH = 10.0
 """A relative width of δ that is good enough, in units of s times that of ε."""
 _MATTERS = 2.0
 """A phantom μ² does so if μ²τ² is this large at the height τ where a contour ends anyway."""
-_LEFT = (0.85, 0.7, 0.6)
-"""Tilts that are tried, over the best one."""
-_SHORTER = 0.9
-"""How much shorter the period must be there."""
-
 
 _CONTOURS = 16
 """How many contours a product keeps: each is looked at before another one is planned."""
@@ -329,7 +324,7 @@ class Product:
                 break
             # The Chernoff bound was further above ε: what is too small beside δ depends on where ε is.
             saddle = replace(saddle_for_epsilon(loss, result.lower), log_delta=math.log(delta))
-            line = line.tilt(saddle.s)
+            line = TiltedLoss(loss, saddle.s)
         # Where what is summed is that much larger than δ, rounding is what makes it wide, and a grid does no better.
         sums_round = line.log_size(result.upper) - math.log(delta) > math.log(_WORK.not_tight / _WORK.tight)
         if result.width > _WORK.not_tight * max(1.0, result.upper) and not sums_round and not time_is_over():
@@ -492,14 +487,13 @@ def _in_order(line: TiltedLoss, saddle: Saddle, width: float, rough_first: bool)
             yield Contour(loss, plan)
             break
     check_time()
-    left = _with_a_shorter_period(line, saddle, relative)
-    last = plan_contour(left, saddle, left.s / line.s * relative, _WORK.much)
-    if last is None or width / (left.s + 1.0) * last.height**2 > _MATTERS:
-        left, last = line, _last_plan(line, saddle, relative, width)
+    last = plan_contour(line, saddle, relative, _WORK.much)
+    if last is None or width / (line.s + 1.0) * last.height**2 > _MATTERS:
+        last = _last_plan(line, saddle, relative, width)
     if last is None:
         return
     if rough_first:
-        ahead = plan_contour(left, saddle, _WORK.rough, 0.7 * last.work)
+        ahead = plan_contour(line, saddle, _WORK.rough, 0.7 * last.work)
         if ahead is not None:
             yield Contour(loss, ahead)
     yield Contour(loss, last)
@@ -516,21 +510,6 @@ def _last_plan(line: TiltedLoss, saddle: Saddle, relative: float, width: float) 
             break
     known = [plan for plan in plans if plan is not None]
     return min(known, key=lambda plan: plan.work, default=None)
-
-
-def _with_a_shorter_period(line: TiltedLoss, saddle: Saddle, relative: float) -> TiltedLoss:
-    """Return the loss on a line further left, if there aliases are small at a much shorter period.
-
-    Further left what is summed is larger than δ, and so is its rounding, by a factor that is estimated.
-    """
-    best, room = line, math.log(relative / _WORK.tight)
-    shortest, _ = line.period(saddle, relative)
-    for factor in _LEFT:
-        other = line.tilt(factor * line.s)
-        period, _ = other.period(saddle, relative)
-        if period < _SHORTER * shortest and other.log_size(saddle.epsilon) - saddle.log_delta <= room:
-            best, shortest = other, period
-    return best
 
 
 def _closed_epsilon(profile: PrivacyProfile, delta: float) -> Enclosure:

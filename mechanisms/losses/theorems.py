@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from types import MappingProxyType
 
 import numpy as np
@@ -58,6 +58,8 @@ _TILTS = np.geomspace(0.1, 50.0, 32)
 _LEAST_DELTA = 1e-300
 
 
+Conversion = Callable[[FloatArray, FloatArray, float], FloatArray]
+"""From orders and Rényi divergences, and δ or ε, to the other one."""
 TheoremBound = Callable[[CountedProfiles, float], Bound | None]
 """From the releases, and δ or ε, to what a theorem proves of the other one."""
 
@@ -317,34 +319,21 @@ def concentrated(releases: CountedProfiles) -> ZeroConcentratedProfile | None:
     return ZeroConcentratedProfile(total) if whole_known else None
 
 
-def renyi(releases: CountedProfiles, delta: float) -> Bound | None:
-    """Return the ε of Σ D_α at the best order (Mironov 2017, Prop. 1; conversion as in zCDP)."""
+def _least_over_orders(conversion: Conversion, releases: CountedProfiles, given: float) -> Bound | None:
+    """Return the bound from Σ D_α at the best order (Mironov 2017, Prop. 1; conversion as in zCDP).
 
-    def at(orders: FloatArray, divergences: FloatArray) -> FloatArray:
-        return epsilons_of_renyi(orders[:, np.newaxis], divergences[:, np.newaxis], delta)
-
-    return _least_over_orders(releases, at)
-
-
-def _renyi_delta(releases: CountedProfiles, epsilon: float) -> Bound | None:
-    def at(orders: FloatArray, divergences: FloatArray) -> FloatArray:
-        return deltas_of_renyi(orders[:, np.newaxis], divergences[:, np.newaxis], epsilon)
-
-    return _least_over_orders(releases, at)
-
-
-def _least_over_orders(
-    releases: CountedProfiles, bound: Callable[[FloatArray, FloatArray], FloatArray]
-) -> Bound | None:
-    """Return the least of a bound at each order, refined between the neighbours of the best of `RENYI_ORDERS`.
-
-    Refined only where divergences say more than the product of pairs: elsewhere an order costs more than it gains.
+    Looked for in `RENYI_ORDERS`, and refined between the neighbours of the best one, but only where divergences say
+    more than the product of pairs: elsewhere an order costs more than it gains.
     """
     last = RENYI_ORDERS.size - 1
     divergences = _known_sum(releases, 0, last)
     finite = np.flatnonzero(np.isfinite(divergences))
     if not finite.size:
         return None
+
+    def bound(orders: FloatArray, known: FloatArray) -> FloatArray:
+        return conversion(orders[:, np.newaxis], known[:, np.newaxis], given)
+
     values = bound(RENYI_ORDERS[finite], divergences[finite])
     i = int(np.argmin(values))
     least = float(values[i])
@@ -473,8 +462,8 @@ def _fixed_size(profile: PrivacyProfile) -> tuple[float, float] | None:
     return (profile.rate, 1.0 / curve.mu) if isinstance(curve, GaussianProfile) and curve.mu > 1e-6 else None
 
 
-def _over_all_data(releases: CountedProfiles, convert: Callable[[float, float], float]) -> Bound | None:
-    """Return the least of a conversion of (order, Σ D) at some orders, D over all data of samples of fixed size."""
+def _over_all_data(conversion: Conversion, releases: CountedProfiles, given: float) -> Bound | None:
+    """Return the bound from Σ D at the best of some orders, D over all data of samples of fixed size."""
     kinds = [(_fixed_size(profile), profile, n) for profile, n in releases]
     own = [(found, n) for found, _, n in kinds if found is not None]
     if not 1 <= len(own) <= _MOST_KINDS or sum(n for _, n in own) < 2:
@@ -486,7 +475,9 @@ def _over_all_data(releases: CountedProfiles, convert: Callable[[float, float], 
         total = sum(n * divergence(*numbers, s) for numbers, n in own)
         if others and math.isfinite(total):
             total += float(sum_of_divergences(others, np.array([s + 1.0]))[0])
-        return convert(s + 1.0, total * _UP) if math.isfinite(total) else math.inf
+        if not math.isfinite(total):
+            return math.inf
+        return float(conversion(np.array([s + 1.0]), np.array([total * _UP]), given))
 
     try:
         best = min(_TILTS.tolist(), key=lambda s: value(s, triangle_divergence))
@@ -496,20 +487,6 @@ def _over_all_data(releases: CountedProfiles, convert: Callable[[float, float], 
     return Bound(found, OVER_DATA) if math.isfinite(found) else None
 
 
-def _of_all_data(releases: CountedProfiles, delta: float) -> Bound | None:
-    return _over_all_data(
-        releases,
-        lambda order, total: float(epsilons_of_renyi(np.array([[order]]), np.array([[total]]), delta).min()),
-    )
-
-
-def _delta_of_all_data(releases: CountedProfiles, epsilon: float) -> Bound | None:
-    return _over_all_data(
-        releases,
-        lambda order, total: float(deltas_of_renyi(np.array([[order]]), np.array([[total]]), epsilon).min()),
-    )
-
-
 OVER_DATA = "Renyi DP over all data"
 ADAPTIVE_NAME = "adaptive worst case"
 EXACT = "privacy-loss distributions"
@@ -517,7 +494,11 @@ ZCDP = _by_one_number(
     "zCDP", "Bun & Steinke 2016, Lemma 1.7; Canonne, Kamath, Steinke 2020, Cor. 13", concentrated
 )
 RENYI = CompositionTheorem(
-    "Renyi DP", "Mironov 2017; Canonne, Kamath, Steinke 2020", renyi, _renyi_delta, one_way=True
+    "Renyi DP",
+    "Mironov 2017; Canonne, Kamath, Steinke 2020",
+    partial(_least_over_orders, epsilons_of_renyi),
+    partial(_least_over_orders, deltas_of_renyi),
+    one_way=True,
 )
 BASIC = CompositionTheorem(
     "basic composition", "Dwork, McSherry, Nissim, Smith 2006", basic, _basic_delta, one_way=True
@@ -535,7 +516,10 @@ ADAPTIVE = CompositionTheorem(
 )
 
 ALL_DATA = CompositionTheorem(
-    OVER_DATA, "mechanisms.losses.fixed_size_orders", _of_all_data, _delta_of_all_data
+    OVER_DATA,
+    "mechanisms.losses.fixed_size_orders",
+    partial(_over_all_data, epsilons_of_renyi),
+    partial(_over_all_data, deltas_of_renyi),
 )
 
 AT_ONCE = (ZCDP, RENYI)

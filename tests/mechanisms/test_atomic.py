@@ -38,3 +38,15 @@ def test_a_sample_of_nearly_all_keeps_what_it_hides() -> None:
     masses = dict(zip(loss.losses, loss.probabilities, strict=True))
     assert masses[Fraction(0)] == pytest.approx(float((1 - Fraction(rate)) * (2 * p - 1)), rel=1e-14, abs=0.0)
     assert math.fsum(masses.values()) == pytest.approx(1.0, abs=1e-15)
+
+
+def test_many_points_are_read_from_sums_as_each_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Losses that floats do not tell apart, too, and points at them."""
+    rng = np.random.default_rng(0)
+    losses = [Fraction(x) for x in rng.normal(size=40).tolist()]
+    losses += [Fraction(1) + Fraction(k, 10**20) for k in (-1, 0, 1)]
+    profile = AtomicProfile(tuple(losses), tuple(rng.dirichlet(np.ones(43)).tolist()), bound="none")
+    points = np.concatenate([np.array(losses, dtype=np.float64), rng.normal(size=200), [-50.0, 0.0, 50.0]])
+    each = profile.delta(points)
+    monkeypatch.setattr("mechanisms.atomic._LARGEST_TABLE", 1)
+    np.testing.assert_allclose(profile.delta(points), each, rtol=4e-15, atol=0.0)

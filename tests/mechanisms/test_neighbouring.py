@@ -30,9 +30,9 @@ from mechanisms import (
 )
 from mechanisms.losses.composed_loss import ComposedLoss, compose, theorem_table
 from mechanisms.losses.composed_profile import composed_profile
+from mechanisms.losses.many_compositions import largest_deltas
 from mechanisms.losses.theorems import THEOREMS
 from mechanisms.neighbouring import MixedNeighbours, Neighbouring, common_neighbouring, conversion_hint
-from mechanisms.privacy_loss import LossSum, RelatedLoss, add_losses
 from mechanisms.related_profile import RelatedProfile, bare, restate
 
 A, R, Z = Neighbouring.ADD_OR_REMOVE, Neighbouring.REPLACE_ONE, Neighbouring.ZERO_OUT
@@ -69,8 +69,7 @@ def test_a_stated_curve_is_the_curve(curve: PrivacyProfile, relation: Neighbouri
     assert [side.neighbouring for side in (*own.directions(), *own.attained())] == [relation] * (
         1 + len(curve.attained())
     )
-    loss = own.loss()
-    assert loss is None or loss.neighbouring is relation
+    assert own.loss() == curve.loss()
     if not isinstance(curve, NoPrivacy):
         for count in (1,) if isinstance(curve, BinomialProfile) else (1, 2):
             mine, plain = compose([(own, count)]), compose([(curve, count)])
@@ -132,13 +131,8 @@ def test_two_relations_are_refused_everywhere(
     for theorem in THEOREMS.values():
         with refused:
             theorem.epsilon(releases, 1e-6)
-    losses = [side.loss() for profile in (one, other) for side in profile.directions()[:1]]
-    known = [loss for loss in losses if loss is not None]
-    if len(known) == 2:
-        with refused:
-            add_losses(known, [1, 2])
-        with refused:
-            LossSum(tuple(known), (1, 2))
+    with refused:
+        largest_deltas([one, other], np.ones((1, 2)), 1.0, 1e-6)
 
 
 def test_compositions_keep_their_relation() -> None:
@@ -155,26 +149,6 @@ def test_compositions_keep_their_relation() -> None:
     )
     assert isinstance(mixture, ComposedProfile)
     assert mixture.neighbouring is A
-    loss = mixture.loss()
-    assert loss is not None
-    assert loss.neighbouring is A
-
-
-def test_sums_of_losses_keep_their_relation_and_their_family() -> None:
-    one, other = joining(GaussianProfile(1.0)).loss(), joining(LaplaceProfile(1.0, 3.0)).loss()
-    assert one is not None
-    assert other is not None
-    for losses in (
-        [one, one],
-        [one, other],
-        [other, subsampled(GaussianProfile(1.0), 0.1).directions()[0].loss()],
-    ):
-        total = add_losses(losses, [2, 3])  # type: ignore[arg-type]
-        assert total.neighbouring is A
-    both = add_losses([one, one], [2, 3])
-    assert isinstance(both, RelatedLoss)
-    assert both.loss == add_losses([GaussianProfile(1.0).loss()], [5])  # type: ignore[list-item]
-    assert both.precision == both.loss.precision
 
 
 def test_a_statement_is_made_once_and_only_where_the_movement_decides() -> None:

@@ -32,10 +32,9 @@ from mechanisms.discrete_gaussian_loss import DiscreteGaussianLoss
 from mechanisms.gaussian_loss import GaussianLoss, sampled_gaussian_loss
 from mechanisms.gaussian_mixture_loss import AT_ZERO, GaussianMixtureLoss, GaussianMixtureLossSum, _transforms
 from mechanisms.laplace_loss import LaplaceLoss
-from mechanisms.neighbouring import Neighbouring
-from mechanisms.privacy_loss import LossSum, PrivacyLoss, add_losses, log1p_complex, stated_alike
+from mechanisms.privacy_loss import LossSum, PrivacyLoss, add_losses, log1p_complex
+from mechanisms.sampled_laplace_loss import SampledLaplaceLoss, SampledPair
 from mechanisms.subsampled import SubsampledProfile
-from mechanisms.subsampled_laplace_loss import SubsampledLaplaceLoss
 
 mp.mp.dps = 30
 
@@ -85,7 +84,7 @@ def test_laplace(e: float, count: int, s: float) -> None:
 class Known:
     """A subsampled loss, where its transform is known (at ``s + it``), and its values to 25 digits."""
 
-    loss: GaussianMixtureLoss | SubsampledLaplaceLoss
+    loss: GaussianMixtureLoss | SampledLaplaceLoss
     rate: float
     s: float
     t: tuple[float, ...]
@@ -100,7 +99,9 @@ class Known:
 
     def by_quadrature(self) -> list[mp.mpc]:
         loss = self.loss
-        added = loss.added if isinstance(loss, SubsampledLaplaceLoss) else loss.above == AT_ZERO
+        added = (
+            loss.pair is SampledPair.ADDED if isinstance(loss, SampledLaplaceLoss) else loss.above == AT_ZERO
+        )
         powers = [-mp.mpc(self.s, x) if added else mp.mpc(self.s, x) + 1 for x in self.t]
         if isinstance(loss, GaussianMixtureLoss):
             return [sampled_gaussian(self.rate, loss.sigma, w) for w in powers]
@@ -115,7 +116,7 @@ def known_transforms() -> list[Known]:
         loss = (
             sampled_gaussian_loss(q, size, added)
             if kind == "gaussian"
-            else SubsampledLaplaceLoss(q, Fraction(size), added)
+            else SampledLaplaceLoss(q, Fraction(size), SampledPair.ADDED if added else SampledPair.REMOVED)
         )
         found.append(Known(loss, q, s, tuple(t), tuple((re, im) for re, im in values)))
     return found
@@ -139,11 +140,11 @@ def test_the_digits_of_the_file_are_those_of_a_quadrature(known: Known) -> None:
 @pytest.mark.parametrize("s", [1e6, 1e12])
 def test_a_sampled_laplace_loss_takes_few_panels_at_every_order(s: float) -> None:
     """Where e^{-sl} is large the loss of a record added hardly moves: at s = 1e12 there were millions of panels."""
-    loss = SubsampledLaplaceLoss(1e-4, Fraction(20), added=True)
+    loss = SampledLaplaceLoss(1e-4, Fraction(20), SampledPair.ADDED)
     for height in (0.0, 1e3, s):
-        centres, _ = loss._panels(-s, height)
-        assert 32 * centres.size <= 1e5
-        assert 0.1 * 32 * centres.size <= 4.0 * loss.cost(s, height)
+        panels = loss._panels(-s, height)
+        assert 32 * panels.centres.size <= 1e5
+        assert 0.1 * 32 * panels.centres.size <= 4.0 * loss.cost(s, height)
 
 
 @pytest.mark.parametrize(("q", "sigma"), [(0.01, 1.0), (0.2, 3.0)])
@@ -215,8 +216,8 @@ LOSSES = [
     LaplaceLoss((Fraction(1, 2), Fraction(1, 7)), (3, 5)),
     sampled_gaussian_loss(0.1, 1.0),
     sampled_gaussian_loss(0.1, 1.0, True),
-    SubsampledLaplaceLoss(0.2, Fraction(1)),
-    SubsampledLaplaceLoss(0.2, Fraction(1), True),
+    SampledLaplaceLoss(0.2, Fraction(1)),
+    SampledLaplaceLoss(0.2, Fraction(1), SampledPair.ADDED),
     AtomicLoss((Fraction(1), Fraction(-1)), (math.e / (1 + math.e), 1 / (1 + math.e))),
     DiscreteGaussianLoss(1, 2.0),
     BoundedRangeLoss(Fraction(3, 4)),
@@ -344,9 +345,7 @@ def test_sums_count_equal_losses_once() -> None:
 def test_pieces_of_a_sum_add_up_to_it(most: int) -> None:
     sampled = [sampled_gaussian_loss(0.01, 1.0 + 0.1 * i, added) for i in range(6) for added in (True, False)]
     laplace = [LaplaceLoss((Fraction(i + 1, 20),), (2,)) for i in range(7)]
-    total = add_losses(
-        [stated_alike(loss, Neighbouring.ADD_OR_REMOVE) for loss in (*sampled, *laplace)], (3,) * 19
-    )
+    total = add_losses([*sampled, *laplace], (3,) * 19)
     pieces, t = total.pieces(most), np.array([0.0, 1.5, 3.0])
     assert total.distinct_count == 19
     assert sum(piece.distinct_count for piece, _ in pieces) == 19
@@ -354,7 +353,6 @@ def test_pieces_of_a_sum_add_up_to_it(most: int) -> None:
     values = sum(n * piece.log_mgf_line(2.0, t)[0] for piece, n in pieces)
     whole, error = total.log_mgf_line(2.0, t)
     assert np.all(np.abs(values - whole) <= 4.0 * error)
-    assert {piece.neighbouring for piece, _ in pieces} == {Neighbouring.ADD_OR_REMOVE}
 
 
 def test_mass_at_infinity_composes() -> None:

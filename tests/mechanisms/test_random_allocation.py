@@ -132,6 +132,15 @@ def test_epochs_meet_certified_intervals(
     assert found.width <= width
 
 
+@pytest.mark.parametrize(("mu", "delta"), [(1.0, 1e-30), pytest.param(2.5, 1e-6, marks=pytest.mark.slow)])
+def test_far_out_noise_alone_bounds_each_epoch(mu: float, delta: float) -> None:
+    """There was an infinite mass of 1e-11, or at the largest movement laws that did not add up to 1."""
+    profile = allocation(mu, 100)
+    assert profile.infinite_mass < 1e-260
+    found = compose([(profile, 5)]).epsilon(delta)
+    assert 0.0 < found.lower < found.upper < 0.7 * compose([(GaussianProfile(mu), 5)]).epsilon(delta).upper
+
+
 def test_adding_a_record_is_cheaper_and_meets_its_interval() -> None:
     side = RandomAllocationDirection(restate(GaussianProfile(1.0), A), 100, True)
     once = compose([(side, 1)]).epsilon(1e-6)
@@ -217,9 +226,9 @@ def test_schemes_are_told_apart() -> None:
         (
             restate(LaplaceProfile(1.0, 1.0), A),
             10,
-            "is a LaplaceProfile; random allocation is for Gaussian noise",
+            "random allocation is for Gaussian noise that moves, not for a LaplaceProfile",
         ),
-        (restate(GaussianProfile(3.0), A), 10, "moves by 3 sigma; for 10 steps"),
+        (restate(GaussianProfile(3.0), A), 10, "sigma: a record moves the query by 3 sigma; for 10 steps"),
         (restate(GaussianProfile(1e-3), A), 100, "it must be 0.005 to 2.5"),
     ],
 )

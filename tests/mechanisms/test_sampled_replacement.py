@@ -13,15 +13,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mechanisms.atomic_loss import AtomicLoss
-from mechanisms.fixed_size_loss import FixedSizeGaussianLoss, FixedSizeLaplaceLoss
+from mechanisms.fixed_size_loss import FixedSizeGaussianLoss
 from mechanisms.gaussian_mixture_loss import GaussianMixtureLoss, binomial_mixture
 from mechanisms.poisson_replaced_curve import (
     poisson_replaced_gaussian_delta,
     poisson_replaced_laplace_delta,
 )
-from mechanisms.poisson_replaced_loss import PoissonReplacedLaplaceLoss
 from mechanisms.privacy_loss import PrivacyLoss
 from mechanisms.randomized_response import RandomizedResponse
+from mechanisms.sampled_laplace_loss import SampledLaplaceLoss, SampledPair
 
 Density = Callable[[mp.mpf], mp.mpf]
 
@@ -93,9 +93,13 @@ class Known:
     def loss(self) -> PrivacyLoss:
         return {
             "poisson gaussian": lambda: replaced_gaussian_loss(self.rate, self.size),
-            "poisson laplace": lambda: PoissonReplacedLaplaceLoss(self.rate, Fraction(self.size)),
+            "poisson laplace": lambda: SampledLaplaceLoss(
+                self.rate, Fraction(self.size), SampledPair.REPLACED
+            ),
             "fixed size gaussian": lambda: FixedSizeGaussianLoss(self.rate, self.size),
-            "fixed size laplace": lambda: FixedSizeLaplaceLoss(self.rate, Fraction(self.size)),
+            "fixed size laplace": lambda: SampledLaplaceLoss(
+                self.rate, Fraction(self.size), SampledPair.FIXED_SIZE
+            ),
         }[self.kind]()
 
     def by_quadrature(self) -> list[mp.mpc]:
@@ -140,10 +144,10 @@ def test_the_digits_of_the_file_are_those_of_a_quadrature(known: Known) -> None:
 LOSSES = [
     replaced_gaussian_loss(0.1, 1.0),
     replaced_gaussian_loss(0.6, 0.5),
-    PoissonReplacedLaplaceLoss(0.2, Fraction(1)),
+    SampledLaplaceLoss(0.2, Fraction(1), SampledPair.REPLACED),
     FixedSizeGaussianLoss(0.1, 1.0),
     FixedSizeGaussianLoss(0.02, 0.5),
-    FixedSizeLaplaceLoss(0.2, Fraction(1)),
+    SampledLaplaceLoss(0.2, Fraction(1), SampledPair.FIXED_SIZE),
 ]
 
 

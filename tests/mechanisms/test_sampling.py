@@ -26,8 +26,8 @@ from mechanisms.fixed_size import FixedSizeProfile
 from mechanisms.losses.composed_loss import compose
 from mechanisms.neighbouring import Neighbouring
 from mechanisms.poisson_replaced import PoissonReplacedProfile
-from mechanisms.poisson_replaced_loss import PoissonReplacedLaplaceLoss
 from mechanisms.related_profile import RelatedProfile
+from mechanisms.sampled_laplace_loss import SampledLaplaceLoss, SampledPair
 from mechanisms.sampling import Sampling, sampled
 from mechanisms.subsampled import SubsampledDirection
 
@@ -292,9 +292,6 @@ def test_a_direction_is_of_a_record_that_joins_and_is_not_mixed_with_the_other()
     with pytest.raises(ParameterError, match="no pair of data sets has both"):
         compose([(REMOVED, 2), (ADDED, 2)])
     assert compose([(REMOVED, 2), (subsampled(GaussianProfile(1.0), 0.01), 2)]).neighbouring is A
-    zeroed = RelatedProfile(GaussianProfile(1.0), Z).loss()
-    assert zeroed is not None
-    assert zeroed.poisson_replaced(0.1) is None
 
 
 def test_beyond_its_largest_loss_an_added_record_counts_nothing() -> None:
@@ -359,7 +356,7 @@ def test_no_delta_of_unbounded_losses_is_rounded_to_zero() -> None:
 @pytest.mark.parametrize("s", [1e2, 1e3, 1e6])
 def test_transforms_of_nearly_all_records_at_large_tilts(s: float) -> None:
     """What counts of the density was looked for at ln 0."""
-    loss = PoissonReplacedLaplaceLoss(1.0 - 2.0**-53, Fraction(300))
+    loss = SampledLaplaceLoss(1.0 - 2.0**-53, Fraction(300), SampledPair.REPLACED)
     value, error = loss.log_mgf_line(s, np.zeros(1))
     low, high = float(value[0].real - error[0]), float(value[0].real + error[0])
     q = mp.mpf(1.0 - 2.0**-53)

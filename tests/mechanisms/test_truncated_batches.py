@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from mechanisms import Neighbouring, ParameterError
+from mechanisms import ParameterError
 from mechanisms.gaussian_loss import sampled_gaussian_loss
 from mechanisms.gaussian_mixture import AnnouncedLoss
 from mechanisms.losses.composed_loss import compose
@@ -51,7 +51,6 @@ def test_what_is_announced_mixes_transforms(added: bool) -> None:
         assert error[0] < 1e-12
         assert (loss.log_envelope(s, t) >= value.real - 1e-9).all()
         assert loss.log_mgf_real(np.array([s]))[0] == pytest.approx(value[0].real, abs=1e-12)
-    assert loss.neighbouring is Neighbouring.ADD_OR_REMOVE
 
 
 @pytest.mark.parametrize(

@@ -28,6 +28,7 @@ from mechanisms import (
     GaussianProfile,
     MixedNeighbours,
     Neighbouring,
+    NoPrivacy,
     ParameterError,
     PureProfile,
     RandomizedResponse,
@@ -358,8 +359,14 @@ def test_profiles_that_no_event_has(profile):
         to_dp_event([(profile, 1)])
 
 
-def test_a_pure_bound_is_randomized_response():
-    event = to_dp_event([(PureProfile(1), 1)])
+@pytest.mark.parametrize("profile", [PureProfile(1), NoPrivacy("the noise is unknown")], ids=str)
+def test_a_bound_is_no_event_that_attains_it(profile):
+    with pytest.raises(ParameterError, match=r"it is a bound, .*, and an event says what is attained"):
+        to_dp_event([(profile, 1)])
+
+
+def test_a_response_is_an_event():
+    event = to_dp_event([(RandomizedResponse(size=2, epsilon=1.0).profile(), 1)])
     assert event.num_buckets == 2
     assert event.noise_parameter == pytest.approx(2 / (1 + math.e))
 

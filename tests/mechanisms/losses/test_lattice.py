@@ -14,6 +14,7 @@ from mechanisms.discrete_gaussian import DiscreteGaussianProfile
 from mechanisms.discrete_gaussian_loss import DiscreteGaussianLoss
 from mechanisms.losses.composed_loss import compose
 from mechanisms.losses.enclosure import Enclosure
+from mechanisms.losses.grid import GridLoss
 from mechanisms.profile import PrivacyProfile
 
 
@@ -117,3 +118,13 @@ def test_a_discrete_gaussian_with_much_noise_is_exact() -> None:
     found = DiscreteGaussian(sigma=1e7, sensitivity=Sensitivity(1, 1, 1)).profile()
     assert isinstance(found, DiscreteGaussianProfile)
     assert found.delta(0.0) == pytest.approx(0.3989422804 / 1e7, rel=1e-9)
+
+
+def test_a_transform_on_a_grid_has_as_many_nodes_as_asked_for() -> None:
+    """A contour that ends early asked for fewer than one period's, and got all."""
+    masses = np.linspace(0.01, 0.19, 10)
+    t = 2.0 * math.pi / (32 * 0.125) * np.arange(5.0)
+    value, error = GridLoss(-3, Fraction(1, 8), masses).log_mgf_line(1.5, t)
+    exact = np.exp(np.multiply.outer(1.5 + 1j * t, 0.125 * np.arange(-3.0, 7.0))) @ masses
+    assert value.shape == error.shape == t.shape
+    assert (np.abs(np.exp(value) - exact) <= np.abs(exact) * np.expm1(error)).all()
