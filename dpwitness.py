@@ -289,6 +289,11 @@ def is_of_a_user(file: object) -> bool:
 @functools.cache  # asked of all modules that are loaded, by every verification
 def is_installed(file: str) -> bool:
     """Return True for a file or folder of an installed package or of Python itself."""
-    path = Path(file).resolve()
-    places = (sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib"))
-    return any(path.is_relative_to(Path(place).resolve()) for place in places)
+    return os.path.join(os.path.realpath(file), "").startswith(_installation_folders())
+
+
+@functools.cache
+def _installation_folders() -> tuple[str, ...]:
+    """Return the folders of installed packages and of Python itself, each with a separator at its end."""
+    names = ("stdlib", "platstdlib", "purelib", "platlib")
+    return tuple(os.path.join(os.path.realpath(sysconfig.get_path(name)), "") for name in names)

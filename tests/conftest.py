@@ -10,6 +10,9 @@ import tempfile
 from pathlib import Path
 from types import ModuleType
 
+# Two workers on two processors: threads of the library for matrices wait for one another, a tenth of the time.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 import pytest
 from hypothesis import settings
 
@@ -37,7 +40,9 @@ def _constants_of_all_modules():
 
 if hasattr(providers, "_get_local_constants"):
     # It takes those of the modules that the process has imported so far: examples would depend on the tests before.
-    providers._get_local_constants = _constants_of_all_modules
+    # To read all modules takes seconds of each process: only who looks further does.
+    explores = settings.get_current_profile_name() == "explore"
+    providers._get_local_constants = _constants_of_all_modules if explores else providers.Constants
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # started in the background, where shells ignore Ctrl-C
     signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -53,7 +53,7 @@ def test_every_finding_is_shown():
     assert {f"docs/gallery/findings.py:{name}" for name in written} <= set(VERDICTS)
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "command",
     [

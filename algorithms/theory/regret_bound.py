@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
@@ -95,6 +95,9 @@ class FloorLog2(sp.Function):  # type: ignore[misc]
         """Return the number for a positive integer."""
         return sp.Integer(int(z).bit_length() - 1) if z.is_Integer and z > 0 else None
 
+
+_Values = Mapping[sp.Symbol, float]
+_Function = Callable[[_Values], float]
 
 _NUMERICAL = [
     {"FloorLog2": lambda z: int(z).bit_length() - 1, "coth": lambda z: 1.0 / math.tanh(z)},
@@ -450,16 +453,14 @@ class RegretBound:
             each.append([(self.gap_free, self.value_of(self.gap_free, instance))])
         return min(each, key=lambda parts: sum(value for _, value in parts))
 
-    def _parts(
-        self, instance: Instance, common: dict[sp.Symbol, float], *, whole: bool
-    ) -> list[tuple[sp.Expr, float]]:
+    def _parts(self, instance: Instance, common: _Values, *, whole: bool) -> list[tuple[sp.Expr, float]]:
         """Return the summands, with these values of the symbols that are not about one arm."""
         gaps = instance.gaps
         per_arm = [
             {Delta: gap.least, Delta_max: gap.largest, rho: gap.largest / gap.least, k: gap.count}
             for gap in gaps.suboptimal
         ]
-        summed: list[tuple[sp.Expr, list[dict[sp.Symbol, float]]]] = [
+        summed: list[tuple[sp.Expr, Sequence[_Values]]] = [
             (self.constant, [{}]),
             (self.outlasting if instance.anytime else sp.S.Zero, [{}]),
             (self.per_arm, per_arm),
@@ -467,7 +468,7 @@ class RegretBound:
             (self.per_member, [{Delta: least} for least in gaps.members]),
         ]
         return [
-            (part, sum(_number(self._function(part), common | own) for own in owned))
+            (part, _sum_over_arms(self._function(part), common, owned))
             for expression, owned in summed
             for part in ([expression] if whole else sp.Add.make_args(expression))
         ]
@@ -487,14 +488,12 @@ class RegretBound:
         ended = [(terms[0][0], sum(value for _, value in terms)) for terms in zip(*each, strict=True)]
         return ended + opened
 
-    def _function(self, expression: sp.Expr) -> Callable[[Mapping[sp.Symbol, float]], float]:
+    def _function(self, expression: sp.Expr) -> _Function:
         return _compiled(expression, self.definitions)
 
 
 @functools.cache
-def _compiled(
-    expression: sp.Expr, definitions: tuple[tuple[sp.Symbol, sp.Expr], ...]
-) -> Callable[[Mapping[sp.Symbol, float]], float]:
+def _compiled(expression: sp.Expr, definitions: tuple[tuple[sp.Symbol, sp.Expr], ...]) -> _Function:
     """Return an expression as a function of its symbols' values: once, as a search over T asks it often."""
     for symbol, definition in reversed(definitions):
         expression = expression.subs(symbol, definition)
@@ -503,14 +502,18 @@ def _compiled(
     return lambda values: float(function(*(values[symbol] for symbol in symbols)))
 
 
-def _number(
-    function: Callable[[Mapping[sp.Symbol, float]], float], values: Mapping[sp.Symbol, float]
-) -> float:
+def _number(function: _Function, values: _Values) -> float:
     try:
         number = function(values)
     except ZeroDivisionError:  # p_0 = 0
         return math.inf
     return math.inf if math.isnan(number) else number
+
+
+def _sum_over_arms(function: _Function, common: _Values, owned: Sequence[_Values]) -> float:
+    """Return the sum of a function over the values that each arm has of its own, equal ones evaluated once."""
+    value = functools.cache(lambda own: _number(function, {**common, **dict(own)}))
+    return sum(value(tuple(own.items())) for own in owned)
 
 
 def instance_values(instance: Instance) -> dict[sp.Symbol, float]:

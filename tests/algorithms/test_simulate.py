@@ -28,7 +28,7 @@ def trace(name, runs, **settings):
 
 
 @pytest.mark.slow_cells("dp-bandit")
-@pytest.mark.few(6)
+@pytest.mark.few(4)
 @pytest.mark.parametrize("name", learners)
 def test_a_run_depends_on_the_seed_and_its_own_number_only(name):
     many = trace(name, 130)

@@ -366,6 +366,7 @@ def test_transforms_of_nearly_all_records_at_large_tilts(s: float) -> None:
     assert low <= s * (most - least)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("mu", [1e-170, 1e-155])
 def test_noise_so_large_that_its_square_is_no_float(mu: float) -> None:
     """Two of them were a division by zero. δ(0) is φ(0) μ, times the rate and the distance."""

@@ -271,7 +271,7 @@ def domination(c):
             continue
         fine = c.measure(curve, 5)
         coarse = c.coarser(fine)
-        for _ in range(3):
+        for _ in range(2):
             t = mp.exp(rng.uniform(-2, 2))
             least = max(true(t), 1 - t, 0) - mp.mpf(2) ** -230
             assert value_of(c, coarse, t) >= value_of(c, fine, t) >= least, data

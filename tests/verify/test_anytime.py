@@ -44,7 +44,7 @@ def kinds(result):
 
 
 def test_functions_and_mechanisms_stop_early():
-    result = verify(half_the_noise, epsilon=1.0, anytime=True)
+    result = verify(half_the_noise, epsilon=1.0, anytime=True, effort="quick")
     assert result.verdict == "refuted"
     assert result.lower.samples < 40_000
     assert result.details["anytime"]["p_value"] <= 1e-4
@@ -239,6 +239,7 @@ def test_a_time_limit_leaves_the_wealth_and_the_bound(kind, turns):
     assert result.lower.epsilon >= 0.0
 
 
+@pytest.mark.slow
 def test_a_function_that_raises_among_many_lanes_is_bet_on_with_a_reserve():
     calls = []
 

@@ -168,7 +168,7 @@ PROJECTS = {
 }
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PROJECTS)
 def test_pytest_in_a_repository_with_such_packages(name: str, tmp_path: Path) -> None:
     """As installed: the packages lie behind the repository on the path, and pytest finds the plugin's entry point."""

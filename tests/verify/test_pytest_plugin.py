@@ -107,6 +107,7 @@ def test_a_subject_that_cannot_be_audited_fails_the_assertion() -> None:
         assert_dp(broken, epsilon=1.0, data=Interval(0, 1), samples=20_000)
 
 
+@pytest.mark.slow
 def test_a_certificate_can_be_asked_for() -> None:
     from mechanisms import Laplace
 

@@ -109,7 +109,7 @@ _SHARES = np.array([0.0, 1e-7, 1e-4, 0.01, 0.3, 0.7, 0.99, 1.0 - 1e-4, 1.0 - 1e-
 DRAWN = {f"p = {p:g}, q = {q:g}": law(p, q) for p, q in _RNG.choice(_SHARES, (5, 2)).tolist()}
 
 
-@pytest.mark.few(7)
+@pytest.mark.few(4)
 @pytest.mark.parametrize("name", [*NAMED, *DRAWN])
 def test_what_is_counted_of_a_black_box_is_never_said_as_exact(name: str) -> None:
     result = verified({**NAMED, **DRAWN}[name])
@@ -146,6 +146,7 @@ def test_a_true_claim_of_a_nearly_deterministic_function_has_no_failed_check() -
     assert str(result.decision.reasons[-1]) == "Upper bound: none (black box)."
 
 
+@pytest.mark.slow
 def test_that_calls_did_not_vary_is_withdrawn_when_later_draws_do() -> None:
     result = verified(seldom_noisy, samples=90_000)  # of which the first thousand are alike
     assert result.details["black_box"]["hits"] < result.details["black_box"]["trials"]

@@ -26,6 +26,7 @@ def test_local_learners_are_certified_and_tight(name):
     assert result.lower.epsilon == pytest.approx(1.0, abs=1e-8)
 
 
+@pytest.mark.slow
 def test_matroid_learners_are_certified_and_tight_in_the_released_means():
     result = verify("cucb-batch", epsilon=2.0, problem="linear-matroid", **SHORT)
     assert result.verdict == "certified"
@@ -209,6 +210,7 @@ def test_refusals_name_what_is_wrong(arguments, error, words):
         verify(**arguments)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("subject", "given"),
     [

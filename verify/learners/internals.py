@@ -14,24 +14,21 @@ import itertools
 import operator
 import re
 import sys
-import sysconfig
 import types
 from collections.abc import Iterator
 from contextlib import suppress
 from importlib.abc import SourceLoader
 from importlib.util import resolve_name
-from pathlib import Path
 from typing import Any
 
 from accountant import Place, Private, PrivateSums
 from algorithms.code_fingerprint import find_module
 from algorithms.learner import ExplainedLearner, ExplainedLists, PhasedLearner, WarmStartLearner
 from algorithms.linear.linear_phases import DistributedLearner
-from dpwitness import LIBRARY, is_of_library
+from dpwitness import LIBRARY, is_installed, is_of_library
 from mechanisms import Assumption, AssumptionKind
 from verify.learners.public_state import attributes, enclosed
 
-_INSTALLED = tuple(Path(sysconfig.get_path(name)).resolve() for name in ("purelib", "platlib", "stdlib"))
 _VARIABLE = re.compile(r"(LOAD|STORE|DELETE)_(NAME|GLOBAL|FROM_DICT_OR_GLOBALS)|IMPORT_(NAME|FROM)")
 _ATTRIBUTE = frozenset(each for each in dis.hasname if not _VARIABLE.fullmatch(dis.opname[each]))
 """Instructions that name an attribute, whatever else a version of Python has them do: ``super()`` in 3.12, say."""
@@ -182,7 +179,7 @@ def _unloaded(name: str, seen: set[str]) -> Iterator[types.CodeType]:
     seen.add(name)
     spec = find_module(name)
     source = spec.loader if spec is not None else None
-    if spec is None or not isinstance(source, SourceLoader) or _is_installed(spec.origin or ""):
+    if spec is None or not isinstance(source, SourceLoader) or is_installed(spec.origin or ""):
         return
     with suppress(ImportError, SyntaxError, OSError):  # it would fail there, too
         code = source.get_code(name)
@@ -270,8 +267,4 @@ def _is_the_authors(found: types.FunctionType | type, packages: set[str]) -> boo
         return True
     file = getattr(sys.modules.get(module), "__file__", None)
     known = module not in sys.modules or file is not None  # else it is built in
-    return known and not (file and _is_installed(file))
-
-
-def _is_installed(file: str) -> bool:
-    return any(Path(file).resolve().is_relative_to(place) for place in _INSTALLED)
+    return known and not (file and is_installed(file))

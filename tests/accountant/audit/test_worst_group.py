@@ -117,7 +117,7 @@ def test_few_of_many_are_composed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_what_attacks_reach_is_the_largest_of_each_number() -> None:
-    releases = platform(12)
+    releases = platform(4)
     risk = audit(releases, AuditQuestion(delta=1e-6), risk=True).risk
     assert risk is not None
     every = [risk_of(compose(releases.profile_counts(group))) for group in releases.groups]

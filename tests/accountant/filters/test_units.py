@@ -120,7 +120,7 @@ def test_the_numbers_of_a_theorem_with_units_of_its_own_are_written_alike(
 def test_n_charges_of_an_nth_part_fit_n_times() -> None:
     for budget in (1.0, 0.7):
         accountant = accountant_with(BasicComposition(), Budget(budget))
-        for n in range(1, 1001):
+        for n in (*range(1, 50), *range(50, 1001, 19)):
             noise = Laplace(scale=n, sensitivity=Sensitivity(budget, budget, budget))
             assert accountant.remaining_releases(noise, "ann") == n
 

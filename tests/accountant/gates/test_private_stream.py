@@ -240,7 +240,7 @@ def test_shared_noise_needs_a_theorem_that_covers_it() -> None:
 @pytest.mark.parametrize("kind", ["banded", "buffered"])
 def test_the_law_of_sums_and_losses(kind: str) -> None:
     """Four standard errors at 4 variances, 1 mean, 1 deviation: false alarm below 1e-3 (seeded: never at random)."""
-    counter, lanes = counter_of(kind, horizon=100), 4096
+    counter, lanes = counter_of(kind, horizon=100), 1024
     gate = Coupled(5, lanes, 1)
     stream = PrivateStream(gate, counter, SIZE)
     exact = 0.0

@@ -162,7 +162,7 @@ def test_where_nobody_says_who_reaches_whom_the_budget_is_the_bound(seeds: range
 @pytest.mark.parametrize("asked", [0.5, 1.0, 4.0])
 @pytest.mark.parametrize("store", [False, True])
 def test_refusals_tell_of_ones_own_charges_only(asked: float, store: bool, tmp_path: Path) -> None:
-    """Whatever others were charged, which is in the budget and in rules for purposes."""
+    """Refusals that a tenant reads are the same whatever others were charged to the budget and to a purpose's rule."""
     told = set()
     for spent in ((), (0.25,), (0.5,), (0.25, 0.5)):
         gate = Accountant(

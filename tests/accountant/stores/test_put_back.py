@@ -217,7 +217,7 @@ def test_a_reservation_that_is_put_back_to_before_its_end_is_neither_drawn_nor_g
 
 
 def test_an_outcome_is_found_by_its_charge_without_a_scan(tmp_path: Path) -> None:
-    """What people call their requests and purposes is no outcome."""
+    """A charge's outcomes are read through the index; texts that a user supplies are never read as outcomes."""
     accountant = opened(tmp_path / "ledger.db")
     private = accountant.private([0.5], Interval(0, 1), "ann")
     accountant.release(HALF, private, request='"drawn":1,"returned":1')

@@ -32,8 +32,8 @@ def found(folder: Path, histories: range) -> tuple[int, str] | None:
     return None
 
 
-def test_12_histories_break_no_promise(tmp_path: Path) -> None:
-    assert found(tmp_path, range(12)) is None
+def test_6_histories_break_no_promise(tmp_path: Path) -> None:
+    assert found(tmp_path, range(6)) is None
 
 
 @pytest.mark.slow

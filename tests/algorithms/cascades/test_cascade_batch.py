@@ -47,7 +47,7 @@ def exponent(items, horizon):
     return math.log(3 * items * items * (2 + math.log2(horizon)) * horizon**2)
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("index", ["level-free", "confidence"])
 @pytest.mark.parametrize("gaussian", [False, True])
 @pytest.mark.parametrize(("positions", "epsilon"), [(1, 1.0), (3, 2.0), (6, 8.0)])

@@ -23,7 +23,7 @@ def built(name):
     return {**problems, **linear_problems, **contextual_problems}[name].build()
 
 
-@pytest.mark.few(36)
+@pytest.mark.few(20)
 @pytest.mark.parametrize("trust", ["central", "local", "none"])
 @pytest.mark.parametrize("name", NAMES)
 def test_what_is_suggested_plays_the_problem_under_its_trust(name, trust):
@@ -95,6 +95,7 @@ def test_what_cannot_be_suggested_is_refused(name, settings, words):
         suggest(built(name), **given)
 
 
+@pytest.mark.few(7)
 @pytest.mark.parametrize("name", ["arms", "top-k", "shortest-path", "linear-matroid", "cascade"])
 @pytest.mark.parametrize("trust", ["central", "local", "none"])
 def test_without_a_horizon_the_same_learners_are_suggested(name, trust):

@@ -136,8 +136,8 @@ def check_kills(folder: Path, kills: int, saves: float, seed: int) -> None:
     verify_store(folder)
 
 
-def test_10_kills_lose_no_charge(tmp_path: Path) -> None:
-    check_kills(tmp_path / "run", 10, 0.03, seed=1)
+def test_5_kills_lose_no_charge(tmp_path: Path) -> None:
+    check_kills(tmp_path / "run", 5, 0.03, seed=1)
 
 
 @pytest.mark.slow

@@ -26,7 +26,7 @@ def gradients(kind: str, rng: np.random.Generator, *, steps: int = STEPS) -> np.
     return shortened
 
 
-@pytest.mark.few(6)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("kind", ["gap", "ties", "switch", "walk"])
 @pytest.mark.parametrize("epsilon", [0.2, 1.0, 5.0, 20.0])
 def test_regret_of_fixed_linear_losses(kind: str, epsilon: float) -> None:

@@ -47,7 +47,7 @@ def bound(horizon: int, epsilon: float) -> float:
     return math.sqrt(horizon * math.log(EXPERTS) / 2) + mean_of_largest(EXPERTS) * last_deviation(counter)
 
 
-@pytest.mark.few(6)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("kind", ["gap", "ties", "switch", "walk"])
 @pytest.mark.parametrize("epsilon", [0.2, 1.0, 5.0, 20.0])
 def test_regret_is_below_the_theorem(kind: str, epsilon: float) -> None:

@@ -175,8 +175,8 @@ def test_the_oracle_gives_the_gaps_of_enumeration(seed):
 
 
 def test_graphs_with_too_many_paths_have_gaps_all_the_same(monkeypatch):
-    monkeypatch.setattr(gaps_module, "_MOST_SUPER_ARMS", 1000)
-    problem = build_problem("shortest-path", {"rows": "8", "columns": "8"})
+    monkeypatch.setattr(gaps_module, "_MOST_SUPER_ARMS", 100)
+    problem = build_problem("shortest-path", {"rows": "6", "columns": "6"})
     assert problem_gaps(problem).method == "oracle"
     instance = Instance(problem, 1.0, 10**9)
     assert BOUNDS["cucb-batch"].bound_for(instance).evaluate(instance) < math.inf

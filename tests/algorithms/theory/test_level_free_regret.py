@@ -69,6 +69,7 @@ CELLS = [
 ]
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(("means", "horizon", "before"), CELLS)
 def test_theorem_1_by_hand(means, horizon, before):
     """Below what the proof by one deviation for all counts gave."""
@@ -84,6 +85,7 @@ def test_theorem_1_by_hand(means, horizon, before):
     assert bound <= found * (1 + 1e-6) < 0.9 * before
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("epsilon", "horizon", "before"),
     [(1.0, 10**5, 111_734), (1.0, 10**6, 136_380), (10.0, 10**5, 38_380), (10.0, 10**6, 46_378)],

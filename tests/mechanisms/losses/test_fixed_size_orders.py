@@ -28,7 +28,8 @@ def test_ten_thousand_samples() -> None:
     assert 7.42 <= one_hot.lower <= 7.4331
 
 
-@pytest.mark.parametrize(("rate", "mu"), [(0.01, 1.0), (0.3, 0.5), (0.1, 3.0)])
+@pytest.mark.few(2)
+@pytest.mark.parametrize(("rate", "mu"), [(0.3, 0.5), (0.01, 1.0), (0.1, 3.0)])
 def test_records_at_the_corners_of_a_triangle_by_quadrature(rate: float, mu: float) -> None:
     """The loss that is put together from cells is below theirs at every threshold, and near."""
     found = triangle_at_least(rate, mu)
@@ -80,7 +81,7 @@ def test_two_records_are_a_sampled_gaussian(rate: float, sigma: float, s: float)
 @pytest.mark.few(2)
 @pytest.mark.parametrize("rate", [0.01, 0.4])
 @pytest.mark.parametrize("sigma", [0.8, 3.0])
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(s=st.floats(0.2, 8.0), places=st.lists(st.floats(-1.0, 1.0), min_size=4, max_size=4))
 def test_no_three_records_lose_more(rate: float, sigma: float, s: float, places: list[float]) -> None:
     """Records in a plane, pairwise within 1."""

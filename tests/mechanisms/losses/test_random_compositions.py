@@ -330,9 +330,9 @@ def test_the_references_sum_is_the_integral(delta: float) -> None:
 
 
 @pytest.mark.few(1)
-@pytest.mark.parametrize("first", range(0, 200, 50))
+@pytest.mark.parametrize("first", range(0, 200, 25))
 def test_random_compositions(first: int) -> None:
-    assert [found for seed in range(first, first + 50) if (found := outside(seed, np.float64))] == []
+    assert [found for seed in range(first, first + 25) if (found := outside(seed, np.float64))] == []
 
 
 @pytest.mark.slow

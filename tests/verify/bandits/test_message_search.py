@@ -48,14 +48,14 @@ class Local:
 
 
 class RawOnce(Local):
-    """The noise of round 19 is forgotten."""
+    """A bandit whose message of round 19 carries next to no noise."""
 
     def scale(self) -> float:
         return 1e-9 if self.t == 19 else 1.0
 
 
 class RunningSum(RawOnce):
-    """What is sent is a running sum; the noise of round 19 is forgotten, that of earlier rounds is still in it."""
+    """A bandit whose messages are running sums, and which adds no noise in round 19."""
 
     def __init__(self, rng: np.random.Generator) -> None:
         super().__init__(rng)
@@ -67,7 +67,7 @@ class RunningSum(RawOnce):
 
 
 class Resends(Local):
-    """What was sent in round 5 is sent again in round 12, with noise of its own."""
+    """A bandit that sends the reward of round 5 again in round 12, with fresh noise."""
 
     def learn(self, arm: int, reward: float) -> None:
         super().learn(arm, reward)
@@ -122,7 +122,8 @@ def test_bounds_are_those_of_the_best_half_line_or_value() -> None:
     assert (with_delta[:2] < found[:2] - 0.1).all()
 
 
-@pytest.mark.parametrize("make", [RawOnce, RunningSum])
+@pytest.mark.few(1)
+@pytest.mark.parametrize("make", [RunningSum, RawOnce])
 def test_the_round_that_tells_stands_out(make: type) -> None:
     scan, views = search(make)
     assert scan.rounds == 24
@@ -196,6 +197,7 @@ def test_what_cannot_be_read_is_refused() -> None:
         search(Odd)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("make", "said_of_it"),
     [(RawOnce, "the message of"), (RunningSum, "the step from the one before to the message of")],

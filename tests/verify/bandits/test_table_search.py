@@ -72,6 +72,7 @@ class ReusedRewards(DPUCB):
         self.filled[arm], self.sums[arm] = 0, 0.0
 
 
+@pytest.mark.slow
 @pytest.mark.few(1)
 @pytest.mark.parametrize("seed", range(3))
 def test_what_only_whole_sequences_show_is_found_on_a_plain_table_with_every_seed(seed):

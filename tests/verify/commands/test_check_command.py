@@ -45,23 +45,42 @@ def run(*arguments: str | Path) -> Result:
     return CliRunner().invoke(cli, [str(each) for each in arguments])
 
 
-@pytest.fixture
-def refuted(tmp_path: Path) -> Path:
-    """Return the result of a verification that refutes ``noise.py:noise``."""
-    (tmp_path / "noise.py").write_text(NOISE.format(0.5))
-    result = tmp_path / "result.json"
+def verified_once(folder: Path, name: str, text: str, subject: str) -> Path:
+    """Return the result of a verification, in ``folder``, that refutes a subject of a file."""
+    (folder / name).write_text(text)
+    result = folder / "result.json"
     asked = ("--epsilon", "1", "--effort", "quick", "--samples", "5000")
-    assert run("verify", f"{tmp_path}/noise.py:noise", *asked, "-o", result).exit_code == 1
+    assert run("verify", f"{folder}/{name}:{subject}", *asked, "-o", result).exit_code == 1
+    return result
+
+
+@pytest.fixture(scope="module")
+def of_noise(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    result = verified_once(tmp_path_factory.mktemp("noise"), "noise.py", NOISE.format(0.5), "noise")
+    return result, result.read_text()
+
+
+@pytest.fixture(scope="module")
+def of_function(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    result = verified_once(tmp_path_factory.mktemp("function"), "mine.py", FUNCTION, "half")
+    return result, result.read_text()
+
+
+@pytest.fixture
+def refuted(of_noise: tuple[Path, str]) -> Path:
+    """Return the result of a verification that refutes ``noise.py:noise``, both files as they were."""
+    result, text = of_noise
+    (result.parent / "noise.py").write_text(NOISE.format(0.5))
+    result.write_text(text)
     return result
 
 
 @pytest.fixture
-def drawn(tmp_path: Path) -> Path:
-    """Return the result of a verification that refutes ``mine.py:half`` by an event that it counted."""
-    (tmp_path / "mine.py").write_text(FUNCTION)
-    result = tmp_path / "result.json"
-    asked = ("--epsilon", "1", "--effort", "quick", "--samples", "20000")
-    assert run("verify", f"{tmp_path}/mine.py:half", *asked, "-o", result).exit_code == 1
+def drawn(of_function: tuple[Path, str]) -> Path:
+    """Return the result of a verification that refutes ``mine.py:half`` by an event that it counted, as it was."""
+    result, text = of_function
+    (result.parent / "mine.py").write_text(FUNCTION)
+    result.write_text(text)
     return result
 
 

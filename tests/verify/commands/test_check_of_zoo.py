@@ -16,7 +16,7 @@ REFUTABLE = sorted(
 )
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", REFUTABLE)
 def test_a_refutation_of_the_zoo_is_confirmed_within_five_seconds(name: str, tmp_path: Path) -> None:
     result, runner = tmp_path / "result.json", CliRunner()

@@ -149,16 +149,16 @@ def released_changing(data, gate):
 @pytest.mark.parametrize(
     ("honest", "changing", "options"),
     [
-        (Learner, ChangingLearner, {"epsilon": 1.0, "horizon": 20, "samples": 4000}),
+        (Mine(scale=1.0), MineChanging(scale=1.0), {"epsilon": 0.5, "samples": 4000}),
         (
             PlainBandit(Ucb, arms=2, rounds=3),
             PlainBandit(Changing, arms=2, rounds=3),
             {"epsilon": 1.0, "samples": 4000},
         ),
-        (Mine(scale=1.0), MineChanging(scale=1.0), {"epsilon": 0.5, "samples": 4000}),
+        (Learner, ChangingLearner, {"epsilon": 1.0, "horizon": 20, "samples": 4000}),
         (released, released_changing, {"epsilon": 1.0, "samples": 4000}),
     ],
-    ids=["learner", "bandit", "mechanism", "function"],
+    ids=["mechanism", "bandit", "learner", "function"],
 )
 def test_a_subject_that_changes_the_process_gets_the_verdict_of_one_that_does_not(
     honest, changing, options, small_searches

@@ -114,6 +114,7 @@ def test_the_data_set_of_the_paper_is_exact(tmp_path):
     assert found.seen[0][1].holds
 
 
+@pytest.mark.slow
 def test_the_users_movies_take_the_place_of_the_made_up_ones(tmp_path):
     folder = tmp_path / "ml-1m"
     folder.mkdir()

@@ -122,6 +122,7 @@ def test_a_few_draws_of_a_correct_function_that_won_foretell_no_refutation(monke
     assert "a refutation needs" not in said
 
 
+@pytest.mark.slow
 def test_calls_that_are_dear_on_some_data_only_leave_time_for_the_others(monkeypatch):
     clock = Clock(monkeypatch)
 
@@ -152,6 +153,7 @@ def test_an_output_that_is_kept_is_no_draw_however_dear(monkeypatch):
     assert result.lower is None
 
 
+@pytest.mark.slow
 def test_a_long_test_that_is_stopped_before_its_final_draws_has_the_bound_of_its_first_bets(monkeypatch):
     clock = Clock(monkeypatch)
 

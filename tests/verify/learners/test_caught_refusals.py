@@ -10,7 +10,7 @@ from algorithms.claim import ClaimForm, View
 from mechanisms import Box, Laplace, Sensitivity
 from verify import verify
 
-FEW = {"epsilon": 1.0, "effort": "quick", "samples": 20_000, "horizon": 40}
+FEW = {"epsilon": 1.0, "effort": "quick", "samples": 5_000, "horizon": 40}
 
 
 class FallsBack:

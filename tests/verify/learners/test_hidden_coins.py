@@ -19,7 +19,7 @@ HIDDEN = (
     "OfCopy",
     "OfChild",
 )
-FEW = {"effort": "quick", "samples": 20_000, "horizon": 30}
+FEW = {"effort": "quick", "samples": 6_000, "horizon": 30}
 
 
 def verified(name: str, epsilon: float, **options: object):
@@ -49,17 +49,19 @@ def test_a_coin_that_is_seen_hides_nothing() -> None:
     assert result.lower.epsilon == pytest.approx(1.0, abs=1e-6)
 
 
+@pytest.mark.slow
 def test_a_class_says_for_itself_that_its_draws_are_seen() -> None:
     assert verified("SaidOfAnother", 0.7).verdict == "unproven"
 
 
 def test_a_leak_beside_a_hidden_coin_is_refuted_in_the_message() -> None:
     """Noise for 3 in half of the rounds, ln(1 + (e³ - 1) / 2) = 2.35: the message itself is sampled."""
-    result = verified("Leaks", 1.0, samples=100_000)
+    result = verified("Leaks", 1.0, samples=40_000)
     assert result.verdict == "refuted"
     assert 1.0 < result.lower.epsilon < 2.36
 
 
+@pytest.mark.slow
 def test_all_releases_beside_the_coin_are_shown_as_more_than_is_seen() -> None:
     result = verified("InReleases", 1.0)
     assert result.verdict == "certified"

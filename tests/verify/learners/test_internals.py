@@ -206,7 +206,7 @@ def test_what_a_function_imports_is_followed_whether_or_not_it_ran(tmp_path: Pat
 
 
 def test_code_in_modules_with_names_of_this_librarys_is_the_authors(tmp_path: Path) -> None:
-    """What names a module has does not say whose it is: `mechanisms.laplace` is the library's, too."""
+    """A user's module counts as the user's code even if it is named like one of the library (`mechanisms.laplace`)."""
     (tmp_path / "mechanisms").mkdir()
     (tmp_path / "mechanisms/laplace.py").write_text(
         "class Peeks:\n    def act(self): ...\n    def observe(self, feedback):\n        feedback._values\n"

@@ -19,7 +19,7 @@ def _heads_in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "urandom", lambda n: b"\1" * n if os.getpid() == here else thrown(n))
 
 
-@pytest.mark.slow_cells("InDefault", "InClass", "InCache", "OfHash")
+@pytest.mark.slow_cells("AtImport", "InDefault", "InClass", "InCache", "OfHash")
 @pytest.mark.parametrize("name", ["AtImport", "answers", "InDefault", "InClass", "InCache", "OfHash"])
 def test_a_coin_of_the_process_does_not_refute_what_is_true(name: str) -> None:
     """Refuted before, a learner's as exact: true at 0.620. All coins agree in 1 of 2^15 runs, and then this fails."""

@@ -16,7 +16,7 @@ from verify.learners.accounting_run import EnforcedTerms
 from verify.transcripts.neighbours import of_people, rounds_of
 
 PEOPLE = Path(__file__).parents[1] / "subjects" / "people.py"
-FEW = {"effort": "quick", "samples": 20_000}
+FEW = {"effort": "quick", "samples": 5_000}
 
 
 @pytest.mark.parametrize(
@@ -48,6 +48,7 @@ def test_a_claim_for_a_person_is_held_to_all_of_the_persons_rounds(
         assert f"total ε = {upper:.5g}" in charged
 
 
+@pytest.mark.slow
 def test_gaussian_noise_for_each_round_is_refuted_for_a_person() -> None:
     result = verify(f"{PEOPLE}:GaussianEachRound", epsilon=1.0, delta=1e-4, horizon=16, **FEW)
     assert result.verdict == "refuted"

@@ -13,7 +13,7 @@ from algorithms.linear.contextual_learner import LinearUCB
 from verify import verify
 from verify.findings.finding import FindingKind
 
-FEW = {"epsilon": 4.0, "delta": 1e-3, "effort": "quick", "samples": 20_000, "horizon": 20}
+FEW = {"epsilon": 4.0, "delta": 1e-3, "effort": "quick", "samples": 5_000, "horizon": 20}
 
 
 @pytest.mark.slow
@@ -129,6 +129,7 @@ class Overwrites(DPLinUCB):
         return own
 
 
+@pytest.mark.slow
 def test_a_policy_that_is_overwritten_is_certified_and_tested():
     result = verify(Overwrites, **FEW)
     assert result.verdict == "certified"

@@ -270,6 +270,7 @@ class OwnNoise(DPDPELocal):
         return OwnGaussian(sigma=right.sigma, sensitivity=right.sensitivity, delta=right.delta)
 
 
+@pytest.mark.slow
 def test_noise_of_ones_own_proves_nothing() -> None:
     result = verify(OwnNoise, epsilon=1.0, delta=1e-3, effort="quick", samples=20_000, horizon=60)
     assert result.verdict == "unproven"
@@ -307,7 +308,7 @@ class SeesAll(DPPECentral):
             return sums
 
 
-@pytest.mark.slow_cells("AsksTwice-unproven", "SendsTwice-refuted")
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("make", "verdict"), [(AsksTwice, "unproven"), (SendsTwice, "refuted"), (SeesAll, "unproven")]
 )

@@ -277,7 +277,7 @@ def test_no_name_is_twice_there():
     assert len(SUBJECTS) == sum(map(len, FAMILIES)) > 250
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", FEW)
 def test_a_few_with_few_draws(name):
     assert (

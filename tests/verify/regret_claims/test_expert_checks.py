@@ -145,6 +145,7 @@ def test_faults_are_found(make, bound, expected):
     assert outcome(make, bound) == {expected}
 
 
+@pytest.mark.slow
 def test_a_fault_that_begins_after_the_checks_own_rounds_is_found_at_the_users_horizon():
     class Late(FollowsTheHeaviest):
         since = 400

@@ -387,10 +387,6 @@ def test_no_report_of_a_true_learner_is_a_violation(name):
         assert not wrong, (seed, report.reasons)
 
 
-def test_indices_that_tangents_reach_from_nearer_are_valid():
-    assert report_of("cascade-ucb-rr", 3).verdict != "violated"
-
-
 def test_a_subclass_has_its_parents_theorem_until_it_says_otherwise():
     class Fiftieth(CUCBBatch):
         """A radius divided by 50."""

@@ -16,6 +16,7 @@ def test_a_learner_without_privacy_regrets_too_little():
     assert audit_local_privacy(CUCB, 0.1, horizon=4000, runs=256).impossible
 
 
+@pytest.mark.slow
 def test_a_true_claim_is_possible():
     assert not audit_local_privacy(CUCBLDPBit, 1.0, epsilon=1.0, horizon=1000, runs=64).impossible
 

@@ -16,7 +16,7 @@ from verify.regret_claims.local_privacy import audit_local_privacy
 from verify.regret_claims.scaling import fit_scaling
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("variable", "values", "epsilon", "least", "most"),
     [
@@ -83,7 +83,7 @@ def test_the_command():
         "--set",
         "epsilon=0.01,0.02,0.04",
         "--runs",
-        "32",
+        "8",
     ]
     said = runner.invoke(cli, asked)
     assert said.exit_code == 0

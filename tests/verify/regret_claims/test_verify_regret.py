@@ -75,6 +75,7 @@ def test_true_learners_in_two_thousand_seeded_reports(name):
     assert sum(report.verdict == "violated" for report in reports) < 3
 
 
+@pytest.mark.slow
 def test_a_learner_that_does_not_learn_is_violated():
     report = regret(Uniform, bound=BOUNDS["cucb-ldp-bit"].evaluate, epsilon=1.0)
     assert report.verdict == "violated"
@@ -92,7 +93,7 @@ def test_a_proof_that_fails_is_a_violation_whatever_regret_is():
             mean = self._unbiased(self.batches.mean)
             self.index[some] = np.clip(mean + 0.1 * (self.index - mean), 0.0, 1.0)[some]
 
-    report = regret(Hasty, bound=BOUNDS["cucb-ldp-bit"], epsilon=1.0)
+    report = regret(Hasty, bound=BOUNDS["cucb-ldp-bit"], epsilon=1.0, horizon=1000, runs=8)
     assert report.verdict == "violated"
     assert report.reasons[0].text.startswith("radius: round ")
     assert report.outcome[-1].verdict != "violated"

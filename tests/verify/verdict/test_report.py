@@ -344,6 +344,7 @@ def test_a_ratio_beside_a_claim_with_delta_is_the_one_that_the_claim_bounds() ->
     claim = replace(CLAIM, epsilon=43.0, delta=0.5)
     witness = replace(COUNTED, hits_prime=None, details={"largest_loss": 43.9564})
     lower = LowerBound(42.2225, 0.5, 0.9999, "exact privacy losses", 128)
-    text = words(shown(verification(None, lower, witness, claim=claim)))
-    assert "(P(D) − δ) / P(D′) at least e^42.2225 (99.99 % confidence); claim: at most e^43" in text
-    assert "43.9564 (from the densities); claim" not in text
+    for known in (witness, replace(witness, hits=None)):  # counts on D, and no counts at all
+        text = words(shown(verification(None, lower, known, claim=claim)))
+        assert "(P(D) − δ) / P(D′) at least e^42.2225 (99.99 % confidence); claim: at most e^43" in text
+        assert "43.9564 (from the densities); claim" not in text

@@ -298,6 +298,7 @@ number = 3
 """
 
 
+@pytest.mark.slow
 def test_an_adversary_may_come_from_a_file(tmp_path):
     path = tmp_path / "mine.py"
     path.write_text(FILE)

@@ -87,7 +87,7 @@ def test_every_generator_is_seeded_and_global_ones_are_given_back(make):
     assert (np.random.random(), random.random()) == expected
 
 
-@pytest.mark.slow_cells("plain-bandit-stops")
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["plain-bandit-seeded", "plain-bandit-stops"])
 def test_broken_plain_bandits_are_refuted(name):
     result = verify(f"zoo/{name}", **FEW)
@@ -268,6 +268,7 @@ def test_a_bandit_that_never_ends_is_stopped(make):
     assert {finding.kind for finding in result.findings} == {"time-limit"}  # twice on a busy machine
 
 
+@pytest.mark.slow
 def test_a_bandit_whose_noise_cancels_is_refuted_near_its_decision():
     result = verify("zoo/plain-bandit-shared-noise", **FEW)
     assert result.verdict == "refuted"
@@ -367,10 +368,11 @@ class RawReward(EpisodicUCB):
             super().end_episode(rest)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("make", "adversary", "verdict"),
     [
-        pytest.param(EpisodicUCB, ChallengeOnPlay(0, 0), "certified", marks=pytest.mark.slow),
+        (EpisodicUCB, ChallengeOnPlay(0, 0), "certified"),
         (RawReward, ChallengeOnPlay(0, 4), "refuted"),
     ],
 )
