@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import brentq
+import scipy
 from scipy.special import erfcx, log_ndtr
 
 from mechanisms.arrays import FloatArray
@@ -161,7 +161,9 @@ def _mu_for(epsilon: float, delta: float) -> float:
         low -= 1.0
     while excess(high) < 0.0:
         high += 1.0
-    return math.exp(brentq(excess, low, high, xtol=1e-300, rtol=8.9e-16, maxiter=300)) if low < high else 1.0
+    if low >= high:
+        return 1.0
+    return math.exp(scipy.optimize.brentq(excess, low, high, xtol=1e-300, rtol=8.9e-16, maxiter=300))
 
 
 _ROOM = 2.0**-50  # of a calibrated μ

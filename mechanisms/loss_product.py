@@ -11,8 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import fft
-from scipy.optimize import brentq
+import scipy
 
 from mechanisms.arrays import FloatArray
 
@@ -117,17 +116,17 @@ class LossProduct:
             while self._moments(high)[0] < aim and high < 1e8:
                 high *= 2.0
             if self._moments(high)[0] >= aim:
-                high = brentq(lambda s: self._moments(s)[0] - aim, 0.0, high, rtol=1e-6)
+                high = scipy.optimize.brentq(lambda s: self._moments(s)[0] - aim, 0.0, high, rtol=1e-6)
             tilt = float(high)
         length = sum((part.masses.size - 1) * count for part, count in self._parts) + 1
-        size = int(fft.next_fast_len(length, real=True))
+        size = int(scipy.fft.next_fast_len(length, real=True))
         spectrum = np.ones(size // 2 + 1, dtype=np.complex128)
         log_mgf = 0.0
         for points, (part, count) in zip(self._points, self._parts, strict=True):
             weights, log_total = _tilted(part, points, tilt)
             log_mgf += count * log_total
-            spectrum *= fft.rfft(weights, size) ** count
-        product = fft.irfft(spectrum, size)[:length]
+            spectrum *= scipy.fft.rfft(weights, size) ** count
+        product = scipy.fft.irfft(spectrum, size)[:length]
         error = (self._count + 2) * 8.0 * _ROUNDING * math.log2(size)
         suffix = np.concatenate([np.cumsum(np.maximum(product, 0.0)[::-1])[::-1], [0.0]])
         _, deviation = self._moments(tilt)

@@ -27,7 +27,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from scipy import fft
+import scipy
 
 from mechanisms.arrays import FloatArray
 
@@ -108,7 +108,7 @@ class Oscillations:
         points = math.ceil(end / step) + 1
         if not _PER_BIN * points <= _MOST_POINTS:
             return None
-        length = fft.next_fast_len(math.ceil(_PER_BIN * points), real=True)
+        length = scipy.fft.next_fast_len(math.ceil(_PER_BIN * points), real=True)
         length += length % 2
         half = length // 2
         turn = np.mod(self.frequencies * step, 2.0 * math.pi)
@@ -119,7 +119,7 @@ class Oscillations:
         np.add.at(spectrum, low, self.amplitudes - part)
         np.add.at(spectrum, low + 1, part)
         spectrum[1:-1] *= 0.5
-        values = fft.irfft(spectrum.astype(np.complex128), length)[: points + 1] * length
+        values = scipy.fft.irfft(spectrum.astype(np.complex128), length)[: points + 1] * length
         t: FloatArray = step * np.arange(points + 1, dtype=np.float64)
         # Folding and the rounding of ωqD move a phase by at most 4u ωt.
         bin_width = 2.0 * math.pi / (length * step)

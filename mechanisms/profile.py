@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, overload
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import brentq
+import scipy
 from scipy.special import ndtri
 
 from mechanisms.arrays import FloatArray
@@ -211,7 +211,9 @@ class PrivacyProfile(abc.ABC):
         if excess(low) <= 0.0:  # at 0, where so little is missing that rounding keeps it from being proved
             return low
         # A guess will do, where ε is next to 0 and too many halvings away.
-        return float(brentq(excess, low, high, xtol=1e-300, rtol=8.9e-16, maxiter=300, disp=False))
+        return float(
+            scipy.optimize.brentq(excess, low, high, xtol=1e-300, rtol=8.9e-16, maxiter=300, disp=False)
+        )
 
     def atoms(self) -> AtomicProfile | None:
         """Return the finite privacy-loss distribution behind the curve, or None if there is none."""

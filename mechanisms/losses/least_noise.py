@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 
-from scipy.optimize import brentq
+import scipy
 from scipy.special import log_ndtr, ndtri
 
 from mechanisms.losses.composed_loss import ComposedLoss, compose
@@ -126,7 +126,7 @@ def _inverse_mu(epsilon: float, delta: float) -> float:
     low, high = -40.0, 5.0
     while excess(high) < 0.0:
         high += 5.0
-    return math.exp(-float(brentq(excess, low, high, xtol=1e-13)))
+    return math.exp(-float(scipy.optimize.brentq(excess, low, high, xtol=1e-13)))
 
 
 def _secants(height: Callable[[float], tuple[bool, float]], goal: float) -> float:

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from scipy.optimize import minimize_scalar
+import scipy
 
 from mechanisms.losses.composed_loss import ComposedLoss, reverse_of
 from mechanisms.losses.deadline import time_is_over
@@ -311,7 +311,8 @@ def _best_epsilon(curve: _DeltaCurve, k: float) -> float:
         bounds = (0.0, math.log(reached) - math.log(k))
     if not bounds[0] < bounds[1]:
         return 0.0
-    return float(minimize_scalar(height, bounds=bounds, method="bounded", options={"xatol": 1e-5 * scale}).x)
+    options = {"xatol": 1e-5 * scale}
+    return float(scipy.optimize.minimize_scalar(height, bounds=bounds, method="bounded", options=options).x)
 
 
 def _least_in_cell(left: float, right: float, lines: list[tuple[float, float, float]], k: float) -> float:

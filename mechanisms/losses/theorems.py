@@ -15,7 +15,7 @@ from functools import lru_cache, partial
 from types import MappingProxyType
 
 import numpy as np
-from scipy.optimize import brentq
+import scipy
 
 from mechanisms.arrays import FloatArray
 from mechanisms.bounded_range import BoundedRangeProfile
@@ -124,7 +124,7 @@ class CompositionTheorem:
             return Bound(1.0, self.name, best.neighbouring)
         log_delta, step = low, 2e-5
         if excess(low) > 0.0:
-            log_delta = float(brentq(excess, low, high, xtol=step, maxiter=300))
+            log_delta = float(scipy.optimize.brentq(excess, low, high, xtol=step, maxiter=300))
         while log_delta < high and excess(log_delta) > 0.0:  # the root may lie on the other side
             log_delta, step = min(log_delta + step, high), 2.0 * step
         return Bound(math.exp(log_delta), self.name, best.neighbouring)
