@@ -221,7 +221,7 @@ def _command_source(command: Command) -> str:
 
 
 def _stays_what_it_is(found: type[Any]) -> bool:
-    """Whether a class is Python's or this library's: its source is the same as long as a process runs."""
+    """Return True of a class of Python's or this library's: its source is the same as long as a process runs."""
     return found.__module__.partition(".")[0] in sys.stdlib_module_names or is_of_library(found)
 
 
