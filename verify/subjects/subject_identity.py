@@ -64,7 +64,7 @@ def module_digests(subject: Subject) -> dict[str, str]:
     if not isinstance(subject, LearnerSubject) or subject.entry is not None:
         return {}
     digests = _code_from(subject.make.__module__)
-    check_byte_code(digests.keys())
+    check_byte_code(of_users(digests.keys()))
     versions = _versions(digests)
     ours = {name: module_digest(name) for name in sorted(modules_used(digests, frozenset(LIBRARY)))}
     digests |= {name: digest for name, digest in ours.items() if digest is not None}
