@@ -15,7 +15,7 @@ CEILINGS = {
     "mechanisms": {"code lines": 11_239, "public functions and classes": 358, "files": 97, "floors": 19},
     "accountant": {"code lines": 15_213, "public functions and classes": 492, "files": 141, "floors": 9},
     "algorithms": {"code lines": 11_855, "public functions and classes": 410, "files": 157, "floors": 9},
-    "verify": {"code lines": 30_636, "public functions and classes": 908, "files": 319, "floors": 9},
+    "verify": {"code lines": 30_698, "public functions and classes": 910, "files": 320, "floors": 9},
 }
 
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
