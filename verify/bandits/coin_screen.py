@@ -111,7 +111,7 @@ class CoinScreen:
 
     @property
     def smallest_share(self) -> float:
-        """Probability of an event that comes up in two changed runs of a pair of rows on average: one tells nothing."""
+        """Probability of an event that two changed runs on a pair of rows show on average: one run is no evidence."""
         return 2.0 / self._changed_of_setting
 
     @property

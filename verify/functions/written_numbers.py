@@ -16,7 +16,7 @@ _CONTAINERS = (tuple, frozenset, list, set, dict)
 
 
 def written_numbers(function: Any) -> list[float]:
-    """Return the numbers in the code of a function, and of what it names in its module: functions, and values."""
+    """Return the numbers in the code of a function, of the functions of its module that it names, and among values."""
     found: dict[float, None] = {}
     waiting, seen = [function], set[int]()
     while waiting:
