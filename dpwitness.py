@@ -282,8 +282,10 @@ def is_of_library(found: FunctionType | type) -> bool:
 
 
 def is_of_a_user(file: object) -> bool:
-    """Return True for a Python file that is neither of an installed package nor of Python itself."""
-    return isinstance(file, str) and file.endswith(".py") and not is_installed(os.path.abspath(file))
+    """Return True for a Python file that is neither this library's nor of an installed package or Python itself."""
+    if not (isinstance(file, str) and file.endswith(".py")) or is_installed(os.path.abspath(file)):
+        return False
+    return not _is_of_library(_real(file))
 
 
 @functools.cache  # asked of all modules that are loaded, by every verification

@@ -91,6 +91,16 @@ def test_byte_code_of_another_version_beside_it_is_refused(tmp_path: Path) -> No
         import_file(path)
 
 
+def test_byte_code_of_a_package_with_a_name_of_the_librarys_is_looked_at_too(tmp_path: Path) -> None:
+    (tmp_path / "mechanisms.py").write_text("NUMBER = 1\n")
+    kept_of_another_version(tmp_path / "mechanisms.py")
+    (tmp_path / "subject.py").write_text("from mechanisms import NUMBER\n")
+    with pytest.raises(
+        SubjectError, match=r"mechanisms\.py: was run from byte code of another version; remove"
+    ):
+        import_file(tmp_path / "subject.py")
+
+
 @pytest.fixture
 def helper_forgotten() -> Iterator[None]:
     yield

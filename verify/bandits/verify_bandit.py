@@ -161,5 +161,6 @@ def _screened(screen: CoinScreen, tested: Candidates, bandit: PlainBandit) -> Fi
         draws=screen.runs,
         played=", ".join(played),
         factor=f"{screen.smallest_factor:.2g}",
+        share=f"{screen.smallest_share:.1%}",
         beyond=beyond,
     )

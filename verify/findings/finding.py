@@ -311,8 +311,9 @@ class Statement(Enum):
         FindingKind.ROUNDS,
         OBSERVED,
         "rewards of rounds 1 to {last} changed by coins, each round in about {changed} of {draws:,} runs, and later "
-        "actions compared; the most telling pairs were tested: {played}; not seen: an effect of one round on an action "
-        "of probability 1/2 by less than a factor of {factor}, on rarer ones by more{beyond}",
+        "actions compared; the most telling pairs were tested: {played}; on average not seen there: an effect of one "
+        "round on an action of probability 1/2 by less than a factor of {factor}, on rarer ones by more, on those of "
+        "probability below {share} by any factor{beyond}",
         False,
     )
     REMEMBERS_OUTPUT = (

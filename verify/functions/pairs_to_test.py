@@ -20,6 +20,7 @@ from verify.findings.json_form import json_able
 from verify.functions.draw_budget import DrawBudget
 from verify.functions.probe_result import Probe, describe_data
 from verify.functions.runs import FunctionRuns, key_of
+from verify.functions.written_numbers import written_numbers
 from verify.neighbouring.adjacency import Data, Pair, different_pairs
 from verify.neighbouring.listed import Listed
 from verify.neighbouring.neighbour_search import MOST_EXAMPLES, SearchResult, search_neighbours
@@ -240,6 +241,7 @@ class FunctionPairs(CandidateSource):
             seed=self.conduct.seed,
             seeds=len(known_pairs(self.runs)),
             examples=MOST_EXAMPLES if self.runs.subject.single_lanes else _COUNTS.generated_of_command,
+            written=written_numbers(self.runs.subject.function),
             tell=subprogress(self.conduct.progress, 0.0, 0.25),
             executor=self.conduct.effort.executor,
         )

@@ -69,8 +69,8 @@ _LOOK = _Look()
 _FEW_CALLS = 2  # on a data set, that a glance makes at least
 
 
-class NeverEnds(Exception):
-    """A call took too long; `finding` describes it."""
+class NoOutput(Exception):
+    """Calls took too long, or all of them were to end the process; `finding` describes it."""
 
     def __init__(self, finding: Finding) -> None:
         super().__init__(finding.message)
@@ -87,7 +87,7 @@ def glance(runs: FunctionRuns, pair: Pair, seed: int, seconds: float) -> Probe |
     ------
     SubjectError
         If it always raises, or returns nothing that can be read.
-    NeverEnds
+    NoOutput
         If a call takes longer than 60 s or half of `seconds`.
     """
     seen, least = list[SeenOutputs](), [math.inf, math.inf]
@@ -143,8 +143,8 @@ def probe(runs: FunctionRuns, pairs: Sequence[Pair], seed: int, seconds: float) 
     ------
     SubjectError
         If it always raises, returns nothing that can be read, or repeats one draw on all lanes.
-    NeverEnds
-        If the outputs on one data set take longer than 10 s or half of `seconds`.
+    NoOutput
+        If the outputs on one data set take longer than 10 s or half of `seconds`, or it always ends the process.
     RaisedInLanes
         If it raises while it works on several lanes at once.
     """
@@ -258,7 +258,7 @@ def _first_outputs(
         finding = Statement.CALLS_TOO_LONG.finding(
             calls=calls, data=describe_data(data), seconds=seconds, others=others
         )
-        raise NeverEnds(finding) from None
+        raise NoOutput(finding) from None
 
 
 def _side_effects(runs: FunctionRuns) -> Iterator[Finding]:
@@ -280,13 +280,18 @@ def _check_readable(runs: FunctionRuns, seen: Sequence[SeenOutputs], tried: int)
     ------
     SubjectError
         If it always raises, or returns nothing.
+    NoOutput
+        If it always ends the process, by whatever way Python has.
     """
     beside = f" ({tried} other data sets were tried)" if tried else ""
     readings = [one.readings for one in seen]
     calls = f"all {sum(map(len, readings)):,} calls"
     if all(len(r.raised) == len(r) for r in readings):
         error = readings[0].raised[0]
-        raise SubjectError(f"{runs.name} raised {error.message} (at {error.where}) in {calls}{beside}")
+        where = f"(at {error.where}) in {calls}{beside}"
+        if all(each.error == "SystemExit" for r in readings for each in r.raised.values()):
+            raise NoOutput(Statement.ENDS_PROCESS.finding(how=f"was asked to end by {error.message} {where}"))
+        raise SubjectError(f"{runs.name} raised {error.message} {where}")
     if all(map(_is_empty, readings)) or all(map(_is_none, readings)):
         raise SubjectError(
             f"{runs.name} returned nothing in {calls}{beside}: must return a number or an array of numbers, or words"

@@ -25,7 +25,7 @@ from verify.functions.drifting import drop_drifting_columns
 from verify.functions.function_subject import FunctionSubject
 from verify.functions.gate_replay import replay_gate
 from verify.functions.pairs_to_test import FunctionPairs, known_pairs
-from verify.functions.probe import NeverEnds, check_dear_calls, glance, probe
+from verify.functions.probe import NoOutput, check_dear_calls, glance, probe
 from verify.functions.probe_result import Probe, describe_data
 from verify.functions.runs import FunctionRuns, RaisedInLanes
 from verify.neighbouring.adjacency import Data, Pair
@@ -82,7 +82,7 @@ def verify_function(
                 evidence.findings.clear()
                 test = replace(test, runs=FunctionRuns(subject, together=False))
                 test.run()
-        except NeverEnds as error:
+        except NoOutput as error:
             evidence.findings.append(error.finding)
     if outside := list(test.runs.outside.values()):
         evidence.findings.append(_wrong_guess(outside))

@@ -258,7 +258,7 @@ def _place(code: types.CodeType, instruction: dis.Instruction) -> Place:
 
 
 def _is_the_authors(found: types.FunctionType | type, packages: set[str]) -> bool:
-    """Whether the learner's author wrote code: it is not this library's, Python's or somebody's package."""
+    """Return True of code by the learner's author: it is not this library's, Python's or somebody's package."""
     name = found.__module__ if isinstance(found, type) else found.__globals__.get("__name__")
     module, top = str(name), str(name).partition(".")[0]
     if is_of_library(found) or top == "builtins":

@@ -13,7 +13,7 @@ from verify.conduct.conduct import Conduct
 from verify.conduct.effort import Effort
 from verify.findings.finding import Finding
 from verify.learners.accounting_run import Accounting, Play, TapedRun
-from verify.learners.learner_randomness import is_of_library, shows_draws
+from verify.learners.learner_randomness import is_of_algorithms, shows_draws
 from verify.learners.played_pairs import PlayedNeighbours, PlayedPairs
 from verify.learners.replay_run import OtherData, Replays
 from verify.sampling.counted_event import CountedEvent
@@ -87,7 +87,7 @@ class LearnerFamily(abc.ABC):
             pairs,
             self.claim,
             conduct,
-            draws_from_gate=is_of_library(kind),
+            draws_from_gate=is_of_algorithms(kind),
             sees_draws=shows_draws(kind),
         )
         return played.add(evidence, seed)

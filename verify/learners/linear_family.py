@@ -26,7 +26,7 @@ from verify.findings.finding import Finding, Statement
 from verify.learners.accounting_run import Accounting, Play, TapedRun
 from verify.learners.coupled_run import RELEASED_VIEWS
 from verify.learners.learner_family import LearnerFamily, Retold
-from verify.learners.learner_randomness import is_of_library
+from verify.learners.learner_randomness import is_of_algorithms
 from verify.learners.linear_data import HUGE, Constant, Growing, OneByOne, OtherClients, same_phase
 from verify.learners.other_records import RecordGroup, boundary_values, groups_of_records
 from verify.learners.played_pairs import PlayedNeighbours
@@ -255,7 +255,7 @@ class LinearFamily(LearnerFamily):
             return None
         with subjects_own():
             learner: Any = self.build(Simulation(0, 1))
-        if not is_of_library(type(learner)) or not hasattr(learner, "continuation"):
+        if not is_of_algorithms(type(learner)) or not hasattr(learner, "continuation"):
             why = "how actions follow from releases is known of this library's own classes only"
             evidence.findings.append(Statement.VIEW_NOT_TESTED.finding(view=view, why=why))
             return None

@@ -23,7 +23,7 @@ from verify.neighbouring.adjacency import Adjacency, Pair
 from verify.neighbouring.generation import PairScorer, climb, shrink
 from verify.neighbouring.pair_draws import Draw, PairDraws
 from verify.neighbouring.pair_score import FinalTest
-from verify.neighbouring.point_profiles import profiled_pairs
+from verify.neighbouring.point_profiles import profiled_pairs, written_pairs
 from verify.neighbouring.successive_halving import ComparedPair, PairComparison, whole_blocks
 
 MOST_EXAMPLES = 40
@@ -101,6 +101,7 @@ def search_neighbours(
     seed: int,
     seeds: int = 40,
     examples: int = MOST_EXAMPLES,
+    written: Sequence[float] = (),
     tell: Progress = no_progress,
     executor: Executor | None = None,
 ) -> SearchResult:
@@ -123,6 +124,8 @@ def search_neighbours(
         Number of the adjacency's known pairs to try.
     examples
         The largest number of pairs to generate; three times as many of views with at most four columns.
+    written
+        Numbers that stand in the subject's code.
     tell
         Called with the share done and the name of the current stage.
     executor
@@ -133,7 +136,8 @@ def search_neighbours(
     comparison = PairComparison(draws, test, elsewhere)
     listed = list(adjacency.seeds())[:seeds]
     profiled = profiled_pairs(adjacency, listed, draws, int(_PLAN.profiles * samples), elsewhere)
-    listed, samples = [*profiled, *listed], samples - draws.spent
+    listed = [*profiled, *written_pairs(adjacency, listed, written), *listed]
+    samples -= draws.spent
     known = comparison.best_pairs(listed, _PLAN.compared, int(_PLAN.seeds * samples), tell)
 
     budget = int(_PLAN.generated * samples)

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
@@ -20,12 +21,12 @@ from itertools import combinations
 import numpy as np
 
 from algorithms.blocks import Executor
-from mechanisms import BLOCK, Categories, Domain
+from mechanisms import BLOCK, Categories, Domain, Integers
 from mechanisms.arrays import FloatArray
 from verify.events.features import feature_of
 from verify.events.readings import ColumnValue
 from verify.events.view_sample import ViewSample
-from verify.neighbouring.adjacency import Adjacency, Data, Pair
+from verify.neighbouring.adjacency import Adjacency, Data, NotNeighbours, Pair
 from verify.neighbouring.pair_draws import PairDraws
 from verify.neighbouring.point_patterns import as_domain_data, ends_of
 from verify.neighbouring.within import Within
@@ -141,6 +142,37 @@ def _points(domain: Domain) -> list[Data]:
     whole = np.arange(math.ceil(low), math.floor(high) + 1.0) if high - low < most else np.empty(0)
     values = whole if len(whole) >= least else np.linspace(low, high, _PROFILE.grid)
     return [as_domain_data(domain, np.full(domain.shape, value)) for value in values.tolist()]
+
+
+def written_pairs(adjacency: Adjacency, known: Sequence[Pair], numbers: Sequence[float]) -> list[Pair]:
+    """Return neighbours of which one is among some numbers; none but of single whole numbers, or labels, of many.
+
+    Of few all are drawn, and on a fraction code rarely does what it does on no other. A number is paired with the first
+    neighbour among the points of the known pairs and the numbers beside it.
+    """
+    domain = adjacency.domain if isinstance(adjacency, Within) else None
+    match domain:
+        case Categories():
+            values = float(domain.size)
+        case Integers() if math.prod(domain.shape) == 1:
+            values = float(domain.upper) - float(domain.lower)
+        case _:
+            return []
+    if values <= _PROFILE.whole[1]:
+        return []
+    ends = {_key(point): point for pair in known for point in (pair.data, pair.other)}
+    pairs = []
+    for number in numbers:
+        if not number.is_integer():
+            continue
+        point, *beside = (np.full(domain.shape, int(number) + step) for step in (0, 1, -1))
+        for other in [*ends.values(), *beside] if _key(point) not in ends else ():
+            pair = Pair(other, point, "a number in the code")
+            with suppress(NotNeighbours):
+                adjacency.check(pair)
+                pairs.append(pair)
+                break
+    return pairs
 
 
 def _key(point: Data) -> bytes:

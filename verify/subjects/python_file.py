@@ -7,14 +7,14 @@ import marshal
 import os
 import sys
 import traceback
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from contextlib import suppress
 from importlib.machinery import PathFinder, SourceFileLoader
 from pathlib import Path
 from types import CodeType, ModuleType
 
 from accountant.provenance import IMPORTED_AS
-from dpwitness import LIBRARY, OwnPackages, in_place, is_installed, is_of_a_user, packages_of, place
+from dpwitness import OwnPackages, in_place, is_installed, is_of_a_user, packages_of, place
 from verify.conduct.process_state import subjects_own
 from verify.findings.subject_error import SubjectError, describe_error
 
@@ -85,15 +85,15 @@ def import_file(path: Path) -> ModuleType:
     beside = str(path.absolute().parent)
     if beside not in sys.path:
         sys.path.append(beside)
-    check_byte_code(sys.modules.keys() - known)
+    check_byte_code([*of_users(sys.modules.keys() - known), *packages.modules()])
     own_packages[name] = packages
     return module
 
 
-def check_byte_code(names: Collection[str]) -> None:
+def check_byte_code(modules: Iterable[ModuleType]) -> None:
     """Raise `SubjectError` if one of some loaded modules of a user's was run from byte code not of its source."""
-    for module in of_users(names):
-        kept, file = getattr(module, "__cached__", None), module.__file__
+    for module in modules:
+        kept, file = (getattr(module, name, None) for name in ("__cached__", "__file__"))
         ours = isinstance(module.__loader__, _FromSource)
         if kept and file and not ours and _is_stale(Path(kept), Path(file)):
             raise SubjectError(f"{file}: was run from byte code of another version; remove {kept}")
@@ -104,23 +104,18 @@ def of_users(names: Collection[str]) -> list[ModuleType]:
     return [
         module
         for name, module in list(sys.modules.items())
-        if name in names
-        and name.partition(".")[0] not in _NO_USERS
-        and is_of_a_user(getattr(module, "__file__", None))
+        if name in names and name != "__main__" and is_of_a_user(getattr(module, "__file__", None))
     ]
 
 
 def is_package_of_users(name: str) -> bool:
     """Return True if a top-level module or package that need not be loaded is found in a user's file or folder."""
-    spec = None if name in _NO_USERS or name in sys.builtin_module_names else PathFinder.find_spec(name)
+    spec = None if name in sys.builtin_module_names else PathFinder.find_spec(name)
     if spec is None:
         return False
     if spec.has_location:
         return is_of_a_user(spec.origin)
     return any(not is_installed(os.path.abspath(each)) for each in spec.submodule_search_locations or ())
-
-
-_NO_USERS = frozenset({*LIBRARY, "dpwitness", "__main__"})
 
 
 def _is_stale(kept: Path, file: Path) -> bool:

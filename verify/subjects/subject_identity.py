@@ -64,7 +64,7 @@ def module_digests(subject: Subject) -> dict[str, str]:
     if not isinstance(subject, LearnerSubject) or subject.entry is not None:
         return {}
     digests = _code_from(subject.make.__module__)
-    check_byte_code(digests.keys())
+    check_byte_code(of_users(digests.keys()))
     versions = _versions(digests)
     ours = {name: module_digest(name) for name in sorted(modules_used(digests, frozenset(LIBRARY)))}
     digests |= {name: digest for name, digest in ours.items() if digest is not None}
@@ -221,7 +221,7 @@ def _command_source(command: Command) -> str:
 
 
 def _stays_what_it_is(found: type[Any]) -> bool:
-    """Whether a class is Python's or this library's: its source is the same as long as a process runs."""
+    """Return True of a class of Python's or this library's: its source is the same as long as a process runs."""
     return found.__module__.partition(".")[0] in sys.stdlib_module_names or is_of_library(found)
 
 

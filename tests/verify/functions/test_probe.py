@@ -1,6 +1,7 @@
 """A first look says what is wrong with a function before anything is tested, and nothing of one that is in order."""
 
 import random
+import sys
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ import pytest
 from mechanisms import Interval
 from verify import AnyTwo, SubjectError, verify
 from verify.functions.function_subject import FunctionSubject
-from verify.functions.probe import NeverEnds, probe
+from verify.functions.probe import NoOutput, probe
 from verify.functions.runs import FunctionRuns
 
 SPACE = AnyTwo(Interval(0, 1))
@@ -114,10 +115,20 @@ def test_a_call_that_never_ends_is_stopped():
         while True:
             pass
 
-    with pytest.raises(NeverEnds) as stopped:
+    with pytest.raises(NoOutput) as stopped:
         look(endless, seconds=0.2)
     assert stopped.value.finding.kind == "time-limit"
     assert "exceeded 0.1 s" in stopped.value.finding.message
+
+
+def test_a_function_that_always_ends_the_process_has_no_output():
+    def leaves(data, rng):
+        sys.exit(3)
+
+    with pytest.raises(NoOutput) as stopped:
+        look(leaves)
+    assert stopped.value.finding.kind == "ends-process"
+    assert "was asked to end by SystemExit: 3 (at " in stopped.value.finding.message
 
 
 @pytest.mark.parametrize("seed", range(2))

@@ -8,7 +8,7 @@ from mechanisms import Box, Categories, Integers, Interval
 from verify import AnyTwo, ReplaceOne, Within
 from verify.events.view_sample import Column, ViewSample
 from verify.neighbouring.pair_draws import PairDraws
-from verify.neighbouring.point_profiles import profiled_pairs
+from verify.neighbouring.point_profiles import profiled_pairs, written_pairs
 
 CODES = np.random.default_rng(3).random((21, 12)) < 0.5
 CODES[10:12] = CODES[10]  # 0 and 1 are one word
@@ -109,3 +109,14 @@ def test_of_several_numbers_nothing_is_drawn():
     assert profiled_pairs(adjacency, list(adjacency.seeds()), None, 10**6, Serial()) == []
     replaced = ReplaceOne(Interval(0, 1), 3)
     assert profiled_pairs(replaced, list(replaced.seeds()), None, 10**6, Serial()) == []
+
+
+def test_numbers_of_the_code_are_points_of_pairs_where_values_are_many():
+    near, wide = Within(Integers(0, 1_000), linf=1), AnyTwo(Integers(0, 1_000))
+    for adjacency, beside in ((near, 618), (wide, None)):
+        known = list(adjacency.seeds())
+        pairs = written_pairs(adjacency, known, [617.0, 0.5, -1.0, 5_000.0, 0.0])
+        assert [pair.other.tolist() for pair in pairs] == [[617]]
+        assert beside is None or pairs[0].data.tolist() == [beside]
+    few = AnyTwo(Integers(0, 10))
+    assert written_pairs(few, list(few.seeds()), [7.0]) == []
