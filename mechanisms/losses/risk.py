@@ -311,8 +311,8 @@ def _best_epsilon(curve: _DeltaCurve, k: float) -> float:
         bounds = (0.0, math.log(reached) - math.log(k))
     if not bounds[0] < bounds[1]:
         return 0.0
-    options = {"xatol": 1e-5 * scale}
-    return float(scipy.optimize.minimize_scalar(height, bounds=bounds, method="bounded", options=options).x)
+    minimize = scipy.optimize.minimize_scalar
+    return float(minimize(height, bounds=bounds, method="bounded", options={"xatol": 1e-5 * scale}).x)
 
 
 def _least_in_cell(left: float, right: float, lines: list[tuple[float, float, float]], k: float) -> float:
