@@ -71,11 +71,6 @@ def drifts(data, rng):
 
 
 @claimed(data=Interval(0, 1))
-def exits(data, rng):
-    raise SystemExit(0)
-
-
-@claimed(data=Interval(0, 1))
 def returns_nothing(data, rng):
     return None
 
