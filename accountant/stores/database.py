@@ -249,13 +249,13 @@ class Database:
         self._connections.dispose()
         self._log = {}
 
-    def _check_log(self, *parts: str) -> None:
+    def _check_log(self) -> None:
         """Refuse if SQLite's log (-wal) or its index (-shm) was removed while it was open.
 
         Whoever closes a store last removes both. Who is last is told by locks on the file, and a process loses its own
         without a word when it closes any other handle of that file, after making a copy of it, say. Without the index
-        a transaction does not see what others write, so it is looked at before; what was written is lost with the log,
-        so both are looked at after.
+        a transaction does not see what others write. Without the log it must not begin either: its pages would go to
+        the log that is gone, and others, who share the index, would look for them in the new one.
 
         Raises
         ------
@@ -266,9 +266,8 @@ class Database:
             return
         if not self._log:
             real = self.path.resolve()
-            self._log = {each: (f"{real}{each}", _number(f"{real}{each}")) for each in ("-wal", "-shm")}
-        for part in parts:
-            name, before = self._log[part]
+            self._log = {name: _number(name) for name in (f"{real}-wal", f"{real}-shm")}
+        for name, before in self._log.items():
             if before is None or before != _number(name):
                 raise StoreMoved(
                     f"{self.path}: SQLite's log beside it (-wal, -shm) was removed or replaced while it was open, so "
@@ -296,7 +295,7 @@ class Database:
             try:
                 self._connections.lend(session)
                 if not self._log:
-                    self._check_log("-wal", "-shm")
+                    self._check_log()
                 yield session
             except Exception:
                 self._take_back(session)
@@ -362,7 +361,7 @@ class Database:
                         if lock is not None:
                             session.execute(f"LOCK TABLE store IN {lock} MODE")
                         session.together = lock == TOGETHER
-                    self._check_log("-shm")
+                    self._check_log()
                     try:
                         yield session
                     except BaseException:
@@ -385,7 +384,7 @@ class Database:
                 if code in _RETRIED and lock != ALONE:
                     raise RetryAlone from error
                 raise
-            self._check_log("-wal", "-shm")  # it may have gone since, and the charge with it
+            self._check_log()  # it may have gone since, and the charge with it
 
     def _begin(self, session: Session, wait: float | None) -> None:
         try:

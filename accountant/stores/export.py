@@ -356,15 +356,7 @@ def parse_file(path: str | Path) -> tuple[Any, str]:
 def checked_content(path: str | Path, content: Any) -> dict[str, Any]:
     """Return content that was read from a file, if it is of this format; compare `read_content`."""
     if not is_export(content) or content["format"] != FORMAT:
-        found = content.get("format") if isinstance(content, dict) else None
-        raise LedgerDamaged(
-            f"{path}: not a dpwitness ledger of format {FORMAT!r}"
-            + (
-                "; `dpwitness ledger create --from` makes a store of it"
-                if found == "dpwitness-ledger-1"
-                else ""
-            )
-        )
+        raise LedgerDamaged(f"{path}: not a dpwitness ledger of format {FORMAT!r}")
     read: dict[str, Any] = content
     return read
 

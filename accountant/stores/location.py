@@ -40,7 +40,7 @@ def location_of(path: Path) -> dict[str, Any]:
 
 
 def same_location(made: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
-    """True if a store is at the place where it was made or adopted; earlier versions noted less of that."""
+    """True if a store is at the place where it was made or adopted."""
     return all(now.get(key) == value for key, value in made.items() if key != "device" or "born" not in made)
 
 

@@ -509,6 +509,22 @@ def test_a_log_that_is_removed_in_the_middle_of_a_charge_is_noticed_before_anyth
         os.remove(f"{path}{suffix}")
 
 
+def test_without_its_log_a_store_writes_nothing_before_it_refuses(path: Path) -> None:
+    """The charge went to the log that was gone, and pages of others were looked for there: their charges were lost."""
+    accountant = opened(path)
+    accountant.release(HALF, value(accountant))
+    ends = "import os, sqlite3, sys; sqlite3.connect(sys.argv[1]).execute('PRAGMA wal_checkpoint(FULL)'); os._exit(0)"
+    subprocess.run([sys.executable, "-c", ends, str(path)], check=True)
+    os.remove(f"{path}-wal")
+    for _ in range(2):
+        with pytest.raises(StoreMoved, match="SQLite's log"):
+            accountant.release(HALF, value(accountant))
+    accountant.ledger.close()  # type: ignore[attr-defined]
+    again = opened(path)
+    again.release(HALF, value(again))
+    assert opened(path).spent("ann").epsilon == 1
+
+
 def test_a_symbolic_link_is_no_other_name(path: Path, tmp_path: Path) -> None:
     spent_and_killed(path)
     (tmp_path / "link.db").symlink_to(path)
