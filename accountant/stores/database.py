@@ -118,9 +118,7 @@ class Database:
         self._lock: FileLock | SessionLock | None = None
         self._turns: Turns | None = None  # of a file, as soon as somebody writes
         self._file = None if self.path is None else _number(self.name)
-        self._log: dict[
-            str, tuple[str, tuple[int, int] | None]
-        ] = {}  # by what its files are called beside ours
+        self._log: dict[str, tuple[int, int] | None] = {}
         self.accounts_checked = -math.inf  # when
         # Who forgets a store leaves its connections to nobody: Python 3.13 warns of those that are not closed.
         weakref.finalize(self, _close_forgotten, self._connections, self._process).atexit = False

@@ -536,8 +536,8 @@ def holds_store(database: Database) -> bool:
         return False
     if version != VERSION:
         raise StoreRefused(
-            f"{database.name}: its tables are of version {version}, this dpwitness knows {VERSION} alone: go on with the "
-            "version that made it"
+            f"{database.name}: its tables are of version {version}, this dpwitness knows {VERSION} alone: go on "
+            "with the version that made it"
         )
     return True
 
