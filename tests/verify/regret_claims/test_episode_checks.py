@@ -51,7 +51,7 @@ def test_the_true_learner_passes(epsilon):
 @pytest.mark.slow
 def test_the_report_has_the_proof():
     report = regret(NAME, horizon=600, runs=8)
-    assert [check.name for check in report.proof][-1] == "gap lemma"
+    assert "gap lemma" in [check.name for check in report.proof]
 
 
 class CountForgotten:
