@@ -27,6 +27,7 @@ _PLAIN = (bool, int, float, complex, str, bytes, type(None))
 _CONTAINERS = (list, tuple, dict, set, frozenset, collections.deque, bytearray)
 _MOST_BYTES = 10_000_000  # of an array that is digested whole
 _MOST_ENTRIES = 10_000  # of a container that is
+# Packages whose state is not the subject's.
 _OWN = frozenset(
     [
         "builtins",
@@ -40,7 +41,7 @@ _OWN = frozenset(
         "algorithms",
         "verify",
     ]
-)  # packages whose state is not the subject's
+)
 
 _caches: WeakKeyDictionary[type, list[Callable[[], object]]] = WeakKeyDictionary()
 

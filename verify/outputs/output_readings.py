@@ -27,11 +27,12 @@ class UnreadableOutput(DPWitnessError, ValueError):
 
 @dataclass(frozen=True)
 class Raised:
-    """In place of an output: the subject raised."""
+    """In place of an output: the subject raised, or a command failed, which its `verb` says."""
 
     error: str
     message: str
     where: str
+    verb: str = "raised"
 
 
 @dataclass(frozen=True, eq=False)
