@@ -22,7 +22,7 @@ _EXACT = 2.0**53  # whole numbers below are all floats
 
 
 def written_numbers(function: Any) -> Iterator[float]:
-    """Yield the first numbers in a function's code, and in what it holds, names and calls in its module.
+    """Yield the first numbers in a function's code, in its own values and in those of its module that it names.
 
     Code, functions and containers take turns, so that a long table hides no other number; each is looked into once, as
     they may hold themselves.

@@ -27,7 +27,7 @@ class UnreadableOutput(DPWitnessError, ValueError):
 
 @dataclass(frozen=True)
 class Raised:
-    """In place of an output: the subject raised, or a command failed, which its `verb` says."""
+    """An error of a function in place of its output, or the failure of a command, which has a verb of its own."""
 
     error: str
     message: str
