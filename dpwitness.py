@@ -268,17 +268,18 @@ def _is_of_library(path: str) -> bool:
 
 
 def is_of_library(found: FunctionType | type) -> bool:
-    """Return True for a function or class of this library's files, of whatever module others have the name."""
-    if isinstance(found, FunctionType):
-        name, functions = str(found.__globals__.get("__name__")), [found]
-    else:
-        name = found.__module__
-        functions = [each for each in vars(found).values() if type(each) is FunctionType]
+    """Return True for a function or class of this library's modules, whatever others say of their own."""
+    name = str(found.__globals__.get("__name__") if isinstance(found, FunctionType) else found.__module__)
     with _placed(None):
         module = sys.modules.get(name) if name.partition(".")[0] in LIBRARY else None
-    if module is None or not _is_of_library(_place_of(module)):
+    if module is None or not _is_of_library(_real(str(getattr(module, "__file__", "")))):
         return False
-    return not functions or any(each.__globals__ is vars(module) for each in functions)
+    if isinstance(found, FunctionType):
+        return found.__globals__ is vars(module)
+    held: Any = module  # the library's class is what has its name there; a body and names anybody's can have
+    for part in found.__qualname__.split("."):
+        held = vars(held).get(part) if isinstance(held, ModuleType | type) else None
+    return held is found
 
 
 def is_of_a_user(file: object) -> bool:
@@ -291,11 +292,25 @@ def is_of_a_user(file: object) -> bool:
 @functools.cache  # asked of all modules that are loaded, by every verification
 def is_installed(file: str) -> bool:
     """Return True for a file or folder of an installed package or of Python itself."""
-    return os.path.join(os.path.realpath(file), "").startswith(_installation_folders())
+    return is_of_package(file) or _lies_below(file, _installed_in("stdlib", "platstdlib"))
 
 
 @functools.cache
-def _installation_folders() -> tuple[str, ...]:
-    """Return the folders of installed packages and of Python itself, each with a separator at its end."""
-    names = ("stdlib", "platstdlib", "purelib", "platlib")
+def is_of_package(file: str) -> bool:
+    """Return True for a file or folder of an installed package, whichever of Python's folders of packages it lies in.
+
+    Those of an environment, a user, a distribution and ``pip --target`` have one of two names. So what a user wrote
+    below a folder of such a name counts as installed; an editable installation, which lies elsewhere, does not.
+    """
+    named = {"site-packages", "dist-packages"}.intersection(os.path.realpath(file).split(os.sep))
+    return bool(named) or _lies_below(file, _installed_in("purelib", "platlib"))
+
+
+def _lies_below(file: str, folders: tuple[str, ...]) -> bool:
+    return os.path.join(os.path.realpath(file), "").startswith(folders)
+
+
+@functools.cache
+def _installed_in(*names: str) -> tuple[str, ...]:
+    """Return Python's folders of these names, each with a separator at its end."""
     return tuple(os.path.join(os.path.realpath(sysconfig.get_path(name)), "") for name in names)

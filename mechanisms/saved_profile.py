@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
+from dpwitness import is_of_library
 from mechanisms.neighbouring import Neighbouring
 from mechanisms.parameters import ParameterError
 from mechanisms.profile import PrivacyProfile
@@ -21,7 +22,7 @@ def profile_to_dict(profile: PrivacyProfile) -> dict[str, Any]:
         If the profile, or a part of it, is none of this library's, or is no plain value.
     """
     name = type(profile).__name__
-    if _library_profiles().get(name) is not type(profile) or not dataclasses.is_dataclass(profile):
+    if not is_of_library(type(profile)) or not dataclasses.is_dataclass(profile):
         raise ParameterError(f"profile = {profile!r}: only profiles of this library can be saved")
     fields = {field.name: _encode(getattr(profile, field.name)) for field in dataclasses.fields(profile)}
     return {"kind": name, **fields}
@@ -39,7 +40,7 @@ def profile_from_dict(saved: Mapping[str, Any]) -> PrivacyProfile:
         raise ParameterError(f"profile = {saved!r}: must be an object")
     fields = dict(saved)
     name = fields.pop("kind", None)
-    kind = _library_profiles().get(name) if isinstance(name, str) else None
+    kind = _library_profile(name)
     if kind is None:
         raise ParameterError(f"kind = {name!r}: is none of this library's")
     try:
@@ -48,16 +49,14 @@ def profile_from_dict(saved: Mapping[str, Any]) -> PrivacyProfile:
         raise ParameterError(f"kind = {name!r}: {error}") from None
 
 
-def _library_profiles() -> dict[str, type[PrivacyProfile]]:
-    """Return all classes of profiles in this package by name."""
-    found: dict[str, type[PrivacyProfile]] = {}
-    waiting = PrivacyProfile.__subclasses__()
-    while waiting:
-        kind = waiting.pop()
-        waiting += kind.__subclasses__()
-        if kind.__module__.partition(".")[0] == __name__.partition(".")[0]:
-            found[kind.__name__] = kind
-    return found
+def _library_profile(name: object) -> type[PrivacyProfile] | None:
+    """Return the class of profiles of this library that has a name; None if none has."""
+    kinds = PrivacyProfile.__subclasses__()
+    for kind in kinds:
+        kinds += kind.__subclasses__()
+        if kind.__name__ == name and is_of_library(kind):
+            return kind
+    return None
 
 
 def _encode(value: Any) -> Any:

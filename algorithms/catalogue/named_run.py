@@ -12,6 +12,7 @@ from typing import Any, cast
 from accountant import Accountant, Gate
 from accountant.files.data_files import DataFileError, from_json
 from algorithms.catalogue.contextual_entries import contextual_learners
+from algorithms.catalogue.linear_entries import linear_learners
 from algorithms.catalogue.structured_entries import Playable, learners
 from algorithms.durable.durable_run import DurableRun
 from algorithms.durable.open_tickets import AnyLearner, Run
@@ -33,6 +34,21 @@ _FORMAT = "dpwitness-learner-1"
 RUN_LEARNERS: Mapping[str, Any] = {**learners, **contextual_learners}
 """The learners that hand out tickets, which runs are of."""
 RunProblem = Playable | LinearContexts
+
+
+def run_learner(name: str) -> Any:
+    """Return the entry of a learner that runs are of.
+
+    Raises
+    ------
+    ParameterError
+        If there is none of this name, or it is of linear bandits, which hand out no tickets.
+    """
+    if name in linear_learners:
+        raise ParameterError(
+            f"learner={name!r}: must hand out tickets, which none of linear bandits does (in Python: DurableRun)"
+        )
+    return RUN_LEARNERS[known_name("learner", name, RUN_LEARNERS)]
 
 
 @dataclass(frozen=True)
@@ -80,7 +96,7 @@ class NamedLearner:
         return cast("AnyLearner", self._builder()(gate))
 
     def _builder(self) -> Any:
-        entry = RUN_LEARNERS[known_name("learner", self.learner, RUN_LEARNERS)]
+        entry = run_learner(self.learner)
         problem, settings = self.problem_and_settings()
         delta = {} if self.delta is None else {"delta": self.delta}
         return entry.build(problem, epsilon=self.epsilon, horizon=self.horizon, settings=settings, **delta)

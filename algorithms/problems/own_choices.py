@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from types import FunctionType
 from typing import Any
 
 import numpy as np
 
 from algorithms.problems.matroid import Matroid
-from algorithms.problems.own_draws import is_own
+from algorithms.problems.own_draws import is_librarys, is_own
 from algorithms.problems.problem_errors import ProblemError
 from algorithms.problems.ranked_lists import RankedLists
 from algorithms.problems.super_arms import check_super_arms
@@ -16,12 +17,12 @@ from mechanisms.arrays import BoolArray, IntArray
 
 __all__ = ["check_choice", "is_ours"]
 
-_OURS = f"{__name__.partition('.')[0]}."
-
 
 def is_ours(owner: object, method: str) -> bool:
     """Return True if a method of an object or class is this library's, and so is proved to return super arms."""
-    return str(getattr(getattr(owner, method, None), "__module__", "")).startswith(_OURS)
+    found = getattr(owner, method, None)
+    function = getattr(found, "__func__", found)
+    return isinstance(function, FunctionType) and is_librarys(function)
 
 
 def check_choice(

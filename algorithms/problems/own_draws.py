@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 import numpy.typing as npt
 
 from algorithms.problems.linear import LONGEST_UNIT, LinearBandit
 from algorithms.problems.problem_errors import ProblemError
+from dpwitness import is_of_library
 from mechanisms.arrays import FloatArray
 
 __all__ = ["checked_averages", "checked_contexts", "checked_outcomes", "checked_rewards", "is_own"]
 
 _ROUNDING = 1e-9
 _PACKAGE = __name__.rpartition(".")[0] + "."
+is_librarys = functools.lru_cache(is_of_library)  # asked every round
 
 
 def is_own(problem: object) -> bool:
@@ -20,11 +24,8 @@ def is_own(problem: object) -> bool:
 
     Such a problem may draw anything.
     """
-    return not all(
-        kind.__module__.startswith(_PACKAGE)
-        for kind in type(problem).__mro__
-        if kind.__module__ != "builtins"
-    )
+    *kinds, _ = type(problem).__mro__  # the last is `object`
+    return not all(kind.__module__.startswith(_PACKAGE) and is_librarys(kind) for kind in kinds)
 
 
 def checked_outcomes(problem: object, drawn: FloatArray, most: npt.ArrayLike = 1.0) -> FloatArray:

@@ -100,8 +100,16 @@ where no epsilon-private learner of Bernoulli rewards plays it less than ``ln(T)
 Orabona, Ito & Basu 2025).
 
 No index depends on T, and nothing in the proofs on f: a learner that is not told T, whose first batches are those of
-another horizon, has the theorems with its f at every T. Feedback that comes late, on at most W rounds at a time, adds W
-to t in Lemma 1, and so to each of the ``n_(j+1) + 1`` in W(z); and to f, ``n_(j+1) - n_j`` and ``n_(j+1)`` in A and N.
+another horizon, has the theorems with its f at every T.
+
+**Late feedback**, on at most W rounds at a time, adds W to t in Lemma 1, and so to each of the ``n_(j+1) + 1`` in W(z).
+In the proofs let the q arms of least count when a round is *played* be charged. One that has no release until the round
+is observed is fed by it, as counts of others only grow; and when it has one, at most W of its rounds are on their way.
+So W is added to f, ``n_(j+1) - n_j`` and r_j, and ``(j + 1) W`` to ``n_(j+1)``, in A, N and Theorem 4.
+
+**An oracle of a share.** Where the oracle earns ``alpha`` of the most for the weights that it is asked with, at least
+(coverage), regret is against alpha of the best mean reward: a round's is at most ``alpha`` times the first term of the
+gap, of the best super arm, and the second. So Theorems 3 and 4 hold of it.
 
 **Randomized bits.** A bit about an arm of mean w is 1 with probability ``1/2 + (w - 1/2) / G``, G the gain; a message
 has bits of q arms. Batches of messages have no further noise (s = b = 0, f = 1, ``s_j = g``), and ``U = 1/2 + (P - 1/2)

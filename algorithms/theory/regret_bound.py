@@ -79,6 +79,12 @@ _SYMBOLS: Mapping[str, str] = MappingProxyType(
         "B": "bound on a client's reward",
         "m": "mean of the largest of so many standard normal numbers",
         "s": "standard deviation of the noise in the sums that the last of T actions is chosen from",
+        "Fed": "S(low, high; A) of Theorem 1, which algorithms/theory/level_free_regret.py defines, as the next ones",
+        "Charged": "S(low, high; N) of Theorems 2 and 3",
+        "Behind": "V(low, high) of Lemma 2",
+        "Shortfall": "the integral of W in Theorem 3",
+        "GapFree": "Theorem 4, over B_1",
+        "Releases": "releases of an arm in T rounds",
         "W": "expected sum of what radii allow rounds to cost, R_max at most each; no function of T: only runs tell it",
     }
 )

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dpwitness import is_of_library
 from mechanisms.arrays import FloatArray
 from mechanisms.bounds import NoPrivacy
 from mechanisms.choices import Categories, Integers, OneHot
@@ -175,20 +176,13 @@ class Transformed(BuiltInMechanism):
     def _from_fields(
         cls, saved: Mapping[str, Any], functions: Mapping[str, Callable[..., Any]]
     ) -> Transformed:
-        kinds = {
-            kind.__name__: kind
-            for kind in Transformation.__subclasses__()
-            if kind.__module__.startswith(_OWN)
-        }
+        kinds = {kind.__name__: kind for kind in Transformation.__subclasses__() if is_of_library(kind)}
         parts = [
             kinds[part["kind"]](**{name: held for name, held in part.items() if name != "kind"})
             for part in saved["transformation"]
         ]
         whole = parts[0] if len(parts) == 1 else Chain(tuple(parts))
         return cls(whole, mechanism_from_dict(saved["mechanism"], functions))
-
-
-_OWN = __name__.rpartition(".")[0] + "."
 
 
 def _suits(results: Domain, mechanism: Mechanism) -> bool:

@@ -142,6 +142,10 @@ def test_list_shows_what_words_describe(run):
     code, out, _ = run("list", "synthetic-movies")
     assert (code, out.split()[:2]) == (0, ["problem", "synthetic-movies"])
     assert "\nmovies=100  number of movies; an integer in [17, 3883]" in out
+    code, out, _ = run("list", "dp-dpe-central")  # others have the name in what is said of them
+    assert (code, out.split()[:2]) == (0, ["learner", "dp-dpe-central"])
+    assert "alpha=0.8" in out
+    assert "\npublished/dp-dpe-central" in out
     code, out, err = run("list", "nonsense")
     assert (code, out) == (2, "")
     assert "nothing is described by 'nonsense'" in err

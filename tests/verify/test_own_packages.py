@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from dpwitness import is_installed, is_of_a_user, is_of_library, is_of_package
 from verify import verify
 from verify.subjects.python_file import import_file
 
@@ -227,3 +228,88 @@ def test_the_command_in_a_folder_with_such_packages(repository: Path) -> None:
         check=False,
     )
     assert ran.returncode == 3, ran.stderr
+
+
+BASE = """\
+import functools
+from algorithms.problems import SemiBandit
+
+class Base:
+    def act(self): return 0
+
+class Empty(Base): pass
+
+class Static(Base):
+    act = staticmethod(lambda: 0)
+
+class Property(Base):
+    act = property(lambda self: 0)
+
+class Partial(Base):
+    act = functools.partialmethod(print)
+
+@functools.wraps(SemiBandit, updated=())
+class Named(Base): pass
+"""
+
+
+def test_a_users_class_never_counts_as_the_librarys_whatever_its_body_and_names(tmp_path: Path) -> None:
+    import algorithms
+
+    (tmp_path / "algorithms").mkdir()
+    (tmp_path / "algorithms" / "__init__.py").write_text("from algorithms.learner import *\n")
+    (tmp_path / "algorithms" / "learner.py").write_text(BASE)
+    (tmp_path / "subject.py").write_text("import algorithms\n")
+    theirs = vars(import_file(tmp_path / "subject.py").algorithms)
+    for name in ("Base", "Empty", "Static", "Property", "Partial", "Named"):
+        assert not is_of_library(theirs[name]), name
+    assert is_of_library(algorithms.Learner)
+    assert is_of_library(algorithms.ClaimForm)  # made anew, with slots
+
+
+def test_packages_are_installed_in_every_folder_of_packages(tmp_path: Path) -> None:
+    """A user's, a distribution's and one of the path are none of sysconfig's; an editable one lies elsewhere."""
+    for folder in ("user/lib/python3.11/site-packages", "usr/lib/python3/dist-packages"):
+        file = tmp_path / folder / "tool" / "core.py"
+        assert is_installed(str(file))
+        assert is_of_package(str(file))
+        assert not is_of_a_user(str(file))
+    assert is_of_package(np.__file__)
+    assert is_installed(os.__file__)
+    assert not is_of_package(os.__file__)
+    (tmp_path / "site-packages").mkdir()
+    (tmp_path / "site-packages" / "mine.py").symlink_to(tmp_path / "src" / "mine.py")
+    assert is_of_a_user(str(tmp_path / "site-packages" / "mine.py"))
+
+
+@pytest.mark.slow
+def test_a_package_of_the_path_is_not_run_again_with_the_users_code(tmp_path: Path) -> None:
+    """It was taken for a module of the user's."""
+    (tmp_path / "site-packages" / "loaded_once").mkdir(parents=True)
+    (tmp_path / "site-packages" / "loaded_once" / "__init__.py").write_text(
+        "import pathlib\nwith (pathlib.Path(__file__).parent / 'loads').open('a') as file:\n    file.write('x')\n"
+    )
+    (tmp_path / "subject.py").write_text(
+        "import loaded_once\nfrom mechanisms import Interval\nfrom verify import claimed\n"
+        "@claimed(data=Interval(0, 1))\ndef noisy(data, rng):\n    return data + rng.laplace(scale=0.5)\n"
+    )
+    command = "import dpwitness; dpwitness.main()"
+    subprocess.run(
+        [
+            sys.executable,
+            "-P",
+            "-c",
+            command,
+            "verify",
+            "subject.py:noisy",
+            "--effort",
+            "quick",
+            "--epsilon",
+            "1",
+        ],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": f"{tmp_path / 'site-packages'}:{ROOT}"},
+        capture_output=True,
+        check=False,
+    )
+    assert (tmp_path / "site-packages" / "loaded_once" / "loads").read_text() == "x"

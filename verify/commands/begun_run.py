@@ -49,10 +49,9 @@ def begin_run(
     from accountant import Accountant, Budget, PurposeRefused, Trust
     from accountant.compositions import composition_named
     from accountant.rules.rule import read_rules
-    from algorithms.catalogue.named_run import RUN_LEARNERS, NamedLearner, begin_named_run
+    from algorithms.catalogue.named_run import RUN_LEARNERS, NamedLearner, begin_named_run, run_learner
     from algorithms.durable.run_place import absolute_location, location_name
     from algorithms.message_learner import MessageLearner
-    from algorithms.problems import known_name
     from verify.subjects.own_problem import absolute_object_path, own_structure
     from verify.subjects.resolve import names_file
 
@@ -60,7 +59,7 @@ def begin_run(
         raise SettingError("--learner: must be the name of a learner, not where the run is kept")
     if trust not in ("central", "local"):
         raise SettingError(f"--trust {trust}: must be central or local for a run")
-    entry = RUN_LEARNERS[known_name("learner", learner, RUN_LEARNERS)]
+    entry = run_learner(learner)
     played = problem or entry.default_problem
     own = own_structure(played) if names_file(played) else None
     takes_delta = "delta" in inspect.signature(entry.make).parameters

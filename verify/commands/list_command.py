@@ -65,12 +65,19 @@ def list_command(
     listed = _catalogue(words, audited=bool(words) or as_json)
     if not as_json and not any(listed.values()):
         raise SettingError(f"words: nothing is described by {' '.join(words)!r}")
-    in_full = sum(map(len, listed.values())) == 1
-    show(
-        as_json,
-        lambda: listed,
-        partial(print_blocks, _in_full(listed)) if in_full else partial(_render_lines, words),
-    )
+    show(as_json, lambda: listed, partial(_render_listed, listed, words))
+
+
+def _render_listed(listed: dict[str, list[dict[str, Any]]], words: Sequence[str], console: Console) -> None:
+    """Print everything about what has these words for its name, or is alone, and a line for each otherwise."""
+    alone = sum(map(len, listed.values())) == 1
+    named = {
+        kind: [entry for entry in entries if alone or [entry["name"]] == list(words)]
+        for kind, entries in listed.items()
+    }
+    print_blocks(_in_full(named), console)
+    if not alone:
+        _render_lines(words, console)
 
 
 def _suggestions(played: str, trust: LearnerTrust, epsilon: float) -> dict[float, Suggestion]:
@@ -121,7 +128,7 @@ def _say_one(suggestion: Suggestion, console: Console) -> None:
     if suggestion.bound is not None:
         console.print(
             f"its theorem: regret at most {at_most(suggestion.bound, 5)} here, and the worst is "
-            f"{at_most(suggestion.trivial, 5)}"
+            f"{nearest(suggestion.trivial, 5)}"
             if suggestion.trivial
             else "whatever is played earns the share of the best reward that the oracle promises: there is no regret"
         )

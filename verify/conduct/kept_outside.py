@@ -22,26 +22,15 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from dpwitness import is_of_library
+from verify.conduct.process_state import subjects_own
+
 _GENERATORS = (np.random.Generator, np.random.RandomState, np.random.BitGenerator, random.Random)
 _PLAIN = (bool, int, float, complex, str, bytes, type(None))
 _CONTAINERS = (list, tuple, dict, set, frozenset, collections.deque, bytearray)
 _MOST_BYTES = 10_000_000  # of an array that is digested whole
 _MOST_ENTRIES = 10_000  # of a container that is
-# Packages whose state is not the subject's.
-_OWN = frozenset(
-    [
-        "builtins",
-        "numpy",
-        "random",
-        "math",
-        "abc",
-        "typing",
-        "mechanisms",
-        "accountant",
-        "algorithms",
-        "verify",
-    ]
-)
+_OTHERS = ("builtins", "numpy", "random", "math", "abc", "typing")  # modules whose state is not the subject's
 
 _caches: WeakKeyDictionary[type, list[Callable[[], object]]] = WeakKeyDictionary()
 
@@ -97,6 +86,7 @@ def _kept(made: Any) -> Iterator[tuple[str, Any]]:
             yield from _of_class(base)
 
 
+@subjects_own()  # a user's modules may have names of this library's
 def _namespaces(made: Any) -> dict[str, dict[str, Any]]:
     """Return what the modules of an object's classes hold, by their names.
 
@@ -105,7 +95,7 @@ def _namespaces(made: Any) -> dict[str, dict[str, Any]]:
     found: dict[str, dict[str, Any]] = {}
     for base in type(made).__mro__:
         name = base.__module__
-        if name.partition(".")[0] in _OWN:
+        if name.partition(".")[0] in _OTHERS or is_of_library(base):
             continue
         functions = [value for value in vars(base).values() if inspect.isfunction(value)]
         own = [each.__globals__ for each in functions if each.__globals__.get("__name__") == name]

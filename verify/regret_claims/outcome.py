@@ -48,10 +48,10 @@ class Checkpoint:
     @property
     def verdict(self) -> CheckpointVerdict:
         """The verdict on the bound by the limits."""
+        if self.bound >= self.trivial:  # first: regret that is 0 may be some 1e-16 in floating point
+            return "vacuous"
         if self.lower > self.bound:
             return "violated"
-        if self.bound >= self.trivial:
-            return "vacuous"
         return "consistent" if self.upper <= self.bound else "undecided"
 
 
@@ -103,7 +103,7 @@ def outcome(
     for number, (rounds, bound) in enumerate(zip(trace.rounds.tolist(), bounds.tolist(), strict=True)):
         share = error / 2 * shares[number]
         least = rounds * floor
-        above = trace.regret[number] - least
+        above = np.clip(trace.regret[number] - least, 0.0, rounds * (ceiling - floor))  # but for rounding
         checkpoints.append(
             Checkpoint(
                 rounds,

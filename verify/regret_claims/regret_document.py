@@ -111,7 +111,8 @@ def _summary(report: RegretReport) -> FirstScreen:
         lemmas += "; the bound is not fully proved"
     return FirstScreen(
         claimed=remark(
-            "expected regret (reward lost against the best choice) at most {bound}, by {source}",
+            "expected regret (reward lost against the best choice, or the promised share of it) at most {bound}, by "
+            "{source}",
             bound=bound,
             source=theorem.source,
         ),

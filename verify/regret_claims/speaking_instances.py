@@ -50,7 +50,7 @@ def smallest_horizon(bound: StatedBound, instance: Instance, most: int) -> int |
 
     def speaks(horizon: int) -> bool:
         there = replace(instance, horizon=horizon)
-        return bound(there) <= _SHARE * there.trivial_regret
+        return bound(there) <= _SHARE * there.trivial_regret > 0.0
 
     high = next((1 << power for power in range(2, most.bit_length()) if speaks(1 << power)), None)
     if high is None:

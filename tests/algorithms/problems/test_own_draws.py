@@ -8,6 +8,7 @@ import pytest
 from algorithms import CUCB, DPE, DPBandit
 from algorithms.linear.linear_play import simulate_phases
 from algorithms.problems import Arms, LinearBandit, ProblemError, SemiBandit
+from algorithms.problems.own_choices import is_ours
 from algorithms.problems.own_draws import checked_averages, checked_outcomes, is_own
 from algorithms.simulate import simulate
 
@@ -78,3 +79,19 @@ def test_totals_may_be_as_large_as_the_rounds_are_many():
 def test_a_problem_is_its_users_own_if_its_class_is():
     assert is_own(_linear(_Clients, "signs"))
     assert not is_own(_linear(LinearBandit, "signs"))
+
+
+def test_a_class_or_function_with_names_of_the_librarys_is_its_users_own():
+    @functools.wraps(SemiBandit, updated=())
+    class Named(SemiBandit):
+        pass
+
+    class Wrapping(Arms):
+        @functools.wraps(Arms.solve)
+        def solve(self, *given):
+            return super().solve(*given)
+
+    assert is_own(Named(Arms(2), [0.5, 0.9]))
+    assert not is_own(SemiBandit(Arms(2), [0.5, 0.9]))
+    assert not is_ours(Wrapping(2), "solve")
+    assert is_ours(Arms(2), "solve")

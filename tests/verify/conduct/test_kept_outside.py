@@ -147,3 +147,16 @@ def test_caches_are_found_in_the_class_own_module_when_a_namesake_was_imported_s
     for clear in function_caches(bandit):
         clear()
     assert first.noise.cache_info().currsize == 0
+
+
+def test_the_state_of_a_users_module_with_a_name_of_the_librarys_is_seen(tmp_path):
+    (tmp_path / "algorithms").mkdir()
+    (tmp_path / "algorithms" / "__init__.py").write_text(
+        "TURNS = []\nclass Base:\n    def select_arm(self):\n        TURNS.append(1)\nclass Empty(Base): pass\n"
+    )
+    (tmp_path / "bandit.py").write_text("from algorithms import Base, Empty\n")
+    module = import_file(tmp_path / "bandit.py")
+    for make in (module.Base, module.Empty):
+        before = class_state(make())
+        make().select_arm()
+        assert changed_state(before, class_state(make())) == ["TURNS"]

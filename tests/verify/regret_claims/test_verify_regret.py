@@ -130,6 +130,16 @@ def test_a_bound_is_a_function_of_an_instance(bound, words):
         regret(Uniform, bound=bound, epsilon=1.0, horizon=500, runs=2)
 
 
+@pytest.mark.usefixtures("no_proof")
+def test_where_nothing_can_be_lost_rounding_is_no_violation():
+    """Sums of rewards differed from the optimum by some 1e-18, above a bound of 0: a true learner was called false."""
+    everything = regret(
+        "cucb-batch", problem="top-k", settings={"arms": 4, "size": 4}, epsilon=1.0, horizon=100, runs=2
+    )
+    assert (everything.verdict, everything.theorem.speaks_from) == ("vacuous", None)
+    assert everything.outcome[-1].lower <= everything.outcome[-1].upper
+
+
 @pytest.mark.slow
 @pytest.mark.usefixtures("no_proof")
 def test_vacuous_undecided_and_without_bound():

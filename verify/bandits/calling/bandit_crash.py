@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import re
-import sysconfig
 import traceback
 from pathlib import Path
 
 from accountant import Place
+from dpwitness import is_installed, is_of_package
 
 _CALLING = Path(__file__).resolve().parent
 _VERIFY = _CALLING.parent.parent
-_STANDARD = tuple(Path(sysconfig.get_paths()[key]).resolve() for key in ("stdlib", "platstdlib"))
-_INSTALLED = ("site-packages", "dist-packages")
 _REMOTE = re.compile(r'^  File "(.+)", line (\d+)', re.MULTILINE)
 _NUMERIC = ("numpy", "scipy")
 
@@ -32,7 +30,7 @@ def place_in_bandit(error: BaseException) -> str | None:
     lines = [each for each in every if _of_others(each.file)]
     if not lines and not any(Path(each.file).resolve().parent == _CALLING for each in every):
         return None
-    own = [each for each in lines if not set(_INSTALLED) & set(Path(each.file).parts)]
+    own = [each for each in lines if not is_of_package(each.file)]
     shown = own or [each for each in lines if not set(_NUMERIC) & set(Path(each.file).parts)]
     return str(shown[-1]) if shown else ""
 
@@ -46,8 +44,6 @@ def _lines(error: BaseException) -> list[Place]:
 
 def _of_others(file: str) -> bool:
     """Whether a file is neither this package's nor the standard library's."""
-    path = Path(file).resolve()
-    if file.startswith("<frozen") or _VERIFY in path.parents:
+    if file.startswith("<frozen") or _VERIFY in Path(file).resolve().parents:
         return False
-    installed = bool(set(_INSTALLED) & set(path.parts))
-    return installed or not any(root in path.parents for root in _STANDARD)
+    return is_of_package(file) or not is_installed(file)
