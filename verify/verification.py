@@ -157,12 +157,8 @@ def _proved_here(answer: Answer) -> Answer:
     evidence = replace(answer.evidence)
     try:
         mechanism = rebuilt(answer.mechanism or {})
-    except (
-        ValueError,
-        TypeError,
-        LookupError,
-        AttributeError,
-    ):  # not one of this library, as its assumptions say
+    # Not one of this library, as its assumptions say.
+    except (ValueError, TypeError, LookupError, AttributeError):
         told = "what the process that made your mechanism says of it is true"
         evidence.assumptions = [*evidence.assumptions, Assumption(AssumptionKind.FOREIGN_CLASS, told)]
     else:

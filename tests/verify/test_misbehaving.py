@@ -88,7 +88,7 @@ def test_state_that_alternates_is_no_global_random_state():
 @pytest.mark.parametrize("name", ["fixed_seed", "sets_back_its_generator", "one_of_ten_seeds"])
 def test_lanes_that_repeat_from_call_to_call_prove_nothing(name):
     result, findings = checked(name)
-    assert "100% of the lanes" in findings["repeats"].message
+    assert "100 % of the lanes" in findings["repeats"].message
     assert "fixed seed" in findings["repeats"].message
     assert "below 2^53" in findings["repeats"].message  # the srand of some awks takes 31 bits
     assert (result.verdict, result.lower, result.witness) == ("unproven", None, None)

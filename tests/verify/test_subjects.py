@@ -136,7 +136,7 @@ def test_wrong_noise_is_refuted_with_the_line(name, kind, exact):
         ("CatchesErrorsOfMap", "error-in-map"),
         ("CountsInPlace", "raw-read"),
         ("ActsBadly", "action"),
-        ("ExitsQuietly", "crash"),
+        ("ExitsQuietly", "ends-process"),
     ],
 )
 def test_what_flows_around_the_gate_is_never_certified(name, kind):

@@ -10,6 +10,7 @@ import numpy as np
 from algorithms.blocks import Serial
 from algorithms.claim import Claim
 from mechanisms.arrays import FloatArray
+from mechanisms.printed_numbers import percent
 from verify.bandits.bandit_candidates import constant_runs, find_candidates
 from verify.bandits.call_cost import SCAN_ROUNDS
 from verify.bandits.calling.bandit_calls import BanditError, WrongArm
@@ -145,7 +146,7 @@ def _looked_at(scan: MessageScan, bandit: PlainBandit) -> Finding:
     if scan.rounds < bandit.rounds:
         beyond = f"; those of rounds {scan.rounds + 1:,} to {bandit.rounds:,} were not tested"
     return Statement.MESSAGES_LOOKED_AT.finding(
-        last=f"{scan.rounds:,}", draws=scan.runs, share=f"{scan.smallest_share:.1%}", beyond=beyond
+        last=f"{scan.rounds:,}", draws=scan.runs, share=percent(scan.smallest_share), beyond=beyond
     )
 
 
@@ -161,6 +162,6 @@ def _screened(screen: CoinScreen, tested: Candidates, bandit: PlainBandit) -> Fi
         draws=screen.runs,
         played=", ".join(played),
         factor=f"{screen.smallest_factor:.2g}",
-        share=f"{screen.smallest_share:.1%}",
+        share=percent(screen.smallest_share),
         beyond=beyond,
     )

@@ -55,9 +55,8 @@ def _releases(results: Sequence[Audit], read: Sequence[Releases]) -> Iterator[tu
     counts: dict[str, list[int]] = {}
     for column, (one, releases) in enumerate(zip(results, read, strict=True)):
         for kind, count in one.worst.counts.items():
-            name = re.sub(
-                r"^\d+: ", "", releases.kinds[kind].name
-            )  # kinds are numbered in each file by itself
+            # Kinds are numbered in each file by itself.
+            name = re.sub(r"^\d+: ", "", releases.kinds[kind].name)
             counts.setdefault(name, [0] * len(results))[column] += count
     for name, cells in counts.items():
         yield (name, *(f"{count:,}" if count else "-" for count in cells))

@@ -53,9 +53,8 @@ def verify_command(
     with count_interrupts():  # until the report is printed
         with shown_progress(asked["subject"] or asked["command"]) as tell:
             result = run_verification(named, replace(options, progress=tell))
-        show(
-            as_json, result.json, lambda console: print_document(verification_document(result), console)
-        )  # before files, which may fail
+        # Before files, which may fail.
+        show(as_json, result.json, lambda console: print_document(verification_document(result), console))
         write_outputs(outputs, result.json, lambda: [verification_document(result)])
         written = certificate is None or _certify(result, named, options, certificate)
     return result.exit_code if written or result.exit_code != GOOD else OPEN

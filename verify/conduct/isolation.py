@@ -98,8 +98,6 @@ def in_own_process(
     ------
     Exception
         One of `errors` that `work` raised, with its message.
-    SubjectError
-        If `work` raised what is no `Exception`, as only a subject does.
     OwnFault
         If `work` raised anything else.
     KeyboardInterrupt
@@ -122,9 +120,8 @@ def in_own_process(
         deadline = time.monotonic() + seconds + GRACE
         try:
             while time.monotonic() < deadline:
-                alive = (
-                    process.is_alive()
-                )  # asked before the pipes: what was written last is read in any case
+                # Asked before the pipes: what was written last is read in any case.
+                alive = process.is_alive()
                 ready = _readable(listened, _POLL if alive else 0.0)
                 if hearing in ready:
                     if text := os.read(hearing, _AT_ONCE):
@@ -299,8 +296,6 @@ class _Received:
                 return True
             case {"error": [str() as kind, str() as message], **more} if not more and kind in self._errors:
                 raise self._errors[kind](message)
-            case {"error": ["", str() as message], **more} if not more:
-                raise SubjectError(message)
             case {"fault": [str() as message, str() as trace], **more} if not more:
                 fault = OwnFault(message)
                 fault.add_note(trace)
@@ -396,8 +391,8 @@ def _work_apart(work: Callable[[Reports], Any], ends: _Ends, errors: tuple[type[
         said = _cut(describe_error(error))
         message = {"fault": [f"{said} (at {place})", traceback.format_exc()[-_LONGEST:]]}
     except BaseException as error:  # no error of ours: SystemExit, or what a subject made up
-        said = _cut(f"the subject raised {describe_error(error)}")
-        message = {"error": ["", f"{said} (at {failing_place(error)})"]}
+        said = _cut(f"was asked to end by {describe_error(error)}")
+        message = {"ended": f"{said} (at {failing_place(error)})"}
     reports.last(message)
 
 

@@ -148,9 +148,8 @@ def differs_in_other_processes(again: Again, modules: Sequence[ModuleType], seco
                 [counts for counts in repeated(again.count) if isinstance(counts, list)]
             )
 
-    return (
-        in_own_process(repeat_draws, no_progress, seconds + _LEAST) is True
-    )  # else it was killed, or has ended itself
+    # Else it was killed, or has ended itself.
+    return in_own_process(repeat_draws, no_progress, seconds + _LEAST) is True
 
 
 def run_again(held: Sequence[tuple[ModuleType, Mapping[str, Any]]]) -> None:

@@ -52,9 +52,8 @@ def _filters() -> _State:
 
 def _set_filters(state: _State) -> None:
     warnings.showwarning, warnings.filters = state[0], list(state[1:])
-    with (
-        warnings.catch_warnings()
-    ):  # leaving it, Python forgets which warnings it has shown under other filters
+    # Leaving it, Python forgets which warnings it has shown under other filters.
+    with warnings.catch_warnings():
         pass
 
 

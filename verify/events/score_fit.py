@@ -207,9 +207,8 @@ class _Model:
             gradient -= _times(roughness, weights)
             self._update_hessian(probability * (1.0 - probability))
             step = _solve(self.hessian + roughness, gradient)
-            if (
-                0.5 * float(np.sum(gradient * step)) < SETTINGS.least_gain
-            ):  # half the Newton decrement squared
+            # Half the Newton decrement squared.
+            if 0.5 * float(np.sum(gradient * step)) < SETTINGS.least_gain:
                 return weights + step  # where there is so little to gain, it is not worth a look at all draws
             for _ in range(6):
                 new_value, new_score = objective(weights + step)

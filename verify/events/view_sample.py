@@ -106,10 +106,8 @@ class ReadOnce(ViewSample):
     def read_values(self, reading: _Readable[_Result]) -> _Result:
         """Return the reading of each draw, from memory if it was read before; not to be changed."""
         if id(reading) not in self.known:
-            self.known[id(reading)] = (
-                reading,
-                reading.values(self),
-            )  # kept with what read it: no other has its id
+            # Kept with what read it: no other has its id.
+            self.known[id(reading)] = reading, reading.values(self)
         result: _Result = self.known[id(reading)][1]
         return result
 

@@ -140,9 +140,8 @@ def _figure_5a(size: Size) -> tuple[FigureLine, ...]:
 
 
 def _figure_5b(size: Size) -> tuple[FigureLine, ...]:
-    spaced = (
-        np.linspace if size.points >= 50 else np.geomspace
-    )  # the paper's; few of them would miss small epsilons
+    # The paper's; few of them would miss small epsilons.
+    spaced = np.linspace if size.points >= 50 else np.geomspace
     epsilons = spaced(0.5, 50.0, size.points).tolist()
     return tuple(
         parameter_sweep(epsilons, [line(size, epsilon) for epsilon in epsilons])

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from mechanisms.parameters import ParameterError
 from mechanisms.printed_numbers import as_given, at_least, at_most, percent
 from verify.findings.sentences import Basis, Sentence, confident, exact, filled
+from verify.findings.subject_error import describe_error
 
 if TYPE_CHECKING:
     from accountant.gates.coupled import Divergence
@@ -86,8 +87,8 @@ class FindingKind(StrEnum):
 class Statement(Enum):
     """The statement of a finding: its kind, the basis of its words, the words, and whether it prevents a certificate.
 
-    Values are written in braces; an exception with its type. What happened in a run of the subject is exact. Gates
-    and the accountant have words of their own, see `Finding.of_gate`.
+    Values are written in braces; an exception with its type, and a `SystemExit` as the end of the process. What
+    happened in a run of the subject is exact. Gates and the accountant have words of their own, see `Finding.of_gate`.
 
     Examples
     --------
@@ -361,7 +362,7 @@ class Statement(Enum):
     RAISES = (
         FindingKind.RAISES,
         OBSERVED,
-        "raised {error} in {raised} of {draws:,} calls on {data}; exceptions count as output",
+        "{verb} {error} in {raised} of {draws:,} calls on {data}; exceptions count as output",
     )
     WRONG_GUESS = (
         FindingKind.RAISES,
@@ -429,6 +430,10 @@ class Statement(Enum):
         values
             Of the words.
         """
+        error = values.get("error")
+        if self.kind is FindingKind.CRASH and isinstance(error, SystemExit):
+            ends = f"was asked to end by {describe_error(error)}"
+            return Statement.ENDS_PROCESS.finding(where, how=ends)
         sentence = filled(self.description, self.basis, values)
         return Finding(self.kind, str(where), sentence, self.failing if failing is None else failing)
 

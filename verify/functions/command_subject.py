@@ -77,8 +77,8 @@ class Command:
         for _ in range(_TRIES):
             if self._run(data, int(rng.integers(2**53)), 1)[1] is None:
                 raise SubjectError(
-                    f"{self} {failure.message} in some runs on data = {_json(data)} and not in others: print an output "
-                    "instead, such as null; then it is audited"
+                    f"{self} {failure.verb} {failure.message} in some runs on data = {_json(data)} and not in others: "
+                    "print an output instead, such as null; then it is audited"
                 )
         return [failure] * lanes
 
@@ -106,12 +106,12 @@ class Command:
         if printed is None:
             raise SubjectError(f"{self} printed more than {_MOST_PRINTED:,} bytes")
         if process.returncode != 0:
-            status = f"failed with exit status {process.returncode}"
+            verb, status = "failed with", f"exit status {process.returncode}"
             if process.returncode < 0:
-                status = f"was ended by signal {-process.returncode}"
+                verb, status = "was ended by", f"signal {-process.returncode}"
             if complaint.strip():
                 status += f": {_excerpt(complaint.strip().splitlines()[-1])}"
-            return [], Raised(f"exit status {process.returncode}", status, str(self))
+            return [], Raised(f"exit status {process.returncode}", status, str(self), verb)
         return self._parsed(printed, lanes, question), None
 
     def _parsed(self, printed: str, lanes: int, question: str) -> list[Any]:

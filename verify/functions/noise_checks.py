@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from mechanisms.printed_numbers import percent
 from verify.conduct.spawn_keys import SpawnKey
 from verify.findings.finding import Finding, Statement
 from verify.findings.subject_error import SubjectError
@@ -84,7 +85,7 @@ class NoiseChecks:
         )
         if share is None:
             return []
-        return [Statement.REPEATS.finding(share=f"up to {share:.0%}", confidence=1.0 - REPEATS_ERROR)]
+        return [Statement.REPEATS.finding(share=f"up to {percent(share)}", confidence=1.0 - REPEATS_ERROR)]
 
     def is_deterministic(self, seen: Sequence[SeenOutputs]) -> bool:
         """Return whether the outputs on a data set never vary, in many calls on the two of a pair.

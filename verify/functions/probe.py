@@ -199,9 +199,12 @@ def _inside(
     ------
     SubjectError
         If it raises on one of every two neighbours.
+    NoOutput
+        If it always ends the process.
     """
     inside = [pair for pair in pairs if not runs.is_outside(pair.data, pair.other)]
     if not inside:
+        _check_stays(seen, "")
         data, error = next(iter(runs.outside.values()))
         raise SubjectError(
             f"{runs.name} raised {error.message} (at {error.where}) on {describe_data(data)}, and on one of every two "
@@ -286,16 +289,24 @@ def _check_readable(runs: FunctionRuns, seen: Sequence[SeenOutputs], tried: int)
     beside = f" ({tried} other data sets were tried)" if tried else ""
     readings = [one.readings for one in seen]
     calls = f"all {sum(map(len, readings)):,} calls"
+    _check_stays(seen, beside)
     if all(len(r.raised) == len(r) for r in readings):
         error = readings[0].raised[0]
-        where = f"(at {error.where}) in {calls}{beside}"
-        if all(each.error == "SystemExit" for r in readings for each in r.raised.values()):
-            raise NoOutput(Statement.ENDS_PROCESS.finding(how=f"was asked to end by {error.message} {where}"))
-        raise SubjectError(f"{runs.name} raised {error.message} {where}")
+        alike = len({(each.error, each.message) for r in readings for each in r.raised.values()}) == 1
+        where = f"(at {error.where}){'' if alike else ' or something else'} in {calls}{beside}"
+        raise SubjectError(f"{runs.name} {error.verb} {error.message} {where}")
     if all(map(_is_empty, readings)) or all(map(_is_none, readings)):
         raise SubjectError(
             f"{runs.name} returned nothing in {calls}{beside}: must return a number or an array of numbers, or words"
         )
+
+
+def _check_stays(seen: Sequence[SeenOutputs], beside: str) -> None:
+    """Raise `NoOutput` if all calls were to end the process, by whatever way Python has."""
+    raised = [each for one in seen for each in one.readings.raised.values()]
+    if [each.error for each in raised] == ["SystemExit"] * sum(len(one.readings) for one in seen):
+        how = f"{raised[0].message} (at {raised[0].where}) in all {len(raised):,} calls{beside}"
+        raise NoOutput(Statement.ENDS_PROCESS.finding(how=f"was asked to end by {how}"))
 
 
 def _is_empty(readings: Readings) -> bool:
@@ -322,6 +333,7 @@ def _unusual_outputs(seen: Sequence[SeenOutputs]) -> Iterator[Finding]:
         error = next(iter(raised.readings.raised.values()))
         yield Statement.RAISES.finding(
             error.where,
+            verb=error.verb,
             error=error.message,
             raised=len(raised.readings.raised),
             draws=len(raised.readings),

@@ -6,33 +6,54 @@ it differently names it, mostly. Nothing is called for it, and what is found onl
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from functools import partial
+from itertools import chain, islice
 from types import CodeType, FunctionType, MethodType
 from typing import Any
 
-_MOST = 16  # numbers, in the order in which they stand
+import numpy as np
+
+_MOST = 16  # numbers
+_MOST_STEPS = 10_000  # each looks at one value, or finds that what holds some has no more
 _EXACT = 2.0**53  # whole numbers below are all floats
-_CONTAINERS = (tuple, frozenset, list, set, dict)
 
 
-def written_numbers(function: Any) -> list[float]:
-    """Return the numbers in the code of a function, of the functions of its module that it names, and among values."""
-    found: dict[float, None] = {}
-    waiting, seen = [function], set[int]()
-    while waiting:
-        value = waiting.pop(0)
-        value = value.__func__ if type(value) is MethodType else value
-        if type(value) is not FunctionType or id(value) in seen:
-            continue
-        seen.add(id(value))
-        names = dict.fromkeys(_names(value.__code__))
-        named = [value.__globals__[name] for name in names if name in value.__globals__]
-        functions = [each for each in named if type(each) is FunctionType]
-        waiting += [each for each in functions if each.__module__ == value.__module__]
-        waiting.append(vars(value).get("__wrapped__"))
-        for each in (value.__code__, *named):
-            found |= dict.fromkeys(_numbers(each))
-    return list(found)[:_MOST]
+def written_numbers(function: Any) -> Iterator[float]:
+    """Yield the first numbers in a function's code, in its own values and in those of its module that it names.
+
+    Code, functions and containers take turns, so that a long table hides no other number; each is looked into once, as
+    they may hold themselves.
+    """
+    waiting, seen, found = deque([iter([function])]), set[int](), set[float]()
+    for _ in range(_MOST_STEPS):
+        if not waiting or len(found) == _MOST:
+            return
+        parts = waiting.popleft()
+        for value in islice(parts, 1):
+            waiting.append(parts)
+            if type(value) in (int, float) or issubclass(type(value), np.integer):
+                if -_EXACT < value < _EXACT and float(value) not in found:
+                    found.add(float(value))
+                    yield float(value)
+            elif type(value) in _HELD and id(value) not in seen:
+                seen.add(id(value))
+                waiting.append(iter(_HELD[type(value)](value)))
+
+
+def _values_of(function: FunctionType) -> Iterator[Any]:
+    """Yield a function's code, defaults, what it wraps, encloses and names; of functions by name, its module's."""
+    yield from (function.__code__, function.__defaults__, function.__kwdefaults__)
+    yield vars(function).get("__wrapped__")
+    for cell in function.__closure__ or ():
+        with suppress(ValueError):  # not set yet
+            yield cell.cell_contents
+    for name in dict.fromkeys(_names(function.__code__)):
+        value = function.__globals__.get(name)
+        if type(value) is not FunctionType or value.__module__ == function.__module__:
+            yield value
 
 
 def _names(code: CodeType) -> Iterator[str]:
@@ -43,14 +64,12 @@ def _names(code: CodeType) -> Iterator[str]:
             yield from _names(part)
 
 
-def _numbers(value: Any) -> Iterator[float]:
-    """Yield the numbers of a constant, a container of them, or code."""
-    if type(value) in (int, float):
-        if abs(value) < _EXACT:
-            yield float(value)
-    elif isinstance(value, CodeType):
-        for part in value.co_consts:
-            yield from _numbers(part)
-    elif type(value) in _CONTAINERS:
-        for part in value:
-            yield from _numbers(part)
+_HELD: dict[type, Callable[[Any], Iterable[Any]]] = {
+    **dict.fromkeys((tuple, list, set, frozenset), iter),
+    dict: lambda held: chain(held, held.values()),
+    CodeType: lambda code: code.co_consts,
+    FunctionType: _values_of,
+    MethodType: lambda method: [method.__func__],
+    partial: lambda call: [call.func, call.args, call.keywords],
+}
+"""What values of these very types hold: a class of the user's may run code of its own when it is asked."""

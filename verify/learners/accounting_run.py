@@ -446,7 +446,10 @@ def add_accounting(evidence: Evidence, accounting: Accounting, claim: Claim) -> 
     evidence.assume(*accounting.assumptions, *_said_of_neighbours(claim))
     evidence.declassified += [f.where for f in accounting.findings if f.kind is FindingKind.DECLASSIFIED]
     if accounting.refused:
-        evidence.upper = UpperBound(math.inf, 1.0, "a release was refused", every_run=False)
+        kinds = {finding.kind for finding in accounting.findings}
+        ended = kinds & {FindingKind.CRASH, FindingKind.ENDS_PROCESS, FindingKind.ACTION, FindingKind.DOMAIN}
+        why = "a run did not finish" if ended else "a release was refused"
+        evidence.upper = UpperBound(math.inf, 1.0, why, every_run=False)
         return
     pricing = accounting.least_pricing(claim.delta)
     cost = pricing.cost

@@ -59,9 +59,8 @@ def _first_batch(build: BuildContextual, features: int, horizon: int) -> int | N
     for played, turn in enumerate(play_users(build(gate), nothing, gate)):
         shown = ShownTurn.from_turn(turn)
         first = (turn.policy, shown) if first is None else first
-        if turn.policy is not first[0] or not shown.same_policy(
-            first[1]
-        ):  # a new one, or the old one overwritten
+        # A new one, or the old one overwritten.
+        if turn.policy is not first[0] or not shown.same_policy(first[1]):
             return played
     return None
 

@@ -14,7 +14,7 @@ number of draws, not of seconds; `verify.neighbouring.pair_draws` explains why i
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from algorithms.blocks import Executor, Serial
@@ -101,7 +101,7 @@ def search_neighbours(
     seed: int,
     seeds: int = 40,
     examples: int = MOST_EXAMPLES,
-    written: Sequence[float] = (),
+    written: Iterable[float] = (),
     tell: Progress = no_progress,
     executor: Executor | None = None,
 ) -> SearchResult:
@@ -125,7 +125,7 @@ def search_neighbours(
     examples
         The largest number of pairs to generate; three times as many of views with at most four columns.
     written
-        Numbers that stand in the subject's code.
+        Numbers that stand in the subject's code; asked for where data are whole numbers or labels.
     tell
         Called with the share done and the name of the current stage.
     executor

@@ -12,7 +12,7 @@ which few to look at once more, and fresh draws decide: of their points, and of 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -29,6 +29,7 @@ from verify.events.view_sample import ViewSample
 from verify.neighbouring.adjacency import Adjacency, Data, NotNeighbours, Pair
 from verify.neighbouring.pair_draws import PairDraws
 from verify.neighbouring.point_patterns import as_domain_data, ends_of
+from verify.neighbouring.replace_one import ReplaceOne
 from verify.neighbouring.within import Within
 
 
@@ -144,17 +145,20 @@ def _points(domain: Domain) -> list[Data]:
     return [as_domain_data(domain, np.full(domain.shape, value)) for value in values.tolist()]
 
 
-def written_pairs(adjacency: Adjacency, known: Sequence[Pair], numbers: Sequence[float]) -> list[Pair]:
+def written_pairs(adjacency: Adjacency, known: Sequence[Pair], numbers: Iterable[float]) -> list[Pair]:
     """Return neighbours of which one is among some numbers; none but of single whole numbers, or labels, of many.
 
     Of few all are drawn, and on a fraction code rarely does what it does on no other. A number is paired with the first
-    neighbour among the points of the known pairs and the numbers beside it.
+    neighbour among the points of the known pairs and the numbers beside it. Of records, the first known table's first
+    is replaced by the number.
     """
-    domain = adjacency.domain if isinstance(adjacency, Within) else None
-    match domain:
-        case Categories():
+    table = known[0].data if isinstance(adjacency, ReplaceOne) else None
+    match adjacency:
+        case Within(domain=Categories() as domain) | ReplaceOne(record=Categories() as domain):
             values = float(domain.size)
-        case Integers() if math.prod(domain.shape) == 1:
+        case Within(domain=Integers() as domain) | ReplaceOne(record=Integers() as domain) if (
+            domain.size == 1
+        ):
             values = float(domain.upper) - float(domain.lower)
         case _:
             return []
@@ -166,6 +170,8 @@ def written_pairs(adjacency: Adjacency, known: Sequence[Pair], numbers: Sequence
         if not number.is_integer():
             continue
         point, *beside = (np.full(domain.shape, int(number) + step) for step in (0, 1, -1))
+        if table is not None:
+            point, beside = np.concatenate([point[np.newaxis], table[1:]]), [table]
         for other in [*ends.values(), *beside] if _key(point) not in ends else ():
             pair = Pair(other, point, "a number in the code")
             with suppress(NotNeighbours):

@@ -29,9 +29,8 @@ from verify.outputs.word_columns import WordCodes, Words
 _MOST_SPELLED = (
     4  # places with words up to which each word is taken apart: a list of words is a sequence already
 )
-_ROUNDED = (
-    2.0**-40
-)  # part of the numbers to which their steps are rounded: a sum of many terms is rounded, too
+# Part of the numbers to which their steps are rounded: a sum of many terms is rounded, too.
+_ROUNDED = 2.0**-40
 _ANOTHER = -1.0  # stands for all words that were not seen at first, where their parts are columns, too
 
 

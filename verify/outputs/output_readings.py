@@ -27,11 +27,12 @@ class UnreadableOutput(DPWitnessError, ValueError):
 
 @dataclass(frozen=True)
 class Raised:
-    """In place of an output: the subject raised."""
+    """An error of a function in place of its output, or the failure of a command, which has a verb of its own."""
 
     error: str
     message: str
     where: str
+    verb: str = "raised"
 
 
 @dataclass(frozen=True, eq=False)

@@ -123,9 +123,8 @@ class Spelling:
         if self.long:
             found.append(Column(f"{key}:{self.unit}s", f"the number of {self.unit}s of {said}", "real"))
         if self.forms is not None:
-            forms = tuple(
-                (code, f"'{form}'") for code, form in self.forms.labels()
-            )  # shows a space at the end
+            # Shows a space at the end.
+            forms = tuple((code, f"'{form}'") for code, form in self.forms.labels())
             found.append(Column(f"{key}:form", f"the way in which {said} is written", "category", forms))
         if self._whole:
             found.append(Column(f"{key}:letters", f"the number of letters of {said}", "real"))

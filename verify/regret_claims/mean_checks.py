@@ -117,9 +117,8 @@ class MeanRun(BatchedRun):
         self.ended: FloatArray = np.zeros(shape)  # batches
         self.clock: FloatArray = np.zeros((lanes, 1))  # the round of the last release
         self.lowest: FloatArray = np.full(shape, np.inf)  # of the valid indices so far
-        self.moved: FloatArray = np.zeros(
-            shape
-        )  # values when the index changed, or was no larger than the theorem's
+        # Values when the index changed, or was no larger than the theorem's.
+        self.moved: FloatArray = np.zeros(shape)
         self.action: IntArray | None = None
         self.fed: IntArray = np.zeros((lanes, 0), dtype=np.int64)
         self.changed = True

@@ -42,16 +42,13 @@ from verify.regret_claims.simulated_regret import builder_for
 from verify.regret_claims.speaking_instances import with_clients
 from verify.regret_claims.width_checks import WidthRun
 
-_MEANS = np.array(
-    [0.3, 0.45, 0.6, 0.9]
-)  # near 1/2, where estimates vary most, and off it, where a wrong gain shows
+# Near 1/2, where estimates vary most, and off it, where a wrong gain shows.
+_MEANS = np.array([0.3, 0.45, 0.6, 0.9])
 _ATTRACTIONS = np.array([0.1, 0.25, 0.4, 0.7])
 _ROUNDS, _LANES = 256, 128
 _ELIMINATED, _ELIMINATION_LANES = 512, 64
-_EPOCH_MEANS, _EPOCH_ROUNDS = (
-    np.array([0.2, 0.8, 0.9]),
-    20_500,
-)  # one arm goes in each of the first two epochs
+# One arm goes in each of the first two epochs.
+_EPOCH_MEANS, _EPOCH_ROUNDS = np.array([0.2, 0.8, 0.9]), 20_500
 _LINEAR_ROUNDS, _LINEAR_LANES = 512, 24
 _PARAMETER, _OFFERED = np.array([0.6, -0.3]), 4
 _MOMENT_LANES, _MOST_MOMENTS = 64, 4096

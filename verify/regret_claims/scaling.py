@@ -216,9 +216,8 @@ def _slope(logs: FloatArray, heights: FloatArray) -> float:
 def _fitted(logs: FloatArray, regrets: list[FloatArray], seed: int) -> tuple[float, float, float]:
     """Return the slope of log means, and its bootstrapped interval."""
     rng = np.random.default_rng(np.random.SeedSequence(seed).spawn(2)[1])
-    drawn = np.stack(
-        [rng.choice(each, (_RESAMPLED, len(each))).mean(axis=1) for each in regrets]
-    )  # (cells, resampled)
+    # Shape (cells, resampled).
+    drawn = np.stack([rng.choice(each, (_RESAMPLED, len(each))).mean(axis=1) for each in regrets])
     slopes = np.polyfit(logs, np.log(np.maximum(drawn, 1e-12)), 1)[0]
     tail = (1 - _COVERED) / 2
     return (

@@ -28,9 +28,8 @@ from verify.sampling.independence import dependence
 from verify.sampling.tester import CandidateSource
 from verify.statistics.binomial_bounds import Union
 
-_MORE = (
-    1 << 19
-)  # draws up to which there are twice as many as were counted before: a bare refutation needs them
+# Draws up to which there are twice as many as were counted before: a bare refutation needs them.
+_MORE = 1 << 19
 _MOST = 10**9  # draws of a side that a file may say were counted
 _BLOCK = 8_192  # draws at once, a multiple of 64
 

@@ -17,16 +17,18 @@ from verify.sampling.counted_event import CountedEvent
 from verify.sampling.delta_band import pair_profile
 from verify.sampling.independence import DEPENDENCE_ERROR
 
+# Kinds of findings that say why a subject stops.
 _STOPPING = frozenset(
     {
         FindingKind.RAW_READ,
         FindingKind.CRASH,
+        FindingKind.ENDS_PROCESS,
         FindingKind.ACTION,
         FindingKind.DOMAIN,
         FindingKind.ERROR_IN_MAP,
         FindingKind.REFUSED,
     }
-)  # kinds of findings that say why a subject stops
+)
 
 
 @dataclass(frozen=True)

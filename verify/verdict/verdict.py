@@ -139,8 +139,7 @@ def _not_proved(claim: Claim, upper: UpperBound | None) -> list[Sentence]:
         said = "Upper bound {bound} is of these runs only: the claim was not enforced for all records."
         return [exact(said, bound=upper.description)]
     bound = upper.description
-    if at_most(claim.epsilon) == nearest(
-        upper.epsilon
-    ):  # rounded, the two would differ by more, or not at all
+    # Rounded, the two would differ by more, or not at all.
+    if at_most(claim.epsilon) == nearest(upper.epsilon):
         bound = f"ε ≤ {as_given(upper.epsilon)} at δ = {at_most(upper.delta)}"
     return [exact("Upper bound {bound} exceeds the claim, {claim}.", bound=bound, claim=claim_words(claim))]

@@ -16,9 +16,8 @@ from pkgutil import iter_modules
 
 from verify.zoo.specimen import Specimen, specimens
 
-for _file in iter_modules(
-    __path__
-):  # importing a file registers its specimens: a new file is all a family needs
+# Importing a file registers its specimens: a new file is all a family needs.
+for _file in iter_modules(__path__):
     import_module(f"{__name__}.{_file.name}")
 
 __all__ = ["Specimen", "specimens"]

@@ -185,9 +185,8 @@ class _TreeUCB(EpisodicUCB):
             scale=self.levels_paid / epsilon, sensitivity=self.feedback_domain.sensitivity
         )
         levels = horizon.bit_length()
-        self.open = [
-            gate.sums(structure.arms) for _ in range(levels)
-        ]  # the node of each level that is being filled
+        # The node of each level that is being filled.
+        self.open = [gate.sums(structure.arms) for _ in range(levels)]
         self.nodes = np.zeros((levels, gate.lanes, structure.arms))  # the released nodes of the running sum
         self.count = np.zeros((gate.lanes, structure.arms))
         self.rounds = 0

@@ -57,7 +57,7 @@ def test_the_report_names_the_rounds_changed_and_played() -> None:
     assert "rewards of rounds 1 to 32 changed by coins, each round in about 64 of 512 runs" in said
     assert "tested: rounds 1 to 21" in said
     assert (
-        "on those of probability below 6.2% by any factor" in said
+        "on those of probability below 6.25 % by any factor" in said
     )  # 2 of 32 changed runs on each pair of rows
 
 

@@ -212,7 +212,7 @@ def test_a_message_without_noise_is_refuted_and_the_report_says_what_was_not_loo
     assert f"{said_of_it} round 19" in result.witness.event
     (said,) = (finding.message for finding in result.findings if finding.kind == "messages")
     assert said.startswith("messages of rounds 1 to 24 tested in 512 runs")
-    assert "fewer than 6.2% of its runs" in said
+    assert "fewer than 6.25 % of its runs" in said
 
 
 @pytest.mark.usefixtures("small_searches")

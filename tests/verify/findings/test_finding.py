@@ -73,6 +73,7 @@ def test_every_kind_is_of_a_statement_of_a_gate_or_of_the_accountant() -> None:
 
 
 def test_a_statement_says_its_values_and_an_error_with_its_type() -> None:
+    assert Statement.RAISED.finding("a.py:3", error=SystemExit(7)).kind is FindingKind.ENDS_PROCESS
     assert Statement.RAISED.finding("a.py:3", error=KeyError(7)) == Finding(
         FindingKind.CRASH, "a.py:3", exact("raised KeyError: 7")
     )

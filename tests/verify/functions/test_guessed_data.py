@@ -66,6 +66,15 @@ CORRECT = [
 ]
 
 
+def test_a_function_that_always_exits_says_nothing_of_the_guess():
+    @claimed(data=Integers(0, 3), guessed=True)
+    def exits(data, rng):
+        raise SystemExit(3)
+
+    result = verify(exits, epsilon=1.0, **FEW)
+    assert [finding.kind for finding in result.findings] == ["ends-process"]
+
+
 @pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("function", "data"),

@@ -131,6 +131,14 @@ def test_a_function_that_always_ends_the_process_has_no_output():
     assert "was asked to end by SystemExit: 3 (at " in stopped.value.finding.message
 
 
+def test_what_differs_between_calls_is_not_said_of_all():
+    def leaves_or_raises(data, rng):
+        sys.exit(3) if rng.random() < 0.5 else int("x")
+
+    with pytest.raises(SubjectError, match=r" or something else in all [0-9,]+ calls$"):
+        look(leaves_or_raises)
+
+
 @pytest.mark.parametrize("seed", range(2))
 def test_what_hardly_ever_returns_something_is_tested(seed):
     """Of 256 calls none returns something with probability 0.6; of 16,384 on either data set with less than 1e-27."""

@@ -5,9 +5,10 @@ import functools
 import numpy as np
 import pytest
 
-from mechanisms import Categories, Integers
-from verify import claimed, verify
+from mechanisms import Categories, Integers, Interval
+from verify import Within, claimed, verify
 from verify.functions.written_numbers import written_numbers
+from verify.neighbouring.point_profiles import written_pairs
 
 RARE = 617
 SEVERAL = {71, 73}
@@ -34,9 +35,44 @@ def test_numbers_of_code_inner_functions_helpers_and_named_values_are_found():
     assert 29.0 in written_numbers(decorated(subject))
 
 
+def test_numbers_that_a_function_is_given_are_found():
+    held, not_set = np.int64(41), {"a key": 43}
+
+    def subject(data, other=31, *, more=37):
+        return data in (held, not_set["a key"]) or late
+
+    assert {31.0, 37.0, 41.0, 43.0} <= set(written_numbers(subject))
+    late = functools.partial(subject, 47, more=53)
+    assert {31.0, 47.0, 53.0} <= set(written_numbers(late))
+
+
+def test_values_that_hold_themselves_or_are_long_or_deep_hide_nothing():
+    loop, deep = [], []
+    loop.append(loop)
+    for _ in range(5_000):
+        deep = [deep]
+    long = list(range(100, 100_000))
+
+    def subject(data):
+        return data == 29 and (loop, deep, long)
+
+    numbers = list(written_numbers(subject))
+    assert 29.0 in numbers
+    assert len(numbers) == 16
+    assert list(written_numbers(lambda data: deep and loop)) == []
+
+
+def test_numbers_are_asked_for_where_data_are_whole_numbers_or_labels():
+    def never():
+        raise AssertionError
+        yield
+
+    adjacency = Within(Interval(0, 100), linf=1)
+    assert written_pairs(adjacency, list(adjacency.seeds()), never()) == []
+
+
 def test_what_has_no_code_has_no_numbers():
-    assert written_numbers(np.random.default_rng(0).laplace) == []
-    assert written_numbers(functools.partial(helper, 3)) == []
+    assert list(written_numbers(np.random.default_rng(0).laplace)) == []
 
 
 @claimed(data=Integers(0, 1_000))

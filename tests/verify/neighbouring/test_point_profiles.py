@@ -120,3 +120,12 @@ def test_numbers_of_the_code_are_points_of_pairs_where_values_are_many():
         assert beside is None or pairs[0].data.tolist() == [beside]
     few = AnyTwo(Integers(0, 10))
     assert written_pairs(few, list(few.seeds()), [7.0]) == []
+
+
+@pytest.mark.parametrize("record", [Integers(0, 1_000), Categories(1_001)])
+def test_of_records_one_is_a_number_of_the_code(record):
+    adjacency = ReplaceOne(record, 3)
+    known = list(adjacency.seeds())
+    (pair,) = written_pairs(adjacency, known, [617.0, 0.5, -1.0, 5_000.0])
+    assert pair.other.ravel().tolist() == [617, *known[0].data.ravel().tolist()[1:]]
+    adjacency.check(pair)
