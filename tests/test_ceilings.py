@@ -12,8 +12,8 @@ import pytest
 ROOT = Path(__file__).parent.parent
 
 CEILINGS = {
-    "mechanisms": {"code lines": 10_998, "public functions and classes": 355, "files": 96, "floors": 19},
-    "accountant": {"code lines": 15_114, "public functions and classes": 490, "files": 140, "floors": 9},
+    "mechanisms": {"code lines": 10_995, "public functions and classes": 355, "files": 96, "floors": 19},
+    "accountant": {"code lines": 15_112, "public functions and classes": 490, "files": 140, "floors": 9},
     "algorithms": {"code lines": 11_610, "public functions and classes": 408, "files": 156, "floors": 9},
     "verify": {"code lines": 30_885, "public functions and classes": 910, "files": 320, "floors": 9},
 }
