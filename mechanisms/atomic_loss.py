@@ -226,13 +226,18 @@ class AtomicLoss(PrivacyLoss):
         """
         top, order = self.log_top(s), np.argsort(self._arrays[0], kind="stable")
         values, log_p = (column[order] for column in self._arrays)
-        exact = sorted(loss for loss, p in zip(self.losses, self.probabilities, strict=True) if p > 0.0)
-        beside = np.array([b - a == spacing for a, b in pairwise(exact)], dtype=np.bool_)
+        beside = np.array([gap == spacing for gap in self._gaps], dtype=np.bool_)
         logs = log_p + s * values
         logs = logs - log_sum(logs)
         alpha = float(np.sum(np.exp(logs[:-1] + logs[1:])[beside])) * (1.0 - 1e-9)
         turned = np.sin(0.5 * np.minimum(float(spacing) * heights, math.pi)) ** 2
         return np.asarray(top + 0.5 * np.log1p(-np.minimum(4.0 * alpha * turned, 1.0 - 1e-9)))
+
+    @cached_property
+    def _gaps(self) -> list[Fraction]:
+        """Differences of neighbouring losses that have a probability."""
+        exact = sorted(loss for loss, p in zip(self.losses, self.probabilities, strict=True) if p > 0.0)
+        return [b - a for a, b in pairwise(exact)]
 
     def oscillations(self, s: float) -> Oscillations | None:
         """Return the oscillations of all pairs of atoms if the atoms are few, else None."""

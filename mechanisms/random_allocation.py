@@ -81,7 +81,7 @@ _GROWTH = 4.0
 """Each further period over the one before."""
 _SMOOTHING = 4096.0
 """A period over b."""
-_NUMBERS = np.unique(np.ceil(32.0 * 1.2 ** np.arange(30.0)))
+_NUMBERS = np.unique(np.ceil(32.0 * 1.2 ** np.arange(35.0)))
 """Numbers of terms, in the order in which they are tried: with the smoothing the last one is always enough."""
 _UNIT = 2**1074
 """Every float is a multiple of its inverse."""
@@ -238,7 +238,7 @@ def _polygon_below(
     y[:zeros] = 0.0
     # From the last node before y falls to v - t on a line that rises by no more than p does there, until both meet.
     beyond = np.append(np.flatnonzero((v > steps) & (y <= v - steps)), v.size)
-    last = max(zeros - 1, int(beyond[0]) - 1)
+    last = int(beyond[0]) - 1
     slope = max(0.0, float((low[last] - high[last - 1]) / width[last - 1]) * (1.0 - 1e-11) if last else 0.0)
     meeting = (float(y[last]) - slope * float(v[last]) + steps) / (1.0 - slope) if slope < 1.0 else 0.0
     meeting = meeting * (1.0 - 4e-16) - 1e-15 * steps
@@ -256,7 +256,7 @@ def _nodes_above(movement: float, steps: int) -> tuple[FloatArray, list[int]]:
     t heights are v - t and what is more: as one float they would not show that.
     """
     v, _, high = put_bounds(movement, steps)
-    known = dict(zip(v.tolist(), high.tolist(), strict=True))
+    known = {place: int(Fraction(top) * _UNIT) for place, top in zip(v.tolist(), high.tolist(), strict=True)}
     places = np.arange(-_FURTHEST, _FURTHEST + movement, _APART)
     v = np.union1d(v, steps * np.exp(movement * (places - 0.5 * movement)))
     side = np.where(v < steps, 1.0, -1.0)
@@ -268,8 +268,7 @@ def _nodes_above(movement: float, steps: int) -> tuple[FloatArray, list[int]]:
     for place, own in zip(v.tolist(), alone.tolist(), strict=True):
         least = max(0, int(Fraction(place) * _UNIT) - steps * _UNIT)
         found = least + int(Fraction(own) * _UNIT)
-        computed = known.get(place)
-        heights.append(found if computed is None else min(found, int(Fraction(computed) * _UNIT)))
+        heights.append(min(found, known.get(place, found)))
     heights[0] = 0 if v[0] == 0.0 else heights[0]
     return v, heights
 

@@ -80,9 +80,6 @@ class SampledLaplaceLoss(PrivacyLoss):
     def _e(self) -> float:
         return up(self.epsilon)
 
-    def _mixture(self, l0: FloatArray) -> FloatArray:
-        return log_mixture(self.rate, l0)
-
     @cached_property
     def _start(self) -> float:
         """The least l0 of the density."""
@@ -91,7 +88,7 @@ class SampledLaplaceLoss(PrivacyLoss):
     @cached_property
     def _ends(self) -> tuple[float, float]:
         """Return m at both ends of the density."""
-        low, high = self._mixture(np.array([self._start, self._e])).tolist()
+        low, high = log_mixture(self.rate, np.array([self._start, self._e])).tolist()
         return low, high
 
     @cached_property
@@ -153,11 +150,11 @@ class SampledLaplaceLoss(PrivacyLoss):
                 low, high = (middle, high) if enough(middle) >= middle else (low, middle)
             return low
 
-        half, distance = [min(half_width(0.0, 0.5 * whole), 5.0 / (abs(b) * largest))], 0.0
+        half, distance = [min(half_width(0.0, 0.5 * whole), 5.0 / max(abs(b) * largest, 1e-300))], 0.0
         while distance + 2.0 * half[-1] < whole * (1.0 - 1e-12):
             distance += 2.0 * half[-1]
             at = e - distance if b >= 0.0 else start + distance
-            if abs(b) * abs(top - float(self._mixture(np.array(at)))) >= 51.0 + e:
+            if abs(b) * abs(top - float(log_mixture(self.rate, np.array(at)))) >= 51.0 + e:
                 break  # what is left is below 2e^{-51} of the larger atom, or below e^{-51}
             own = half_width(distance, 0.5 * distance)
             rest = 0.5 * (whole - distance)
@@ -187,7 +184,7 @@ class SampledLaplaceLoss(PrivacyLoss):
             b = s + 1.0 if sign > 0 else -s
             rules.append(self._panels(b, height))
             nodes, log_weights = rules[-1].rule()
-            m = self._mixture(nodes)
+            m = log_mixture(self.rate, nodes)
             log_mass = log_weights - 0.5 * (self._e + nodes) - math.log(4.0)
             logs = log_mass + b * m + (1.0 - b) * self._shift
             parts.append(np.array([nodes, sign * (m - self._shift), logs]))
@@ -200,7 +197,7 @@ class SampledLaplaceLoss(PrivacyLoss):
         for sign, panels in zip(self._signs, rules, strict=True):
             b = s + 1.0 if sign > 0 else -s
             angles, reach = panels.height, panels.reach
-            growth = b * self._mixture(panels.centres + (reach if b >= 0.0 else -reach))
+            growth = b * log_mixture(self.rate, panels.centres + (reach if b >= 0.0 else -reach))
             kappa = 1.0 / (1.0 + (1.0 - self.rate) / self.rate * np.exp(-panels.centres - reach))
             growth = growth + (1.0 - b) * self._shift + angles * height * np.where(kappa < 0.5, kappa, 1.0)
             if b < 0.0:
@@ -215,7 +212,8 @@ class SampledLaplaceLoss(PrivacyLoss):
         e, q, start = self._e, self.rate, self._start
         (low, top), total = self._ends, 0.0
         for sign in self._signs:
-            fall = min((51.0 + e) / (s + 1.0 if sign > 0 else s), top - low)  # of m, within the panels
+            # Of m, within the panels.
+            fall = min((51.0 + e) / (s + 1.0 if sign > 0 else max(s, 1e-300)), top - low)
             if sign > 0:
                 end = math.exp(top - fall) - (1.0 - q)
                 length = e - math.log(end / q) if end > q * math.exp(start) else e - start
@@ -254,7 +252,7 @@ class SampledLaplaceLoss(PrivacyLoss):
         b, e, q = s + 1.0 if sign > 0 else -s, self._e, self.rate
 
         def density(l0: float) -> float:
-            log_ratio = float(self._mixture(np.array(l0)))
+            log_ratio = float(log_mixture(self.rate, np.array(l0)))
             rest = (1.0 - b) * self._shift - math.log(4.0 * q) - log_m
             return math.exp(min(600.0, -0.5 * e - 1.5 * l0 + (b + 1.0) * log_ratio + rest))
 

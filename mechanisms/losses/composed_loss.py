@@ -243,7 +243,8 @@ class ComposedLoss:
         wide = not product.width <= _WIDE * width * min(product.upper, _FAR)
         if self.attained and not wide:
             return product
-        loose = wide or self._is_on_grid
+        # An infinite product has width 0; if it is only a bound, ε of the releases may be finite.
+        loose = wide or self._is_on_grid or math.isinf(product.upper)
         theorems = beside_the_product(self.releases, loose=loose)
         found = (self._by_theorem(theorem, delta, epsilon) for theorem in theorems)
         bounds = [one for one in found if one is not None]

@@ -328,12 +328,8 @@ class Product:
         # Where what is summed is that much larger than δ, rounding is what makes it wide, and a grid does no better.
         sums_round = line.log_size(result.upper) - math.log(delta) > math.log(_WORK.not_tight / _WORK.tight)
         if result.width > _WORK.not_tight * max(1.0, result.upper) and not sums_round and not time_is_over():
-            result = self._with_grid(result, delta, width)
+            result = result.intersect(self._grid_epsilon(delta + loss.infinite_mass, width))
         return result, best
-
-    def _with_grid(self, known: Enclosure, delta: float, width: float) -> Enclosure:
-        assert self.loss is not None
-        return known.intersect(self._grid_epsilon(delta + self.loss.infinite_mass, width))
 
     def _grid(self, width: float, *, delta: float | None = None, epsilon: float | None = None) -> Grid | None:
         try:

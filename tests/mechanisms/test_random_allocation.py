@@ -23,6 +23,7 @@ from mechanisms.random_allocation import (
     RandomAllocationProfile,
     _LognormalTransform,
     _PeriodSums,
+    _polygon_below,
     put_bounds,
 )
 from mechanisms.related_profile import restate
@@ -141,6 +142,22 @@ def test_far_out_noise_alone_bounds_each_epoch(mu: float, delta: float) -> None:
     assert 0.0 < found.lower < found.upper < 0.7 * compose([(GaussianProfile(mu), 5)]).epsilon(delta).upper
 
 
+def test_infinite_losses_of_the_law_above_are_not_those_of_epochs() -> None:
+    profile, delta = allocation(1.5, 10_000), 1e-286
+    assert all(5 * side.infinite_mass > delta for side in profile.directions() if side.added)
+    upper = compose([(profile, 5)]).epsilon(delta).upper
+    assert upper == pytest.approx(compose([(GaussianProfile(1.5), 5)]).epsilon(delta).upper, rel=1e-9)
+
+
+def test_polygon_below_next_to_nothing_is_that_of_the_mean() -> None:
+    """Nodes far beyond the mean were at 0: then S had a mean that is too large."""
+    v = np.linspace(0.0, 4.0, 9)
+    low = np.maximum(v - 2.0, 0.0)
+    places, y = _polygon_below(v, low, low + 1.0, 2)
+    assert places[-1] == pytest.approx(2.0, abs=1e-12)
+    assert not y.any()
+
+
 def test_adding_a_record_is_cheaper_and_meets_its_interval() -> None:
     side = RandomAllocationDirection(restate(GaussianProfile(1.0), A), 100, True)
     once = compose([(side, 1)]).epsilon(1e-6)
@@ -150,7 +167,8 @@ def test_adding_a_record_is_cheaper_and_meets_its_interval() -> None:
 
 
 @pytest.mark.parametrize(
-    ("mu", "width"), [(0.4, 1e-4), (1.0, 3e-4), pytest.param(2.0, 5e-3, marks=pytest.mark.slow)]
+    ("mu", "width"),
+    [(0.000708, 1e-7), (0.4, 1e-4), (1.0, 3e-4), pytest.param(2.0, 5e-3, marks=pytest.mark.slow)],
 )
 def test_both_directions_are_those_of_two_steps(mu: float, width: float) -> None:
     """δ by quadrature over two steps, also at negative ε; both bounds hold and are near."""

@@ -366,6 +366,16 @@ def test_transforms_of_nearly_all_records_at_large_tilts(s: float) -> None:
     assert low <= s * (most - least)
 
 
+@pytest.mark.parametrize("pair", SampledPair)
+def test_transforms_of_no_tilt_are_one_at_zero(pair: SampledPair) -> None:
+    """They were a division by zero."""
+    loss, t = SampledLaplaceLoss(0.01, Fraction(3), pair), np.array([0.0, 0.5, 1.0])
+    (value, error), (beside, off) = (loss.log_mgf_line(s, t) for s in (0.0, 1e-200))
+    assert abs(value[0]) <= error[0] < 1e-10
+    assert (np.abs(value - beside) <= error + off).all()
+    assert loss.cost(0.0, 1.0) > 0.0
+
+
 @pytest.mark.few(1)
 @pytest.mark.parametrize("mu", [1e-170, 1e-155])
 def test_noise_so_large_that_its_square_is_no_float(mu: float) -> None:
