@@ -529,7 +529,8 @@ def wrong_transforms(count: int, seed: int) -> list[str]:
                 if loss is None or isinstance(law, Curve) or s * abs(float(law.ceiling)) > 600.0:
                     continue
                 values, errors = loss.log_mgf_line(s, t)
-                missing = 1 - law.infinite - mp.fsum(p for _, p in law.atoms)  # as floats add up to 1 but for 1e-16
+                # Floats add up to 1 but for 1e-16.
+                missing = 1 - law.infinite - mp.fsum(p for _, p in law.atoms)
                 for height, value, error in zip(t, values, errors, strict=True):
                     computed = mp.exp(mp.mpc(complex(value)))
                     off = abs(computed - missing - transform(law, mp.mpc(s, float(height))))
