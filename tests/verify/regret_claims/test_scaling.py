@@ -73,6 +73,7 @@ def test_wrong_grids(variable, values, match):
         fit_scaling(CUCBBatch, variable, values)
 
 
+@pytest.mark.slow
 def test_the_command():
     runner = CliRunner()
     asked = [
