@@ -205,28 +205,24 @@ def test_pytest_in_a_repository_with_such_packages(name: str, tmp_path: Path) ->
     assert f"{passed} passed" in ran.stdout, ran.stdout + ran.stderr
 
 
-def test_the_command_in_a_folder_with_such_packages(repository: Path) -> None:
-    (repository / "verify.py").write_text("")
-    ran = subprocess.run(
-        [
-            sys.executable,
-            "-c",
-            "import dpwitness; dpwitness.main()",
-            "verify",
-            "subject.py:count",
-            "--epsilon",
-            "1",
-            "--effort",
-            "quick",
-            "--samples",
-            "2000",
-        ],
-        cwd=repository,
-        env={**os.environ, "PYTHONPATH": f"{repository}:{ROOT}"},
+def run_verify(
+    folder: Path, packages: Path, *arguments: str, python: tuple[str, ...] = ()
+) -> subprocess.CompletedProcess[str]:
+    """Run ``dpwitness verify`` in a folder at quick effort, with packages before the library on the path."""
+    command = [sys.executable, *python, "-c", "import dpwitness; dpwitness.main()", "verify", *arguments]
+    return subprocess.run(
+        [*command, "--epsilon", "1", "--effort", "quick"],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": f"{packages}:{ROOT}"},
         capture_output=True,
         text=True,
         check=False,
     )
+
+
+def test_the_command_in_a_folder_with_such_packages(repository: Path) -> None:
+    (repository / "verify.py").write_text("")
+    ran = run_verify(repository, repository, "subject.py:count", "--samples", "2000")
     assert ran.returncode == 3, ran.stderr
 
 
@@ -293,23 +289,5 @@ def test_a_package_of_the_path_is_not_run_again_with_the_users_code(tmp_path: Pa
         "import loaded_once\nfrom mechanisms import Interval\nfrom verify import claimed\n"
         "@claimed(data=Interval(0, 1))\ndef noisy(data, rng):\n    return data + rng.laplace(scale=0.5)\n"
     )
-    command = "import dpwitness; dpwitness.main()"
-    subprocess.run(
-        [
-            sys.executable,
-            "-P",
-            "-c",
-            command,
-            "verify",
-            "subject.py:noisy",
-            "--effort",
-            "quick",
-            "--epsilon",
-            "1",
-        ],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": f"{tmp_path / 'site-packages'}:{ROOT}"},
-        capture_output=True,
-        check=False,
-    )
+    run_verify(tmp_path, tmp_path / "site-packages", "subject.py:noisy", python=("-P",))
     assert (tmp_path / "site-packages" / "loaded_once" / "loads").read_text() == "x"

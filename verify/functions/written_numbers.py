@@ -72,4 +72,4 @@ _HELD: dict[type, Callable[[Any], Iterable[Any]]] = {
     MethodType: lambda method: [method.__func__],
     partial: lambda call: [call.func, call.args, call.keywords],
 }
-"""What values of these very types hold: a class of the user's may run code of its own when it is asked."""
+"""The parts of values, by their exact types: a subclass of the user's may run its own code when it is asked."""
