@@ -70,11 +70,10 @@ def _verified(
         "the output is at most 0",
         0.5,
         0.07,
-        f"dpwitness verify {more.get('path', _PATH)}:noisy --epsilon 1 --delta 1e-05 --seed 7",
-        {},
-        500,
-        70,
-        1000,
+        reproduce=f"dpwitness verify {more.get('path', _PATH)}:noisy --epsilon 1 --delta 1e-05 --seed 7",
+        hits=500,
+        hits_prime=70,
+        trials=1000,
     )
     decision = decide(
         _CLAIM, upper=upper, lower=lower, witness=witness, findings=findings, assumptions=assumptions

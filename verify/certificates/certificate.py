@@ -13,13 +13,13 @@ from accountant.provenance import Provenance
 from algorithms.claim import Claim
 from mechanisms.parameters import ParameterError
 from verify.document.html_page import fragment
-from verify.findings.json_form import json_able
-from verify.findings.sentences import Sentence, read_sentence
+from verify.findings.json_form import json_able, read_fields
+from verify.findings.sentences import Sentence
 from verify.options import Options, each_option
 from verify.proof_checker import claim_as_data
 from verify.subjects.reproduction import rerun_command
 from verify.subjects.resolve import is_registered, names_file
-from verify.verdict.answer import SubjectKind, claim_data, read_stated_claim
+from verify.verdict.answer import SubjectKind
 from verify.verdict.verdict import claim_words
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ class Certificate(FromJson):
         tested = {
             "subject": self.subject,
             "kind": self.kind,
-            "claim": claim_data(self.claim),
+            "claim": self.claim,
             "reasons": self.reasons,
             "options": self.options,
             "repeat": self.repeat,
@@ -154,21 +154,15 @@ class Certificate(FromJson):
         proof = {"format": FORMAT, **_read_proof(whole)}
         read = JsonObject(_with_floats(whole.mapping("tested")), "tested of the certificate")
         whole.end()
-        certificate = cls(
-            subject=read.text("subject"),
-            kind=SubjectKind(read.one_of("kind", [kind.value for kind in SubjectKind])),
-            claim=read.object("claim", read_stated_claim),
-            proof=proof,
-            reasons=tuple(read.entries("reasons", read_sentence)),
-            options=_checked_options(read.mapping("options")),
-            repeat=read.text("repeat"),
-            flows=read.mapping("flows"),
-            provenance=Provenance.from_fields(read),
-        )
+        own = read_fields(read, cls, _OWN)
+        certificate = cls(proof=proof, options=_checked_options(read.mapping("options")), **own)
         read.end()
         if certificate.proof.get("claim") != claim_as_data(certificate.claim):
             raise JsonError("claim of the certificate must be what its proof is about")
         return certificate
+
+
+_OWN = ("subject", "kind", "claim", "reasons", "repeat", "flows", "provenance")
 
 
 def _read_proof(whole: JsonObject) -> dict[str, Any]:

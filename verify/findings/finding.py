@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from enum import Enum, StrEnum, unique
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -668,11 +668,12 @@ class Witness:
     event: str
     probability: float
     probability_prime: float
-    reproduce: str
-    details: Mapping[str, Any] = field(default_factory=dict)
+    _: KW_ONLY
     hits: int | None = None
     hits_prime: int | None = None
     trials: int | None = None
+    reproduce: str
+    details: Mapping[str, Any] = field(default_factory=dict)
     laws: ReadingLaws | None = None
 
     def __post_init__(self) -> None:

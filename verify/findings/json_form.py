@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields, is_dataclass
 from enum import Enum
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -16,9 +16,47 @@ import numpy as np
 
 from accountant.files.json_object import JsonError, JsonObject
 from accountant.provenance import Provenance
+from algorithms.claim import Claim
+from algorithms.unit import checked_unit
+from mechanisms import Neighbouring
 from mechanisms.parameters import ParameterError
 
 _Written = TypeVar("_Written")
+
+
+def claim_data(claim: Claim) -> dict[str, Any]:
+    """Return the JSON data of a claim, as reports and certificates have it."""
+    return {
+        "model": claim.model,
+        "epsilon": claim.epsilon,
+        "delta": claim.delta,
+        "unit": str(claim.unit),
+        "neighbours": claim.neighbour_words,
+        "relation": claim.neighbours.value,
+        "view": claim.view,
+        "source": claim.source,
+        "differ": claim.differ,
+        "composition": claim.composition,
+        "comment": claim.comment,
+    }
+
+
+def _read_claim(read: JsonObject) -> Claim:
+    claim = Claim(
+        model=read.text("model"),  # type: ignore[arg-type]
+        epsilon=read.real_number("epsilon"),
+        delta=read.real_number("delta"),
+        unit=checked_unit(read.text("unit")),
+        neighbours=Neighbouring.from_name(read.text("relation")),
+        view=read.text("view"),
+        source=read.text("source"),
+        differ=read.text("differ"),
+        composition=read.text("composition"),
+        comment=read.text("comment"),
+    )
+    read.one_of("neighbours", [claim.neighbour_words])
+    return claim
+
 
 _TAKEN: Mapping[Any, Callable[[JsonObject, str], Any]] = {
     str: JsonObject.text,
@@ -29,8 +67,12 @@ _TAKEN: Mapping[Any, Callable[[JsonObject, str], Any]] = {
     float | None: lambda read, key: read.pop(key, int, float, type(None)),
     tuple[str, float]: JsonObject.labelled_number,
     tuple[str, ...]: lambda read, key: tuple(read.texts(key)),
+    list[str]: JsonObject.texts,
     Mapping[str, str]: JsonObject.text_mapping,
     Mapping[str, Any]: JsonObject.mapping,
+    Mapping[str, Any] | None: lambda read, key: read.pop(key, dict, type(None)),
+    dict[str, Any]: JsonObject.mapping,
+    Claim: lambda read, key: read.object(key, _read_claim),
     Provenance: lambda read, key: Provenance.from_fields(read),  # its keys stand beside the others
 }
 """How a value of a type is taken from a JSON object."""
@@ -46,6 +88,8 @@ def json_able(value: Any) -> Any:
     ParameterError
         If a number is NaN, or a value has no JSON form.
     """
+    if isinstance(value, Claim):
+        return claim_data(value)
     if is_dataclass(value) and not isinstance(value, type):
         return _object_of(value)
     if isinstance(value, Mapping):
@@ -79,11 +123,10 @@ def _object_of(value: Any) -> dict[str, Any]:
 
 def reader_of(kind: type[_Written]) -> Callable[[JsonObject], _Written]:
     """Return the function that reads a data class from the JSON object that `json_able` makes of it."""
-    hints = get_type_hints(kind)
     names = [one.name for one in fields(kind)]  # type: ignore[arg-type]
 
     def read_object(data: JsonObject) -> _Written:
-        found = kind(**{name: _taken(data, name, hints[name]) for name in names})
+        found = kind(**read_fields(data, kind, names))
         for name in getattr(kind, "DERIVED", ()):
             stated, follows = data.pop(name), json_able(getattr(found, name))
             if type(stated) is not type(follows) or stated != follows:
@@ -92,6 +135,12 @@ def reader_of(kind: type[_Written]) -> Callable[[JsonObject], _Written]:
         return found
 
     return read_object
+
+
+def read_fields(read: JsonObject, kind: type, names: Iterable[str]) -> dict[str, Any]:
+    """Return the values of some fields of a data class, by name, from an object that has more."""
+    hints = get_type_hints(kind)
+    return {name: _taken(read, name, hints[name]) for name in names}
 
 
 def _taken(read: JsonObject, key: str, kind: Any) -> Any:
@@ -103,8 +152,8 @@ def _taken(read: JsonObject, key: str, kind: Any) -> Any:
         return read.one_of(key, arguments)
     if origin in (Union, types.UnionType):
         return read.optional(key, reader_of(arguments[0]))
-    if origin is tuple:
-        return tuple(read.entries(key, reader_of(arguments[0])))
+    if origin in (tuple, list):
+        return origin(read.entries(key, reader_of(arguments[0])))
     if issubclass(kind, Enum):
         return kind(read.one_of(key, [each.value for each in kind]))
     return read.object(key, reader_of(kind))

@@ -6,7 +6,7 @@ import io
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, get_args
+from typing import Any
 
 from accountant.files.json_object import FromJson, JsonError, JsonObject, checked_text
 from accountant.provenance import Provenance
@@ -17,19 +17,10 @@ from mechanisms.printed_numbers import at_least, at_most
 from verify.document.html_page import fragment
 from verify.document.terminal_text import print_document
 from verify.findings.finding import Finding, LowerBound, UpperBound, Witness
-from verify.findings.json_form import json_able
+from verify.findings.json_form import json_able, read_fields, reader_of
 from verify.findings.printable import printable
 from verify.findings.sentences import read_sentence
-from verify.verdict.answer import (
-    SubjectKind,
-    claim_data,
-    read_assumption,
-    read_finding,
-    read_lower,
-    read_stated_claim,
-    read_upper,
-    read_witness,
-)
+from verify.verdict.answer import SubjectKind
 from verify.verdict.result_kinds import document_of
 from verify.verdict.verdict import EXIT_CODES, Decision, Verdict, claim_words, decide
 
@@ -133,34 +124,21 @@ class Verification(FromJson):
         ParameterError
             If a number is NaN, or a key of `details` is taken.
         """
-        witness = self.witness
-        best_event = witness and {
-            "neighbours": witness.neighbours,
-            "event": witness.event,
-            "probability": witness.probability,
-            "probability_prime": witness.probability_prime,
-            "hits": witness.hits,
-            "hits_prime": witness.hits_prime,
-            "trials": witness.trials,
-            "reproduce": witness.reproduce,
-            "details": witness.details,
-            "laws": witness.laws,
-        }
         result: dict[str, Any] = {
             "subject": self.subject,
-            "claim": claim_data(self.claim),
+            "claim": self.claim,
             "verdict": self.verdict,
             "reasons": self.decision.reasons,
             "upper": self.upper,
             "lower": self.lower,
-            "witness": best_event if self.verdict == "refuted" else None,
+            "witness": self.witness if self.verdict == "refuted" else None,
             "findings": self.findings,
             "assumptions": self.assumptions,
             "seed": self.seed,
             **self.provenance.json(),
             "kind": self.kind,
             "format": FORMAT,
-            "best_event": best_event,
+            "best_event": self.witness,
         }
         if taken := result.keys() & self.details.keys():
             raise ParameterError(f"details must not repeat the result's own keys, got {sorted(taken)}")
@@ -181,25 +159,17 @@ class Verification(FromJson):
         """
         read = JsonObject(data, "the result")
         read.one_of("format", [FORMAT])
-        verdict: Verdict = read.one_of("verdict", get_args(Verdict))  # type: ignore[assignment]
-        refuting = read.optional("witness", read_witness)
-        result = cls(
-            subject=read.text("subject"),
-            kind=SubjectKind(read.one_of("kind", [kind.value for kind in SubjectKind])),
-            claim=read.object("claim", read_stated_claim),
-            decision=Decision(verdict, tuple(read.entries("reasons", read_sentence))),
-            upper=read.optional("upper", read_upper),
-            lower=read.optional("lower", read_lower),
-            witness=read.optional("best_event", read_witness),
-            findings=tuple(read.entries("findings", read_finding)),
-            seed=read.integer("seed"),
-            provenance=Provenance.from_fields(read),
-            assumptions=tuple(read.entries("assumptions", read_assumption)),
-            details=read.pop_remaining(),
-        )
+        decision = Decision(**read_fields(read, Decision, ("verdict", "reasons")))
+        refuting = read.optional("witness", reader_of(Witness))
+        best_event = read.optional("best_event", reader_of(Witness))
+        own = read_fields(read, cls, _OWN)
+        result = cls(decision=decision, witness=best_event, **own, details=read.pop_remaining())
         _check_verdict(result, refuting)
         _check_shown(result.details)
         return result
+
+
+_OWN = ("subject", "kind", "claim", "upper", "lower", "findings", "seed", "provenance", "assumptions")
 
 
 def _check_verdict(result: Verification, refuting: Witness | None) -> None:

@@ -27,7 +27,9 @@ from verify.findings.finding import (
 )
 from verify.findings.sentences import Basis, exact
 
-WITNESS = Witness({"data": "0", "data_prime": "1"}, "the value is at most 0", 0.5, 0.07, "dpwitness verify x")
+WITNESS = Witness(
+    {"data": "0", "data_prime": "1"}, "the value is at most 0", 0.5, 0.07, reproduce="dpwitness verify x"
+)
 
 
 def nodes_of(package: str) -> Iterator[ast.AST]:

@@ -30,7 +30,8 @@ ANSWER = Answer(
     evidence=Evidence(
         upper=UpperBound(math.inf, 1.0, "none"),
         lower=LowerBound(0.5, 0.0, 0.95, "a test", 1_000),
-        witness=Witness({"data": "0", "data_prime": "1"}, "an event", 0.5, 0.25, "again", {"at": [1]}, 5, None, 10),
+        witness=Witness({"data": "0", "data_prime": "1"}, "an event", 0.5, 0.25, hits=5, trials=10,
+                        reproduce="again", details={"at": [1]}),
         findings=[Finding(FindingKind.WARNS, "mine.py:3", exact("\x1b[31m"), failing=False)],
         declassified=["mine.py:4"],
         contradictions=[exact("more than was charged")],

@@ -60,7 +60,7 @@ COUNTED = Witness(
     "action[1,0] is 0",
     0.32256,
     0.05022,
-    "dpwitness verify zoo/x --seed 7",
+    reproduce="dpwitness verify zoo/x --seed 7",
     hits=96_758,
     hits_prime=15_064,
     trials=299_968,
@@ -70,7 +70,7 @@ CERTAIN = Witness(
     "the number of reports sent is at most 1 (of 5 possible)",
     1.0,
     0.0,
-    "dpwitness verify zoo/x --seed 7",
+    reproduce="dpwitness verify zoo/x --seed 7",
 )
 FINDING = Finding(
     FindingKind.SENSITIVITY,

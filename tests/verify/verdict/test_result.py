@@ -24,7 +24,9 @@ from verify.verdict.result import Verification
 from verify.verdict.verdict import Decision
 
 CLAIM = ClaimForm("local", View.MESSAGE, "one report", "the docstring").with_parameters(1.0, 1e-5)
-WITNESS = Witness({"data": "0", "data_prime": "1"}, "the value is at most 0", 0.5, 0.07, "dpwitness verify x")
+WITNESS = Witness(
+    {"data": "0", "data_prime": "1"}, "the value is at most 0", 0.5, 0.07, reproduce="dpwitness verify x"
+)
 DECISIVE = LowerBound(1.8, 1e-5, 0.99, "black-box test", 1000, decisive=True)
 REMARK = Finding(FindingKind.WARNS, "", exact("Noise came from NumPy."), failing=False)
 BECAUSE = exact("because")
@@ -151,7 +153,13 @@ def test_every_number_and_text_comes_back(epsilon: float, delta: float, text: st
         upper=UpperBound(epsilon, delta, text),
         lower=LowerBound(epsilon, delta, 1.0, text, count, in_view=False),
         witness=Witness(
-            {"data": text, "data_prime": text, text: text}, text, delta, delta, text, {text: text}, count
+            {"data": text, "data_prime": text, text: text},
+            text,
+            delta,
+            delta,
+            reproduce=text,
+            details={text: text},
+            hits=count,
         ),
         assumptions=(Assumption(AssumptionKind.CLAIM, text, text),),
         details={f"my {text}": [count, epsilon, None, True]},

@@ -22,7 +22,9 @@ WITHIN = UpperBound(1.0, 1e-5, "per-record ledger")
 ABOVE = UpperBound(2.0, 1e-5, "per-record ledger")
 HARMLESS = LowerBound(0.98, 1e-5, 0.99, "black-box test", 1000)
 DECISIVE = LowerBound(1.8, 1e-5, 0.99, "black-box test", 1000, decisive=True)
-WITNESS = Witness({"data": "0", "data_prime": "1"}, "the value is at most 0", 0.5, 0.07, "dpwitness verify x")
+WITNESS = Witness(
+    {"data": "0", "data_prime": "1"}, "the value is at most 0", 0.5, 0.07, reproduce="dpwitness verify x"
+)
 REMARK = Finding(FindingKind.WARNS, "", exact("Noise came from NumPy."), failing=False)
 FAILURE = Finding(FindingKind.DOMAIN, "learner.py:7", exact("A reward was outside [0, 1]."))
 

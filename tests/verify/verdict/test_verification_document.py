@@ -29,11 +29,10 @@ WITNESS = Witness(
     "it is at most 0",
     0.5,
     0.07,
-    "dpwitness verify x",
-    {},
-    500,
-    70,
-    1000,
+    reproduce="dpwitness verify x",
+    hits=500,
+    hits_prime=70,
+    trials=1000,
 )
 FLOOR = exact("An event of probability below 0.1 is too rare.")
 BAND = {
