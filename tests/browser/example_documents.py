@@ -216,13 +216,18 @@ def reproduction(folder: Path) -> Document:
     figure.subplots().plot([1, 2, 3])
     figure.savefig(folder / "figure.png")
     seen = (
-        ("regret grows like log T", Seen(True, "the last doubling adds 12 ± 3")),
-        ("Laplace is worst " * 6, Seen(None, "")),
-        ("the learner is private", Seen(False, _LONG)),
+        Seen(True, "the last doubling adds 12 ± 3", says="regret grows like log T"),
+        Seen(None, "", says="Laplace is worst " * 6),
+        Seen(False, _LONG, says="the learner is private"),
     )
     files = (folder / "figure.png", Path(_PATH), folder / "figure.md")
     return reproduction_document(
         Reproduced(
-            "cascade/fig1a", *files, seen, 12.0, "dpwitness reproduce cascade/fig1a --scale quick", MADE
+            "cascade/fig1a",
+            *files,
+            seen,
+            "dpwitness reproduce cascade/fig1a --scale quick",
+            MADE,
+            seconds=12.0,
         )
     )

@@ -51,8 +51,10 @@ def written(name: str) -> list[Any]:
             asked = ("mine", "arms", 1.0, 0.1, "replace one", True, 10, 8, 0, 1e-4)
             return [RegretReport(*asked, theorem, (check,), (point,), "dpwitness regret mine").json()]
         case "reproduction":
-            seen = (("regret grows", Seen(True, "3 of 3")), ("by log T", Seen(None, "")))
-            found = Reproduced("fig1", Path("a.png"), Path("a.csv"), Path("a.md"), seen, 2.5, "again", MADE)
+            seen = (Seen(True, "3 of 3", says="regret grows"), Seen(None, "", says="by log T"))
+            found = Reproduced(
+                "fig1", Path("a.png"), Path("a.csv"), Path("a.md"), seen, "again", MADE, seconds=2.5
+            )
             assert Reproduced.loads(json.dumps(found.json())) == found
             return [found.json()]
         case "simulation":

@@ -82,8 +82,8 @@ def _render_list(console: Console) -> None:
 
 def _render(experiment: Experiment, found: Reproduced, console: Console) -> None:
     console.print(Text.assemble((found.name, "bold"), f"  {experiment.title} ({found.seconds:.0f} s)"))
-    for says, seen in found.seen:
+    for seen in found.seen:
         result = (seen.result, _STYLES[seen.result])
-        console.print(Text.assemble("  - ", says, ": ", result, f" ({seen.words})"))
-    for path in (found.picture, found.data, found.text):
+        console.print(Text.assemble("  - ", seen.says, ": ", result, f" ({seen.words})"))
+    for path in (found.picture, found.data, found.report):
         console.print(Text(f"  {path}"), soft_wrap=True)

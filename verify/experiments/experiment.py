@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
@@ -126,6 +126,8 @@ class Seen:
 
     Attributes
     ----------
+    says
+        The paper's statement that the rule tests; "" where the rule does not know it.
     holds
         None if the runs do not decide it.
     words
@@ -134,6 +136,7 @@ class Seen:
         True if the rule cannot fail here, so that it is no test.
     """
 
+    says: str = field(default="", kw_only=True)
     holds: bool | None
     words: str
     vacuous: bool = False
@@ -167,6 +170,10 @@ class PaperStatement:
     says: str
     seen: Callable[[Results], Seen]
     why: str = ""
+
+    def judge(self, results: Results) -> Seen:
+        """Return the result of the rule, with the statement."""
+        return replace(self.seen(results), says=self.says)
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import time
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from verify.experiments.draw import draw_figure, draw_table
 from verify.experiments.experiment import Experiment, Figure, PaperTable, Results, Scale, Seen, Size
 from verify.experiments.reproduction_document import reproduction_document
 from verify.experiments.run_all import run_all, with_data
+from verify.findings.json_form import json_able, reader_of
 
 FORMAT = "dpwitness reproduction, version 1"
 
@@ -34,12 +35,12 @@ class Reproduced(FromJson):
     ----------
     name
         Of the experiment.
-    picture, data, text
+    picture, data, report
         The files: PNG, CSV and Markdown.
-    seen
-        The paper's statements, each with its result.
     seconds
         Time of the computation.
+    seen
+        The results of the paper's statements.
     repeat
         The command that makes them again.
     provenance
@@ -49,25 +50,15 @@ class Reproduced(FromJson):
     name: str
     picture: Path
     data: Path
-    text: Path
-    seen: tuple[tuple[str, Seen], ...]
-    seconds: float = 0.0
+    report: Path
+    seconds: float = field(default=0.0, kw_only=True)
+    seen: tuple[Seen, ...]
     repeat: str = ""
     provenance: Provenance = field(default_factory=Provenance, compare=False)
 
     def json(self) -> dict[str, Any]:
         """Return it as JSON data, files by their paths."""
-        return {
-            "format": FORMAT,
-            "name": self.name,
-            "picture": str(self.picture),
-            "data": str(self.data),
-            "report": str(self.text),
-            "seconds": self.seconds,
-            "seen": [{"says": says, **asdict(seen)} for says, seen in self.seen],
-            "repeat": self.repeat,
-            **self.provenance.json(),
-        }
+        return {"format": FORMAT, **json_able(self)}
 
     @classmethod
     def from_json(cls, data: Any) -> Reproduced:
@@ -80,24 +71,9 @@ class Reproduced(FromJson):
         """
         read = JsonObject(data, "the reproduction")
         read.one_of("format", [FORMAT])
-        found = cls(
-            read.text("name"),
-            Path(read.text("picture")),
-            Path(read.text("data")),
-            Path(read.text("report")),
-            tuple(read.entries("seen", _read_seen)),
-            read.real_number("seconds"),
-            read.text("repeat"),
-            Provenance.from_fields(read),
-        )
+        found = reader_of(cls)(read)
         read.end()
         return found
-
-
-def _read_seen(read: JsonObject) -> tuple[str, Seen]:
-    return read.text("says"), Seen(
-        read.pop("holds", bool, type(None)), read.text("words"), read.flag("vacuous")
-    )
 
 
 def reproduce(
@@ -155,10 +131,12 @@ def reproduce(
         assert isinstance(experiment, Figure)
         draw_figure(experiment, lines, results, picture, note)
         write_runs(lines, results, table, only_last=experiment.x.of is not None)
-    seen = tuple((statement.says, statement.seen(results)) for statement in experiment.statements)
+    seen = tuple(statement.judge(results) for statement in experiment.statements)
     again = ["dpwitness", "reproduce", experiment.name, "--scale", scale, "--output-dir", str(folder)]
     again += [] if data is None else ["--movielens", str(data)]
     seconds = time.perf_counter() - start
-    found = Reproduced(experiment.name, picture, table, text, seen, seconds, shlex.join(again), made_now())
+    found = Reproduced(
+        experiment.name, picture, table, text, seen, shlex.join(again), made_now(), seconds=seconds
+    )
     text.write_bytes(markdown([reproduction_document(found)], f"Made by {found.repeat}").encode())
     return found

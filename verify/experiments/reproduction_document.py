@@ -38,8 +38,8 @@ def reproduction_document(found: Reproduced, **files: str) -> Document:
     It includes the picture if its file still exists.
     """
     verdict, tone = _verdict(found)
-    count = sum(seen.holds is True for _, seen in found.seen)
-    rows = tuple((says, seen.result, seen.words) for says, seen in found.seen)
+    count = sum(seen.holds is True for seen in found.seen)
+    rows = tuple((seen.says, seen.result, seen.words) for seen in found.seen)
     known = experiments.get(found.name)
     about = (
         () if known is None else (("shows", known.shows), ("from", known.source), ("setting", known.setting))
@@ -61,7 +61,7 @@ def reproduction_document(found: Reproduced, **files: str) -> Document:
     meaning = remark(
         "{count} of {all} statements of the paper agree with these runs.", count=count, all=len(found.seen)
     )
-    differing = [says for says, seen in found.seen if seen.holds is False]
+    differing = [seen.says for seen in found.seen if seen.holds is False]
     first = "" if not differing else f"; differs: {differing[0]}"
     summary = FirstScreen(
         claimed=remark("{name}: what the paper says of its experiment.", name=title),
@@ -76,7 +76,7 @@ def reproduction_document(found: Reproduced, **files: str) -> Document:
 
 
 def _verdict(found: Reproduced) -> tuple[str, Tone]:
-    told = [seen.holds for _, seen in found.seen]
+    told = [seen.holds for seen in found.seen]
     if False in told:
         return "DIFFERS FROM THE PAPER", "bad"
     return ("INCONCLUSIVE", "open") if None in told else ("AGREES WITH THE PAPER", "good")
@@ -85,12 +85,9 @@ def _verdict(found: Reproduced) -> tuple[str, Tone]:
 def _reasons(found: Reproduced) -> tuple[Block, ...]:
     """Return why the runs do not show what the paper states, each reason once."""
     statements = experiments[found.name].statements if found.name in experiments else ()
-    seen = dict(found.seen)
+    unseen = {seen.says for seen in found.seen if seen.holds is not True}
     reasons = [
-        why
-        for statement in statements
-        if statement.says in seen and seen[statement.says].holds is not True
-        for why in statement.why.splitlines()
+        why for statement in statements if statement.says in unseen for why in statement.why.splitlines()
     ]
     return (Bullets(tuple(remark("{why}", why=why) for why in dict.fromkeys(reasons))),) if reasons else ()
 

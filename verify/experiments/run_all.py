@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import functools
-import zlib
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from zipfile import BadZipFile
 
 from threadpoolctl import threadpool_limits
 
@@ -16,8 +14,6 @@ from verify.conduct.progress import Progress, subprogress
 from verify.experiments.configuration import Configuration, simulated
 from verify.experiments.experiment import FigureLine, Results
 from verify.experiments.simulated_runs import SimulatedRuns
-
-_BROKEN = (OSError, ValueError, KeyError, TypeError, EOFError, BadZipFile, zlib.error)
 
 
 def run_all(lines: Sequence[FigureLine], store: Path, *, executor: Executor, progress: Progress) -> Results:
@@ -80,12 +76,12 @@ def _stored(store: Path, key: str) -> SimulatedRuns | None:
         return None
     try:
         return SimulatedRuns.load(path)
-    except _BROKEN:  # not what `save` wrote: it is simulated again
+    except (OSError, ValueError):  # not what `save` wrote: it is simulated again
         return None
 
 
 def _path(store: Path, key: str) -> Path:
-    return store / f"{key}.npz"
+    return store / f"{key}.json"
 
 
 def _cost(configuration: Configuration) -> float:

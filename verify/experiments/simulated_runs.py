@@ -1,9 +1,8 @@
-"""The results of a simulation: regret and reward of every run at checkpoints; as a file, as JSON, and back."""
+"""The results of a simulation: regret and reward of every run at checkpoints; as JSON, and back."""
 
 from __future__ import annotations
 
 import json
-import os
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,6 +13,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from accountant.files.json_object import FromJson
+from accountant.files.whole_file import whole_file
 from algorithms.simulate import Trace
 from mechanisms.arrays import FloatArray
 from verify.findings.subject_error import SubjectError
@@ -22,7 +23,7 @@ _WORDS = ("learner", "problem", "neighbours", "instance")
 
 
 @dataclass(frozen=True, eq=False)
-class SimulatedRuns:
+class SimulatedRuns(FromJson):
     """The runs of one configuration.
 
     Attributes
@@ -53,35 +54,10 @@ class SimulatedRuns:
         return last
 
     def save(self, path: Path) -> None:
-        """Write a file; an interruption leaves none."""
+        """Write a file of JSON, from which `load` has it back; an interruption leaves none."""
         path.parent.mkdir(parents=True, exist_ok=True)
-        partial = path.with_name(f"{path.stem}.{os.getpid()}.partial")
-        words = {name: getattr(self, name) for name in _WORDS}
-        with partial.open("wb") as file:
-            np.savez_compressed(
-                file,
-                rounds=self.trace.rounds,
-                regret=self.trace.regret,
-                reward=self.trace.reward,
-                words=np.array(
-                    json.dumps({**words, "seconds": self.trace.seconds, "further": dict(self.further)})
-                ),
-            )
-        partial.replace(path)
-
-    @classmethod
-    def load(cls, path: Path) -> SimulatedRuns:
-        """Read a file of `save`.
-
-        Raises
-        ------
-        OSError, ValueError, KeyError
-            If there is no such file, or it is another one.
-        """
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as kept:
-            words = json.loads(str(kept["words"]))
-            trace = Trace(kept["rounds"], kept["regret"], kept["reward"], words.pop("seconds"))
-        return cls(trace, **words)
+        with whole_file(path) as file:
+            file.write(json.dumps(self.json()).encode())
 
     def json(self) -> dict[str, Any]:
         """Return JSON data from which `from_json` has it back."""
@@ -97,7 +73,7 @@ class SimulatedRuns:
 
     @classmethod
     def from_json(cls, data: Any) -> SimulatedRuns:
-        """Read the report of another process, if it has the form of a simulation.
+        """Read a file of `save`, or the report of another process, if it has the form of a simulation.
 
         Raises
         ------
@@ -160,4 +136,10 @@ def is_known(name: str, value: Any) -> bool:
         return isinstance(value, dict) and all(
             isinstance(values, list) and all(map(is_real, values)) for values in value.values()
         )
-    return False
+    if name == "recommended":
+        return isinstance(value, list) and all(map(_are_arms, value))
+    return name == "best" and _are_arms(value)
+
+
+def _are_arms(value: Any) -> bool:
+    return isinstance(value, list) and all(type(arm) is int for arm in value)

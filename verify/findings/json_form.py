@@ -10,6 +10,7 @@ import types
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields, is_dataclass
 from enum import Enum
+from pathlib import Path
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
@@ -61,6 +62,7 @@ def _read_claim(read: JsonObject) -> Claim:
 _TAKEN: Mapping[Any, Callable[[JsonObject, str], Any]] = {
     str: JsonObject.text,
     bool: JsonObject.flag,
+    bool | None: lambda read, key: read.pop(key, bool, type(None)),
     int: JsonObject.integer,
     float: JsonObject.real_number,
     int | None: JsonObject.optional_integer,
@@ -72,6 +74,7 @@ _TAKEN: Mapping[Any, Callable[[JsonObject, str], Any]] = {
     Mapping[str, Any]: JsonObject.mapping,
     Mapping[str, Any] | None: lambda read, key: read.pop(key, dict, type(None)),
     dict[str, Any]: JsonObject.mapping,
+    Path: lambda read, key: Path(read.text(key)),
     Claim: lambda read, key: read.object(key, _read_claim),
     Provenance: lambda read, key: Provenance.from_fields(read),  # its keys stand beside the others
 }
@@ -79,7 +82,8 @@ _TAKEN: Mapping[Any, Callable[[JsonObject, str], Any]] = {
 
 
 def json_able(value: Any) -> Any:
-    """Plain JSON data: NumPy numbers and arrays become Python's, members of an `Enum` values, data classes objects.
+    """Plain JSON data: NumPy numbers and arrays become Python's, members of an `Enum` values, paths texts, data classes
+    objects.
 
     Infinity becomes "inf" or "-inf".
 
@@ -96,6 +100,8 @@ def json_able(value: Any) -> Any:
         return {str(key): json_able(entry) for key, entry in value.items()}
     if isinstance(value, Enum):
         return json_able(value.value)
+    if isinstance(value, Path):
+        return str(value)
     if isinstance(value, np.ndarray):
         return json_able(value.tolist())
     if isinstance(value, (list, tuple)):

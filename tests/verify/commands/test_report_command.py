@@ -147,9 +147,9 @@ def test_simulations_of_one_file_are_compared(folder: Path) -> None:
 def test_a_reproduction_has_its_picture_if_it_is_there(folder: Path) -> None:
     picture = folder / "fig.png"
     picture.write_bytes(SMALL_PNG)
-    seen = (("regret grows", Seen(True, "3 of 3")), ("by log T", Seen(None, "")))
+    seen = (Seen(True, "3 of 3", says="regret grows"), Seen(None, "", says="by log T"))
     found = Reproduced(
-        "cascade/fig1a", picture, folder / "fig.csv", folder / "fig.md", seen, 2.0, "again, please"
+        "cascade/fig1a", picture, folder / "fig.csv", folder / "fig.md", seen, "again, please", seconds=2.0
     )
     (folder / "made.json").write_text(json.dumps({"experiments": [found.json()]}))
     assert report(folder, "made.json", "-o", "made.html").exit_code == 0

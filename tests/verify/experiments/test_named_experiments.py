@@ -37,7 +37,7 @@ def test_an_experiment_runs_and_reports(name, store):
     if content is not None:
         assert content.rows
         assert all(len(row) == len(content.columns) for row in content.rows)
-    seen = tuple((statement.says, statement.seen(results)) for statement in experiment.statements)
+    seen = tuple(statement.judge(results) for statement in experiment.statements)
     document = reproduction_document(Reproduced(name, Path("a.png"), Path("a.csv"), Path("a.md"), seen))
     compared, *_ = document.sections[1].blocks
     assert [row[0] for row in compared.rows] == [statement.says for statement in experiment.statements]

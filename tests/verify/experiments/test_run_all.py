@@ -54,7 +54,7 @@ def numbers(store: Path, executor: Executor, after_cell: Callable[[int], None] =
     results = run_all(grid(), store, executor=executor, progress=tell)
     assert list(results) == list(LEARNERS)
     traces = [runs.trace for name in LEARNERS for _, runs in results[name]]
-    assert len(traces) == len(list(store.glob("*.npz"))) == 100
+    assert len(traces) == len(list(store.glob("*.json"))) == 100
     return b"".join(
         array.tobytes() for trace in traces for array in (trace.rounds, trace.regret, trace.reward)
     )
@@ -107,7 +107,7 @@ def test_a_hundred_cells_go_on_after_the_process_that_asked_died(alone: bytes, t
     asks.start()
     asks.join()
     assert asks.exitcode == -signal.SIGKILL
-    kept = {file: file.stat().st_mtime_ns for file in tmp_path.glob("*.npz")}
+    kept = {file: file.stat().st_mtime_ns for file in tmp_path.glob("*.json")}
     assert len(kept) == 45
     more = 0
 
