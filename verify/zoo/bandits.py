@@ -8,6 +8,7 @@ releases are what a true epsilon below is of, where the actions cannot show more
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -25,7 +26,7 @@ HORIZON = 64
 BATCHES = (HORIZON + 1).bit_length() - 1  # of one arm: 1 + 2 + 4 + ... rewards
 
 _SOURCE = "DP-UCB in episodes: Azize & Basu 2022, Algorithm 1"
-_BUG = f"{_SOURCE}; the bug is ours"
+_bug = partial(specimen, epsilon=1.0, source=f"{_SOURCE}; the bug is ours")
 
 
 def _claim(view: View = View.ACTIONS) -> ClaimForm:
@@ -92,11 +93,9 @@ class EpisodicUCB:
         self.filled[full] = 0.0
 
 
-@specimen(
+@_bug(
     "bandit-reused-rewards",
-    epsilon=1.0,
     true_epsilon=float(BATCHES),
-    source=_BUG,
     why=f"sums are not emptied: a first reward is released with each of up to {BATCHES} episodes, ε each time",
 )
 class _ReusedRewards(EpisodicUCB):
@@ -107,11 +106,9 @@ class _ReusedRewards(EpisodicUCB):
         self.set_index(full, sums)  # and nothing is forgotten: the bug shows where the sums are released
 
 
-@specimen(
+@_bug(
     "bandit-raw-phase",
-    epsilon=1.0,
     true_epsilon=math.inf,
-    source=_BUG,
     why="whether an episode goes on depends on the raw reward",
 )
 class _PhaseOnRawRewards(EpisodicUCB):
@@ -124,11 +121,9 @@ class _PhaseOnRawRewards(EpisodicUCB):
         super().observe(feedback)
 
 
-@specimen(
+@_bug(
     "bandit-shared-noise",
-    epsilon=1.0,
     true_epsilon=math.inf,
-    source=_BUG,
     why="one noise for all arms and episodes: it cancels in every comparison",
 )
 class _SharedNoise(EpisodicUCB):
@@ -145,11 +140,9 @@ class _SharedNoise(EpisodicUCB):
         self.learn(full, (raw + self.noise)[full])
 
 
-@specimen(
+@_bug(
     "bandit-raw-first",
-    epsilon=1.0,
     true_epsilon=math.inf,
-    source=_BUG,
     why="the first reward of an arm enters the argmax without noise",
 )
 class _RawFirstReward(EpisodicUCB):
@@ -212,11 +205,9 @@ class _TreeUCB(EpisodicUCB):
         self.index[seen] = self.nodes.sum(axis=0)[seen] / n + np.sqrt(self.exponent / (2.0 * n))
 
 
-@specimen(
+@_bug(
     "bandit-tree-level",
-    epsilon=1.0,
     true_epsilon=7.0 / 6.0,
-    source=_BUG,
     why="a record lies in floor(log2 64) + 1 = 7 nodes, the noise is for 6",
 )
 class _TreeMissesLevel(_TreeUCB):
@@ -225,11 +216,9 @@ class _TreeMissesLevel(_TreeUCB):
     levels_paid: ClassVar[int] = HORIZON.bit_length() - 1  # the bug
 
 
-@specimen(
+@_bug(
     "bandit-tree-raw-leaves",
-    epsilon=1.0,
     true_epsilon=math.inf,
-    source=_BUG,
     why="the leaves of the tree enter the index without noise",
 )
 class _TreeRawLeaves(EpisodicUCB):
@@ -255,13 +244,11 @@ class _TreeRawLeaves(EpisodicUCB):
         return np.where(full, noisy, 0.0)
 
 
-@specimen(
+@_bug(
     "bandit-variance",
-    epsilon=1.0,
     delta=1e-5,
     # Of N(0, (sigma^2 / 64)^2) at delta: an episode of 64 is the longest that ends in 128 rounds.
     true_epsilon=29.480093,
-    source=_BUG,
     why="a variance where the standard deviation belongs: sums of n have noise σ²/n instead of σ",
 )
 class _VarianceForDeviation(EpisodicUCB):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 
@@ -39,7 +40,10 @@ LARGE_SIGMA = _classic_sigma(*LARGE)
 LOOSE_SIGMA = _classic_sigma(1.0, 0.1)
 
 
-@specimen(
+_on_count = partial(specimen, make=claimed(data=COUNT, comment=_RECORD))
+
+
+@_on_count(
     "gaussian",
     epsilon=EPSILON,
     delta=DELTA,
@@ -47,13 +51,12 @@ LOOSE_SIGMA = _classic_sigma(1.0, 0.1)
     source=f"{_BALLE}, Alg. 1",
     why="σ solves δ(ε) = δ exactly",
 )
-@claimed(data=COUNT, comment=_RECORD)
 def _gaussian(data: float, rng: np.random.Generator, lanes: int) -> FloatArray:
     """Gaussian mechanism calibrated exactly to (1, 0.01). Correct, and nothing is given away."""
     return data + SIGMA * rng.standard_normal(lanes)
 
 
-@specimen(
+@_on_count(
     "gaussian-classic",
     epsilon=CLASSIC[0],
     delta=CLASSIC[1],
@@ -61,13 +64,12 @@ def _gaussian(data: float, rng: np.random.Generator, lanes: int) -> FloatArray:
     source=_DWORK,
     why="the classical σ is larger than needed for ε ≤ 1",
 )
-@claimed(data=COUNT, comment=_RECORD)
 def _classic(data: float, rng: np.random.Generator, lanes: int) -> FloatArray:
     """Gaussian mechanism with the classical σ at (0.9, 0.01). Correct: the formula holds for ε ≤ 1, with room."""
     return data + CLASSIC_SIGMA * rng.standard_normal(lanes)
 
 
-@specimen(
+@_on_count(
     "gaussian-classic-large",
     epsilon=LARGE[0],
     delta=LARGE[1],
@@ -75,7 +77,6 @@ def _classic(data: float, rng: np.random.Generator, lanes: int) -> FloatArray:
     source=f"{_DWORK}, outside its range; {_BALLE}, section 2.3",
     why="the classical σ is too small for large ε: δ(8) is 0.48, not 0.2",
 )
-@claimed(data=COUNT, comment=_RECORD)
 def _classic_large_epsilon(data: float, rng: np.random.Generator, lanes: int) -> FloatArray:
     """Gaussian mechanism with the classical σ at ε = 8, δ = 0.2, beyond the ε ≤ 1 of its proof.
 
@@ -84,7 +85,7 @@ def _classic_large_epsilon(data: float, rng: np.random.Generator, lanes: int) ->
     return data + LARGE_SIGMA * rng.standard_normal(lanes)
 
 
-@specimen(
+@_on_count(
     "gaussian-wrong-delta",
     epsilon=TIGHT[0],
     delta=TIGHT[1],
@@ -92,7 +93,6 @@ def _classic_large_epsilon(data: float, rng: np.random.Generator, lanes: int) ->
     source=f"{_DWORK}, with another δ than claimed",
     why="σ was computed for δ = 0.1: δ(1) is 0.0031, not 0.001",
 )
-@claimed(data=COUNT, comment=_RECORD)
 def _wrong_delta(data: float, rng: np.random.Generator, lanes: int) -> FloatArray:
     """Gaussian mechanism whose σ was computed for δ = 0.1 and which is sold with δ = 0.001."""
     return data + LOOSE_SIGMA * rng.standard_normal(lanes)
@@ -112,7 +112,7 @@ def _wrong_sensitivity(data: FloatArray, rng: np.random.Generator, lanes: int) -
     return np.asarray(data) + SIGMA * rng.standard_normal((lanes, COORDINATES))
 
 
-@specimen(
+@_on_count(
     "gaussian-variance",
     epsilon=VARIANCE[0],
     delta=VARIANCE[1],
@@ -120,7 +120,6 @@ def _wrong_sensitivity(data: FloatArray, rng: np.random.Generator, lanes: int) -
     source="a mistake of practice: NumPy's scale is the standard deviation",
     why="σ < 1, so the variance is smaller than σ",
 )
-@claimed(data=COUNT, comment=_RECORD)
 def _variance_for_scale(data: float, rng: np.random.Generator, lanes: int) -> FloatArray:
     """Gaussian mechanism in which σ² was passed where the standard deviation belongs; σ < 1, so it is too small."""
     return data + VARIANCE_SIGMA**2 * rng.standard_normal(lanes)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 
@@ -26,39 +27,36 @@ SPARSE_DELTA = 0.01
 THRESHOLD = 1.0 + math.log(1.0 / (2.0 * SPARSE_DELTA)) / SPARSE_EPSILON
 
 
-@specimen(
+_on_counts = partial(specimen, epsilon=EPSILON, make=claimed(data=COUNTS, comment=_RECORD))
+
+
+@_on_counts(
     "noisy-hist-1",
-    epsilon=EPSILON,
     source=f"{_SOURCE} 9 (NoisyHist1)",
     why="one cell moves by 1 and its noise has scale 1/ε",
 )
-@claimed(data=COUNTS, comment=_RECORD)
 def _noisy_hist_1(data: FloatArray, rng: np.random.Generator, lanes: int) -> FloatArray:
     """NoisyHist1: each cell + Lap(1/ε). Correct: one individual changes one cell by 1."""
     return np.asarray(data) + rng.laplace(scale=1.0 / EPSILON, size=(lanes, CELLS))
 
 
-@specimen(
+@_on_counts(
     "noisy-hist-2",
-    epsilon=EPSILON,
     true_epsilon=1.0 / EPSILON,
     source=f"{_SOURCE} 10 (NoisyHist2)",
     why="the scale is ε in place of 1/ε: the loss is 1/ε",
 )
-@claimed(data=COUNTS, comment=_RECORD)
 def _noisy_hist_2(data: FloatArray, rng: np.random.Generator, lanes: int) -> FloatArray:
     """NoisyHist2: each cell + Lap(ε) in place of Lap(1/ε). The loss is 1/ε = 10."""
     return np.asarray(data) + rng.laplace(scale=EPSILON, size=(lanes, CELLS))
 
 
-@specimen(
+@_on_counts(
     "hist-shared-noise",
-    epsilon=EPSILON,
     true_epsilon=math.inf,
     source="a mistake of practice: one draw broadcast over an array",
     why="the noise cancels in the difference of two cells",
 )
-@claimed(data=COUNTS, comment=_RECORD)
 def _shared_noise(data: FloatArray, rng: np.random.Generator, lanes: int) -> FloatArray:
     """Adds one and the same Lap(1/ε) to all cells: differences of cells are released exactly."""
     return np.asarray(data) + rng.laplace(scale=1.0 / EPSILON, size=(lanes, 1))
@@ -85,15 +83,17 @@ def _sparse(data: FloatArray, threshold: float, rng: np.random.Generator, lanes:
     return np.where((counts > 0) & (noisy > threshold), noisy, np.nan)
 
 
-@specimen(
+_on_whole_counts = partial(
+    specimen, epsilon=SPARSE_EPSILON, delta=SPARSE_DELTA, make=claimed(data=WHOLE_COUNTS, comment=_RECORD)
+)
+
+
+@_on_whole_counts(
     "stable-hist",
-    epsilon=SPARSE_EPSILON,
-    delta=SPARSE_DELTA,
     true_epsilon=SPARSE_EPSILON + 2.0 * math.log1p(-SPARSE_DELTA),
     source=_STABLE,
     why="δ pays for a cell that appears with its only individual; two occupied cells at δ give ε + 2 ln(1 - δ)",
 )
-@claimed(data=WHOLE_COUNTS, comment=_RECORD)
 def _stable_hist(data: FloatArray, rng: np.random.Generator, lanes: int) -> FloatArray:
     """Stability-based histogram: occupied cells whose noisy count exceeds 1 + ln(1/2δ)/ε. Correct.
 
@@ -102,15 +102,12 @@ def _stable_hist(data: FloatArray, rng: np.random.Generator, lanes: int) -> Floa
     return _sparse(data, THRESHOLD, rng, lanes)
 
 
-@specimen(
+@_on_whole_counts(
     "stable-hist-low-threshold",
-    epsilon=SPARSE_EPSILON,
-    delta=SPARSE_DELTA,
     true_epsilon=math.inf,
     source=f"{_STABLE}, with the threshold one too low",
     why="a single individual's cell appears with probability e^ε δ > δ and is impossible otherwise",
 )
-@claimed(data=WHOLE_COUNTS, comment=_RECORD)
 def _low_threshold(data: FloatArray, rng: np.random.Generator, lanes: int) -> FloatArray:
     """Stability-based histogram with the threshold ln(1/2δ)/ε, one too low.
 

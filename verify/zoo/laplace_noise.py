@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 
@@ -26,38 +27,35 @@ VECTOR = Within(Box(-10, 10, 5), linf=1)
 _RECORD = "one individual, who moves the answer by at most 1"
 
 
-@specimen(
+_on_count = partial(specimen, epsilon=EPSILON, make=claimed(data=COUNT, comment=_RECORD))
+
+
+@_on_count(
     "laplace",
-    epsilon=EPSILON,
     source=_DWORK,
     why="the density changes by the factor e^(|move| / scale), and |move| / scale = ε",
 )
-@claimed(data=COUNT, comment=_RECORD)
 def _laplace(data: float, rng: np.random.Generator, lanes: int) -> FloatArray:
     """Laplace mechanism for one query of sensitivity 1: q + Lap(1/ε). Correct."""
     return data + rng.laplace(scale=1.0 / EPSILON, size=lanes)
 
 
-@specimen(
+@_on_count(
     "laplace-half-noise",
-    epsilon=EPSILON,
     true_epsilon=2 * EPSILON,
     source=f"{_DWORK}, with half the scale",
     why="the scale is half of what ε needs, so the loss is 2ε on the half-lines beside the data",
 )
-@claimed(data=COUNT, comment=_RECORD)
 def _half_noise(data: float, rng: np.random.Generator, lanes: int) -> FloatArray:
     """Laplace mechanism with scale 1/(2ε): half the noise, so twice the loss, 2ε, on either side of the data."""
     return data + rng.laplace(scale=1.0 / (2.0 * EPSILON), size=lanes)
 
 
-@specimen(
+@_on_count(
     "laplace-parallel",
-    epsilon=EPSILON,
     source="DP-Sniper (Bichsel, Steffen, Bogunovic, Vechev, S&P 2021), LaplaceParallel",
     why="twenty releases of ε/20 compose to ε, reached where all twenty lie below both answers",
 )
-@claimed(data=COUNT, comment=_RECORD)
 def _parallel(data: float, rng: np.random.Generator, lanes: int) -> FloatArray:
     """Twenty answers to one query with ε/20 each (DP-Sniper's LaplaceParallel). Correct by composition.
 
@@ -106,14 +104,12 @@ SNAPPING_SCALE = (1.0 + BOUND * 2.0**-49) / EPSILON
 LATTICE = 2.0 ** math.ceil(math.log2(SNAPPING_SCALE))
 
 
-@specimen(
+@_on_count(
     "snapping",
-    epsilon=EPSILON,
     true_epsilon=1.0 / SNAPPING_SCALE,
     source=f"{_MIRONOV}, Thm 1, parameters of DP-Sniper's LaplaceFixed",
     why="a function of Laplace noise of scale (1 + 2^-49 B) / ε, on a lattice coarser than the scale",
 )
-@claimed(data=COUNT, comment=_RECORD)
 def _snapping(data: float, rng: np.random.Generator, lanes: int) -> FloatArray:
     """Snapping mechanism (Mironov 2012): clamp(round to a power of two Λ ≥ λ (clamp(q) + λ S ln U)). Correct.
 
@@ -124,13 +120,11 @@ def _snapping(data: float, rng: np.random.Generator, lanes: int) -> FloatArray:
     return np.asarray(np.clip(LATTICE * np.round(noisy / LATTICE), -BOUND, BOUND), dtype=np.float64)
 
 
-@specimen(
+@_on_count(
     "laplace-rounded",
-    epsilon=EPSILON,
     source="post-processing of the Laplace mechanism",
     why="rounding is post-processing; half-lines that end between lattice points attain ε",
 )
-@claimed(data=COUNT, comment=_RECORD)
 def _rounded(data: float, rng: np.random.Generator, lanes: int) -> FloatArray:
     """Laplace mechanism, then rounding to a whole number. Correct, and nothing of the floating point is left."""
     return np.round(data + rng.laplace(scale=1.0 / EPSILON, size=lanes))
@@ -148,14 +142,13 @@ def _clamped(data: float, rng: np.random.Generator, lanes: int) -> FloatArray:
     return np.clip(data + rng.laplace(scale=1.0 / EPSILON, size=lanes), 0.0, CLAMP)
 
 
-@specimen(
+@_on_count(
     "float-laplace",
     epsilon=FLOAT_EPSILON,
     source=_MIRONOV,
     why="ε in real arithmetic; in double precision some outputs of one answer are impossible for its neighbour",
     floating_point=True,
 )
-@claimed(data=COUNT, comment=_RECORD)
 def _float_laplace(data: float, rng: np.random.Generator, lanes: int) -> FloatArray:
     """The textbook's q + Lap(1/ε) in double precision. Correct in real arithmetic, infinite in floating point.
 

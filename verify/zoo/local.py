@@ -8,6 +8,7 @@ Outputs are one user's message.
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 
@@ -42,27 +43,26 @@ OLH_TRUE = math.exp(EPSILON) / (math.exp(EPSILON) + BUCKETS - 1)
 INCLUDE = SUBSET * math.exp(EPSILON) / (SUBSET * math.exp(EPSILON) + SUBSET_SIZE - SUBSET)
 
 
-@specimen(
+_on_category = partial(specimen, epsilon=EPSILON, make=claimed(data=CATEGORY, model="local", comment=_RECORD))
+
+
+@_on_category(
     "grr",
-    epsilon=EPSILON,
     source="Kairouz, Oh, Viswanath 2016, k-RR",
     why="truth and lie have probabilities in the ratio e^ε",
 )
-@claimed(data=CATEGORY, model="local", comment=_RECORD)
 def _grr(data: int, rng: np.random.Generator, lanes: int) -> IntArray:
     """Generalized randomized response: the truth with p = e^ε / (e^ε + k - 1), else one of the others. Correct."""
     shift = rng.integers(1, SIZE, size=lanes)
     return np.where(rng.random(lanes) < GRR_TRUE, data, (data + shift) % SIZE)
 
 
-@specimen(
+@_on_category(
     "grr-too-honest",
-    epsilon=EPSILON,
     true_epsilon=math.log1p(SIZE * math.exp(EPSILON) / (SIZE - 1)),
     source="a mistake of practice: the lie drawn from all categories",
     why="a lie may be the truth by chance: the ratio is 1 + k e^ε / (k - 1)",
 )
-@claimed(data=CATEGORY, model="local", comment=_RECORD)
 def _grr_too_honest(data: int, rng: np.random.Generator, lanes: int) -> IntArray:
     """GRR whose lie is drawn from all k categories, the true one among them.
 
@@ -77,38 +77,32 @@ def _unary(data: int, rates: tuple[float, float], rng: np.random.Generator, lane
     return rng.random((lanes, SIZE)) < np.where(np.arange(SIZE) == data, p, q)
 
 
-@specimen(
+@_on_category(
     "sue",
-    epsilon=EPSILON,
     source=f"{_WANG}, SUE",
     why="two bits differ, each with the ratio e^(ε/2)",
 )
-@claimed(data=CATEGORY, model="local", comment=_RECORD)
 def _sue(data: int, rng: np.random.Generator, lanes: int) -> BoolArray:
     """Symmetric unary encoding (basic one-time RAPPOR): p = e^(ε/2) / (e^(ε/2) + 1), q = 1 - p. Correct."""
     return _unary(data, SUE, rng, lanes)
 
 
-@specimen(
+@_on_category(
     "oue",
-    epsilon=EPSILON,
     source=f"{_WANG}, OUE",
     why="two bits differ: p (1 - q) / (q (1 - p)) = e^ε",
 )
-@claimed(data=CATEGORY, model="local", comment=_RECORD)
 def _oue(data: int, rng: np.random.Generator, lanes: int) -> BoolArray:
     """Optimized unary encoding: p = 1/2, q = 1 / (e^ε + 1). Correct: ln(p (1 - q) / (q (1 - p))) = ε."""
     return _unary(data, OUE, rng, lanes)
 
 
-@specimen(
+@_on_category(
     "oue-pure-ldp",
-    epsilon=EPSILON,
     true_epsilon=math.log(math.exp(EPSILON) + 2.0),
     source="pure-LDP's unary encoding client; found by Arcolezi, Gambs 2024, LDP-Audit",
     why="the user's own bit is set with probability p on top of q, not in place of it: ln(e^ε + 2)",
 )
-@claimed(data=CATEGORY, model="local", comment=_RECORD)
 def _oue_pure_ldp(data: int, rng: np.random.Generator, lanes: int) -> BoolArray:
     """Optimized unary encoding as in the pure-LDP library (found by LDP-Audit).
 
@@ -121,13 +115,11 @@ def _oue_pure_ldp(data: int, rng: np.random.Generator, lanes: int) -> BoolArray:
     return bits
 
 
-@specimen(
+@_on_category(
     "olh",
-    epsilon=EPSILON,
     source=f"{_WANG}, OLH",
     why="given the hash function it is randomized response on the hash",
 )
-@claimed(data=CATEGORY, model="local", comment=_RECORD)
 def _olh(data: int, rng: np.random.Generator, lanes: int) -> IntArray:
     """Optimized local hashing: a random hash function (a, b), and GRR on the hash among g values. Correct.
 
@@ -161,13 +153,16 @@ HALF = math.exp(EPSILON / 2)
 WIDTH = (HALF + 1) / (HALF - 1)  # C: outputs lie in [-C, C]
 
 
-@specimen(
+_on_number = partial(
+    specimen, epsilon=EPSILON, make=claimed(data=NUMBER, model="local", comment="one user's number")
+)
+
+
+@_on_number(
     "duchi",
-    epsilon=EPSILON,
     source=_DUCHI,
     why="the two outputs' probabilities at x = 1 are those at x = -1 exchanged, in the ratio e^ε",
 )
-@claimed(data=NUMBER, model="local", comment="one user's number")
 def _duchi(data: float, rng: np.random.Generator, lanes: int) -> FloatArray:
     """Duchi, Jordan and Wainwright's mechanism: ±(e^ε + 1)/(e^ε - 1), + with probability ½ + x (e^ε - 1)/(2(e^ε + 1)).
 
@@ -182,13 +177,11 @@ def _window(value: float) -> float:
     return (WIDTH + 1) / 2 * value - (WIDTH - 1) / 2
 
 
-@specimen(
+@_on_number(
     "piecewise",
-    epsilon=EPSILON,
     source="Wang, Xiao, Yang, Zhao, Hui, Shin, Shin, Yu 2019, Collecting and analyzing multidimensional data, Alg. 2",
     why="the density takes two values, in the ratio e^ε",
 )
-@claimed(data=NUMBER, model="local", comment="one user's number")
 def _piecewise(data: float, rng: np.random.Generator, lanes: int) -> FloatArray:
     """Piecewise mechanism: uniform on a window [l(x), l(x) + C - 1] with e^(ε/2) / (e^(ε/2) + 1), else outside it.
 

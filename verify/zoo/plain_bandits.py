@@ -6,16 +6,13 @@ They are called one method at a time, with a generator of their own: see `verify
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import TypeVar
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 
 from verify.bandits.calling.plain_bandit import PlainBandit
 from verify.zoo.specimen import specimen
-
-_Bandit = TypeVar("_Bandit")
 
 ARMS, ROUNDS, EPSILON = 2, 64, 1.0
 MARGIN = 2.5  # by which a sum of four rewards must be worse
@@ -25,17 +22,7 @@ _SOURCE = "DP-UCB in episodes: Azize & Basu 2022, Algorithm 1"
 _ELIMINATION = "DP successive elimination with phases of one length: after Sajed & Sheffet 2019, Algorithm 2"
 
 
-def _plain(
-    name: str, *, true_epsilon: float, source: str, why: str
-) -> Callable[[type[_Bandit]], type[_Bandit]]:
-    """Register a bandit class, played for `ROUNDS` on `ARMS`, as a specimen."""
-
-    def register(bandit: type[_Bandit]) -> type[_Bandit]:
-        played = PlainBandit(bandit, ARMS, ROUNDS)
-        specimen(name, epsilon=EPSILON, true_epsilon=true_epsilon, source=source, why=why)(played)
-        return bandit
-
-    return register
+_plain = partial(specimen, epsilon=EPSILON, make=lambda bandit: PlainBandit(bandit, ARMS, ROUNDS))
 
 
 @_plain(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -31,26 +32,25 @@ def _largest(noisy: FloatArray) -> FloatArray:
     return np.asarray(np.max(noisy, axis=1), dtype=np.float64)
 
 
-@specimen(
+_on_answers = partial(specimen, epsilon=EPSILON, make=claimed(data=ANSWERS, comment=_RECORD))
+
+
+@_on_answers(
     "noisy-max-1",
-    epsilon=EPSILON,
     true_epsilon=0.0996441,
     source=f"{_DING} 5 (ReportNoisyMax1)",
     why="the winner's loss is below ε, and nears it the further behind it was; counts in [-10, 10] allow 0.996 ε",
 )
-@claimed(data=ANSWERS, comment=_RECORD)
 def _laplace_index(data: FloatArray, rng: np.random.Generator, lanes: int) -> npt.NDArray[np.int64]:
     """ReportNoisyMax1: argmax of q_i + Lap(2/ε). Correct; ε is approached where the winner was far behind."""
     return _winner(data + rng.laplace(scale=2.0 / EPSILON, size=(lanes, OPTIONS)))
 
 
-@specimen(
+@_on_answers(
     "noisy-max-2",
-    epsilon=EPSILON,
     source=f"{_DING} 6 (ReportNoisyMax2)",
     why="the exponential law has no memory: a count that is not ahead wins with e^-ε times the probability",
 )
-@claimed(data=ANSWERS, comment=_RECORD)
 def _exponential_index(data: FloatArray, rng: np.random.Generator, lanes: int) -> npt.NDArray[np.int64]:
     """ReportNoisyMax2: argmax of q_i + Exp(2/ε). Correct, and ε is attained at ordinary counts.
 
@@ -59,14 +59,12 @@ def _exponential_index(data: FloatArray, rng: np.random.Generator, lanes: int) -
     return _winner(data + rng.exponential(scale=2.0 / EPSILON, size=(lanes, OPTIONS)))
 
 
-@specimen(
+@_on_answers(
     "noisy-max-3",
-    epsilon=EPSILON,
     true_epsilon=OPTIONS * EPSILON / 2,
     source=f"{_DING} 7 (ReportNoisyMax3)",
     why="the value is released, not the index: five noises of ε/2 each are seen at once",
 )
-@claimed(data=ANSWERS, comment=_RECORD)
 def _laplace_value(data: FloatArray, rng: np.random.Generator, lanes: int) -> FloatArray:
     """ReportNoisyMax3: the largest q_i + Lap(2/ε) itself in place of its index.
 
@@ -75,14 +73,12 @@ def _laplace_value(data: FloatArray, rng: np.random.Generator, lanes: int) -> Fl
     return _largest(data + rng.laplace(scale=2.0 / EPSILON, size=(lanes, OPTIONS)))
 
 
-@specimen(
+@_on_answers(
     "noisy-max-4",
-    epsilon=EPSILON,
     true_epsilon=math.inf,
     source=f"{_DING} 8 (ReportNoisyMax4)",
     why="positive noise: a maximum below the largest count is impossible",
 )
-@claimed(data=ANSWERS, comment=_RECORD)
 def _exponential_value(data: FloatArray, rng: np.random.Generator, lanes: int) -> FloatArray:
     """ReportNoisyMax4: the largest q_i + Exp(2/ε) itself in place of its index.
 
@@ -103,27 +99,32 @@ def _select(utilities: FloatArray, rate: float, rng: np.random.Generator, lanes:
     return np.minimum(np.searchsorted(cumulative, rng.random(lanes), side="right"), OPTIONS - 1)
 
 
-@specimen(
-    "exponential",
+_on_utilities = partial(
+    specimen,
     epsilon=EXPONENTIAL_EPSILON,
+    make=claimed(
+        data=ANSWERS, comment="one individual, who moves the utility of each of five options by at most 1"
+    ),
+)
+
+
+@_on_utilities(
+    "exponential",
     true_epsilon=0.9999805,
     source=_MCSHERRY,
     why="ε/2 from the option's own weight and ε/2 from the sum of weights, almost attained by one far behind",
 )
-@claimed(data=ANSWERS, comment="one individual, who moves the utility of each of five options by at most 1")
 def _exponential(data: FloatArray, rng: np.random.Generator, lanes: int) -> npt.NDArray[np.intp]:
     """Exponential mechanism: P(i) ∝ e^(ε u_i / 2). Correct: ε/2 for the numerator, ε/2 for the normalisation."""
     return _select(data, EXPONENTIAL_EPSILON / 2.0, rng, lanes)
 
 
-@specimen(
+@_on_utilities(
     "exponential-missing-half",
-    epsilon=EXPONENTIAL_EPSILON,
     true_epsilon=1.9999999968,
     source=f"{_MCSHERRY}, without the factor 1/2",
     why="weight and normalisation move by ε each when one utility rises and the others fall",
 )
-@claimed(data=ANSWERS, comment="one individual, who moves the utility of each of five options by at most 1")
 def _missing_half(data: FloatArray, rng: np.random.Generator, lanes: int) -> npt.NDArray[np.intp]:
     """Exponential mechanism with P(i) ∝ e^(ε u_i): right for utilities that all move one way, else 2ε.
 

@@ -8,6 +8,7 @@ threshold), 0 is FALSE, and NaN stands where the algorithm had stopped.
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -54,14 +55,15 @@ def _values(above: npt.NDArray[np.bool_], values: FloatArray, most: int) -> Floa
     return out
 
 
-@specimen(
+_on_answers = partial(specimen, epsilon=EPSILON, make=claimed(data=ANSWERS, comment=_RECORD))
+
+
+@_on_answers(
     "svt1",
-    epsilon=EPSILON,
     true_epsilon=0.0995818,
     source=f"{_LYU} 1",
     why="the threshold pays ε/2 and one TRUE ε/2; answers in [-10, 10] allow 0.996 ε",
 )
-@claimed(data=ANSWERS, comment=_RECORD)
 def _svt1(data: FloatArray, rng: np.random.Generator, lanes: int) -> FloatArray:
     """Alg. 1: ρ = Lap(2/ε) once, ν_i = Lap(4c/ε), TRUE if q_i + ν_i ≥ T + ρ, stop after c. Correct. T = ½."""
     rho = _noise(rng, 2.0 / EPSILON, lanes, 1)
@@ -69,14 +71,12 @@ def _svt1(data: FloatArray, rng: np.random.Generator, lanes: int) -> FloatArray:
     return _transcript(data + nu >= 0.5 + rho, MOST_TRUE)
 
 
-@specimen(
+@_on_answers(
     "svt2",
-    epsilon=EPSILON,
     true_epsilon=0.0995494,
     source=f"{_LYU} 2",
     why="as Alg. 1 with c = 1, in which the threshold's noise is never drawn again",
 )
-@claimed(data=ANSWERS, comment=_RECORD)
 def _svt2(data: FloatArray, rng: np.random.Generator, lanes: int) -> FloatArray:
     """Alg. 2 (Dwork and Roth 2014): ρ = Lap(2c/ε), drawn again after each TRUE, ν_i = Lap(4c/ε). Correct. T = 1.
 
@@ -93,14 +93,12 @@ def _svt2(data: FloatArray, rng: np.random.Generator, lanes: int) -> FloatArray:
     return _transcript(above, MOST_TRUE)
 
 
-@specimen(
+@_on_answers(
     "svt3",
-    epsilon=EPSILON,
     true_epsilon=QUERIES * EPSILON / (2 * MOST_TRUE),
     source=f"{_LYU} 3",
     why="the value released with TRUE bounds the noisy threshold, so every FALSE before it costs ε/2",
 )
-@claimed(data=ANSWERS, comment=_RECORD)
 def _svt3(data: FloatArray, rng: np.random.Generator, lanes: int) -> FloatArray:
     """Alg. 3 (Roth's lecture notes 2011): ν_i = Lap(2c/ε), and TRUE is answered with q_i + ν_i. T = 1.
 
@@ -112,14 +110,12 @@ def _svt3(data: FloatArray, rng: np.random.Generator, lanes: int) -> FloatArray:
     return _values(noisy >= 1.0 + rho, noisy, MOST_TRUE)
 
 
-@specimen(
+@_on_answers(
     "svt4",
-    epsilon=EPSILON,
     true_epsilon=0.1749991,
     source=f"{_LYU} 4",
     why="the query noise ignores the factor 2 (and c): (1 + 6c) ε / 4 in the limit",
 )
-@claimed(data=ANSWERS, comment=_RECORD)
 def _svt4(data: FloatArray, rng: np.random.Generator, lanes: int) -> FloatArray:
     """Alg. 4 (Lee and Clifton 2014): ρ = Lap(4/ε), ν_i = Lap(4/(3ε)), whatever c. T = 1.
 
@@ -130,14 +126,12 @@ def _svt4(data: FloatArray, rng: np.random.Generator, lanes: int) -> FloatArray:
     return _transcript(data + nu >= 1.0 + rho, MOST_TRUE)
 
 
-@specimen(
+@_on_answers(
     "svt5",
-    epsilon=EPSILON,
     true_epsilon=math.inf,
     source=f"{_LYU} 5",
     why="queries without noise: equal answers never get different replies",
 )
-@claimed(data=ANSWERS, comment=_RECORD)
 def _svt5(data: FloatArray, rng: np.random.Generator, lanes: int) -> FloatArray:
     """Alg. 5 (Stoddard, Chen, Machanavajjhala 2014): no noise on the queries, any number of TRUEs. T = 1.
 
@@ -147,14 +141,12 @@ def _svt5(data: FloatArray, rng: np.random.Generator, lanes: int) -> FloatArray:
     return _transcript(np.broadcast_to(data, (lanes, QUERIES)) >= 1.0 + rho, None)
 
 
-@specimen(
+@_on_answers(
     "svt6",
-    epsilon=EPSILON,
     true_epsilon=0.4676630,
     source=f"{_LYU} 6",
     why="nothing bounds the number of TRUEs: every reply costs ε/2",
 )
-@claimed(data=ANSWERS, comment=_RECORD)
 def _svt6(data: FloatArray, rng: np.random.Generator, lanes: int) -> FloatArray:
     """Alg. 6 (Chen et al. 2015): ν_i = Lap(2/ε) and any number of TRUEs. T = 1.
 
@@ -164,14 +156,12 @@ def _svt6(data: FloatArray, rng: np.random.Generator, lanes: int) -> FloatArray:
     return _transcript(data + _noise(rng, 2.0 / EPSILON, lanes) >= 1.0 + rho, None)
 
 
-@specimen(
+@_on_answers(
     "numerical-svt",
-    epsilon=EPSILON,
     true_epsilon=0.0932143,
     source="Wang, Ding, Wang, Kifer, Zhang 2019, Proving differential privacy with shadow execution",
     why="threshold, replies and values take ε/3 each",
 )
-@claimed(data=ANSWERS, comment=_RECORD)
 def _numerical_svt(data: FloatArray, rng: np.random.Generator, lanes: int) -> FloatArray:
     """Numerical SVT (Wang et al. 2019, ShadowDP): TRUE is answered with q_i and a fresh Lap(3c/ε). Correct.
 
@@ -191,14 +181,12 @@ def _numerical_svt(data: FloatArray, rng: np.random.Generator, lanes: int) -> Fl
     return out
 
 
-@specimen(
+@_on_answers(
     "gap-svt",
-    epsilon=EPSILON,
     true_epsilon=0.0995514,
     source="Ding, Wang, Zhang, Kifer 2019, Free gap information from sparse vector and noisy max, Alg. 1",
     why="the alignment that proves Alg. 1 moves the noisy threshold and the noisy answer together",
 )
-@claimed(data=ANSWERS, comment=_RECORD)
 def _gap_svt(data: FloatArray, rng: np.random.Generator, lanes: int) -> FloatArray:
     """SVT with free gap (Ding, Wang, Zhang, Kifer 2019): TRUE is answered with q_i + ν_i - (T + ρ). Correct.
 
@@ -209,14 +197,13 @@ def _gap_svt(data: FloatArray, rng: np.random.Generator, lanes: int) -> FloatArr
     return _values(noisy >= threshold, noisy - threshold, MOST_TRUE)
 
 
-@specimen(
+@_on_answers(
     "gap-svt-value",
     epsilon=GAP_VALUE_EPSILON,
     true_epsilon=QUERIES * GAP_VALUE_EPSILON / (4 * MOST_TRUE),
     source="Wang, Ding, Kifer, Zhang 2020, CheckDP, BadGapSVT",
     why="the noisy answer is released, not the gap: as in Alg. 3 every FALSE costs ε/4",
 )
-@claimed(data=ANSWERS, comment=_RECORD)
 def _gap_svt_value(data: FloatArray, rng: np.random.Generator, lanes: int) -> FloatArray:
     """BadGapSVT (Wang, Ding, Kifer, Zhang 2020, CheckDP): answers q_i + ν_i, not the gap. T = 1.
 

@@ -65,19 +65,16 @@ specimens: Mapping[str, Specimen] = MappingProxyType(_registered)
 
 
 def specimen(
-    name: str,
-    *,
-    epsilon: float,
-    source: str,
-    why: str,
-    true_epsilon: float | None = None,
-    delta: float = 0.0,
-    floating_point: bool = False,
-    hidden: bool = False,
+    name: str, *, make: Callable[[Any], Any] | None = None, **facts: Any
 ) -> Callable[[_Subject], _Subject]:
-    """Register the decorated function or class as a specimen; the parameters are `Specimen`'s.
+    """Register the decorated function or class as a specimen.
 
-    Without a true epsilon the claim is tight: it is the claimed one.
+    Parameters
+    ----------
+    name, facts
+        Those of `Specimen`; without a true epsilon the claim is tight: it is the claimed one.
+    make
+        From what is decorated to the subject, as `verify.claimed` marks a function; by default it is the subject.
 
     Raises
     ------
@@ -88,17 +85,8 @@ def specimen(
     def register(subject: _Subject) -> _Subject:
         if name in _registered:
             raise ParameterError(f"name={name!r}: is another specimen's")
-        _registered[name] = Specimen(
-            name,
-            subject,
-            epsilon=epsilon,
-            delta=delta,
-            true_epsilon=epsilon if true_epsilon is None else true_epsilon,
-            source=source,
-            why=why,
-            floating_point=floating_point,
-            hidden=hidden,
-        )
+        made = subject if make is None else make(subject)
+        _registered[name] = Specimen(name, made, **{"true_epsilon": facts["epsilon"], **facts})
         return subject
 
     return register

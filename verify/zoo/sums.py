@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 
@@ -25,26 +26,25 @@ SMART_STREAM = Within(Box(-10, 10, SMART_LENGTH), l1=1)
 _RECORD = "one place of the stream, which changes by at most 1"
 
 
-@specimen(
+_on_stream = partial(specimen, epsilon=EPSILON, make=claimed(data=STREAM, comment=_RECORD))
+
+
+@_on_stream(
     "partial-sum",
-    epsilon=EPSILON,
     source=f"{_CHECKDP} PartialSum",
     why="one place moves the sum by 1, and the noise has scale 1/ε",
 )
-@claimed(data=STREAM, comment=_RECORD)
 def _partial_sum(data: FloatArray, rng: np.random.Generator, lanes: int) -> FloatArray:
     """PartialSum: Σ q_i + Lap(1/ε). Correct: one place moves the sum by at most 1."""
     return np.sum(data) + rng.laplace(scale=1.0 / EPSILON, size=lanes)
 
 
-@specimen(
+@_on_stream(
     "partial-sum-bad",
-    epsilon=EPSILON,
     true_epsilon=2 * EPSILON,
     source=f"{_CHECKDP} BadPartialSum",
     why="the noise has scale 1/(2ε)",
 )
-@claimed(data=STREAM, comment=_RECORD)
 def _partial_sum_bad(data: FloatArray, rng: np.random.Generator, lanes: int) -> FloatArray:
     """BadPartialSum: Σ q_i + Lap(1/(2ε)). Half the noise, twice the loss."""
     return np.sum(data) + rng.laplace(scale=1.0 / (2.0 * EPSILON), size=lanes)
@@ -54,13 +54,11 @@ def _prefixes(data: FloatArray, rng: np.random.Generator, lanes: int) -> FloatAr
     return np.cumsum(data + rng.laplace(scale=1.0 / EPSILON, size=(lanes, LENGTH)), axis=1)
 
 
-@specimen(
+@_on_stream(
     "prefix-sum",
-    epsilon=EPSILON,
     source=_SHADOW,
     why="the running sums are computed from noisy terms, of which one moves by 1",
 )
-@claimed(data=STREAM, comment=_RECORD)
 def _prefix_sum(data: FloatArray, rng: np.random.Generator, lanes: int) -> FloatArray:
     """PrefixSum: running sums of q_i + Lap(1/ε). Correct where one place changes.
 
@@ -110,13 +108,14 @@ def _smart_noise(rng: np.random.Generator, lanes: int, scale: float) -> tuple[Fl
     return rng.laplace(scale=scale, size=(lanes, SMART_LENGTH // BLOCK)), inner
 
 
-@specimen(
+_on_smart_stream = partial(specimen, epsilon=EPSILON, make=claimed(data=SMART_STREAM, comment=_RECORD))
+
+
+@_on_smart_stream(
     "smart-sum",
-    epsilon=EPSILON,
     source=f"Chan, Shi, Song 2011; {_CHECKDP} SmartSum",
     why="a place is in one inner release and in one block sum, each of ε/2",
 )
-@claimed(data=SMART_STREAM, comment=_RECORD)
 def _smart_sum(data: FloatArray, rng: np.random.Generator, lanes: int) -> FloatArray:
     """SmartSum: a noise Lap(2/ε) for each place within a block and for each block's sum. Correct.
 
@@ -125,28 +124,24 @@ def _smart_sum(data: FloatArray, rng: np.random.Generator, lanes: int) -> FloatA
     return _in_blocks(data, *_smart_noise(rng, lanes, 2.0 / EPSILON))
 
 
-@specimen(
+@_on_smart_stream(
     "smart-sum-bad",
-    epsilon=EPSILON,
     true_epsilon=math.inf,
     source=f"{_CHECKDP} BadSmartSum",
     why="the block sums are released without noise",
 )
-@claimed(data=SMART_STREAM, comment=_RECORD)
 def _smart_sum_bad(data: FloatArray, rng: np.random.Generator, lanes: int) -> FloatArray:
     """BadSmartSum: the block sums carry no noise, so they are released exactly."""
     ends, inner = _smart_noise(rng, lanes, 2.0 / EPSILON)
     return _in_blocks(data, 0.0 * ends, inner)
 
 
-@specimen(
+@_on_smart_stream(
     "smart-sum-unreset",
-    epsilon=EPSILON,
     true_epsilon=1.5 * EPSILON,
     source=f"{_CHECKDP} SmartSum, without the line sum = 0",
     why="the first block's places are in two block sums: three releases of ε/2",
 )
-@claimed(data=SMART_STREAM, comment=_RECORD)
 def _smart_sum_unreset(data: FloatArray, rng: np.random.Generator, lanes: int) -> FloatArray:
     """SmartSum that forgets to set the block's sum back to 0: block sums are prefix sums.
 
