@@ -35,8 +35,8 @@ from verify.conduct.progress import Progress, subprogress
 from verify.document.terminal_text import print_document
 from verify.experiments.configuration import Configuration, simulated
 from verify.experiments.csv_files import write_runs
-from verify.experiments.draw import draw_lines
-from verify.experiments.experiment import REGRET, FigureAxis, FigureLine
+from verify.experiments.draw import draw_figure
+from verify.experiments.experiment import FigureAxis, FigureLine, PlotAxes
 from verify.experiments.lines import is_private, line_role, own_parameters
 from verify.experiments.simulated_runs import SimulatedRuns
 from verify.experiments.simulation_document import simulation_document
@@ -113,7 +113,7 @@ def simulate_command(
     def draw(path: Path) -> None:
         one = len(found) == 1
         title = f"{found[0].learner} on {found[0].problem}" if one else f"Regret on {found[0].problem}"
-        draw_lines(lines, drawn, path, x=FigureAxis("round t", logarithmic=True), y=REGRET, title=title)
+        draw_figure(lines, drawn, path, title, PlotAxes(FigureAxis("round t", logarithmic=True)))
 
     write_outputs(
         outputs,

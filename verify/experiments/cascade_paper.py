@@ -25,6 +25,7 @@ from verify.experiments.experiment import (
     FigureAxis,
     FigureLine,
     PaperStatement,
+    PlotAxes,
     Results,
     Scale,
     Seen,
@@ -59,9 +60,8 @@ _NOT_YET = (
 )
 
 
-def _local(size: Size, epsilon: float, settings: Mapping[str, Value] | None = None) -> list[FigureLine]:
+def _local(size: Size, epsilon: float, **own: Value) -> list[FigureLine]:
     """Return the published local learners as their experiments run them, and the certified one."""
-    own = dict(settings or {})
     scaled = own | dict(_SCALED)
     return [
         over_rounds(
@@ -76,14 +76,14 @@ def _local(size: Size, epsilon: float, settings: Mapping[str, Value] | None = No
     ]  # fmt: skip
 
 
-def _non_private(size: Size, settings: Mapping[str, Value] | None = None) -> FigureLine:
+def _non_private(size: Size, **settings: Value) -> FigureLine:
     return over_rounds(
         "non-private", "CascadeUCB1, no privacy", "cascade-ucb1", "cascade", size, settings=settings
     )
 
 
-def _at(size: Size, epsilon: float) -> tuple[FigureLine, ...]:
-    return (_non_private(size), *_local(size, epsilon))
+def _at(size: Size, epsilon: float, **settings: Value) -> tuple[FigureLine, ...]:
+    return (_non_private(size, **settings), *_local(size, epsilon, **settings))
 
 
 def _figure_1e(size: Size) -> tuple[FigureLine, ...]:
@@ -91,15 +91,15 @@ def _figure_1e(size: Size) -> tuple[FigureLine, ...]:
     epsilons = (2.0 * np.arange(1, size.points + 1) / size.points).round(10).tolist()
     chosen = epsilons[:: max(1, size.points // 10)] + epsilons[-1:]
     few = sorted(set(chosen))
-    runs = {epsilon: _local(size, epsilon) for epsilon in epsilons}
-    published = [parameter_sweep(epsilons, [runs[epsilon][i] for epsilon in epsilons]) for i in (0, 1)]
-    certified = parameter_sweep(few, [runs[epsilon][2] for epsilon in few])
-    level = _non_private(size)
-    return (parameter_sweep([epsilons[0], epsilons[-1]], [level, level]), *published, certified)
+    return (
+        *parameter_sweep([epsilons[0], epsilons[-1]], lambda _: [_non_private(size)]),
+        *parameter_sweep(epsilons, lambda epsilon: _local(size, epsilon)[:2]),
+        *parameter_sweep(few, lambda epsilon: _local(size, epsilon)[2:]),
+    )
 
 
 def _central(
-    name: str, words: str, size: Size, epsilon: float, settings: Mapping[str, Value], colour: int
+    name: str, words: str, size: Size, epsilon: float, colour: int, **settings: Value
 ) -> list[FigureLine]:
     """Return Algorithm 1 and its certified twin."""
     return [
@@ -117,14 +117,14 @@ def _central(
 def _figure_1f(size: Size) -> tuple[FigureLine, ...]:
     lines = [_non_private(size)]
     for colour, epsilon in enumerate((0.1, 0.5, 1.0, 2.0)):
-        lines += _central(f"ε={epsilon:g}", f"ε = {epsilon:g}", size, epsilon, {}, colour)
+        lines += _central(f"ε={epsilon:g}", f"ε = {epsilon:g}", size, epsilon, colour)
     return tuple(lines)
 
 
 def _figure_1g(size: Size) -> tuple[FigureLine, ...]:
     lines = []
     for colour, items in enumerate((8, 12, 16, 20)):
-        lines += _central(f"L={items}", f"L = {items}", size, 1.0, {"items": items}, colour)
+        lines += _central(f"L={items}", f"L = {items}", size, 1.0, colour, items=items)
     return tuple(lines)
 
 
@@ -137,11 +137,6 @@ def _semi_bandit(size: Size, epsilon: float) -> tuple[FigureLine, ...]:
         line("CUCB certified", "CUCB, Gaussian", "cucb-ldp-gaussian"),
         line("bit certified", "CUCB, one bit of a user", "cucb-ldp-bit", colour=1),
     )
-
-
-def _of_positions(size: Size, positions: int) -> tuple[FigureLine, ...]:
-    settings = {"positions": positions}
-    return (_non_private(size, settings), *_local(size, 0.2, settings))
 
 
 def _claim(epsilon: float, positions: int) -> PaperStatement:
@@ -183,9 +178,6 @@ def _local_statements(epsilon: float) -> tuple[PaperStatement, ...]:
             "It pays for noise a hundred times larger; where it loses, that is the price of being private.",
         ),
     )
-
-
-_EPSILON = FigureAxis("ε", of=float)
 
 
 def _far(line: str, other: str, factor: float) -> SeenRule:
@@ -232,7 +224,7 @@ CASCADE: tuple[Experiment, ...] = (
             ),
             PaperStatement("the Gaussian learner has less", has_less_regret("Gaussian", "Laplace"), _RADII),
         ),
-        x=_EPSILON,
+        axes=PlotAxes(FigureAxis("ε", of=float)),
     ),
     Figure(
         "cascade/fig1f",
@@ -306,7 +298,7 @@ CASCADE: tuple[Experiment, ...] = (
             "Regret at ε = 0.2 for K = 4, 8, 12 and 16: the larger K, the larger the gap between Laplace and Gaussian.",
             f"{_SETTING}K = {positions}, ε = 0.2. {_NOISE}",
             _CURVES,
-            partial(_of_positions, positions=positions),
+            partial(_at, epsilon=0.2, positions=positions),
             (
                 PaperStatement(
                     "Laplace has more regret than Gaussian",

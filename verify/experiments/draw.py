@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from mechanisms.arrays import FloatArray
-from verify.experiments.experiment import Figure, FigureAxis, FigureLine, Quantity, Results, TableContent
+from verify.experiments.experiment import FigureAxis, FigureLine, PlotAxes, Quantity, Results, TableContent
 from verify.findings.printable import printable
 
 _DASHES = {"baseline": "-", "published": "--", "certified": "-", "own": "-."}
@@ -25,39 +25,22 @@ _TITLE = 72  # characters in a line
 
 
 def draw_figure(
-    figure: Figure, lines: Sequence[FigureLine], results: Results, path: Path, note: str = ""
+    lines: Sequence[FigureLine], results: Results, path: Path, title: str, shown: PlotAxes
 ) -> None:
-    """Draw a figure of a paper.
+    """Draw a quantity of lines against the rounds or a parameter, the legend beneath.
 
     Parameters
     ----------
-    figure, lines, results
-        What it is, and what was simulated.
+    lines, results
+        What was simulated.
     path
         A PNG file.
-    note
-        A line beneath the title, such as that the data are made up.
+    title
+        Some lines.
+    shown
+        The axes.
     """
-    optimum = figure.optimum
-    draw_lines(
-        lines, results, path, x=figure.x, y=figure.y, log_y=figure.log_y, band=figure.band, optimum=optimum,
-        title="\n".join(part for part in (f"{figure.name}: {figure.title}", note) if part),
-    )  # fmt: skip
-
-
-def draw_lines(
-    lines: Sequence[FigureLine],
-    results: Results,
-    path: Path,
-    *,
-    x: FigureAxis,
-    y: Quantity,
-    title: str,
-    log_y: bool = False,
-    band: str = "± 2 standard errors",
-    optimum: str = "",
-) -> None:
-    """Draw a quantity of lines against the rounds or a parameter, the legend beneath; the rest as in `Figure`."""
+    x, y, band = shown.x, shown.y, shown.band
     import matplotlib as mpl
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure as Canvas
@@ -89,12 +72,13 @@ def draw_lines(
             axes.fill_between(
                 places, mean - spread, mean + spread, color=drawn.get_color(), alpha=0.18, linewidth=0
             )
-        if optimum:
+        if shown.optimum:
             best = _best(results)
-            axes.axhline(best, color="grey", linestyle=":", linewidth=1.4, label=f"{optimum} ({best:.4g})")
+            label = f"Optimal Policy ({best:.4g})"
+            axes.axhline(best, color="grey", linestyle=":", linewidth=1.4, label=label)
         if x.logarithmic:
             axes.set_xscale("log")
-        if log_y:
+        if shown.log_y:
             axes.set_yscale("log")
         elif not y.more_is_better:
             axes.set_ylim(bottom=0)

@@ -116,8 +116,30 @@ class FigureAxis:
     of: Callable[[float], float] | None = None
 
 
-ROUNDS = FigureAxis("round t")
 LOG_ROUNDS = FigureAxis("round n", logarithmic=True)
+
+
+@dataclass(frozen=True)
+class PlotAxes:
+    """The axes of a figure, and what is drawn beside the lines.
+
+    Attributes
+    ----------
+    x, y
+        What is drawn against what.
+    log_y
+        Whether the vertical axis is logarithmic.
+    band
+        What is shaded around a mean: two standard errors, or one standard deviation of the runs, as the paper does it.
+    optimum
+        Whether the best reward of a round is drawn, as a horizontal line.
+    """
+
+    x: FigureAxis = FigureAxis("round t")
+    y: Quantity = REGRET
+    log_y: bool = False
+    band: Literal["± 2 standard errors", "± standard deviation"] = "± 2 standard errors"
+    optimum: bool = False
 
 
 @dataclass(frozen=True)
@@ -215,25 +237,9 @@ class Experiment:
 
 @dataclass(frozen=True)
 class Figure(Experiment):
-    """A figure.
+    """A figure; `axes` are what is drawn in it."""
 
-    Attributes
-    ----------
-    x, y
-        What is drawn against what.
-    log_y
-        Whether the vertical axis is logarithmic.
-    band
-        What is shaded around a mean: two standard errors, or one standard deviation of the runs, as the paper does it.
-    optimum
-        The label of a horizontal line at the best reward of a round; none if empty.
-    """
-
-    x: FigureAxis = ROUNDS
-    y: Quantity = REGRET
-    log_y: bool = False
-    band: Literal["± 2 standard errors", "± standard deviation"] = "± 2 standard errors"
-    optimum: str = ""
+    axes: PlotAxes = PlotAxes()
 
 
 @dataclass(frozen=True)

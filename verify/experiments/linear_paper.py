@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Mapping
+from functools import cache, partial
 
 import numpy as np
 
@@ -30,6 +30,7 @@ from verify.experiments.experiment import (
     FigureLine,
     PaperStatement,
     PaperTable,
+    PlotAxes,
     Results,
     Scale,
     Seen,
@@ -65,43 +66,30 @@ _NAMES = {"central": "CDP", "local": "LDP", "shuffle": "SDP"}
 
 
 def _line(
-    name: str,
-    learner: str,
-    size: Size,
-    *,
-    epsilon: float = _EPSILON,
-    settings: Mapping[str, Value] | None = None,
-    colour: int = 0,
+    name: str, learner: str, size: Size, *, epsilon: float = _EPSILON, colour: int = 0, **settings: Value
 ) -> FigureLine:
     certified = " certified" if "dp-" in learner and not learner.startswith("published/") else ""
     return over_rounds(
         f"{name}{certified}", name, learner, "linear", size, epsilon=epsilon, delta=_DELTA,
-        settings={**_INSTANCE, **(settings or {})}, colour=colour,
+        settings={**_INSTANCE, **settings}, colour=colour,
     )  # fmt: skip
 
 
-def _models(size: Size, kind: str, epsilon: float = _EPSILON) -> list[FigureLine]:
+def _models(size: Size, kind: str, epsilon: float = _EPSILON, **settings: Value) -> list[FigureLine]:
     """Return the three private learners as published, and their certified twins."""
-    further = {"sigma": 0.0} if kind == "pe" else {}
     return [
         _line(
-            f"{short}-{kind.upper()}",
-            f"{prefix}dp-{kind}-{model}",
-            size,
-            epsilon=epsilon,
-            settings=further,
-            colour=i,
+            f"{short}-{kind.upper()}", f"{prefix}dp-{kind}-{model}", size, epsilon=epsilon, colour=i, **settings
         )
         for i, (model, short) in enumerate(_NAMES.items())
         for prefix in ("published/", "")
-    ]
+    ]  # fmt: skip
 
 
 def _figure_2a(size: Size) -> tuple[FigureLine, ...]:
     """At so many of the values, the first and the last among them."""
     epsilons = [_EPSILONS[round(i)] for i in np.linspace(0, len(_EPSILONS) - 1, size.points)]
-    runs = [_models(size, "dpe", epsilon) for epsilon in epsilons]
-    return tuple(parameter_sweep(epsilons, [each[i] for each in runs]) for i in range(len(runs[0])))
+    return parameter_sweep(epsilons, partial(_models, size, "dpe"))
 
 
 def _figure_2b(size: Size) -> tuple[FigureLine, ...]:
@@ -110,11 +98,11 @@ def _figure_2b(size: Size) -> tuple[FigureLine, ...]:
 
 def _figure_2c(size: Size) -> tuple[FigureLine, ...]:
     clients = _equal_cost_clients(size.horizon)
-    fixed = _line("DPE-FixedU", "published/dpe-fixed-u", size, settings={"fixed_clients": clients})
+    fixed = _line("DPE-FixedU", "published/dpe-fixed-u", size, fixed_clients=clients)
     return (_line("DPE", "published/dpe", size), fixed)
 
 
-@functools.cache
+@cache
 def _equal_cost_clients(horizon: int) -> int:
     """Return U for which DPE-FixedU sends about as many real numbers as DPE, each in one pilot run."""
 
@@ -156,8 +144,7 @@ def _table_1(size: Size) -> tuple[FigureLine, ...]:
 
 
 def _table_2(size: Size) -> tuple[FigureLine, ...]:
-    settings: Mapping[str, Value] = {"sigma": 0.0}
-    return (_line("PE", "published/pe", size, settings=settings), *_models(size, "pe"))
+    return (_line("PE", "published/pe", size, sigma=0.0), *_models(size, "pe", sigma=0.0))
 
 
 _PRINTED = {
@@ -259,6 +246,7 @@ def _noise_settings(results: Results, lines: tuple[FigureLine, ...], *, standard
 
 
 _PHASES: dict[Scale, Size] = {"quick": Size(30_000, 4, 3), "paper": Size(1_000_000, 20, 5)}
+_PER_ROUND = PlotAxes(LOG_ROUNDS, REGRET_PER_ROUND, band="± standard deviation")
 _ORDER = PaperStatement(
     "the central model has least regret, then the shuffle model, then the local", _holds, _SHUFFLE
 )
@@ -301,9 +289,7 @@ LINEAR: tuple[Experiment, ...] = (
                 "With exact widths the price of privacy is small beside the regret of DPE already at small ε.",
             ),
         ),
-        x=FigureAxis("ε", logarithmic=True, of=float),
-        log_y=True,
-        band="± standard deviation",
+        axes=PlotAxes(FigureAxis("ε", logarithmic=True, of=float), log_y=True, band="± standard deviation"),
     ),
     Figure(
         "linear/fig2b",
@@ -327,9 +313,7 @@ LINEAR: tuple[Experiment, ...] = (
                 "At this number of rounds their noise still shows.",
             ),
         ),
-        x=LOG_ROUNDS,
-        y=REGRET_PER_ROUND,
-        band="± standard deviation",
+        axes=_PER_ROUND,
     ),
     Figure(
         "linear/fig2c",
@@ -348,9 +332,7 @@ LINEAR: tuple[Experiment, ...] = (
                 "number overtakes it later.",
             ),
         ),
-        x=LOG_ROUNDS,
-        y=REGRET_PER_ROUND,
-        band="± standard deviation",
+        axes=_PER_ROUND,
     ),
     PaperTable(
         "linear/table2",
@@ -369,7 +351,7 @@ LINEAR: tuple[Experiment, ...] = (
         f"{_PAPER}, Table 3",
         "σ_n, which the privatizer adds to the width, and the noise itself.",
         "Evaluated at d = 20, s = S, B = 1, ε = 10, δ = 0.25, in phase 15 with ⌈2^12⌉ = 4,096 clients.",
-        content=functools.partial(_noise_settings, standard=False),
+        content=partial(_noise_settings, standard=False),
     ),
     PaperTable(
         "linear/table4",
@@ -377,7 +359,7 @@ LINEAR: tuple[Experiment, ...] = (
         f"{_PAPER}, Table 4",
         "The same for standard linear bandits.",
         "Evaluated at d = 20, s = S, h = S 2^14, B = 1, ε = 10, δ = 0.25, in phase 15.",
-        content=functools.partial(_noise_settings, standard=True),
+        content=partial(_noise_settings, standard=True),
     ),
 )
 """The experiments of the paper, in its order."""

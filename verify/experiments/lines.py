@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
-from algorithms.learner import DEFAULT_DELTA
-from algorithms.problems import Value
 from verify.experiments.configuration import Configuration
 from verify.experiments.experiment import FigureLine, LineRole, Size
 from verify.subjects.resolve import every_learner
@@ -21,11 +20,8 @@ def over_rounds(
     problem: str,
     size: Size,
     *,
-    epsilon: float = 1.0,
-    delta: float = DEFAULT_DELTA,
-    settings: Mapping[str, Value] | None = None,
     colour: int = 0,
-    recommends: bool = False,
+    **further: Any,
 ) -> FigureLine:
     """Return a line against the rounds: one configuration.
 
@@ -33,20 +29,23 @@ def over_rounds(
     ----------
     name, label, colour
         As in `FigureLine`; the role follows from the learner.
-    learner, problem, size, epsilon, delta, settings, recommends
-        As in `Configuration`.
+    learner, problem, size, further
+        As in `Configuration`, whose rounds and runs are the size's.
     """
     configuration = Configuration(
-        learner, size.horizon, size.runs, problem, settings or {}, epsilon, delta,
-        checkpoints=_CHECKPOINTS, recommends=recommends,
-    )  # fmt: skip
+        learner, size.horizon, size.runs, problem, checkpoints=_CHECKPOINTS, **further
+    )
     return FigureLine(name, label, line_role(learner), ((0.0, configuration),), colour)
 
 
-def parameter_sweep(values: Iterable[float], lines: Sequence[FigureLine]) -> FigureLine:
-    """Return one line against a parameter, of lines that have one configuration each, for these values."""
-    points = tuple((value, line.points[0][1]) for value, line in zip(values, lines, strict=True))
-    return replace(lines[0], points=points)
+def parameter_sweep(
+    values: Sequence[float], lines_at: Callable[[float], Sequence[FigureLine]]
+) -> tuple[FigureLine, ...]:
+    """Return lines against a parameter, of the lines at each of its values, which have one configuration each."""
+    return tuple(
+        replace(same[0], points=tuple((x, each.points[0][1]) for x, each in zip(values, same, strict=True)))
+        for same in zip(*map(lines_at, values), strict=True)
+    )
 
 
 def line_role(learner: str) -> LineRole:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -31,6 +33,7 @@ from verify.experiments.experiment import (
     FigureLine,
     PaperStatement,
     PaperTable,
+    PlotAxes,
     Results,
     Scale,
     Seen,
@@ -40,7 +43,7 @@ from verify.experiments.experiment import (
 from verify.experiments.lines import over_rounds, parameter_sweep
 
 _PAPER = "matroid bandits paper"
-_PROBLEM = "linear-matroid"
+_PROBLEM, _MOVIE_PROBLEM = "linear-matroid", "synthetic-movies"
 _OPEN = "The number of repetitions is not stated; ours stands below."
 _SYNTHETIC = (
     "Seven vectors of rank 3 and their means from the paper's Table 2 (one is a loop, one parallel to another), "
@@ -71,86 +74,56 @@ _FALSE_START = (
 
 
 def _published(
-    learner: str, size: Size, epsilon: float = 2.0, problem: str = _PROBLEM, colour: int = 0, name: str = ""
+    learner: str, size: Size, *, epsilon: float = 2.0, problem: str = _PROBLEM, name: str = "", **further: Any
 ) -> FigureLine:
     """Return a published learner's line."""
     label = learner.upper()
     return over_rounds(
-        name or label, label, f"published/{learner}", problem, size, epsilon=epsilon, colour=colour
+        name or label, label, f"published/{learner}", problem, size, epsilon=epsilon, **further
     )
 
 
 _ucb = partial(_published, "dpucb-mat")
 _ts = partial(_published, "dpts-mat", colour=1)
+_certified = partial(over_rounds, "CUCB certified", "CUCB on batches", "cucb-batch", epsilon=2.0, colour=2)
+"""The line of the certified learner that takes their place."""
 
 
-def _certified(
-    size: Size, epsilon: float = 2.0, problem: str = _PROBLEM, colour: int = 2, name: str = "CUCB certified"
-) -> FigureLine:
-    """Return the line of the certified learner that takes their place."""
-    return over_rounds(name, "CUCB on batches", "cucb-batch", problem, size, epsilon=epsilon, colour=colour)
+def _baseline(learner: str, size: Size, **further: Any) -> FigureLine:
+    return over_rounds(learner.upper(), learner.upper(), learner, size=size, **further)
 
 
-def _baseline(learner: str, size: Size, problem: str = _PROBLEM) -> FigureLine:
-    return over_rounds(learner.upper(), learner.upper(), learner, problem, size)
+_omm, _cts = partial(_baseline, "omm"), partial(_baseline, "cts")
 
 
-def _figure_1(size: Size) -> tuple[FigureLine, ...]:
-    return (_baseline("omm", size), _ucb(size), _certified(size))
+def _lines(
+    *lines: Callable[..., FigureLine], problem: str = _PROBLEM, **further: Any
+) -> Callable[[Size], tuple[FigureLine, ...]]:
+    return lambda size: tuple(line(size=size, problem=problem, **further) for line in lines)
 
 
-def _figure_4a(size: Size) -> tuple[FigureLine, ...]:
-    return (_baseline("cts", size), _ts(size), _certified(size))
-
-
-def _figure_3(size: Size) -> tuple[FigureLine, ...]:
-    """With what is recommended in the end, for Table 3: the runs are the same."""
-    problem = "synthetic-movies"
-    return tuple(
-        over_rounds(name, label, learner, problem, size, epsilon=2.0, recommends=True)
-        for name, label, learner in (
-            ("OMM", "OMM", "omm"),
-            ("DPUCB-MAT", "DPUCB-MAT", "published/dpucb-mat"),
-            ("CUCB certified", "CUCB on batches", "cucb-batch"),
-        )
-    )
-
-
-def _figure_4b(size: Size) -> tuple[FigureLine, ...]:
-    problem = "synthetic-movies"
-    lines = _ts(size, problem=problem), _certified(size, problem=problem)
-    return (_baseline("cts", size, problem), *lines)
+# With what is recommended in the end, for Table 3: the runs are the same.
+_figure_3 = _lines(_omm, _ucb, _certified, problem=_MOVIE_PROBLEM, epsilon=2.0, colour=0, recommends=True)
 
 
 _EPSILONS = {"1e5": 1e5, "2": 2.0, "1e-4": 1e-4}
 
 
 def _figure_2(size: Size, learner: str, baseline: str) -> tuple[FigureLine, ...]:
-    lines = [_baseline(baseline, size)]
+    lines = [_baseline(baseline, size, problem=_PROBLEM)]
     for colour, (words, epsilon) in enumerate(_EPSILONS.items()):
         lines += [
-            _published(learner, size, epsilon, colour=colour, name=f"ε={words}"),
-            _certified(size, epsilon, colour=colour, name=f"ε={words} certified"),
+            _published(learner, size, epsilon=epsilon, colour=colour, name=f"ε={words}"),
+            replace(_certified(_PROBLEM, size, epsilon=epsilon, colour=colour), name=f"ε={words} certified"),
         ]
     return tuple(lines)
-
-
-def _figure_5a(size: Size) -> tuple[FigureLine, ...]:
-    return (_ucb(size), _ts(size), _certified(size))
 
 
 def _figure_5b(size: Size) -> tuple[FigureLine, ...]:
     # The paper's; few of them would miss small epsilons.
     spaced = np.linspace if size.points >= 50 else np.geomspace
     epsilons = spaced(0.5, 50.0, size.points).tolist()
-    return tuple(
-        parameter_sweep(epsilons, [line(size, epsilon) for epsilon in epsilons])
-        for line in (_ucb, _ts, _certified)
-    )
-
-
-def _table_1(size: Size) -> tuple[FigureLine, ...]:
-    return (_baseline("omm", size), _baseline("cts", size), _ucb(size), _ts(size), _certified(size))
+    return parameter_sweep(epsilons, lambda epsilon: _lines(_ucb, _ts, _certified, epsilon=epsilon)(size))
 
 
 _PRINTED = {
@@ -255,6 +228,7 @@ def _overlap(results: Results) -> Seen:
 _CURVES: dict[Scale, Size] = {"quick": Size(5_000, 64), "paper": Size(10_000, 256)}
 _FILMS: dict[Scale, Size] = {"quick": Size(600, 64), "paper": Size(20_000, 64)}
 
+_RETURN = PlotAxes(y=RETURN, optimum=True)
 _APPROACH = "the expected per-round return approaches the optimal return"
 
 
@@ -275,8 +249,7 @@ def _on_movies(
         lines,
         (PaperStatement(_APPROACH, near_optimum(learner, 0.9), _MARGIN), comparable),
         takes_data=True,
-        y=RETURN,
-        optimum="Optimal Policy",
+        axes=_RETURN,
     )
 
 
@@ -288,7 +261,7 @@ MATROID: tuple[Experiment, ...] = (
         "Upper bounds: without privacy O(L ln n / Δ), with it an additive min(K, ln n) L K ln n / ε.",
         _SYNTHETIC + "ε = 2. Bounds are evaluated with the constants of their proofs.",
         _CURVES,
-        _table_1,
+        _lines(_omm, _cts, _ucb, _ts, _certified),
         (PaperStatement("runs stay below the bounds", _bounds_hold),),
         content=_bounds,
     ),
@@ -327,7 +300,7 @@ MATROID: tuple[Experiment, ...] = (
         "The return per round of DPUCB-MAT (ε = 2), OMM and the optimal policy.",
         _SYNTHETIC + "ε = 2, n = 10,000.",
         _CURVES,
-        _figure_1,
+        _lines(_omm, _ucb, _certified),
         (
             PaperStatement(
                 _APPROACH, all_of(near_optimum("OMM", 0.95), near_optimum("DPUCB-MAT", 0.9)), _MARGIN
@@ -341,8 +314,7 @@ MATROID: tuple[Experiment, ...] = (
                 _FALSE_START,
             ),
         ),
-        y=RETURN,
-        optimum="Optimal Policy",
+        axes=_RETURN,
     ),
     *(
         Figure(
@@ -364,8 +336,7 @@ MATROID: tuple[Experiment, ...] = (
                     lazy,
                 ),
             ),
-            y=RETURN,
-            optimum="Optimal Policy",
+            axes=_RETURN,
         )
         for letter, learner, label, baseline, lazy in (
             ("a", "dpucb-mat", "DPUCB-MAT", "omm", _LAZY),
@@ -380,7 +351,7 @@ MATROID: tuple[Experiment, ...] = (
         "The return per round of DPTS-MAT (ε = 2), CTS and the optimal policy.",
         _SYNTHETIC + "ε = 2, n = 10,000.",
         _CURVES,
-        _figure_4a,
+        _lines(_cts, _ts, _certified),
         (
             PaperStatement(
                 _APPROACH, all_of(near_optimum("CTS", 0.95), near_optimum("DPTS-MAT", 0.9)), _MARGIN
@@ -389,10 +360,9 @@ MATROID: tuple[Experiment, ...] = (
                 "DPTS-MAT is comparable to CTS", within("DPTS-MAT", "CTS", 2.0), f"{_LAZY_SAMPLES}\n{_MARGIN}"
             ),
         ),
-        y=RETURN,
-        optimum="Optimal Policy",
+        axes=_RETURN,
     ),
-    _on_movies("4b", "DPTS-MAT", "CTS", _figure_4b, _LAZY_SAMPLES),
+    _on_movies("4b", "DPTS-MAT", "CTS", _lines(_cts, _ts, _certified, problem=_MOVIE_PROBLEM), _LAZY_SAMPLES),
     Figure(
         "matroid/fig5a",
         "asymptotic regret rate",
@@ -400,7 +370,7 @@ MATROID: tuple[Experiment, ...] = (
         "R_n / ln n up to n = 10⁶ for both learners: it converges, and that of DPTS-MAT is lower.",
         _SYNTHETIC + "ε = 2, n = 10⁶.",
         {"quick": Size(20_000, 64), "paper": Size(1_000_000, 64)},
-        _figure_5a,
+        _lines(_ucb, _ts, _certified),
         (
             PaperStatement(
                 "R_n / ln n converges for both",
@@ -410,8 +380,7 @@ MATROID: tuple[Experiment, ...] = (
             ),
             PaperStatement("DPTS-MAT has less than DPUCB-MAT", has_falling_order("DPUCB-MAT", "DPTS-MAT")),
         ),
-        x=LOG_ROUNDS,
-        y=REGRET_OVER_LOG,
+        axes=PlotAxes(LOG_ROUNDS, REGRET_OVER_LOG),
     ),
     Figure(
         "matroid/fig5b",
@@ -432,7 +401,7 @@ MATROID: tuple[Experiment, ...] = (
             ),
             PaperStatement("DPTS-MAT has less than DPUCB-MAT", has_less_regret("DPTS-MAT", "DPUCB-MAT")),
         ),
-        x=FigureAxis("1/ε", of=lambda value: 1 / value),
+        axes=PlotAxes(FigureAxis("1/ε", of=lambda value: 1 / value)),
     ),
 )
 """The experiments of the paper, in its order."""

@@ -129,8 +129,9 @@ def reproduce(
         write_table(content, table)
     else:
         assert isinstance(experiment, Figure)
-        draw_figure(experiment, lines, results, picture, note)
-        write_runs(lines, results, table, only_last=experiment.x.of is not None)
+        title = "\n".join(filter(None, (f"{experiment.name}: {experiment.title}", note)))
+        draw_figure(lines, results, picture, title, experiment.axes)
+        write_runs(lines, results, table, only_last=experiment.axes.x.of is not None)
     seen = tuple(statement.judge(results) for statement in experiment.statements)
     again = ["dpwitness", "reproduce", experiment.name, "--scale", scale, "--output-dir", str(folder)]
     again += [] if data is None else ["--movielens", str(data)]
