@@ -97,102 +97,94 @@ class Statement(Enum):
     """
 
     # A subject that does not run, or not as it must
-    RAISED = FindingKind.CRASH, EXACT, "raised {error}"
+    RAISED = FindingKind.CRASH, "raised {error}"
     RAISED_ON_GUESS = (
         FindingKind.CRASH,
-        EXACT,
         "raised {error}; the rewards that it was played on, {rewards}, are a guess: PlainBandit(rewards=...) says "
         "which there are",
+        EXACT,
         False,
     )
-    LEARNER_NOT_REPLAYED = FindingKind.CRASH, EXACT, "replay failed: {error}"
-    LEARNER_NOT_SAMPLED = FindingKind.CRASH, EXACT, "sampling failed: {error}"
-    NO_LANES = FindingKind.NO_LANES, EXACT, "vectorised runs failed: {error}", False
-    VIEW_NOT_TESTED = FindingKind.VIEW, METADATA, "claimed output not tested: {view} ({why})"
-    OUTSIDE_DOMAIN = FindingKind.DOMAIN, EXACT, "feedback outside feedback_domain: {error}"
-    INVALID_ACTION = FindingKind.ACTION, EXACT, "{error}"
-    WRONG_ARM = FindingKind.WRONG_ARM, EXACT, "{error}"
-    ENDS_PROCESS = (
-        FindingKind.ENDS_PROCESS,
-        EXACT,
-        "its process {how} and left no result: must return or raise",
-    )
+    LEARNER_NOT_REPLAYED = FindingKind.CRASH, "replay failed: {error}"
+    LEARNER_NOT_SAMPLED = FindingKind.CRASH, "sampling failed: {error}"
+    NO_LANES = FindingKind.NO_LANES, "vectorised runs failed: {error}", EXACT, False
+    VIEW_NOT_TESTED = FindingKind.VIEW, "claimed output not tested: {view} ({why})", METADATA
+    OUTSIDE_DOMAIN = FindingKind.DOMAIN, "feedback outside feedback_domain: {error}"
+    INVALID_ACTION = FindingKind.ACTION, "{error}"
+    WRONG_ARM = FindingKind.WRONG_ARM, "{error}"
+    ENDS_PROCESS = FindingKind.ENDS_PROCESS, "its process {how} and left no result: must return or raise"
 
     # A verification that was stopped
-    STOPPED_EARLY = FindingKind.INTERRUPTED, METADATA, "stopped before all checks finished"
+    STOPPED_EARLY = FindingKind.INTERRUPTED, "stopped before all checks finished", METADATA
     STOPPED_BEFORE_TEST = (
         FindingKind.INTERRUPTED,
-        METADATA,
         "stopped before the final draws of the black-box test, which gives a bound only at its end",
+        METADATA,
         False,
     )
     STOPPED_BEFORE_SECOND_TEST = (
         FindingKind.INTERRUPTED,
-        METADATA,
         "stopped before the final draws of the second test; the first test's result stands",
+        METADATA,
         False,
     )
     STOPPED_IN_TEST = (
         FindingKind.INTERRUPTED,
-        METADATA,
         "stopped after {draws:,} final draws a side; bounds use these draws, corrected for the early stop",
+        METADATA,
         False,
     )
     STOPPED_BETS = (
         FindingKind.INTERRUPTED,
-        METADATA,
         "stopped after {draws:,} draws a side; the sequential test is valid at any stopping time",
+        METADATA,
         False,
     )
     FEWER_DRAWS = (
         FindingKind.FEWER_DRAWS,
-        METADATA,
         "about {seconds:.2g} s for a pair of draws: {draws:,} of each data set in the time given{more}",
+        METADATA,
         False,
     )
     TIME_LIMIT = (
         FindingKind.TIME_LIMIT,
-        METADATA,
         "time limit of {seconds:g} s reached: how far it came depends on the machine",
+        METADATA,
     )
-    CALLS_TOO_LONG = FindingKind.TIME_LIMIT, EXACT, "{calls} on {data} exceeded {seconds:.2g} s{others}"
-    RUNS_TOO_LONG = FindingKind.TIME_LIMIT, EXACT, "{runs} runs of {rounds} rounds exceeded {seconds:.2g} s"
+    CALLS_TOO_LONG = FindingKind.TIME_LIMIT, "{calls} on {data} exceeded {seconds:.2g} s{others}"
+    RUNS_TOO_LONG = FindingKind.TIME_LIMIT, "{runs} runs of {rounds} rounds exceeded {seconds:.2g} s"
     KILLED = (
         FindingKind.TIME_LIMIT,
-        EXACT,
         "killed {grace:g} s after the time limit of {seconds:g} s: did not return from native code",
     )
 
     # What a ledger shows
-    DECLASSIFIED = FindingKind.DECLASSIFIED, EXACT, "raw data used without noise: {reason}", False
+    DECLASSIFIED = FindingKind.DECLASSIFIED, "raw data used without noise: {reason}", EXACT, False
     OVERSPENT = (
         FindingKind.OVERSPENT,
-        EXACT,
         "record {record} is charged for {times} through {mechanism}, each ε = {epsilon}, δ = {delta}: total ε = "
         "{paid}, δ = {paid_delta}; claimed ε = {claimed}, δ = {claimed_delta}",
+        EXACT,
         False,
     )
     REFUSED_UNDER_CLAIM = (
         FindingKind.OVERSPENT,
-        EXACT,
         "the accountant refused a release under the claimed budget: {why}",
     )
-    ERROR_IN_MAP = FindingKind.ERROR_IN_MAP, EXACT, "{error}; whether it fails depends on private data"
+    ERROR_IN_MAP = FindingKind.ERROR_IN_MAP, "{error}; whether it fails depends on private data"
     REPLACEMENT = (
         FindingKind.REPLACEMENT,
-        EXACT,
         "clients are sampled with replacement; one may report more than the {times} times of these runs",
     )
     FALSE_PROFILE = (
         FindingKind.MECHANISM,
-        CONFIDENT,
         "{mechanism} declares ε = {declared}, loses at least {lost} ({confidence} confidence): P({event}) = "
         "{probability:.4g} on {data}, {probability_prime:.4g} on {data_prime} ({draws:,} draws a side)",
+        CONFIDENT,
     )
 
     RECORD_WAITING = (
         FindingKind.REFUSED,
-        EXACT,
         "{message}. The learner sums up several rounds before it releases them, and stops where a person comes back "
         "before: nothing is proved of runs in which one does",
     )
@@ -200,219 +192,204 @@ class Statement(Enum):
     # What replays show
     ROUND_DIFFERS = (
         FindingKind.RAW_FLOW,
-        EXACT,
         "the action of round {number} differs although all released values agree",
     )
     OBSERVED_OTHERWISE = (
         FindingKind.RAW_FLOW,
-        EXACT,
         "feedback on record {record} differs although its own outcomes and action are the same: it must depend on "
         "these alone, and not on other records' data",
     )
     STATE_DIFFERS = (
         FindingKind.STATE,
-        EXACT,
         "state {what} differs after step {number} although all released values agree",
     )
     KEPT_OUTSIDE = (
         FindingKind.STATE,
-        EXACT,
         "{what} lives outside the learner and changed during a run; it is not verified: keep it in the learner",
     )
-    PHASE_DIFFERS = (
-        FindingKind.RAW_FLOW,
-        EXACT,
-        "phase {number} differs although all released values agree",
-    )
-    OUTPUT_DIFFERS = (
-        FindingKind.RAW_OUTPUT,
-        EXACT,
-        "the output differs {which} although all released values agree",
-    )
+    PHASE_DIFFERS = FindingKind.RAW_FLOW, "phase {number} differs although all released values agree"
+    OUTPUT_DIFFERS = FindingKind.RAW_OUTPUT, "the output differs {which} although all released values agree"
     IMPURE_MAP = (
         FindingKind.IMPURE_MAP,
-        EXACT,
         "the function in map returned different results for one value {after}: it is not pure",
     )
     RUNS_DIFFER = (
         FindingKind.UNREPEATABLE,
-        EXACT,
         "two runs with the same data and seed differ ({how}): draw from gate.random only",
     )
     PROCESSES_DIFFER = (
         FindingKind.UNREPEATABLE,
-        EXACT,
         "what it draws or keeps once in a process, as when it is imported, changes what is seen with the same data and "
         "seed: draw from gate.random only",
     )
     GATE_RUNS_DIFFER = (
         FindingKind.FOREIGN_RANDOMNESS,
-        EXACT,
         "two runs with the same data and seed differ: draw from gate.random only",
     )
     RELEASES_LOSE_MORE = (
         FindingKind.RELEASES,
-        CONFIDENT,
         "released values alone: ε ≥ {epsilon} at δ = {delta} ({confidence} confidence), above the claim {claimed}; the "
         "output may hide some of them",
+        CONFIDENT,
         False,
     )
 
     # Where a subject's noise comes from
     OWN_RANDOMNESS = (
         FindingKind.FOREIGN_RANDOMNESS,
-        EXACT,
         "two calls with the same data and generator state differ; results are not reproducible",
+        EXACT,
         False,
     )
     GLOBAL_RANDOMNESS = (
         FindingKind.FOREIGN_RANDOMNESS,
-        EXACT,
         "uses the global random state of NumPy or Python (seeded here); use the generator that is passed",
+        EXACT,
         False,
     )
     OWN_GENERATOR = (
         FindingKind.UNREPEATABLE,
-        EXACT,
         "two runs with the same rewards and seed differ: the bandit has its own generator",
+        EXACT,
         False,
     )
     IGNORES_GENERATOR = (
         FindingKind.IGNORES_GENERATOR,
-        OBSERVED,
         "output varies, and the generator that is passed was not used in {draws:,} calls",
+        OBSERVED,
         False,
     )
     DETERMINISTIC = (
         FindingKind.DETERMINISTIC,
-        OBSERVED,
         "did not vary in {draws:,} calls on the same data, and depends on them",
+        OBSERVED,
         False,
     )
     CONSTANT_OUTPUT = (
         FindingKind.CONSTANT,
-        OBSERVED,
         "the same output in {draws:,} calls on either of two data sets{more}; nothing to test",
+        OBSERVED,
     )
     CONSTANT_ACTIONS = (
         FindingKind.CONSTANT,
-        OBSERVED,
         "the same actions in rounds 1 to {rounds} in all {draws:,} runs; nothing to test",
+        OBSERVED,
     )
     MESSAGES_LOOKED_AT = (
         FindingKind.MESSAGES,
-        OBSERVED,
         "messages of rounds 1 to {last} tested in {draws:,} runs on rewards drawn by coins, each number and its step "
         "since the round before by itself; those of the most telling rounds and of rounds 1, 2, 4, ... on neighbouring "
         "rewards; not tested: leaks of another single round in several numbers together, in fewer than {share} of its "
         "runs, or after particular rewards{beyond}",
+        OBSERVED,
         False,
     )
     ROUNDS_LOOKED_AT = (
         FindingKind.ROUNDS,
-        OBSERVED,
         "rewards of rounds 1 to {last} changed by coins, each round in about {changed} of {draws:,} runs, and later "
         "actions compared; the most telling pairs were tested: {played}; on average not seen there: an effect of one "
         "round on an action of probability 1/2 by less than a factor of {factor}, on rarer ones by more, on those of "
         "probability below {share} by any factor{beyond}",
+        OBSERVED,
         False,
     )
     REMEMBERS_OUTPUT = (
         FindingKind.REMEMBERS,
-        OBSERVED,
         "caches its output per data set: drawn at the first call, and the same in {draws:,} more calls; draws are not "
         "independent, and were not tested",
+        OBSERVED,
     )
     REMEMBERS_OWN_DRAW = (
         FindingKind.REMEMBERS,
-        OBSERVED,
         "caches its output per data set, drawn from its own generator: the same in {draws:,} calls, and another one in "
         "another process; draws are not independent, and were not tested",
+        OBSERVED,
     )
     REMEMBERS_RUNS = (
         FindingKind.REMEMBERS,
-        EXACT,
         "{what} persists between runs: they are not independent, and were not tested",
     )
     REPEATS = (
         FindingKind.REPEATS,
-        CONFIDENT,
         "outputs repeat across generators in {share} of the lanes ({confidence} confidence): fixed seed, reset state, "
         "or large seeds cut off (a command's are below 2^53); draws are not independent, and a bound is not derived",
+        CONFIDENT,
     )
     DRIFT = (
         FindingKind.DRIFT,
-        CONFIDENT,
         "output drifts with the number of calls ({confidence} confidence): draws are not independent",
+        CONFIDENT,
     )
-    LEFT_OUT = FindingKind.DRIFT, METADATA, "excluded from the test: {columns} (counter or clock)"
-    ADDRESSES = FindingKind.DRIFT, METADATA, "excluded from the test: memory addresses in the output"
+    LEFT_OUT = FindingKind.DRIFT, "excluded from the test: {columns} (counter or clock)", METADATA
+    ADDRESSES = FindingKind.DRIFT, "excluded from the test: memory addresses in the output", METADATA
     STEPS = (
         FindingKind.DRIFT,
-        METADATA,
         "tested as differences between calls: {columns} (depends on earlier calls)",
+        METADATA,
     )
     DEPENDENT_DRAWS = (
         FindingKind.DEPENDENT_DRAWS,
-        CONFIDENT,
         "draws on the same data are dependent ({how}; {confidence} confidence); a bound is not derived",
+        CONFIDENT,
     )
 
     # What outputs hold
     RAISES = (
         FindingKind.RAISES,
-        OBSERVED,
         "{verb} {error} in {raised} of {draws:,} calls on {data}; exceptions count as output",
+        OBSERVED,
     )
     WRONG_GUESS = (
         FindingKind.RAISES,
-        EXACT,
         "raised {error} on {data}{more}; the data domain is a guess, so that these data sets are left out: "
         "@claimed(data=...) without guessed=True, or --data, states it",
+        EXACT,
         False,
     )
     NAN = (
         FindingKind.NAN,
-        OBSERVED,
         '{count} of {draws:,} outputs on {data} contain NaN or a masked entry; tested as a separate value, "absent"',
+        OBSERVED,
     )
     SHAPES = (
         FindingKind.SHAPE,
-        EXACT,
         "outputs have several shapes ({shapes}); the shape counts as output",
+        EXACT,
         False,
     )
     WIDE = (
         FindingKind.WIDE,
-        METADATA,
         "{entries:,} entries per output; tested: the {kept} most different, and {blocks} block sums",
+        METADATA,
         False,
     )
     FLOATING_POINT = (
         FindingKind.FLOATING_POINT,
-        CONFIDENT,
         "floating point: ε ≥ {epsilon} ({confidence} confidence, {draws:,} draws a side): {event}, P = "
         "{probability:.4g} on {data}, {probability_prime:.4g} on {data_prime}; {outcome}",
+        CONFIDENT,
     )
     MAY_BE_ROUNDING = (
         FindingKind.FLOATING_POINT,
-        EXACT,
         "{rounding} of the estimated loss {epsilon} may be rounding error; only the rest counts",
+        EXACT,
         False,
     )
 
     # What a subject does besides
-    WARNS = FindingKind.WARNS, EXACT, "emits warnings (not tested): {warnings}", False
-    PRINTS = FindingKind.PRINTS, EXACT, "prints (not tested): {text!r}", False
-    CHANGES_DATA = FindingKind.CHANGES_DATA, EXACT, "modifies its input; each call gets a copy", False
+    WARNS = FindingKind.WARNS, "emits warnings (not tested): {warnings}", EXACT, False
+    PRINTS = FindingKind.PRINTS, "prints (not tested): {text!r}", EXACT, False
+    CHANGES_DATA = FindingKind.CHANGES_DATA, "modifies its input; each call gets a copy", EXACT, False
     WEALTH_NOT_KEPT = (
         FindingKind.WEALTH,
-        METADATA,
         "{file} was changed by another run; this run's e-value is not saved",
+        METADATA,
         False,
     )
 
-    def __init__(self, kind: FindingKind, basis: Basis, words: str, failing: bool = True) -> None:
+    def __init__(
+        self, kind: FindingKind, words: str, basis: Basis = Basis.EXACT, failing: bool = True
+    ) -> None:
         self.kind = kind
         self.basis = basis
         self.description = words
