@@ -29,8 +29,7 @@ def begin_run(
     trust: str,
     composition: str,
     rules: Path | None,
-    purpose: str | None,
-    tenant: str | None,
+    **scope: Any,
 ) -> None:
     """Begin a run in a new folder or an empty PostgreSQL database.
 
@@ -45,6 +44,8 @@ def begin_run(
         the budget's.
     budget
         What each record may lose in total.
+    scope
+        ``purpose`` and ``tenant``, if any.
     """
     from accountant import Accountant, Budget, PurposeRefused, Trust
     from accountant.compositions import composition_named
@@ -78,8 +79,7 @@ def begin_run(
         trust=Trust(trust),
         composition=composition_named(composition),
         rules=None if rules is None else read_rules(rules),
-        purpose=purpose,
-        tenant=tenant,
+        **scope,
     )
     try:
         accountant.check_permitted()
