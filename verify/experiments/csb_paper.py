@@ -20,6 +20,7 @@ from verify.experiments.experiment import (
     TableContent,
 )
 from verify.experiments.lines import over_rounds
+from verify.experiments.simulated_runs import SimulatedRuns
 
 _PAPER = "Chen et al. 2020"
 _EPSILON = 1.0
@@ -48,27 +49,21 @@ def _instance(horizon: int) -> Instance:
 
 
 def _content(results: Results, lines: tuple[FigureLine, ...]) -> TableContent:
-    rows = []
-    for line in lines:
-        learner = line.points[0][1].learner
-        instance = _instance(line.points[0][1].horizon)
-        setting, printed, lower = _ROWS[learner]
-        rows.append(
-            (
-                setting,
-                learner,
-                printed,
-                f"{BOUNDS[learner].evaluate(instance):,.0f}",
-                in_words(results[line.name][0][1].final),
-                _lower_bound(lower, instance),
-                f"{instance.trivial_regret:,.0f}",
-            )
-        )
-    columns = (
-        "setting", "learner", "bound printed", "upper bound with constants", "measured regret",
-        "lower bound's rate x ln T", "worst possible",
-    )  # fmt: skip
-    return TableContent(columns, tuple(rows))
+    return TableContent.from_rows([_row(line, results[line.name][0][1]) for line in lines])
+
+
+def _row(line: FigureLine, runs: SimulatedRuns) -> dict[str, str]:
+    learner, instance = line.points[0][1].learner, _instance(line.points[0][1].horizon)
+    setting, printed, lower = _ROWS[learner]
+    return {
+        "setting": setting,
+        "learner": learner,
+        "bound printed": printed,
+        "upper bound with constants": f"{BOUNDS[learner].evaluate(instance):,.0f}",
+        "measured regret": in_words(runs.final),
+        "lower bound's rate x ln T": _lower_bound(lower, instance),
+        "worst possible": f"{instance.trivial_regret:,.0f}",
+    }
 
 
 def _lower_bound(name: str, instance: Instance) -> str:

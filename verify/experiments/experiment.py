@@ -255,6 +255,11 @@ class TableContent:
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
 
+    @classmethod
+    def from_rows(cls, rows: Sequence[Mapping[str, str]]) -> TableContent:
+        """Return the table of rows that have their cells by the names of the columns."""
+        return cls(tuple(rows[0]), tuple(tuple(row.values()) for row in rows))
+
 
 @dataclass(frozen=True)
 class PaperTable(Experiment):

@@ -38,6 +38,7 @@ from verify.experiments.experiment import (
     TableContent,
 )
 from verify.experiments.lines import over_rounds, parameter_sweep
+from verify.experiments.simulated_runs import SimulatedRuns
 
 _PAPER = "distributed linear bandits paper"
 _DELTA = 0.25
@@ -160,29 +161,21 @@ _PRINTED = {
 
 
 def _bounds(results: Results, lines: tuple[FigureLine, ...]) -> TableContent:
-    rows = []
-    for line in lines:
-        configuration = line.points[0][1]
-        runs = results[line.name][0][1]
-        instance = _instance(configuration)
-        sent = runs.further["communication"]
-        cost = " and ".join(f"{count:,.0f} {unit}" for unit, count in sent.items() if count) or "nothing"
-        rows.append(
-            (
-                line.label,
-                configuration.learner,
-                _PRINTED.get(configuration.learner, "not in the paper"),
-                f"{BOUNDS[configuration.learner].evaluate(instance):,.0f}",
-                in_words(runs.final),
-                f"{instance.trivial_regret:,.0f}",
-                cost,
-            )
-        )
-    columns = (
-        "algorithm", "learner", "regret printed, O(.)", "its bound with constants", "measured regret", "worst possible",
-        "sent in a run",
-    )  # fmt: skip
-    return TableContent(columns, tuple(rows))
+    return TableContent.from_rows([_row(line, results[line.name][0][1]) for line in lines])
+
+
+def _row(line: FigureLine, runs: SimulatedRuns) -> dict[str, str]:
+    asked, sent = line.points[0][1], runs.further["communication"].items()
+    instance = _instance(asked)
+    return {
+        "algorithm": line.label,
+        "learner": asked.learner,
+        "regret printed, O(.)": _PRINTED.get(asked.learner, "not in the paper"),
+        "its bound with constants": f"{BOUNDS[asked.learner].evaluate(instance):,.0f}",
+        "measured regret": in_words(runs.final),
+        "worst possible": f"{instance.trivial_regret:,.0f}",
+        "sent in a run": " and ".join(f"{count:,.0f} {unit}" for unit, count in sent if count) or "nothing",
+    }
 
 
 def _instance(configuration: Configuration) -> Instance:

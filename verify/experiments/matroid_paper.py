@@ -41,6 +41,7 @@ from verify.experiments.experiment import (
     TableContent,
 )
 from verify.experiments.lines import over_rounds, parameter_sweep
+from verify.experiments.simulated_runs import SimulatedRuns
 
 _PAPER = "matroid bandits paper"
 _PROBLEM, _MOVIE_PROBLEM = "linear-matroid", "synthetic-movies"
@@ -135,24 +136,23 @@ _PRINTED = {
 
 
 def _bounds(results: Results, lines: tuple[FigureLine, ...]) -> TableContent:
-    rows = []
-    for line in lines:
-        configuration = line.points[0][1]
-        instance = Instance(
-            build_problem(_PROBLEM), configuration.epsilon, configuration.horizon, configuration.delta
-        )
-        bound = BOUNDS.get(configuration.learner)
-        value = WITHOUT_BOUND[configuration.learner] if bound is None else f"{bound.evaluate(instance):,.0f}"
-        measured = in_words(results[line.name][0][1].final)
-        printed = _PRINTED.get(configuration.learner, "none: not in the paper")
-        rows.append(
-            (line.label, configuration.learner, printed, value, measured, f"{instance.trivial_regret:,.0f}")
-        )
-    columns = (
-        "algorithm", "learner", "bound printed", "its value with constants, on Table 2", "measured regret",
-        "worst possible",
-    )  # fmt: skip
-    return TableContent(columns, tuple(rows))
+    return TableContent.from_rows([_row(line, results[line.name][0][1]) for line in lines])
+
+
+def _row(line: FigureLine, runs: SimulatedRuns) -> dict[str, str]:
+    asked = line.points[0][1]
+    instance = Instance(build_problem(_PROBLEM), asked.epsilon, asked.horizon, asked.delta)
+    bound = BOUNDS.get(asked.learner)
+    return {
+        "algorithm": line.label,
+        "learner": asked.learner,
+        "bound printed": _PRINTED.get(asked.learner, "none: not in the paper"),
+        "its value with constants, on Table 2": (
+            WITHOUT_BOUND[asked.learner] if bound is None else f"{bound.evaluate(instance):,.0f}"
+        ),
+        "measured regret": in_words(runs.final),
+        "worst possible": f"{instance.trivial_regret:,.0f}",
+    }
 
 
 def _bounds_hold(results: Results) -> Seen:
@@ -170,16 +170,17 @@ def _elements(results: Results, lines: tuple[FigureLine, ...]) -> TableContent:
     matroid = problem.structure
     assert isinstance(matroid, LinearMatroid)
     best = matroid.solve(problem.means[np.newaxis])[0].tolist()
-    rows = [
-        (
-            str(vector),
-            f"{mean:.2f}",
-            "yes" if element in best else "no",
-            "a loop: in no basis" if element in matroid.loops else "",
-        )
-        for element, (vector, mean) in enumerate(zip(matroid.vectors, problem.means, strict=True))
-    ]
-    return TableContent(("base arm", "mean reward", "in A*", ""), tuple(rows))
+    return TableContent.from_rows(
+        [
+            {
+                "base arm": str(vector),
+                "mean reward": f"{mean:.2f}",
+                "in A*": "yes" if element in best else "no",
+                "": "a loop: in no basis" if element in matroid.loops else "",
+            }
+            for element, (vector, mean) in enumerate(zip(matroid.vectors, problem.means, strict=True))
+        ]
+    )
 
 
 def _best_basis(results: Results) -> Seen:
@@ -201,12 +202,11 @@ def _movies(results: Results, lines: tuple[FigureLine, ...]) -> TableContent:
     rows = []
     for movie in sorted(best, key=lambda movie: -problem.means[movie]):
         title, _, genres = problem.names[movie].rpartition(": ")
-        shares = [f"{_share(results, line.name, movie):.0%}" for line in lines]
-        rows.append((title, f"{problem.means[movie]:.3f}", genres, *shares))
-    labels = [f"{line.label}{' (certified)' if line.role == 'certified' else ''}" for line in lines]
-    return TableContent(
-        ("movie of A*", "mean", "genres", *(f"in runs of {label}" for label in labels)), tuple(rows)
-    )
+        rows.append({"movie of A*": title, "mean": f"{problem.means[movie]:.3f}", "genres": genres})
+        for line in lines:
+            label = f"{line.label}{' (certified)' if line.role == 'certified' else ''}"
+            rows[-1][f"in runs of {label}"] = f"{_share(results, line.name, movie):.0%}"
+    return TableContent.from_rows(rows)
 
 
 def _share(results: Results, line: str, movie: int) -> float:
