@@ -59,35 +59,41 @@ class Growing:
 
 
 @dataclass(eq=False)
-class OneByOne:
+class _LikeOthers:
+    """Clients that are as many as others, and drawn again if they are."""
+
+    clients: Clients
+    _asked: int = field(default=0, init=False)
+
+    @property
+    def population(self) -> int:
+        """Number of the others."""
+        return self.clients.population
+
+    @property
+    def replacement(self) -> bool:
+        """True if the others may be drawn several times."""
+        return self.clients.replacement
+
+
+@dataclass(eq=False)
+class OneByOne(_LikeOthers):
     """The clients of a user's problem, each drawn by itself with random numbers of its own.
 
     So only the problem itself can tell a client of others: what it reports is the same, whoever else has other numbers.
 
     Attributes
     ----------
-    problem
-        Draws them.
+    clients
+        The problem, which draws them.
     seed
         Of all random numbers.
     replaced
         Which clients have other numbers, in the order in which they report.
     """
 
-    problem: Clients
     seed: np.random.SeedSequence
     replaced: BoolArray
-    _asked: int = field(default=0, init=False)
-
-    @property
-    def population(self) -> int:
-        """Number of clients of the problem."""
-        return self.problem.population
-
-    @property
-    def replacement(self) -> bool:
-        """True if the problem's clients may be drawn several times."""
-        return self.problem.replacement
 
     def draw_averages(
         self, support: IntArray, counts: IntArray, clients: int, rng: np.random.Generator
@@ -95,7 +101,7 @@ class OneByOne:
         """Return averages that are drawn one client after the other."""
         drawn = np.empty((clients, support.size))
         for row in drawn:
-            row[:] = self.problem.draw_averages(support, counts, 1, self._numbers())[0]
+            row[:] = self.clients.draw_averages(support, counts, 1, self._numbers())[0]
         return drawn
 
     def _numbers(self) -> np.random.Generator:
@@ -106,16 +112,16 @@ class OneByOne:
 
 
 @dataclass(eq=False)
-class OtherClients:
-    """The clients of `others`, with other values for a group of them.
+class OtherClients(_LikeOthers):
+    """Clients with other values for a group of them.
 
     Each the opposite, a value far beyond every bound, something near, or one of `numbers` in all coordinates or in each
     another one.
 
     Attributes
     ----------
-    others
-        All other clients.
+    clients
+        All of them, with their own values.
     numbers
         Telling values of an average reward.
     replaced
@@ -124,27 +130,15 @@ class OtherClients:
         The source of all choices.
     """
 
-    others: Clients
     numbers: FloatArray
     replaced: BoolArray
     rng: np.random.Generator
-    _asked: int = field(default=0, init=False)
-
-    @property
-    def population(self) -> int:
-        """Number of clients of `others`."""
-        return self.others.population
-
-    @property
-    def replacement(self) -> bool:
-        """True if the clients of `others` may be drawn several times."""
-        return self.others.replacement
 
     def draw_averages(
         self, support: IntArray, counts: IntArray, clients: int, rng: np.random.Generator
     ) -> FloatArray:
-        """Return the others' averages with some rows replaced."""
-        averages = self.others.draw_averages(support, counts, clients, rng)
+        """Return the clients' averages with some rows replaced."""
+        averages = self.clients.draw_averages(support, counts, clients, rng)
         own, shape = self.rng, averages.shape
         picked = own.choice(self.numbers, shape)
         picked = np.where(own.random((clients, 1)) < 0.5, picked, picked[:, :1])
