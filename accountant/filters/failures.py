@@ -139,7 +139,7 @@ class DeclaredFailures(abc.ABC):
         if delta > split.failures:
             return Cost(None, max(Fraction(budget.delta), delta))
         epsilon = self._epsilon(spent, split.losses)
-        return Cost(epsilon_at(budget, epsilon, self.fits(spent, budget)), Fraction(budget.delta))
+        return Cost(_epsilon_at(budget, epsilon, self.fits(spent, budget)), Fraction(budget.delta))
 
     def remaining_spend(self, spent: Spend, budget: Budget) -> Spend:
         """Return the rest of each number by itself."""
@@ -217,7 +217,7 @@ def _split(share: float, delta: float) -> DeltaSplit:
     return DeltaSplit(failures, Fraction(delta) - failures)
 
 
-def epsilon_at(budget: Budget, epsilon: float, fits: bool) -> Fraction | None:
+def _epsilon_at(budget: Budget, epsilon: float, fits: bool) -> Fraction | None:
     """Return an ε that is implied at a budget's δ; None if it is infinite.
 
     What fits is within the budget: the inverse of a limit may end a little above it.

@@ -71,13 +71,13 @@ class ZeroConcentratedComposition(DeclaredFailures):
         if rho == 0:
             return 0.0
         return (
-            math.inf if rho is None or losses <= 0 else epsilon_of_rho(up(rho), float(losses) * (1 - 1e-15))
+            math.inf if rho is None or losses <= 0 else _epsilon_of_rho(up(rho), float(losses) * (1 - 1e-15))
         )
 
     def _limits(self, budget: Budget) -> tuple[Fraction | None, Fraction | None]:
         if limits_nothing(budget):
             return None, self.failure_limit(budget)
-        return rho_limit(budget.epsilon, self.split(budget.delta).losses), self.failure_limit(budget)
+        return _rho_limit(budget.epsilon, self.split(budget.delta).losses), self.failure_limit(budget)
 
     def odometer(self, spent: Spend, delta: float) -> Cost:
         """Return an epsilon that covers the loss at every moment at once, up to probability `delta`.
@@ -100,7 +100,7 @@ class ZeroConcentratedComposition(DeclaredFailures):
 
 
 @functools.lru_cache(maxsize=4096)
-def rho_limit(epsilon: float, delta: Fraction) -> Fraction:
+def _rho_limit(epsilon: float, delta: Fraction) -> Fraction:
     """Return the largest rho that implies (epsilon, delta)-DP, rounded down.
 
     The largest `allowance` / α over the orders: every order gives a valid one.
@@ -112,7 +112,7 @@ def rho_limit(epsilon: float, delta: Fraction) -> Fraction:
     return Fraction(max(0.0, allowance(order, epsilon, share) / order * (1 - 1e-15)))
 
 
-def epsilon_of_rho(rho: float, delta: float) -> float:
+def _epsilon_of_rho(rho: float, delta: float) -> float:
     """Return the epsilon that rho-zCDP implies at delta, rounded up: the least over the Rényi orders."""
     if rho == 0.0:
         return 0.0

@@ -61,7 +61,7 @@ def check_feedback(
     if value._gate is not gate:
         raise ForeignValue(f"{name} belongs to another gate than the learner's", calling_place())
     given = value._domain
-    if given is not domain and not lies_in(given, domain):
+    if given is not domain and not _lies_in(given, domain):
         whence = (
             "a domain that nobody named (it was computed from other values)" if given is None else repr(given)
         )
@@ -79,7 +79,7 @@ def check_feedback(
         )
 
 
-def lies_in(given: Domain | None, domain: Domain) -> bool:
+def _lies_in(given: Domain | None, domain: Domain) -> bool:
     """Return True if every value of one domain is known to lie in another, coordinate by coordinate."""
     if given is None:
         return False

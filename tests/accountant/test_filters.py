@@ -24,9 +24,9 @@ from accountant import (
     ZeroConcentratedComposition,
 )
 from accountant.compositions import COMPOSITIONS
-from accountant.filters.gaussian_composition import square_limit
+from accountant.filters.gaussian_composition import _square_limit
 from accountant.filters.renyi import allowance, epsilon_of
-from accountant.filters.zero_concentrated import epsilon_of_rho, rho_limit
+from accountant.filters.zero_concentrated import _epsilon_of_rho, _rho_limit
 from mechanisms import (
     AtomicProfile,
     Gaussian,
@@ -189,14 +189,14 @@ def test_an_infinite_loss_of_small_probability_is_paid_from_delta():
 @settings(max_examples=12)
 @given(st.floats(1e-6, 50.0), st.floats(1e-12, 0.5))
 def test_zcdp_conversions_are_inverse_and_agree_with_the_profile(rho, delta):
-    epsilon = epsilon_of_rho(rho, delta)
+    epsilon = _epsilon_of_rho(rho, delta)
     profile = ZeroConcentratedProfile(rho)
     reference = profile.epsilon(delta)
     if reference > profile._chord[0]:  # below it the profile knows more, of the total variation
         assert epsilon == pytest.approx(reference, rel=1e-6, abs=1e-9)
     assert epsilon >= reference * (1 - 1e-10)
     if epsilon > 1e-3:
-        assert float(rho_limit(epsilon, Fraction(delta))) == pytest.approx(rho, rel=1e-6)
+        assert float(_rho_limit(epsilon, Fraction(delta))) == pytest.approx(rho, rel=1e-6)
 
 
 @given(st.floats(1.01, 500.0), st.floats(0.01, 20.0), st.floats(1e-12, 0.5))
@@ -226,7 +226,7 @@ def test_renyi_conversions_are_on_the_safe_side_of_40_digits(s, size, delta):
 @settings(max_examples=12)
 @given(st.floats(0.01, 20.0), st.floats(1e-12, 0.5))
 def test_the_gaussian_limit_is_the_largest(epsilon, delta):
-    mu = math.sqrt(square_limit(epsilon, delta))
+    mu = math.sqrt(_square_limit(epsilon, delta))
     assert GaussianProfile(mu * (1 - 1e-13)).delta(epsilon) <= delta * (1 + 1e-12)
     assert GaussianProfile(mu * (1 + 1e-9)).delta(epsilon) > delta
 
@@ -384,7 +384,7 @@ def test_guarantee_at_the_budgets_delta_is_its_epsilon(composition):
 
 def test_the_gaussian_filter_promises_a_whole_curve():
     accountant = Accountant(Budget(2.0, 1e-6), composition=GaussianComposition())
-    mu = math.sqrt(square_limit(2.0, 1e-6))
+    mu = math.sqrt(_square_limit(2.0, 1e-6))
     assert accountant.guarantee(1e-9).upper == pytest.approx(GaussianProfile(mu).epsilon(1e-9), rel=1e-9)
 
 

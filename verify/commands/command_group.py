@@ -94,7 +94,7 @@ def exit_code() -> int:
             describe_input_error,  # these know the learners: --version does without
         )
 
-        print_on_stderr(with_flags(describe_input_error(error), run.flags))
+        print_on_stderr(_with_flags(describe_input_error(error), run.flags))
         _print_traceback(run)
         return INPUT_ERROR
     except MemoryError as error:
@@ -126,7 +126,7 @@ _OTHER_NAMES = {
 """Parameters in Python that the command line calls otherwise."""
 
 
-def with_flags(message: str, flags: Mapping[str, str]) -> str:
+def _with_flags(message: str, flags: Mapping[str, str]) -> str:
     """Return the message of a refused value with the flag in place of the parameter's name in Python."""
     found = _PARAMETER.match(message)
     if found is None:

@@ -29,7 +29,7 @@ class CommandRun:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Argument:
+class _Argument:
     """A value on the command line without a flag.
 
     Attributes
@@ -55,7 +55,7 @@ class Argument:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TableCommand:
+class _TableCommand:
     """A command.
 
     Attributes
@@ -72,7 +72,7 @@ class TableCommand:
 
     function: str
     help: str
-    arguments: tuple[Argument, ...] = ()
+    arguments: tuple[_Argument, ...] = ()
     options: str = ""
 
     def command(self, name: str) -> click.Command:
@@ -96,7 +96,7 @@ GROUPS = {"ledger": "Create, show and change ledgers that last: files, databases
 """Groups of commands, and what they are about."""
 
 COMMANDS = {
-    "verify": TableCommand(
+    "verify": _TableCommand(
         function="verify_command:verify_command",
         help="""Verify a claim of differential privacy.
 
@@ -106,11 +106,11 @@ COMMANDS = {
         every epsilon.
 
         Exit codes: 0 certified, 1 refuted, 3 unproven, 2 usage or input error, 4 an error of dpwitness's own.""",
-        arguments=(Argument(name="subject", kind=SUBJECT, required=False),),
+        arguments=(_Argument(name="subject", kind=SUBJECT, required=False),),
         options="command data unit epsilon delta composition problem set horizon effort samples significance "
         "floating-point anytime adversary time-limit seed workers certificate output json",
     ),
-    "check": TableCommand(
+    "check": _TableCommand(
         function="check_command:check_command",
         help="""Check a certificate, a witness or a ledger again.
 
@@ -121,10 +121,10 @@ COMMANDS = {
 
         Exit codes: 0 valid; 1 invalid; 3 unproven: new draws do not decide, or a replay makes another claim,
         releases what the proof does not list, or does not come to its end; 2 usage or input error.""",
-        arguments=(Argument(name="file"),),
+        arguments=(_Argument(name="file"),),
         options="subject replay anchor json",
     ),
-    "audit": TableCommand(
+    "audit": _TableCommand(
         function="audit_command:audit_command",
         help="""Compute the total privacy loss of releases.
 
@@ -136,19 +136,19 @@ COMMANDS = {
 
         Exit codes: 0 done, or within the budget; 1 the budget is exceeded; 3 not known; 2 usage or input
         error.""",
-        arguments=(Argument(name="files", kind=FILE, many=True),),
+        arguments=(_Argument(name="files", kind=FILE, many=True),),
         options="delta epsilon budget neighbors group-size proof output json",
     ),
-    "calibrate": TableCommand(
+    "calibrate": _TableCommand(
         function="audit_command:calibrate_command",
         help="""Find the least noise with which releases meet a target.
 
         All noise of FILE is multiplied by one factor. The target is --epsilon at --delta (by default 1e-6),
         or what attacks on a person may reach: --advantage, or --rates.""",
-        arguments=(Argument(name="file", kind=FILE),),
+        arguments=(_Argument(name="file", kind=FILE),),
         options="epsilon delta advantage rates neighbors group-size json",
     ),
-    "regret": TableCommand(
+    "regret": _TableCommand(
         function="regret_command:regret_command",
         help="""Test a learner's regret against its theorem.
 
@@ -163,10 +163,10 @@ COMMANDS = {
 
         Exit codes: 0 consistent, 1 violated, 3 undecided, vacuous, out of regime or another learner than the
         theorem's, 2 usage or input error.""",
-        arguments=(Argument(name="learner", kind=LEARNER),),
+        arguments=(_Argument(name="learner", kind=LEARNER),),
         options="test problem set epsilon delta horizon runs significance seed workers cache output json",
     ),
-    "simulate": TableCommand(
+    "simulate": _TableCommand(
         function="simulate_command:simulate_command",
         help="""Simulate learners and report their regret, or replay a log.
 
@@ -177,20 +177,20 @@ COMMANDS = {
 
         With --log: what each learner would have earned per round on logged traffic, estimated off policy;
         .json only. That is computed from raw rewards: it is not private.""",
-        arguments=(Argument(name="learners", kind=LEARNER, many=True),),
+        arguments=(_Argument(name="learners", kind=LEARNER, many=True),),
         options="problem set epsilon delta horizon runs log delay seed workers cache output json",
     ),
-    "reproduce": TableCommand(
+    "reproduce": _TableCommand(
         function="reproduce_command:reproduce_command",
         help="""Reproduce figures and tables of the papers; without FIGURES, list them.
 
         The beginning of a name stands for all that begin so: cascade/fig1 for its parts, matroid/ for a
         paper. Each leaves a picture, a CSV file and a report: what the paper shows, what is seen, why they
         differ. Runs that are in the folder already are not simulated again.""",
-        arguments=(Argument(name="figures", kind=FIGURE, many=True, required=False),),
+        arguments=(_Argument(name="figures", kind=FIGURE, many=True, required=False),),
         options="scale movielens output-dir workers json",
     ),
-    "list": TableCommand(
+    "list": _TableCommand(
         function="list_command:list_command",
         help="""List learners and problems; or what WORDS describe, published learners, the zoo and deployments too.
 
@@ -198,10 +198,10 @@ COMMANDS = {
         are searched. A single match is shown in full. Deployments of the public registry are shown with where a
         published figure differs from what its own parameters give. With --for, --trust and
         --epsilon say what is asked of the learner (by default central, 1).""",
-        arguments=(Argument(name="words", many=True, required=False),),
+        arguments=(_Argument(name="words", many=True, required=False),),
         options="for trust epsilon json",
     ),
-    "report": TableCommand(
+    "report": _TableCommand(
         function="report_command:report_command",
         help="""Combine stored results into one report.
 
@@ -212,10 +212,10 @@ COMMANDS = {
         With --format, FILES are about one deployment: its ledger, releases or their audit, and results on
         its learners. What they prove stands beside what --deployment declares; a declaration that they
         contradict is refused. registry writes .yaml, too; a field that nobody declared is a comment there.""",
-        arguments=(Argument(name="files", kind=FILE, many=True),),
+        arguments=(_Argument(name="files", kind=FILE, many=True),),
         options="format deployment output",
     ),
-    "ledger create": TableCommand(
+    "ledger create": _TableCommand(
         function="ledger_command:create_command",
         help="""Create a ledger that lasts, or a durable run of a learner.
 
@@ -226,48 +226,48 @@ COMMANDS = {
         With --learner it is a new folder, or the URL of an empty PostgreSQL database, for dpwitness serve;
         the learner's own horizon, epsilon and delta are set by --set (the last two are by default those of
         the budget). A file of --name-keys that is not there yet is made, with a key.""",
-        arguments=(Argument(name="store"),),
+        arguments=(_Argument(name="store"),),
         options="epsilon delta composition trust strict rules name-keys from author reason learner problem set purpose "
         "tenant",
     ),
-    "ledger show": TableCommand(
+    "ledger show": _TableCommand(
         function="ledger_command:show_command",
         help="""Show spending, limits, open reservations and actions that wait for feedback.
 
         It shows what RECORDS, or without them the record that has spent most, have spent, open reservations
         included (rounded up), and have left (rounded down). It only reads: STORE may be a copy, or in use. -o
         writes an export, .json, for audits; nobody can spend from it.""",
-        arguments=(Argument(name="store"), Argument(name="records", many=True, required=False)),
+        arguments=(_Argument(name="store"), _Argument(name="records", many=True, required=False)),
         options="name-keys output json",
     ),
-    "ledger amend": TableCommand(
+    "ledger amend": _TableCommand(
         function="ledger_command:amend_command",
         help="""Make exactly one administrative change in STORE.
 
         --rules, --erase, --rotate-keys, --accept-clock, --promote and --forget-anchor are kept in the ledger,
         with --author and --reason. --cancel is safe whatever the holder does; --expire is for runs that nobody serves.
         Never promote a copy while the original is in use: both would spend the same budgets.""",
-        arguments=(Argument(name="store"),),
+        arguments=(_Argument(name="store"),),
         options="author reason rules erase allow-return rotate-keys accept-clock promote forget-anchor cancel "
         "expire name-keys anchor",
     ),
-    "serve": TableCommand(
+    "serve": _TableCommand(
         function="serve_command:serve_command",
         help="""Serve ledgers and learners over HTTP.
 
         CONFIG is a TOML file: docs/service.md has its keys. Values come as they are, so run it where raw data
         may be (central trust). It listens to this machine only unless CONFIG says otherwise, and refuses to
         start without a key: dpwitness keys STORE --add NAME.""",
-        arguments=(Argument(name="config", kind=FILE),),
+        arguments=(_Argument(name="config", kind=FILE),),
     ),
-    "keys": TableCommand(
+    "keys": _TableCommand(
         function="serve_command:keys_command",
         help="""List, add or revoke the keys of a service.
 
         They are in the file STORE.keys, beside the ledger; of a service without a ledger in a file, give the
         file, which ends in .keys. A key is printed once: only its hash is stored. A service that runs refuses
         a revoked key from its next request on.""",
-        arguments=(Argument(name="store"),),
+        arguments=(_Argument(name="store"),),
         options="add remove scope run purpose tenant json",
     ),
 }

@@ -27,7 +27,7 @@ _MOST_WORKERS = 1_000
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}  # seconds
 
 
-class NameType(ParameterType):
+class _NameType(ParameterType):
     """A name of the catalogue, completed by the shell without importing it; the command that takes it checks it.
 
     Parameters
@@ -54,7 +54,7 @@ class NameType(ParameterType):
         return found or ([CompletionItem(incomplete, type="file")] if self._files else [])
 
 
-class NumberType(click.FloatRange):
+class _NumberType(click.FloatRange):
     """A number in a range."""
 
     name = "number"
@@ -68,13 +68,13 @@ class NumberType(click.FloatRange):
         return super().convert(value, param, ctx)
 
 
-class IntegerType(click.IntRange):
+class _IntegerType(click.IntRange):
     """A whole number in a range."""
 
     name = "integer"
 
 
-class WorkersType(ParameterType):
+class _WorkersType(ParameterType):
     """A number of processes, or a Dask cluster."""
 
     name = "N|dask[:ADDRESS]"
@@ -97,7 +97,7 @@ class WorkersType(ParameterType):
         return [CompletionItem("dask")] if "dask".startswith(incomplete) else []
 
 
-class BetsType(ParameterType):
+class _BetsType(ParameterType):
     """The bets: False for none, True for a flag without a value, or the file of winnings."""
 
     name = "[FILE]"
@@ -107,7 +107,7 @@ class BetsType(ParameterType):
         return value if isinstance(value, bool) else str(value) or True
 
 
-class SettingType(ParameterType):
+class _SettingType(ParameterType):
     """A parameter by name; its owner, a learner or problem, checks the value."""
 
     name = "NAME=VALUE"
@@ -122,7 +122,7 @@ class SettingType(ParameterType):
         return name.strip(), given.strip()
 
 
-class DurationType(ParameterType):
+class _DurationType(ParameterType):
     """A time with its unit, in milliseconds."""
 
     name = "90s|30m|12h|2d"
@@ -187,8 +187,8 @@ class Option:
             type=self.kind,
             help=self.help,
             show_default=self.default is not None and self.default is not False and self.default != "",
-            metavar=self.kind.name if isinstance(self.kind, WorkersType | DurationType) else None,
-            callback=_unique if isinstance(self.kind, SettingType) else None,
+            metavar=self.kind.name if isinstance(self.kind, _WorkersType | _DurationType) else None,
+            callback=_unique if isinstance(self.kind, _SettingType) else None,
             **settings,
         )
 
@@ -209,14 +209,14 @@ FILE = click.Path(path_type=Path, dir_okay=False)
 NEW_FILE = click.Path(path_type=Path)
 EXISTING_FILE = click.Path(path_type=Path, dir_okay=False, exists=True)
 FOLDER = click.Path(path_type=Path, file_okay=False)
-RATE = NumberType(0, 1)
-EPSILON = NumberType(0)
-POSITIVE = NumberType(0, min_open=True)
-COUNT = IntegerType(1)
-LEARNER = NameType("learner")
-SUBJECT = NameType("learner", "specimen")
-PROBLEM = NameType("problem")
-FIGURE = NameType("figure", files=False)
+RATE = _NumberType(0, 1)
+EPSILON = _NumberType(0)
+POSITIVE = _NumberType(0, min_open=True)
+COUNT = _IntegerType(1)
+LEARNER = _NameType("learner")
+SUBJECT = _NameType("learner", "specimen")
+PROBLEM = _NameType("problem")
+FIGURE = _NameType("figure", files=False)
 
 
 def _table(*options: Option) -> dict[str, Option]:
@@ -236,7 +236,7 @@ OPTIONS = _table(
     Option("--anchor", NEW_FILE, "File outside the store that records its latest position."),
     Option(
         "--anytime",
-        BetsType(),
+        _BetsType(),
         "Test sequentially, by bets against the claim; FILE keeps the winnings from run to run.",
         default=False,
         alone="",
@@ -253,7 +253,7 @@ OPTIONS = _table(
         "Theorem that adds losses up; its parameters by --set.",
     ),
     Option("--data", str, "Data domain, or which data are neighbours: 'interval(0, 1)'."),
-    Option("--delay", IntegerType(0), "Rounds until a logged reward reaches the learner.", default=0),
+    Option("--delay", _IntegerType(0), "Rounds until a logged reward reaches the learner.", default=0),
     Option("--delta", RATE, "Privacy parameter delta."),
     Option("--deployment", EXISTING_FILE, "What people declare of the deployment, in TOML; with --format."),
     Option(
@@ -265,7 +265,7 @@ OPTIONS = _table(
     Option("--epsilon", EPSILON, "Privacy parameter epsilon."),
     Option("--erase", str, "Delete the link from this record's name to its account."),
     Option(
-        "--expire", DurationType(), "Withdraw a run's actions that have waited for feedback as long as this."
+        "--expire", _DurationType(), "Withdraw a run's actions that have waited for feedback as long as this."
     ),
     Option("--floating-point", bool, "What only floating-point arithmetic leaks counts, too."),
     Option("--for", PROBLEM, "Recommend a learner for this problem.", name="played"),
@@ -322,11 +322,11 @@ OPTIONS = _table(
         "What the key allows.",
         many=True,
     ),
-    Option("--seed", IntegerType(0), "Seed of all randomness.", default=0),
-    Option("--set", SettingType(), "Parameter, by name.", name="settings", many=True),
+    Option("--seed", _IntegerType(0), "Seed of all randomness.", default=0),
+    Option("--set", _SettingType(), "Parameter, by name.", name="settings", many=True),
     Option(
         "--significance",
-        NumberType(0, 0.5, min_open=True),
+        _NumberType(0, 0.5, min_open=True),
         "Largest probability that a true claim is rejected.",
         default=1e-4,
     ),
@@ -342,7 +342,7 @@ OPTIONS = _table(
     Option("--time-limit", POSITIVE, "Seconds after which to stop, and report what holds.", default=600.0),
     Option("--trust", click.Choice(["central", "local", "shuffle", "none"]), "Trust model."),
     Option("--unit", str, "What is protected: 'one report', 'one person, at most 8 rounds'."),
-    Option("--workers", WorkersType(), "Processes, or a Dask cluster; no result depends on it.", default=1),
+    Option("--workers", _WorkersType(), "Processes, or a Dask cluster; no result depends on it.", default=1),
 )
 """All options, by their flags without the dashes."""
 

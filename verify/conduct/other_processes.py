@@ -133,7 +133,7 @@ def differs_in_other_processes(again: Again, modules: Sequence[ModuleType], seco
         def repeated(work: Callable[[], Any]) -> Iterator[Any]:
             for _ in range(PROCESSES):
                 try:
-                    run_again(held)
+                    _run_again(held)
                     yield work()
                 except (Exception, SystemExit) as error:  # whatever a user's module raises
                     yield type(error).__qualname__
@@ -152,7 +152,7 @@ def differs_in_other_processes(again: Again, modules: Sequence[ModuleType], seco
     return in_own_process(repeat_draws, no_progress, seconds + _LEAST) is True
 
 
-def run_again(held: Sequence[tuple[ModuleType, Mapping[str, Any]]]) -> None:
+def _run_again(held: Sequence[tuple[ModuleType, Mapping[str, Any]]]) -> None:
     """Run modules again in place, with fresh generators: meant for a process that ends soon.
 
     What is held of them, in closures and as the classes of objects, uses the new values from then on.

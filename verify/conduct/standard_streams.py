@@ -10,7 +10,7 @@ import sys
 from typing import Any, BinaryIO, cast
 
 
-class Outlet(io.RawIOBase):
+class _Outlet(io.RawIOBase):
     """A raw stream that accepts every write: after the first error it discards all data.
 
     A reader who has gone (``| head``) has read enough, and a full disk is reported once, at the end: neither ends a
@@ -59,7 +59,7 @@ class Outlet(io.RawIOBase):
         return bool(self._raw.isatty())
 
 
-def guard_standard_streams() -> Outlet | None:
+def guard_standard_streams() -> _Outlet | None:
     """Let standard output and error be outlets; return that of standard output, None if it is not the process's own.
 
     Standard streams that were closed (``>&-``) are opened on nothing, so that no file gets their numbers.
@@ -76,7 +76,7 @@ def guard_standard_streams() -> Outlet | None:
             continue
         stream.reconfigure(errors="replace")  # a terminal without Unicode shows ? for what it lacks
         if stream is getattr(sys, f"__{name}__"):  # not a test's or a notebook's
-            outlet = Outlet(getattr(stream.buffer, "raw", stream.buffer))
+            outlet = _Outlet(getattr(stream.buffer, "raw", stream.buffer))
             buffered = io.BufferedWriter(cast("io.RawIOBase", outlet))
             guarded = io.TextIOWrapper(
                 cast("BinaryIO", buffered),

@@ -113,10 +113,10 @@ def known_deployments() -> Mapping[str, KnownDeployment]:
 @cache
 def audit_figures(name: str) -> Sequence[AuditedFigure]:
     """Return the figures of a deployment, each with the figures that its parameters give."""
-    return tuple(map(audit_figure, known_deployments()[name].figures))
+    return tuple(map(_audit_figure, known_deployments()[name].figures))
 
 
-def audit_figure(figure: Mapping[str, Any]) -> AuditedFigure:
+def _audit_figure(figure: Mapping[str, Any]) -> AuditedFigure:
     """Return a figure of the file with the figures that its parameters give."""
     published, delta = figure.get("published", figure.get("epsilon")), float(figure.get("delta", 0.0))
     parameters, given = _given(figure, delta, Decimal(0))

@@ -121,7 +121,7 @@ LOG_ROUNDS = FigureAxis("round n", logarithmic=True)
 
 @dataclass(frozen=True)
 class PlotAxes:
-    """The axes of a figure, and what is drawn beside the lines.
+    """The axes of a figure, and marks beside its lines.
 
     Attributes
     ----------
@@ -237,7 +237,7 @@ class Experiment:
 
 @dataclass(frozen=True)
 class Figure(Experiment):
-    """A figure; `axes` are what is drawn in it."""
+    """A figure, drawn in its `axes`."""
 
     axes: PlotAxes = PlotAxes()
 

@@ -157,7 +157,7 @@ def beyond_the_runs(name: str | None, rounds: int) -> tuple[Sentence, ...]:
             *enforced,
             remark("Each round was charged to its own record; give rounds of the same record the same name."),
         )
-    proved = proved_plan(name)
+    proved = _proved_plan(name)
     if proved is None:
         return enforced
     plan, claim = proved
@@ -171,7 +171,7 @@ def beyond_the_runs(name: str | None, rounds: int) -> tuple[Sentence, ...]:
 
 
 @functools.cache
-def proved_plan(name: str) -> tuple[SymbolicPlan, Any] | None:
+def _proved_plan(name: str) -> tuple[SymbolicPlan, Any] | None:
     """Return the plan of a registered learner and its claim; None if it has none, or no proof that the checker accepts.
 
     What noise that is calibrated by a program is calibrated to is taken as promised (`SymbolicPlan.promises`).

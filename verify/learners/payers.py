@@ -50,7 +50,7 @@ def covering(costs: Iterable[Cost]) -> Cost:
     return Cost(epsilon, delta)
 
 
-def maximal(payers: Iterable[Payer]) -> tuple[Payer, ...]:
+def _maximal(payers: Iterable[Payer]) -> tuple[Payer, ...]:
     """Return the payers with costs that no other one's covers (the Pareto set), the largest epsilon first."""
     kept: list[Payer] = []
     for payer in sorted(payers, key=lambda each: (each.cost.epsilon_up, each.cost.delta_up), reverse=True):
@@ -83,7 +83,7 @@ class Pricing:
 
     def with_payers(self, payers: Iterable[Payer]) -> Pricing:
         """Return the pricing of these runs and others."""
-        return Pricing(self.theorem, maximal([*self.payers, *payers]))
+        return Pricing(self.theorem, _maximal([*self.payers, *payers]))
 
     def of_run(self, entries: Iterable[Entry], budget: Budget, *, own: bool) -> tuple[Payer, ...] | None:
         """Return the records that paid most in a run; None if the theorem has no price for a release.
@@ -117,7 +117,7 @@ class Pricing:
         first: dict[Any, RecordId] = {}
         for record, total in totals.items():
             first.setdefault(total, record)
-        return maximal(
+        return _maximal(
             Payer(record, self.theorem.guarantee(total, budget), tuple(charges[record]))
             for total, record in first.items()
         )

@@ -73,7 +73,7 @@ def claim_section(claim: Claim, arithmetic: str = "", problem: str = "") -> Sect
     ]
     found = exact(
         "If it holds, an attack with one false alarm in 100 finds at most {share} of the cases.",
-        share=percent_at_most(largest_true_positive_rate(claim.epsilon, claim.delta, 0.01)),
+        share=percent_at_most(_largest_true_positive_rate(claim.epsilon, claim.delta, 0.01)),
     )
     factor = exact(
         "If it holds, every output event has, on D and on D′, probabilities within a factor e^ε = {factor}{but}.",
@@ -93,7 +93,7 @@ def unit_words(claim: Claim) -> str:
     return "one person" if isinstance(claim.unit, OnePerson) else "one report"
 
 
-def protected_words(claim: Claim) -> str:
+def _protected_words(claim: Claim) -> str:
     """Return the protected fact, which an adversary guesses from the output, in words."""
     if claim.neighbours is not Neighbouring.REPLACE_ONE:
         return f"whether {unit_words(claim)} is in the data"
@@ -127,7 +127,7 @@ def person_sentence(given: str, guessed: str, seen: str, share: float) -> Senten
 def claim_person_sentence(given: str, claim: Claim) -> Sentence:
     """Return the largest share of right guesses under a claim; `given` as in `person_sentence`."""
     share = correct_guesses(claim.epsilon, claim.delta)
-    return person_sentence(given, protected_words(claim), claim.view, share)
+    return person_sentence(given, _protected_words(claim), claim.view, share)
 
 
 def correct_guesses(epsilon: float, delta: float) -> float:
@@ -147,7 +147,7 @@ def correct_guesses(epsilon: float, delta: float) -> float:
     return share if epsilon == delta == 0.0 else min(1.0, share * (1.0 + 8.0 * ROUNDING))
 
 
-def largest_true_positive_rate(epsilon: float, delta: float, false_positive_rate: float) -> float:
+def _largest_true_positive_rate(epsilon: float, delta: float, false_positive_rate: float) -> float:
     """Return the largest true positive rate of an attack, at a false positive rate, under (ε, δ).
 
     min(δ + e^ε α, 1 - e^-ε (1 - δ - α)), by P(E) <= e^ε Q(E) + δ and Q(not E) <= e^ε P(not E) + δ (Kairouz, Oh and

@@ -36,9 +36,9 @@ from accountant import (
 from accountant.compositions import COMPOSITIONS
 from accountant.filters import composition_theorem, failures
 from accountant.filters.advanced import _squares_limit
-from accountant.filters.gaussian_composition import square_limit
+from accountant.filters.gaussian_composition import _square_limit
 from accountant.filters.renyi import allowance
-from accountant.filters.zero_concentrated import rho_limit
+from accountant.filters.zero_concentrated import _rho_limit
 from accountant.plans.plan import PlannedComposition
 from mechanisms import Categories, ParameterError
 from mechanisms.losses.conversions import deltas_of_renyi
@@ -87,7 +87,7 @@ def the_old_rule(budget, failed):
 class OldZeroConcentrated(ZeroConcentratedComposition):
     def fits(self, spent, budget):
         left = the_old_rule(budget, spent.values[1])
-        return left is not None and spent.values[0] <= rho_limit(budget.epsilon, left)
+        return left is not None and spent.values[0] <= _rho_limit(budget.epsilon, left)
 
 
 class OldAdvanced(AdvancedComposition):
@@ -115,7 +115,7 @@ class OldGaussian(GaussianComposition):
 
     def fits(self, spent, budget):
         left = the_old_rule(budget, spent.values[1])
-        return left is not None and spent.values[0] <= square_limit(budget.epsilon, float(left))
+        return left is not None and spent.values[0] <= _square_limit(budget.epsilon, float(left))
 
 
 class OldOdometer(ZeroConcentratedComposition):

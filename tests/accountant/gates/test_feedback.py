@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from accountant import Accountant, Budget, ForeignValue, Simulation, check_feedback
-from accountant.gates.feedback import lies_in
+from accountant.gates.feedback import _lies_in
 from mechanisms import Ball, Box, Categories, Domain, DomainError, Integers, Interval, OneHot
 
 CUBE = Box(0, 1, 3)
@@ -43,21 +43,21 @@ DOMAINS = st.one_of(
 @given(DOMAINS, DOMAINS)
 def test_a_domain_lies_in_another_only_if_its_points_do(inner: Domain, outer: Domain) -> None:
     points = inner.extremes().reshape(len(inner.extremes()), -1)
-    if lies_in(inner, outer):
+    if _lies_in(inner, outer):
         outer.check(points.reshape(len(points), *outer.shape))
         middle = points.mean(axis=0)
         if isinstance(inner, Box | Interval):
             outer.check(middle.reshape(outer.shape))
-    assert lies_in(inner, inner)
-    assert not lies_in(None, outer)
+    assert _lies_in(inner, inner)
+    assert not _lies_in(None, outer)
 
 
 def test_whole_numbers_are_whole() -> None:
     counts = Integers(0, 2, 3)
-    assert lies_in(Integers(1, 2, 3), counts)
-    assert not lies_in(Integers(0, 3, 3), counts)
-    assert not lies_in(CUBE, counts)
-    assert lies_in(counts, Box(0, 2, 3))
+    assert _lies_in(Integers(1, 2, 3), counts)
+    assert not _lies_in(Integers(0, 3, 3), counts)
+    assert not _lies_in(CUBE, counts)
+    assert _lies_in(counts, Box(0, 2, 3))
 
 
 def test_what_lies_in_the_domain_is_taken() -> None:

@@ -14,7 +14,7 @@ from algorithms.theory import linear_plans
 from algorithms.theory.linear_plans import LINEAR_PLANNED, linear_counterexample, linear_plan, linear_symbols
 from algorithms.theory.plans import plan_and_claim, plan_counterexample
 from mechanisms import Gaussian, Sensitivity
-from verify.learners.learner_subject import proved_plan
+from verify.learners.learner_subject import _proved_plan
 
 CERTIFIED = [name for name in LINEAR_PLANNED if not name.startswith("published/")]
 PRINTED = [name for name in LINEAR_PLANNED if name.startswith("published/")]
@@ -30,7 +30,7 @@ def test_every_linear_learner_that_claims_privacy_has_a_plan() -> None:
 
 @pytest.mark.parametrize("name", CERTIFIED)
 def test_certified_claims_are_proved_and_fail_with_replacement(name: str) -> None:
-    proved = proved_plan(name)
+    proved = _proved_plan(name)
     assert proved == plan_and_claim(name)
     plan, _ = proved
     cost = EPSILON if name.endswith("shuffle") else MU**2
@@ -45,7 +45,7 @@ def test_certified_claims_are_proved_and_fail_with_replacement(name: str) -> Non
 
 @pytest.mark.parametrize("name", PRINTED)
 def test_printed_gaussian_claims_fail_at_epsilon_10(name: str) -> None:
-    assert proved_plan(name) is None
+    assert _proved_plan(name) is None
     found = plan_counterexample(name)
     if name.endswith("shuffle"):
         assert found is None

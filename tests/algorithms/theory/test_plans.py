@@ -21,7 +21,7 @@ from algorithms.theory.plans import (
     symbols,
 )
 from mechanisms import Gaussian, Sensitivity
-from verify.learners.learner_subject import proved_plan
+from verify.learners.learner_subject import _proved_plan
 
 GAUSSIAN = [
     name
@@ -65,7 +65,7 @@ def at(name, size, arms, epsilon, kind):
 @pytest.mark.few(9)
 @pytest.mark.parametrize("name", CERTIFIED)
 def test_the_claim_is_proved_for_all_values(name):
-    assert proved_plan(name) == plan_and_claim(name)
+    assert _proved_plan(name) == plan_and_claim(name)
     assert set(symbolic_plan(name).costs().values()) == {symbols()[2]}  # tight: the cost is epsilon itself
 
 
@@ -121,7 +121,7 @@ def test_printed_claims_with_raw_values_are_refuted_without_bound(name):
 
 @pytest.mark.parametrize("name", GAUSSIAN)
 def test_gaussian_claims_are_proved_in_gaussian_dp(name):
-    assert proved_plan(name) == plan_and_claim(name)
+    assert _proved_plan(name) == plan_and_claim(name)
     assert set(symbolic_plan(name).costs().values()) == {symbol("mu") ** 2}
 
 

@@ -7,11 +7,11 @@ import os
 
 import pytest
 
-from verify.conduct.standard_streams import Outlet
+from verify.conduct.standard_streams import _Outlet
 
 
-def outlet(number: int) -> Outlet:
-    return Outlet(io.FileIO(number, "w", closefd=False))
+def outlet(number: int) -> _Outlet:
+    return _Outlet(io.FileIO(number, "w", closefd=False))
 
 
 def test_what_is_written_arrives() -> None:
@@ -58,6 +58,6 @@ def test_a_terminal_that_does_not_block_is_waited_for() -> None:
             return writing
 
     reading, writing = os.pipe()
-    assert Outlet(Reluctant()).write(b"abc") == 3
+    assert _Outlet(Reluctant()).write(b"abc") == 3
     os.close(reading)
     os.close(writing)

@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from verify.commands.command_group import cli
-from verify.deployments.known_deployments import audit_figure, audit_figures, known_deployments
+from verify.deployments.known_deployments import _audit_figure, audit_figures, known_deployments
 
 
 def figure(name, what):
@@ -71,7 +71,7 @@ def test_verdicts_say_what_a_difference_means():
 )
 def test_a_planted_figure_is_judged_by_its_digits(published, verdict):
     planted = {"what": "planted", "rho": "2.56", "epsilon": published, "delta": "1e-10"}
-    found = audit_figure(planted)
+    found = _audit_figure(planted)
     assert found.verdict == verdict
     if verdict != "agrees":
         nearest = min(abs(Decimal(published) - Decimal(one[1])) for one in found.given.values())

@@ -13,7 +13,7 @@ from accountant import BudgetExceeded, Cost
 from algorithms.claim import ClaimForm, View
 from mechanisms import Gaussian, Laplace
 from verify import verify
-from verify.learners.payers import Payer, covering, maximal, within
+from verify.learners.payers import Payer, _maximal, covering, within
 
 numbers = st.one_of(st.integers(0, 4), st.sampled_from([Fraction(1, 3), Fraction(9, 10)])).map(Fraction)
 costs = st.builds(Cost, st.one_of(st.none(), numbers), numbers.map(lambda each: each / 10))
@@ -34,7 +34,7 @@ def test_the_covering_cost_is_within_a_claim_exactly_if_every_cost_is(found: lis
 
 @given(st.lists(costs, max_size=6))
 def test_every_cost_is_covered_by_one_of_the_payers_and_no_payer_by_another(found: list[Cost]) -> None:
-    kept = maximal(Payer(number, cost, ()) for number, cost in enumerate(found))
+    kept = _maximal(Payer(number, cost, ()) for number, cost in enumerate(found))
     assert covering(payer.cost for payer in kept) == covering(found)
     assert all(any(covers(payer.cost, cost) for payer in kept) for cost in found)
     assert not any(

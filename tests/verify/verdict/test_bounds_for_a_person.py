@@ -14,7 +14,7 @@ from mechanisms import RandomizedResponse
 from mechanisms.losses.composed_loss import compose
 from mechanisms.losses.risk import attack_accuracy, true_positive_rate
 from mechanisms.printed_numbers import percent_at_most
-from verify.verdict.common_sections import correct_guesses, largest_true_positive_rate, person_sentence
+from verify.verdict.common_sections import _largest_true_positive_rate, correct_guesses, person_sentence
 
 Law = list[Fraction]
 
@@ -78,7 +78,7 @@ def test_no_attack_on_a_random_mechanism_reaches_more_than_is_printed() -> None:
         delta = min(1.0, least_delta(p, q, epsilon))
         assert printed(correct_guesses(epsilon, delta)) >= best_accuracy(p, q)
         rate = Fraction(draw.choice([1, 10, 100, 500]), 1000)
-        share = percent_at_most(largest_true_positive_rate(epsilon, delta, float(rate)))
+        share = percent_at_most(_largest_true_positive_rate(epsilon, delta, float(rate)))
         assert Fraction(share.removesuffix(" %")) / 100 >= best_true_positive_rate(p, q, rate)
 
 
@@ -93,7 +93,7 @@ def test_they_are_attained(epsilon: float, delta: float) -> None:
     assert correct_guesses(epsilon, delta) == pytest.approx(float(reached), rel=1e-14)
     assert 0 <= printed(correct_guesses(epsilon, delta)) - reached <= reached / 1000
     for rate in (Fraction(1, 1000), Fraction(1, 100), Fraction(1, 2)):
-        most = largest_true_positive_rate(epsilon, delta, float(rate))
+        most = _largest_true_positive_rate(epsilon, delta, float(rate))
         assert most == pytest.approx(float(best_true_positive_rate(p, q, rate)), rel=1e-12)
 
 
