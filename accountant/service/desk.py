@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from accountant.refusals import BudgetExceeded, GateClosed, PurposeRefused, Refu
 from accountant.rules.clock import ClockAhead
 from accountant.service.amounts_json import accounts_json, summary_json
 from accountant.service.asked import Asked
-from accountant.service.problem_details import ServiceProblem, invalid, kind_of
+from accountant.service.problem_details import Problems, ServiceProblem, answered_as, invalid, kind_of
 from accountant.service.record_found import RecordFound
 from accountant.service.remembered import Remembered
 from accountant.service.rules_shown import RuleShown, rules_shown
@@ -42,6 +42,31 @@ def _refusing_mechanism() -> Iterator[None]:
         raise ServiceProblem(422, kind_of(refused), refused.message, "mechanism") from None
     except (TypeError, ValueError) as error:
         raise invalid("mechanism", str(error)) from None
+
+
+_PROBLEMS: Problems = {
+    BudgetExceeded: (409, "budget-exceeded", "{0.message}"),
+    PurposeRefused: (403, "purpose-refused", "{0.message}"),
+    ClockAhead: (503, "clock-ahead", "{0}"),
+    KeyUsed: (
+        *(409, "key-used"),
+        "this key was used for something else: other mechanism, domain or records, or another step",
+        "request",
+    ),
+    AnswerErased: (
+        *(410, "gone"),
+        "the answer to this request was erased, and is not drawn anew: another release needs another key",
+        "request",
+    ),
+    Settled: (409, "settled", "the reservation was drawn or given back before, or it has ended"),
+    # The reason may tell of private data.
+    GateClosed: (503, "closed", "the ledger is closed: nothing more is charged"),
+    LedgerDamaged: (503, "damaged", "the ledger is damaged: dpwitness check says where"),
+    StoreRefused: (503, "store-refused", "the store is not spent from ({1})"),
+    # The store was out of reach before its commit, in it or after it.
+    OSError: (503, "unknown", "nobody knows whether it was charged: ask again with the same request"),
+}
+_Answer = TypeVar("_Answer")
 
 
 class Desk:
@@ -81,7 +106,7 @@ class Desk:
             quote = self._priced(asked)
             return self._accountant.reserve(quote, request=_key(client, asked.request), seconds=asked.seconds)
 
-        made: Reservation = self._asking(client, reserve)
+        made = self._asking(client, reserve)
         return {
             "request": asked.request,
             "until": made.until and made.until.isoformat(),
@@ -158,41 +183,10 @@ class Desk:
         position: int = found[0]
         return position
 
-    def _asking(self, client: str, act: Callable[[], Any]) -> Any:
-        """Do something in a client's name."""
-        try:
-            with acting_for(f"key {client}"):
-                return act()
-        except BudgetExceeded as refused:
-            raise ServiceProblem(409, "budget-exceeded", refused.message) from None
-        except PurposeRefused as refused:
-            raise ServiceProblem(403, "purpose-refused", refused.message) from None
-        except ClockAhead as ahead:
-            raise ServiceProblem(503, "clock-ahead", str(ahead)) from None
-        except KeyUsed:
-            words = (
-                "this key was used for something else: other mechanism, domain or records, or another step"
-            )
-            raise ServiceProblem(409, "key-used", words, "request") from None
-        except AnswerErased:
-            words = "the answer to this request was erased, and is not drawn anew: another release needs another key"
-            raise ServiceProblem(410, "gone", words, "request") from None
-        except Settled:
-            words = "the reservation was drawn or given back before, or it has ended"
-            raise ServiceProblem(409, "settled", words) from None
-        except GateClosed:  # the reason may tell of private data
-            raise ServiceProblem(503, "closed", "the ledger is closed: nothing more is charged") from None
-        except LedgerDamaged:
-            raise ServiceProblem(
-                503, "damaged", "the ledger is damaged: dpwitness check says where"
-            ) from None
-        except StoreRefused as refused:
-            raise ServiceProblem(
-                503, "store-refused", f"the store is not spent from ({type(refused).__name__})"
-            ) from None
-        except OSError:  # the store was out of reach before its commit, in it or after it
-            words = "nobody knows whether it was charged: ask again with the same request"
-            raise ServiceProblem(503, "unknown", words) from None
+    def _asking(self, client: str, act: Callable[[], _Answer]) -> _Answer:
+        """Do what a client asks for, and say what went wrong in words that may be sent."""
+        with answered_as(_PROBLEMS), acting_for(f"key {client}"):
+            return act()
 
     # --- reading ---------------------------------------------------------------------------------
 
@@ -244,13 +238,11 @@ class Desk:
 
     def summary(self, client: str = "") -> Summary:
         """Summarise the charges by release."""
-        found: Summary = self._asking(client, self._accountant.summary)
-        return found
+        return self._asking(client, self._accountant.summary)
 
     def summary_json(self, client: str) -> dict[str, Any]:
         """Return the summary as JSON-able data."""
-        found: dict[str, Any] = self._asking(client, lambda: summary_json(self._accountant))
-        return found
+        return self._asking(client, lambda: summary_json(self._accountant))
 
     def most_spent(self, count: int, client: str = "") -> list[tuple[RecordId, str, str, float | None]]:
         """Return the records that have spent most: record, spent and left in words, and the share that is spent."""
@@ -269,8 +261,7 @@ class Desk:
 
     def rules(self, client: str = "") -> list[RuleShown]:
         """Return the remaining amount under each rule of the record nearest to its limit."""
-        found: list[RuleShown] = self._asking(client, self._rules.get)
-        return found
+        return self._asking(client, self._rules.get)
 
     def _read_rules(self) -> list[RuleShown]:
         terms = self.store.terms
@@ -278,8 +269,7 @@ class Desk:
 
     def reservations(self, client: str = "") -> dict[int, OpenReservation]:
         """Return the open reservations, by position."""
-        found: dict[int, OpenReservation] = self._asking(client, self.store.reservations)
-        return found
+        return self._asking(client, self.store.reservations)
 
     def check(self) -> None:
         """Refuse if nothing can be charged.

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from accountant.refusals import Refusal
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TypeAlias
+
 from mechanisms.parameters import DPWitnessError
 
 
@@ -42,6 +45,25 @@ def invalid(parameter: str, message: str) -> ServiceProblem:
     return ServiceProblem(422, "invalid", message, parameter)
 
 
-def kind_of(refused: Refusal) -> str:
+def kind_of(refused: Exception) -> str:
     """Return the class's name as the kinds of problems are spelled."""
     return "".join(f"-{c.lower()}" if c.isupper() else c for c in type(refused).__name__).lstrip("-")
+
+
+Problems: TypeAlias = Mapping[type[Exception], tuple[int, str, str] | tuple[int, str, str, str]]
+"""Of classes of exceptions the status, the kind ("" for the name of the class), the message and, at most, a parameter.
+
+The first class is taken that an exception is of. Its message may have the exception itself, as ``{0}``, and the name of
+the exception's class, as ``{1}``.
+"""
+
+
+@contextmanager
+def answered_as(problems: Problems) -> Iterator[None]:
+    """Raise a problem in place of an exception of one of these classes."""
+    try:
+        yield
+    except tuple(problems) as error:
+        status, kind, message, *where = next(problems[of] for of in problems if isinstance(error, of))
+        said = message.format(error, type(error).__name__)
+        raise ServiceProblem(status, kind or kind_of(error), said, *where) from None

@@ -21,7 +21,7 @@ from accountant.rules import clock
 from accountant.rules.clock import ClockAhead
 from accountant.service.amounts_json import accounts_json, summary_json
 from accountant.service.journal import note, place_of
-from accountant.service.problem_details import ServiceProblem, invalid, kind_of
+from accountant.service.problem_details import Problems, ServiceProblem, answered_as, invalid
 from accountant.service.remembered import Remembered
 from accountant.service.rules_shown import RuleShown, rules_shown
 from accountant.stored_accountant import ledger_of
@@ -494,43 +494,35 @@ def _check_served(accountant: Accountant, learner: object, name: str) -> None:
         )
 
 
+_PROBLEMS: Problems = {
+    # The reason may tell of private data.
+    GateClosed: (503, "closed", "the run's ledger is closed: nothing more is charged"),
+    PurposeRefused: (403, "", "{0.message}"),
+    ClockAhead: (
+        *(503, "clock-ahead"),
+        "the clock is far ahead of the last charge: `dpwitness ledger amend --accept-clock` says it is right",
+    ),
+    Refusal: (409, "", "{0.message}"),
+    HorizonExceeded: (
+        *(409, "horizon-exceeded"),
+        "the run has observed all rounds of its horizon: nothing was charged, and the ticket stays open",
+    ),
+    InUse: (503, "held", "the run is held by {0.holder}: ask there, or again later"),
+    LedgerDamaged: (503, "damaged", "the run is damaged: dpwitness check says where"),
+    StoreRefused: (503, "store-refused", "the run does not go on ({1})"),
+    # What could not be saved may have been.
+    OSError: (503, "unknown", "nobody knows whether it was saved: ask again with the same request"),
+}
+
+
 @contextmanager
 def _told() -> Iterator[None]:
     """Say what happened in words that may be sent."""
-    try:
-        yield
-    except GateClosed:  # the reason may tell of private data
-        raise ServiceProblem(503, "closed", "the run's ledger is closed: nothing more is charged") from None
-    except BudgetExceeded as refused:  # what is left is for keys that may read
-        words = (
-            f"record {refused.record!r} has too little left: nothing was charged, and the ticket stays open"
-        )
-        if refused.again is not None:
-            words += f"; there is room again from {refused.again:%Y-%m-%d} UTC"
-        raise ServiceProblem(409, "budget-exceeded", words) from None
-    except PurposeRefused as refused:
-        raise ServiceProblem(403, kind_of(refused), refused.message) from None
-    except ClockAhead:
-        words = "the clock is far ahead of the last charge: `dpwitness ledger amend --accept-clock` says it is right"
-        raise ServiceProblem(503, "clock-ahead", words) from None
-    except Refusal as refused:
-        raise ServiceProblem(409, kind_of(refused), refused.message) from None
-    except HorizonExceeded:
-        words = (
-            "the run has observed all rounds of its horizon: nothing was charged, and the ticket stays open"
-        )
-        raise ServiceProblem(409, "horizon-exceeded", words) from None
-    except InUse as refused:
-        raise ServiceProblem(
-            503, "held", f"the run is held by {refused.holder}: ask there, or again later"
-        ) from None
-    except LedgerDamaged:
-        raise ServiceProblem(503, "damaged", "the run is damaged: dpwitness check says where") from None
-    except StoreRefused as refused:
-        raise ServiceProblem(
-            503, "store-refused", f"the run does not go on ({type(refused).__name__})"
-        ) from None
-    except OSError:  # what could not be saved may have been
-        raise ServiceProblem(
-            503, "unknown", "nobody knows whether it was saved: ask again with the same request"
-        ) from None
+    with answered_as(_PROBLEMS):
+        try:
+            yield
+        except BudgetExceeded as refused:  # what is left is for keys that may read
+            words = f"record {refused.record!r} has too little left: nothing was charged, and the ticket stays open"
+            if refused.again is not None:
+                words += f"; there is room again from {refused.again:%Y-%m-%d} UTC"
+            raise ServiceProblem(409, "budget-exceeded", words) from None
