@@ -11,6 +11,7 @@ import ssl
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -138,15 +139,30 @@ class _Impatient(H11Protocol):
             self.transport.close()
 
 
+@dataclass(frozen=True)
+class Encryption:
+    """TLS of a service, as its configuration names it.
+
+    Attributes
+    ----------
+    certfile, keyfile
+        PEM files of the certificate and its key; both or none.
+    behind_proxy
+        Whether to listen to other machines without TLS: private values would cross the network as they are.
+    """
+
+    certfile: str | None = None
+    keyfile: str | None = None
+    behind_proxy: bool = False
+
+
 def serve(
     parts: Sequence[Callable[[ServiceLimits], AbstractContextManager[ServicePart]]],
     keys: KeyFile,
     *,
     host: str = "127.0.0.1",
     port: int = 8080,
-    certificate: Path | None = None,
-    certificate_key: Path | None = None,
-    plain: bool = False,
+    tls: Encryption = Encryption(),
     limits: ServiceLimits | None = None,
     ready: Callable[[str], None] = lambda address: None,
 ) -> None:
@@ -160,10 +176,8 @@ def serve(
         Who may ask; there must be one.
     host, port
         Where to listen; port 0 is any that is free.
-    certificate, certificate_key
-        PEM files, for TLS.
-    plain
-        Whether to listen to other machines without TLS: private values would cross the network as they are.
+    tls
+        How it is encrypted.
     limits
         What is taken.
     ready
@@ -176,9 +190,9 @@ def serve(
     accountant.stores.store_refusals.StoreRefused
         If a store is not opened.
     """
-    if (certificate is None) != (certificate_key is None):
+    if (tls.certfile is None) != (tls.keyfile is None):
         raise ParameterError("certfile and keyfile: both or none must be given")
-    if not (_is_this_host(host) or certificate is not None or plain):
+    if not (_is_this_host(host) or tls.certfile is not None or tls.behind_proxy):
         raise ParameterError(
             f"host = {host!r}: other machines could ask, and private values would cross the network as they are; give "
             "certfile and keyfile, or behind_proxy if something in front of the service has TLS"
@@ -204,21 +218,21 @@ def serve(
             limit_concurrency=limits.connections + 1,
             h11_max_incomplete_event_size=_HEADERS,
             timeout_graceful_shutdown=10,
-            ssl_certfile=certificate,
-            ssl_keyfile=certificate_key,
+            ssl_certfile=tls.certfile,
+            ssl_keyfile=tls.keyfile,
         )
         try:  # what is wrong with a certificate is said before anybody is told the address
             config.load()
         except OSError as error:
             raise ParameterError(
-                f"certfile {certificate}, keyfile {certificate_key}: must be PEM files of a certificate "
+                f"certfile {tls.certfile}, keyfile {tls.keyfile}: must be PEM files of a certificate "
                 f"and of its own private key ({error.strerror or error})"
             ) from None
         config.http_protocol_class = partial(_Impatient, tls=config.ssl)  # type: ignore[assignment]
         config.ssl = None
         bound = listening.getsockname()
         name = f"[{bound[0]}]" if ":" in bound[0] else bound[0]
-        ready(f"{'http' if certificate is None else 'https'}://{name}:{bound[1]}")
+        ready(f"{'http' if tls.certfile is None else 'https'}://{name}:{bound[1]}")
         uvicorn.Server(config).run(sockets=[listening])
 
 

@@ -27,7 +27,7 @@ def serve_command(*, config: Path) -> None:
     """Serve a ledger (reserve, commit, release, budget left) and learners (act, observe) until the process ends."""
     try:
         from accountant.service.keys import KeyFile
-        from accountant.service.server import ledger_at, serve
+        from accountant.service.server import Encryption, ledger_at, serve
         from accountant.service.service_limits import ServiceLimits
         from algorithms.durable.run_place import location_name
         from algorithms.service.run_part import run_at
@@ -44,15 +44,12 @@ def serve_command(*, config: Path) -> None:
     served = (*([file.store] if file.store is not None else ()), *(run.where for run in file.runs))
     what = ", ".join(printable(location_name(each) if "://" in each else each) for each in served)
     names = {"requests_per_second": "rate", "timeout": "seconds", "max_body": "body"}
-    certificate, key = (file.tls.get(name) for name in ("certfile", "keyfile"))
     serve(
         parts,
         KeyFile(file.keys),
         host=file.host,
         port=file.port,
-        certificate=None if certificate is None else Path(certificate),
-        certificate_key=None if key is None else Path(key),
-        plain=file.tls.get("behind_proxy", False),
+        tls=Encryption(**file.tls),
         limits=ServiceLimits(**{names.get(name, name): value for name, value in file.limits.items()}),
         ready=lambda address: click.echo(f"serving {what} on {address}"),
     )

@@ -24,7 +24,7 @@ from uvicorn.server import ServerState
 
 from accountant import Accountant, Budget
 from accountant.service.keys import KeyFile, KeyScope
-from accountant.service.server import _Impatient, ledger_at, serve
+from accountant.service.server import Encryption, _Impatient, ledger_at, serve
 from accountant.stores.database import Database
 from accountant.stores.opening import make_run, open_store, verify_store
 from accountant.stores.store_refusals import StoreRefused
@@ -56,7 +56,7 @@ def test_other_machines_do_not_ask_in_plain_words(store: Path, keys: KeyFile, ho
     with pytest.raises(ValueError, match=f"host = '{host}': other machines could ask"):
         serve([partial(ledger_at, str(store), None)], keys, host=host)
     with pytest.raises(ValueError, match="both or none"):
-        serve([partial(ledger_at, str(store), None)], keys, host=host, certificate=Path("x.pem"))
+        serve([partial(ledger_at, str(store), None)], keys, host=host, tls=Encryption("x.pem"))
 
 
 def test_files_that_are_no_certificate_are_named(store: Path, keys: KeyFile, tmp_path: Path) -> None:
@@ -66,9 +66,7 @@ def test_files_that_are_no_certificate_are_named(store: Path, keys: KeyFile, tmp
     for file in (words, tmp_path / "none.pem"):
         said = f"certfile .*{file.name}, keyfile .*words.pem: must be PEM"
         with pytest.raises(ValueError, match=said):
-            serve(
-                [partial(ledger_at, str(store), None)], keys, port=0, certificate=file, certificate_key=words
-            )
+            serve([partial(ledger_at, str(store), None)], keys, port=0, tls=Encryption(str(file), str(words)))
 
 
 def test_the_ledger_of_a_run_is_the_runs(keys: KeyFile, tmp_path: Path) -> None:
