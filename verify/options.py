@@ -12,9 +12,9 @@ import inspect
 import os
 import textwrap
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, ParamSpec, Protocol, TypeVar, cast
+from typing import Any, ParamSpec, Protocol, TypeVar, cast, get_type_hints
 
 from accountant.compositions import composition_named
 from algorithms.blocks import Executor, make_executor
@@ -46,7 +46,7 @@ class OptionFacts:
     flag
         The flag of the command line; without, it has none.
     reads
-        The type of a number, as what others' numbers are taken for it.
+        The type of a number, as what others' numbers are taken for it; it follows from the option's own type.
     repeats
         True if the result depends on it, so that the line that repeats a verification includes it.
     """
@@ -78,14 +78,12 @@ class Options:
         "The claim. The trust model, the record and the view are the subject's own. Only a specimen of the zoo has "
         "numbers of its own, which hold unless others are given.",
         rules.real_number(),
-        reads=float,
         flag="--epsilon",
     )
     delta: float | None = option(
         None,
         "The claim's other number; by default 0, or the specimen's own.",
         rules.real_number(),
-        reads=float,
         flag="--delta",
     )
     composition: str | None = option(
@@ -128,7 +126,6 @@ class Options:
         "For learners: the rounds they are built for, and of every accounting run; by default what `effort` says. "
         "What is certified beyond that many rounds rests on the accountant that enforces its budget.",
         rules.integer(1),
-        reads=int,
         flag="--horizon",
     )
     effort: str = option(
@@ -144,20 +141,17 @@ class Options:
             lambda value: value >= FEWEST_SAMPLES and value.is_integer(),
             f"be a whole number of at least {FEWEST_SAMPLES:,}",
         ),
-        reads=int,
         flag="--samples",
     )
     confidence: float = option(
         0.95,
         "Of the lower bounds that rest on draws.",
         rules.real_number(lambda value: 0.5 <= value < 1.0, "lie in [0.5, 1)"),
-        reads=float,
     )
     significance: float = option(
         FALSE_ALARM,
         "The largest probability with which a true claim is refuted, all looks of this verification together.",
         rules.real_number(lambda value: 0.0 < value <= 0.5, "lie in (0, 0.5]"),
-        reads=float,
         flag="--significance",
     )
     floating_point: bool = option(
@@ -170,7 +164,6 @@ class Options:
         SECONDS,
         "Seconds after which to stop and report what was found until then.",
         rules.accepted_by(check_time_limit),
-        reads=float,
         flag="--time-limit",
     )
     anytime: bool | str | Path = option(
@@ -204,7 +197,6 @@ class Options:
         0,
         "Of all randomness: the same seed gives the same result, bit for bit.",
         rules.integer(0),
-        reads=int,
         flag="--seed",
     )
     workers: int | str = option(
@@ -264,8 +256,10 @@ class Options:
 
 def each_option(options: type[Options]) -> Iterator[tuple[str, Any, OptionFacts]]:
     """Yield the name, default and facts of every option, in order."""
+    hints = get_type_hints(options)
     for one in fields(options):
-        yield one.name, one.default, one.metadata["facts"]
+        reads = next((kind for kind in (int, float) if hints[one.name] in (kind, kind | None)), str)
+        yield one.name, one.default, replace(one.metadata["facts"], reads=reads)
 
 
 _Taken = ParamSpec("_Taken")

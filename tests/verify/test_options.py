@@ -110,9 +110,7 @@ def test_very_long_time_limits_are_none():
 class _WithPatience(Options):
     """The options, and one more: all that a new option takes."""
 
-    patience: int = option(
-        2, "Cups of tea before it gives up.", rules.integer(1), flag="--patience", reads=int
-    )
+    patience: int = option(2, "Cups of tea before it gives up.", rules.integer(1), flag="--patience")
 
 
 @takes(_WithPatience)
