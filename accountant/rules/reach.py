@@ -1,4 +1,4 @@
-"""What a rule bounds of what its tenant learns, which is less than what it counts.
+"""The bound of a rule on what its tenant learns: more than the rule counts, where others' answers reach the tenant.
 
 "b reaches a" if anything that is chosen for tenant a or sent to a (which questions, on whom, whether at all, refusals)
 may depend on what tenant b was told.
@@ -20,7 +20,7 @@ when an answer comes, nor whether a service is busy, out of reach or closed, nor
 
 Nothing less holds: with an answer at epsilon = 1, tenant b can choose a question for tenant a, whose own limit is 0.1;
 what a sees then loses 1.1. And no account per tenant bounds what it learns from answers that were chosen by others
-(arXiv 2506.05290). Where nobody says who reaches whom, everybody may reach everybody, and the budget is the bound.
+(arXiv 2506.05290). Where no rule has `reached_by`, all tenants may reach all, and the budget is the bound.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def words_of_rule(rule: Rule, rules: Sequence[Rule], composition: Composition, b
     rules
         All that are in force, checked.
     composition, budget
-        What the accounts are held to.
+        The theorem and the total budget of the accounts.
     """
     if rule.budget.epsilon == float("inf"):
         return "nothing: it permits charges"
@@ -156,7 +156,7 @@ def _own_limits(rules: Sequence[Rule]) -> dict[str, Rule]:
 
 
 def _reach(rule: Rule, own: Collection[str]) -> set[str]:
-    """Return the tenants whose answers may reach a tenant, itself included."""
+    """Return the tenants with answers that may reach a tenant, itself included."""
     return set(own) if rule.reached_by is None else {str(rule.tenant), *rule.reached_by}
 
 

@@ -58,17 +58,18 @@ class Rule:
     Parameters
     ----------
     budget
-        What of a record, or a group, may be lost in what the rule counts; `Budget.unlimited` only permits.
+        The most that a record, or a group, may lose in the charges that the rule counts; `Budget.unlimited` only
+        permits.
     purpose, tenant
-        Of what charges; None for all.
+        Those of the charges that it counts; None for all.
     days
-        In any interval of so many days; None for ever.
+        The limit holds in any interval of so many days; None for ever.
     groups
         Records that are protected together; no record in two of them. Without any, every record by itself.
     reached_by
         Of a tenant's limit on all that is charged for it, for ever: the other tenants whose answers may reach it, so
-        that its questions, what it is told or what it is refused depend on them; ``()`` for nobody. That nobody else
-        tells it anything is for those to see to who say so. By default everybody may.
+        that its questions, outputs or refusals depend on them; ``()`` for none. That no other tenant's answers reach it
+        is an assumption, which the operator has to enforce. By default those of all tenants may.
 
     Raises
     ------
@@ -104,9 +105,9 @@ class Rule:
             twice = next(record for record in members if members.count(record) > 1)
             raise ParameterError(f"groups: record {twice!r} is named twice; it may be in one group, once")
         if self.reached_by is not None:
-            self._check_reached()
+            self._check_reached_by()
 
-    def _check_reached(self) -> None:
+    def _check_reached_by(self) -> None:
         given = self.reached_by
         if not _is_collection(given):
             raise ParameterError(f"reached_by={given!r}: must be names of tenants, such as ('shop',), or ()")
@@ -163,7 +164,7 @@ class Rule:
 
 
 _MAY_HAVE = ("epsilon", "delta", *(each.name for each in fields(Rule) if each.name != "budget"))
-"""What a rule in a file may say."""
+"""The keys that a rule in a file may have."""
 
 
 def _member(record: RecordId) -> RecordId:
