@@ -224,7 +224,8 @@ class Limits:
             raise ClockAhead(
                 f"the clock says {_format_time(now)}, the last entry was made at {_format_time(last)}, and "
                 f"{found / DAY:.3g} days passed that no running clock has seen: a clock that runs ahead would empty "
-                "the rules' windows. If so much time has really passed, say so with `dpwitness ledger amend --accept-clock`"
+                "the rules' windows. If so much time has really passed, say so with `dpwitness ledger amend "
+                "--accept-clock`"
             )
         return found
 
