@@ -1,4 +1,4 @@
-"""JSON and TOML that somebody else may have written: read strictly, and refused in one sentence."""
+"""JSON and TOML of unknown authors: read strictly, and refused in one sentence."""
 
 from __future__ import annotations
 

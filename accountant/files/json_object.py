@@ -1,4 +1,4 @@
-"""Objects of JSON data that somebody else may have written: every key taken once, of a known type, within its range."""
+"""Objects of JSON data of unknown authors: every key taken once, of a known type, within its range."""
 
 from __future__ import annotations
 

@@ -21,9 +21,9 @@ def whole_file(path: str | Path, mode: int = 0o600) -> Iterator[IO[bytes]]:
     """Open a file for writing that takes the place of `path` when the block ends without an error.
 
     It is written under a name of its own, with this mode or what the process's umask leaves of it, and is on the disk
-    before it is renamed; of several writers the last one wins, and no reader ever sees half a file. Of a link, what it
-    leads to is replaced, and the link stays. Nothing takes the place of a device or a pipe: it is written to. So is
-    what standard output or error goes to, as in ``-o /dev/stdout >> file``: after what was printed there.
+    before it is renamed; of several writers the last one wins, and no reader ever sees half a file. Of a link, the
+    target is replaced, and the link stays. Nothing takes the place of a device or a pipe: it is written to. So is the
+    target of standard output or error, as in ``-o /dev/stdout >> file``: after what was printed there.
 
     Raises
     ------

@@ -50,11 +50,11 @@ class Tenure:
 class Closing:
     """Mixin of all gates: it shuts the gate when code around private data fails.
 
-    Whether a function of private data fails can depend on the data. A caller that catches the error would
+    The failure of a function of private data can depend on the data. A caller that catches the error would
     learn it for free; so the gate shuts, and everything that follows is refused.
 
     It is shut for the time of a draw (`accountant.gates.release.sample`), too, to whatever runs inside of it: a
-    function that follows a mechanism is post-processing only as long as it sees nothing but what was released.
+    function that follows a mechanism is post-processing only as long as it sees released values alone.
     """
 
     _closed: tuple[str, Place] | None = None

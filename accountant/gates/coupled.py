@@ -55,7 +55,7 @@ class Divergence:
     share
         The share of lanes that show it for that neighbour.
     message
-        What happened, in words.
+        The difference in words.
     """
 
     kind: str
@@ -82,7 +82,7 @@ class Coupled(Closing, Assuming, OnTape):
         declassified value that differs.
     hidden
         Shape (neighbours, lanes): where a declassified value that is not itself shown differed, so that the
-        loss depends on what the code made of it.
+        loss depends on the code's use of it.
     more_than_seen
         True if a function followed a mechanism's own output: the loss is that of the output, which shows at least as
         much as the function's value.

@@ -365,7 +365,7 @@ class TracedSums:
     """The provenance of running sums: the records in each coordinate, and how far they move it.
 
     It is kept by coordinate, so that adding a record and releasing a full batch cost time in proportion to
-    what is added or released, never to what else is open.
+    the added or released part, never to the other records.
 
     Attributes
     ----------

@@ -83,7 +83,7 @@ class Private:
         return f"<private value of shape {self.shape}>"
 
     # --- operations that keep a value private ----------------------------------------------------
-    # Whether an operation overflows depends on the data: NumPy must not tell, not even by a warning.
+    # An overflow may depend on the data: NumPy must not report it, not even by a warning.
 
     def take(self, index: npt.NDArray[np.int64]) -> Private:
         """Slice by a public index along the last axis.
@@ -103,7 +103,7 @@ class Private:
         ParameterError
             If the index has another shape or type, or an entry is not below n.
         """
-        index = plain_copy(index)  # copied: what is checked is what is done, whoever uses the buffer again
+        index = plain_copy(index)  # copied: the checked index is used, even if the buffer changes
         lanes, size = self.shape
         wrong = index.ndim != 2 or index.shape[0] != lanes or index.dtype.kind not in "iu"
         if wrong or not (index < size).all():
@@ -176,7 +176,7 @@ class Private:
         TypeError
             If `stability` is given for a category.
         AssumptionRefused
-            If the gate is strict, and this rests on something that nobody checked.
+            If the gate is strict, and this rests on an unchecked assumption.
         """
         if isinstance(function, Transformation):
             if into is not None or stability is not None:

@@ -7,8 +7,8 @@ Row t of R x is released with noise of its own, y_t = (R x)_t + z_t, and public 
 the longest column of R, and for nothing later. Sound under every composition theorem.
 
     *Proof.* Draw z_s, ..., z_T when it enters: they are independent of all before. V_t = r_{t-s} x_s + z_t, t = s .. T,
-    is one Gaussian release, which x_s moves by |(r_0 .. r_{T-s})| Δ <= N₁Δ. Row t >= s is V_t plus what other records
-    add, which is computed from what is public and from them; rows before s do not hold the record. []
+    is one Gaussian release, which x_s moves by |(r_0 .. r_{T-s})| Δ <= N₁Δ. Row t >= s is V_t plus the part of other
+    records, which is computed from public values and from these records; rows before s do not hold the record. []
 
 *A record that returns* (Lemma 2). (a) R of w coefficients, any two entries at least w steps apart: the V of two entries
 share no z, so that each pays as by itself. (b) Else, entry j pays at movement Δ_j √(N_j² - N_{j-1}²), Δ_j the largest

@@ -58,7 +58,7 @@ class GateMechanism:
     assumptions
         Its unchecked assumptions.
     categorical, whole_numbers, whole_values
-        Whether values must be category names, of an integer type, whole.
+        True if values must be category names, of an integer type, whole.
     categories
         The number of category names that it knows, if it takes these; None for any number.
     samples_securely
@@ -236,7 +236,7 @@ def _draw_or_close(
 ) -> Any:
     """Draw through a mechanism; close the gate if that fails, and it or its noise source is not this library's own.
 
-    They get the raw value: whether they fail may depend on that. A function that follows sees released values only.
+    They get the raw value: their failure may depend on it. A function that follows sees released values only.
     """
     try:
         return mechanism.release(value, noise)
@@ -261,8 +261,8 @@ def sample(
     """Draw a mechanism's outputs at a mask, and 0 elsewhere.
 
     The gate is shut meanwhile, and closed if a mechanism or noise source that is not this library's own fails: they
-    get the raw value, and whether they fail may depend on it. The mechanism gets what is released of a lane as a row,
-    if lanes release equally many coordinates or none, and else all in one row.
+    get the raw value, and their failure may depend on it. The mechanism gets the released coordinates of a lane as a
+    row, if lanes release equally many coordinates or none, and else all in one row.
 
     Parameters
     ----------

@@ -52,7 +52,7 @@ class Difference:
     where
         The line of the release.
     message
-        What differs, in words.
+        The difference in words.
     """
 
     kind: str

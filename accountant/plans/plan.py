@@ -93,7 +93,7 @@ class Plan:
     The inputs of the mechanisms, their order, and whether all are used, may depend on everything that was
     released; the collection may not. That is enough for the tight theorems. Let D, D′ be neighbours,
     V_i = e^{-L_i} under the i-th dominating pair, and f_S(w) = E (1 - w Π_{i in S} V_i)^+, so that δ(ε) is
-    f_S(e^ε) for the whole collection S. Claim: whoever may still use the releases S, δ at a likelihood
+    f_S(e^ε) for the whole collection S. Claim: while the releases S may still be used, δ at a likelihood
     ratio w is at most f_S(w). By induction on S: using i first leaves at most E f_{S∖i}(w V_i) = f_S(w),
     whichever i was chosen, since f is convex and decreasing in V_i and the pair dominates the mechanism
     whatever its input; using none leaves (1 - w)^+ <= f_S(w) by Jensen's inequality. So the order does not

@@ -165,7 +165,7 @@ class SymbolicResponse:
 class SymbolicCalibrated:
     """A release that its maker calibrates numerically to epsilon, at a delta that all releases together stay within.
 
-    That it does so for all values cannot be proved from outside: what is proved of a plan rests on it
+    That it does so for all values cannot be proved from outside: proofs of a plan rest on it
     (`SymbolicPlan.promises`), and its proof marks it as stated. At given values it is checked.
 
     Parameters

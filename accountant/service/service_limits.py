@@ -27,7 +27,7 @@ class ServiceLimits:
         From the first byte of a request to its answer. A charge that takes longer may be made all the same: asked again
         with the same request key, it is charged once.
     rate
-        Requests a second, for each key, and for all together who lack one that is needed.
+        Requests a second, for each key, and for all requests together that lack a needed one.
     at_once, each_at_once
         Requests in work at one time, from the beginning of their bodies on: of all, and of one key.
     connections

@@ -91,7 +91,7 @@ NAMED = (
     "return [*feedback._values]",
     "return print(*feedback._values)",
     "return feedback._values.sum()",
-    "return feedback._checked(1)",
+    "return feedback._check_addition(1)",
     "return feedback._apply(self, self)",
     "return self.total.kept._values",
     "return self.act()._values",
