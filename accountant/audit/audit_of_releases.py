@@ -58,12 +58,10 @@ def audit(
                 f"budget={budget!r}: is an epsilon; it goes with a given delta, not a given epsilon"
             )
     with deadline(time_limit):
-        return _audit_worst_group(releases, question, budget, risk)
+        return _find_answer(releases, question, budget, risk)
 
 
-def _audit_worst_group(
-    releases: Releases, question: AuditQuestion, budget: float | None, risk: bool
-) -> Audit:
+def _find_answer(releases: Releases, question: AuditQuestion, budget: float | None, risk: bool) -> Audit:
     most = find_worst_group(releases, question, every_theorem=True)
     answer, worst = most.answer, most.group
     return Audit(

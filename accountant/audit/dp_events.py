@@ -190,11 +190,11 @@ def _release_tables(event: Any, relation: Neighbouring) -> Iterator[tuple[_Table
                 events = enumerate(_sequence("events", fields["events"]))
                 waiting.extend(reversed([(one, count, f"{where}.events[{i}]") for i, one in events]))
             elif name in _ON_A_SAMPLE:
-                table = _table_of_sample(name, fields, relation, f"{where}.event")
+                table = _sample_table(name, fields, relation, f"{where}.event")
                 if table is not None:
                     yield table, count
             else:
-                table, times = _table_of_event(name, fields, relation, _movement_factor(relation))
+                table, times = _event_table(name, fields, relation, _movement_factor(relation))
                 if table is not None:
                     yield table, count * times
         except ParameterError as error:
@@ -220,18 +220,17 @@ def _node(event: Any, where: str) -> tuple[str, Mapping[str, Any]]:
     fields = {key: value for key, value in fields.items() if key not in ("module_name", "class_name")}
     if name not in _FIELDS:
         raise ParameterError(
-            f"{where}: {_quoted_name(name)} has no exact counterpart; those with one: {', '.join(_FIELDS)}"
+            f"{where}: {_name(name)} has no exact counterpart; those with one: {', '.join(_FIELDS)}"
         )
     fields = {"xi": 0.0, **fields} if name == "ZCDpEvent" else fields
     if set(fields) != set(_FIELDS[name]):
         raise ParameterError(
-            f"{where}: {name} has the fields {', '.join(_FIELDS[name]) or 'none'}, not "
-            f"{', '.join(map(_quoted_name, fields))}"
+            f"{where}: {name} has the fields {', '.join(_FIELDS[name]) or 'none'}, not {', '.join(map(_name, fields))}"
         )
     return name, fields
 
 
-def _quoted_name(name: Any) -> str:
+def _name(name: Any) -> str:
     """Return a name from a file for a message of one line: as it is if it is an identifier, else quoted and cut."""
     return name[:80] if isinstance(name, str) and name.isidentifier() else repr(name)[:80]
 
@@ -241,9 +240,7 @@ def _movement_factor(relation: Neighbouring) -> int:
     return 2 if relation is Neighbouring.REPLACE_ONE else 1
 
 
-def _table_of_sample(
-    name: str, fields: Mapping[str, Any], relation: Neighbouring, where: str
-) -> _Table | None:
+def _sample_table(name: str, fields: Mapping[str, Any], relation: Neighbouring, where: str) -> _Table | None:
     inner, inside = _on_one_sample(fields["event"], where)
     if name == "PoissonSampledDpEvent":
         scheme, rate = "poisson", real("sampling_probability", fields["sampling_probability"])
@@ -271,7 +268,7 @@ def _table_of_sample(
         if taken > size:
             raise ParameterError(f"sample_size = {taken}: must be at most source_dataset_size = {size}")
         scheme, rate, moved = "fixed size", up(Fraction(taken, size)), 2
-    table, times = _table_of_event(inner, inside, relation, moved)
+    table, times = _event_table(inner, inside, relation, moved)
     if table is None or rate == 0.0:
         return None
     if times != 1:
@@ -325,7 +322,7 @@ def _on_one_sample(event: Any, where: str) -> tuple[str, Mapping[str, Any]]:
     return "GaussianDpEvent", {"noise_multiplier": joint}
 
 
-def _table_of_event(
+def _event_table(
     name: str, fields: Mapping[str, Any], relation: Neighbouring, moved: int
 ) -> tuple[_Table | None, int]:
     """Return the table of an event without inner events (None if it costs nothing), and how often it occurs."""

@@ -221,12 +221,10 @@ def _nodes(side: PrivacyProfile, interval: float) -> FloatArray:
         below = np.array([-most * interval])
         return bool(side.bounds(below)[1][0] + math.expm1(below[0]) <= _LOW_TAIL)
 
-    return np.arange(
-        -_least_multiple(begins, interval), _least_multiple(reaches, interval) + 1, dtype=np.float64
-    )
+    return np.arange(-_end_node(begins, interval), _end_node(reaches, interval) + 1, dtype=np.float64)
 
 
-def _least_multiple(enough: Callable[[int], bool], interval: float) -> int:
+def _end_node(enough: Callable[[int], bool], interval: float) -> int:
     """Return a multiple that is enough, the least or up to a quarter more."""
     most = 4
     while most <= _MOST_NODES and most * interval <= _FARTHEST:

@@ -117,9 +117,7 @@ def _built_in(mechanism: type[Any]) -> MechanismKind:
     def default_sensitivity(parameters: Mapping[str, Any]) -> Sensitivity:
         if calibrated:
             return UNIT
-        own: Sensitivity = mechanism(
-            **parameters
-        ).sensitivity  # of Binomial it follows from `shift` and `dimension`
+        own: Sensitivity = mechanism(**parameters).sensitivity  # of Binomial by `shift` and `dimension`
         return own
 
     return MechanismKind(

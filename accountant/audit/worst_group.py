@@ -173,9 +173,7 @@ def find_worst_group(
         left = _undecided_groups(releases, number, factor, position, answer.upper, left)
     worst = _find_largest(composed)
     if every_theorem and len(groups) > 1 and not _is_narrow(worst.answer):
-        worst = replace(
-            worst, answer=_with_largest_lower_end(releases, number, factor, worst.answer, composed)
-        )
+        worst = replace(worst, answer=_raise_lower_end(releases, number, factor, worst.answer, composed))
     return worst
 
 
@@ -183,7 +181,7 @@ def _is_narrow(answer: Enclosure | Bound) -> bool:
     return isinstance(answer, Enclosure) and answer.width <= _NARROW
 
 
-def _with_largest_lower_end(
+def _raise_lower_end(
     releases: Releases,
     number: LossNumber,
     factor: float,

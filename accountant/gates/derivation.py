@@ -139,7 +139,7 @@ class Derivation:
         else:
             low, high = _ends(self.last_domain)
             into = ExactDomain("whole" if kind in ("whole", "one-hot") else "box", low, high, len(index))
-        return self._with_step("choose", into, index=index)
+        return self._then("choose", into, index=index)
 
     @functools.lru_cache(maxsize=1024)  # noqa: B019
     def scale(self, factors: tuple[float, ...]) -> Derivation | None:
@@ -154,7 +154,7 @@ class Derivation:
             low, high = sorted(end * factor for end in _ends(self.last_domain))
             whole = kind in ("whole", "one-hot") and factor.denominator == 1
             into = ExactDomain("whole" if whole else "box", low, high, size)
-        return self._with_step("affine", into, factor=factor, shift=Fraction(0))
+        return self._then("affine", into, factor=factor, shift=Fraction(0))
 
     @functools.lru_cache(maxsize=1024)  # noqa: B019
     def sum_coordinates(self) -> Derivation | None:
@@ -166,7 +166,7 @@ class Derivation:
             (low, Fraction(1)) if kind == "one-hot" else tuple(size * end for end in _ends(self.last_domain))
         )
         into = ExactDomain("box", low, high, 1)
-        return self._with_step("linear", into, matrix=((Fraction(1),) * size,))
+        return self._then("linear", into, matrix=((Fraction(1),) * size,))
 
     def add(self, other: Derivation | None) -> Derivation | None:
         """Follow the sum with another term of the same record."""
@@ -189,14 +189,10 @@ class Derivation:
             elif into is None or step is None:
                 return None
             else:
-                way = (
-                    Derivation.intern(into)
-                    if into.kind == "reals"
-                    else way._with_step(step[0], into, **step[1])
-                )
+                way = Derivation.intern(into) if into.kind == "reals" else way._then(step[0], into, **step[1])
         return way
 
-    def _with_step(self, op: str, into: ExactDomain, **parameters: Any) -> Derivation:
+    def _then(self, op: str, into: ExactDomain, **parameters: Any) -> Derivation:
         return self.intern(self.domain, (*self.steps, Step(op, tuple(parameters.items()), into)), self.terms)
 
 

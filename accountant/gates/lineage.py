@@ -326,10 +326,10 @@ class Traced:
         if len(rows) == 1:  # as of most values
             ((moves, way, record),) = rows
             return [Movement(moves, (record,), way)]
-        return list(itertools.starmap(Movement, _group_records(rows)))
+        return list(itertools.starmap(Movement, _groups(rows)))
 
 
-def _group_records(
+def _groups(
     rows: Sequence[tuple[Any, Derivation | None, RecordId]],
 ) -> Iterator[tuple[Any, tuple[RecordId, ...], Derivation | None]]:
     """Yield groups of records that move a value alike; a group has no derivation if one of its records has none.
@@ -524,7 +524,7 @@ class TracedSums:
             caps = self._caps.get(record, (math.inf, math.inf))
             sensitivity = _sensitivity_of(tuple(widths.values()), *caps)
             rows.append((sensitivity, self._way(record, len(widths)), record))
-        return list(itertools.starmap(Movement, _group_records(rows)))
+        return list(itertools.starmap(Movement, _groups(rows)))
 
     def _way(self, record: RecordId, coordinates: int) -> Derivation | None:
         """Return the derivation of a record's part of so many coordinates."""
@@ -555,6 +555,5 @@ class TracedSums:
             widths[record] = add_up(widths.get(record, 0.0), width)
         rows = [(width, self._way(record, 1), record) for record, width in widths.items()]
         return [
-            Movement(Sensitivity(width, width, width), records, way)
-            for width, records, way in _group_records(rows)
+            Movement(Sensitivity(width, width, width), records, way) for width, records, way in _groups(rows)
         ]

@@ -198,9 +198,7 @@ class Private:
             own, assumptions = self._gate.examine(into)
             self._gate.assume(*assumptions, declared)
             with self._close_on_error():
-                results = self._round_to_grid(
-                    own, self._reshape_results(own, self._apply(function, self._values))
-                )
+                results = self._place_on_grid(own, self._reshape(own, self._apply(function, self._values)))
             self._gate.try_function(function, self._values, self._domain)
             return self._private_in(own, results)
         assert stability is not None
@@ -238,8 +236,8 @@ class Private:
                 value = value._apply_transformation(part)
             return value
         with self._close_on_error():
-            results = self._reshape_results(into, self._apply(transformation.apply, self._values))
-            results = self._round_to_grid(into, results) if bounded else _check_finite(results)
+            results = self._reshape(into, self._apply(transformation.apply, self._values))
+            results = self._place_on_grid(into, results) if bounded else _check_finite(results)
         if bounded:
             return self._private_in(into, results, None if assumptions else (transformation, known))
         if assumptions:  # its stability is declared, as a function's is
@@ -249,7 +247,7 @@ class Private:
         origin = self._provenance.stretch_by(transformation.stability, results.shape[-1], offset, units)
         return Private(self._gate, results, origin)
 
-    def _reshape_results(self, domain: Domain, results: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    def _reshape(self, domain: Domain, results: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Return results as (worlds, lanes, k): one value of the domain for each world's lane, and nothing beside it.
 
         A record's charge follows from the domain or the stability, both of which are about one such value.
@@ -260,7 +258,7 @@ class Private:
             raise DomainError(f"map: {_OUTSIDE.format(domain=domain, leading=leading)}")
         return results.reshape(*leading, size)
 
-    def _round_to_grid(self, domain: Domain, results: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    def _place_on_grid(self, domain: Domain, results: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Return results of the right shape on the grid of the domain that each must lie in."""
         inside = _grid_values(domain, results)
         if inside is None:
@@ -417,7 +415,7 @@ class Private:
             return getattr(self, reflected)(inputs[0])
         how = "changed in place through" if "out" in options else "passed to"
         self._raw_values(f"{how} numpy.{ufunc.__name__}")
-        return getattr(ufunc, method)(*map(_raw_argument, inputs), **options)
+        return getattr(ufunc, method)(*map(_raw_value, inputs), **options)
 
     __abs__ = _reading_method("passed to abs", operator.abs)
     __pow__ = _reading_method("raised to a power", operator.pow)
@@ -439,9 +437,7 @@ class Private:
         if function is np.shape:
             return self.shape
         self._raw_values(f"passed to numpy.{function.__name__}")
-        return function(
-            *map(_raw_argument, args), **{name: _raw_argument(value) for name, value in kwargs.items()}
-        )
+        return function(*map(_raw_value, args), **{name: _raw_value(value) for name, value in kwargs.items()})
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -486,10 +482,10 @@ def _check_finite(results: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return results
 
 
-def _raw_argument(argument: Any) -> Any:
+def _raw_value(argument: Any) -> Any:
     """Return an argument of a NumPy function with private values in it read, as far as their gate permits."""
     if isinstance(argument, Private):
         return np.asarray(argument)
     if isinstance(argument, list | tuple):
-        return type(argument)(map(_raw_argument, argument))
+        return type(argument)(map(_raw_value, argument))
     return argument

@@ -121,9 +121,7 @@ class PrivateStream:
         self.steps = 0
         # Of each record: the number of entries, the step of the last one, and an influence that covers all.
         self._entries: dict[RecordId, tuple[int, int, Influence]] = {}
-        self._entered: list[
-            dict[RecordId, Influence]
-        ] = []  # on a tape: the records that entered, step by step
+        self._entered: list[dict[RecordId, Influence]] = []  # on a tape: the records of each step
         self._bounds, self._rounding = NOTHING, 0.0
         self._stepping = threading.Lock()
 
@@ -223,14 +221,9 @@ class PrivateStream:
                 "charged for",
                 calling_place(),
             )
-        return (
-            Traced(moved, replace(of_rows, error=rounding), self._paid_influences()),
-            entries,
-            bounds,
-            rounding,
-        )
+        return Traced(moved, replace(of_rows, error=rounding), self._past_payers()), entries, bounds, rounding
 
-    def _paid_influences(self) -> dict[RecordId, Influence]:
+    def _past_payers(self) -> dict[RecordId, Influence]:
         """Return the movements of this row by earlier records, on a tape; none elsewhere."""
         paid: dict[RecordId, Influence] = {}
         if not self._entered:

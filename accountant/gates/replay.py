@@ -80,7 +80,7 @@ class Recorder(Closing):
         """Sample the mechanism on a raw value and record the call; a scalar in gives a scalar out."""
         self.check_open()
         raw = np.array(value)  # a copy: the caller may change it later
-        outputs = _draw_outputs(self, mechanism, raw, self._noise)
+        outputs = _draw(self, mechanism, raw, self._noise)
         self.calls.append(Call(mechanism, np.atleast_1d(raw), outputs, calling_place()))
         return _copy_outputs(outputs, raw)
 
@@ -115,7 +115,7 @@ class Replay(Closing):
         raw = np.atleast_1d(array)
         if self._position >= len(self._calls):
             self._note("more-calls", place, "on the neighbouring data this line releases once more")
-            return _copy_outputs(_draw_outputs(self, mechanism, array, self._noise), array)
+            return _copy_outputs(_draw(self, mechanism, array, self._noise), array)
         recorded = self._calls[self._position]
         self._position += 1
         if recorded.where != place:
@@ -187,12 +187,10 @@ class Direct(Closing):
         """Sample the mechanism on a raw value; a scalar in gives a scalar out."""
         self.check_open()
         raw = np.asarray(value)
-        return _copy_outputs(_draw_outputs(self, mechanism, raw, self._noise), raw)
+        return _copy_outputs(_draw(self, mechanism, raw, self._noise), raw)
 
 
-def _draw_outputs(
-    gate: Closing, mechanism: Mechanism, raw: npt.NDArray[Any], noise: NumpyNoise
-) -> npt.NDArray[Any]:
+def _draw(gate: Closing, mechanism: Mechanism, raw: npt.NDArray[Any], noise: NumpyNoise) -> npt.NDArray[Any]:
     """Sample the mechanism on a copy of the raw value, a scalar as an array of length 1; the gate is shut meanwhile."""
     try:
         gate._drawing = threading.get_ident()

@@ -160,9 +160,7 @@ class Recording:
 
             return call
 
-        outputs = draw(
-            None if mechanism is None else _rebuild_mechanism(mechanism, keep_argument, self._altered)
-        )
+        outputs = draw(None if mechanism is None else _rebuild(mechanism, keep_argument, self._altered))
         mask = None if where is None else where.copy()
         values, records = _values_at(private, where), frozenset(_records_in(private, where))
         self.published.append(
@@ -359,17 +357,17 @@ def _with_recorded_noise(mechanism: Mechanism | None, noisy: Sequence[npt.NDArra
     def call_with_recorded(function: Function) -> Function:
         return lambda _: function(next(given).copy())
 
-    return None if mechanism is None else _rebuild_mechanism(mechanism, call_with_recorded, None)
+    return None if mechanism is None else _rebuild(mechanism, call_with_recorded, None)
 
 
-def _rebuild_mechanism(
+def _rebuild(
     mechanism: Mechanism, wrapped: Callable[[Function], Function], altered: Alteration | None
 ) -> Mechanism:
     """Return a mechanism with wrapped functions, its noisy values altered where the noise reaches every value."""
     if type(mechanism) is Repeated:
-        return replace(mechanism, mechanism=_rebuild_mechanism(mechanism.mechanism, wrapped, altered))
+        return replace(mechanism, mechanism=_rebuild(mechanism.mechanism, wrapped, altered))
     if type(mechanism) is Composed:
-        return Composed(tuple(_rebuild_mechanism(part, wrapped, altered) for part in mechanism.parts))
+        return Composed(tuple(_rebuild(part, wrapped, altered) for part in mechanism.parts))
     if type(mechanism) is PostProcessed:
         functions: list[Function] = []
         inner: Mechanism = mechanism
@@ -382,7 +380,7 @@ def _rebuild_mechanism(
                 output = function(output)
             return output
 
-        return PostProcessed(_rebuild_mechanism(inner, wrapped, altered), wrapped(all_functions))
+        return PostProcessed(_rebuild(inner, wrapped, altered), wrapped(all_functions))
     if altered is not None and type(mechanism) in (Laplace, Gaussian, DiscreteLaplace, DiscreteGaussian):
         return PostProcessed(mechanism, altered)
     if altered is not None and type(mechanism) is RandomizedResponse:

@@ -1,4 +1,4 @@
-"""The gate that tests declared functions: a result must not depend on the values of earlier calls, or beside it."""
+"""The gate that tests declared functions: a result must not depend on other values, before or beside it."""
 
 from __future__ import annotations
 
@@ -49,26 +49,23 @@ class Trying(Simulation):
     def _differences(
         self, function: Callable[[Any], Any], values: npt.NDArray[Any], domain: Domain | None
     ) -> Iterator[str]:
-        tried = [
-            (each, _call_function(function, each))
-            for each in (values.copy(), *self._other_values(values, domain))
-        ]
+        tried = [(each, _call(function, each)) for each in (values.copy(), *self._variants(values, domain))]
         last, made = tried[-1]
-        if not _is_same_result(made, _call_function(function, last)):
+        if not _is_same_result(made, _call(function, last)):
             yield "when it is called again"
-        if not all(_is_same_result(made, _call_function(function, each)) for each, made in reversed(tried)):
+        if not all(_is_same_result(made, _call(function, each)) for each, made in reversed(tried)):
             yield "once it has seen another value"
         own = tried[0][1]
         for other, alone in tried[1:3]:
             for stacked, mine in ((values, other), 0), ((other, values), 1):
-                both = _call_function(function, np.concatenate(stacked))
+                both = _call(function, np.concatenate(stacked))
                 if both is None or own is None or alone is None or len(both) != 2:
                     continue
                 if not (_is_close(both[mine], own[0]) and _is_close(both[1 - mine], alone[0])):
                     yield "when another value stands beside it"
 
-    def _other_values(self, values: npt.NDArray[Any], domain: Domain | None) -> Iterator[npt.NDArray[Any]]:
-        """Yield other values of the same shape, small ones first: later a function's state may have grown too large."""
+    def _variants(self, values: npt.NDArray[Any], domain: Domain | None) -> Iterator[npt.NDArray[Any]]:
+        """Yield other values of the same shape, small ones first: state that grows with values has not grown yet."""
         yield (values * 0.5).astype(values.dtype)
         yield values[..., ::-1].copy()
         if domain is not None:
@@ -80,7 +77,7 @@ class Trying(Simulation):
         yield from (earlier.copy() for earlier in self._earlier if earlier.shape == values.shape)
 
 
-def _call_function(function: Callable[[Any], Any], values: npt.NDArray[Any]) -> npt.NDArray[Any] | None:
+def _call(function: Callable[[Any], Any], values: npt.NDArray[Any]) -> npt.NDArray[Any] | None:
     """Return a function's result for a copy of the values; None if it fails."""
     try:
         with np.errstate(all="ignore"):

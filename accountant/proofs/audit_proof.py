@@ -103,30 +103,24 @@ def _normal(written: WrittenRelease, kind: str = "gaussian") -> dict[str, Any]:
     return {"kind": kind, "variance": exact_number(Fraction(written.parameters["sigma"]) ** 2)}
 
 
-def _integer_domain(written: WrittenRelease) -> ExactDomain:
+def _domain(written: WrittenRelease) -> ExactDomain:
     """Return a domain of whole numbers: from 0 for replacement; for other relations from minus the largest."""
     l1, step = Fraction(written.moved.l1), Fraction(written.moved.linf)
     return whole_domain(written.kind, l1, step, Fraction(0) if _is_replaced(written) else -step)
 
 
 def _discrete_laplace(written: WrittenRelease) -> tuple[ExactDomain, dict[str, Any]]:
-    return _integer_domain(written), {
-        "kind": "discrete laplace",
-        "scale": exact_number(written.parameters["scale"]),
-    }
+    return _domain(written), {"kind": "discrete laplace", "scale": exact_number(written.parameters["scale"])}
 
 
 def _discrete_gaussian(written: WrittenRelease) -> tuple[ExactDomain, dict[str, Any]]:
-    return _integer_domain(written), _normal(written, "discrete gaussian")
+    return _domain(written), _normal(written, "discrete gaussian")
 
 
 def _binomial(written: WrittenRelease) -> tuple[ExactDomain, dict[str, Any]]:
     given = {"ones": 1, "probability": 0.5, **written.parameters}
     names = ("trials", "ones", "probability")
-    return _integer_domain(written), {
-        "kind": "binomial",
-        **{name: exact_number(given[name]) for name in names},
-    }
+    return _domain(written), {"kind": "binomial", **{name: exact_number(given[name]) for name in names}}
 
 
 def _response(written: WrittenRelease) -> tuple[ExactDomain, dict[str, Any]]:

@@ -126,7 +126,7 @@ class NearestToLimit(NamedTuple):
 
 
 @dataclass(slots=True)
-class _EqualAmounts:
+class _Tally:
     """Records with the same amounts under a rule: one of them, the amounts, and the number of records."""
 
     key: Any
@@ -222,10 +222,9 @@ class Limits:
         found = drift + max(0, now - last - witnessed)
         if found > self.longest_drift:
             raise ClockAhead(
-                f"the clock says {_format_time(now)}, the last entry was made at {_format_time(last)}, and "
-                f"{found / DAY:.3g} days passed that no running clock has seen: a clock that runs ahead would empty "
-                "the rules' windows. If so much time has really passed, say so with `dpwitness ledger amend "
-                "--accept-clock`"
+                f"the clock says {_utc_text(now)}, the last entry was made at {_utc_text(last)}, and {found / DAY:.3g} "
+                "days passed that no running clock has seen: a clock that runs ahead would empty the rules' windows. "
+                "If so much time has really passed, say so with `dpwitness ledger amend --accept-clock`"
             )
         return found
 
@@ -268,10 +267,8 @@ class Limits:
                 since = _first_day(limit, now)
                 if not self._fits(i, [*others, after[i]], since):
                     spent = self._spent([*others, before[i]], since)
-                    again = self._time_of_room(
-                        i, [*others, before[i].with_reservation(self._units, price, -1)], now
-                    )
-                    return LimitRefusal(which, limit, spent, again)
+                    at = self._room_day(i, [*others, before[i].with_reservation(self._units, price, -1)], now)
+                    return LimitRefusal(which, limit, spent, at)
             rows[key] = after
         return None
 
@@ -290,7 +287,7 @@ class Limits:
     def _fits(self, i: int, counted: Sequence[RuleCount], since: int) -> bool:
         return self._limits[i].holds(self._spent(counted, since))
 
-    def _time_of_room(self, i: int, counted: Sequence[RuleCount], now: int) -> datetime | None:
+    def _room_day(self, i: int, counted: Sequence[RuleCount], now: int) -> datetime | None:
         """Return the time at which days have left the window and a charge, held in `counted`, has room.
 
         None if only a reservation that is given back makes room, or the charge is over the limit by itself.
@@ -389,7 +386,7 @@ class Limits:
         ]
         since = [_first_day(rule, now) for rule in self.rules]
         alone = [i for i, rule in enumerate(self.rules) if not rule.groups]
-        tally: dict[tuple[int, tuple[str, ...]], _EqualAmounts] = {}
+        tally: dict[tuple[int, tuple[str, ...]], _Tally] = {}
         for key, text, count in texts:
             if text is None:
                 continue
@@ -398,21 +395,20 @@ class Limits:
                 days, held = written[i]
                 amounts = [*(each for day, each in days.items() if int(day) >= since[i]), *held.values()]
                 if amounts:  # many records were charged the same on other days
-                    equal = tally.setdefault((i, tuple(sorted(amounts))), _EqualAmounts(key, amounts))
+                    equal = tally.setdefault((i, tuple(sorted(amounts))), _Tally(key, amounts))
                     equal.count += count
             if len(tally) > _TALLIED:
-                self._compare_amounts(found, tally)
+                self._scan(found, tally)
                 tally.clear()
-        self._compare_amounts(found, tally)
+        self._scan(found, tally)
         for i, rule in enumerate(self.rules):
             for group in dict.fromkeys(self._group[i].values()) if rule.groups else ():
                 spent = self._spent([row_of(each)[i] for each in group], since[i])
                 found[i] = self._nearer_to_limit(i, found[i], group, spent, 1)
         return found
 
-    def _compare_amounts(
-        self, found: list[NearestToLimit], tally: Mapping[tuple[int, tuple[str, ...]], _EqualAmounts]
-    ) -> None:
+    def _scan(self, found: list[NearestToLimit], tally: Mapping[tuple[int, tuple[str, ...]], _Tally]) -> None:
+        """Compare tallied amounts with the nearest records so far, which are replaced by nearer ones."""
         for (i, _), equal in tally.items():
             spent = self._units.zero
             for amount in map(self._units.parse_vector, equal.amounts):
@@ -450,9 +446,7 @@ class Limits:
         """Return the counts that `text` described."""
         if text is None:
             return ()
-        row = tuple(
-            RuleCount(self._parse_amounts(days), self._parse_amounts(held)) for days, held in json.loads(text)
-        )
+        row = tuple(RuleCount(self._amounts(days), self._amounts(held)) for days, held in json.loads(text))
         if len(row) != len(self.rules):
             raise ParameterError(f"counts of {len(row)} rules, and there are {len(self.rules)}")
         return row
@@ -460,7 +454,7 @@ class Limits:
     def _format_amounts(self, amounts: Mapping[int, Vector]) -> dict[str, str]:
         return {str(key): self._units.format_vector(amounts[key]) for key in sorted(amounts)}
 
-    def _parse_amounts(self, written: Mapping[str, str | Sequence[str | None]]) -> dict[int, Vector]:
+    def _amounts(self, written: Mapping[str, str | Sequence[str | None]]) -> dict[int, Vector]:
         return {int(key): self._parse_amount(amount) for key, amount in written.items()}
 
     def _parse_amount(self, written: str | Sequence[str | None]) -> Vector:
@@ -475,5 +469,5 @@ def _first_day(rule: Rule, now: int) -> int:
     return _FOR_EVER if rule.days is None else now // DAY - rule.days
 
 
-def _format_time(now: int) -> str:
+def _utc_text(now: int) -> str:
     return f"{datetime.fromtimestamp(now / 1_000, UTC):%Y-%m-%d %H:%M} UTC"

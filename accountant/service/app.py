@@ -63,9 +63,7 @@ def make_app(parts: Sequence[ServicePart], keys: KeyFile, limits: ServiceLimits 
     operations = [each for part in parts for each in part.operations] + _common_operations(parts, metrics)
     routes = [Route(each.path, partial(front.answer, each), methods=[each.method]) for each in operations]
     app = Starlette(routes=routes, exception_handlers={HTTPException: _http_problem})
-    app.router.redirect_slashes = (
-        False  # a redirect would send the body to any host that the Host header names
-    )
+    app.router.redirect_slashes = False  # a redirect would take the body to any host that Host names
     return _Guard(app, metrics, limits)
 
 

@@ -110,9 +110,7 @@ class Rate:
         self._limit = limit
         self._clock = clock
         self._counting = threading.Lock()
-        self._free: dict[
-            str | None, tuple[float, float]
-        ] = {}  # the free requests, and the time of that number
+        self._free: dict[str | None, tuple[float, float]] = {}  # the free number, and its time
 
     def admits(self, name: str | None) -> bool:
         """Return True if one more request may come now, and count it; names are few: those of keys."""

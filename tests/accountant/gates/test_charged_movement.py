@@ -340,7 +340,7 @@ def test_every_operation_and_transformation_is_tried() -> None:
         for name, method in vars(Private).items()
         if getattr(method, "__annotations__", {}).get("return") == "Private" and name not in reflected
     }
-    inner = {"_apply_transformation", "_private_in", "_reshape_results"}
+    inner = {"_apply_transformation", "_private_in", "_reshape"}
     assert giving - inner == set(OPERATIONS)
 
 
@@ -378,7 +378,7 @@ def _capped_once(self: TracedSums, record: Any, moved: Influence) -> None:
 
 
 FAULTS: dict[str, tuple[Any, str, Any, Any]] = {
-    "results of any form are reshaped": (Private, "_reshape_results", _reshaped, Choose),
+    "results of any form are reshaped": (Private, "_reshape", _reshaped, Choose),
     "a coordinate that is chosen twice moves once": (Choose, "stability", property(lambda self: 1.0), Choose),
     "a matrix stretches by its largest row": (
         LinearMap,
