@@ -109,7 +109,7 @@ def from_tables(
     for key in content:
         if key not in _OF_FILE:
             raise ReleaseFileError(
-                f"{source}: {_place(lines, key)}unknown key {key!r}; the only ones are {', '.join(map(repr, _OF_FILE))}"
+                f"{source}: {_start(lines, key)}unknown key {key!r}; the only ones are {', '.join(map(repr, _OF_FILE))}"
             )
     tables = content.get("release", [])
     if not isinstance(tables, list) or not tables or not all(isinstance(table, dict) for table in tables):
@@ -118,7 +118,7 @@ def from_tables(
         of_file = _neighbours(content) or neighbours
         about = FileMetadata(_text(content, "title"), _text(content, "notes"), _date(content))
     except TableError as problem:
-        raise ReleaseFileError(f"{source}: {_place(lines, problem.key)}{problem}") from None
+        raise ReleaseFileError(f"{source}: {_start(lines, problem.key)}{problem}") from None
     kinds: dict[str, tuple[int, Release]] = {}
     members: dict[RecordId, dict[int, int]] = {}
     names: set[str] = set()
@@ -149,7 +149,7 @@ def from_tables(
                 counts = everyone if label is None else members.setdefault(label, {})
                 counts[kind] = counts.get(kind, 0) + count
         except TableError as problem:
-            place = _place(lines, problem.key, i)
+            place = _start(lines, problem.key, i)
             raise ReleaseFileError(f"{source}: {place}release {i + 1}: {problem}") from None
     for counts in members.values():
         for kind, count in everyone.items():
@@ -186,8 +186,8 @@ def _date(table: Mapping[str, Any]) -> datetime.date | None:
         raise TableError("date", f"date = {value!r}: must be a date, year-month-day") from None
 
 
-def _place(lines: LineNumbers | None, key: str | None, table: int | None = None) -> str:
-    """Return the beginning of a message: the line of a key, of a table or outside all; "" if there are no lines."""
+def _start(lines: LineNumbers | None, key: str | None, table: int | None = None) -> str:
+    """Return the start of a message: the line of a key, of a table or outside all; "" if there are no lines."""
     if lines is None:
         return ""
     return f"line {lines.top_level(key or '') if table is None else lines.key(table, key)}: "

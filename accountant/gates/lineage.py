@@ -348,7 +348,7 @@ def _groups(
 
 
 def _error_distance(error: float, coordinates: int) -> float:
-    """Return the largest L1 distance that errors make between two values, each coordinate off by at most `error`."""
+    """Return the largest L1 distance that errors of two values make, each coordinate of each off by at most `error`."""
     return multiply_up(error, 2.0 * coordinates)
 
 

@@ -143,11 +143,12 @@ class Private:
     ) -> Private:
         """Apply a transformation to every lane's value, or a function that you declare to be one.
 
-        A transformation (`mechanisms.transformations`) has a proved output domain and stability. A Python function
-        could remember its arguments: that it depends on nothing but its argument is an assumption, which no
-        certificate rests on. It gets a copy of the raw values. So that the result's form shows nothing about the data,
-        its shape and type may not depend on the values, and errors about it never quote them. An error is information
-        about the data by itself: the gate closes, so that no caller can catch the error and go on.
+        A transformation (`mechanisms.transformations`) has an output domain and a stability, which are proved for those
+        of this library. A Python function could remember its arguments: that it depends on nothing but its argument is
+        an assumption, which no certificate rests on. It gets a copy of the raw values. So that the result's form shows
+        nothing about the data, its shape and type may not depend on the values, and errors about it never quote them.
+        An error is information about the data by itself: the gate closes, so that no caller can catch the error and go
+        on.
 
         Parameters
         ----------

@@ -117,7 +117,7 @@ def _common_operations(parts: Sequence[ServicePart], metrics: Metrics) -> list[O
         Operation("/openapi.json", "GET", None, show_schema, "This document."),
     ]  # fmt: skip
     if searched:
-        words = "What a record has left, for people: record=NAME as a browser sends a form."
+        words = "The remaining amount of a record, for people: record=NAME as a browser sends a form."
         ask = Operation(
             _SEARCH, "POST", KeyScope.READ, show_record, words, None, "text/html", browsers=True, form=True
         )

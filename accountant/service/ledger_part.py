@@ -65,11 +65,11 @@ def ledger_part(desk: Desk, limits: ServiceLimits) -> ServicePart:
                   "Draw what was reserved with this request.", "Release", "Released"),
         Operation("/v1/cancel", "POST", spend, cancel, "Give a reservation's charge back.", "Cancel", "Cancelled"),
         Operation("/v1/room", "POST", spend, more, "How many more such releases records can pay for.", "Rooms", "Room"),
-        Operation("/v1/left", "POST", read, remaining, "What records have spent and have left.", "Records", "Left"),
+        Operation("/v1/left", "POST", read, remaining, "Spent and remaining amounts of records.", "Records", "Left"),
         Operation("/v1/summary", "GET", read, lambda client, _: desk.summary_json(client),
-                  "Who paid what for which release.", answers="Summary"),
+                  "The charges by release, and the worst record.", answers="Summary"),
         Operation("/v1/reservations", "GET", admin, reservations, "Open reservations.", answers="Reservations"),
-        Operation("/v1/give-back", "POST", admin, give_back, "Give anybody's reservation back.",
+        Operation("/v1/give-back", "POST", admin, give_back, "Give a reservation of any client back.",
                   "GiveBack", "GivenBack"),
     ]  # fmt: skip
 
