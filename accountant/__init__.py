@@ -1,4 +1,4 @@
-"""What released values cost: gates, the per-record ledger and composition.
+"""The privacy cost of released values: gates, the per-record ledger and composition.
 
 All user data enters through a gate and is `Private` from then on; the only way out is a release
 through a mechanism, which the `Accountant` checks and charges before anything is sampled.

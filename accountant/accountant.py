@@ -84,12 +84,12 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
 
     It guarantees that, whatever the code behind it does adaptively, no record loses more than
     `budget`: a release that would exceed it is refused, and a refusal charges and samples nothing.
-    Checking and charging are one step for whoever shares the ledger, and nobody enters what is released in between. An
+    Checking and charging are one step for all users of the ledger, and no record enters the value in between. An
     accountant cannot be copied, and releases nothing in a fork of its process: each copy would draw the same noise.
 
-    What it takes on trust is in `assumptions`: that domains, mechanisms, noise sources and theorems of users and
+    Its unchecked assumptions are in `assumptions`: that domains, mechanisms, noise sources and theorems of users and
     ``map(..., stability=...)`` declare what is true, that functions given to `Private.map` depend on nothing but
-    their argument, and that nobody else draws the noise of a generator that was given; ``strict=True`` refuses them.
+    their argument, and that the noise of a given generator is not drawn elsewhere; ``strict=True`` refuses them.
     Rounding is not: values are rounded to a grid on which sums are exact (`mechanisms.float_bounds`), and a release
     that floating point could move by more than 1e-6 of what its mechanism is calibrated for is refused
     (`RoundingExceeded`).
@@ -97,36 +97,36 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
     Parameters
     ----------
     budget
-        What each record may lose in total.
+        The most that each record may lose in total.
     composition
         The theorem that adds up losses; basic composition by default. All of them hold for mechanisms that
         are chosen on the way.
     plan
-        Instead of a composition: what the releases of every record will be. The run is held to it, and gets
+        Instead of a composition: the releases that every record will take part in. The run is held to it, and gets
         the tight numbers that need it (see `guarantee`).
     trust
-        `Trust.LOCAL` refuses releases that hold more than one record, `Trust.SHUFFLE` whatever does not leave as
-        shuffled messages.
+        `Trust.LOCAL` refuses releases that hold more than one record, `Trust.SHUFFLE` all but sums of shuffled
+        messages.
     noise
-        Where noise comes from. By default OpenDP's floating-point-safe samplers; pass a
-        `numpy.random.Generator` for reproducible tests and simulation: whoever draws the same noise, from the same
-        seed or for another accountant, takes it off, which is an assumption. The source is on the record. A strict
-        accountant takes secure sources only.
+        The noise source. By default OpenDP's floating-point-safe samplers; pass a `numpy.random.Generator` for
+        reproducible tests and simulation: an adversary that draws the same noise, from the same seed or through
+        another accountant, can subtract it, so that there is none is an assumption. The source is on the record. A
+        strict accountant takes secure sources only.
     seed
         Seed of `random`, the data-independent randomness of the learner's own draws.
     strict
-        Whether to refuse, before anything is charged, what rests on something that nobody checked, and noise that
-        is not secure.
+        True to refuse, before anything is charged, releases that rest on unchecked assumptions, and noise that is not
+        secure.
     store
-        Where the ledger lives: in memory by default. A file's name, ``"ledger.db"``, makes or opens an SQLite database
+        The store of the ledger: memory by default. A file's name, ``"ledger.db"``, makes or opens an SQLite database
         in which every charge is on the disk before anything is sampled, and which several accountants, threads and
         processes may share, each with its own `Accountant`; see `docs/ledger.md`.
     rules
-        Limits beside the budget, which is the total that nobody exceeds: for purposes, tenants, any so many days,
-        groups (`Rule`). What a release is for is said around it, by `spending_on`. A store keeps the rules that it was
-        made with until ``dpwitness ledger amend --rules`` changes them; None for those of the store.
+        Limits beside the budget, which is the total of every record: for purposes, tenants, any so many days, groups
+        (`Rule`). The purpose and tenant of a release are set around it, by `spending_on`. A store keeps the rules that
+        it was made with until ``dpwitness ledger amend --rules`` changes them; None for those of the store.
     purpose, tenant
-        What its charges are for, and who learns what it releases, wherever `spending_on` does not say it.
+        The purpose and the tenant of its charges, where `spending_on` gives none.
     names
         A file that holds a key, or ``"env:VARIABLE"``: the store holds no names of records, but their HMAC-SHA256 under
         it. A store is made so, or not; without its key, or with another, nothing is spent.
@@ -144,8 +144,7 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
     accountant.stores.store_refusals.StoreRefused
         If the store has other terms, is a copy, was restored, or does not fit together.
     AssumptionRefused
-        If it is strict and its theorem, its plan, its noise source or its own class rests on something that nobody
-        checked.
+        If it is strict and its theorem, its plan, its noise source or its own class rests on an unchecked assumption.
 
     Examples
     --------
@@ -189,7 +188,7 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
         given = None if rules is None else checked_rules(rules, terms.composition)
         check_reach(given or (), terms.composition, terms.budget)
         spends_on = Scope(purpose, tenant)
-        opened = _opened(store, terms, given, names)
+        opened = _open_store(store, terms, given, names)
         super().__init__(terms.budget, terms.composition, opened, given or (), spends_on)
         self._trust = terms.trust
         self._noise = noise
@@ -277,7 +276,7 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
         request
             A key of the caller's, never used for anything else: of all releases with this key one is charged, and all
             return the same outputs, also after a crash and in other processes on the same store: a function that
-            follows the mechanism (``mechanism >> function``) makes them of the one draw that is kept, in each. If
+            follows the mechanism (``mechanism >> function``) computes them from the one stored draw, in each. If
             `reserve` has charged for it already, that is the charge, and it is final from here on. If the draw fails
             or is interrupted, the key is used up.
 
@@ -300,9 +299,9 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
         """
         place = calling_place()
         with self._charging:
-            own, private, where = self._checked(mechanism, private, where)
+            own, private, where = self._check_release(mechanism, private, where)
             entries = self._entries(own, private, where, place)
-            values = _leaving(private)
+            values = _copy_values(private)
             if own.examination is None:
                 self._assume_for(own.assumptions)
         receipt = self._pay(entries, place, request=request)
@@ -313,19 +312,19 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
     ) -> npt.NDArray[Any]:
         """Charge a message that a record's own device has drawn, and let it in: a release without the sampling.
 
-        The record pays what it would for `release`. That the device drew the message through the mechanism is nothing
+        The record pays as for `release`. That the device drew the message through the mechanism is nothing
         that an accountant can check: it is in `assumptions`.
 
         Parameters
         ----------
         mechanism
-            What the device was asked to draw the message through.
+            The mechanism that the device was asked to draw the message through.
         message
-            What it sent.
+            The message.
         domain
-            Where the record's value lies, which stays on the device.
+            The domain of the record's value, which stays on the device.
         record
-            Whose device it is.
+            The record of the device.
 
         Returns
         -------
@@ -361,29 +360,30 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
         request: str | None,
         answer: bytes | None,
     ) -> npt.NDArray[Any]:
-        """Publish a value as `_publish` does; for a request, once: what is kept of it is not drawn again.
+        """Publish a value as `_publish` does; a request with a stored answer is not drawn again.
 
         Parameters
         ----------
         answer
-            What is known to be kept of the request: its outputs, or the draw that a function makes them of.
+            The stored answer of the request, if one is known: its outputs, or the draw from which a function computes
+            them.
         values, private, mechanism, where, place, request
             As for `_publish`.
         """
         if request is not None and answer is not None and not answer.startswith(_DRAW):
-            return _decoded(answer, request)
+            return _decode_answer(answer, request)
         outputs = self._publish(values, private, mechanism, where, place, request, answer)
         if request is None or _is_followed(mechanism):
             return outputs
-        return self._keep(request, _encoded(outputs))
+        return self._store_answer(request, _encode_outputs(outputs))
 
-    def _keep(self, request: str, answer: bytes) -> npt.NDArray[Any]:
-        """Keep what was drawn for a request and return it, unless another draw is kept: then return that."""
+    def _store_answer(self, request: str, answer: bytes) -> npt.NDArray[Any]:
+        """Store the answer of a request and return its outputs; those of the stored one if there is another."""
         with self._bookkeeping:
-            return _decoded(self._ledger.keep_answer(request, answer), request)
+            return _decode_answer(self._ledger.keep_answer(request, answer), request)
 
     def _assume_for(self, assumptions: Sequence[Assumption]) -> None:
-        """Note what a release rests on, before it is charged."""
+        """Keep the assumptions of a release, before it is charged."""
         self.assume(*assumptions, *examine_value(self._noise)[1])
 
     def _publish(
@@ -401,20 +401,20 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
         Parameters
         ----------
         values
-            What `private` held when its entries were made up: its records have paid, and none that came later.
+            The numbers of `private` when its entries were made: its records have paid, and no later ones are in it.
         mechanism
             The gate's own copy; None for a value that is published as it is.
         request
-            Its key, which is used up if this fails before a draw is kept: what was drawn may have been seen, and a
-            retry would show another draw.
+            Its key, which is used up if this fails before a draw is stored: the draw may have been seen, and a retry
+            would show another one.
         answer
-            The draw that is known to be kept of the request.
+            The stored draw of the request, if one is known.
         """
         try:
             with self._charging:
                 if self._tape is None:
-                    return self._drawn(values, where, request, answer, mechanism)
-                draw = functools.partial(self._drawn, values, where, request, answer)
+                    return self._draw_outputs(values, where, request, answer, mechanism)
+                draw = functools.partial(self._draw_outputs, values, where, request, answer)
                 return self._tape.leaves(mechanism, private, where, place, draw)
         except BaseException:  # Ctrl-C, too
             if request is not None:
@@ -422,7 +422,7 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
                     self._ledger.keep_answer(request, _FAILED)
             raise
 
-    def _drawn(
+    def _draw_outputs(
         self,
         values: npt.NDArray[Any],
         where: Mask | None,
@@ -434,7 +434,7 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
             return np.array(values)
         kept = None
         if request is not None and _is_followed(mechanism):
-            kept = _kept(functools.partial(self._keep, request), answer)
+            kept = _stored_draw(functools.partial(self._store_answer, request), answer)
         return sample(self, mechanism, values, where, self._noise, through=kept)
 
     def admit(self, releases: Sequence[Awaited], sums: Sequence[TracedSums]) -> None:
@@ -443,9 +443,9 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
         Parameters
         ----------
         releases
-            Through what the value, or a part of it, will be released, and how often.
+            The releases to come: the mechanism, the value or a part of it, and how often.
         sums
-            Where it is to wait.
+            The sums in which it is to wait.
 
         Raises
         ------
@@ -457,14 +457,14 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
         place = calling_place()
         asked: list[tuple[Entry, int]] = []
         for mechanism, private, times in releases:
-            own, given, _ = self._checked(mechanism, private, None)
+            own, given, _ = self._check_release(mechanism, private, None)
             self.assume(*own.assumptions)
             assert isinstance(given._provenance, Traced)
             for held in sums:
                 waiting = held.waiting(given._provenance)
                 if waiting is not None:
                     raise RecordWaiting(waiting, place)
-            asked += self._asked_of_waiting(own.mechanism, given._provenance, times, sums, place)
+            asked += self._entries_of_waiting(own.mechanism, given._provenance, times, sums, place)
             asked += [(entry, times) for entry in self._entries(own, given, None, place, leaves=False)]
         with self._charging:
             if len(self.awaited) < _MOST_OWNED:
@@ -474,10 +474,10 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
             ]
             self._check_budget(entries, place)
 
-    def _asked_of_waiting(
+    def _entries_of_waiting(
         self, mechanism: Mechanism, origin: Traced, times: int, sums: Sequence[TracedSums], place: Place
     ) -> list[tuple[Entry, int]]:
-        """Return the most that those will pay who wait in these sums and are protected together with a value's records.
+        """Return the largest charges of records that wait in the sums and are protected together with a value's.
 
         A rule for groups that has room for each of them by itself may have none for all, and would stop the release.
         """
@@ -506,7 +506,7 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
             As `release`.
         """
         place = calling_place()
-        own, private, where = self._checked(mechanism, private, where)
+        own, private, where = self._check_release(mechanism, private, where)
         entries = self._entries(own, private, where, place)
         refused = self._first_refused(entries, place)
         kept = None if where is None else where.copy()
@@ -527,12 +527,12 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
         """Return how many more releases through one mechanism a record can pay for: so many, and not one more.
 
         It is found by the check that refuses, and by nothing else: by the budget under the theorem or plan in use, and
-        by every rule that counts what is charged for here (`spending_on`). What others charge meanwhile takes room.
+        by every rule that counts what is charged for here (`spending_on`). Charges of others meanwhile take room.
 
         Parameters
         ----------
         mechanism
-            What would be released through.
+            The mechanism of the releases.
         record
             The record; it may be new.
         sensitivity
@@ -576,14 +576,14 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
         Parameters
         ----------
         quote
-            What `price` returned.
+            The result of `price`.
         request
             A key of the caller's, never used for anything else: of all reservations with this key one is charged, and
             ``release(..., request=key)`` of the same mechanism and records draws it, once for all, also after a crash
             and in other processes on the same store.
         seconds
-            After so long without a draw the charge is given back, by whoever uses the ledger next, and nothing is drawn
-            for it any more: so that a process that dies keeps nobody's budget. By the ledger's clock; one that is wrong
+            After so long without a draw the charge is given back, at the next use of the ledger, and nothing is drawn
+            for it any more: so that a process that dies keeps no record's budget. By the ledger's clock; a wrong one
             ends a reservation early or late, and that is all. A reservation that a `request` has made keeps its first
             deadline. None: it stays until it is drawn or given back.
 
@@ -621,7 +621,7 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
         self.check_open()
         with self._charging:
             self._check_unchanged(quote)
-            values = _leaving(quote._private)
+            values = _copy_values(quote._private)
         with self._bookkeeping:
             self._ledger.draw(position)
         return self._answer(
@@ -653,7 +653,7 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
             self._check_shuffler(None, private, None, place)
             records = [record for movement in movements for record in movement.records]
             entries = [declassification(records, place, reason, self.composition.infinite_spend)]
-            values = _leaving(private)
+            values = _copy_values(private)
             self._assume_for(())
         self._pay(entries, place)
         return self._publish(values, private, None, None, place)
@@ -687,7 +687,7 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
             self._ledger.note_closed(why, where)
 
     def _take_over(self, store: SQLStore) -> None:
-        """Go on with what a store has of earlier accountants: what they rest on, and whether one was shut."""
+        """Take over the assumptions of a store's earlier accountants, and their closure if one was shut."""
         super().assume(*store.assumptions)
         if store.closed is not None:  # a restart must not open a gate again
             super().close(*store.closed)
@@ -710,8 +710,8 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
     def examine_mechanism(self, mechanism: Mechanism) -> GateMechanism:
         """Return a private copy of a mechanism, and the assumptions of its releases.
 
-        What was learnt of it is believed for as long as the mechanism and the noise source hold the same objects, and
-        their classes what they were imported with. A tape sees what is drawn, and could write into it.
+        An examination holds as long as the mechanism and the noise source hold the same objects, and their classes
+        are as they were imported. With a tape none is reused: it sees the mechanism, and could write into it.
         """
         known = self._owned.get(id(mechanism))
         if (
@@ -736,7 +736,7 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
         self._owned[id(checked)] = found
         return found
 
-    def _checked(
+    def _check_release(
         self, mechanism: Mechanism, private: Private | PrivateSums, where: Mask | None
     ) -> tuple[GateMechanism, Private | PrivateSums, Mask | None]:
         """Make the checks of a release that need no ledger: those of every gate, and that the noise can be drawn."""
@@ -754,9 +754,9 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
         *,
         leaves: bool = True,
     ) -> list[Entry]:
-        """Return what a release charges, once everything but the budget is checked.
+        """Return the entries of a release, after all checks but that of the budget.
 
-        A value that waits in sums and does not yet leave is not held to be a shuffler's output.
+        A value that waits in sums (not `leaves`) need not be a shuffler's output.
         """
         mechanism = own.shown
         try:
@@ -815,7 +815,7 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
         return summarise(self._ledger, self.budget, self.composition, self.trust, self.assumptions)
 
     def terms(self) -> Terms:
-        """Return the terms of charges: budget, composition theorem and neighbouring relation."""
+        """Return the terms of charges: budget, composition theorem, trust and strictness."""
         return Terms(self.budget, self.composition, self.trust, self.strict)
 
     def to_dict(self) -> dict[str, Any]:
@@ -830,7 +830,7 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
     def export(self, path: str | Path) -> None:
         """Write the ledger to a JSON file for audits: complete or absent, and only its owner can read it.
 
-        It names records. Nobody can spend from it: `accountant.stores.imports` makes a store of it, once.
+        It names records, and is no store to spend from: `accountant.stores.imports` makes one of it, once.
 
         Raises
         ------
@@ -843,9 +843,9 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
 
 
 _MOST_OWNED = 1024
-"""So many mechanisms are remembered, so that they are looked at in few steps."""
+"""The most mechanisms of which the examination is stored, and the most forms of release in `awaited`."""
 _MOST_CHARGES = 64
-"""For so many movements, what is charged is remembered with the mechanism."""
+"""The most movements for which the charge is stored with the mechanism."""
 
 
 def _milliseconds(seconds: float) -> int:
@@ -859,13 +859,13 @@ def _milliseconds(seconds: float) -> int:
 _ZERO = np.zeros(())  # a number, or an array with an axis, takes longer to add
 
 
-def _leaving(private: Private | PrivateSums) -> npt.NDArray[Any]:
-    """Return a copy of what a value holds, zeros without their sign: it would tell of records that move nothing."""
+def _copy_values(private: Private | PrivateSums) -> npt.NDArray[Any]:
+    """Return a copy of a value's numbers, zeros without sign: that would reveal records that move nothing."""
     values: npt.NDArray[Any] = private._values[0]
     return values + (_ZERO if values.dtype.char == "d" else 0)
 
 
-def _encoded(outputs: npt.NDArray[Any]) -> bytes:
+def _encode_outputs(outputs: npt.NDArray[Any]) -> bytes:
     file = io.BytesIO()
     np.save(file, outputs, allow_pickle=False)
     return file.getvalue()
@@ -876,25 +876,25 @@ _FAILED = b"failed"
 
 
 _DRAW = b"draw:"
-"""Stands before a draw that is kept for the function that follows it."""
+"""The beginning of a stored draw, from which a function that follows computes the outputs."""
 
 
 def _is_followed(mechanism: Mechanism) -> bool:
     return type(mechanism) is PostProcessed
 
 
-def _kept(keep: Callable[[bytes], npt.NDArray[Any]], answer: bytes | None) -> DrawOutput:
-    """Return what draws through a mechanism and keeps that before anything sees it, or draws nothing if one is kept."""
+def _stored_draw(keep: Callable[[bytes], npt.NDArray[Any]], answer: bytes | None) -> DrawOutput:
+    """Return a sampler that stores each draw before it returns it, or returns the stored one and draws nothing."""
 
     def draw(mechanism: Mechanism, value: npt.NDArray[Any], noise: Any) -> npt.NDArray[Any]:
         return keep(
-            _DRAW + _encoded(np.asarray(mechanism.release(value, noise))) if answer is None else answer
+            _DRAW + _encode_outputs(np.asarray(mechanism.release(value, noise))) if answer is None else answer
         )
 
     return draw
 
 
-def _decoded(answer: bytes, request: str | None) -> npt.NDArray[Any]:
+def _decode_answer(answer: bytes, request: str | None) -> npt.NDArray[Any]:
     if answer == _FAILED:
         raise KeyUsed(
             f"request={request!r}: its draw failed after it was charged, and may have been seen; another release needs "
@@ -904,7 +904,7 @@ def _decoded(answer: bytes, request: str | None) -> npt.NDArray[Any]:
     return outputs
 
 
-def _opened(
+def _open_store(
     store: object, terms: Terms, rules: Sequence[Rule] | None, names: str | Path | NameKey | None
 ) -> SQLStore | None:
     if store is None:

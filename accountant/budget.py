@@ -84,7 +84,7 @@ class Amount(Protocol):
         """The numbers; None where no finite one covers the loss."""
 
     def parts(self) -> Iterator[tuple[str, Fraction | None]]:
-        """Iterate over (name, value)."""
+        """Return an iterator over (name, value)."""
 
     @property
     def description(self) -> str:
@@ -132,7 +132,7 @@ class Cost:
         return self.epsilon, self.delta
 
     def parts(self) -> Iterator[tuple[str, Fraction | None]]:
-        """Iterate over (name, value)."""
+        """Return an iterator over (name, value)."""
         return iter((("epsilon", self.epsilon), ("delta", self.delta)))
 
     def within(self, budget: Budget) -> bool:
@@ -172,7 +172,7 @@ class Cost:
 
 
 def _at_most(value: Fraction, limit: float) -> bool:
-    """Compare a number with a float exactly; in integers, which takes a tenth of what fractions do."""
+    """Return True if a number is at most a float, compared exactly; in integers, ten times as fast as in fractions."""
     above, below = limit.as_integer_ratio()
     return value.numerator * below <= above * value.denominator
 
@@ -191,7 +191,7 @@ def written_left(value: Fraction | None) -> str:
 
 
 def asked_and_left(asked: Amount, left: Amount) -> tuple[str, str]:
-    """Return the request of a release, rounded up, and the rest, rounded down: if it is too little, it looks so.
+    """Return the request of a release, rounded up, and the rest, rounded down, so that a lack shows in the digits.
 
     Numbers that are not asked for are left out. Where one number suffices (a Rényi order), only the one that is nearest
     to being enough is named, or the first number, which must be enough beside it (delta), if it is not.

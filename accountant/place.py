@@ -1,4 +1,4 @@
-"""Where in the caller's code something happened, for findings and ledger entries."""
+"""Places in the caller's code, for findings and ledger entries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When and by which code a result was made."""
+"""The provenance of results: date, code and inputs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from accountant.files.json_object import JsonError, JsonObject
 from dpwitness import LIBRARY
 
 IMPORTED_AS = "dpwitness_subject_"
-"""How the name begins under which a command imports a user's file: it hides no other module."""
+"""The beginning of the module name under which a command imports a user's file; no other module has it."""
 
 _ROOT = Path(__file__).resolve().parent.parent
 _VERSIONS = ("dpwitness", "numpy", "scipy", "hypothesis", "opendp", "sympy")
@@ -24,7 +24,7 @@ _VERSIONS = ("dpwitness", "numpy", "scipy", "hypothesis", "opendp", "sympy")
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """When and by which code a result was made.
+    """The date, versions and digests of the code and inputs that a result was made from.
 
     Attributes
     ----------
@@ -33,7 +33,7 @@ class Provenance:
     versions
         Of Python, of this library, and of the packages that its numbers depend on.
     digests
-        SHA-256 of code and inputs by what they are: ``"dpwitness"`` is all files of this library.
+        SHA-256 of code and inputs by name: ``"dpwitness"`` is all files of this library.
     """
 
     date: str = ""
@@ -74,7 +74,7 @@ def made_now(**digests: str) -> Provenance:
     Parameters
     ----------
     digests
-        Of inputs, by what they are; those that are "" are not known, and left out.
+        Those of inputs, by name; unknown ones are "", and left out.
     """
     known = {name: digest for name, digest in digests.items() if digest}
     return Provenance(

@@ -1,4 +1,4 @@
-"""What stands in a ledger for the name of a record."""
+"""Substitutes for the names of records in a ledger."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from __future__ import annotations
 class Pseudonym(str):
     """The substitute of a record's name in a store: a keyed hash of it, or a mark that the name was erased.
 
-    It is a text, so that whatever counts and shows names takes it; but it is equal to no name, and nothing can be
-    released of a record called so.
+    It is a text, so that code that counts and shows names takes it; but it is equal to no name, and no record of a
+    release can have it as its name.
     """
 
     __slots__ = ()

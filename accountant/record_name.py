@@ -1,4 +1,4 @@
-"""The one form of a record's name: who is called in two ways has one budget."""
+"""The one form of a record's name, so that two spellings of it have one budget."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _LONGEST_BITS = 6_600  # of a whole number with fewer digits than that
 _LARGEST = 2**53
 """From here on a whole number is kept as the text of its digits: not every reader of JSON keeps larger ones exact."""
 _DIGITS = re.compile("0|-?[1-9][0-9]{0,15}")  # of a number below _LARGEST
-# Control, format, surrogate, private and unassigned characters, separators of lines and paragraphs; and what is drawn
-# as nothing although it is a letter or a mark.
+# Control, format, surrogate, private and unassigned characters, separators of lines and paragraphs; and letters and
+# marks without a visible glyph.
 _REFUSED = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 _INVISIBLE = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
@@ -37,7 +37,7 @@ def canonical_name(name: object, parameter: str = "record") -> int | str:
     name
         The name that a caller uses.
     parameter
-        Where it stands, for the error.
+        The parameter that holds it, for the error.
 
     Returns
     -------
@@ -62,7 +62,7 @@ def canonical_name(name: object, parameter: str = "record") -> int | str:
             f"{parameter}={name!r}: must be an int or a str, so that the ledger can be saved"
         )
     check_length(parameter, name)
-    text = name if _PLAIN.fullmatch(name) else _visible(name, parameter)
+    text = name if _PLAIN.fullmatch(name) else _visible_name(name, parameter)
     if _DIGITS.fullmatch(text) and -_LARGEST < int(text) < _LARGEST:
         return int(text)
     return text
@@ -75,7 +75,7 @@ def nearest_name(text: str) -> str:
     return unicodedata.normalize("NFC", " ".join(kept.split()))
 
 
-def _visible(name: str, parameter: str) -> str:
+def _visible_name(name: str, parameter: str) -> str:
     text, nearest = unicodedata.normalize("NFC", name), nearest_name(name)
     if text != nearest or not nearest:
         instead = f"; say {nearest!r}" if nearest else ""

@@ -1,4 +1,4 @@
-"""Mechanisms as a ledger remembers them, whether or not they can be rebuilt."""
+"""Mechanisms as a ledger describes them, including those that cannot be rebuilt."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from mechanisms import (
 class RecordedMechanism:
     """A mechanism of which only the description was saved; it promises no privacy and releases nothing.
 
-    What its releases cost stands in their ledger entries.
+    The costs of its releases are in their ledger entries.
 
     Parameters
     ----------
     description
-        What was saved, as JSON text.
+        The saved description, as JSON text.
     """
 
     description: str
@@ -84,7 +84,7 @@ def describe(mechanism: Mechanism) -> str:
 
 
 def recall(description: dict[str, Any]) -> Mechanism:
-    """Rebuild the mechanism, or remember its description: totals never depend on the mechanism."""
+    """Rebuild a mechanism, or return a `RecordedMechanism` with its description: no total depends on the mechanism."""
     try:
         return mechanism_from_dict(description)
     except Exception:  # unknown here, or its parameters are no longer valid

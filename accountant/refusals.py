@@ -1,4 +1,4 @@
-"""What a gate refuses, one class per rule; a refusal changes nothing."""
+"""Refusals of a gate, one class per rule; a refusal changes nothing."""
 
 from __future__ import annotations
 
@@ -37,20 +37,20 @@ class BudgetExceeded(Refusal):
     record
         The first record that cannot pay.
     others
-        Further records of the same release that cannot, each by itself; those are not looked for in rules for groups.
+        Further records of the same release that cannot, each by itself; rules for groups name none.
     asked, left
-        The charge that was asked for and what the record has left, in words.
+        The requested charge and the record's remaining amount, in words.
     neighbouring
         The relation of the data sets whose loss is charged.
     limit
-        What has no room, in words: its budget, or a rule's limit.
+        The exceeded limit in words: its budget, or a rule's limit.
     again
         When there will be room, if nothing else is charged; None if time alone makes none.
 
     Parameters
     ----------
     bounds
-        What the limit bounds, in words, where that is less than one may think.
+        The quantity that the limit bounds, in words, where that is less than the name of the limit suggests.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class BudgetExceeded(Refusal):
         room = "" if again is None else f"; there is room again from {again:%Y-%m-%d %H:%M} UTC"
         super().__init__(
             f"release refused: it charges record {record!r} {asked}, and only {left} is left of {limit}{room}, "
-            f"neighbours: {neighbouring}{bounds and f' ({bounds})'}{_of_others(others)}",
+            f"neighbours: {neighbouring}{bounds and f' ({bounds})'}{_others_text(others)}",
             where,
         )
         self.neighbouring = neighbouring
@@ -81,10 +81,10 @@ class BudgetExceeded(Refusal):
 
 
 _NAMED = 10
-"""So many further records are named in words."""
+"""The most further records that are named in a message."""
 
 
-def _of_others(records: tuple[object, ...]) -> str:
+def _others_text(records: tuple[object, ...]) -> str:
     if not records:
         return ""
     names, more = ", ".join(map(repr, records[:_NAMED])), len(records) - _NAMED
@@ -153,7 +153,7 @@ class AssumptionRefused(Refusal):
     Attributes
     ----------
     assumption
-        What would have been taken to be true.
+        The assumption.
     """
 
     def __init__(self, assumption: Assumption, where: Place) -> None:

@@ -1,7 +1,7 @@
 """An accountant and its unreleased private values as plain data, so that a run can be stopped and gone on with.
 
-What grows with the number of records, the ledger and who waits in which sums, goes to a `RunStore`; the rest is small.
-It holds raw data: sums that wait for their release. Keep it where raw data may be.
+The parts that grow with the number of records (the ledger, and the records that wait in sums) go to a `RunStore`; the
+rest is small. It holds raw data: sums that wait for their release. Keep it where raw data may be.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def scope_state(accountant: Accountant) -> dict[str, Any]:
 
 
 def randomness(accountant: Accountant) -> dict[str, Any]:
-    """Return where an accountant's noise comes from, and the state of all its NumPy generators."""
+    """Return the name of an accountant's noise source, and the state of all its NumPy generators."""
     noise = _generator(accountant._noise)
     return {
         "random": _generator_state(accountant._random),
@@ -100,14 +100,14 @@ def restore_accountant(
     Parameters
     ----------
     terms, ledger, assumptions
-        What its charges are held to, were, and rest on.
+        The terms of its charges, the charges, and their assumptions.
     state
-        What `scope_state` and `randomness` returned.
+        The results of `scope_state` and `randomness`.
     noise
         OpenDP's samplers by default. For a run on a NumPy generator a generator of the same kind, whose state is
         set to the saved one.
     stopped
-        Whether noise may have been drawn after that state was saved.
+        True if noise may have been drawn after that state was saved.
 
     Raises
     ------
@@ -180,7 +180,7 @@ def private_state(
 ) -> tuple[dict[str, Any], AnyArray]:
     """Return the records of a private value with their influences, and its raw numbers.
 
-    With `notes`, they take whose data wait in sums, which are described by their number there.
+    With `notes`, these take the records that wait in sums, and the sums are described by their number there.
     """
     origin = value._provenance
     if isinstance(value, Private):
@@ -213,11 +213,11 @@ def restore_private(
     gate
         The accountant.
     state, values
-        What `private_state` returned.
+        The result of `private_state`.
     sums
         Those of the history, by their numbers.
     domain
-        Where a value was known to lie.
+        The known domain of a value.
     """
     if state["kind"] == "value":
         influences = {record: Influence.from_list(moved) for record, moved in state["influences"]}

@@ -1,4 +1,4 @@
-"""What an accountant is built of, checked before anything else happens."""
+"""Checks of the arguments of an accountant, before anything else happens."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ _THEOREM = (
     "remaining_spend",
     "amount",
     "zero_spend",
-)  # what the accounts call
-_DRAWS = ("laplace", "gaussian", "randomized_response")  # what tells a noise source
+)  # the members that accounts use
+_DRAWS = ("laplace", "gaussian", "randomized_response")  # the methods of a noise source
 
 
 def checked_budget(budget: object) -> Budget:
@@ -78,8 +78,8 @@ def checked_trust(trust: object) -> Trust:
 def checked_noise(noise: Any, *, strict: bool = False) -> NoiseSource:
     """Return the noise source: OpenDP's for None, NumPy's from a generator.
 
-    A strict accountant takes a secure one only: whoever knows the seed of a generator knows the noise, and what
-    floating-point noise leaves of a value may give it away.
+    A strict accountant takes a secure one only: the seed of a generator determines the noise, and the digits of
+    floating-point noise may reveal the value.
 
     Raises
     ------
@@ -109,7 +109,7 @@ def checked_noise(noise: Any, *, strict: bool = False) -> NoiseSource:
 def seed_assumptions(noise: NoiseSource) -> tuple[Assumption, ...]:
     """Return the assumption on the seed of noise from a NumPy generator; none for another source.
 
-    Whether a generator was given a seed cannot be seen: its state is known to whoever holds it.
+    A generator does not show whether it was seeded, and its holders know its state.
     """
     if type(noise) is not NumpyNoise:
         return ()
@@ -130,7 +130,7 @@ def checked_flag(name: str, value: object) -> bool:
 def checked_generator(seed: Any) -> np.random.Generator:
     """Return a generator of this seed; raise `ValueError` if NumPy takes no such seed.
 
-    It is none that the seed gives anybody else: noise from ``default_rng(seed)`` would be drawn again in public.
+    It is not ``default_rng(seed)``: noise from that, of the same seed, would be drawn again in public.
     """
     try:
         return stream_generator(seed, RandomStream.ACCOUNTANT_DRAWS)

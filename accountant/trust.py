@@ -1,4 +1,4 @@
-"""Trust models: whom a record's owner trusts with the raw value."""
+"""Trust models: the parties that a record's owner trusts with the raw value."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from accountant.refusals import TrustViolation
 from mechanisms import Binomial, Mechanism
 from mechanisms.parameters import ParameterError
 
-_GATE = ("lanes", "private", "sums", "release")  # what tells a gate
+_GATE = ("lanes", "private", "sums", "release")  # the members of a gate
 
 
 class Trust(Enum):
@@ -19,9 +19,9 @@ class Trust(Enum):
     CENTRAL
         A server collects raw records; a released value may hold many of them.
     LOCAL
-        Nobody; every released value is one user's message and holds exactly one record.
+        No party; every released value is one user's message and holds exactly one record.
     SHUFFLE
-        A shuffler, who forgets who sent what. Values leave only as sums of messages, each of one record alone, through
+        A shuffler, which forgets all senders. Values leave only as sums of messages, each of one record alone, through
         a mechanism whose noise is the random bits of exactly these clients (`Binomial` with ``clients``).
     """
 
@@ -36,7 +36,7 @@ def check_gate(gate: object, model: str, learner: str) -> None:
     Parameters
     ----------
     gate
-        What the learner is built on; gates without a `trust` grant every one.
+        The object that the learner is built on; gates without a `trust` grant every one.
     model
         The trust model of the learner's claim: ``"central"``, ``"local"`` or ``"shuffle"``.
     learner
@@ -100,15 +100,15 @@ def check_shuffler(
 ) -> None:
     """Refuse to release, under `Trust.SHUFFLE`, a value that is no number of ones among shuffled bits.
 
-    A shuffler's noise is the bits that its clients add to their messages: of every coordinate that is released, each
-    of the mechanism's clients has sent a message, once, and nobody else has.
+    A shuffler's noise is the bits that its clients add to their messages: every released coordinate must add up one
+    message of each of the mechanism's clients, and no others.
 
     Parameters
     ----------
     mechanism
-        What the value is released through; None if it is published as it is.
+        The mechanism of the release; None if the value is published as it is.
     messages
-        Whose messages each coordinate adds up; None if the value is no sum.
+        The records of the messages that each coordinate adds up; None if the value is no sum.
     place
         The line.
 

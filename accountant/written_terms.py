@@ -1,4 +1,4 @@
-"""What an accountant's charges are held to, written down."""
+"""The terms of an accountant's charges, which a ledger saves."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ class Terms:
     Attributes
     ----------
     budget
-        What each record may lose in total.
+        The most that each record may lose in total.
     composition
         The theorem that adds up losses.
     trust
-        Whom records trust with their raw values.
+        The parties that see raw values.
     strict
-        Whether what rests on something that nobody checked is refused.
+        True if releases that rest on unchecked assumptions are refused.
     """
 
     budget: Budget

@@ -1,6 +1,6 @@
-r"""Audits of written-down releases: what they cost together, and the least noise that meets a target.
+r"""Audits of releases fixed in advance: their cost together, and the least noise that meets a target.
 
-A release file is TOML or JSON with ``[[release]]`` tables, or a ledger that `Accountant.save` wrote.
+A release file is TOML or JSON with ``[[release]]`` tables, or a ledger, such as `Accountant.export` writes.
 
 >>> from pathlib import Path
 >>> from tempfile import TemporaryDirectory

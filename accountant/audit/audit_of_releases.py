@@ -1,4 +1,4 @@
-"""What a written-down composition costs: every theorem side by side, the worst record, what still fits."""
+"""The cost of a composition fixed in advance: every theorem side by side, the worst record, remaining releases."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ def audit(
     Parameters
     ----------
     releases
-        What was released.
+        The releases.
     question
         Epsilon at a delta, or delta at an epsilon.
     budget
         An epsilon; with a question for epsilon only.
     risk
-        Whether to say what attacks can reach.
+        True to bound the success of attacks, too.
     time_limit
-        Seconds, after which intervals are what is proved by then; see `mechanisms.losses.deadline.deadline`.
+        Seconds, after which intervals are those that are proved by then; see `mechanisms.losses.deadline.deadline`.
 
     Raises
     ------
@@ -58,10 +58,10 @@ def audit(
                 f"budget={budget!r}: is an epsilon; it goes with a given delta, not a given epsilon"
             )
     with deadline(time_limit):
-        return _answered(releases, question, budget, risk)
+        return _find_answer(releases, question, budget, risk)
 
 
-def _answered(releases: Releases, question: AuditQuestion, budget: float | None, risk: bool) -> Audit:
+def _find_answer(releases: Releases, question: AuditQuestion, budget: float | None, risk: bool) -> Audit:
     most = find_worst_group(releases, question, every_theorem=True)
     answer, worst = most.answer, most.group
     return Audit(
@@ -88,14 +88,14 @@ def _answered(releases: Releases, question: AuditQuestion, budget: float | None,
 def _risk(releases: Releases, farthest: float) -> Risk:
     """Return the largest of each number over all groups of records, the profile from ε = 0 to `farthest`."""
 
-    def largest(asked: AuditQuestion | AttackAccuracy | TruePositiveRate) -> Enclosure | Bound:
+    def find_largest(asked: AuditQuestion | AttackAccuracy | TruePositiveRate) -> Enclosure | Bound:
         return find_worst_group(releases, asked, every_theorem=True).answer.stated_for(releases.neighbouring)
 
     curve = [(x, AuditQuestion(epsilon=x)) for x in (farthest * k / _CURVE for k in range(_CURVE + 1))]
     return Risk(
-        largest(AuditQuestion(epsilon=0.0)),
-        largest(AttackAccuracy()),
-        {rate: largest(TruePositiveRate(rate)) for rate in FALSE_POSITIVE_RATES},
+        find_largest(AuditQuestion(epsilon=0.0)),
+        find_largest(AttackAccuracy()),
+        {rate: find_largest(TruePositiveRate(rate)) for rate in FALSE_POSITIVE_RATES},
         tuple((x, min(1.0, find_worst_group(releases, one).answer.upper)) for x, one in curve),
     )
 
@@ -108,7 +108,7 @@ def _farthest(question: AuditQuestion, answer: Enclosure | Bound) -> float:
 
 def _theorems(most: WorstGroup, question: AuditQuestion) -> dict[str, Enclosure | Bound]:
     if lower_end(most.answer) == (math.inf if question.quantity == "epsilon" else 1.0):
-        return {EXACT: most.answer}  # no theorem has a number for what has none
+        return {EXACT: most.answer}  # no theorem has a number for an infinite answer
     return question.theorems(most.loss)
 
 

@@ -63,7 +63,7 @@ class AuditQuestion:
     def by_every_theorem(self, loss: ComposedLoss, answer: Enclosure | Bound) -> Enclosure | Bound:
         """Tighten the known answer for one composition by the bounds of all theorems."""
         if lower_end(answer) == (math.inf if self.quantity == "epsilon" else 1.0):
-            return answer  # no theorem has a number for what has none
+            return answer  # no theorem has a number for an infinite answer
         return answer.at_most(
             row.bound if isinstance(row, Enclosure) else row for row in self.theorems(loss).values()
         )

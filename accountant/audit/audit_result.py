@@ -1,4 +1,4 @@
-"""What an audit answers, and its JSON form, from which it loads back."""
+"""The result of an audit, and its JSON form, from which it loads back."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ class RemainingBudget:
     budget
         The budget.
     epsilon
-        Budget - what is certainly not exceeded, at least 0.
+        The budget less the answer's upper end, at least 0.
     more
-        How many more of each kind of release fit for these records, by the kind's name; inf if more than a trillion
-        do. After a time limit at least so many.
+        The number of further releases of each kind that fit for these records, by the kind's name; inf if more than a
+        trillion do. After a time limit at least so many.
     """
 
     budget: float
@@ -48,11 +48,11 @@ class ReleaseSummary:
     Attributes
     ----------
     name
-        What reports call it.
+        Its name in reports.
     count
         How often the worst group is part of it.
     sensitivity_text
-        Of a sampled release, what its sensitivity is of, in words.
+        Of a sampled release, the movement that its sensitivity bounds, in words.
     mechanism
         The mechanism with its noise, in words; "" if only a curve is known.
     """
@@ -70,35 +70,37 @@ class Audit(FromJson):
     Attributes
     ----------
     question
-        What was asked.
+        The question.
     answer
-        For the worst group: what every theorem together proves, and if data sets attain something, at least that.
+        For the worst group: the upper bound of all theorems together, with a lower end if data sets attain one.
     theorems
         The same by every theorem by itself.
     worst
         The group with the largest answer.
     groups
-        How many groups there are.
+        The number of groups.
     remaining
-        What is left of a budget; None if none was given.
+        The rest of a budget; None if none was given.
     neighbouring
         The neighbouring relation of every number.
     chosen_under
-        For a ledger, what held whatever its run chose: the other numbers hold for releases fixed in advance.
+        For a ledger, the budget that held for every choice of its run: the other numbers hold for releases fixed in
+        advance.
     risk
-        What attacks can reach, the largest over all groups of records; None if it was not asked for.
+        Bounds on the success of attacks, the largest over all groups of records; None if they were not asked for.
     group_size
-        How many records change together: every number is for groups of so many that take part in the same releases.
+        The number of records that change together: every number is for groups of this size that take part in the same
+        releases.
     complete
-        Whether all was done before the time limit; if not, intervals are wider, and theorems may be missing.
+        True if all was done before the time limit; if not, intervals are wider, and theorems may be missing.
     about
-        What the file says about itself.
+        The file's title, notes and dates.
     released
         Every kind of release, and how often the worst group is part of it.
     name, repeat
-        What the releases are called, and the command that audits them again; empty where there is none.
+        The name of the releases, and the command that audits them again; empty where there is none.
     provenance
-        When and by which code it was made.
+        Its date and the code that made it.
     """
 
     question: AuditQuestion
@@ -127,7 +129,7 @@ class Audit(FromJson):
 
     @property
     def relation(self) -> str:
-        """The neighbouring relation, and how many records it is about if that is not one."""
+        """The neighbouring relation, and the number of records that change if it is not one."""
         return self.neighbouring.of_groups(self.group_size)
 
     @property
@@ -163,7 +165,7 @@ class Audit(FromJson):
             if self.chosen_under is None
             else {
                 "theorem": self.chosen_under.theorem,
-                "epsilon": _number(self.chosen_under.budget.epsilon),
+                "epsilon": _json_number(self.chosen_under.budget.epsilon),
                 "delta": self.chosen_under.budget.delta,
             },
             "risk": None if self.risk is None else _risk_data(self.risk),
@@ -173,7 +175,7 @@ class Audit(FromJson):
                 "budget": self.remaining.budget,
                 "within": self.within,
                 "epsilon": self.remaining.epsilon,
-                "more": {name: _number(count) for name, count in self.remaining.more.items()},
+                "more": {name: _json_number(count) for name, count in self.remaining.more.items()},
             },
             "repeat": self.repeat,
             "made": self.provenance.json(),
@@ -185,8 +187,8 @@ class Audit(FromJson):
 
         Raises
         ------
-        ParameterError
-            If a key is missing, unknown or of another type, a value is out of range, or what is said does not follow
+        JsonError, ParameterError
+            If a key is missing, unknown or of another type, a value is out of range, or a statement does not follow
             from the numbers.
         """
         read = JsonObject(data, "the audit")
@@ -304,8 +306,8 @@ def _read_point(read: JsonObject) -> tuple[float, float]:
 def _interval(found: Enclosure | Bound) -> dict[str, Any]:
     lower = lower_end(found)
     return {
-        "lower": None if lower is None else _number(lower),
-        "upper": _number(found.upper),
+        "lower": None if lower is None else _json_number(lower),
+        "upper": _json_number(found.upper),
         "method": _method(found),
         "lower_by": found.attained_by if isinstance(found, Enclosure) else None,
         "upper_by": found.by,
@@ -351,5 +353,5 @@ def _read_remaining(read: JsonObject) -> tuple[bool | None, RemainingBudget]:
     )
 
 
-def _number(value: float) -> float | str:
+def _json_number(value: float) -> float | str:
     return "inf" if math.isinf(value) else value

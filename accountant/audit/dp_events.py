@@ -1,12 +1,13 @@
 """Event trees of dp-accounting (`DpEvent`), read as releases and written from profiles.
 
-An event says what a mechanism did, and not when two data sets are neighbours: dp-accounting's accountants do, and here
-whoever reads or writes one. Its records contribute vectors of norm at most C and noise is a multiple of C, so that a
-query moves by C if a record joins, leaves or is zeroed out, and by 2 C if one is replaced. `PLDAccountant` of
-dp-accounting 0.6 says the same; its `RdpAccountant` takes C for replacing a record, too, which is half the movement.
+An event describes a mechanism, and has no neighbouring relation: dp-accounting's accountants have one, and here it is
+an argument. Records contribute vectors of norm at most C and noise is a multiple of C, so that a query moves by C if a
+record joins, leaves or is zeroed out, and by 2 C if one is replaced. `PLDAccountant` of dp-accounting 0.6 takes the
+same; its `RdpAccountant` takes C for replacing a record, too, which is half the movement.
 
-Only what has the exact curve of something here is read or written; everything else is refused by its name. Parameters
-that both sides write differently (1/a for a) are rounded to the side of more loss, by a few units of the last digit.
+Only events with the exact curve of a profile here are read or written; every other one is refused by its name.
+Parameters that both sides write differently (1/a for a) are rounded to the side of more loss, by a few units of the
+last digit.
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ _FIELDS: dict[str, tuple[str, ...]] = {
     "SampledWithoutReplacementDpEvent": ("source_dataset_size", "sample_size", "event"),
     "RandomAllocationDpEvent": ("event", "num_selected", "num_steps"),
 }
-"""The events that have an exact counterpart, and what each of them says."""
+"""The events that have an exact counterpart, and the fields of each."""
 
 _ON_A_SAMPLE = ("PoissonSampledDpEvent", "SampledWithoutReplacementDpEvent", "RandomAllocationDpEvent")
 _LARGEST_DATA_SET = 10**9
@@ -77,9 +78,9 @@ def from_dp_event(event: Any, neighbours: Any) -> Releases:
     Parameters
     ----------
     event
-        A ``DpEvent``, its ``to_named_tuple()``, or what `dp_event_as_dict` made of it.
+        A ``DpEvent``, its ``to_named_tuple()``, or the result of `dp_event_as_dict`.
     neighbours
-        When two data sets are neighbours: a `Neighbouring`, its name, or dp-accounting's ``NeighboringRelation``
+        The neighbouring relation: a `Neighbouring`, its name, or dp-accounting's ``NeighboringRelation``
         (``REPLACE_SPECIAL`` is "zero out").
 
     Raises
@@ -96,7 +97,7 @@ def releases_of_event(source: str, event: Any, neighbours: Any) -> Releases:
     try:
         relation = _relation(neighbours)
         counts: dict[tuple[tuple[str, Any], ...], int] = {}
-        for table, count in _leaves(event, relation):
+        for table, count in _release_tables(event, relation):
             key = tuple(table.items())
             counts[key] = counts.get(key, 0) + count
     except ParameterError as error:
@@ -148,7 +149,7 @@ def to_dp_event(composition: ProfileCounts) -> Any:
     _ = common_neighbouring(profile for profile, _ in composition)
     events = []
     for profile, count in composition:
-        event = _event(library, profile)
+        event = _event_of_profile(library, profile)
         events.append(event if count == 1 else library.SelfComposedDpEvent(event, count))
     if not events:
         return library.NoOpDpEvent()
@@ -175,8 +176,8 @@ def _relation(neighbours: Any) -> Neighbouring:
     ) or Neighbouring.from_name(name)
 
 
-def _leaves(event: Any, relation: Neighbouring) -> Iterator[tuple[_Table, int]]:
-    """Yield the table of each event that releases something, in order, and how often it occurs."""
+def _release_tables(event: Any, relation: Neighbouring) -> Iterator[tuple[_Table, int]]:
+    """Yield the table of each event with a release, in order, and how often it occurs."""
     waiting = [(event, 1, "event")]
     while waiting:
         node, count, where = waiting.pop()
@@ -189,11 +190,11 @@ def _leaves(event: Any, relation: Neighbouring) -> Iterator[tuple[_Table, int]]:
                 events = enumerate(_sequence("events", fields["events"]))
                 waiting.extend(reversed([(one, count, f"{where}.events[{i}]") for i, one in events]))
             elif name in _ON_A_SAMPLE:
-                table = _sampled(name, fields, relation, f"{where}.event")
+                table = _sample_table(name, fields, relation, f"{where}.event")
                 if table is not None:
                     yield table, count
             else:
-                table, times = _released(name, fields, relation, _moved(relation))
+                table, times = _event_table(name, fields, relation, _movement_factor(relation))
                 if table is not None:
                     yield table, count * times
         except ParameterError as error:
@@ -204,7 +205,7 @@ def _leaves(event: Any, relation: Neighbouring) -> Iterator[tuple[_Table, int]]:
 
 
 def _node(event: Any, where: str) -> tuple[str, Mapping[str, Any]]:
-    """Return an event's name and fields, in whichever of its three forms it comes."""
+    """Return the name and the fields of an event in any of its three forms."""
     if isinstance(event, Mapping) and isinstance(event.get("class_name"), str):
         name, fields = event["class_name"], dict(event)
     elif isinstance(event, tuple) and hasattr(event, "class_name") and hasattr(event, "_fields"):
@@ -219,34 +220,34 @@ def _node(event: Any, where: str) -> tuple[str, Mapping[str, Any]]:
     fields = {key: value for key, value in fields.items() if key not in ("module_name", "class_name")}
     if name not in _FIELDS:
         raise ParameterError(
-            f"{where}: {_said(name)} has no exact counterpart; those with one: {', '.join(_FIELDS)}"
+            f"{where}: {_name(name)} has no exact counterpart; those with one: {', '.join(_FIELDS)}"
         )
     fields = {"xi": 0.0, **fields} if name == "ZCDpEvent" else fields
     if set(fields) != set(_FIELDS[name]):
         raise ParameterError(
-            f"{where}: {name} has the fields {', '.join(_FIELDS[name]) or 'none'}, not {', '.join(map(_said, fields))}"
+            f"{where}: {name} has the fields {', '.join(_FIELDS[name]) or 'none'}, not {', '.join(map(_name, fields))}"
         )
     return name, fields
 
 
-def _said(name: Any) -> str:
-    """Return a name as somebody else wrote it, for a message of one line."""
+def _name(name: Any) -> str:
+    """Return a name from a file for a message of one line: as it is if it is an identifier, else quoted and cut."""
     return name[:80] if isinstance(name, str) and name.isidentifier() else repr(name)[:80]
 
 
-def _moved(relation: Neighbouring) -> int:
-    """Return by how many times the norm bound C of contributions a query moves."""
+def _movement_factor(relation: Neighbouring) -> int:
+    """Return the factor on the norm bound C of contributions by which a query moves."""
     return 2 if relation is Neighbouring.REPLACE_ONE else 1
 
 
-def _sampled(name: str, fields: Mapping[str, Any], relation: Neighbouring, where: str) -> _Table | None:
+def _sample_table(name: str, fields: Mapping[str, Any], relation: Neighbouring, where: str) -> _Table | None:
     inner, inside = _on_one_sample(fields["event"], where)
     if name == "PoissonSampledDpEvent":
         scheme, rate = "poisson", real("sampling_probability", fields["sampling_probability"])
         if not 0.0 <= rate <= 1.0:
             raise ParameterError(f"sampling_probability = {rate!r}: must lie in [0, 1]")
         moved = (
-            1 if rate < 1.0 else _moved(relation)
+            1 if rate < 1.0 else _movement_factor(relation)
         )  # how far a record that joins the sample moves the query
     elif name == "RandomAllocationDpEvent":
         if whole_number("num_selected", fields["num_selected"], least=1) != 1:
@@ -256,7 +257,7 @@ def _sampled(name: str, fields: Mapping[str, Any], relation: Neighbouring, where
         steps = whole_number("num_steps", fields["num_steps"], least=1)
         if steps > MOST_STEPS:
             raise ParameterError(f"num_steps: must be at most {MOST_STEPS:,}")
-        scheme, rate, moved = "random allocation", 1.0 / steps, 1 if steps > 1 else _moved(relation)
+        scheme, rate, moved = "random allocation", 1.0 / steps, 1 if steps > 1 else _movement_factor(relation)
     else:
         if relation is not Neighbouring.REPLACE_ONE:
             raise ParameterError(
@@ -267,7 +268,7 @@ def _sampled(name: str, fields: Mapping[str, Any], relation: Neighbouring, where
         if taken > size:
             raise ParameterError(f"sample_size = {taken}: must be at most source_dataset_size = {size}")
         scheme, rate, moved = "fixed size", up(Fraction(taken, size)), 2
-    table, times = _released(inner, inside, relation, moved)
+    table, times = _event_table(inner, inside, relation, moved)
     if table is None or rate == 0.0:
         return None
     if times != 1:
@@ -276,10 +277,10 @@ def _sampled(name: str, fields: Mapping[str, Any], relation: Neighbouring, where
 
 
 def _on_one_sample(event: Any, where: str) -> tuple[str, Mapping[str, Any]]:
-    """Return the one event to which all events on a sample amount.
+    """Return the one event that is equivalent to all events on a sample.
 
     Several Gaussians see the sample through one vector of means: Σ x_i/σ_i² is sufficient, so they are one Gaussian of
-    noise (Σ σ_i^{-2})^{-1/2}. Of other noise no such number is known.
+    noise (Σ σ_i^{-2})^{-1/2}. For other noise no such number is known.
     """
     noises: list[tuple[Fraction, int]] = []
     others: list[tuple[str, Mapping[str, Any]]] = []
@@ -321,10 +322,10 @@ def _on_one_sample(event: Any, where: str) -> tuple[str, Mapping[str, Any]]:
     return "GaussianDpEvent", {"noise_multiplier": joint}
 
 
-def _released(
+def _event_table(
     name: str, fields: Mapping[str, Any], relation: Neighbouring, moved: int
 ) -> tuple[_Table | None, int]:
-    """Return the table of an event that has no events inside (None: it costs nothing), and how often."""
+    """Return the table of an event without inner events (None if it costs nothing), and how often it occurs."""
     everything: _Table = {"mechanism": "declassified"}
     match name:
         case "NoOpDpEvent":
@@ -421,9 +422,9 @@ def _down(exact: Fraction) -> float:
     return -up(-exact)
 
 
-def _event(library: ModuleType, profile: PrivacyProfile) -> Any:
-    """Return the event whose curve is this profile's, under its relation."""
-    curve, moved = bare(profile), _moved(profile.neighbouring)
+def _event_of_profile(library: ModuleType, profile: PrivacyProfile) -> Any:
+    """Return the event with the curve of this profile, under its relation."""
+    curve, moved = bare(profile), _movement_factor(profile.neighbouring)
     if curve.pure_epsilon == 0:
         return library.NoOpDpEvent()
     match curve:
@@ -442,16 +443,16 @@ def _event(library: ModuleType, profile: PrivacyProfile) -> Any:
         case GaussianMixtureProfile(movements, chances, sigma):
             return library.MixtureOfGaussiansDpEvent(sigma, list(movements), list(chances))
         case SubsampledProfile(base, rate) | PoissonReplacedProfile(base, rate):
-            return library.PoissonSampledDpEvent(rate, _event(library, base))
+            return library.PoissonSampledDpEvent(rate, _event_of_profile(library, base))
         case RandomAllocationProfile(base, steps) if hasattr(library, "RandomAllocationDpEvent"):
-            return library.RandomAllocationDpEvent(_event(library, base), 1, steps)
+            return library.RandomAllocationDpEvent(_event_of_profile(library, base), 1, steps)
         case FixedSizeProfile(base, rate):
             share = Fraction(rate).limit_denominator(_LARGEST_DATA_SET)
             if up(share) == rate:
                 return library.SampledWithoutReplacementDpEvent(
-                    share.denominator, share.numerator, _event(library, base)
+                    share.denominator, share.numerator, _event_of_profile(library, base)
                 )
-        case AtomicProfile(bound="") if moved == 2 and (found := _as_response(curve)):
+        case AtomicProfile(bound="") if moved == 2 and (found := _response_parameters(curve)):
             return library.RandomizedResponseDpEvent(*found)
     why = f": it is a bound, {curve.bound!r}, and an event says what is attained" if curve.bound else ""
     raise ParameterError(
@@ -459,7 +460,7 @@ def _event(library: ModuleType, profile: PrivacyProfile) -> Any:
     )
 
 
-def _as_response(curve: AtomicProfile) -> tuple[float, int] | None:
+def _response_parameters(curve: AtomicProfile) -> tuple[float, int] | None:
     """Return the noise, rounded down, and number of words of the randomized response with this curve, if one has it."""
     masses = dict(zip(curve.losses, curve.probabilities, strict=True))
     epsilon = max(masses)

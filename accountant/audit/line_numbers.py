@@ -1,4 +1,4 @@
-"""Where in a file a release table or one of its keys stands."""
+"""Line numbers of release tables and their keys in a file."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class RowLineNumbers:
     Attributes
     ----------
     lines
-        Where each row ends.
+        The line at which each row ends.
     """
 
     lines: Sequence[int]
@@ -43,14 +43,14 @@ class RowLineNumbers:
 
 
 class TomlLineNumbers:
-    """Line numbers of the ``release`` tables of a file that has been parsed without error; read when one is asked for.
+    """Line numbers of the ``release`` tables of a file that was parsed without error, read at the first request.
 
     Parameters
     ----------
     text
         The file.
     toml
-        Whether it is TOML; else JSON.
+        True if it is TOML, False if it is JSON.
     """
 
     def __init__(self, text: str, toml: bool) -> None:
@@ -59,21 +59,21 @@ class TomlLineNumbers:
         self._top: dict[str, int] = {}
         self._read: Callable[[], None] | None = partial(self._read_toml if toml else self._read_json, text)
 
-    def _look(self) -> None:
+    def _read_once(self) -> None:
         if self._read is not None:
             self._read()
             self._read = None
 
     def key(self, table: int, key: str | None) -> int:
         """Return the line of a key of the `table`-th release, or of the table itself; 1 if it is not found."""
-        self._look()
+        self._read_once()
         if table >= len(self._tables):
             return 1
         return self._keys[table].get(key or "", self._tables[table])
 
     def top_level(self, key: str) -> int:
         """Return the line of a key outside all release tables; 1 if it is not found."""
-        self._look()
+        self._read_once()
         return self._top.get(key, 1)
 
     def _read_toml(self, text: str) -> None:

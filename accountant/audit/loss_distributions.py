@@ -1,10 +1,10 @@
 """Discretised privacy-loss distributions of dp-accounting, read and written as upper bounds.
 
-A distribution is what ``PrivacyLossDistribution.create_from_rounded_probability`` takes: probabilities of whole
-multiples of an interval, that of an infinite loss, and whether they were rounded to the side of more loss
+A distribution has the arguments of ``PrivacyLossDistribution.create_from_rounded_probability``: probabilities of whole
+multiples of an interval, that of an infinite loss, and a flag: True if they were rounded to the side of more loss
 (``pessimistic_estimate``). If so, and only then, its curve is at least the mechanism's at every ε, also composed, and
-what follows from it is an upper bound: the lower end of an interval is that of the rounded distribution, not of the
-mechanism. That the rounding is as stated is the word of whoever wrote it.
+its numbers are upper bounds: the lower end of an interval is that of the rounded distribution, not of the mechanism.
+That the rounding is as stated is an assumption about the file.
 """
 
 from __future__ import annotations
@@ -42,23 +42,23 @@ _KEYS = (
     "symmetric",
 )
 _NOISE = 1e-12
-"""A negative probability up to this size is what a Fourier transform leaves of 0."""
+"""A negative probability up to this size is a zero with the rounding of a Fourier transform."""
 _OFF = 1e-3
-"""How far from 1 probabilities may add up to: dp-accounting's Gaussian is 2e-8 above, 500 sampled ones 8e-6."""
+"""The largest distance of a total probability from 1: dp-accounting's Gaussian is 2e-8 above, 500 sampled ones 8e-6."""
 
 _MOST_NODES = 2**20
 _FARTHEST = 300.0
 _TAIL = 1e-16
 """Probability of losses that are written as infinite."""
 _LOW_TAIL = 1e-10
-"""How much the smallest multiple adds to δ below it."""
+"""The most that the smallest multiple adds to δ below it."""
 _MOST = 2**53
 """Multiples are whole numbers below this, which floats hold."""
 
 
 @dataclass(frozen=True)
 class _DirectedProfile(BothDirections):
-    """A mechanism of which one curve is known for removing a record, another for adding one.
+    """The profile of a mechanism with one curve for removing a record and another for adding one.
 
     Parameters
     ----------
@@ -81,9 +81,9 @@ def from_loss_distribution(saved: Mapping[str, Any], neighbours: Neighbouring | 
     ----------
     saved
         Arguments of ``create_from_rounded_probability``, by name (keys of the probabilities may be text, as JSON has
-        them), or what `loss_distribution_as_dict` made of a ``PrivacyLossDistribution``.
+        them), or the result of `loss_distribution_as_dict` for a ``PrivacyLossDistribution``.
     neighbours
-        When two data sets are neighbours; with two distributions, for removing and for adding, not "replace one".
+        The neighbouring relation; with two distributions, for removing and for adding, not "replace one".
 
     Raises
     ------
@@ -142,12 +142,13 @@ def to_loss_distribution(profile: PrivacyProfile, interval: float = 1e-3) -> dic
 
     *Connect the dots* (Doroshenko, Ghazi, Kamath, Kumar, Manurangsi 2022): its curve is, in e^ε, the chords between
     upper bounds on δ at multiples of the interval, under which the convex curve of every mechanism with this profile
-    lies. What rounding may take from a chord is put on all of them. What dp-accounting rounds later is its own.
+    lies. The most that rounding may take from a chord is added to all of them. Later rounding of dp-accounting is not
+    covered.
 
     Parameters
     ----------
     profile
-        For its own neighbouring relation, which a distribution does not say.
+        The profile, for its own neighbouring relation, which a distribution does not have.
     interval
         Positive; no ε is further off than by this.
 
@@ -158,7 +159,7 @@ def to_loss_distribution(profile: PrivacyProfile, interval: float = 1e-3) -> dic
         profile is a bound that no loss has (not convex in e^ε), as that of zCDP.
     """
     size = positive("interval", interval)
-    sides = [_connected(side, size) for side in profile.directions()]
+    sides = [_connect_dots(side, size) for side in profile.directions()]
     (masses, infinite), *others = sides
     found: dict[str, Any] = {
         _MASSES: masses,
@@ -172,7 +173,7 @@ def to_loss_distribution(profile: PrivacyProfile, interval: float = 1e-3) -> dic
     return found
 
 
-def _connected(side: PrivacyProfile, interval: float) -> tuple[dict[int, float], float]:
+def _connect_dots(side: PrivacyProfile, interval: float) -> tuple[dict[int, float], float]:
     """Return the masses of one direction, and of an infinite loss.
 
     Between nodes w_i = e^{ε_i}, and from w = 0 where δ is 1, chords have the slopes s_i; the mass at a node is w_i
@@ -205,7 +206,7 @@ def _connected(side: PrivacyProfile, interval: float) -> tuple[dict[int, float],
 
 
 def _nodes(side: PrivacyProfile, interval: float) -> FloatArray:
-    """Return multiples between losses of next to no probability.
+    """Return the multiples of the interval between losses of next to no probability.
 
     Below, the curve is next to 1 - e^ε, under which it never falls, and the chord from 0 adds no more than that.
     """
@@ -220,10 +221,10 @@ def _nodes(side: PrivacyProfile, interval: float) -> FloatArray:
         below = np.array([-most * interval])
         return bool(side.bounds(below)[1][0] + math.expm1(below[0]) <= _LOW_TAIL)
 
-    return np.arange(-_first(begins, interval), _first(reaches, interval) + 1, dtype=np.float64)
+    return np.arange(-_end_node(begins, interval), _end_node(reaches, interval) + 1, dtype=np.float64)
 
 
-def _first(enough: Callable[[int], bool], interval: float) -> int:
+def _end_node(enough: Callable[[int], bool], interval: float) -> int:
     """Return a multiple that is enough, the least or up to a quarter more."""
     most = 4
     while most <= _MOST_NODES and most * interval <= _FARTHEST:
@@ -254,7 +255,7 @@ def _profile(saved: Mapping[str, Any], relation: Neighbouring) -> PrivacyProfile
             "mechanism from a distribution that was rounded to the side of less loss"
         )
     interval = positive(_KEYS[2], saved[_KEYS[2]])
-    removed = restate(_side(saved, "", interval), relation)
+    removed = restate(_direction_profile(saved, "", interval), relation)
     if saved.get("symmetric", True) is True:
         if f"{_MASSES}_add" in saved or "infinity_mass_add" in saved:
             raise ParameterError(
@@ -269,13 +270,13 @@ def _profile(saved: Mapping[str, Any], relation: Neighbouring) -> PrivacyProfile
     for key in _KEYS[4:6]:
         if key not in saved:
             raise ParameterError(f"symmetric = {saved['symmetric']!r}: needs the key {key!r}")
-    return _DirectedProfile(removed, restate(_side(saved, "_add", interval), relation))
+    return _DirectedProfile(removed, restate(_direction_profile(saved, "_add", interval), relation))
 
 
-def _side(saved: Mapping[str, Any], which: str, interval: float) -> AtomicProfile:
-    """Return one distribution whose probabilities add up to 1.
+def _direction_profile(saved: Mapping[str, Any], which: str, interval: float) -> AtomicProfile:
+    """Return the distribution of one direction, with probabilities that add up to 1.
 
-    What is missing is an infinite loss. What is too much is taken from the smallest losses: at ε from there on the
+    Missing probability is an infinite loss. Excess is taken from the smallest losses: at ε from there on the
     curve stays, and below it is, in e^ε, the chord from 1 at 0, under which every mechanism's convex curve lies.
     """
     name, masses = f"{_MASSES}{which}", saved[f"{_MASSES}{which}"]
@@ -302,7 +303,7 @@ def _side(saved: Mapping[str, Any], which: str, interval: float) -> AtomicProfil
 
 
 def _without_lowest(masses: dict[int, float], excess: float) -> dict[int, float]:
-    """Return masses in order without this much of those of the smallest losses."""
+    """Return masses, in order, without an excess, which is taken from those of the smallest losses."""
     kept = dict(masses)
     for multiple, p in masses.items():
         if excess <= 0.0 or len(kept) == 1:

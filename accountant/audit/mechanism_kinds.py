@@ -1,4 +1,4 @@
-"""The mechanisms that a release file can name: their parameters, and the profiles they stand for."""
+"""The mechanisms that a release file can name: their parameters and profiles."""
 
 from __future__ import annotations
 
@@ -69,15 +69,15 @@ class MechanismKind:
     keys, required
         The keys of its parameters, and those without a default.
     profile
-        From the parameters, the sensitivity and the neighbouring relation to the profile.
+        Returns the profile for the parameters, the sensitivity and the neighbouring relation.
     moves
-        Whether it depends on how far a record moves the value; a privacy notion already says what that costs.
+        True if the profile depends on how far a record moves the value; that of a privacy notion does not.
     whole, optional
         The keys that take whole numbers, and those that may be null.
     most
         The largest values of keys that have one.
     default_sensitivity
-        From the parameters to how far a record moves the value, if the table does not say it.
+        Returns the sensitivity for the parameters, if the table has none.
     """
 
     keys: tuple[str, ...]
@@ -117,7 +117,7 @@ def _built_in(mechanism: type[Any]) -> MechanismKind:
     def default_sensitivity(parameters: Mapping[str, Any]) -> Sensitivity:
         if calibrated:
             return UNIT
-        own: Sensitivity = mechanism(**parameters).sensitivity  # of Binomial, `shift` and `dimension` say it
+        own: Sensitivity = mechanism(**parameters).sensitivity  # of Binomial by `shift` and `dimension`
         return own
 
     return MechanismKind(
@@ -166,7 +166,7 @@ def _selection(
     *optional: str,
     replaced: bool = True,
 ) -> tuple[str, MechanismKind]:
-    """Return a mechanism that is priced by a theorem as a kind, with a price for replacing a record or without."""
+    """Return a mechanism that is priced by a theorem as a kind; not all have a price for replacing a record."""
 
     def profile(
         parameters: Mapping[str, Any], sensitivity: Sensitivity, neighbouring: Neighbouring
@@ -188,7 +188,7 @@ def _counter(
     optional: tuple[str, ...] = ("participations", "separation"),
     profile_of: Callable[[Any, Mapping[str, Any], Neighbouring], PrivacyProfile] | None = None,
 ) -> tuple[str, MechanismKind]:
-    """Return a counter of running sums with Gaussian noise as a kind: with its own keys, and its profile if no other.
+    """Return a counter of running sums with Gaussian noise as a kind, by default with the counter's own profile.
 
     Keys that are no field of the counter are for `profile_of`.
     """
@@ -237,7 +237,7 @@ def _approximate(parameters: Mapping[str, Any]) -> PrivacyProfile:
 
 
 def mechanism_kinds() -> Mapping[str, MechanismKind]:
-    """Return every mechanism that is described by numbers alone, and privacy notions: the last gives none."""
+    """Return every mechanism that numbers alone describe, and the privacy notions, "declassified" among them."""
     return _kinds(tuple(BuiltInMechanism._registry.values()))
 
 
@@ -309,6 +309,6 @@ def find_kind(name: Any) -> tuple[str, MechanismKind]:
 
 
 def suggest_kind(word: str, known: Iterable[str]) -> str:
-    """Suggest the known word that is closest; nothing if none is close."""
+    """Return a suggestion of the closest known word; "" if none is close."""
     near = difflib.get_close_matches(word, list(known), 1)
     return f" (did you mean {near[0]!r}?)" if near else ""

@@ -1,4 +1,4 @@
-"""The least noise with which a written-down composition meets a target."""
+"""The least noise with which a composition fixed in advance meets a target."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ class Calibration:
     parameters
         The new parameters of each kind of release, by its name.
     epsilon
-        What the composition then guarantees at `delta`; at most the target, if that is one for epsilon.
+        The epsilon that the composition then guarantees at `delta`; at most the target, if that is one for epsilon.
     delta
-        The target's delta, or where epsilon was asked for.
+        The target's delta, or the one at which epsilon was asked for.
     neighbouring
         The neighbouring relation of the target and of `epsilon`.
     complete
-        Whether the search ended before its time limit; if not, the target is met, and less noise may do.
+        True if the search ended before its time limit; if not, the target is met, and less noise may do.
     group_size
-        How many records change together, in the target and in `epsilon`.
+        The number of records that change together, in the target and in `epsilon`.
     """
 
     factor: float
@@ -55,7 +55,7 @@ class Calibration:
 
     @property
     def relation(self) -> str:
-        """The neighbouring relation, and how many records it is about if that is not one."""
+        """The neighbouring relation, and the number of records that change if it is not one."""
         return self.neighbouring.of_groups(self.group_size)
 
 
@@ -84,7 +84,7 @@ def calibrate(
         (AuditQuestion(delta=0.0), epsilon) if delta == 0.0 else (AuditQuestion(epsilon=epsilon), delta)
     )
     goal = _Goal(target, lambda at: least_noise(at, epsilon, delta), number, limit)
-    found = _calibrated(releases, goal, delta, time_limit)
+    found = _calibrate_to_goal(releases, goal, delta, time_limit)
     return replace(found, epsilon=min(epsilon, found.epsilon))
 
 
@@ -98,7 +98,7 @@ def calibrate_advantage(
     advantage
         The largest true positive rate - false positive rate, in (0, 1).
     delta
-        Where to say epsilon.
+        The delta of the epsilon that is returned beside it.
 
     Raises
     ------
@@ -110,7 +110,7 @@ def calibrate_advantage(
         raise ParameterError(f"advantage={advantage!r}: must lie in (0, 1)")
     target = f"advantage={advantage:g}"
     goal = _Goal(target, lambda at: least_noise(at, 0.0, advantage), AuditQuestion(epsilon=0.0), advantage)
-    return _calibrated(releases, goal, delta, time_limit)
+    return _calibrate_to_goal(releases, goal, delta, time_limit)
 
 
 def calibrate_risk(
@@ -128,7 +128,7 @@ def calibrate_risk(
     true_positive, false_positive
         The true positive rate not to be exceeded at this false positive rate.
     delta
-        Where to say epsilon.
+        The delta of the epsilon that is returned beside it.
 
     Raises
     ------
@@ -142,20 +142,20 @@ def calibrate_risk(
         TruePositiveRate(false_positive),
         true_positive,
     )
-    return _calibrated(releases, goal, delta, time_limit)
+    return _calibrate_to_goal(releases, goal, delta, time_limit)
 
 
 @dataclass(frozen=True)
 class _Goal:
     words: str
     search: Callable[[Compositions], float]
-    """The least factor with which some compositions meet it."""
+    """Returns the least factor with which some compositions meet the goal."""
     number: LossNumber
     limit: float
-    """What the number may be at most."""
+    """The most that the number may be."""
 
 
-def _calibrated(releases: Releases, goal: _Goal, delta: float, time_limit: float) -> Calibration:
+def _calibrate_to_goal(releases: Releases, goal: _Goal, delta: float, time_limit: float) -> Calibration:
     if not 0 <= delta < 1:
         raise ParameterError(f"delta={delta!r}: must lie in [0, 1)")
     try:
@@ -182,7 +182,7 @@ def _calibrated(releases: Releases, goal: _Goal, delta: float, time_limit: float
 
 
 def _least_factor(releases: Releases, goal: _Goal) -> float:
-    """Search with few groups, until all others meet the goal at the factor that these need.
+    """Return the least factor: search with few groups, until all others meet the goal at the factor that these need.
 
     The factor is then the least for all: it is enough for every group, and less is not enough for the few.
     """

@@ -1,6 +1,6 @@
 """The histories of Opacus' accountants: so many steps of Gaussian noise on batches.
 
-How batches were made, and by what a sum was divided, they do not say. The loss depends on it, so a reader must.
+They do not state how batches were made, and by what a sum was divided. The loss depends on both: they are arguments.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def from_opacus(
         ``accountant.state_dict()`` of ``RDPAccountant``, ``PRVAccountant`` or ``GaussianAccountant``, or its
         ``history`` alone: (noise_multiplier, sample_rate, steps). How Opacus would add it up does not matter.
     neighbours
-        When two data sets are neighbours; Opacus' own numbers are for "add or remove one".
+        The neighbouring relation; Opacus' own numbers are for "add or remove one".
     batches
         How they were made: "poisson" (Opacus' own loader: each record by itself), "fixed size" (so many of all, drawn
         anew for each step), "random allocation" (each record in one batch of an epoch, uniformly and by itself, drawn
@@ -43,8 +43,8 @@ def from_opacus(
         before the next one of it begins: the history does not show passes that were broken off. Batches of one pass
         whose noise differs are one release for each noise.
     mean
-        What the noisy sum was divided by: "public size" (Opacus' expected batch size, a number that does not depend on
-        the data), or "own size" (how many records the batch happened to have).
+        The divisor of the noisy sum: "public size" (Opacus' expected batch size, a number that does not depend on
+        the data), or "own size" (the number of records that the batch happened to have).
 
     Raises
     ------
@@ -75,7 +75,7 @@ def _releases(source: str, state: Any, neighbours: Neighbouring | str, batches: 
         read = [(*_step(i, one, relation, scheme), one) for i, one in enumerate(history)]
         for table, same in itertools.groupby(
             read, lambda each: each[0]
-        ):  # however many entries they are written in
+        ):  # steps of one kind may be several entries
             (_, count, one), *others = same
             count += sum(each[1] for each in others)
             if scheme is Sampling.SHUFFLED:
@@ -91,7 +91,7 @@ def _releases(source: str, state: Any, neighbours: Neighbouring | str, batches: 
 
 
 def _scheme(batches: Any) -> Sampling:
-    """Return how batches were made: there is no default, as each other answer gives another loss."""
+    """Return the sampling scheme of batches; there is no default, as each scheme gives another loss."""
     known = {one.value: one for one in Sampling}
     found = (
         batches if isinstance(batches, Sampling) else known.get(batches) if isinstance(batches, str) else None
@@ -153,7 +153,7 @@ def _step(index: int, step: Any, relation: Neighbouring, scheme: Sampling) -> tu
 
 
 def _epochs(rate: float, steps: int) -> int:
-    """Return the epochs of random allocation that steps are."""
+    """Return the number of epochs of random allocation in some steps."""
     length = steps_of(rate)
     if steps % length:
         raise ParameterError(

@@ -1,4 +1,4 @@
-"""Release files: ``[[release]]`` tables in TOML or JSON, a ledger, or what other libraries write."""
+"""Release files: ``[[release]]`` tables in TOML or JSON, a ledger, or files of other libraries."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def read_releases(path: str | Path, neighbours: Neighbouring | str | None = None
     path
         The file.
     neighbours
-        The neighbouring relation; a file may say the same, or nothing. Those of dp-accounting and Opacus cannot say it.
+        The neighbouring relation; a file may have the same, or none. Those of dp-accounting and Opacus have none.
 
     Raises
     ------
@@ -54,7 +54,7 @@ def read_releases(path: str | Path, neighbours: Neighbouring | str | None = None
         If there is no such relation.
     """
     relation = None if neighbours is None else Neighbouring.from_name(neighbours)
-    releases = _read(Path(path), relation)
+    releases = _read_file(Path(path), relation)
     if relation not in (None, releases.neighbouring):
         raise ReleaseFileError(
             f"{path}: neighbours = {str(relation)!r}: the file is for {releases.neighbouring.value!r}; "
@@ -63,7 +63,7 @@ def read_releases(path: str | Path, neighbours: Neighbouring | str | None = None
     return releases
 
 
-def _read(path: Path, neighbours: Neighbouring | None) -> Releases:
+def _read_file(path: Path, neighbours: Neighbouring | None) -> Releases:
     if not path.is_file():
         if path.parts[:1] and path.parts[0].endswith(":"):  # it may hold a password
             raise ReleaseFileError(
@@ -73,7 +73,7 @@ def _read(path: Path, neighbours: Neighbouring | None) -> Releases:
     if is_sqlite(path):
         return _from_ledger(path)
     try:
-        # An export that was imported is one still; it is called so that nobody imports it twice.
+        # An imported export gets this suffix, so that it is not imported twice, and can still be audited.
         text, suffix = text_of(path), Path(path.name.lower().removesuffix(".imported")).suffix
         if suffix not in _READ:
             raise ReleaseFileError(f"{path}: must end in .toml, .json or .csv")
@@ -92,11 +92,11 @@ def _from_json(path: Path, text: str, neighbours: Neighbouring | None) -> Releas
     content = from_json(text)
     if isinstance(content, dict):
         if "class_name" in content:
-            return releases_of_event(str(path), content, _needed(path, neighbours))
+            return releases_of_event(str(path), content, _required_relation(path, neighbours))
         if is_opacus_state(content):
-            return releases_of_history(str(path), content, _needed(path, neighbours))
+            return releases_of_history(str(path), content, _required_relation(path, neighbours))
         if is_loss_distribution(content):
-            return releases_of_distribution(str(path), content, _needed(path, neighbours))
+            return releases_of_distribution(str(path), content, _required_relation(path, neighbours))
         if str(content.get("format", "")).startswith("dpwitness-ledger"):
             return _from_ledger(path)
     return from_tables(str(path), content, TomlLineNumbers(text, toml=False), neighbours)
@@ -109,7 +109,7 @@ _READ: dict[str, Callable[[Path, str, Neighbouring | None], Releases]] = {
 }
 
 
-def _needed(path: Path, neighbours: Neighbouring | None) -> Neighbouring:
+def _required_relation(path: Path, neighbours: Neighbouring | None) -> Neighbouring:
     """Return the relation that a file of this kind needs beside it."""
     if neighbours is None:
         known = ", ".join(repr(one.value) for one in Neighbouring)

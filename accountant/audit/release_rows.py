@@ -28,9 +28,9 @@ def from_rows(source: str, text: str, neighbours: Neighbouring | None = None) ->
     source
         The file, for messages.
     text
-        What it holds: commas between cells, double quotes around cells that hold commas.
+        Its content: commas between cells, double quotes around cells that hold commas.
     neighbours
-        The neighbouring relation of the file, if its rows say none.
+        The neighbouring relation of the file, if its rows have none.
 
     Raises
     ------
@@ -41,7 +41,7 @@ def from_rows(source: str, text: str, neighbours: Neighbouring | None = None) ->
     tables: list[dict[str, Any]] = []
     labels: list[tuple[str | None, Any]] = []
     lines: list[int] = []
-    known: dict[tuple[str, ...], dict[str, Any]] = {}  # what rows say besides their labels, which many share
+    known: dict[tuple[str, ...], dict[str, Any]] = {}  # tables without labels, which many rows share
     try:
         columns = [name.strip() for name in next(reader, [])]
         for name in columns:

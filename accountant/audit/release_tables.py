@@ -1,18 +1,18 @@
 """The ``[[release]]`` tables of a release file.
 
 A file is about one neighbouring relation: ``neighbours``, beside the tables or in each of them, is "replace one" (the
-default), "add or remove one" or "zero out". A file with a sampled release must say, as there the answers differ.
+default), "add or remove one" or "zero out". A file with a sampled release must have it, as there the answers differ.
 
 ``sensitivity`` is how far one record moves the query under that relation, with one exception: for replacing a record
 of a *Poisson* sample it is how far a record moves the query that joins or leaves (`PoissonReplacedProfile`). A sample
 of fixed size takes the movement of replacing a record of it. Laplace noise on a Poisson sample needs ``coordinates =
 1`` under "replace one".
 
-``shuffled = n`` says that n clients send one message each by this mechanism, and a shuffler forgets who sent what: what
-one client's record loses is `mechanisms.shuffled`'s, under "replace one"; of randomized responses it is that of
-`mechanisms.shuffled_response`, which knows the randomizer.
+``shuffled = n``: n clients send one message each by this mechanism, and a shuffler forgets the senders. The loss of one
+client's record is that of `mechanisms.shuffled`, under "replace one"; of randomized responses it is that of
+`mechanisms.shuffled_response`, which uses the randomizer.
 
-``partition`` says that a record's part may depend on the record, and that no record is in two: so the loss is the
+``partition``: a record's part may depend on the record, and no record is in two parts. So the loss is the
 largest of all parts (parallel composition) if a record is added, removed or zeroed out. One that is replaced may
 leave one part and enter another, which costs both, and moves each by what a joining record does, which a sensitivity
 to replacement does not bound: under "replace one" the key is refused. ``records`` names public groups, which
@@ -50,9 +50,9 @@ from mechanisms.shuffled import shuffled
 from mechanisms.shuffled_response import most_clients, shuffled_response
 
 MOST = 10**12
-"""The largest count: more serve nobody, and floats no longer hold them exactly."""
+"""The largest count: floats do not hold all larger ones exactly."""
 _MORE_CLIENTS = 3
-"""Times as many clients as are told apart, from which on the theorem that knows ε alone may say less."""
+"""Above so many times `most_clients`, the theorem that uses ε alone may have the smaller bound."""
 _COMMON = (
     "mechanism",
     "sensitivity",
@@ -88,16 +88,16 @@ def from_tables(
     Parameters
     ----------
     source
-        The file, or what the tables come from, for messages.
+        The file, or another source of the tables, for messages.
     content
-        What it holds.
+        The content of the file.
     lines
-        Where its keys stand; None if there are no lines.
+        The line numbers of its keys; None if there are no lines.
     neighbours
-        The neighbouring relation, if the file says none.
+        The neighbouring relation, if the file states none.
     labels
-        By which key each table names its group, and what it says there, if that is not in the tables: then many
-        releases may share one table, which is read once.
+        For each table the key that names its group, and the value of that key, if these are not in the tables: then
+        many releases may share one table, which is read once.
 
     Raises
     ------
@@ -109,7 +109,7 @@ def from_tables(
     for key in content:
         if key not in _OF_FILE:
             raise ReleaseFileError(
-                f"{source}: {_line(lines, key)}unknown key {key!r}; the only ones are {', '.join(map(repr, _OF_FILE))}"
+                f"{source}: {_start(lines, key)}unknown key {key!r}; the only ones are {', '.join(map(repr, _OF_FILE))}"
             )
     tables = content.get("release", [])
     if not isinstance(tables, list) or not tables or not all(isinstance(table, dict) for table in tables):
@@ -118,7 +118,7 @@ def from_tables(
         of_file = _neighbours(content) or neighbours
         about = FileMetadata(_text(content, "title"), _text(content, "notes"), _date(content))
     except TableError as problem:
-        raise ReleaseFileError(f"{source}: {_line(lines, problem.key)}{problem}") from None
+        raise ReleaseFileError(f"{source}: {_start(lines, problem.key)}{problem}") from None
     kinds: dict[str, tuple[int, Release]] = {}
     members: dict[RecordId, dict[int, int]] = {}
     names: set[str] = set()
@@ -129,27 +129,27 @@ def from_tables(
     read: dict[tuple[int, str | None], tuple[int, int]] = {}  # of a table (rows share them): kind and count
     for i, table in enumerate(tables):
         try:
-            key, named = labels[i] if labels is not None else _named(table)
+            key, named = labels[i] if labels is not None else _group_key(table)
             known = read.get((id(table), key))
             if known is None:
                 own = _check_agrees(_neighbours(table), of_file) or of_file
                 relation = _check_one_relation(table, key, own, relation)
-                named_by = _check_one_way(table, named_by or key)
+                named_by = _check_group_key(table, named_by or key)
                 said = repr([(name, table[name]) for name in sorted(table) if name not in _APART])
                 if said not in kinds:
                     new = _kind_of_release(table, len(kinds), own)
-                    kinds[said] = len(kinds), replace(new, name=_own_name(new.name, len(kinds), names))
+                    kinds[said] = len(kinds), replace(new, name=_reserve_name(new.name, len(kinds), names))
                 date, _ = _date(table), _text(table, "notes")
                 dates += [] if date is None else [date]
                 known = read[id(table), key] = kinds[said][0], _count(table)
             if key is not None and key != named_by:
-                raise _two_ways(key, named_by)
+                raise _two_keys_error(key, named_by)
             kind, count = known
-            for label in _holders(key, named):
+            for label in _record_labels(key, named):
                 counts = everyone if label is None else members.setdefault(label, {})
                 counts[kind] = counts.get(kind, 0) + count
         except TableError as problem:
-            place = _line(lines, problem.key, i)
+            place = _start(lines, problem.key, i)
             raise ReleaseFileError(f"{source}: {place}release {i + 1}: {problem}") from None
     for counts in members.values():
         for kind, count in everyone.items():
@@ -160,8 +160,8 @@ def from_tables(
     return Releases(found, group_records(members or {EVERYONE: everyone}), about=about)
 
 
-def _named(table: Mapping[str, Any]) -> tuple[str | None, Any]:
-    """Return the key by which a table names its group, and what it says; None if it names none."""
+def _group_key(table: Mapping[str, Any]) -> tuple[str | None, Any]:
+    """Return the key by which a table names its group, and its value; None for both if it names none."""
     key = next((key for key in _LABELS if key in table), None)
     return key, None if key is None else table[key]
 
@@ -186,8 +186,8 @@ def _date(table: Mapping[str, Any]) -> datetime.date | None:
         raise TableError("date", f"date = {value!r}: must be a date, year-month-day") from None
 
 
-def _line(lines: LineNumbers | None, key: str | None, table: int | None = None) -> str:
-    """Return the line of a key, of a table or outside all, as messages say it; nothing if there are no lines."""
+def _start(lines: LineNumbers | None, key: str | None, table: int | None = None) -> str:
+    """Return the start of a message: the line of a key, of a table or outside all; "" if there are no lines."""
     if lines is None:
         return ""
     return f"line {lines.top_level(key or '') if table is None else lines.key(table, key)}: "
@@ -197,7 +197,7 @@ def _neighbours(table: Mapping[str, Any]) -> Neighbouring | None:
     """Return the relation that a table, or the file, states; None if it states none."""
     if "neighbours" not in table:
         return None
-    found: Neighbouring = _checked("neighbours", lambda: Neighbouring.from_name(table["neighbours"]))
+    found: Neighbouring = _check_key("neighbours", lambda: Neighbouring.from_name(table["neighbours"]))
     return found
 
 
@@ -211,7 +211,7 @@ def _check_agrees(own: Neighbouring | None, of_file: Neighbouring | None) -> Nei
 def _check_one_relation(
     table: Mapping[str, Any], named_by: str | None, own: Neighbouring | None, earlier: Neighbouring | None
 ) -> Neighbouring:
-    """Return the relation of a release; refuse another one than before, and partitions where they do not help."""
+    """Return the relation of a release; refuse another one than before, and partitions under "replace one"."""
     relation = own or Neighbouring.REPLACE_ONE
     if earlier is not None and relation is not earlier:
         raise TableError(
@@ -256,7 +256,7 @@ def _kind_of_release(table: Mapping[str, Any], index: int, neighbours: Neighbour
         )
     parameters = {ALIASES.get(key, key): table[key] for key in table if key in kind.keys}
     sensitivity = _sensitivity(table["sensitivity"]) if "sensitivity" in table else None
-    rate = _checked("sampling_rate", lambda: _rate(table.get("sampling_rate", 1.0)))
+    rate = _check_key("sampling_rate", lambda: _rate(table.get("sampling_rate", 1.0)))
     sampling = _sampling(table)
     drawn = table.get(kind.rate_key, 1.0)
     if drawn != 1.0 and neighbours is None:
@@ -273,14 +273,14 @@ def _kind_of_release(table: Mapping[str, Any], index: int, neighbours: Neighbour
             "relation itself: leave out 'sampling'",
         )
     relation = neighbours or Neighbouring.REPLACE_ONE
-    coordinates = _checked("coordinates", lambda: _coordinates(table))
+    coordinates = _check_key("coordinates", lambda: _coordinates(table))
     triangle = _triangle(table, rate, sampling)
     clients = _clients(table, rate)
-    needed = relation if rate == 1.0 else _checked("neighbours", lambda: sampling.movement(relation))
+    needed = relation if rate == 1.0 else _check_key("neighbours", lambda: sampling.movement(relation))
 
     as_written: PrivacyProfile | None = None
 
-    def moved(given: Mapping[str, Any]) -> Sensitivity:
+    def sensitivity_at(given: Mapping[str, Any]) -> Sensitivity:
         return kind.default_sensitivity(given) if sensitivity is None else sensitivity
 
     def build(factor: float) -> PrivacyProfile:
@@ -288,13 +288,13 @@ def _kind_of_release(table: Mapping[str, Any], index: int, neighbours: Neighbour
             return as_written
         noise = {} if factor == 1.0 else scale_noise(parameters, factor)
         given = parameters | noise
-        base = kind.profile(given, moved(given), needed)
+        base = kind.profile(given, sensitivity_at(given), needed)
         own = sampled(base, rate, relation, sampling, coordinates=coordinates, triangle=triangle)
         if clients is None:
             return own
         if (
             plain == "randomized-response"
-            and 1.0 <= moved(given).l1 < 2.0
+            and 1.0 <= sensitivity_at(given).l1 < 2.0
             and needed is Neighbouring.REPLACE_ONE
         ):
             size, local = given["size"], given["epsilon"]
@@ -309,23 +309,23 @@ def _kind_of_release(table: Mapping[str, Any], index: int, neighbours: Neighbour
             (key for key in table if ALIASES.get(key, key) in str(error).split(" ")[0]), "mechanism"
         )
         raise TableError(guilty, str(error)) from None
-    words = _words(table, rate, sampling)
+    words = _describe_release(table, rate, sampling)
     name = _text(table, "name") or f"{index + 1}: {words}"
     varied = {name: float(value) for name, value in parameters.items() if name in POWER}
-    written = WrittenRelease(plain, parameters, moved(parameters), needed, rate, sampling, clients)
-    of = _movement(drawn, sampling, needed)
+    written = WrittenRelease(plain, parameters, sensitivity_at(parameters), needed, rate, sampling, clients)
+    of = _sensitivity_text(drawn, sampling, needed)
     return Release(name, build, varied, of, words, written)
 
 
-def _own_name(name: str, index: int, taken: set[str]) -> str:
-    """Return a name that no kind has yet, and take it: results are told apart by it."""
+def _reserve_name(name: str, index: int, taken: set[str]) -> str:
+    """Return a name that no other kind has, and reserve it: results are distinguished by it."""
     while name in taken:
         name = f"{index + 1}: {name}"
     taken.add(name)
     return name
 
 
-def _words(table: Mapping[str, Any], rate: float, sampling: Sampling) -> str:
+def _describe_release(table: Mapping[str, Any], rate: float, sampling: Sampling) -> str:
     numbers = [
         f"{key}={table[key]:g}" if isinstance(table[key], int | float) else f"{key}={table[key]}"
         for key in table
@@ -335,8 +335,8 @@ def _words(table: Mapping[str, Any], rate: float, sampling: Sampling) -> str:
     return " ".join([str(table["mechanism"]), *numbers, *scheme])
 
 
-def _movement(rate: float, sampling: Sampling, needed: Neighbouring) -> str:
-    """Return what the sensitivity of a sampled release is of."""
+def _sensitivity_text(rate: float, sampling: Sampling, needed: Neighbouring) -> str:
+    """Return the movement that the sensitivity of a sampled release bounds, in words; "" if it is not sampled."""
     if rate == 1.0:
         return ""
     what = {
@@ -348,7 +348,7 @@ def _movement(rate: float, sampling: Sampling, needed: Neighbouring) -> str:
 
 
 def _sampling(table: Mapping[str, Any]) -> Sampling:
-    """Return how the sample is drawn: by default each record by itself."""
+    """Return the sampling scheme: by default a Poisson sample."""
     value = table.get("sampling", Sampling.POISSON.value)
     plain = (
         " ".join(value.lower().replace("-", " ").replace("_", " ").split()) if isinstance(value, str) else ""
@@ -367,7 +367,7 @@ def _coordinates(table: Mapping[str, Any]) -> int | None:
 
 
 def _triangle(table: Mapping[str, Any], rate: float, sampling: Sampling) -> bool:
-    """Return whether a table says that three records are pairwise as far apart as any two."""
+    """Return True if a table states that three records are pairwise as far apart as any two."""
     found = table.get("triangle", False)
     if not isinstance(found, bool):
         raise TableError("triangle", f"triangle = {found!r}: must be true or false")
@@ -377,7 +377,7 @@ def _triangle(table: Mapping[str, Any], rate: float, sampling: Sampling) -> bool
 
 
 def _clients(table: Mapping[str, Any], rate: float) -> int | None:
-    """Return how many clients' messages are shuffled together; None if they are not."""
+    """Return the number of clients with messages that are shuffled together; None if they are not."""
     if "shuffled" not in table:
         return None
     if rate < 1.0:
@@ -386,11 +386,11 @@ def _clients(table: Mapping[str, Any], rate: float) -> int | None:
             "shuffled: no theorem is known here for shuffled messages of a sample of the clients: leave out "
             "'sampling_rate'",
         )
-    found: int = _checked("shuffled", lambda: whole_number("shuffled", table["shuffled"], least=1))
+    found: int = _check_key("shuffled", lambda: whole_number("shuffled", table["shuffled"], least=1))
     return found
 
 
-def _checked(key: str, check: Callable[[], Any]) -> Any:
+def _check_key(key: str, check: Callable[[], Any]) -> Any:
     try:
         return check()
     except ParameterError as error:
@@ -398,7 +398,7 @@ def _checked(key: str, check: Callable[[], Any]) -> Any:
 
 
 def _count(table: Mapping[str, Any]) -> int:
-    found: int = _checked("count", lambda: whole_number("count", table.get("count", 1), least=1))
+    found: int = _check_key("count", lambda: whole_number("count", table.get("count", 1), least=1))
     if found > MOST:
         raise TableError("count", f"count = {found}: must be at most {MOST:,}")
     return found
@@ -422,19 +422,19 @@ def _sensitivity(value: Any) -> Sensitivity:
         size = positive("sensitivity", value)
         return Sensitivity(size, size, size)
 
-    found: Sensitivity = _checked("sensitivity", check)
+    found: Sensitivity = _check_key("sensitivity", check)
     return found
 
 
-def _check_one_way(table: Mapping[str, Any], named_by: str | None) -> str | None:
-    """Return the key by which the file names groups; refuse another one in a table: who is in which is unknown."""
+def _check_group_key(table: Mapping[str, Any], named_by: str | None) -> str | None:
+    """Return the key by which the file names groups; refuse another one: membership in both is unknown."""
     for key in _LABELS:
         if key in table and key != named_by:
-            raise _two_ways(key, named_by)
+            raise _two_keys_error(key, named_by)
     return named_by
 
 
-def _two_ways(key: str, named_by: str | None) -> TableError:
+def _two_keys_error(key: str, named_by: str | None) -> TableError:
     return TableError(
         key,
         f"{key}: an earlier release names its group by '{named_by}', and which record lies in which "
@@ -442,17 +442,17 @@ def _two_ways(key: str, named_by: str | None) -> TableError:
     )
 
 
-def _holders(key: str | None, value: Any) -> tuple[str | None, ...]:
-    """Return the labels of a release; none but None if it names no record."""
+def _record_labels(key: str | None, value: Any) -> tuple[str | None, ...]:
+    """Return the labels of a release; (None,) if it names no record."""
     if key is None:
         return (None,)
     if type(value) is str:
-        return (_label(key, value),)
+        return (_canonical_label(key, value),)
     labels = [value] if isinstance(value, str | int) and not isinstance(value, bool) else value
     good = isinstance(labels, list) and all(type(item) in (str, int) for item in labels)
     if not good or not labels:
         raise TableError(key, f"{key} = {value!r}: must be a label or a list of labels")
-    written = [_label(key, str(label)) for label in labels]
+    written = [_canonical_label(key, str(label)) for label in labels]
     counts = Counter(written)
     twice = next((label for label, count in counts.items() if count > 1), None)
     if twice is not None:
@@ -462,9 +462,9 @@ def _holders(key: str | None, value: Any) -> tuple[str | None, ...]:
     return tuple(counts)
 
 
-def _label(key: str, text: str) -> str:
+def _canonical_label(key: str, text: str) -> str:
     """Return the one form of a label, as of a record's name in a ledger; blanks around it are the file's format."""
-    label = str(_checked(key, lambda: canonical_name(text.strip(" "), key)))
+    label = str(_check_key(key, lambda: canonical_name(text.strip(" "), key)))
     if ";" in label:
         raise TableError(key, f"{key}: {text!r}: names no semicolon; several labels are a list")
     return label

@@ -1,4 +1,4 @@
-"""What a composition is made of: kinds of releases, and groups of records that are part of the same ones."""
+"""The parts of a composition: kinds of releases, and groups of records that take part in the same ones."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ POWER = {
     "epsilon": -1,
     "rho": -2,
 }
-"""The noise parameters, and how each follows a noise factor."""
+"""The noise parameters, and the power of a noise factor that multiplies each."""
 
 
 class ReleaseFileError(DPWitnessError, ValueError):
@@ -53,13 +53,13 @@ class WrittenRelease:
     parameters
         Its parameters by name.
     moved
-        How far a record moves the value under `relation`.
+        The movement of the value by one record under `relation`.
     relation
-        The relation that the movement is for: of a sample another one than the file's.
+        The relation of the movement: for a sample another one than the file's.
     rate, sampling
-        The sampling rate, 1 if nothing is sampled, and how the sample is drawn.
+        The sampling rate, 1 if nothing is sampled, and the sampling scheme.
     clients
-        How many clients' messages are shuffled; None if they are not.
+        The number of clients with shuffled messages; None if messages are not shuffled.
     """
 
     kind: str
@@ -78,17 +78,17 @@ class Release:
     Attributes
     ----------
     name
-        What reports call it.
+        Its name in reports.
     build
         Returns the profile of one release with all noise multiplied by a factor.
     parameters
         Noise parameters by name, as written.
     sensitivity_text
-        Of a sampled release, what its sensitivity is of, in words.
+        Of a sampled release, the movement that its sensitivity bounds, in words.
     mechanism
         The mechanism with its noise, in words; "" if only a curve is known.
     written
-        What the file's table says of it; None if it comes from elsewhere.
+        The file's table, read; None if it comes from elsewhere.
     """
 
     name: str
@@ -112,7 +112,7 @@ class Group:
     name
         The label of the first of them.
     records
-        How many labels are alike.
+        The number of its records.
     counts
         How often a record is part of each kind of release, by the kind's number.
     """
@@ -131,7 +131,7 @@ class FileMetadata:
     title, notes
         Text; empty if there is none.
     date
-        Of the file.
+        The date of the file.
     first, last
         The earliest and the latest date of a release; None if none has one.
     """
@@ -150,15 +150,15 @@ NO_METADATA = FileMetadata()
 class EnforcedBudget:
     """The budget that an accountant enforced while its run chose the releases one after another.
 
-    What the releases of such a run cost, taken for a composition fixed in advance, is no guarantee: the outcome had a
-    part in which they are. The budget is.
+    The cost of the releases of such a run as a composition fixed in advance is no guarantee: the choice of the releases
+    depended on outputs. The budget is one.
 
     Attributes
     ----------
     theorem
         The composition theorem.
     budget
-        What every record of the run loses at most.
+        The most that every record of the run loses.
     """
 
     theorem: str
@@ -172,15 +172,15 @@ class LedgerFacts:
     Attributes
     ----------
     trust
-        The party that sees raw data, as `Trust` has it.
+        The party that sees raw data, as `Trust` names it.
     strict
-        Whether what rests on something that nobody checked was refused.
+        True if releases that rest on unchecked assumptions were refused.
     releases
-        How many charges it holds, also those of values that left without noise.
+        The number of its charges, also for values that left without noise.
     noise
         The sources of noise.
     declassified
-        How many values left without noise, by their reason and line.
+        The number of values that left without noise, by reason and line.
     first, last
         The days, in UTC, of the first and the last charge; None if the ledger has no times, or lacks charges.
     """
@@ -203,13 +203,13 @@ class Releases:
     kinds, groups
         The releases and the records.
     chosen_under
-        For a ledger, what held whatever its run chose; None for releases that were written down.
+        For a ledger, the budget that held for every choice of its run; None for releases fixed in advance.
     about
-        What the file says about itself.
+        The file's title, notes and dates.
     group_size
-        How many records change together between the two data sets that are compared; see `for_groups_of`.
+        The number of records that change together between neighbouring data sets; see `for_groups_of`.
     ledger
-        What else a ledger says; None of another file.
+        Further facts of a ledger; None for another file.
 
     Raises
     ------
@@ -315,7 +315,7 @@ def is_within(group: Group, other: Group) -> bool:
 
 
 def group_records(members: Mapping[RecordId, Mapping[int, int]]) -> tuple[Group, ...]:
-    """Put records that are part of the same releases together.
+    """Return the groups of records that are part of the same releases.
 
     Parameters
     ----------

@@ -120,7 +120,7 @@ def _of_scores(parameters: Mapping[str, Any], sensitivity: Sensitivity) -> Fract
 
 
 def _sides(parameters: Mapping[str, Any]) -> int:
-    """Return in how many directions scores may move."""
+    """Return the number of directions in which scores may move: 1 if they are monotone, else 2."""
     monotone = parameters.get("monotone", False)
     if not isinstance(monotone, bool):
         raise ParameterError(f"monotone = {monotone!r}: must be true or false")

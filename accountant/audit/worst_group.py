@@ -1,9 +1,9 @@
 """The group of records that loses most, without composing the releases of every group.
 
-A platform has a group for nearly every record. What a group can lose at most is known at once from numbers that add up
+A platform has a group for nearly every record. An upper bound on each group's loss follows from numbers that add up
 (Rényi divergences, largest losses, squares of μ of Gaussian DP): one product of matrices for all groups. Exact
-compositions are asked for in the order of that bound, until no group that is left can lose more than one was shown to;
-and once there is one, a contour of all groups that are left says of which this is proved (`largest_deltas`).
+compositions are computed in the order of that bound, until no remaining group can lose more than one was shown to; and
+after the first one, a contour of all remaining groups proves this of many of them (`largest_deltas`).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from mechanisms.losses.theorems import RENYI_ORDERS
 _AT_ONCE = 4_096  # groups
 _NARROW = 1e-6
 _MOST_TRIED = 8  # groups composed only for the lower end
-_UP = 1.0 + 1e-12  # what the sums of a product of matrices may round off
+_UP = 1.0 + 1e-12  # the most that the sums of a product of matrices round off
 
 
 @dataclass(frozen=True)
@@ -140,8 +140,8 @@ def find_worst_group(
 ) -> WorstGroup:
     """Return the largest number over all groups, all noise multiplied by ``factor``, and the group that has it.
 
-    What is said is proved of the largest number. When the time of `mechanisms.losses.deadline` is over, groups that
-    were not composed count with what they can lose at most.
+    The answer is proved for the largest number. When the time of `mechanisms.losses.deadline` is over, groups that were
+    not composed count with their upper bounds.
     """
     groups = releases.groups
     most = at_most(releases, number, factor) if len(groups) > 1 else np.array([math.inf])
@@ -153,7 +153,7 @@ def find_worst_group(
         if any(is_within(group, other.group) for other in composed):
             continue
         if composed and time_is_over():
-            worst = _largest(composed)
+            worst = _find_largest(composed)
             bound = float(np.max(most[[position, *left]]))
             if bound > worst.answer.upper:
                 answer = replace(worst.answer, upper=bound, by="Renyi DP of every group left")
@@ -161,19 +161,19 @@ def find_worst_group(
             return worst
         loss = compose(releases.profile_counts(group, factor))
         answer = number.evaluate(loss)
-        if composed and answer.upper <= _largest(composed).answer.upper:
+        if composed and answer.upper <= _find_largest(composed).answer.upper:
             composed.append(WorstGroup(answer, group, loss))
             continue
         if every_theorem:
             answer = number.by_every_theorem(loss, answer)
         composed.append(WorstGroup(answer, group, loss))
-        # Of the worst group a lower end is shown that is as good as its upper one, if it has any.
+        # The worst group gets a lower end as tight as its upper one, if it has any.
         shown = answer.lower if isinstance(answer, Enclosure) and _is_narrow(answer) else answer.upper
         left = [other for other in left if most[other] > shown]
-        left = _may_lose_more(releases, number, factor, position, answer.upper, left)
-    worst = _largest(composed)
+        left = _undecided_groups(releases, number, factor, position, answer.upper, left)
+    worst = _find_largest(composed)
     if every_theorem and len(groups) > 1 and not _is_narrow(worst.answer):
-        worst = replace(worst, answer=_above_others(releases, number, factor, worst.answer, composed))
+        worst = replace(worst, answer=_raise_lower_end(releases, number, factor, worst.answer, composed))
     return worst
 
 
@@ -181,17 +181,17 @@ def _is_narrow(answer: Enclosure | Bound) -> bool:
     return isinstance(answer, Enclosure) and answer.width <= _NARROW
 
 
-def _above_others(
+def _raise_lower_end(
     releases: Releases,
     number: LossNumber,
     factor: float,
     answer: Enclosure | Bound,
     composed: Sequence[WorstGroup],
 ) -> Enclosure | Bound:
-    """Return the answer with the largest lower end that is found of any group.
+    """Return the answer with the largest lower end that is found for any group.
 
-    The group with the largest upper bound may have none, for mere bounds, and another group's data attain a loss. A
-    lower end is of the releases that are attained, so that those groups are composed of which these lose most.
+    The group with the largest upper bound may have no lower end, if it has mere bounds, while another group's data
+    attain a loss. A lower end comes from attained releases, so the groups that lose most in these are composed.
     """
     low = max((one.answer for one in composed), key=lambda found: lower_end(found) or 0.0)
     done = {id(one.group) for one in composed}
@@ -208,12 +208,12 @@ def _above_others(
     return Enclosure(low.lower, answer.upper, low.attained_by, answer.by, answer.neighbouring)
 
 
-def _may_lose_more(
+def _undecided_groups(
     releases: Releases, number: LossNumber, factor: float, worst: int, most: float, left: list[int]
 ) -> list[int]:
-    """Return the positions of groups of which one contour does not prove that their number is at most this one.
+    """Return the positions of groups for which one contour does not prove that their number is at most this one.
 
-    What may lose most comes first.
+    The group with the largest bound comes first.
     """
     point = number.point(most)
     if point is None or not left or not 0.0 < point[1] < 1.0 or math.isinf(point[0]):
@@ -226,7 +226,7 @@ def _may_lose_more(
     return [left[i] for i in order.tolist() if deltas[i] > point[1]]
 
 
-def _largest(composed: Sequence[WorstGroup]) -> WorstGroup:
+def _find_largest(composed: Sequence[WorstGroup]) -> WorstGroup:
     return max(composed, key=lambda one: one.answer.upper)
 
 
@@ -235,7 +235,7 @@ def at_most(
 ) -> FloatArray:
     """Return an upper bound on the number of each group, shape (groups,); infinite or 1 where it is unknown.
 
-    With ``attained``, of those releases alone of which a pair of data sets is known that loses as much.
+    With ``attained``, only releases count whose profile is attained by a known pair of data sets.
     """
     profiles = [kind.build(factor) for kind in releases.kinds]
     columns = np.array([_summands(profile) for profile in profiles])

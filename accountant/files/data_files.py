@@ -1,4 +1,4 @@
-"""JSON and TOML that somebody else may have written: read strictly, and refused in one sentence."""
+"""JSON and TOML of unknown authors: read strictly, and refused in one sentence."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 from mechanisms.parameters import DPWitnessError
 
 _DEEPEST = 200
-"""Levels of lists and objects; for each, whoever reads on takes a few of the 1,000 calls that Python has room for."""
+"""Levels of lists and objects; for each, a recursive reader takes a few of Python's 1,000 stack frames."""
 
 
 class DataFileError(DPWitnessError, ValueError):
@@ -25,7 +25,7 @@ def text_of(path: Path) -> str:
     Raises
     ------
     DataFileError
-        If it is no such text; with the place.
+        If it is not in UTF-8; the message has the position.
     OSError
         If the file cannot be read.
     """
@@ -43,7 +43,8 @@ def from_json(text: str, made: Callable[[dict[str, Any]], Any] | None = None) ->
     text
         The text.
     made
-        What takes an object's place as soon as it was read, if not itself: of a large file little is kept then.
+        Returns what replaces an object as soon as it is read, so that little of a large file is kept; by default the
+        object stays.
 
     Raises
     ------
@@ -54,7 +55,7 @@ def from_json(text: str, made: Callable[[dict[str, Any]], Any] | None = None) ->
     try:
         found = json.loads(
             text,
-            parse_constant=_refused,
+            parse_constant=_refuse_constant,
             parse_float=float_of,
             object_pairs_hook=without_repetition
             if made is None
@@ -91,7 +92,7 @@ def from_toml(text: str) -> dict[str, Any]:
 
 
 def _check_nesting(found: Any) -> None:
-    """Refuse what whoever reads on, level by level, has no room for on Python's stack."""
+    """Refuse nesting that is too deep for recursive readers on Python's stack."""
     level = [found]
     for _ in range(_DEEPEST):
         level = [
@@ -105,18 +106,20 @@ def _check_nesting(found: Any) -> None:
     raise DataFileError(f"nested too deep: at most {_DEEPEST} levels of lists and objects are read")
 
 
-def _refused(constant: str) -> NoReturn:
+def _refuse_constant(constant: str) -> NoReturn:
     raise DataFileError(f"not valid JSON: {constant} is no JSON number")
 
 
 def float_of(digits: str) -> float:
-    """Return the float that a text is.
+    """Return the float that a text denotes.
 
     Raises
     ------
-    ParameterError
-        If it is none, or floats round the number to 0 or to an infinity, and it is neither: what it stands for would
-        cost nothing, or be no limit.
+    DataFileError
+        If floats round the number to 0 or to an infinity, and it is neither: a cost of 0 would be free, and an infinite
+        limit none.
+    ValueError
+        If it is no number.
     """
     number = float(digits)
     if number == 0.0 and any(digit in "123456789" for digit in digits.lower().partition("e")[0]):
@@ -127,12 +130,12 @@ def float_of(digits: str) -> float:
 
 
 def without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return the object of these keys and values.
+    """Return the dictionary of key-value pairs.
 
     Raises
     ------
     DataFileError
-        If a key stands in it twice: one of its values would be lost.
+        If a key occurs twice: one of its values would be lost.
     """
     read: dict[str, Any] = {}
     for key, value in pairs:

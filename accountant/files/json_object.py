@@ -1,4 +1,4 @@
-"""Objects of JSON data that somebody else may have written: every key taken once, of a known type, within its range."""
+"""Objects of JSON data of unknown authors: every key taken once, of a known type, within its range."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def load_text_file(path: str | Path, read: Callable[[str], _Read]) -> _Read:
     Raises
     ------
     JsonError
-        If it is no text in UTF-8, or is not what is to be read; the message begins with its name.
+        If it is no text in UTF-8, or `read` raises a `ValueError`; the message begins with its name.
     OSError
         If it cannot be read at all.
     """
@@ -55,7 +55,7 @@ class FromJson(ABC):
 
         Raises
         ------
-        ParameterError
+        ValueError
             If it holds none; the message names the field and the rule.
         """
         return cls.from_json(from_json(text))
@@ -66,7 +66,7 @@ class FromJson(ABC):
 
         Raises
         ------
-        ParameterError
+        JsonError
             If it holds none; the message names the file, the field and the rule.
         OSError
             If it cannot be read.
@@ -93,7 +93,7 @@ class JsonObject:
         return value
 
     def pop_remaining(self) -> dict[str, Any]:
-        """Take all that is left, as it is."""
+        """Take all remaining keys with their values, unchecked."""
         found, self._left = self._left, {}
         return found
 
@@ -104,7 +104,7 @@ class JsonObject:
         }
 
     def end(self) -> None:
-        """Refuse keys that are left."""
+        """Refuse remaining keys: they are unknown."""
         if self._left:
             raise JsonError(f"{self.what} has keys that are unknown: {', '.join(sorted(self._left))[:60]}")
 
@@ -128,34 +128,34 @@ class JsonObject:
 
     def integer(self, key: str) -> int:
         """Take a whole number of at least 0."""
-        return self._counted(key, self.pop(key, int))
+        return self._nonnegative_integer(key, self.pop(key, int))
 
     def optional_integer(self, key: str) -> int | None:
         """Take a whole number of at least 0, or null."""
         found = self.pop(key, int, type(None))
-        return None if found is None else self._counted(key, found)
+        return None if found is None else self._nonnegative_integer(key, found)
 
-    def _counted(self, key: str, found: int) -> int:
+    def _nonnegative_integer(self, key: str, found: int) -> int:
         if found < 0:
             raise JsonError(f"{key} of {self.what} is negative")
         return found
 
     def real_number(self, key: str) -> float:
         """Take a number; infinity is the string "inf"."""
-        return self._number(key, self.pop(key, int, float, str))
+        return self._parse_number(key, self.pop(key, int, float, str))
 
     def real_numbers(self, key: str) -> list[float]:
         """Take a list of numbers."""
-        return [self._number(key, each) for each in self._list(key)]
+        return [self._parse_number(key, each) for each in self._list(key)]
 
     def labelled_number(self, key: str) -> tuple[str, float]:
         """Take a list of a text and a number."""
         found = self._list(key)
         if len(found) != 2:
             raise JsonError(f"{key} of {self.what} must be a text and a number")
-        return checked_text(found[0], key), self._number(key, found[1])
+        return checked_text(found[0], key), self._parse_number(key, found[1])
 
-    def _number(self, key: str, found: Any) -> float:
+    def _parse_number(self, key: str, found: Any) -> float:
         if found == "inf":
             return math.inf
         if type(found) not in (int, float):
@@ -166,7 +166,7 @@ class JsonObject:
             raise JsonError(f"{key} of {self.what} is larger than every float") from None
 
     def mapping(self, key: str) -> dict[str, Any]:
-        """Take an object as it is."""
+        """Take an object, its content unchecked."""
         found: dict[str, Any] = self.pop(key, dict)
         return found
 
@@ -176,16 +176,16 @@ class JsonObject:
 
     def object(self, key: str, read: Callable[[JsonObject], _Read]) -> _Read:
         """Take an object and return the result of `read` on it."""
-        return _read(self.pop(key), key, read)
+        return _read_object(self.pop(key), key, read)
 
     def optional(self, key: str, read: Callable[[JsonObject], _Read]) -> _Read | None:
         """Take an object or null; return the result of `read` on it, None for null."""
         found = self.pop(key, dict, type(None))
-        return None if found is None else _read(found, key, read)
+        return None if found is None else _read_object(found, key, read)
 
     def entries(self, key: str, read: Callable[[JsonObject], _Read]) -> list[_Read]:
         """Take a list of objects and return the results of `read` on them."""
-        return [_read(each, f"one of {key}", read) for each in self._list(key)]
+        return [_read_object(each, f"one of {key}", read) for each in self._list(key)]
 
     def _list(self, key: str) -> list[Any]:
         found: list[Any] = self.pop(key, list)
@@ -194,7 +194,7 @@ class JsonObject:
         return found
 
 
-def _read(data: Any, what: str, read: Callable[[JsonObject], _Read]) -> _Read:
+def _read_object(data: Any, what: str, read: Callable[[JsonObject], _Read]) -> _Read:
     found = JsonObject(data, what)
     try:
         value = read(found)

@@ -21,9 +21,9 @@ def whole_file(path: str | Path, mode: int = 0o600) -> Iterator[IO[bytes]]:
     """Open a file for writing that takes the place of `path` when the block ends without an error.
 
     It is written under a name of its own, with this mode or what the process's umask leaves of it, and is on the disk
-    before it is renamed; of several writers the last one wins, and no reader ever sees half a file. Of a link, what it
-    leads to is replaced, and the link stays. Nothing takes the place of a device or a pipe: it is written to. So is
-    what standard output or error goes to, as in ``-o /dev/stdout >> file``: after what was printed there.
+    before it is renamed; of several writers the last one wins, and no reader ever sees half a file. Of a link, the
+    target is replaced, and the link stays. Nothing takes the place of a device or a pipe: it is written to. So is the
+    target of standard output or error, as in ``-o /dev/stdout >> file``: after what was printed there.
 
     Raises
     ------
@@ -33,7 +33,7 @@ def whole_file(path: str | Path, mode: int = 0o600) -> Iterator[IO[bytes]]:
         If the file cannot be written; what was there before stays.
     """
     try:
-        with _opened(Path(path), mode) as file:
+        with _open_target(Path(path), mode) as file:
             yield file
     except OSError as error:
         if error.errno is not None and error.filename is None:  # the disk is full
@@ -42,7 +42,7 @@ def whole_file(path: str | Path, mode: int = 0o600) -> Iterator[IO[bytes]]:
 
 
 @contextmanager
-def _opened(path: Path, mode: int) -> Iterator[IO[bytes]]:
+def _open_target(path: Path, mode: int) -> Iterator[IO[bytes]]:
     number = _standard_stream(path)
     if number is not None:
         (sys.stdout if number == 1 else sys.stderr).flush()
@@ -73,7 +73,7 @@ def _opened(path: Path, mode: int) -> Iterator[IO[bytes]]:
 
 
 def _standard_stream(path: Path) -> int | None:
-    """Return the number of the standard stream that goes to what a path leads to; None if none does."""
+    """Return the descriptor, 1 or 2, of the standard stream that writes to a path's file; None if neither does."""
     for number in (1, 2):
         try:
             if os.path.samestat(path.stat(), os.fstat(number)):
@@ -84,7 +84,7 @@ def _standard_stream(path: Path) -> int | None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Bring the names in a folder to the disk: which files there are."""
+    """Write the entries of a folder to the disk, so that a renamed file survives a crash."""
     if os.name == "posix":  # elsewhere a folder cannot be opened
         directory = os.open(folder, os.O_RDONLY)
         try:

@@ -1,4 +1,4 @@
-"""Gates that keep what their releases rest on and nobody checked."""
+"""Gates that keep the unchecked assumptions of their releases."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Gates that shut: for good once an error has told something about private data, and while a mechanism draws."""
+"""Gates that shut: for good after an error that may depend on private data, and while a mechanism draws."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Tenure:
     process
         This process.
     ended
-        Why it has ended; None while it lasts.
+        The reason for which it has ended; None while it lasts.
     """
 
     def __init__(self) -> None:
@@ -25,12 +25,12 @@ class Tenure:
         self.ended: str | None = None
 
     def end(self, why: str) -> None:
-        """End it; the first reason stays."""
+        """End the tenure; the first reason stays."""
         if self.ended is None:
             self.ended = why
 
     def check(self) -> None:
-        """Refuse unless it lasts.
+        """Refuse if the tenure has ended, or in another process.
 
         Raises
         ------
@@ -50,11 +50,11 @@ class Tenure:
 class Closing:
     """Mixin of all gates: it shuts the gate when code around private data fails.
 
-    Whether a function of private data fails can depend on the data. A caller that catches the error would
+    The failure of a function of private data can depend on the data. A caller that catches the error would
     learn it for free; so the gate shuts, and everything that follows is refused.
 
     It is shut for the time of a draw (`accountant.gates.release.sample`), too, to whatever runs inside of it: a
-    function that follows a mechanism is post-processing only as long as it sees nothing but what was released.
+    function that follows a mechanism is post-processing only as long as it sees released values alone.
     """
 
     _closed: tuple[str, Place] | None = None

@@ -55,7 +55,7 @@ class Divergence:
     share
         The share of lanes that show it for that neighbour.
     message
-        What happened, in words.
+        The difference in words.
     """
 
     kind: str
@@ -73,7 +73,7 @@ class Coupled(Closing, Assuming, OnTape):
     seed, lanes
         As for `Simulation`.
     neighbours
-        How many neighbours stand beside D.
+        The number of neighbours of D.
 
     Attributes
     ----------
@@ -82,14 +82,14 @@ class Coupled(Closing, Assuming, OnTape):
         declassified value that differs.
     hidden
         Shape (neighbours, lanes): where a declassified value that is not itself shown differed, so that the
-        loss depends on what the code made of it.
+        loss depends on the code's use of it.
     more_than_seen
-        Whether a mechanism's own output was followed by a function: the loss is that of the output, which is at
-        least what the function's value shows.
+        True if a function followed a mechanism's own output: the loss is that of the output, which shows at least as
+        much as the function's value.
     rests_on_word
-        Whether a mechanism's densities, which the loss is made of, are somebody's word.
+        True if a mechanism's densities, from which the loss is computed, rest on an assumption.
     drew
-        Whether anything of `random`, of a copy or of a generator that it spawned may have been drawn before the last
+        True if anything of `random`, of a copy or of a generator that it spawned may have been drawn before the last
         release.
     divergences
         One entry per line of code and kind, the first time it shows.
@@ -128,8 +128,8 @@ class Coupled(Closing, Assuming, OnTape):
     def loss_before_draws(self) -> npt.NDArray[np.float64]:
         """The loss of the releases that came before anything of `random` was drawn.
 
-        `loss` is that of all releases beside what was drawn. Who does not see the draws sees the mean over them, which
-        tells less; of what came before them nothing is hidden.
+        `loss` is that of the releases together with the draws. An adversary that does not see the draws sees the mean
+        over them, which reveals less; the releases before them it sees in full.
         """
         return self.loss if self._loss_before is None else self._loss_before
 
@@ -148,7 +148,7 @@ class Coupled(Closing, Assuming, OnTape):
         DomainError
             If a value lies outside the domain.
         ParameterError
-            If there are not as many data sets or lanes as the gate has.
+            If the number of data sets or lanes is not the gate's.
         """
         self.check_open()
         array = on_grid(domain, np.asarray(domain.check(own_copy(values, "values"), "values")))
@@ -169,11 +169,11 @@ class Coupled(Closing, Assuming, OnTape):
         self.assume(*own.assumptions)
         self.rests_on_word |= bool(own.assumptions)
         values = private._values
-        mechanism, published, unseen = _kept_inside(own.mechanism)
+        mechanism, published, unseen = _split_functions(own.mechanism)
         through = None
         if values.shape[0] > 1:
-            self._look_for_draws()
-            through = self._through(mechanism, values if where is None else values[:, where])
+            self._note_draws()
+            through = self._other_draw(mechanism, values if where is None else values[:, where])
         outputs = drawn = sample(
             self, published, values[0].copy(), where, self._noise, self._noise_streams, through=through
         )
@@ -203,7 +203,7 @@ class Coupled(Closing, Assuming, OnTape):
         check_owner(self, private)
         values = private._values
         if values.shape[0] > 1:
-            self._look_for_draws()
+            self._note_draws()
             differs = (values[1:] != values[0]).any(axis=-1)
             self.loss[differs] = np.inf
             if not shown:
@@ -235,20 +235,20 @@ class Coupled(Closing, Assuming, OnTape):
         """Refuse: a coupled run cannot continue on a value that was read."""
         refuse_read(how, where)
 
-    def _through(self, mechanism: Mechanism, worlds: npt.NDArray[Any]) -> DrawOutput | None:
-        """Return what draws a release in place of its mechanism, for gates that play other laws; None: it does itself.
+    def _other_draw(self, mechanism: Mechanism, worlds: npt.NDArray[Any]) -> DrawOutput | None:
+        """Return a function that draws a release in place of its mechanism, or None; gates with other laws have one.
 
         Parameters
         ----------
         mechanism
-            Without the functions that follow it.
+            The mechanism without the functions that follow it.
         worlds
-            What is released in each data set, D first.
+            The released values of each data set, D first.
         """
         return None
 
-    def _look_for_draws(self) -> None:
-        """Take note, before a release, of anything that was drawn of the learner's own randomness.
+    def _note_draws(self) -> None:
+        """Note, before a release, that the learner's own randomness was drawn from.
 
         Draws of a copy, or of a generator that it spawned, leave no trace: that there is one counts as a draw.
         """
@@ -274,8 +274,8 @@ class Coupled(Closing, Assuming, OnTape):
             )
 
 
-class _NotesCopies:
-    """Keeps whether it was copied or pickled."""
+class _CopyNotes:
+    """A mixin of randomness that notes if it is copied or pickled."""
 
     copied = False
 
@@ -284,26 +284,26 @@ class _NotesCopies:
         return super().__reduce_ex__(protocol)
 
 
-class _OwnGenerator(_NotesCopies, np.random.Generator):
+class _OwnGenerator(_CopyNotes, np.random.Generator):
     """A learner's randomness in one lane."""
 
 
-class _OwnStreams(_NotesCopies, LaneStreams):
+class _OwnStreams(_CopyNotes, LaneStreams):
     """A learner's randomness in many lanes."""
 
 
 def _state(randomness: _OwnGenerator | _OwnStreams) -> Any:
-    """Return the state of a gate's randomness, which every draw changes, and how many generators it spawned."""
+    """Return the state of a gate's randomness, which every draw changes, and the number of generators it spawned."""
     if isinstance(randomness, LaneStreams):
         return randomness.state()
     seeds = randomness.bit_generator.seed_seq
     return randomness.bit_generator.state, getattr(seeds, "n_children_spawned", 0)
 
 
-def _kept_inside(mechanism: Mechanism) -> tuple[Mechanism, Mechanism, list[npt.NDArray[Any]]]:
-    """Return a mechanism without the functions that follow it, what is published, and where its own output is kept.
+def _split_functions(mechanism: Mechanism) -> tuple[Mechanism, Mechanism, list[npt.NDArray[Any]]]:
+    """Return a mechanism without the functions that follow it, the one to publish through, and a list of outputs.
 
-    What is published is the given mechanism, which draws the same noise and keeps what it drew.
+    The one to publish through is the given mechanism; it also appends the output before the functions to the list.
     """
     unseen: list[npt.NDArray[Any]] = []
     functions: list[Callable[[Any], Any]] = []

@@ -1,4 +1,4 @@
-"""Python functions given to `Private.map`: what they are is declared, and nothing proves it."""
+"""Assumptions about Python functions that are given to `Private.map`: declared, not proved."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ def declared_function(function: Any) -> Assumption:
     code = _code_of(function)
     if code is None:
         return _assumption(_name_of(function), str(calling_place()))
-    return _of_code(_name_of(function), code)
+    return _code_assumption(_name_of(function), code)
 
 
 @functools.lru_cache(maxsize=1024)
-def _of_code(name: str, code: types.CodeType) -> Assumption:
+def _code_assumption(name: str, code: types.CodeType) -> Assumption:
     file = code.co_filename
     return _assumption(
         name, str(Place(os.path.abspath(file) if os.path.exists(file) else file, code.co_firstlineno))
@@ -36,7 +36,7 @@ def _assumption(name: str, where: str) -> Assumption:
 
 
 def _code_of(function: Any) -> types.CodeType | None:
-    """Return what a function, a method, a partial function or a callable object runs; None if that is no Python."""
+    """Return the code of a function, method, partial function or callable object; None if it is not Python's."""
     for _ in range(8):  # partial functions of partial functions
         if isinstance(function, functools.partial):
             function = function.func

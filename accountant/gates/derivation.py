@@ -1,9 +1,9 @@
 """Derivations of private values: the domain that a record entered through, each map, and the number of its terms.
 
-A derivation says where one record's value lies after each step, so that somebody else can find out by how much the
-record moves what is released (`verify.certificates`). It keeps what that depends on, and nothing else: of `Choose` how
-often which coordinates are chosen, not which ones, of `Above` no threshold. Where a step has no rule, or a domain is
-not known, there is none.
+A derivation has the domain of one record's value after each step, so that an independent checker can compute how far
+the record moves the released value (`verify.certificates`). It keeps only what that depends on: of `Choose` how often
+each coordinate is chosen, not which ones, of `Above` no threshold. Where a step has no rule, or a domain is not known,
+there is no derivation.
 """
 
 from __future__ import annotations
@@ -70,21 +70,21 @@ class Step(NamedTuple):
 
 
 _NO_COORDINATES = ("categories", "moments", "reals")
-"""Kinds of domains of whose coordinates nothing is said one by one."""
+"""Kinds of domains without rules for single coordinates."""
 
 
 @dataclass(frozen=True, eq=False)
 class Derivation:
-    """The way of a record's value, from the domain that it entered through; equal ones are one object (`intern`).
+    """The steps of a record's value from the domain that it entered through; equal ones are one object (`intern`).
 
     Attributes
     ----------
     domain
-        Where it entered.
+        The domain that it entered through.
     steps
-        What was made of it, in this order.
+        The maps that were applied to it, in this order.
     terms
-        How many such terms of the record are added up.
+        The number of such terms of the record that are added up.
     """
 
     domain: ExactDomain
@@ -93,7 +93,7 @@ class Derivation:
 
     @staticmethod
     def intern(domain: ExactDomain, steps: tuple[Step, ...] = (), terms: int = 1) -> Derivation:
-        """Return the derivation: where many are compared, as at every release, nothing is read of them."""
+        """Return the one object of a derivation, so that many are compared by identity, as at every release."""
         return _known.setdefault((domain, steps, terms), Derivation(domain, steps, terms))
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -101,15 +101,15 @@ class Derivation:
 
     def to_list(self) -> list[Any]:
         """Return domain, steps and terms as JSON-able data, exact."""
-        steps = [[op, _listed(parameters), _listed(into)] for op, parameters, into in self.steps]
-        return [_listed(self.domain), steps, self.terms]
+        steps = [[op, _to_lists(parameters), _to_lists(into)] for op, parameters, into in self.steps]
+        return [_to_lists(self.domain), steps, self.terms]
 
     @classmethod
     def from_list(cls, saved: list[Any]) -> Derivation:
         """Return the derivation that `to_list` described."""
         domain, steps, terms = saved
         read = [
-            Step(op, tuple((name, _unlisted(value)) for name, value in parameters), _domain_of(into))
+            Step(op, tuple((name, _from_lists(value)) for name, value in parameters), _domain_of(into))
             for op, parameters, into in steps
         ]
         return cls.intern(_domain_of(domain), tuple(read), terms)
@@ -121,10 +121,10 @@ class Derivation:
 
     @functools.lru_cache(maxsize=1024)  # noqa: B019 (values, few of them)
     def choose(self, coordinates: tuple[int, ...]) -> Derivation | None:
-        """Follow the coordinates of the value that are chosen, each by a name of its own.
+        """Follow a choice of coordinates of the value, which are renumbered.
 
-        Domains are the same whatever the names of their coordinates: the first one that is chosen is 0, the next other
-        one 1. Padding is left out: nobody moves it.
+        Domains do not depend on the numbers of their coordinates: the first one that is chosen is 0, the next other
+        one 1. Padding is left out: no record moves it.
         """
         names: dict[int, int] = {}
         index = tuple(sorted(names.setdefault(i, len(names)) for i in coordinates))
@@ -199,17 +199,17 @@ class Derivation:
 _known: WeakValueDictionary[tuple[Any, ...], Derivation] = WeakValueDictionary()
 
 
-def _listed(value: Any) -> Any:
+def _to_lists(value: Any) -> Any:
     """Return nested tuples as lists, and fractions as texts."""
     if isinstance(value, tuple):
-        return list(map(_listed, value))
+        return list(map(_to_lists, value))
     return str(value) if isinstance(value, Fraction) else value
 
 
-def _unlisted(value: Any) -> Any:
-    """Return a parameter of a step that `_listed` described."""
+def _from_lists(value: Any) -> Any:
+    """Return the parameter of a step that `_to_lists` described."""
     if isinstance(value, list):
-        return tuple(map(_unlisted, value))
+        return tuple(map(_from_lists, value))
     return Fraction(value) if isinstance(value, str) else value
 
 

@@ -1,4 +1,4 @@
-"""What a learner checks of a user's data before it uses them: that they are private, and where they lie."""
+"""Checks of a user's data before a learner uses them: that they are private, and in the learner's domain."""
 
 from __future__ import annotations
 
@@ -26,22 +26,21 @@ def check_feedback(
 ) -> None:
     """Refuse data that a learner is not made for; nothing is charged, added or drawn.
 
-    Whether a value lies in the domain is told from the domain that it was let in with, or mapped into, never from the
-    value itself. A private value without one (what other operations give) is refused, but for sums of values of the
-    same domain.
+    The check compares the domain that a value was let in with, or mapped into, and never reads the value itself. A
+    private value without one (the result of another operation) is refused, but for sums of values of the same domain.
 
     Parameters
     ----------
     gate
         The learner's.
     value
-        What the learner was shown.
+        The user's data.
     domain
-        Where its value must lie in each lane.
+        The domain of the value in each lane.
     name
-        What the learner calls it.
+        The name of the data in messages.
     rounds
-        How many rounds a total is of, per lane; None for a single round, which is one value and no sum.
+        The number of rounds of a total, per lane; None for a single round, which is one value and no sum.
 
     Raises
     ------
@@ -94,7 +93,7 @@ def _lies_in(given: Domain | None, domain: Domain) -> bool:
 
 
 def _bounds(domain: Domain) -> tuple[float, float, int] | None:
-    """Return the bounds of each coordinate and how many there are; None if the domain has no such."""
+    """Return the bounds of each coordinate and their number; None if the domain has no such bounds."""
     if isinstance(domain, OneHot):
         return 0.0, 1.0, domain.size
     if isinstance(domain, Interval):

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from accountant.gates.release import GateMechanism
 
 Mask = npt.NDArray[np.bool_]
-"""Which lanes take part: an array of truth values."""
+"""The coordinates that take part: an array of truth values."""
 Value = TypeVar("Value")
 
 
@@ -51,9 +51,9 @@ class Gate(Protocol):
         values
             Shape (lanes, *domain.shape), or domain.shape for a single lane.
         domain
-            Where the values must lie; its sensitivity is how far this record can move them.
+            The domain of the values; its sensitivity is how far this record can move them.
         record
-            Whose data this is. The same name later means the same record, whose losses add up.
+            The name of the record. The same name later means the same record; its losses add up.
 
         Raises
         ------
@@ -91,15 +91,15 @@ class Gate(Protocol):
         """Make a private value public as it is, at the price epsilon = infinity.
 
         For algorithms that are published without protection at this place; `reason` names the place
-        in the publication and appears in every report. `shown` says whether the value itself is sent out,
-        or only used by code whose effects are seen (such as how many numbers a message holds).
+        in the publication and appears in every report. `shown` is False if the value itself is not sent out,
+        but only used by code with visible effects (such as how many numbers a message holds).
         """
 
     def examine(self, value: Value) -> tuple[Value, tuple[Assumption, ...]]:
         """Return the object that is used in place of a mechanism, transformation or domain, and its assumptions.
 
-        A gate whose results are guarantees uses a copy that nobody else holds (`mechanisms.assumptions.examine_value`);
-        one that only samples uses the value as it is, and notes nothing.
+        A gate whose results are guarantees uses a copy without other references
+        (`mechanisms.assumptions.examine_value`); one that only samples uses the value as it is, and notes nothing.
         """
 
     def examine_mechanism(self, mechanism: Mechanism) -> GateMechanism:
@@ -117,10 +117,10 @@ class Gate(Protocol):
     def try_function(
         self, function: Callable[[Any], Any], values: npt.NDArray[Any], domain: Domain | None
     ) -> None:
-        """Try whether a declared function depends on nothing but its argument; only gates of a verifier do."""
+        """Test that a declared function depends on nothing but its argument; only gates of a verifier do."""
 
     def operates(self, value: Private | PrivateSums, *public: object) -> None:
-        """Take note that an operation with these public operands is about to take a private value."""
+        """Note an operation on a private value, with its public operands, before it."""
 
     def close(self, why: str, where: Place) -> None:
         """Shut the gate: an error has revealed something about private data."""

@@ -1,4 +1,4 @@
-"""Which records a private value holds, and how far each of them can move it.
+"""Provenance of private values: the records that a value holds, and how far each of them can move it.
 
 A provenance travels with every `Private` value and follows each operation on it. Gates that only
 simulate carry `UNTRACKED`; the `Accountant` carries `Traced`.
@@ -22,14 +22,14 @@ from mechanisms.float_bounds import NOTHING, FloatBounds, bounds_of, is_bounded
 from mechanisms.rounding import add_up, multiply_up
 
 RecordId = int | str
-"""What names a record: a number or a word, such as a person's or a round's."""
+"""The name of a record: a number or a text, such as a person's or a round's."""
 _Change = tuple[int, list[int], "tuple[RecordId, Influence, FloatBounds] | None"]
-"""A serial number, coordinates of private sums, and what was added there (the record, its influence, and the bounds of
-the numbers); None where cleared."""
+"""A serial number, coordinates of private sums, and an addition (the record, its influence, and the bounds of the
+numbers), or None if they were cleared."""
 
 
 class Movement(NamedTuple):
-    """A sensitivity, the records that move a value by it, and how their parts of the value came about, where known."""
+    """A sensitivity, the records that move a value by it, and the derivation of their parts of it, where known."""
 
     moved: Sensitivity
     records: Sequence[RecordId]
@@ -63,8 +63,8 @@ class Lineage(Protocol):
     def stretch_by(self, stability: float, size: int, offset: float, units: int) -> Lineage:
         """Follow a map to `size` coordinates that stretches L1 distances at most by `stability`.
 
-        `offset` is the largest size of what it makes of zeros, `units` how many units in the last place it rounds off
-        beyond its stability.
+        `offset` is the largest size of its results on zeros, `units` the number of units in the last place that it
+        rounds off beyond its stability.
         """
 
     def movements(self, where: np.ndarray | None) -> list[Movement]:
@@ -202,10 +202,10 @@ def _influence_of(domain: Any) -> Influence:
 
 
 @functools.lru_cache(maxsize=1024)
-def _mapped(before: Influence, by: Transformation, taken: Any, domain: Any) -> Influence:
-    """Return the influence of a record of `domain` that a transformation made of a value in `taken`.
+def _mapped_influence(before: Influence, by: Transformation, taken: Any, domain: Any) -> Influence:
+    """Return the influence of a record on a value in `domain`, which a transformation made of one in `taken`.
 
-    Of what was computed from several values nothing is known but that it is a vector of real numbers.
+    A value that was computed from several ones is only known to be a vector of real numbers.
     """
     way = before.derivation if is_bounded(taken) else entry_derivation(taken)
     return replace(_influence_of(domain), derivation=None if way is None else way.map(by, taken))
@@ -217,11 +217,11 @@ class Traced:
     Attributes
     ----------
     influences
-        Of the records that a release of the value is charged to.
+        The influences of the records that a release of the value is charged to.
     bounds
-        Of its numbers.
+        The bounds of its numbers.
     paid
-        The influences of records that have paid for such a release before (`PrivateStream`); only tapes ask.
+        The influences of records that have paid for such a release before (`PrivateStream`); only tapes use them.
     """
 
     __slots__ = ("bounds", "influences", "paid")
@@ -240,7 +240,7 @@ class Traced:
         """Return the provenance in which earlier payers move the value, too."""
         if not self.paid:
             return self
-        return self.add(Traced(dict(self.paid), NOTHING))  # the numbers are there already
+        return self.add(Traced(dict(self.paid), NOTHING))  # the bounds cover their numbers already
 
     def take(self, index: np.ndarray) -> Traced:
         """Restrict every record to the coordinates of `index`, shape (1, k)."""
@@ -291,7 +291,7 @@ class Traced:
         if by is None:
             return Traced(dict.fromkeys(self.influences, Influence.of_domain(domain)), bounds_of(domain))
         return Traced(
-            {record: _mapped(moved, *by, hashable) for record, moved in self.influences.items()},
+            {record: _mapped_influence(moved, *by, hashable) for record, moved in self.influences.items()},
             bounds_of(domain),
         )
 
@@ -305,11 +305,11 @@ class Traced:
         return Traced(result, self.bounds.stretch_by(stability, taken, offset, units))
 
     def rounding(self, where: np.ndarray | None) -> float:
-        """Return how much further than its movement, in L1 norm, floating point may take a record."""
+        """Return the most by which floating point adds to a record's movement, in L1 norm."""
         if not self.bounds.error:
             return 0.0
         size = max((len(moved.widths) for moved in self.influences.values()), default=0)
-        return _both_sides(self.bounds.error, size if where is None else int(where.sum()))
+        return _error_distance(self.bounds.error, size if where is None else int(where.sum()))
 
     def has_integers(self, where: np.ndarray | None) -> bool:
         """Return True if the numbers in the coordinates `where` are known to be integers."""
@@ -326,13 +326,13 @@ class Traced:
         if len(rows) == 1:  # as of most values
             ((moves, way, record),) = rows
             return [Movement(moves, (record,), way)]
-        return list(itertools.starmap(Movement, _grouped(rows)))
+        return list(itertools.starmap(Movement, _groups(rows)))
 
 
-def _grouped(
+def _groups(
     rows: Sequence[tuple[Any, Derivation | None, RecordId]],
 ) -> Iterator[tuple[Any, tuple[RecordId, ...], Derivation | None]]:
-    """Group records that move a value alike; none has a derivation there if one of them has none.
+    """Yield groups of records that move a value alike; a group has no derivation if one of its records has none.
 
     So records that an earlier version saved, without derivations, are charged in the same entry as others.
     """
@@ -347,8 +347,8 @@ def _grouped(
         yield moved, tuple(records), way
 
 
-def _both_sides(error: float, coordinates: int) -> float:
-    """Return the largest L1 distance that errors of two values make, each coordinate of each off by at most so much."""
+def _error_distance(error: float, coordinates: int) -> float:
+    """Return the largest L1 distance that errors of two values make, each coordinate of each off by at most `error`."""
     return multiply_up(error, 2.0 * coordinates)
 
 
@@ -362,15 +362,15 @@ def _times(factor: float, cap: float) -> float:
 
 
 class TracedSums:
-    """The provenance of running sums: per coordinate, which records it holds and how far they move it.
+    """The provenance of running sums: the records in each coordinate, and how far they move it.
 
-    Kept by coordinate, so that adding a record and releasing a full batch cost time in proportion to
-    what is added or released, never to what else is open.
+    It is kept by coordinate, so that adding a record and releasing a full batch cost time in proportion to
+    the added or released part, never to the other records.
 
     Attributes
     ----------
     changes
-        None, or a list that collects what happens, for whoever set it, until `forget_changes`: ascending serial
+        None, or a list that its owner sets, and that collects changes until `forget_changes`: ascending serial
         numbers, coordinates, and the record and influence that were added there, or None where they were cleared.
     """
 
@@ -378,8 +378,8 @@ class TracedSums:
         self._entries: list[list[tuple[RecordId, float]]] = [[] for _ in range(size)]
         self._caps: dict[RecordId, tuple[float, float]] = {}
         self._all_capped = True
-        self._held: dict[RecordId, int] = {}  # in how many places each record is
-        # How a record's values came about, and the coordinates of each, if they are alike and it is known.
+        self._held: dict[RecordId, int] = {}  # the number of places of each record
+        # The derivation of a record's values, and their coordinates, where all have the same one and it is known.
         self._ways: dict[RecordId, tuple[Derivation, list[int]]] = {}
         self._bounds = [NOTHING] * size
         self.changes: list[_Change] | None = None
@@ -392,11 +392,11 @@ class TracedSums:
         return len(self._held)
 
     def __contains__(self, record: object) -> bool:
-        """Whether a record is here."""
+        """Return True if a record is in the sums."""
         return record in self._held
 
     def waiting(self, origin: Traced) -> RecordId | None:
-        """Return a record of `origin` that is here already, None if there is none."""
+        """Return a record of `origin` that is in the sums already; None if there is none."""
         return next((record for record in origin.influences if record in self._held), None)
 
     def add(self, origin: Traced, at: np.ndarray) -> None:
@@ -405,7 +405,7 @@ class TracedSums:
         bounds = origin.bounds
         for record, moved in origin.influences.items():
             self.add_record(record, moved, bounds, coordinates)
-            bounds = NOTHING  # the numbers are added once, whoever is in them
+            bounds = NOTHING  # the numbers are added once, and not for each record
 
     def add_record(
         self, record: RecordId, moved: Influence, bounds: FloatBounds, coordinates: list[int]
@@ -424,7 +424,7 @@ class TracedSums:
             self.changes.append((next(self._serials), coordinates, (record, moved, bounds)))
 
     def _add_way(self, record: RecordId, moved: Influence, coordinates: list[int]) -> None:
-        """Keep how a record's values came about, while they came about alike and lie at the same coordinates."""
+        """Keep the derivation of a record's values, while they have the same one and lie at the same coordinates."""
         there = [i for i, width in zip(coordinates, moved.widths, strict=True) if i >= 0 and width > 0]
         way = moved.derivation
         if way is not None and there and len(there) < sum(width > 0 for width in moved.widths):
@@ -452,8 +452,8 @@ class TracedSums:
     def empty(self, coordinates: list[int]) -> None:
         """Forget the records of some coordinates; their sums are zero already.
 
-        An interruption (Ctrl-C) may fall on any line here and in `add_record`: what is noted first is that they are
-        empty, and a record that was not counted as held is no reason to keep it for ever.
+        An interruption (Ctrl-C) may fall on any line here and in `add_record`: the change is noted first, and a
+        record that was not counted as held is dropped, too.
         """
         if self.changes is not None:
             self.changes.append((next(self._serials), coordinates, None))
@@ -477,7 +477,7 @@ class TracedSums:
         return self.changes[-1][0] if self.changes else -1
 
     def forget_changes(self, last: int) -> None:
-        """Drop the changes up to this serial number; again does nothing."""
+        """Drop the changes up to this serial number; a repetition does nothing."""
         if self.changes is not None:
             del self.changes[: sum(serial <= last for serial, _, _ in self.changes)]
 
@@ -524,10 +524,10 @@ class TracedSums:
             caps = self._caps.get(record, (math.inf, math.inf))
             sensitivity = _sensitivity_of(tuple(widths.values()), *caps)
             rows.append((sensitivity, self._way(record, len(widths)), record))
-        return list(itertools.starmap(Movement, _grouped(rows)))
+        return list(itertools.starmap(Movement, _groups(rows)))
 
     def _way(self, record: RecordId, coordinates: int) -> Derivation | None:
-        """Return how a record's part of so many coordinates came about."""
+        """Return the derivation of a record's part of so many coordinates."""
         found = self._ways.get(record)
         return None if found is None else found[0].choose(tuple(range(coordinates)))
 
@@ -537,9 +537,9 @@ class TracedSums:
         return [[record for record, _ in entries] for entries in chosen]
 
     def rounding(self, where: np.ndarray | None) -> float:
-        """Return how much further than its movement, in L1 norm, floating point may take a record."""
+        """Return the most by which floating point adds to a record's movement, in L1 norm."""
         errors = [each.error for each in self._bounds_at(where) if each.error]
-        return _both_sides(max(errors), len(errors)) if errors else 0.0
+        return _error_distance(max(errors), len(errors)) if errors else 0.0
 
     def has_integers(self, where: np.ndarray | None) -> bool:
         """Return True if the numbers in the coordinates `where` are known to be integers."""
@@ -555,5 +555,5 @@ class TracedSums:
             widths[record] = add_up(widths.get(record, 0.0), width)
         rows = [(width, self._way(record, 1), record) for record, width in widths.items()]
         return [
-            Movement(Sensitivity(width, width, width), records, way) for width, records, way in _grouped(rows)
+            Movement(Sensitivity(width, width, width), records, way) for width, records, way in _groups(rows)
         ]

@@ -1,4 +1,4 @@
-"""Messages that a record's own device has drawn: what they may be, and what stands for a value that stays there."""
+"""Messages that a record's own device has drawn: their check, and a substitute for the value, which stays there."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mechanisms.mechanism import needs_whole_numbers
 from mechanisms.parameters import ParameterError
 
 DRAWN_BY = "the record's device"
-"""Where the noise of such a message comes from, as the ledger has it."""
+"""The noise source of such a message in the ledger."""
 
 DRAWN_ELSEWHERE = Assumption(
     AssumptionKind.DEVICE,

@@ -1,4 +1,4 @@
-"""How far a released value moves between neighbouring data sets, and whether that was declared."""
+"""Movements of released values between neighbouring data sets, and their check against the sensitivity."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mechanisms import Sensitivity
 from mechanisms.rounding import add_up
 
 ROUNDING_SHARE = 1e-6
-"""What floating point may add to the movement that a mechanism is calibrated for, as a share of it.
+"""The most that floating point may add to the movement that a mechanism is calibrated for, as a share of it.
 
 A record then loses more than it is charged by at most about this share. Sums of values as they were let in, or as
 transformations gave them, are exact and add nothing: the share is for values that are scaled in between.
@@ -40,12 +40,12 @@ def excess(moved: npt.NDArray[np.float64], limit: Sensitivity) -> tuple[npt.NDAr
     moved
         Distances, shape (..., n).
     limit
-        What the mechanism is calibrated for.
+        The sensitivity that the mechanism is calibrated for.
 
     Returns
     -------
     tuple
-        Where the first norm that is exceeded is exceeded, shape (...), and by what, in words.
+        A mask, shape (...), of the movements that exceed the first norm that is exceeded, and the excess in words.
     """
     l1 = moved.sum(axis=-1)
     broken = l1 > limit.l1 * _SLACK

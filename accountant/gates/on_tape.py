@@ -1,4 +1,4 @@
-"""Gates that a tape can hang on: every operation on private values is told to it."""
+"""Gates with a tape: they report every operation on private values to it."""
 
 from __future__ import annotations
 
@@ -20,6 +20,6 @@ class OnTape:
         self._tape = tape
 
     def operates(self, value: Private | PrivateSums, *public: object) -> None:
-        """Take note that an operation with these public operands is about to take a private value."""
+        """Note an operation on a private value, with its public operands, before it."""
         if self._tape is not None:
             self._tape.operates(value, public)

@@ -31,13 +31,13 @@ if TYPE_CHECKING:
 _PublicNumber = float | npt.NDArray[Any]
 
 
-def _reading(how: str, operation: Callable[..., Any]) -> Any:
-    """Return the method that does an operation on the raw value, which its gate may refuse to give."""
+def _reading_method(how: str, operation: Callable[..., Any]) -> Any:
+    """Return the method that applies an operation to the raw value, unless its gate refuses the read."""
 
-    def read(self: Private, *others: Any) -> Any:
-        return operation(self._read(how), *others)
+    def apply_operation(self: Private, *others: Any) -> Any:
+        return operation(self._raw_values(how), *others)
 
-    return read
+    return apply_operation
 
 
 class Private:
@@ -66,9 +66,9 @@ class Private:
         self._provenance = provenance
         if isinstance(domain, Categories):
             categories = domain.size
-        self._categories = categories  # how many category names there are; 0 for numbers
-        self._domain = domain  # where each lane's value lies, as far as is known ...
-        self._parts = parts  # ... or each of so many that were added up
+        self._categories = categories  # the number of category names; 0 for numbers
+        self._domain = domain  # the domain of each lane's value, if it is known ...
+        self._parts = parts  # ... or of each of so many values that were added up
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -83,7 +83,7 @@ class Private:
         return f"<private value of shape {self.shape}>"
 
     # --- operations that keep a value private ----------------------------------------------------
-    # Whether an operation overflows depends on the data: NumPy must not tell, not even by a warning.
+    # An overflow may depend on the data: NumPy must not report it, not even by a warning.
 
     def take(self, index: npt.NDArray[np.int64]) -> Private:
         """Slice by a public index along the last axis.
@@ -103,7 +103,7 @@ class Private:
         ParameterError
             If the index has another shape or type, or an entry is not below n.
         """
-        index = plain_copy(index)  # copied: what is checked is what is done, whoever uses the buffer again
+        index = plain_copy(index)  # copied: the checked index is used, even if the buffer changes
         lanes, size = self.shape
         wrong = index.ndim != 2 or index.shape[0] != lanes or index.dtype.kind not in "iu"
         if wrong or not (index < size).all():
@@ -143,12 +143,12 @@ class Private:
     ) -> Private:
         """Apply a transformation to every lane's value, or a function that you declare to be one.
 
-        A transformation (`mechanisms.transformations`) says itself where its results lie and how far it pulls values
-        apart, and proves it. A Python function could remember what it sees: that it depends on nothing but its
-        argument is an assumption, which no certificate rests on. It gets a copy of the raw values. So that nothing
-        about the data shows in the result's form, its shape and type may not depend on the values, and errors about it
-        never quote them. That an error occurs at all is information about the data: the gate closes, so that nobody
-        can catch the error and go on.
+        A transformation (`mechanisms.transformations`) has an output domain and a stability, which are proved for those
+        of this library. A Python function could remember its arguments: that it depends on nothing but its argument is
+        an assumption, which no certificate rests on. It gets a copy of the raw values. So that the result's form shows
+        nothing about the data, its shape and type may not depend on the values, and errors about it never quote them.
+        An error is information about the data by itself: the gate closes, so that no caller can catch the error and go
+        on.
 
         Parameters
         ----------
@@ -177,14 +177,14 @@ class Private:
         TypeError
             If `stability` is given for a category.
         AssumptionRefused
-            If the gate is strict, and this rests on something that nobody checked.
+            If the gate is strict, and this rests on an unchecked assumption.
         """
         if isinstance(function, Transformation):
             if into is not None or stability is not None:
                 raise ParameterError(
                     "map needs neither `into` nor `stability` with a transformation, which knows them"
                 )
-            return self._transformed(function)
+            return self._apply_transformation(function)
         if (into is None) == (stability is None):
             raise ParameterError("map needs exactly one of `into` (a domain) and `stability` (a number)")
         if not callable(function):
@@ -198,20 +198,20 @@ class Private:
         if into is not None:
             own, assumptions = self._gate.examine(into)
             self._gate.assume(*assumptions, declared)
-            with self._closing():
-                results = self._placed(own, self._shaped(own, self._apply(function, self._values)))
+            with self._close_on_error():
+                results = self._place_on_grid(own, self._reshape(own, self._apply(function, self._values)))
             self._gate.try_function(function, self._values, self._domain)
-            return self._in(own, results)
+            return self._private_in(own, results)
         assert stability is not None
         self._gate.assume(declared)
-        with self._closing():
+        with self._close_on_error():
             results, offset = self._apply_in_form(function)
         self._gate.try_function(function, self._values, self._domain)
         self._gate.check_stability(self._values, results, stability)
         origin = self._provenance.stretch_by(stability, results.shape[-1], offset, 0)
         return Private(self._gate, results, origin)
 
-    def _transformed(self, transformation: Transformation) -> Private:
+    def _apply_transformation(self, transformation: Transformation) -> Private:
         transformation, assumptions = self._gate.examine(transformation)
         self._gate.assume(*assumptions)
         if self._categorical and self.shape[-1] != 1:
@@ -231,16 +231,16 @@ class Private:
             into, more = self._gate.examine(into)
             self._gate.assume(*more)
         bounded = is_bounded(into)
-        if not bounded and isinstance(transformation, Chain):  # what is rounded off between its parts counts
+        if not bounded and isinstance(transformation, Chain):  # the rounding between its parts counts, too
             value = self
             for part in transformation.parts:
-                value = value._transformed(part)
+                value = value._apply_transformation(part)
             return value
-        with self._closing():
-            results = self._shaped(into, self._apply(transformation.apply, self._values))
-            results = self._placed(into, results) if bounded else _finite(results)
+        with self._close_on_error():
+            results = self._reshape(into, self._apply(transformation.apply, self._values))
+            results = self._place_on_grid(into, results) if bounded else _check_finite(results)
         if bounded:
-            return self._in(into, results, None if assumptions else (transformation, known))
+            return self._private_in(into, results, None if assumptions else (transformation, known))
         if assumptions:  # its stability is declared, as a function's is
             self._gate.check_stability(self._values, results, transformation.stability)
         offset = float(np.abs(transformation.apply(np.zeros((1, 1, self.shape[-1])))).max(initial=0.0))
@@ -248,10 +248,10 @@ class Private:
         origin = self._provenance.stretch_by(transformation.stability, results.shape[-1], offset, units)
         return Private(self._gate, results, origin)
 
-    def _shaped(self, domain: Domain, results: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    def _reshape(self, domain: Domain, results: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Return results as (worlds, lanes, k): one value of the domain for each world's lane, and nothing beside it.
 
-        What a record is charged for follows from the domain or the stability, both of which speak of one such value.
+        A record's charge follows from the domain or the stability, both of which are about one such value.
         """
         leading = self._values.shape[:2]
         size = math.prod(domain.shape)
@@ -259,14 +259,14 @@ class Private:
             raise DomainError(f"map: {_OUTSIDE.format(domain=domain, leading=leading)}")
         return results.reshape(*leading, size)
 
-    def _placed(self, domain: Domain, results: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    def _place_on_grid(self, domain: Domain, results: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Return results of the right shape on the grid of the domain that each must lie in."""
-        inside = _inside(domain, results)
+        inside = _grid_values(domain, results)
         if inside is None:
             raise DomainError(f"map: {_OUTSIDE.format(domain=domain, leading=results.shape[:2])}")
         return inside
 
-    def _in(
+    def _private_in(
         self,
         domain: Domain,
         results: npt.NDArray[Any],
@@ -275,7 +275,7 @@ class Private:
         return Private(self._gate, results, self._provenance.map_to_domain(domain, by), domain=domain)
 
     @contextlib.contextmanager
-    def _closing(self) -> Iterator[None]:
+    def _close_on_error(self) -> Iterator[None]:
         """Close the gate after a function of the raw value failed: that it fails may depend on the value."""
         try:
             yield
@@ -289,7 +289,7 @@ class Private:
             return np.array(function(values.copy()))  # copies: the function may keep or change what it got
 
     def _apply_in_form(self, function: Callable[[Any], Any]) -> tuple[npt.NDArray[Any], float]:
-        """Apply a function whose result must have the form that it gives to zeros; return their largest size, too."""
+        """Apply a function; refuse a result of another form than for zeros; return the largest size of the latter."""
         form = self._apply(function, np.zeros_like(self._values))
         leading = self._values.shape[:2]
         if form.shape[:2] != leading or form.ndim > 3 or form.dtype.kind not in "biuf":
@@ -302,12 +302,12 @@ class Private:
             raise ParameterError("map: the shape or type of the function's result depends on the data")
         number = np.int64 if results.dtype.kind in "iu" else np.float64
         offset = float(np.abs(form.astype(np.float64)).max(initial=0.0))
-        return _finite(results).reshape(*leading, -1).astype(number), offset
+        return _check_finite(results).reshape(*leading, -1).astype(number), offset
 
     def __add__(self, other: Private | _PublicNumber) -> Private:
         self._check_number("added to")
         if not isinstance(other, Private):
-            number = self._public(other)
+            number = self._check_operand(other)
             self._gate.operates(self, number)
             with np.errstate(all="ignore"):
                 return Private(self._gate, self._values + number, self._provenance.shift_by(number))
@@ -333,7 +333,7 @@ class Private:
         if isinstance(factor, Private):
             self._refuse("multiplied by another private value")
         self._check_number("scaled")
-        factor = self._public(factor)
+        factor = self._check_operand(factor)
         self._gate.operates(self, factor)
         with np.errstate(all="ignore"):
             product = self._values * factor
@@ -345,18 +345,18 @@ class Private:
         if isinstance(divisor, Private):
             self._refuse("divided by another private value")
         with np.errstate(all="ignore"):
-            return self * (1.0 / self._public(divisor))
+            return self * (1.0 / self._check_operand(divisor))
 
     def __neg__(self) -> Private:
         return self * -1.0
 
     def __sub__(self, other: Private | _PublicNumber) -> Private:
-        return self + (-other if isinstance(other, Private) else -self._public(other))
+        return self + (-other if isinstance(other, Private) else -self._check_operand(other))
 
     def __rsub__(self, other: _PublicNumber) -> Private:
         return (-self) + other
 
-    def _public(self, number: _PublicNumber) -> npt.NDArray[np.float64]:
+    def _check_operand(self, number: _PublicNumber) -> npt.NDArray[np.float64]:
         """Check a public operand: finite numbers that stretch the value over no further axis."""
         try:
             given = plain_copy(number)  # as an index is
@@ -388,26 +388,26 @@ class Private:
     def _refuse(self, how: str) -> NoReturn:
         refuse_read(how, calling_place())
 
-    def _read(self, how: str) -> npt.NDArray[Any]:
+    def _raw_values(self, how: str) -> npt.NDArray[Any]:
         return self._gate.raw_read(self, how, calling_place())
 
     def __bool__(self) -> bool:
-        return bool(self._read("branched on"))
+        return bool(self._raw_values("branched on"))
 
     def __float__(self) -> float:
-        return float(self._read("turned into a float").item())
+        return float(self._raw_values("turned into a float").item())
 
     def __int__(self) -> int:
-        return int(self._read("turned into an int").item())
+        return int(self._raw_values("turned into an int").item())
 
     def __index__(self) -> int:
-        return int(self._read("used as an index").item())
+        return int(self._raw_values("used as an index").item())
 
     def __format__(self, spec: str) -> str:
-        return format(self._read("formatted").item(), spec) if spec else repr(self)
+        return format(self._raw_values("formatted").item(), spec) if spec else repr(self)
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> npt.NDArray[Any]:
-        return np.array(self._read("turned into an array"), dtype=dtype)
+        return np.array(self._raw_values("turned into an array"), dtype=dtype)
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
         """Hand NumPy's operators over to those of private values; every other ufunc would read the value."""
@@ -415,30 +415,30 @@ class Private:
         if reflected and method == "__call__" and not options and not isinstance(inputs[0], Private):
             return getattr(self, reflected)(inputs[0])
         how = "changed in place through" if "out" in options else "passed to"
-        self._read(f"{how} numpy.{ufunc.__name__}")
-        return getattr(ufunc, method)(*map(_bare, inputs), **options)
+        self._raw_values(f"{how} numpy.{ufunc.__name__}")
+        return getattr(ufunc, method)(*map(_raw_value, inputs), **options)
 
-    __abs__ = _reading("passed to abs", operator.abs)
-    __pow__ = _reading("raised to a power", operator.pow)
-    __matmul__ = _reading("multiplied as a matrix (use map with a stability)", operator.matmul)
-    __mod__ = _reading("divided with remainder", operator.mod)
-    __floordiv__ = _reading("divided with remainder", operator.floordiv)
-    __iter__ = _reading("iterated over", iter)
-    __getitem__ = _reading("indexed (use take)", operator.getitem)
-    __lt__ = _reading("compared", operator.lt)
-    __le__ = _reading("compared", operator.le)
-    __gt__ = _reading("compared", operator.gt)
-    __ge__ = _reading("compared", operator.ge)
-    __eq__ = _reading("compared", operator.eq)
-    __ne__ = _reading("compared", operator.ne)
+    __abs__ = _reading_method("passed to abs", operator.abs)
+    __pow__ = _reading_method("raised to a power", operator.pow)
+    __matmul__ = _reading_method("multiplied as a matrix (use map with a stability)", operator.matmul)
+    __mod__ = _reading_method("divided with remainder", operator.mod)
+    __floordiv__ = _reading_method("divided with remainder", operator.floordiv)
+    __iter__ = _reading_method("iterated over", iter)
+    __getitem__ = _reading_method("indexed (use take)", operator.getitem)
+    __lt__ = _reading_method("compared", operator.lt)
+    __le__ = _reading_method("compared", operator.le)
+    __gt__ = _reading_method("compared", operator.gt)
+    __ge__ = _reading_method("compared", operator.ge)
+    __eq__ = _reading_method("compared", operator.eq)
+    __ne__ = _reading_method("compared", operator.ne)
 
     def __array_function__(
         self, function: Callable[..., Any], types: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]
     ) -> Any:
         if function is np.shape:
             return self.shape
-        self._read(f"passed to numpy.{function.__name__}")
-        return function(*map(_bare, args), **{name: _bare(value) for name, value in kwargs.items()})
+        self._raw_values(f"passed to numpy.{function.__name__}")
+        return function(*map(_raw_value, args), **{name: _raw_value(value) for name, value in kwargs.items()})
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -446,7 +446,7 @@ class Private:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        return getattr(self._read(f"read through its attribute {name!r}"), name)
+        return getattr(self._raw_values(f"read through its attribute {name!r}"), name)
 
     def __reduce__(self) -> NoReturn:
         self._refuse("copied or pickled")
@@ -460,7 +460,7 @@ _REFLECTED = {"add": "__radd__", "subtract": "__rsub__", "multiply": "__rmul__"}
 
 
 _OUTSIDE = "a result lies outside {domain}, or is not one value of it for each of {leading} (worlds, lanes)"
-"""One message for both: the shape of what a function gives may depend on the data, as its values do."""
+"""One message for both: the shape of a function's result may depend on the data, as its values do."""
 
 
 def refuse_read(how: str, where: Place) -> NoReturn:
@@ -468,7 +468,7 @@ def refuse_read(how: str, where: Place) -> NoReturn:
     raise RawRead(f"a private value was {how}; release it through its gate, or declassify it", where)
 
 
-def _inside(domain: Domain, results: npt.NDArray[Any]) -> npt.NDArray[Any] | None:
+def _grid_values(domain: Domain, results: npt.NDArray[Any]) -> npt.NDArray[Any] | None:
     """Return results of shape (worlds, lanes, k) on the grid of the domain; None if one lies outside."""
     try:
         checked = domain.check(results.reshape(*results.shape[:2], *domain.shape))
@@ -477,16 +477,16 @@ def _inside(domain: Domain, results: npt.NDArray[Any]) -> npt.NDArray[Any] | Non
         return None  # its message quotes the value, and so would an exception raised while handling it
 
 
-def _finite(results: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def _check_finite(results: npt.NDArray[Any]) -> npt.NDArray[Any]:
     if not np.isfinite(results).all():
         raise ParameterError("map: the function's result is not finite")
     return results
 
 
-def _bare(argument: Any) -> Any:
-    """Replace private values among the arguments of a NumPy function by what the gate lets be read."""
+def _raw_value(argument: Any) -> Any:
+    """Return an argument of a NumPy function with private values in it read, as far as their gate permits."""
     if isinstance(argument, Private):
         return np.asarray(argument)
     if isinstance(argument, list | tuple):
-        return type(argument)(map(_bare, argument))
+        return type(argument)(map(_raw_value, argument))
     return argument

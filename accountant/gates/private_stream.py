@@ -7,8 +7,8 @@ Row t of R x is released with noise of its own, y_t = (R x)_t + z_t, and public 
 the longest column of R, and for nothing later. Sound under every composition theorem.
 
     *Proof.* Draw z_s, ..., z_T when it enters: they are independent of all before. V_t = r_{t-s} x_s + z_t, t = s .. T,
-    is one Gaussian release, which x_s moves by |(r_0 .. r_{T-s})| Δ <= N₁Δ. Row t >= s is V_t plus what other records
-    add, which is computed from what is public and from them; rows before s do not hold the record. []
+    is one Gaussian release, which x_s moves by |(r_0 .. r_{T-s})| Δ <= N₁Δ. Row t >= s is V_t plus the part of other
+    records, which is computed from public values and from these records; rows before s do not hold the record. []
 
 *A record that returns* (Lemma 2). (a) R of w coefficients, any two entries at least w steps apart: the V of two entries
 share no z, so that each pays as by itself. (b) Else, entry j pays at movement Δ_j √(N_j² - N_{j-1}²), Δ_j the largest
@@ -24,10 +24,10 @@ movement of its entries so far, N_j the norm of the sum of j columns at the leas
     privacy"; Whitehouse, Ramdas, Rogers & Wu 2023). Under basic composition the shared noise would need a theorem about
     concurrent releases. []
 
-A certificate states N_j as a factor of the value that enters: like every step of a derivation, it is what this gate
-says of itself, and here nobody else computes it again.
+A certificate states N_j as a factor of the value that enters: like every step of a derivation, it is this gate's own
+statement, and no checker computes this one again.
 
-What floating point rounds off in all of a record's rows is charged when it enters (`Factors.bounds`): the root of the
+The rounding of floating point in all of a record's rows is charged when it enters (`Factors.bounds`): the root of the
 sum of squares over T rows. A later step that would round off more is refused.
 
 Rules for purposes, tenants and days count a charge where and when it is made, and a stream shows a record later, too:
@@ -71,7 +71,7 @@ class PrivateStream:
     Parameters
     ----------
     gate
-        Where values are kept and released; of central trust.
+        The gate of the values and of the releases; of central trust.
     counter
         A banded or buffered counter. Its mechanism is calibrated for `participations` entries of a record, any two at
         least `separation` steps apart; a record that would enter otherwise is refused by name.
@@ -119,9 +119,9 @@ class PrivateStream:
         self._inside = self._hide(np.zeros((shape[0], 1, *shape[1:])))
         self._public = np.zeros(shape)
         self.steps = 0
-        # Of each record: how many, the step of the last, and what covers the movements of all.
+        # Of each record: the number of entries, the step of the last one, and an influence that covers all.
         self._entries: dict[RecordId, tuple[int, int, Influence]] = {}
-        self._entered: list[dict[RecordId, Influence]] = []  # on a tape: who entered, step by step
+        self._entered: list[dict[RecordId, Influence]] = []  # on a tape: the records of each step
         self._bounds, self._rounding = NOTHING, 0.0
         self._stepping = threading.Lock()
 
@@ -164,9 +164,9 @@ class PrivateStream:
             )
             with np.errstate(all="ignore"):  # whether a sum overflows depends on the data
                 row, inside = self._factors.row(memory, values._values)
-            origin, entries, bounds, rounding = self._charged(values._provenance)
+            origin, entries, bounds, rounding = self._row_provenance(values._provenance)
             released = self._gate.release(self._counter.mechanism, Private(self._gate, row, origin))
-            self._entries.update(entries)  # first: who is interrupted here has entered
+            self._entries.update(entries)  # first: at an interruption here the records have entered
             self.steps += 1
             self._inside, self._bounds = self._hide(inside), bounds
             self._rounding = max(self._rounding, rounding)
@@ -189,7 +189,7 @@ class PrivateStream:
                     calling_place(),
                 )
 
-    def _charged(
+    def _row_provenance(
         self, origin: Lineage
     ) -> tuple[Lineage, dict[RecordId, tuple[int, int, Influence]], FloatBounds, float]:
         """Return the row's provenance, the entries of its records, and the bounds and rounding of all values so far."""
@@ -221,9 +221,9 @@ class PrivateStream:
                 "charged for",
                 calling_place(),
             )
-        return Traced(moved, replace(of_rows, error=rounding), self._paid()), entries, bounds, rounding
+        return Traced(moved, replace(of_rows, error=rounding), self._past_payers()), entries, bounds, rounding
 
-    def _paid(self) -> dict[RecordId, Influence]:
+    def _past_payers(self) -> dict[RecordId, Influence]:
         """Return the movements of this row by earlier records, on a tape; none elsewhere."""
         paid: dict[RecordId, Influence] = {}
         if not self._entered:

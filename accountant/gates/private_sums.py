@@ -1,4 +1,4 @@
-"""Running private sums: where private values wait, added up, for their release."""
+"""Running private sums: private values, added up, that wait for their release."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from mechanisms import Mechanism
 
     Awaited = tuple[Mechanism, Private, int]
-    """A release to come: through which mechanism, of what, and how often."""
+    """A release to come: its mechanism, its values, and how often."""
 
 
 class PrivateSums:
@@ -79,8 +79,8 @@ class PrivateSums:
         """
         add_to_all((self,), values, at, () if release is None else ((release, values, 1),))
 
-    def _checked(self, values: Private, at: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """Return the coordinates of an addition, once it is checked."""
+    def _check_addition(self, values: Private, at: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Check an addition, and return its coordinates."""
         if not isinstance(values, Private):
             raise TypeError(f"a {type(values).__name__} cannot be added: only values from `private` can")
         if values._gate is not self._gate:
@@ -99,7 +99,7 @@ class PrivateSums:
                 raise ParameterError(f"at={present}: the coordinates of one lane must differ from each other")
         return at
 
-    def _put(self, values: Private, at: npt.NDArray[np.int64]) -> None:
+    def _add_checked(self, values: Private, at: npt.NDArray[np.int64]) -> None:
         """Add checked values."""
         self._gate.operates(values, at)
         if self._provenance is not None:
@@ -176,8 +176,8 @@ def add_to_all(
         As for `PrivateSums.add`.
     releases
         The releases that the values will be part of: the mechanism, the values or a part of them, and how often. As
-        with `release` of `PrivateSums.add`, an accountant refuses here whoever could not pay for all of them together,
-        or waits in one of the sums.
+        with `release` of `PrivateSums.add`, an accountant refuses here a record that could not pay for all of them
+        together, or waits in one of the sums.
     beside
         Sums to which nothing is added, but in which the records may not wait either.
 
@@ -187,12 +187,12 @@ def add_to_all(
         As `PrivateSums.add`; nothing is added.
     """
     for each in sums:
-        at = each._checked(values, at)
+        at = each._check_addition(values, at)
     gate: Any = sums[0]._gate
     holding = [each._provenance for each in (*sums, *beside) if each._provenance is not None]
     if not holding:
         for each in sums:
-            each._put(values, at)
+            each._add_checked(values, at)
         return
     gate.check_open()
     # An accountant's lock: a release beside it has all of the values and their records, or none.
@@ -203,14 +203,14 @@ def add_to_all(
         if releases:
             gate.admit(releases, holding)
         for each in sums:
-            each._put(values, at)
+            each._add_checked(values, at)
 
 
 def checked_mask(where: npt.ArrayLike, shape: tuple[int, ...]) -> npt.NDArray[np.bool_]:
     """Return a copy of a public mask; raise `ValueError` unless it is boolean and of this shape.
 
-    Numbers would be taken for indices, which choose other coordinates than the same numbers as a mask. What was checked
-    and charged is what is released, also where another thread uses the caller's buffer again meanwhile.
+    Numbers would be taken for indices, which choose other coordinates than the same numbers as a mask. The
+    mask of the release is the checked and charged one, also where another thread changes the caller's buffer meanwhile.
     """
     mask = plain_copy(where)
     if mask.dtype != np.bool_ or mask.shape != shape:

@@ -1,4 +1,4 @@
-"""Which random numbers of one run belong to what: no two streams may share a seed."""
+"""The random streams of one run: no two of them may share a seed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every gate does alike in a release: check what is released, and draw the outputs."""
+"""The parts of a release that all gates share: the checks, and the draw of the outputs."""
 
 from __future__ import annotations
 
@@ -52,21 +52,21 @@ class GateMechanism:
     Attributes
     ----------
     mechanism
-        What is to be drawn: a copy that nobody else sees, where results are guarantees.
+        The mechanism to draw from: a copy without other references, where results are guarantees.
     shown
-        What is charged, and what ledgers, quotes and tapes show: one that equals it.
+        An equal one, which is charged, and which ledgers, quotes and tapes show.
     assumptions
-        What it rests on.
+        Its unchecked assumptions.
     categorical, whole_numbers, whole_values
-        Whether values must be category names, of an integer type, whole.
+        True if values must be category names, of an integer type, whole.
     categories
-        How many of them it knows, if they are category names; None for any number.
+        The number of category names that it knows, if it takes these; None for any number.
     samples_securely
-        Whether secure noise sources can draw it.
+        True if secure noise sources can draw it.
     charges
-        What a record that moves the value so far pays, by the identity of the sensitivity.
+        The charge of a record with a sensitivity, by the identity of the sensitivity.
     examination
-        Of the mechanism and the noise source that draws it; None if it has to be looked at again at the next release.
+        That of the mechanism and its noise source; None if both have to be examined again at the next release.
     """
 
     mechanism: Mechanism
@@ -182,8 +182,8 @@ def check_release(
     Returns
     -------
     own, private, where
-        What is to be charged and drawn. What it releases: the private value, after the transformation in front of the
-        mechanism, if there is one. The mask as an array.
+        The mechanism to charge and to draw from. The value that it releases: the private value, after the
+        transformation in front of the mechanism, if there is one. The mask as an array.
 
     Raises
     ------
@@ -209,7 +209,7 @@ def check_release(
 
 
 DrawOutput = Callable[["Mechanism", npt.NDArray[Any], "NoiseSource | np.random.Generator"], Any]
-"""What a mechanism draws of a value."""
+"""Draws a mechanism's outputs for a value."""
 
 
 @dataclass(frozen=True)
@@ -220,23 +220,23 @@ class _Drawing:
     draw: DrawOutput
 
     def release(self, value: npt.NDArray[Any], noise: NoiseSource | np.random.Generator) -> Any:
-        """Return what the function draws."""
+        """Return the outputs that the function draws."""
         return self.draw(self.mechanism, value, noise)
 
 
-def _drawing_through(mechanism: Mechanism, draw: DrawOutput) -> Mechanism:
+def _with_draw(mechanism: Mechanism, draw: DrawOutput) -> Mechanism:
     """Return a mechanism that draws through a function of it, before the functions that follow."""
     if type(mechanism) is PostProcessed:
-        return replace(mechanism, mechanism=_drawing_through(mechanism.mechanism, draw))
+        return replace(mechanism, mechanism=_with_draw(mechanism.mechanism, draw))
     return cast("Mechanism", _Drawing(mechanism, draw))
 
 
-def _draw_watched(
+def _draw_or_close(
     gate: Closing, mechanism: Mechanism, value: npt.NDArray[Any], noise: NoiseSource | np.random.Generator
 ) -> Any:
     """Draw through a mechanism; close the gate if that fails, and it or its noise source is not this library's own.
 
-    They get the raw value: whether they fail may depend on that. A function that follows sees released values only.
+    They get the raw value: their failure may depend on it. A function that follows sees released values only.
     """
     try:
         return mechanism.release(value, noise)
@@ -261,21 +261,21 @@ def sample(
     """Draw a mechanism's outputs at a mask, and 0 elsewhere.
 
     The gate is shut meanwhile, and closed if a mechanism or noise source that is not this library's own fails: they
-    get the raw value, and whether they fail may depend on it. The mechanism gets what is released of a lane as a row,
-    if lanes release equally many coordinates or none, and else all in one row.
+    get the raw value, and their failure may depend on it. The mechanism gets the released coordinates of a lane as a
+    row, if lanes release equally many coordinates or none, and else all in one row.
 
     Parameters
     ----------
     gate
-        Whose release it is.
+        The gate of the release.
     mechanism, values, where
-        What is released: values of shape (lanes, n) that nobody else holds, as a mechanism may work in place.
+        The release: values of shape (lanes, n) without other references, as a mechanism may work in place.
     noise
-        Where noise comes from.
+        The noise source.
     streams
         The lanes' own streams behind `noise`, so that with a mask, too, each lane draws from its block's.
     through
-        What draws through the mechanism, before the functions that follow it; by default it draws itself.
+        Draws in place of the mechanism, before the functions that follow it; by default the mechanism draws.
 
     Returns
     -------
@@ -287,11 +287,11 @@ def sample(
     ParameterError
         If there is a mask and the mechanism does not keep the shape of what it releases.
     """
-    draw: DrawOutput = functools.partial(_draw_watched, gate)
+    draw: DrawOutput = functools.partial(_draw_or_close, gate)
     if through is not None or type(mechanism) is PostProcessed:
-        mechanism = _drawing_through(mechanism, draw)
+        mechanism = _with_draw(mechanism, draw)
         if through is not None:
-            mechanism = _drawing_through(mechanism, through)
+            mechanism = _with_draw(mechanism, through)
         draw = type(mechanism).release
     try:
         gate._drawing = threading.get_ident()

@@ -32,7 +32,7 @@ class Call:
     value
         Shape (n,); a scalar has n = 1.
     outputs
-        What the mechanism returned for it.
+        The mechanism's outputs for it.
     """
 
     mechanism: Mechanism
@@ -43,7 +43,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Something that changed with the data although every released value was the same.
+    """A difference between runs on D and on a neighbour with the same released values.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class Difference:
     where
         The line of the release.
     message
-        What differs, in words.
+        The difference in words.
     """
 
     kind: str
@@ -80,9 +80,9 @@ class Recorder(Closing):
         """Sample the mechanism on a raw value and record the call; a scalar in gives a scalar out."""
         self.check_open()
         raw = np.array(value)  # a copy: the caller may change it later
-        outputs = _drawn(self, mechanism, raw, self._noise)
+        outputs = _draw(self, mechanism, raw, self._noise)
         self.calls.append(Call(mechanism, np.atleast_1d(raw), outputs, calling_place()))
-        return _answer(outputs, raw)
+        return _copy_outputs(outputs, raw)
 
 
 class Replay(Closing):
@@ -94,7 +94,7 @@ class Replay(Closing):
         The privacy loss of all releases, ``ln P_D(outputs) / P_D'(outputs)``; NaN once a mechanism whose
         density is unknown has released something.
     differences
-        What changed with the data although the outputs were the same.
+        The differences from D's run, in order: the outputs were the same, and the data were not.
     """
 
     lanes = 1
@@ -115,7 +115,7 @@ class Replay(Closing):
         raw = np.atleast_1d(array)
         if self._position >= len(self._calls):
             self._note("more-calls", place, "on the neighbouring data this line releases once more")
-            return _answer(_drawn(self, mechanism, array, self._noise), array)
+            return _copy_outputs(_draw(self, mechanism, array, self._noise), array)
         recorded = self._calls[self._position]
         self._position += 1
         if recorded.where != place:
@@ -126,11 +126,11 @@ class Replay(Closing):
                 place,
                 f"the released value has shape {raw.shape}; on D it has {recorded.value.shape}",
             )
-            return _answer(recorded.outputs, array)
+            return _copy_outputs(recorded.outputs, array)
         if recorded.mechanism != mechanism:
             self._note("mechanism", place, f"the mechanism is {mechanism}; on D it is {recorded.mechanism}")
         self._compare_values(recorded, mechanism, raw, place)
-        return _answer(recorded.outputs, array)
+        return _copy_outputs(recorded.outputs, array)
 
     def _compare_values(
         self, recorded: Call, mechanism: Mechanism, raw: npt.NDArray[Any], place: Place
@@ -187,10 +187,10 @@ class Direct(Closing):
         """Sample the mechanism on a raw value; a scalar in gives a scalar out."""
         self.check_open()
         raw = np.asarray(value)
-        return _answer(_drawn(self, mechanism, raw, self._noise), raw)
+        return _copy_outputs(_draw(self, mechanism, raw, self._noise), raw)
 
 
-def _drawn(gate: Closing, mechanism: Mechanism, raw: npt.NDArray[Any], noise: NumpyNoise) -> npt.NDArray[Any]:
+def _draw(gate: Closing, mechanism: Mechanism, raw: npt.NDArray[Any], noise: NumpyNoise) -> npt.NDArray[Any]:
     """Sample the mechanism on a copy of the raw value, a scalar as an array of length 1; the gate is shut meanwhile."""
     try:
         gate._drawing = threading.get_ident()
@@ -199,7 +199,7 @@ def _drawn(gate: Closing, mechanism: Mechanism, raw: npt.NDArray[Any], noise: Nu
         gate._drawing = None
 
 
-def _answer(outputs: npt.NDArray[Any], raw: npt.NDArray[Any]) -> Any:
+def _copy_outputs(outputs: npt.NDArray[Any], raw: npt.NDArray[Any]) -> Any:
     """Return a copy of the outputs in the form of the raw value: for a scalar, without its axis."""
     if raw.ndim == 0 and outputs.shape[-1:] == (1,):
         outputs = outputs[..., 0]

@@ -24,8 +24,8 @@ from mechanisms.float_bounds import on_grid
 class Simulation(Closing, OnTape):
     """A gate that samples the same noise as any other and tracks nothing.
 
-    What it gives are samples: they guarantee nothing, so nothing is examined or assumed for them. Mechanisms and
-    transformations are used as they are given.
+    Samples guarantee nothing, so nothing is examined or assumed for them. Mechanisms and transformations are used as
+    they are given.
 
     Parameters
     ----------
@@ -33,12 +33,11 @@ class Simulation(Closing, OnTape):
         An int or SeedSequence. Lanes are drawn in blocks with a seed each, so a lane's outcome depends
         on `seed` and its own number only.
     lanes
-        How many independent runs stand side by side: a multiple of the block size, or 1 for code that
-        cannot work on many.
+        The number of independent runs: a multiple of the block size, or 1 for code that cannot work on many.
     first_block
         The number of the first lane's block, where a run is split over workers.
     transcript
-        Keep what every release and declassification made public, for auditors.
+        Keep the outputs of every release and declassification, for auditors.
     permissive
         Answer reads of raw values instead of refusing them: for auditing code that leaks.
 

@@ -1,11 +1,11 @@
-"""Tapes of an accountant: what a run let in and out, and the same told again to the same code on other data.
+"""Tapes of an accountant: the inputs and outputs of a run, and their replay to the same code on other data.
 
-A verifier hangs a tape on an `Accountant`, the class and the path that production uses. A `Recording` keeps what enters
-and what leaves. A `Retelling` answers the same calls on other data with what left then. Whatever the code does
-differently flowed around its gate, however many records changed: through attributes, closures, globals, caught errors
-or state in a function. Every operation on private values is told, too: its public operands (an index, a factor, a
-transformation) may depend on nothing but what left. And the values of records that did not change must be the same,
-bit by bit, before they are added to others and when they would be released.
+A verifier attaches a tape to an `Accountant`, the class and the path that production uses. A `Recording` keeps inputs
+and outputs. A `Retelling` answers the same calls on other data with the recorded outputs. Every difference in the calls
+then flowed around the gate, however many records changed: through attributes, closures, globals, caught errors or state
+in a function. The operations on private values are compared, too: their public operands (an index, a factor, a
+transformation) may depend on outputs only. And the values of records that did not change must be the same, bit by bit,
+before they are added to others and when they would be released.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ if TYPE_CHECKING:
 
 Function = Callable[[Any], Any]
 _DrawNoise = Callable[[Mechanism | None], npt.NDArray[Any]]
-"""Draws what leaves through a mechanism; None: the value as it is."""
+"""Draws the outputs of a mechanism; for None returns the value as it is."""
 Alteration = Callable[[npt.NDArray[Any]], npt.NDArray[Any]]
-"""Another value in place of one that noise gave, which the noise could have given as well."""
+"""Returns another value in place of a noisy one, which the noise could have given as well."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class TapedOperation:
     public
         Its public operands: indices, numbers, a transformation, a mask.
     values
-        The private value before it; None for sums, whose parts were told when they were added.
+        The private value before it; None for sums, whose parts were reported when they were added.
     """
 
     public: tuple[object, ...]
@@ -71,19 +71,19 @@ class Published:
     Attributes
     ----------
     mechanism
-        What it left through; None if it left as it was.
+        The mechanism of the release; None for a declassification.
     where
         The mask; None for the whole value.
     values
-        What was released, before the noise, at the mask.
+        The released value, before the noise, at the mask.
     noisy
-        What noise gave to the functions that follow it, in the order in which they were called.
+        The noisy values that the functions after the noise were called with, in order.
     outputs
-        What came out.
+        The outputs.
     place
         The line.
     records
-        Whose values went into it.
+        The records in the value.
     """
 
     mechanism: Mechanism | None
@@ -99,10 +99,10 @@ class Tape(Protocol):
     """The observer of an accountant: it sees each value that enters or leaves."""
 
     def enters(self, record: RecordId, values: npt.NDArray[Any]) -> None:
-        """Take note of data of a record that enter."""
+        """Note the data of a record that enter."""
 
     def operates(self, value: Private | PrivateSums, public: tuple[object, ...]) -> None:
-        """Take note of an operation on a private value, before it, with its public operands."""
+        """Note an operation on a private value, with its public operands, before it."""
 
     def leaves(
         self,
@@ -116,12 +116,12 @@ class Tape(Protocol):
 
 
 class Recording:
-    """A tape that keeps all that enters and leaves, in order.
+    """A tape that keeps all inputs, operations and outputs, in order.
 
     Parameters
     ----------
     altered
-        What to make of values that noise gave. It is applied where the noise reaches every number (Laplace, Gaussian,
+        Changes noisy values. It is applied where the noise reaches every number (Laplace, Gaussian,
         their discrete forms, several of them), and within all answers of randomized response: elsewhere another value
         might be one that never comes out.
     """
@@ -153,16 +153,16 @@ class Recording:
         """Draw noise, and keep the output."""
         noisy: list[npt.NDArray[Any]] = []
 
-        def kept(function: Function) -> Function:
+        def keep_argument(function: Function) -> Function:
             def call(output: Any) -> Any:
                 noisy.append(np.array(output))  # a copy: the function may work in place
                 return function(output)
 
             return call
 
-        outputs = draw(None if mechanism is None else _rebuilt(mechanism, kept, self._altered))
+        outputs = draw(None if mechanism is None else _rebuild(mechanism, keep_argument, self._altered))
         mask = None if where is None else where.copy()
-        values, records = _at(private, where), frozenset(_holders(private, where))
+        values, records = _values_at(private, where), frozenset(_records_in(private, where))
         self.published.append(
             Published(mechanism, mask, values, tuple(noisy), outputs.copy(), place, records)
         )
@@ -177,10 +177,10 @@ class Retelling:
     recording
         The run.
     entrances
-        The files from which other data enter; None for all. What the code itself lets in must not depend on raw data:
-        it would be charged to a name of its own.
+        The files from which other data enter; None for all. Values that the code itself lets in must not depend on raw
+        data: they would be charged to another record's name.
     kept
-        The records of which nothing was changed: they must enter as they did.
+        The records with unchanged data: they must enter with the same values.
 
     Attributes
     ----------
@@ -209,7 +209,7 @@ class Retelling:
         known, before = next(self._inputs, (record, None))
         if known != record:
             self._note("raw-flow", calling_place(), "which record enters here depends on raw data")
-        if known != record or before is None or not _same(before, values):
+        if known != record or before is None or not _is_same_array(before, values):
             self._changed.add(record)
             if self.entered_otherwise is None and known == record and record in self._kept:
                 self.entered_otherwise = record
@@ -223,13 +223,13 @@ class Retelling:
         if self.difference is not None:
             return
         taped = next(self._operations, None)
-        if taped is None or not _same_operands(taped.public, public):
+        if taped is None or not _are_same_operands(taped.public, public):
             self._note(
                 "raw-flow", calling_place(), "what is done to a private value here depends on raw data"
             )
-        elif taped.values is None or _same(taped.values, value._values[0]):
+        elif taped.values is None or _is_same_array(taped.values, value._values[0]):
             return
-        elif self._changed.isdisjoint(_holders(value, None)):
+        elif self._changed.isdisjoint(_records_in(value, None)):
             self._note("raw-flow", calling_place(), "a private value differs, though no record in it changed")
 
     def leaves(
@@ -245,18 +245,18 @@ class Retelling:
         if taped is None:
             self._note("more-calls", place, "on other data this line releases once more")
             return draw(mechanism)
-        values = _at(private, where)
+        values = _values_at(private, where)
         if (taped.mechanism is None, taped.place) != (mechanism is None, place):
             self._note("place", place, f"on D the same release is made at {taped.place}")
-        elif not _same_noise(taped.mechanism, mechanism):
+        elif not _is_same_noise(taped.mechanism, mechanism):
             self._note("mechanism", place, f"the mechanism is {mechanism}; on D it is {taped.mechanism}")
-        elif not _same_mask(where, taped.where) or taped.values.shape != values.shape:
+        elif not _is_same_mask(where, taped.where) or taped.values.shape != values.shape:
             self._note("mask", place, "which values are released depends on raw data")
-        elif taped.records != frozenset(_holders(private, where)):
+        elif taped.records != frozenset(_records_in(private, where)):
             self._note("raw-flow", place, "whose values are released here depends on raw data")
-        elif _same(taped.values, values):
+        elif _is_same_array(taped.values, values):
             pass
-        elif self._changed.isdisjoint(_holders(private, where)):
+        elif self._changed.isdisjoint(_records_in(private, where)):
             self._note("raw-flow", place, "what would be released differs, though no record in it changed")
         elif further := self._too_far(taped.values, values, private, where):
             self._note(
@@ -265,8 +265,8 @@ class Retelling:
                 f"records that changed move what would be released by {further} that they are charged for",
             )
         if taped.noisy and self.difference is None:
-            outputs = draw(_again(mechanism, taped.noisy))
-            if not _same(taped.outputs, outputs):
+            outputs = draw(_with_recorded_noise(mechanism, taped.noisy))
+            if not _is_same_array(taped.outputs, outputs):
                 self._note("raw-flow", place, "the function that follows the noise depends on raw data")
             return outputs
         if taped.values.shape != values.shape:
@@ -280,7 +280,7 @@ class Retelling:
         private: Private | PrivateSums,
         where: Mask | None,
     ) -> str:
-        """Return by how much further than their movements together the changed records move a value; empty if not.
+        """Return the excess, in words, over the changed records' movements together; empty if there is none.
 
         One changed after the other, each moves it at most by its own movement: norms obey the triangle inequality.
         """
@@ -294,7 +294,7 @@ class Retelling:
             for _ in self._changed.intersection(records)
         ]
         rounding = origin.rounding(where)
-        limit = limits[0] if len(limits) == 1 and not rounding else _together(limits, rounding)
+        limit = limits[0] if len(limits) == 1 and not rounding else _sum_of_limits(limits, rounding)
         apart = distance(values.ravel(), before.ravel(), categorical=private._categorical)
         broken, words = excess(apart, limit)
         return words if broken.any() else ""
@@ -310,18 +310,18 @@ class Retelling:
             self.difference = Difference(kind, place, message)
 
 
-def _together(limits: Sequence[Sensitivity], further: float) -> Sensitivity:
+def _sum_of_limits(limits: Sequence[Sensitivity], further: float) -> Sensitivity:
     norms = [[moved.l1 for moved in limits], [moved.l2 for moved in limits], [moved.linf for moved in limits]]
     return Sensitivity(*(math.fsum((*each, further)) for each in norms))
 
 
-def _at(private: Private | PrivateSums, where: Mask | None) -> npt.NDArray[Any]:
-    """Return a copy of the raw values that a call is about."""
+def _values_at(private: Private | PrivateSums, where: Mask | None) -> npt.NDArray[Any]:
+    """Return a copy of the raw values of a call, at its mask."""
     values: npt.NDArray[Any] = private._values[0]
     return values.copy() if where is None else values[where]
 
 
-def _holders(private: Private | PrivateSums, where: Mask | None) -> Iterable[RecordId]:
+def _records_in(private: Private | PrivateSums, where: Mask | None) -> Iterable[RecordId]:
     origin = private._provenance
     if isinstance(origin, Traced):
         return itertools.chain(origin.influences, origin.paid)
@@ -329,45 +329,45 @@ def _holders(private: Private | PrivateSums, where: Mask | None) -> Iterable[Rec
     return itertools.chain.from_iterable(origin.records(where))
 
 
-def _same(one: npt.NDArray[Any], other: npt.NDArray[Any]) -> bool:
-    """Whether two arrays are the same, bit by bit."""
+def _is_same_array(one: npt.NDArray[Any], other: npt.NDArray[Any]) -> bool:
+    """Return True if two arrays are the same, bit by bit."""
     if one.dtype != other.dtype or one.shape != other.shape:
         return False
     return bool(one.tolist() == other.tolist()) if one.dtype.kind == "O" else one.tobytes() == other.tobytes()
 
 
-def _same_operands(ones: tuple[object, ...], others: tuple[object, ...]) -> bool:
-    return len(ones) == len(others) and all(map(_same_operand, ones, others))
+def _are_same_operands(ones: tuple[object, ...], others: tuple[object, ...]) -> bool:
+    return len(ones) == len(others) and all(map(_is_same_operand, ones, others))
 
 
-def _same_operand(one: object, other: object) -> bool:
+def _is_same_operand(one: object, other: object) -> bool:
     if isinstance(one, np.ndarray):
-        return isinstance(other, np.ndarray) and _same(one, other)
+        return isinstance(other, np.ndarray) and _is_same_array(one, other)
     return one == other
 
 
-def _same_mask(one: Mask | None, other: Mask | None) -> bool:
+def _is_same_mask(one: Mask | None, other: Mask | None) -> bool:
     return one is other if one is None or other is None else np.array_equal(one, other)
 
 
-def _again(mechanism: Mechanism | None, noisy: Sequence[npt.NDArray[Any]]) -> Mechanism | None:
-    """Return the mechanism with what noise gave before in place of noise."""
+def _with_recorded_noise(mechanism: Mechanism | None, noisy: Sequence[npt.NDArray[Any]]) -> Mechanism | None:
+    """Return the mechanism with recorded noisy values in place of noise."""
     given = iter(noisy)
 
-    def told(function: Function) -> Function:
+    def call_with_recorded(function: Function) -> Function:
         return lambda _: function(next(given).copy())
 
-    return None if mechanism is None else _rebuilt(mechanism, told, None)
+    return None if mechanism is None else _rebuild(mechanism, call_with_recorded, None)
 
 
-def _rebuilt(
+def _rebuild(
     mechanism: Mechanism, wrapped: Callable[[Function], Function], altered: Alteration | None
 ) -> Mechanism:
-    """Return a mechanism with its functions wrapped, and what its noise gives altered where it can give everything."""
+    """Return a mechanism with wrapped functions, its noisy values altered where the noise reaches every value."""
     if type(mechanism) is Repeated:
-        return replace(mechanism, mechanism=_rebuilt(mechanism.mechanism, wrapped, altered))
+        return replace(mechanism, mechanism=_rebuild(mechanism.mechanism, wrapped, altered))
     if type(mechanism) is Composed:
-        return Composed(tuple(_rebuilt(part, wrapped, altered) for part in mechanism.parts))
+        return Composed(tuple(_rebuild(part, wrapped, altered) for part in mechanism.parts))
     if type(mechanism) is PostProcessed:
         functions: list[Function] = []
         inner: Mechanism = mechanism
@@ -380,7 +380,7 @@ def _rebuilt(
                 output = function(output)
             return output
 
-        return PostProcessed(_rebuilt(inner, wrapped, altered), wrapped(all_functions))
+        return PostProcessed(_rebuild(inner, wrapped, altered), wrapped(all_functions))
     if altered is not None and type(mechanism) in (Laplace, Gaussian, DiscreteLaplace, DiscreteGaussian):
         return PostProcessed(mechanism, altered)
     if altered is not None and type(mechanism) is RandomizedResponse:
@@ -389,12 +389,12 @@ def _rebuilt(
     return mechanism
 
 
-def _same_noise(one: Mechanism | None, other: Mechanism | None) -> bool:
-    """Whether two mechanisms are the same but for the functions of released values that follow them."""
+def _is_same_noise(one: Mechanism | None, other: Mechanism | None) -> bool:
+    """Return True if two mechanisms are equal but for the functions of released values that follow them."""
     if type(one) is PostProcessed and type(other) is PostProcessed:
-        return _same_noise(one.mechanism, other.mechanism)
+        return _is_same_noise(one.mechanism, other.mechanism)
     if type(one) is Composed and type(other) is Composed:
-        return len(one.parts) == len(other.parts) and all(map(_same_noise, one.parts, other.parts))
+        return len(one.parts) == len(other.parts) and all(map(_is_same_noise, one.parts, other.parts))
     if type(one) is Repeated and type(other) is Repeated:
-        return one.count == other.count and _same_noise(one.mechanism, other.mechanism)
+        return one.count == other.count and _is_same_noise(one.mechanism, other.mechanism)
     return one == other

@@ -1,4 +1,4 @@
-"""The gate that tries declared functions: a function of one value gives the same for it, whatever else it has seen."""
+"""The gate that tests declared functions: a result must not depend on other values, before or beside it."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ class Trying(Simulation):
 
     Once more at once; after other values (half of it, the value reversed, small ones, the ends of the domain, earlier
     ones), and these again in reverse order; and beside another value in one call, first and second. The function gets
-    copies. What it makes of the other values is not looked at, nor whether it fails on them.
+    copies. Its results on the other values need only be the same again, and a failure counts as a result.
 
     Attributes
     ----------
     impure
-        Where each function stands that gave something else for the same value, and after what, in words.
+        By the place of each function with another result for the same value: after which calls, in words.
     """
 
     def __init__(self, seed: int | np.random.SeedSequence) -> None:
@@ -49,23 +49,23 @@ class Trying(Simulation):
     def _differences(
         self, function: Callable[[Any], Any], values: npt.NDArray[Any], domain: Domain | None
     ) -> Iterator[str]:
-        tried = [(each, _called(function, each)) for each in (values.copy(), *self._others(values, domain))]
+        tried = [(each, _call(function, each)) for each in (values.copy(), *self._variants(values, domain))]
         last, made = tried[-1]
-        if not _same(made, _called(function, last)):
+        if not _is_same_result(made, _call(function, last)):
             yield "when it is called again"
-        if not all(_same(made, _called(function, each)) for each, made in reversed(tried)):
+        if not all(_is_same_result(made, _call(function, each)) for each, made in reversed(tried)):
             yield "once it has seen another value"
         own = tried[0][1]
         for other, alone in tried[1:3]:
             for stacked, mine in ((values, other), 0), ((other, values), 1):
-                both = _called(function, np.concatenate(stacked))
+                both = _call(function, np.concatenate(stacked))
                 if both is None or own is None or alone is None or len(both) != 2:
                     continue
-                if not (_close(both[mine], own[0]) and _close(both[1 - mine], alone[0])):
+                if not (_is_close(both[mine], own[0]) and _is_close(both[1 - mine], alone[0])):
                     yield "when another value stands beside it"
 
-    def _others(self, values: npt.NDArray[Any], domain: Domain | None) -> Iterator[npt.NDArray[Any]]:
-        """Yield values of the same shape, small ones first: what grows with the values has not grown yet."""
+    def _variants(self, values: npt.NDArray[Any], domain: Domain | None) -> Iterator[npt.NDArray[Any]]:
+        """Yield other values of the same shape, small ones first: state that grows with values has not grown yet."""
         yield (values * 0.5).astype(values.dtype)
         yield values[..., ::-1].copy()
         if domain is not None:
@@ -77,8 +77,8 @@ class Trying(Simulation):
         yield from (earlier.copy() for earlier in self._earlier if earlier.shape == values.shape)
 
 
-def _called(function: Callable[[Any], Any], values: npt.NDArray[Any]) -> npt.NDArray[Any] | None:
-    """Return what a function gives for a copy of the values; None if it fails."""
+def _call(function: Callable[[Any], Any], values: npt.NDArray[Any]) -> npt.NDArray[Any] | None:
+    """Return a function's result for a copy of the values; None if it fails."""
     try:
         with np.errstate(all="ignore"):
             return np.array(function(values.copy()), dtype=np.float64)
@@ -86,11 +86,11 @@ def _called(function: Callable[[Any], Any], values: npt.NDArray[Any]) -> npt.NDA
         return None
 
 
-def _same(one: npt.NDArray[Any] | None, other: npt.NDArray[Any] | None) -> bool:
+def _is_same_result(one: npt.NDArray[Any] | None, other: npt.NDArray[Any] | None) -> bool:
     if one is None or other is None:
         return one is other
     return one.shape == other.shape and np.array_equal(one, other, equal_nan=True)
 
 
-def _close(one: npt.NDArray[Any], other: npt.NDArray[Any]) -> bool:
+def _is_close(one: npt.NDArray[Any], other: npt.NDArray[Any]) -> bool:
     return one.shape == other.shape and np.allclose(one, other, rtol=_CLOSE, atol=_CLOSE, equal_nan=True)

@@ -1,8 +1,8 @@
 """Formulas over declared symbols, and their exact values.
 
 The language: rational numbers, symbols, sums, products, whole powers. A formula is a tree of SymPy's own, unmodified
-classes; what each node means is said here, and nothing that SymPy would conclude of it (`simplify`, assumptions,
-comparisons) is used. What is no part of the language is refused.
+classes; this module defines the meaning of each node, and uses nothing that SymPy would conclude of it (`simplify`,
+assumptions, comparisons). Every other class is refused.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Plans: mechanisms and counts fixed in advance, for the tight numbers that fully adaptive use does not get."""
+"""Plans: mechanisms and counts fixed in advance, for tighter bounds than those of fully adaptive use."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class PlanStep:
     Parameters
     ----------
     mechanism
-        What is released through.
+        The mechanism of the releases.
     count
         At least 1.
     sensitivity
@@ -93,7 +93,7 @@ class Plan:
     The inputs of the mechanisms, their order, and whether all are used, may depend on everything that was
     released; the collection may not. That is enough for the tight theorems. Let D, D′ be neighbours,
     V_i = e^{-L_i} under the i-th dominating pair, and f_S(w) = E (1 - w Π_{i in S} V_i)^+, so that δ(ε) is
-    f_S(e^ε) for the whole collection S. Claim: whoever may still use the releases S, δ at a likelihood
+    f_S(e^ε) for the whole collection S. Claim: while the releases S may still be used, δ at a likelihood
     ratio w is at most f_S(w). By induction on S: using i first leaves at most E f_{S∖i}(w V_i) = f_S(w),
     whichever i was chosen, since f is convex and decreasing in V_i and the pair dominates the mechanism
     whatever its input; using none leaves (1 - w)^+ <= f_S(w) by Jensen's inequality. So the order does not
@@ -119,7 +119,7 @@ class Plan:
         merged: dict[Mechanism, PlanStep] = {}
         for step in self.steps:
             known = merged.get(step.mechanism)
-            merged[step.mechanism] = step if known is None else _together(known, step)
+            merged[step.mechanism] = step if known is None else _merge_steps(known, step)
         if not merged:
             raise ParameterError("steps = (): a plan holds at least one release")
         object.__setattr__(self, "steps", tuple(merged.values()))
@@ -150,7 +150,7 @@ class Plan:
         return compose((step.profile, step.count) for step in self.steps)
 
     def part(self, counts: Sequence[int]) -> Plan | None:
-        """Return the plan with so many of each step; None if nothing is left."""
+        """Return the plan with other counts of its steps; None if all are 0."""
         if [step.count for step in self.steps] == list(counts):
             return self
         steps = tuple(
@@ -181,7 +181,7 @@ class Plan:
         Raises
         ------
         ParameterError
-            If a mechanism is not of this library: a run cannot be held to what is not known; or the relation is
+            If a mechanism is not of this library: a run cannot be held to an unknown one; or the relation is
             another.
         """
         steps = []
@@ -197,7 +197,7 @@ class Plan:
         return plan
 
 
-def _together(step: PlanStep, other: PlanStep) -> PlanStep:
+def _merge_steps(step: PlanStep, other: PlanStep) -> PlanStep:
     mine, others = step.effective_sensitivity, other.effective_sensitivity
     larger = Sensitivity(max(mine.l1, others.l1), max(mine.l2, others.l2), max(mine.linf, others.linf))
     return PlanStep(step.mechanism, step.count + other.count, larger)
@@ -226,7 +226,7 @@ class PlannedComposition:
 
     @property
     def zero_spend(self) -> Spend:
-        """Nothing used."""
+        """The spend of a record that used no release."""
         return self.amount((Fraction(0),) * len(self.plan.steps))
 
     @property
@@ -259,7 +259,7 @@ class PlannedComposition:
             )
 
     def _pure_fits(self, budget: Budget) -> bool:
-        """Whether the exact sum of the largest losses is within the budget, before any rounding."""
+        """Return True if the exact sum of the pure epsilons, before any rounding, is within the budget."""
         largest = [step.profile.pure_epsilon for step in self.plan.steps]
         if any(loss is None for loss in largest):
             return False
@@ -270,7 +270,7 @@ class PlannedComposition:
         return total <= Fraction(budget.epsilon)
 
     def charge(self, mechanism: Mechanism, sensitivity: Sensitivity) -> Spend:
-        """Return how many planned releases one through this mechanism uses.
+        """Return how many planned releases one release through this mechanism uses.
 
         Raises
         ------
@@ -294,7 +294,7 @@ class PlannedComposition:
         )
 
     def boxes(self, budget: Budget) -> Sequence[NumberLimits]:
-        """Return how often each release is planned."""
+        """Return the limits of one box: how often each release is planned."""
         return (tuple(Fraction(step.count) for step in self.plan.steps),)
 
     def fits(self, spent: Spend, budget: Budget) -> bool:
@@ -335,8 +335,8 @@ class PlannedComposition:
     def odometer(self, spent: Spend, delta: float) -> Cost:
         """Return the epsilon of the whole plan: it covers every moment.
 
-        What was used so far is itself chosen on the way, so the smaller number of `guarantee` is only what
-        a plan of just these releases would have had.
+        The releases used so far were themselves chosen adaptively, so the smaller number of `guarantee` would hold
+        only for a plan of just these releases.
         """
         upper = self.plan.epsilon(delta).upper
         return Cost(None if math.isinf(upper) or None in spent.values else Fraction(upper), Fraction(delta))

@@ -1,6 +1,6 @@
 """Plans with symbols for numbers: the cost of a record as a formula, and values at which it is above a claim.
 
-That it is nowhere above, the independent checker proves alone (it reads `accountant.proofs.plan_document`).
+Only the independent checker proves that it is nowhere above (it reads `accountant.proofs.plan_document`).
 
 >>> import sympy as sp
 >>> K, L, eps = sp.symbols("K L epsilon")
@@ -55,7 +55,7 @@ class SymbolicLaplace:
     Parameters
     ----------
     scale
-        Of the noise.
+        The scale of the noise.
     coordinates
         How many coordinates of a released vector the noise is calibrated for.
     """
@@ -97,7 +97,7 @@ class SymbolicGaussian:
     Parameters
     ----------
     variance
-        Of the noise.
+        The variance of the noise.
     coordinates
         How many coordinates of a released vector the noise is calibrated for.
     """
@@ -165,15 +165,15 @@ class SymbolicResponse:
 class SymbolicCalibrated:
     """A release that its maker calibrates numerically to epsilon, at a delta that all releases together stay within.
 
-    That it does so for all values cannot be proved from outside: what is proved of a plan rests on it
-    (`SymbolicPlan.promises`), and its proof says that it is stated. At given values it is checked.
+    That it does so for all values cannot be proved from outside: proofs of a plan rest on it
+    (`SymbolicPlan.promises`), and its proof marks it as stated. At given values it is checked.
 
     Parameters
     ----------
     epsilon
-        What it is calibrated to.
+        The epsilon that it is calibrated to.
     make
-        Builds the mechanism at given values.
+        Returns the mechanism at given values.
     """
 
     epsilon: Any
@@ -191,7 +191,7 @@ class SymbolicCalibrated:
 
     @property
     def integer_expressions(self) -> Mapping[str, Any]:
-        """Nothing."""
+        """No expressions: no parameter must be an integer."""
         return {}
 
     def evaluate(self, point: Mapping[Any, Any]) -> tuple[Mechanism | None, Sensitivity]:
@@ -206,7 +206,7 @@ class SymbolicCalibrated:
         promised = _value(self.epsilon, point)
         if not mechanism.epsilon <= promised:
             raise ParameterError(
-                f"make={_named(self.make)}: gives a mechanism of epsilon = {mechanism.epsilon!r} at delta = "
+                f"make={_function_name(self.make)}: gives a mechanism of epsilon = {mechanism.epsilon!r} at delta = "
                 f"{mechanism.nominal_delta!r}; it must be at most {float(promised)!r}"
             )
         return mechanism, mechanism.sensitivity
@@ -230,12 +230,12 @@ class DeclassifiedStep:
 
     @property
     def positive_expressions(self) -> Mapping[str, Any]:
-        """Nothing: it has no parameters."""
+        """No expressions: there are no parameters."""
         return {}
 
     @property
     def integer_expressions(self) -> Mapping[str, Any]:
-        """Nothing: it has no parameters."""
+        """No expressions: there are no parameters."""
         return {}
 
     def evaluate(self, point: Mapping[Any, Any]) -> tuple[Mechanism | None, Sensitivity]:
@@ -259,14 +259,14 @@ class SymbolicPlan:
     Parameters
     ----------
     values
-        What the symbols may be.
+        The domain of the symbols.
     records
         Steps by the kind of record ("one round", "the round-0 vector"); the cost of the run is the largest
         over kinds, because the account is per record.
     source
         Where the algorithm is described.
     currency
-        What adds up: ``"epsilon"`` (basic composition of pure losses) or ``"mu_squared"`` (Gaussian DP).
+        The quantity that adds up: ``"epsilon"`` (basic composition of pure losses) or ``"mu_squared"`` (Gaussian DP).
     """
 
     values: SymbolDomain
@@ -306,7 +306,7 @@ class SymbolicPlan:
 
     @property
     def promises(self) -> tuple[str, ...]:
-        """The unproved statements: that noise which is calibrated by a program keeps its calibration, for each one."""
+        """The unproved statements: for each `SymbolicCalibrated`, that its noise is calibrated for all values."""
         calibrated = [
             step.release
             for steps in self.records.values()
@@ -315,7 +315,7 @@ class SymbolicPlan:
         ]
         return tuple(
             dict.fromkeys(
-                f"noise is calibrated to epsilon = {release.epsilon} for all values, by {_named(release.make)}"
+                f"noise is calibrated to epsilon = {release.epsilon} for all values, by {_function_name(release.make)}"
                 for release in calibrated
             )
         )
@@ -355,8 +355,8 @@ class CounterexampleFound:
     formula: Any
 
     def __str__(self) -> str:
-        at = ", ".join(f"{symbol} = {_shown(value)}" for symbol, value in self.point.items())
-        paid, claim = _shown(self.cost), _shown(self.claim)
+        at = ", ".join(f"{symbol} = {_number_text(value)}" for symbol, value in self.point.items())
+        paid, claim = _number_text(self.cost), _number_text(self.claim)
         return f"{self.kind} pays {self.formula} = {paid}, more than {claim}, at {at}"
 
 
@@ -367,9 +367,9 @@ class NumericClaim:
     Parameters
     ----------
     name
-        What is claimed, in words.
+        The claim in words.
     at_most
-        Returns a number that is proved to be at least what is claimed, at exact values of the symbols.
+        Returns a number that is proved to be at least the claimed one, at exact values of the symbols.
     """
 
     name: str
@@ -406,13 +406,13 @@ def find_counterexample(plan: SymbolicPlan, claim: Any) -> CounterexampleFound |
         for kind, steps in plan.records.items():
             # No value: the claim says nothing here, or the plan has no meaning.
             with contextlib.suppress(ZeroDivisionError):
-                paid = _paid(steps, plan.currency, point)
+                paid = _cost_at(steps, plan.currency, point)
                 if paid is not None and paid > (most := claimed(point)):
                     return CounterexampleFound(kind, point, paid, most, plan.costs()[kind])
     return None
 
 
-def _named(function: Callable[..., Any]) -> str:
+def _function_name(function: Callable[..., Any]) -> str:
     return getattr(function, "__qualname__", type(function).__name__)
 
 
@@ -436,10 +436,10 @@ def _total(steps: tuple[SymbolicStep, ...], currency: str) -> Any:
     return sp.Add(*(formula("the count", step.count) * cost for step, cost in zip(steps, costs, strict=True)))
 
 
-def _paid(
+def _cost_at(
     steps: tuple[SymbolicStep, ...], currency: str, point: Mapping[Any, Fraction]
 ) -> Fraction | float | None:
-    """Return what steps cost at a point; None if one cannot be made there, or has no formula.
+    """Return the cost of steps at a point; None if one of them is impossible there, or has no formula.
 
     Costs of impossible steps (half a release, noise of negative scale) would cancel those of real ones.
     """
@@ -463,6 +463,6 @@ def _value(expression: Any, point: Mapping[Any, Fraction]) -> Fraction:
     return value_at(formula("expression", expression), point)
 
 
-def _shown(value: Fraction | float) -> str:
-    """Return a number in words: exact if it is short."""
+def _number_text(value: Fraction | float) -> str:
+    """Return a number as text: exact if it is short, else with 6 digits."""
     return str(value) if len(str(value)) < 20 else f"{float(value):.6g}"

@@ -1,4 +1,4 @@
-"""What the symbols of a statement may be.
+"""The domains of the symbols of a statement.
 
 >>> import sympy as sp
 >>> K, L = sp.symbols("K L")
@@ -29,8 +29,8 @@ class IntegerRange:
     bound
         A number or a polynomial in earlier symbols.
     computed
-        How it is computed from the values of earlier symbols, where no formula says so (a floor, the smaller of two
-        numbers); None if it is free. What is proved is proved for the whole range, so the bound has to be one.
+        Returns its value at values of earlier symbols, where no formula gives it (a floor, the smaller of two
+        numbers); None if it is free. Proofs cover the whole range, so the bound has to hold for every computed value.
     """
 
     bound: Any
@@ -105,7 +105,7 @@ class SymbolDomain:
             earlier.append(symbol)
 
     def samples(self) -> Iterator[dict[Any, Fraction]]:
-        """Iterate over exact values in the domain, small ones first."""
+        """Yield points of exact values in the domain, small ones first."""
         choices = [
             (None,) if kind.computed else (0, 1, 2, 3, 7, 96) if kind.whole else (1, Fraction(1, 10), 10)
             for kind in self.symbols.values()

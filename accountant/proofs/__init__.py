@@ -1,1 +1,1 @@
-"""Proofs as data: what is released of each kind of record, how it was derived, and the theorem that adds it up."""
+"""Proofs as data: the releases of each kind of record, their derivations, and the theorem that adds them up."""

@@ -35,7 +35,7 @@ def audit_proof(
     epsilon, delta
         The claim.
     resolution
-        How tightly it is checked, from 4 to 16; each step costs twice the time.
+        The resolution of the check, from 4 to 16; each step takes twice the time.
 
     Raises
     ------
@@ -85,7 +85,7 @@ def _is_replaced(written: WrittenRelease) -> bool:
 
 
 def _ball(order: int, distance: float, written: WrittenRelease) -> ExactDomain:
-    """Return a ball in which a record moves by at most a distance: its diameter, or from its centre."""
+    """Return a ball in which a record moves by at most a distance: its diameter if replaced, else its radius."""
     radius = Fraction(distance) / (2 if _is_replaced(written) else 1)
     return ExactDomain(f"ball-{order}", Fraction(0), radius, 1)
 
@@ -103,24 +103,24 @@ def _normal(written: WrittenRelease, kind: str = "gaussian") -> dict[str, Any]:
     return {"kind": kind, "variance": exact_number(Fraction(written.parameters["sigma"]) ** 2)}
 
 
-def _whole(written: WrittenRelease) -> ExactDomain:
-    """Return whole numbers: from 0 if they are replaced, about 0 if a record is added, removed or zeroed out."""
+def _domain(written: WrittenRelease) -> ExactDomain:
+    """Return a domain of whole numbers: from 0 for replacement; for other relations from minus the largest."""
     l1, step = Fraction(written.moved.l1), Fraction(written.moved.linf)
     return whole_domain(written.kind, l1, step, Fraction(0) if _is_replaced(written) else -step)
 
 
 def _discrete_laplace(written: WrittenRelease) -> tuple[ExactDomain, dict[str, Any]]:
-    return _whole(written), {"kind": "discrete laplace", "scale": exact_number(written.parameters["scale"])}
+    return _domain(written), {"kind": "discrete laplace", "scale": exact_number(written.parameters["scale"])}
 
 
 def _discrete_gaussian(written: WrittenRelease) -> tuple[ExactDomain, dict[str, Any]]:
-    return _whole(written), _normal(written, "discrete gaussian")
+    return _domain(written), _normal(written, "discrete gaussian")
 
 
 def _binomial(written: WrittenRelease) -> tuple[ExactDomain, dict[str, Any]]:
     given = {"ones": 1, "probability": 0.5, **written.parameters}
     names = ("trials", "ones", "probability")
-    return _whole(written), {"kind": "binomial", **{name: exact_number(given[name]) for name in names}}
+    return _domain(written), {"kind": "binomial", **{name: exact_number(given[name]) for name in names}}
 
 
 def _response(written: WrittenRelease) -> tuple[ExactDomain, dict[str, Any]]:

@@ -27,19 +27,19 @@ _UNIT_INTERVAL = ExactDomain("box", Fraction(0), Fraction(1), 1)
 def plan_document(plan: SymbolicPlan, claim: Any, unit: str, tested: Mapping[str, Any]) -> dict[str, Any]:
     """Return the proof that every record of a plan pays at most its claim, for all values, as data.
 
-    Whether it is one, the checker says. Of a computed symbol it knows the range alone: what holds in all of that holds
-    of the values that are computed.
+    The checker decides whether the proof holds. It knows only the range of a computed symbol: a bound on the whole
+    range holds at the computed values.
 
     Parameters
     ----------
     plan
         The plan.
     claim
-        What a record may pay in the plan's currency.
+        The most that a record may pay, in the plan's currency.
     unit
-        What a record is, in words of the closed vocabulary.
+        The privacy unit, in words of the closed vocabulary.
     tested
-        What is known beside the proof.
+        Results of tests, recorded beside the proof.
 
     Raises
     ------

@@ -1,7 +1,7 @@
 """A proof as data: derived releases, the records that are part of them, a theorem with its budget, and a claim.
 
-What these data prove is decided by their checker alone, which knows nothing of this library and takes nothing on its
-word. Numbers are exact: whole, or fractions as text.
+An independent checker, which uses nothing of this library, alone decides whether these data prove the claim. Numbers
+are exact: whole, or fractions as text.
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ class NoProof(DPWitnessError, ValueError):
 
 
 def exact_number(value: Fraction | float | int) -> int | str:
-    """Return a number as the format has it."""
+    """Return an exact number in the format: a whole number of up to 79 digits, or a fraction as text."""
     exact = Fraction(value)
     return int(exact) if exact.denominator == 1 and abs(exact) < 10**79 else str(exact)
 
 
 def _plain(value: Any) -> Any:
-    """Return a parameter of a step as the format has it."""
+    """Return a parameter of a step in the format: a number, or lists of numbers."""
     if isinstance(value, tuple):
         return list(map(_plain, value))
     return exact_number(value)
@@ -97,7 +97,7 @@ def proof_data(
     symbols: Mapping[str, Any] | None = None,
     tested: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Return a proof as data, of its parts."""
+    """Return a proof as data, put together from its parts."""
     return {
         "format": FORMAT,
         "claim": dict(claim),
@@ -146,11 +146,11 @@ class Form:
     Attributes
     ----------
     derivation
-        Of the record's part of the released value.
+        The derivation of the record's part of the released value.
     mechanism
-        What draws it.
+        The mechanism that draws the release.
     charged
-        The charge of an accountant, by the names of its currency; nothing in a plan.
+        The charge of an accountant, by the names of its currency; empty in a plan.
     """
 
     derivation: Derivation
@@ -203,14 +203,14 @@ def enforced_theorem(theorem: Composition, budget: Budget) -> dict[str, Any]:
 
 
 class DerivedReleases:
-    """The forms of release in which each kind of record takes part, and in how many of each."""
+    """The forms of release of each kind of record, and how often it takes part in each."""
 
     def __init__(self) -> None:
         self._records: dict[frozenset[tuple[Form, int]], tuple[str, Mapping[Form, int]]] = {}
         self._underived: list[str] = []
 
     def add_run(self, accountant: Accountant) -> None:
-        """Add the charged releases of an accountant; if there are none, those that its records were admitted to."""
+        """Add the charged releases of an accountant; if there are none, the releases that its records wait for."""
         entries = accountant.ledger.entries
         if not entries:
             waiting = enumerate(sorted(accountant.awaited, key=repr))
@@ -226,7 +226,7 @@ class DerivedReleases:
                 self._underived.append(f"{entry.where}: how the released value came about is not known")
                 continue
             kind = entry.mechanism, entry.sensitivity
-            if kind not in charges:  # what the ledger counts is rounded up to its unit
+            if kind not in charges:  # the ledger's own charge is rounded up to its unit
                 charges[kind] = theorem.charge(*kind)
             values = charges[kind].values
             if any(values[len(currency) :]):
@@ -276,7 +276,7 @@ class DerivedReleases:
 
 
 def forms_of_mechanism(mechanism: Mechanism) -> Iterator[tuple[Form, int]]:
-    """Yield the releases of a mechanism, of a value that moves as far as it is calibrated for, and how often.
+    """Yield the forms of release of a mechanism, at the sensitivity that it is calibrated for, and their counts.
 
     Raises
     ------
@@ -292,14 +292,14 @@ def forms_of_mechanism(mechanism: Mechanism) -> Iterator[tuple[Form, int]]:
         for form, count in forms_of_mechanism(mechanism.mechanism):
             yield form, count * mechanism.count
     elif isinstance(mechanism, Transformed):
-        way = _through(mechanism)
+        way = _transformed_derivation(mechanism)
         yield from ((Form(way, each.mechanism), n) for each, n in forms_of_mechanism(mechanism.mechanism))
     else:
         yield Form(Derivation.intern(_moved_domain(mechanism)), mechanism), 1
 
 
-def _through(mechanism: Transformed) -> Derivation:
-    """Return the derivation of what a mechanism's transformation makes of any value that it takes."""
+def _transformed_derivation(mechanism: Transformed) -> Derivation:
+    """Return the derivation of the result of a mechanism's transformation, for any value in its domain."""
     takes = mechanism.takes
     start = None if takes is None else exact_domain(takes)
     way = (
@@ -313,7 +313,7 @@ def _through(mechanism: Transformed) -> Derivation:
 
 
 def _moved_domain(mechanism: Mechanism) -> ExactDomain:
-    """Return a domain whose values are apart as far as a mechanism is calibrated for."""
+    """Return a domain in which values differ by the sensitivity that a mechanism is calibrated for."""
     if isinstance(mechanism, RandomizedResponse):
         return ExactDomain("categories", Fraction(0), Fraction(0), mechanism.size)
     moved, normal = mechanism.sensitivity, isinstance(mechanism, Gaussian)
@@ -326,7 +326,7 @@ def _moved_domain(mechanism: Mechanism) -> ExactDomain:
 
 
 def whole_domain(name: str, l1: Fraction, linf: Fraction, low: Fraction) -> ExactDomain:
-    """Return whole numbers from `low` to `linf`, as many as move by `linf` each if all of them move by `l1`.
+    """Return whole numbers from `low` to `linf`, as many coordinates as move by `linf` each and by `l1` together.
 
     Raises
     ------

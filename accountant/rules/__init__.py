@@ -1,1 +1,1 @@
-"""Limits beside the budget: what a rule says, what it counts, of which releases, and when."""
+"""Limits beside the budget: rules, the charges that they count, and the scopes and times of these."""

@@ -1,4 +1,4 @@
-"""What time it is, for limits on what is released in some days."""
+"""Clocks for limits on the releases of some days."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def wall() -> int:
 
 
 def running() -> int:
-    """Return milliseconds of a clock that cannot be set, from a moment of its own; Linux's goes on in suspension."""
+    """Return milliseconds of a monotonic clock, from an arbitrary start; on Linux it also counts suspension."""
     found = time.monotonic_ns() if _BOOTTIME is None else time.clock_gettime_ns(_BOOTTIME)
     return found // 1_000_000
 
@@ -32,7 +32,7 @@ _BOOTTIME = getattr(time, "CLOCK_BOOTTIME", None)
 
 @functools.cache
 def _boot() -> str:
-    """Return what names this start of this machine, whose processes have one running clock; "" if unknown."""
+    """Return the boot identifier of this machine; processes of one boot share one running clock; "" if unknown."""
     try:
         return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
     except (OSError, UnicodeDecodeError):
@@ -40,9 +40,9 @@ def _boot() -> str:
 
 
 class RunningClock:
-    """A running clock that cannot be set, and how far it is behind a ledger's.
+    """The running clock of this machine, which cannot be set, and its offset behind a ledger's clock.
 
-    The processes of a machine share it until the machine is started again, and note in the ledger what it said.
+    The processes of a machine share it until the machine is started again, and note their offsets in the ledger.
     """
 
     def __init__(self) -> None:
@@ -62,17 +62,17 @@ class RunningClock:
         return max(0, running() + self._behind - at)
 
     def text(self) -> str | None:
-        """Return the state of the clock as text for the ledger; None without a boot id by which others know it."""
+        """Return the state of the clock as text for the ledger; None without a boot id or before the first entry."""
         return f"{_boot()} {self._behind}" if _boot() and self._behind is not None else None
 
 
 class ProcessClock:
-    """The time since a process began to look, however the machine's clock is set meanwhile.
+    """A clock that starts at the machine's time and runs on by itself, even if the machine's clock is set.
 
     Parameters
     ----------
     earliest
-        It was not earlier then.
+        A lower bound on the time of its start, in milliseconds since 1970.
     """
 
     def __init__(self, earliest: int = 0) -> None:

@@ -1,6 +1,6 @@
-"""Rules at work: what they count of each record, and whether a charge has room; the same for every kind of ledger.
+"""Rules as they are enforced: each record's counts, and the check of a charge; the same for every kind of ledger.
 
-It is pure: ledgers keep the counts, say who asks and when, and write down what comes out.
+The functions are pure: ledgers keep the counts, pass the scope and the time, and store the results.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from accountant.rules.scope import Scope
 from mechanisms.parameters import DPWitnessError, ParameterError
 
 _TALLIED = 65_536
-"""How many different counts are kept before they are looked at."""
+"""The number of different amounts that are collected before they are compared."""
 
 _FOR_EVER = 0
-"""The day under which rules without a window book everything."""
+"""The day of every charge that a rule without a window counts."""
 
 
 class NotPermitted(DPWitnessError, ValueError):
@@ -38,7 +38,7 @@ class RuleCount:
     Attributes
     ----------
     days
-        What was charged, by day since 1970.
+        The amounts charged, by day since 1970.
     held
         Open reservations, by position: they count whatever the day.
     """
@@ -47,20 +47,20 @@ class RuleCount:
     held: Mapping[int, Vector] = field(default_factory=dict)
 
     def with_charge(self, units: Units, price: Vector, day: int, since: int) -> RuleCount:
-        """Return this with a charge on a day; days before `since` count no more."""
+        """Return the counts with a charge added on a day, and without the days before `since`."""
         days = {each: amount for each, amount in self.days.items() if each >= since}
         days[day] = units.add(days[day], price) if day in days else price
         return RuleCount(days, self.held)
 
     def with_reservation(self, units: Units, price: Vector, position: int) -> RuleCount:
-        """Return this with a reservation."""
+        """Return the counts with a reservation added."""
         known = self.held.get(position)
         return RuleCount(
             self.days, {**self.held, position: price if known is None else units.add(known, price)}
         )
 
     def without_reservation(self, position: int) -> RuleCount:
-        """Return this without a reservation."""
+        """Return the counts without a reservation."""
         return RuleCount(self.days, {each: held for each, held in self.held.items() if each != position})
 
     def total(self, units: Units, since: int) -> Vector:
@@ -75,11 +75,11 @@ class RuleCount:
 
 
 Row = tuple[RuleCount, ...]
-"""What each of the rules counts of a record."""
+"""The counts of one record, by rule."""
 
 
 def renumber_row(row: Row, numbers: Mapping[int, int]) -> Row:
-    """Return a record's counts in a ledger that has other positions of reservations."""
+    """Return a record's counts for a ledger that has its reservations at other positions."""
     return tuple(
         RuleCount(counted.days, {numbers[position]: held for position, held in counted.held.items()})
         for counted in row
@@ -92,11 +92,11 @@ class LimitRefusal(NamedTuple):
     Attributes
     ----------
     which
-        Its number among those that were asked for.
+        The index of the charge among those of the request.
     rule
         The rule.
     spent
-        What it counts already.
+        The amount that it counts already.
     again
         When there will be room, if nothing else is charged; None if time alone makes none.
     """
@@ -113,11 +113,11 @@ class NearestToLimit(NamedTuple):
     Attributes
     ----------
     keys
-        The record, or the members of a group; nobody, if nothing counts.
+        The record, or the members of a group; empty if the rule counts no charge.
     spent
-        What the rule counts of them.
+        The amount that the rule counts of them.
     nearly
-        Of how many it is nearly spent; None if there is no one number that says so.
+        The number of records or groups that have nearly spent the limit; None if there is no share of the limit.
     """
 
     keys: tuple[Any, ...]
@@ -126,8 +126,8 @@ class NearestToLimit(NamedTuple):
 
 
 @dataclass(slots=True)
-class _Alike:
-    """Records of whom a rule counts the same amounts: one of them, the amounts, and how many they are."""
+class _Tally:
+    """Records with the same amounts under a rule: one of them, the amounts, and the number of records."""
 
     key: Any
     amounts: Sequence[str]
@@ -147,13 +147,13 @@ class Limits:
     Attributes
     ----------
     zero
-        What they count of a record that was never charged.
+        The counts of a record that was never charged.
     windows
-        Whether one of them looks at the time.
+        True if a rule counts the charges of a window of days.
     grouped
-        Whether one of them counts people together.
+        True if a rule counts the charges of groups.
     longest_drift
-        By so many milliseconds the clock may have run ahead unseen: half the shortest window, or a day.
+        Milliseconds by which the clock may have run ahead unseen: half the shortest window, or a day if that is longer.
     """
 
     def __init__(self, rules: Sequence[Rule], units: Units) -> None:
@@ -168,10 +168,10 @@ class Limits:
         self.grouped = any(self._group)
         self.longest_drift = max(DAY, min(days, default=0) * DAY // 2)
 
-    # --- who may spend on what, and when -----------------------------------------------------------
+    # --- permission, and time -----------------------------------------------------------
 
     def counting(self, scope: Scope, *, windows_only: bool = False, strict: bool = True) -> tuple[int, ...]:
-        """Return the numbers of the rules that count charges for something: the one place where that is asked.
+        """Return the indices of the rules that count charges of a scope: the only place that decides this.
 
         Where some rule names purposes, every charge has to be for one that is named, so that a misspelled purpose has
         no account of its own; and so for tenants. A rule that names both permits the two together. What was charged
@@ -198,7 +198,7 @@ class Limits:
         return tuple(i for i in found if self.rules[i].days is not None) if windows_only else found
 
     def drift(self, drift: int, last: int, now: int, witnessed: int) -> int:
-        """Return by how much the clock may have run ahead unseen by now: unwitnessed time adds up.
+        """Return the time by which the clock may have run ahead unseen: unwitnessed time adds up.
 
         Stamps of two releases at true times t < u differ by at most u - t + `longest_drift` then, so that in every true
         interval that is shorter than a window by that the window's limit holds; in the window, with a right clock.
@@ -206,13 +206,13 @@ class Limits:
         Parameters
         ----------
         drift
-            What it was at the last entry.
+            The same at the last entry.
         last
-            When that was made.
+            The time of that entry.
         now
-            What the clock says.
+            The time by the clock.
         witnessed
-            How much of the time since then a clock has seen pass that nobody can set.
+            How much of the time between them has passed on a running clock, which cannot be set.
 
         Raises
         ------
@@ -222,9 +222,9 @@ class Limits:
         found = drift + max(0, now - last - witnessed)
         if found > self.longest_drift:
             raise ClockAhead(
-                f"the clock says {_at(now)}, the last entry was made at {_at(last)}, and {found / DAY:.3g} days passed "
-                "that no running clock has seen: a clock that runs ahead would empty the rules' windows. If so much "
-                "time has really passed, say so with `dpwitness ledger amend --accept-clock`"
+                f"the clock says {_utc_text(now)}, the last entry was made at {_utc_text(last)}, and {found / DAY:.3g} "
+                "days passed that no running clock has seen: a clock that runs ahead would empty the rules' windows. "
+                "If so much time has really passed, say so with `dpwitness ledger amend --accept-clock`"
             )
         return found
 
@@ -241,14 +241,14 @@ class Limits:
         counting: Sequence[int],
         now: int,
     ) -> LimitRefusal | None:
-        """Return why the first of some charges has no room, all those before it being made; None if all have.
+        """Return the refusal of the first charge that has no room after those before it; None if all have room.
 
         Parameters
         ----------
         asked
-            Who is to pay what.
+            Records and the price of each.
         row_of
-            What rules count of somebody now; asked for everybody in `asked` and its groups.
+            Returns a record's counts; called for the records in `asked` and in their groups.
         counting
             The rules that count it.
         now
@@ -264,20 +264,20 @@ class Limits:
                     continue
                 others = [(rows[each] if each in rows else row_of(each))[i] for each in group if each != key]
                 limit = self.rules[i]
-                since = _since(limit, now)
+                since = _first_day(limit, now)
                 if not self._fits(i, [*others, after[i]], since):
                     spent = self._spent([*others, before[i]], since)
-                    again = self._again(i, [*others, before[i].with_reservation(self._units, price, -1)], now)
-                    return LimitRefusal(which, limit, spent, again)
+                    at = self._room_day(i, [*others, before[i].with_reservation(self._units, price, -1)], now)
+                    return LimitRefusal(which, limit, spent, at)
             rows[key] = after
         return None
 
     def _members(self, i: int, key: Any) -> tuple[Any, ...] | None:
-        """Return who is counted together with somebody by a rule; None if it does not count them."""
+        """Return the group of a record under a rule, or the record alone; None if the rule does not count it."""
         return self._group[i].get(key) if self.rules[i].groups else (key,)
 
     def other_members(self, keys: Iterable[Any]) -> set[Any]:
-        """Return the other members of the records' groups: with the records' own counts, theirs decide on a charge."""
+        """Return all members of the records' groups: the counts of all of them decide on a charge."""
         return {each for groups in self._group for key in keys for each in groups.get(key, ())}
 
     def _spent(self, counted: Sequence[RuleCount], since: int) -> Vector:
@@ -287,10 +287,10 @@ class Limits:
     def _fits(self, i: int, counted: Sequence[RuleCount], since: int) -> bool:
         return self._limits[i].holds(self._spent(counted, since))
 
-    def _again(self, i: int, counted: Sequence[RuleCount], now: int) -> datetime | None:
-        """Return when days that leave the window will have made room for a charge, which is among `counted` as held.
+    def _room_day(self, i: int, counted: Sequence[RuleCount], now: int) -> datetime | None:
+        """Return the time at which days have left the window and a charge, held in `counted`, has room.
 
-        None if nothing but a reservation that is given back makes it, or it is over the limit by itself.
+        None if only a reservation that is given back makes room, or the charge is over the limit by itself.
         """
         days = self.rules[i].days
         if days is None:
@@ -310,7 +310,7 @@ class Limits:
     ) -> Row:
         """Return a record's counts after a charge."""
         return tuple(
-            counted.with_charge(self._units, price, self._day(i, now), _since(self.rules[i], now))
+            counted.with_charge(self._units, price, self._day(i, now), _first_day(self.rules[i], now))
             if i in counting and self._members(i, key) is not None
             else counted
             for i, counted in enumerate(row)
@@ -328,10 +328,10 @@ class Limits:
         )
 
     def with_draw(self, row: Row, position: int, now: int) -> Row:
-        """Return a record's counts when a reservation of theirs is drawn: it is of today from here on."""
+        """Return a record's counts after a reservation is drawn: it becomes a charge of today."""
         return tuple(
             counted.without_reservation(position).with_charge(
-                self._units, counted.held[position], self._day(i, now), _since(self.rules[i], now)
+                self._units, counted.held[position], self._day(i, now), _first_day(self.rules[i], now)
             )
             if position in counted.held
             else counted
@@ -339,17 +339,17 @@ class Limits:
         )
 
     def without_old_days(self, row: Row, now: int) -> Row:
-        """Return a record's counts without days that count no more."""
+        """Return a record's counts without the days that have left the windows."""
         return tuple(
             RuleCount(
-                {day: amount for day, amount in counted.days.items() if day >= _since(rule, now)},
+                {day: amount for day, amount in counted.days.items() if day >= _first_day(rule, now)},
                 counted.held,
             )
             for rule, counted in zip(self.rules, row, strict=True)
         )
 
     def without_reservation(self, row: Row, position: int) -> Row:
-        """Return a record's counts when a reservation of theirs is given back."""
+        """Return a record's counts after a reservation is given back."""
         return tuple(counted.without_reservation(position) for counted in row)
 
     def counts(self, key: Any, row_of: Callable[[Any], Row], now: int) -> list[tuple[Rule, Any]]:
@@ -358,7 +358,7 @@ class Limits:
         for i, rule in enumerate(self.rules):
             group = self._members(i, key)
             if group is not None:
-                since = _since(rule, now)
+                since = _first_day(rule, now)
                 spent = self._spent([row_of(each)[i] for each in group], since)
                 found.append((rule, self._units.amount(spent)))
         return found
@@ -371,22 +371,22 @@ class Limits:
         Parameters
         ----------
         texts
-            Records, what rules count of them (`text`), and of how many they count the same; everybody of whom they
-            count anything is among them. It is read once, so it need not fit in memory.
+            A record, its counts as `text` returns them, and the number of records with these counts; every record
+            with a count is covered. It is read once, so it need not fit in memory.
         row_of
-            What rules count of somebody.
+            Returns a record's counts.
         now
             The time.
         """
         found = [
-            self._nearer(
+            self._nearer_to_limit(
                 i, NearestToLimit((), self._units.amount(self._units.zero), 0), (), self._units.zero, 0
             )
             for i in range(len(self.rules))
         ]
-        since = [_since(rule, now) for rule in self.rules]
+        since = [_first_day(rule, now) for rule in self.rules]
         alone = [i for i, rule in enumerate(self.rules) if not rule.groups]
-        tally: dict[tuple[int, tuple[str, ...]], _Alike] = {}
+        tally: dict[tuple[int, tuple[str, ...]], _Tally] = {}
         for key, text, count in texts:
             if text is None:
                 continue
@@ -395,29 +395,30 @@ class Limits:
                 days, held = written[i]
                 amounts = [*(each for day, each in days.items() if int(day) >= since[i]), *held.values()]
                 if amounts:  # many records were charged the same on other days
-                    alike = tally.setdefault((i, tuple(sorted(amounts))), _Alike(key, amounts))
-                    alike.count += count
+                    equal = tally.setdefault((i, tuple(sorted(amounts))), _Tally(key, amounts))
+                    equal.count += count
             if len(tally) > _TALLIED:
-                self._tell(found, tally)
+                self._scan(found, tally)
                 tally.clear()
-        self._tell(found, tally)
+        self._scan(found, tally)
         for i, rule in enumerate(self.rules):
             for group in dict.fromkeys(self._group[i].values()) if rule.groups else ():
                 spent = self._spent([row_of(each)[i] for each in group], since[i])
-                found[i] = self._nearer(i, found[i], group, spent, 1)
+                found[i] = self._nearer_to_limit(i, found[i], group, spent, 1)
         return found
 
-    def _tell(self, found: list[NearestToLimit], tally: Mapping[tuple[int, tuple[str, ...]], _Alike]) -> None:
-        for (i, _), alike in tally.items():
+    def _scan(self, found: list[NearestToLimit], tally: Mapping[tuple[int, tuple[str, ...]], _Tally]) -> None:
+        """Compare tallied amounts with the nearest records so far, which are replaced by nearer ones."""
+        for (i, _), equal in tally.items():
             spent = self._units.zero
-            for amount in map(self._units.parse_vector, alike.amounts):
+            for amount in map(self._units.parse_vector, equal.amounts):
                 spent = self._units.add(spent, amount)
-            found[i] = self._nearer(i, found[i], (alike.key,), spent, alike.count)
+            found[i] = self._nearer_to_limit(i, found[i], (equal.key,), spent, equal.count)
 
-    def _nearer(
+    def _nearer_to_limit(
         self, i: int, found: NearestToLimit, keys: tuple[Any, ...], total: Vector, count: int
     ) -> NearestToLimit:
-        """Return who is nearer to a rule's limit: who was found, or these."""
+        """Return the nearer to a rule's limit of the nearest so far and the record or group `keys`."""
         composition, spent = self._units.composition, self._units.amount(total)
         share = share_spent(composition, spent, self.rules[i].budget)
         nearly = (
@@ -430,14 +431,14 @@ class Limits:
     def _day(self, i: int, now: int) -> int:
         return _FOR_EVER if self.rules[i].days is None else now // DAY
 
-    # --- written down ------------------------------------------------------------------------------
+    # --- as text ------------------------------------------------------------------------------
 
     def text(self, row: Row) -> str | None:
         """Return counts as text, exact; None if there are none."""
         if not any(counted.days or counted.held for counted in row):
             return None
         return json.dumps(
-            [[self._written(counted.days), self._written(counted.held)] for counted in row],
+            [[self._format_amounts(counted.days), self._format_amounts(counted.held)] for counted in row],
             separators=(",", ":"),
         )
 
@@ -445,28 +446,28 @@ class Limits:
         """Return the counts that `text` described."""
         if text is None:
             return ()
-        row = tuple(RuleCount(self._read(days), self._read(held)) for days, held in json.loads(text))
+        row = tuple(RuleCount(self._amounts(days), self._amounts(held)) for days, held in json.loads(text))
         if len(row) != len(self.rules):
             raise ParameterError(f"counts of {len(row)} rules, and there are {len(self.rules)}")
         return row
 
-    def _written(self, amounts: Mapping[int, Vector]) -> dict[str, str]:
+    def _format_amounts(self, amounts: Mapping[int, Vector]) -> dict[str, str]:
         return {str(key): self._units.format_vector(amounts[key]) for key in sorted(amounts)}
 
-    def _read(self, written: Mapping[str, str | Sequence[str | None]]) -> dict[int, Vector]:
-        return {int(key): self._vector(amount) for key, amount in written.items()}
+    def _amounts(self, written: Mapping[str, str | Sequence[str | None]]) -> dict[int, Vector]:
+        return {int(key): self._parse_amount(amount) for key, amount in written.items()}
 
-    def _vector(self, written: str | Sequence[str | None]) -> Vector:
+    def _parse_amount(self, written: str | Sequence[str | None]) -> Vector:
         if isinstance(written, str):
             return self._units.parse_vector(written)
         values = (None if value is None else Fraction(value) for value in written)  # of an earlier version
         return self._units.price(self._units.composition.amount(tuple(values)))
 
 
-def _since(rule: Rule, now: int) -> int:
-    """Return the first day that a rule counts: the whole of it while any part may be in the window."""
+def _first_day(rule: Rule, now: int) -> int:
+    """Return the first day that a rule counts: a day counts whole while any part of it may be in the window."""
     return _FOR_EVER if rule.days is None else now // DAY - rule.days
 
 
-def _at(now: int) -> str:
+def _utc_text(now: int) -> str:
     return f"{datetime.fromtimestamp(now / 1_000, UTC):%Y-%m-%d %H:%M} UTC"

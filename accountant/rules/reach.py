@@ -1,26 +1,26 @@
-"""What a rule bounds of what its tenant learns, which is less than what it counts.
+"""The bound of a rule on what its tenant learns: more than the rule counts, where others' answers reach the tenant.
 
-"b reaches a" if anything that is chosen for tenant a or sent to a (which questions, on whom, whether at all, refusals)
-may depend on what tenant b was told.
+"b reaches a" if anything that is chosen for tenant a or sent to a (its questions, if any, their records, refusals) may
+depend on outputs for tenant b.
 
-**Theorem.** Let nobody outside a set R of tenants reach R, and let nothing that also counts others ever refuse a charge
-of R. Then of each record the joint view of R is within the sum of the limits of R, and so is the view of each in R.
-*Proof.* Every choice for a tenant of R is a function of outputs told to R and of fresh randomness. So the releases for
+**Theorem.** Let no tenant outside a set R reach R, and let nothing that also counts others ever refuse a charge of R.
+Then of each record the joint view of R is within the sum of the limits of R, and so is the view of each in R.
+*Proof.* Every choice for a tenant of R is a function of outputs for R and of fresh randomness. So the releases for
 R, in order, are one adaptive composition whose adversary sees these outputs alone; their own accounts refuse by
-charges, which are functions of these outputs, too. What is charged never passes the sum of the limits, so the theorem
+charges, which are functions of these outputs, too. The charges never pass the sum of the limits, so the theorem
 in use, as a filter at that sum, applies; a view is a function of the transcript.
 
-The second condition holds by an order and a check. `accountant.ledger.ledger_state.first_refused` asks first whether
+The second condition holds by an order and a check. `accountant.ledger.ledger_state.first_refused` checks first that
 rules permit the purpose and tenant (the same whatever was charged), then all rules of the tenant, of all records of the
-charge (they count its own charges only), then the budget and rules without a tenant. What passes the tenant's limit
-passes these, too: `check_reach` has found that the limits of all tenants fit each of them together, and every charge
-is for one of these tenants. So all that a refusal says, also of a charge that is over the budget by itself, is computed
+charge (they count its own charges only), then the budget and rules without a tenant. A charge within the tenant's limit
+is within these, too: `check_reach` has found that the limits of all tenants fit each of them together, and every charge
+is for one of these tenants. So the words of a refusal, also of a charge that is over the budget by itself, are computed
 from the tenant's own charges. A view here is outputs, refusals with their words, and numbers of further releases; not
-when an answer comes, nor whether a service is busy, out of reach or closed, nor what a ledger says of all tenants.
+the time of an answer, nor the state of a service (busy, out of reach, closed), nor a ledger's totals of all tenants.
 
-Nothing less holds: with an answer at epsilon = 1, tenant b can choose a question for tenant a, whose own limit is 0.1;
-what a sees then loses 1.1. And no account per tenant bounds what it learns from answers that were chosen by others
-(arXiv 2506.05290). Where nobody says who reaches whom, everybody may reach everybody, and the budget is the bound.
+No smaller bound holds: with an answer at epsilon = 1, tenant b can choose a question for tenant a, whose own limit is
+0.1; the view of a then loses 1.1. And no account per tenant bounds its view of answers that were chosen by others
+(arXiv 2506.05290). Where no rule has `reached_by`, all tenants may reach all, and the budget is the bound.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def words_of_rule(rule: Rule, rules: Sequence[Rule], composition: Composition, b
     rules
         All that are in force, checked.
     composition, budget
-        What the accounts are held to.
+        The theorem and the total budget of the accounts.
     """
     if rule.budget.epsilon == float("inf"):
         return "nothing: it permits charges"
@@ -156,7 +156,7 @@ def _own_limits(rules: Sequence[Rule]) -> dict[str, Rule]:
 
 
 def _reach(rule: Rule, own: Collection[str]) -> set[str]:
-    """Return the tenants whose answers may reach a tenant, itself included."""
+    """Return the tenants with answers that may reach a tenant, itself included."""
     return set(own) if rule.reached_by is None else {str(rule.tenant), *rule.reached_by}
 
 

@@ -27,16 +27,16 @@ class Rule:
     purpose and its tenant, those of the last days. A charge is made if the budget and all rules that count it have
     room, or not at all.
 
-    **In any `days`.** T of them, say. A charge of a record at time t is accepted if what was charged since t - T,
-    whatever is reserved, and the new charge are within the rule's budget. Then for every s, what is published in
-    (s, s + T] is within it. Let t' be the last accepted request among those whose outputs lie in the interval, and
+    **In any `days`.** T of them, say. A charge of a record at time t is accepted if the charges since t - T, all
+    reservations, and the new charge are within the rule's budget. Then for every s, the outputs that are published in
+    (s, s + T] are within it. Let t' be the last accepted request among those whose outputs lie in the interval, and
     t₁ >= t' the time of the last of these outputs. Outputs of the interval that were drawn before t' are stamped later
     than t₁ - T >= t' - T, so they were counted at t'. Those drawn after t' were requested before it, so they were open
     reservations, and were counted, too: a reservation is stamped anew when it is drawn. So all of them are at most the
-    sum that was checked at t'. What is counted here is more: days are counted whole, in UTC, while any part of them may
-    be in the window. In terms of privacy: whatever was published up to s, also where s was chosen by what was
-    published, what comes out in the T after it satisfies the rule's budget, by the accountant's composition theorem
-    used as a filter on that interval.
+    sum that was checked at t'. The rule counts more than these: days are counted whole, in UTC, while any part of them
+    may be in the window. In terms of privacy: given all outputs up to s, also where s was chosen by them, the outputs
+    of the T after it satisfy the rule's budget, by the accountant's composition theorem used as a filter on that
+    interval.
 
     Nothing is promised for longer times: k windows may lose k times the budget, so a fact that does not change is lost
     in the end. The accountant's budget, which no window renews, is the limit on that. A budget that is renewed on the
@@ -44,31 +44,32 @@ class Rule:
     clock: it never goes back, and if it is ahead of the last charge by more than half the shortest window, and a day,
     nothing is charged until an operator confirms it.
 
-    **For groups.** What the members of a group have spent is added up as one unit, whose data may change all together:
-    sums of epsilon for pure differential privacy; for zCDP and Gaussian DP (Σ √R)² of the members' totals R. For one
-    release that is the weak triangle inequality of Rényi divergences, D_α <= α (ρ₁ k/(k - 1) + ρ₂ k) at its best k, or
-    the sum of the members' mu; for all of them, Minkowski's inequality. The four members of a household that each spend
-    rho in the same releases have spent 16 rho, not 4.
+    **For groups.** The spent amounts of a group's members are added up as those of one unit, whose data may change
+    all together: sums of epsilon for pure differential privacy; for zCDP and Gaussian DP (Σ √R)² of the members'
+    totals R. For one release that is the weak triangle inequality of Rényi divergences, D_α <= α (ρ₁ k/(k - 1) + ρ₂
+    k) at its best k, or the sum of the members' mu; for all of them, Minkowski's inequality. The four members of a
+    household that each spend rho in the same releases have spent 16 rho, not 4.
 
-    **For purposes and tenants.** A purpose has no view of its own, and what a tenant learns may have been chosen by
-    what other tenants were told: a rule for them is a quota of what is charged, and what anybody learns is bounded by
-    the budget. If `reached_by` says whose answers may reach a tenant, then what it learns is bounded by the sum of
-    their limits; see `accountant.rules.reach`.
+    **For purposes and tenants.** A purpose has no view of its own, and the questions of a tenant may have been chosen
+    by other tenants' outputs: a rule for them is a quota on charges, and every view is bounded by the budget. If
+    `reached_by` names the tenants with answers that may reach a tenant, then its view is bounded by the sum of their
+    limits and its own; see `accountant.rules.reach`.
 
     Parameters
     ----------
     budget
-        What of a record, or a group, may be lost in what the rule counts; `Budget.unlimited` only permits.
+        The most that a record, or a group, may lose in the charges that the rule counts; `Budget.unlimited` only
+        permits.
     purpose, tenant
-        Of what charges; None for all.
+        Those of the charges that it counts; None for all.
     days
-        In any interval of so many days; None for ever.
+        The limit holds in any interval of so many days; None for ever.
     groups
         Records that are protected together; no record in two of them. Without any, every record by itself.
     reached_by
         Of a tenant's limit on all that is charged for it, for ever: the other tenants whose answers may reach it, so
-        that its questions, what it is told or what it is refused depend on them; ``()`` for nobody. That nobody else
-        tells it anything is for those to see to who say so. By default everybody may.
+        that its questions, outputs or refusals depend on them; ``()`` for none. That no other tenant's answers reach it
+        is an assumption, which the operator has to enforce. By default those of all tenants may.
 
     Raises
     ------
@@ -104,9 +105,9 @@ class Rule:
             twice = next(record for record in members if members.count(record) > 1)
             raise ParameterError(f"groups: record {twice!r} is named twice; it may be in one group, once")
         if self.reached_by is not None:
-            self._check_reached()
+            self._check_reached_by()
 
-    def _check_reached(self) -> None:
+    def _check_reached_by(self) -> None:
         given = self.reached_by
         if not _is_collection(given):
             raise ParameterError(f"reached_by={given!r}: must be names of tenants, such as ('shop',), or ()")
@@ -163,7 +164,7 @@ class Rule:
 
 
 _MAY_HAVE = ("epsilon", "delta", *(each.name for each in fields(Rule) if each.name != "budget"))
-"""What a rule in a file may say."""
+"""The keys that a rule in a file may have."""
 
 
 def _member(record: RecordId) -> RecordId:

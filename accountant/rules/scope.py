@@ -1,4 +1,4 @@
-"""Who learns what is released, and for what: said once around the code that releases."""
+"""The purpose and the tenant of releases, set once around the code that makes them."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ class Scope:
     Attributes
     ----------
     purpose
-        What for; None if nobody said.
+        The use of the outputs; None if none was given.
     tenant
-        Who learns it; None if nobody said.
+        The receiver of the outputs; None if none was given.
     """
 
     purpose: str | None = None
@@ -53,15 +53,15 @@ CURRENT_SCOPE: ContextVar[Scope] = ContextVar("scope", default=Scope())  # noqa:
 def spending_on(purpose: str | None = None, *, tenant: str | None = None) -> Iterator[None]:
     """Let every charge in this block be for a purpose and a tenant.
 
-    What a block around it said and this one leaves out still holds. Other threads that are started in the block say it
-    for themselves: they begin without.
+    A purpose or tenant of an outer block holds where this one gives none. Threads that are started in the block begin
+    without either.
 
     Parameters
     ----------
     purpose
-        What for, as the rules of the accountant name it.
+        The use of the outputs, as the rules of the accountant name it.
     tenant
-        Who learns it.
+        The receiver of the outputs.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""What a ledger says of amounts, as JSON has it: spent rounded up, left rounded down, null for no number."""
+"""A ledger's amounts as JSON: spent rounded up, left rounded down, null for no number."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from mechanisms.rounding import up
 def _account_json(
     accountant: Accountant, rules: Sequence[Rule], record: RecordId, standing: Standing
 ) -> dict[str, Any]:
-    """Return what a record has spent and has left, in all and by rule, in the numbers of the composition theorem."""
+    """Return a record's spent and remaining amounts, in all and by rule, in the numbers of the composition theorem."""
     left = accountant.composition.remaining_spend
     return {
         "record": record,
@@ -49,7 +49,7 @@ def summary_json(accountant: Accountant) -> dict[str, Any]:
     found = accountant.summary()
     worst = found.worst_record
     return {
-        "budget": {"epsilon": _number(found.budget.epsilon), "delta": found.budget.delta},
+        "budget": {"epsilon": _json_number(found.budget.epsilon), "delta": found.budget.delta},
         "composition": found.composition,
         "trust": found.trust.value,
         "neighbours": str(found.neighbouring),
@@ -73,7 +73,7 @@ def summary_json(accountant: Accountant) -> dict[str, Any]:
 
 
 def _parts(amount: Amount, rounded: Callable[[Fraction], float]) -> Mapping[str, float | None]:
-    return {name: None if value is None else _number(rounded(value)) for name, value in amount.parts()}
+    return {name: None if value is None else _json_number(rounded(value)) for name, value in amount.parts()}
 
 
 def down(value: Fraction) -> float:
@@ -81,5 +81,5 @@ def down(value: Fraction) -> float:
     return -up(-value) + 0.0
 
 
-def _number(value: float) -> float | None:
+def _json_number(value: float) -> float | None:
     return value if abs(value) < float("inf") else None

@@ -1,8 +1,8 @@
-"""The service as an ASGI application: who is asking, how much, for what; then the part that does it; then an answer.
+"""The service as an ASGI application: checks of a request; then the operation of one of its parts; then the answer.
 
 A request passes, in this order: a deadline, its key, the key's scope, its rate, the size of its body, JSON read
-strictly. Whatever fails on the way is one JSON object. What fails unforeseen is told by class and line only: the words
-of an error may hold private values.
+strictly. Every refusal is one JSON object. An unforeseen error is logged by class and line only: its message may hold
+private values.
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ _HEADERS = (
 )
 
 _HEALTH_LASTS = 1.0
-"""Seconds: who asks for the health more often, or at one time with others, costs the stores nothing more."""
+"""Seconds for which an answer to a health check serves all callers, at no further cost for the stores."""
 _CHARSETS = frozenset({"utf-8", "utf8", "us-ascii"})
-"""Of bodies, which are read as UTF-8."""
+"""Charsets of bodies, which are read as UTF-8."""
 _SEARCH = "/record"
 _FORM = "application/x-www-form-urlencoded"
 _ROUTE, _CLIENT, _KIND = "dpwitness.route", "dpwitness.client", "dpwitness.kind"
@@ -60,15 +60,15 @@ def make_app(parts: Sequence[ServicePart], keys: KeyFile, limits: ServiceLimits 
     """Return the application: the routes of its parts, and the checks that all of them share."""
     limits = ServiceLimits() if limits is None else limits
     metrics, front = Metrics(), _Front(keys, limits)
-    operations = [each for part in parts for each in part.operations] + _of_all(parts, metrics)
+    operations = [each for part in parts for each in part.operations] + _common_operations(parts, metrics)
     routes = [Route(each.path, partial(front.answer, each), methods=[each.method]) for each in operations]
     app = Starlette(routes=routes, exception_handlers={HTTPException: _http_problem})
-    app.router.redirect_slashes = False  # a redirect goes to whatever Host says, and takes the body there
+    app.router.redirect_slashes = False  # a redirect would take the body to any host that Host names
     return _Guard(app, metrics, limits)
 
 
-def _of_all(parts: Sequence[ServicePart], metrics: Metrics) -> list[Operation]:
-    """Return the operations that any service has."""
+def _common_operations(parts: Sequence[ServicePart], metrics: Metrics) -> list[Operation]:
+    """Return the operations that every service has."""
 
     def check() -> ServiceProblem | None:
         try:
@@ -83,21 +83,21 @@ def _of_all(parts: Sequence[ServicePart], metrics: Metrics) -> list[Operation]:
     def health(client: str, body: Body) -> Mapping[str, Any]:
         problem = healthy.get()
         if problem is not None:
-            raise problem.with_traceback(None)  # which would grow with every answer
+            raise problem.with_traceback(None)  # a traceback would grow with every answer
         return {"status": "ok"}
 
-    def measured(client: str, body: Body) -> Response:
+    def show_metrics(client: str, body: Body) -> Response:
         gauges = [gauge for part in parts for gauge in part.gauges(client)]
         return PlainTextResponse(metrics.text(gauges), media_type=CONTENT_TYPE)
 
     searched = [part for part in parts if part.show_record is not None]
     first = [search_section(_SEARCH)] if searched else []
 
-    def shown(client: str, body: Body) -> Response:
+    def show_page(client: str, body: Body) -> Response:
         sections = [section for part in parts for section in part.shown(client)]
         return HTMLResponse(page([part.name for part in parts], [*first, *sections]))
 
-    def found_record(client: str, body: Body) -> Response:
+    def show_record(client: str, body: Body) -> Response:
         check_keys(body, "record")
         record = read_record(body["record"], "record")
         sections = [
@@ -105,21 +105,21 @@ def _of_all(parts: Sequence[ServicePart], metrics: Metrics) -> list[Operation]:
         ]
         return HTMLResponse(page([part.name for part in searched], [*first, *sections]))
 
-    def described(client: str, body: Body) -> Mapping[str, Any]:
+    def show_schema(client: str, body: Body) -> Mapping[str, Any]:
         return openapi([*(each for part in parts for each in part.operations), *own], schemas)
 
     for_people = "A page for people; also with the key as the password of HTTP Basic."
-    words = "What Prometheus asks for; also with HTTP Basic."
+    words = "Metrics for Prometheus; also with HTTP Basic."
     own = [
-        Operation("/", "GET", KeyScope.READ, shown, for_people, answers="text/html", browsers=True),
-        Operation("/metrics", "GET", KeyScope.READ, measured, words, answers="text/plain", browsers=True),
-        Operation("/health", "GET", None, health, "Whether all that is served can be spent from.", answers="Health"),
-        Operation("/openapi.json", "GET", None, described, "This document."),
+        Operation("/", "GET", KeyScope.READ, show_page, for_people, answers="text/html", browsers=True),
+        Operation("/metrics", "GET", KeyScope.READ, show_metrics, words, answers="text/plain", browsers=True),
+        Operation("/health", "GET", None, health, "200 if all that is served can be spent from.", answers="Health"),
+        Operation("/openapi.json", "GET", None, show_schema, "This document."),
     ]  # fmt: skip
     if searched:
-        words = "What a record has left, for people: record=NAME as a browser sends a form."
+        words = "The remaining amount of a record, for people: record=NAME as a browser sends a form."
         ask = Operation(
-            _SEARCH, "POST", KeyScope.READ, found_record, words, None, "text/html", browsers=True, form=True
+            _SEARCH, "POST", KeyScope.READ, show_record, words, None, "text/html", browsers=True, form=True
         )
         own.append(ask)
     schemas = {name: schema for part in parts for name, schema in part.schemas.items()}
@@ -127,7 +127,7 @@ def _of_all(parts: Sequence[ServicePart], metrics: Metrics) -> list[Operation]:
 
 
 class _Front:
-    """Who is asking, and whether for too much."""
+    """The entry of all operations: it checks a request's key, scope and rate, and the requests in work."""
 
     def __init__(self, keys: KeyFile, limits: ServiceLimits) -> None:
         self._keys = keys
@@ -138,7 +138,7 @@ class _Front:
         self._keyless = CapacityLimiter(limits.at_once)
 
     async def answer(self, operation: Operation, request: Request) -> Response:
-        """Return what an operation answers, or why it is not done."""
+        """Return the response of an operation, or of its refusal."""
         request.scope[_ROUTE] = operation.path
         try:
             return await self._answer(operation, request)
@@ -153,7 +153,7 @@ class _Front:
 
     async def _answer(self, operation: Operation, request: Request) -> Response:
         key = self._key(operation, request)
-        # What needs no key is a load balancer's, whom no caller is to keep out: its answer is known or remembered.
+        # Operations without a key are for load balancers, which no caller may keep out: their answers are cached.
         if key is None:
             return await to_thread.run_sync(
                 _answer_for, None, operation, "", {}, abandon_on_cancel=True, limiter=self._keyless
@@ -189,7 +189,7 @@ class _Front:
         if operation.scope is None:
             return None
         try:
-            key = self._presented(operation, request)
+            key = self._presented_key(operation, request)
         except ValueError as error:
             note("keys", logging.ERROR, reason=str(error))
             raise ServiceProblem(503, "keys", "the service cannot read its keys") from None
@@ -209,7 +209,7 @@ class _Front:
             raise ServiceProblem(403, "wrong-run", f"this key is for {', '.join(sorted(key.runs))} only")
         return key
 
-    def _presented(self, operation: Operation, request: Request) -> ApiKey | None:
+    def _presented_key(self, operation: Operation, request: Request) -> ApiKey | None:
         kind, _, word = request.headers.get("authorization", "").partition(" ")
         if kind.lower() == "bearer":
             return self._keys.find(word.strip())
@@ -242,14 +242,17 @@ class _Front:
 
 
 def _answer_for(scope: Scope | None, operation: Operation, client: str, body: Body) -> Response:
-    """Do what is asked; what it charges is for this purpose and tenant. A run charges together what many asked for."""
+    """Return the response of an operation; its charges are for this purpose and tenant.
+
+    A run has no such scope: it charges once for the requests of many keys.
+    """
     with nullcontext() if scope is None else spending_on(scope.purpose, tenant=scope.tenant):
         found = operation.answer(client, body)
     return found if isinstance(found, Response) else JSONResponse(dict(found))
 
 
 class _Guard:
-    """What every request goes through: a deadline, headers, a line in the journal, and no traceback."""
+    """The outermost application: it gives each request a deadline, headers, a line in the journal, and no traceback."""
 
     def __init__(self, app: ASGIApp, metrics: Metrics, limits: ServiceLimits) -> None:
         self._app = app
@@ -263,7 +266,7 @@ class _Guard:
         began, identity = time.monotonic(), secrets.token_hex(8)
         status = 0
 
-        async def sent(message: Message) -> None:
+        async def send_with_headers(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
@@ -271,10 +274,10 @@ class _Guard:
             await send(message)
 
         with anyio.move_on_after(self._limits.seconds) as deadline:
-            await self._app(scope, receive, sent)
+            await self._app(scope, receive, send_with_headers)
         if deadline.cancelled_caught and not status:
             words = "it took too long: a charge may have been made; ask again with the same request"
-            await _refusal(ServiceProblem(503, "too-slow", words), scope)(scope, receive, sent)
+            await _refusal(ServiceProblem(503, "too-slow", words), scope)(scope, receive, send_with_headers)
         seconds = time.monotonic() - began
         route, kind = scope.get(_ROUTE, "unknown"), scope.get(_KIND)  # not what a client made up
         self._metrics.count_request(route, status, kind, seconds)
@@ -284,7 +287,7 @@ class _Guard:
 
 
 def _refusal(problem: ServiceProblem, scope: AsgiScope) -> Response:
-    """Return the answer that something is not done, and note why."""
+    """Return the response of a refusal, and note its kind."""
     scope[_KIND] = problem.kind
     headers = {}
     if problem.status == 401:
@@ -297,7 +300,7 @@ def _refusal(problem: ServiceProblem, scope: AsgiScope) -> Response:
 
 
 async def _http_problem(request: Request, error: Exception) -> Response:
-    """Answer what the framework refuses: a path or a method that is not there."""
+    """Return the response of a refusal by the framework: of an unknown path or method."""
     assert isinstance(error, HTTPException)
     kind, words = {
         404: ("unknown-path", "there is no such path"),

@@ -1,4 +1,4 @@
-"""What a body asks for, read strictly; no message says anything of private values."""
+"""Requests read from bodies, strictly; no message has anything of private values."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ DOMAINS: Mapping[str, tuple[type[Any], frozenset[str]]] = {
 _LONGEST_NAME = 200
 _LARGEST_RECORD = 2**63
 _MOST_ROOMS = 100
-"""How many records are asked at once how many more they can pay for: each takes some forty looks at its account."""
+"""The most records of one request for remaining releases: each takes some forty evaluations of its account."""
 
 
 @dataclass(frozen=True)
@@ -52,13 +52,13 @@ class Asked:
     request
         The caller's key of it.
     mechanism, domain
-        Through what, and where each record's value lies.
+        The mechanism, and the domain of each record's value.
     records
-        Whose values it holds.
+        The records of the values.
     values
         One for each record; None for a reservation, which is made before values are known. Never shown.
     seconds
-        How long a reservation is to wait for them.
+        Seconds that a reservation waits for them.
     """
 
     request: str
@@ -73,18 +73,18 @@ class Asked:
 
 
 def read_object(body: bytes) -> dict[str, Any]:
-    """Return the JSON object that a body is.
+    """Return the JSON object in a body.
 
     Raises
     ------
-    Problem
+    ServiceProblem
         If it is none.
     """
     try:
         found = from_json(body.decode("utf-8"))
     except UnicodeDecodeError:
         raise ServiceProblem(400, "malformed", "the body is not UTF-8") from None
-    except DataFileError:  # its words may have a piece of the body
+    except DataFileError:  # its message may have a piece of the body
         raise ServiceProblem(
             400,
             "malformed",
@@ -96,7 +96,7 @@ def read_object(body: bytes) -> dict[str, Any]:
 
 
 def check_keys(body: Mapping[str, Any], *keys: str, optional: Sequence[str] = ()) -> None:
-    """Refuse a body that has not exactly these keys, and none but these optional ones."""
+    """Refuse a body that lacks one of these keys, or has others than these and the optional ones."""
     missing, unknown = sorted(set(keys) - body.keys()), sorted(body.keys() - {*keys, *optional})
     if missing:
         raise invalid(missing[0], f"is missing: the body must have {', '.join(keys)}")
@@ -113,7 +113,7 @@ def read_release(body: Mapping[str, Any], limits: ServiceLimits, *, values: bool
 
     Raises
     ------
-    Problem
+    ServiceProblem
         Naming the parameter and the rule.
     """
     check_keys(body, "request", "mechanism", "domain", "data", optional=() if values else ("seconds",))
@@ -152,7 +152,7 @@ def read_records(body: Mapping[str, Any], limits: ServiceLimits) -> tuple[Record
 
     Raises
     ------
-    Problem
+    ServiceProblem
         Naming the parameter and the rule.
     """
     check_keys(body, "records")
@@ -169,7 +169,7 @@ def read_room(
 
     Raises
     ------
-    Problem
+    ServiceProblem
         Naming the parameter and the rule.
     """
     check_keys(body, "mechanism", "domain", "records")
@@ -185,7 +185,7 @@ def read_form(content: bytes) -> dict[str, str]:
 
     Raises
     ------
-    Problem
+    ServiceProblem
         If it is none.
     """
     try:
@@ -202,18 +202,18 @@ def read_request(body: Mapping[str, Any]) -> str:
 
     Raises
     ------
-    Problem
+    ServiceProblem
         If it is none.
     """
     return read_name(body, "request")
 
 
 def read_name(body: Mapping[str, Any], parameter: str) -> str:
-    """Return a word that something is known by.
+    """Return a name in a body.
 
     Raises
     ------
-    Problem
+    ServiceProblem
         If it is none.
     """
     name = body[parameter]
@@ -227,7 +227,7 @@ def read_record(record: Any, parameter: str) -> RecordId:
 
     Raises
     ------
-    Problem
+    ServiceProblem
         If it is none.
     """
     whole = type(record) is int and -_LARGEST_RECORD <= record < _LARGEST_RECORD
@@ -281,7 +281,7 @@ def _mechanism(saved: Any, limits: ServiceLimits) -> Mechanism:
 
 
 def _objects(saved: Any) -> Iterator[tuple[dict[str, Any], int | None]]:
-    """Iterate over parts, and how often each draws: counts within counts multiply; None if one is no count."""
+    """Yield the objects in saved data, and the number of draws of each: nested counts multiply; None for no count."""
     waiting = [(saved, 1)]
     while waiting:
         found, times = waiting.pop()

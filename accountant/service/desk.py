@@ -1,4 +1,4 @@
-"""What a service does with its ledger, for whoever a key says is asking."""
+"""The operations of a service on its ledger, in the names of its clients."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ from mechanisms import Domain, DomainError, Mechanism
 
 
 @contextmanager
-def _refusing_mechanism() -> Iterator[None]:
-    """Say of a mechanism what a gate refuses it for; refusals that are not its fault go on."""
+def _mechanism_problems() -> Iterator[None]:
+    """Turn a gate's refusals into problems of the mechanism; refusals for other reasons pass."""
     try:
         yield
     except (ClockAhead, GateClosed, PurposeRefused, StoreRefused):
@@ -70,9 +70,9 @@ _Answer = TypeVar("_Answer")
 
 
 class Desk:
-    """An accountant on a store, behind words that can be sent over a wire.
+    """An accountant on a store, as operations in the names of clients.
 
-    A client's requests have keys of their own: two clients may use the same words.
+    Each client has request keys of its own: two clients may use the same ones.
 
     Parameters
     ----------
@@ -96,17 +96,17 @@ class Desk:
 
     def release(self, client: str, asked: Asked) -> dict[str, Any]:
         """Charge, and return outputs: once for each request's key, however often it is asked."""
-        outputs = self._asking(client, lambda: self._release(client, asked))
+        outputs = self._act_for(client, lambda: self._release(client, asked))
         return {"request": asked.request, "outputs": outputs}
 
     def reserve(self, client: str, asked: Asked) -> dict[str, Any]:
         """Charge for a release of values that are not known yet."""
 
         def reserve() -> Reservation:
-            quote = self._priced(asked)
+            quote = self._quote(asked)
             return self._accountant.reserve(quote, request=_key(client, asked.request), seconds=asked.seconds)
 
-        made = self._asking(client, reserve)
+        made = self._act_for(client, reserve)
         return {
             "request": asked.request,
             "until": made.until and made.until.isoformat(),
@@ -114,16 +114,16 @@ class Desk:
 
     def commit(self, client: str, asked: Asked) -> dict[str, Any]:
         """Draw a reserved release; the charge is final from here on."""
-        self._reserved(client, asked.request)
+        self._find_reservation(client, asked.request)
         return self.release(client, asked)
 
     def cancel(self, client: str, request: str) -> dict[str, Any]:
         """Give a reservation's charge back."""
-        self.give_back(client, self._reserved(client, request))
+        self.give_back(client, self._find_reservation(client, request))
         return {"request": request, "state": "returned"}
 
     def give_back(self, client: str, position: int) -> dict[str, Any]:
-        """Give anybody's reservation back."""
+        """Give a reservation of any client back."""
 
         def give_back() -> None:
             try:
@@ -132,26 +132,26 @@ class Desk:
                 if not settled.returned:  # else asked again: the answer is the same
                     raise
 
-        self._asking(client, give_back)
+        self._act_for(client, give_back)
         return {"reservation": position, "state": "returned"}
 
     def _release(self, client: str, asked: Asked) -> Any:
-        private = self._entered(asked)
+        private = self._private_values(asked)
         self._check(asked, private)
         return self._accountant.release(
             asked.mechanism, private, request=_key(client, asked.request)
         ).tolist()
 
     def _check(self, asked: Asked, private: Private | PrivateSums) -> Quote:
-        """Return the price; whatever is refused here is refused for what is public."""
-        with _refusing_mechanism():
+        """Return the price of a release; a refusal here depends on public data only."""
+        with _mechanism_problems():
             return self._accountant.price(asked.mechanism, private)
 
-    def _priced(self, asked: Asked) -> Quote:
-        return self._check(asked, self._entered(asked))
+    def _quote(self, asked: Asked) -> Quote:
+        return self._check(asked, self._private_values(asked))
 
-    def _entered(self, asked: Asked) -> Private | PrivateSums:
-        """Let values in; those of a reservation are any, since what they cost depends on their domain only."""
+    def _private_values(self, asked: Asked) -> Private | PrivateSums:
+        """Let a request's values in; a reservation has arbitrary ones, as the cost depends on their domain only."""
         domain = asked.domain
         values = asked.values
         if values is None:
@@ -162,7 +162,7 @@ class Desk:
                 entered.append(self._accountant.private(value, domain, record))
             except Refusal:
                 raise
-            except (DomainError, ValueError, OverflowError):  # its words have the value
+            except (DomainError, ValueError, OverflowError):  # its message has the value
                 raise invalid(
                     f"data[{i}].value", f"must be of shape {domain.shape} and in the domain"
                 ) from None
@@ -174,8 +174,8 @@ class Desk:
             sums.add(each, at)
         return sums
 
-    def _reserved(self, client: str, request: str) -> int:
-        found = self._asking(client, lambda: self.store.find_request(_key(client, request)))
+    def _find_reservation(self, client: str, request: str) -> int:
+        found = self._act_for(client, lambda: self.store.find_request(_key(client, request)))
         if found is None or found[1] is None:
             raise ServiceProblem(
                 404, "no-reservation", f"request={request!r}: nothing was reserved with this key", "request"
@@ -183,8 +183,8 @@ class Desk:
         position: int = found[0]
         return position
 
-    def _asking(self, client: str, act: Callable[[], _Answer]) -> _Answer:
-        """Do what a client asks for, and say what went wrong in words that may be sent."""
+    def _act_for(self, client: str, act: Callable[[], _Answer]) -> _Answer:
+        """Run an action in a client's name, and turn its refusals into problems."""
         with answered_as(_PROBLEMS), acting_for(f"key {client}"):
             return act()
 
@@ -192,7 +192,7 @@ class Desk:
 
     def remaining(self, client: str, records: tuple[RecordId, ...]) -> dict[str, Any]:
         """Return the amounts that records have spent, rounded up, and have left, rounded down; None is no limit."""
-        standings = self._asking(client, lambda: self.store.standings(records))
+        standings = self._act_for(client, lambda: self.store.standings(records))
         return accounts_json(self._accountant, records, standings)
 
     def remaining_releases(
@@ -201,20 +201,20 @@ class Desk:
         """Return the number of further releases through a mechanism that records can afford, of values in a domain."""
         moved = domain.sensitivity
 
-        def look() -> list[float]:
-            with _refusing_mechanism():
+        def count_releases() -> list[float]:
+            with _mechanism_problems():
                 return [
                     self._accountant.remaining_releases(mechanism, each, sensitivity=moved)
                     for each in records
                 ]
 
-        pairs = zip(records, self._asking(client, look), strict=True)
+        pairs = zip(records, self._act_for(client, count_releases), strict=True)
         found = [{"record": each, "room": None if room == float("inf") else room} for each, room in pairs]
         return {"records": found}
 
     def find_record(self, client: str, record: RecordId) -> RecordFound:
         """Return a record's spent and remaining amounts, and the number of each release it can still pay for."""
-        (standing,) = self._asking(client, lambda: self.store.standings((record,)))
+        (standing,) = self._act_for(client, lambda: self.store.standings((record,)))
         terms, composition = self.store.terms, self.store.terms.composition
         lines = self.summary(client).lines
 
@@ -233,20 +233,20 @@ class Desk:
                 for rule, spent in standing.counted
             ],
             lines,
-            self._asking(client, number_left),
+            self._act_for(client, number_left),
         )
 
     def summary(self, client: str = "") -> Summary:
         """Summarise the charges by release."""
-        return self._asking(client, self._accountant.summary)
+        return self._act_for(client, self._accountant.summary)
 
     def summary_json(self, client: str) -> dict[str, Any]:
         """Return the summary as JSON-able data."""
-        return self._asking(client, lambda: summary_json(self._accountant))
+        return self._act_for(client, lambda: summary_json(self._accountant))
 
     def most_spent(self, count: int, client: str = "") -> list[tuple[RecordId, str, str, float | None]]:
         """Return the records that have spent most: record, spent and left in words, and the share that is spent."""
-        found = self._asking(client, lambda: self.store.most_spent(count))
+        found = self._act_for(client, lambda: self.store.most_spent(count))
         terms = self.store.terms
         composition, budget = terms.composition, terms.budget
         return [
@@ -261,7 +261,7 @@ class Desk:
 
     def rules(self, client: str = "") -> list[RuleShown]:
         """Return the remaining amount under each rule of the record nearest to its limit."""
-        return self._asking(client, self._rules.get)
+        return self._act_for(client, self._rules.get)
 
     def _read_rules(self) -> list[RuleShown]:
         terms = self.store.terms
@@ -269,22 +269,22 @@ class Desk:
 
     def reservations(self, client: str = "") -> dict[int, OpenReservation]:
         """Return the open reservations, by position."""
-        return self._asking(client, self.store.reservations)
+        return self._act_for(client, self.store.reservations)
 
     def check(self) -> None:
         """Refuse if nothing can be charged.
 
         Raises
         ------
-        Problem
+        ServiceProblem
             With the reason.
         """
 
-        def read() -> None:
+        def check_store() -> None:
             self._accountant.check_open()
             self.store.check()
 
-        self._asking("", read)
+        self._act_for("", check_store)
 
 
 def _key(client: str, request: str) -> str:

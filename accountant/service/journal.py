@@ -1,4 +1,4 @@
-"""What a service writes down of its work: one JSON object a line, and nothing that a client sent but its key's name."""
+"""The journal of a service: one JSON object a line, and nothing that a client sent but its key's name."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class JsonLines(logging.Formatter):
         """Return the line."""
         facts: dict[str, Any] = getattr(record, "facts", {})
         at = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created)) + f".{int(record.msecs):03d}Z"
-        event = str(record.msg).partition("\n")[0]  # asyncio writes down below what failed, words and all
+        event = str(record.msg).partition("\n")[0]  # below the first line asyncio has the error's message
         if record.name == "py.warnings":
             event = _warning(event)
         line = {"time": at, "level": record.levelname.lower(), "event": event, **facts}
@@ -35,7 +35,7 @@ def _warning(line: str) -> str:
 
 
 def note(event: str, level: int = logging.INFO, **facts: Any) -> None:
-    """Write a line."""
+    """Write a line of the journal."""
     _LOGGER.log(level, event, extra={"facts": facts})
 
 

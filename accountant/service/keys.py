@@ -1,4 +1,4 @@
-"""API keys: who may do what. A file has their hashes; a key itself is shown once, when it is made."""
+"""API keys and what they allow. A file has their hashes; a key itself is shown once, when it is made."""
 
 from __future__ import annotations
 
@@ -41,21 +41,21 @@ class KeyScope(Enum):
 
 @dataclass(frozen=True)
 class ApiKey:
-    """A key, but for itself.
+    """The entry of an API key, without the key itself.
 
     Attributes
     ----------
     name
-        Whose it is; the ledger has it beside every charge.
+        Its name; the ledger has it beside every charge.
     scopes
         What it allows; `KeyScope.ADMIN` allows everything.
     digest
         SHA-256 of the key. Keys are 256 random bits, so that no slower hash is needed.
     runs
-        The runs that it is for, and nothing else is; empty if it is for all, and for the ledger.
+        The runs that it allows, and nothing else; empty if it allows all runs, and the ledger.
     spends_on
-        What charges of the ledger are for that are made with it, and who learns what is released: the ledger's rules
-        count them by that.
+        The purpose and the tenant of the ledger's charges that are made with it: the ledger's rules count them by
+        these.
     """
 
     name: str
@@ -65,11 +65,11 @@ class ApiKey:
     spends_on: Scope = _ANYTHING
 
     def allows(self, scope: KeyScope) -> bool:
-        """True if the key may be used for this."""
+        """Return True if the key may be used for requests of a scope."""
         return scope in self.scopes or KeyScope.ADMIN in self.scopes
 
     def reaches(self, run: str | None) -> bool:
-        """True if the key may be used for a run, or for requests without a run."""
+        """Return True if the key may be used for a run, or for requests without a run."""
         return not self.runs or run in self.runs
 
 
@@ -118,7 +118,7 @@ class KeyFile:
                         f"{self.path}: may be written by others than its owner, who could give themselves keys: "
                         "chmod 600"
                     )
-                self._keys = self._read()
+                self._keys = self._read_keys()
                 self._stamp = stamp
             return self._keys
 
@@ -169,7 +169,7 @@ class KeyFile:
         return key
 
     def remove(self, name: str) -> None:
-        """Let a key be of no use any more.
+        """Remove a key: later requests with it are refused.
 
         Raises
         ------
@@ -183,9 +183,9 @@ class KeyFile:
                 raise ParameterError(f"name={name!r}: there is no key of this name in {self.path}")
             self._write(left)
 
-    def _read(self) -> tuple[ApiKey, ...]:
+    def _read_keys(self) -> tuple[ApiKey, ...]:
         try:
-            return tuple(_key(each) for each in _listed(from_json(self.path.read_text(encoding="utf-8"))))
+            return tuple(_key(each) for each in _key_rows(from_json(self.path.read_text(encoding="utf-8"))))
         except (DataFileError, UnicodeDecodeError, KeyError, TypeError, ValueError) as error:
             raise ParameterError(f"{self.path}: is no file of keys ({error})") from None
 
@@ -204,7 +204,7 @@ class KeyFile:
             file.write(json.dumps({"format": _FORMAT, "keys": rows}, indent=1).encode())
 
 
-def _listed(saved: Any) -> list[Any]:
+def _key_rows(saved: Any) -> list[Any]:
     if not isinstance(saved, dict) or saved.keys() != {"format", "keys"} or saved["format"] != _FORMAT:
         raise ParameterError(f"must be an object of format {_FORMAT!r} and keys")
     if not isinstance(saved["keys"], list):

@@ -1,4 +1,4 @@
-"""The part of a service that a ledger is."""
+"""The part of a service for a ledger."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ _SHOWN = 20
 def ledger_part(desk: Desk, limits: ServiceLimits) -> ServicePart:
     """Return the routes of a ledger."""
 
-    def left(client: str, body: Body) -> Mapping[str, Any]:
+    def remaining(client: str, body: Body) -> Mapping[str, Any]:
         return desk.remaining(client, read_records(body, limits))
 
-    def room(client: str, body: Body) -> Mapping[str, Any]:
+    def more(client: str, body: Body) -> Mapping[str, Any]:
         return desk.remaining_releases(client, *read_room(body, limits))
 
     def cancel(client: str, body: Body) -> Mapping[str, Any]:
@@ -45,31 +45,31 @@ def ledger_part(desk: Desk, limits: ServiceLimits) -> ServicePart:
         found = desk.reservations(client).items()
         return {"reservations": [{"reservation": position, **each._asdict()} for position, each in found]}
 
-    def shown(client: str) -> list[Element]:
+    def sections(client: str) -> list[Element]:
         found, most = desk.summary(client), desk.most_spent(_SHOWN, client)
         return ledger_sections(
             desk.store.name, found, most, desk.rules(client), len(desk.reservations(client))
         )
 
-    def asked(do: Callable[..., Mapping[str, Any]], values: bool) -> Callable[[str, Body], Mapping[str, Any]]:
+    def serve(do: Callable[..., Mapping[str, Any]], values: bool) -> Callable[[str, Body], Mapping[str, Any]]:
         return lambda client, body: do(client, read_release(body, limits, values=values))
 
     read, spend, admin = KeyScope.READ, KeyScope.SPEND, KeyScope.ADMIN
     operations = [
-        Operation("/v1/release", "POST", spend, asked(desk.release, True),
+        Operation("/v1/release", "POST", spend, serve(desk.release, True),
                   "Charge, and draw the outputs. Asked again with the same request: the same outputs.",
                   "Release", "Released"),
-        Operation("/v1/reserve", "POST", spend, asked(desk.reserve, False),
+        Operation("/v1/reserve", "POST", spend, serve(desk.reserve, False),
                   "Charge for a release before its values are known.", "Reserve", "Reserved"),
-        Operation("/v1/commit", "POST", spend, asked(desk.commit, True),
+        Operation("/v1/commit", "POST", spend, serve(desk.commit, True),
                   "Draw what was reserved with this request.", "Release", "Released"),
         Operation("/v1/cancel", "POST", spend, cancel, "Give a reservation's charge back.", "Cancel", "Cancelled"),
-        Operation("/v1/room", "POST", spend, room, "How many more such releases records can pay for.", "Rooms", "Room"),
-        Operation("/v1/left", "POST", read, left, "What records have spent and have left.", "Records", "Left"),
+        Operation("/v1/room", "POST", spend, more, "How many more such releases records can pay for.", "Rooms", "Room"),
+        Operation("/v1/left", "POST", read, remaining, "Spent and remaining amounts of records.", "Records", "Left"),
         Operation("/v1/summary", "GET", read, lambda client, _: desk.summary_json(client),
-                  "Who paid what for which release.", answers="Summary"),
+                  "The charges by release, and the worst record.", answers="Summary"),
         Operation("/v1/reservations", "GET", admin, reservations, "Open reservations.", answers="Reservations"),
-        Operation("/v1/give-back", "POST", admin, give_back, "Give anybody's reservation back.",
+        Operation("/v1/give-back", "POST", admin, give_back, "Give a reservation of any client back.",
                   "GiveBack", "GivenBack"),
     ]  # fmt: skip
 
@@ -85,4 +85,4 @@ def ledger_part(desk: Desk, limits: ServiceLimits) -> ServicePart:
     def show_record(client: str, record: RecordId) -> list[Element]:
         return [record_section(desk.find_record(client, record))]
 
-    return ServicePart(operations, LEDGER_SCHEMAS, desk.store.name, shown, desk.check, gauges, show_record)
+    return ServicePart(operations, LEDGER_SCHEMAS, desk.store.name, sections, desk.check, gauges, show_record)

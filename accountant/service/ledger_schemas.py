@@ -1,4 +1,4 @@
-"""The schemas of what a ledger's operations take and answer."""
+"""The schemas of the bodies and answers of a ledger's operations."""
 
 from __future__ import annotations
 

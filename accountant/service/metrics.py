@@ -1,4 +1,4 @@
-"""What Prometheus asks a service for, in its text format."""
+"""Metrics of a service, in the text format of Prometheus."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ _Labels = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True)
 class Gauge:
-    """Something that is as large as it is now.
+    """A metric with a current value.
 
     Attributes
     ----------
     name, words
-        What it is called, and what it is.
+        Its name, and its description.
     value
-        How large.
+        The current value.
     labels
-        What it is of.
+        Its labels.
     """
 
     name: str
@@ -92,9 +92,9 @@ def _family(name: str, kind: str, words: str) -> tuple[str, str]:
 
 
 def _sample(name: str, labels: _Labels, value: float) -> str:
-    written = ",".join(f'{key}="{_escaped(text)}"' for key, text in labels)
+    written = ",".join(f'{key}="{_escape_label(text)}"' for key, text in labels)
     return f"{name}{{{written}}} {value!r}" if labels else f"{name} {value!r}"
 
 
-def _escaped(text: str) -> str:
+def _escape_label(text: str) -> str:
     return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")

@@ -1,4 +1,4 @@
-"""What a service takes and answers, as OpenAPI has it."""
+"""The OpenAPI document of a service."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ def openapi(operations: Iterable[Operation], schemas: Mapping[str, Any]) -> dict
         },
         "components": {
             "securitySchemes": {"key": {"type": "http", "scheme": "bearer"}},
-            "schemas": {**schemas, **_OF_ALL},
+            "schemas": {**schemas, **_COMMON_SCHEMAS},
         },
-        "paths": {each.path: {each.method.lower(): _described(each)} for each in operations},
+        "paths": {each.path: {each.method.lower(): _operation_object(each)} for each in operations},
     }
 
 
-def _described(operation: Operation) -> dict[str, Any]:
+def _operation_object(operation: Operation) -> dict[str, Any]:
     scope, answers = operation.scope, operation.answers
     kind = "application/json" if answers is None or "/" not in answers else answers
     schema = {} if answers is None or "/" in answers else {"schema": reference(answers)}
@@ -82,7 +82,7 @@ _AMOUNTS = {
 _RULES = {"type": "array", "items": object_of(rule=TEXT, bounds=TEXT, left=_AMOUNTS)}
 ACCOUNT = object_of(record=RECORD, spent=_AMOUNTS, left=_AMOUNTS, rules=_RULES)
 
-_OF_ALL: dict[str, Any] = {
+_COMMON_SCHEMAS: dict[str, Any] = {
     "Health": object_of(status={"const": "ok"}),
     "Problem": object_of(
         error={

@@ -1,4 +1,4 @@
-"""One page for people: budgets, what is nearly spent, and who paid for what.
+"""One page for people: budgets, records that have nearly spent theirs, and charges by release.
 
 It needs no scripts and nothing from outside. It is built as a tree, so that every text is escaped where it is written.
 """
@@ -40,7 +40,7 @@ CONTENT_SECURITY = (
 )
 
 _RULES, _MEMBERS = 100, 3
-"""How many rules are shown, and members of a group."""
+"""The numbers of rules, and of members of a group, that are shown."""
 
 _Spent = tuple[RecordId, str, str, float | None]
 
@@ -51,18 +51,18 @@ def page(names: Iterable[str], sections: Iterable[Element]) -> str:
     Parameters
     ----------
     names
-        What is served.
+        The names of the parts.
     sections
-        What is shown of it.
+        Their sections.
     """
     html = Element("html", lang="en")
     head, body = SubElement(html, "head"), SubElement(html, "body")
     SubElement(head, "meta", charset="utf-8")
     SubElement(head, "meta", name="viewport", content="width=device-width, initial-scale=1")
-    _text(head, "title", f"Privacy budgets: {', '.join(names)}")
-    _text(head, "style", _STYLE)
+    _add_text(head, "title", f"Privacy budgets: {', '.join(names)}")
+    _add_text(head, "style", _STYLE)
     main = SubElement(body, "main")
-    _text(main, "h1", "Privacy budgets")
+    _add_text(main, "h1", "Privacy budgets")
     main.extend(sections)
     return "<!doctype html>\n" + tostring(html, encoding="unicode", method="html")
 
@@ -75,28 +75,28 @@ def ledger_sections(
     Parameters
     ----------
     store
-        What it is called.
+        Its name.
     summary
-        Who paid what for which release.
+        The charges by release.
     most
-        Who has spent most: record, spent and left in words, and the share that is spent.
+        The records that have spent most: record, spent and left in words, and the share that is spent.
     rules
-        Who is nearest to the limit of each.
+        The rules with the record nearest to each limit.
     reservations
-        How many are open.
+        The number of open reservations.
     """
-    facts = _terms(Element("dl"), summary, ("Ledger", store), ("Open reservations", str(reservations)))
+    facts = _add_terms(Element("dl"), summary, ("Ledger", store), ("Open reservations", str(reservations)))
     nearly = _nearly_spent(most)
     ruled = [_rules(_section("rules", "Rules"), "rules", rules)] if rules else []
-    paid = _paid_for(_section("paid", "Who paid for what"), "paid", summary)
+    paid = _add_charges(_section("paid", "Who paid for what"), "paid", summary)
     return [facts, nearly, *ruled, paid]
 
 
 def search_section(path: str) -> Element:
-    """Return the form for the name of a record; it goes to a path in the body of a request: no log has it."""
+    """Return the form for the name of a record, which is sent in a request's body, so that no log has it."""
     section = _section("search", "Look for a record")
     form = SubElement(section, "form", {"method": "post", "action": path, "role": "search"})
-    _text(form, "label", "Its name: ")
+    _add_text(form, "label", "Its name: ")
     form[0].set("for", "record")
     SubElement(form, "input", {"id": "record", "name": "record", "required": "", "maxlength": "200"})
     SubElement(form, "button").text = "Look"
@@ -105,15 +105,15 @@ def search_section(path: str) -> Element:
 
 def record_section(found: RecordFound) -> Element:
     """Return the section of a record that was searched for."""
-    section = _section("found", f"Record {_named(found.record)}")
+    section = _section("found", f"Record {_record_text(found.record)}")
     listed = SubElement(section, "dl")
     for name, words in (
         ("Spent", found.spent),
         ("Left", found.left),
         *((f"Left of {r}", left) for r, left in found.rules),
     ):
-        _text(listed, "dt", name)
-        _text(listed, "dd", words)
+        _add_text(listed, "dt", name)
+        _add_text(listed, "dd", words)
     caption = (
         "How many more releases of each kind it can pay for, at the largest charge that anybody paid for one, if they "
         "are for the purpose and tenant of the key that asks."
@@ -123,9 +123,9 @@ def record_section(found: RecordFound) -> Element:
     )
     for i, line in enumerate(found.lines):
         row = SubElement(rows, "tr")
-        SubElement(row, "th", scope="row").text = _shown(line.where)
-        _text(row, "td", line.mechanism)
-        _text(row, "td", line.charge.description)
+        SubElement(row, "th", scope="row").text = _printable(line.where)
+        _add_text(row, "td", line.mechanism)
+        _add_text(row, "td", line.charge.description)
         SubElement(row, "td", {"class": "number"}).text = _number_left(found.more, i)
     return section
 
@@ -142,28 +142,28 @@ def run_section(
     """Return the section of a learner's run: its numbers of actions handed out and of those without feedback yet."""
     section = _section(f"run-{name}", f"Run {name}")
     tickets = f"{issued}, of which {waiting} wait for their feedback"
-    _terms(SubElement(section, "dl"), summary, ("Learner", learner), ("Actions handed out", tickets))
+    _add_terms(SubElement(section, "dl"), summary, ("Learner", learner), ("Actions handed out", tickets))
     if rules:
-        SubElement(section, "h3", id=f"run-{name}-rules").text = _shown(f"Rules of run {name}")
+        SubElement(section, "h3", id=f"run-{name}-rules").text = _printable(f"Rules of run {name}")
         _rules(section, f"run-{name}-rules", rules)
-    SubElement(section, "h3", id=f"run-{name}-paid").text = _shown(f"Who paid for what in run {name}")
-    return _paid_for(section, f"run-{name}-paid", summary)
+    SubElement(section, "h3", id=f"run-{name}-paid").text = _printable(f"Who paid for what in run {name}")
+    return _add_charges(section, f"run-{name}-paid", summary)
 
 
 def missing_section(name: str, why: str) -> Element:
     """Return the section of a run that cannot be read here."""
     section = _section(f"run-{name}", f"Run {name}")
-    _text(section, "p", why)
+    _add_text(section, "p", why)
     return section
 
 
 def _section(name: str, heading: str) -> Element:
     section = Element("section", {"aria-labelledby": name})
-    SubElement(section, "h2", id=name).text = _shown(heading)
+    SubElement(section, "h2", id=name).text = _printable(heading)
     return section
 
 
-def _terms(listed: Element, summary: Summary, first: tuple[str, str], last: tuple[str, str]) -> Element:
+def _add_terms(listed: Element, summary: Summary, first: tuple[str, str], last: tuple[str, str]) -> Element:
     facts = [
         first,
         (
@@ -177,8 +177,8 @@ def _terms(listed: Element, summary: Summary, first: tuple[str, str], last: tupl
     if summary.assumptions:
         facts.append(("Rests on", "; ".join(map(str, summary.assumptions))))
     for name, words in facts:
-        _text(listed, "dt", name)
-        _text(listed, "dd", words)
+        _add_text(listed, "dt", name)
+        _add_text(listed, "dd", words)
     return listed
 
 
@@ -190,15 +190,15 @@ def _nearly_spent(most: Sequence[_Spent]) -> Element:
     rows = _table(section, "nearly", caption, names)
     for record, spent, left, share in most:
         row = SubElement(rows, "tr")
-        SubElement(row, "th", scope="row").text = _named(record)
-        _text(row, "td", spent)
-        _text(row, "td", left)
-        _metered(SubElement(row, "td"), share, "share of the budget that is spent")
+        SubElement(row, "th", scope="row").text = _record_text(record)
+        _add_text(row, "td", spent)
+        _add_text(row, "td", left)
+        _add_meter(SubElement(row, "td"), share, "share of the budget that is spent")
     return section
 
 
 def _rules(section: Element, name: str, rules: Sequence[RuleShown]) -> Element:
-    """Show rules, the one that is nearest to its limit first."""
+    """Add a table of rules, the one nearest to its limit first."""
     first = sorted(rules, key=lambda each: -1.0 if each.share is None else each.share, reverse=True)[:_RULES]
     which = f"The {counted_noun(len(first), 'rule')}" + (
         f", of {len(rules)}," if len(rules) > len(first) else ""
@@ -220,18 +220,18 @@ def _rules(section: Element, name: str, rules: Sequence[RuleShown]) -> Element:
     rows = _table(section, name, caption, names, numbers=(7,))
     for each in first:
         row = SubElement(rows, "tr")
-        SubElement(row, "th", scope="row").text = _shown(_of_rule(each))
-        _text(row, "td", _budget(each.rule.budget))
-        _text(row, "td", each.bounds)
-        _text(row, "td", _members(each.nearest))
-        _text(row, "td", each.spent)
-        _text(row, "td", each.left.words_left)
-        _metered(SubElement(row, "td"), each.share, "share of the rule's limit that is spent")
+        SubElement(row, "th", scope="row").text = _printable(_rule_text(each))
+        _add_text(row, "td", _budget(each.rule.budget))
+        _add_text(row, "td", each.bounds)
+        _add_text(row, "td", _members(each.nearest))
+        _add_text(row, "td", each.spent)
+        _add_text(row, "td", each.left.words_left)
+        _add_meter(SubElement(row, "td"), each.share, "share of the rule's limit that is spent")
         SubElement(row, "td", {"class": "number"}).text = "" if each.nearly is None else str(each.nearly)
     return section
 
 
-def _of_rule(shown: RuleShown) -> str:
+def _rule_text(shown: RuleShown) -> str:
     rule = shown.rule
     scope = str(Scope(rule.purpose, rule.tenant))
     days = "" if rule.days is None else f", in any {counted_noun(rule.days, 'day')}"
@@ -240,14 +240,14 @@ def _of_rule(shown: RuleShown) -> str:
 
 
 def _members(records: Sequence[RecordId]) -> str:
-    words = ", ".join(map(_named, records[:_MEMBERS])) or "nobody"
+    words = ", ".join(map(_record_text, records[:_MEMBERS])) or "nobody"
     more = len(records) - _MEMBERS
     return f"{words} and {more} more" if more > 0 else words
 
 
-def _named(record: RecordId) -> str:
-    """Return a record's name as JSON, which tells 7 from "7"; letters of every script as they are."""
-    return _shown(json.dumps(record, ensure_ascii=False))
+def _record_text(record: RecordId) -> str:
+    """Return a record's name as JSON, so that 7 and "7" differ; letters of every script stay as they are."""
+    return _printable(json.dumps(record, ensure_ascii=False))
 
 
 def _budget(budget: Budget) -> str:
@@ -256,7 +256,7 @@ def _budget(budget: Budget) -> str:
     return f"ε = {as_given(budget.epsilon)}" + (f", δ = {as_given(budget.delta)}" if budget.delta else "")
 
 
-def _metered(cell: Element, share: float | None, words: str) -> None:
+def _add_meter(cell: Element, share: float | None, words: str) -> None:
     if share is None:
         cell.text = "no limit"
         return
@@ -268,40 +268,40 @@ def _metered(cell: Element, share: float | None, words: str) -> None:
     meter.tail = f" {percent}"
 
 
-def _paid_for(section: Element, name: str, summary: Summary) -> Element:
+def _add_charges(section: Element, name: str, summary: Summary) -> Element:
     names = ("Asked by", "Mechanism", "Releases", "Records", "Largest charge", "Noise")
     caption = "All releases and reservations, by who asked for them and through which mechanism."
     rows = _table(section, name, caption, names, numbers=(2, 3))
     for line in summary.lines:
         row = SubElement(rows, "tr")
-        SubElement(row, "th", scope="row").text = _shown(line.where)
-        _text(row, "td", line.mechanism)
+        SubElement(row, "th", scope="row").text = _printable(line.where)
+        _add_text(row, "td", line.mechanism)
         SubElement(row, "td", {"class": "number"}).text = str(line.releases)
         SubElement(row, "td", {"class": "number"}).text = str(line.records)
-        _text(row, "td", line.charge.description)
-        _text(row, "td", line.noise)
+        _add_text(row, "td", line.charge.description)
+        _add_text(row, "td", line.noise)
     return section
 
 
 def _table(
     section: Element, name: str, caption: str, names: Iterable[str], numbers: Sequence[int] = ()
 ) -> Element:
-    # what scrolls must be reached from the keyboard
+    # an area that scrolls must be reached from the keyboard
     scrolls = SubElement(
         section, "div", {"class": "scrolls", "tabindex": "0", "role": "group", "aria-labelledby": name}
     )
     table = SubElement(scrolls, "table")
-    _text(table, "caption", caption)
+    _add_text(table, "caption", caption)
     row = SubElement(SubElement(table, "thead"), "tr")
     for i, each in enumerate(names):
         SubElement(row, "th", {"scope": "col", **({"class": "number"} if i in numbers else {})}).text = each
     return SubElement(table, "tbody")
 
 
-def _text(parent: Element, tag: str, words: str) -> None:
-    SubElement(parent, tag).text = words if tag == "style" else _shown(words)
+def _add_text(parent: Element, tag: str, words: str) -> None:
+    SubElement(parent, tag).text = words if tag == "style" else _printable(words)
 
 
-def _shown(words: str) -> str:
-    """Return a text without characters that are not shown, or turn the writing direction."""
+def _printable(words: str) -> str:
+    """Return a text with unprintable characters escaped, and those that turn the writing direction."""
     return "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in words)

@@ -1,4 +1,4 @@
-"""What a service is put together of: parts, each with operations of its own."""
+"""The parts of a service, each with operations of its own."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ Body = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Operation:
-    """Something that may be asked for.
+    """An operation that clients may request.
 
     Attributes
     ----------
     path, method
-        Where it is asked for.
+        Its path and HTTP method.
     scope
-        What a key must allow; None if it takes no key.
+        The scope that a key must have; None if it takes no key.
     answer
-        What is done, in a thread, with the key's name and the body; it returns JSON-able data or a response.
+        Runs it, in a thread, with the key's name and the body; it returns JSON-able data or a response.
     words
-        What it does, for OpenAPI.
+        Its description, for OpenAPI.
     takes, answers
         The names of the schemas of body and answer; the answer's may be a media type, if it is not JSON.
     browsers
-        Whether a browser's own question for a name and a password (HTTP Basic) may present the key, too.
+        True if the key may also come as the password of HTTP Basic, which browsers ask for.
     run
-        The run that it is of, if it is of one: keys may be for some runs only.
+        The run that it belongs to, if any: keys may be for some runs only.
     form
-        Whether the body is what a browser sends of a form, and not JSON.
+        True if the body is a browser's form, and not JSON.
     """
 
     path: str
@@ -59,19 +59,19 @@ class ServicePart:
     Attributes
     ----------
     operations
-        What may be asked for.
+        Its operations.
     schemas
-        Those that the operations name, as OpenAPI has them.
+        The OpenAPI schemas that the operations name.
     name
-        What it is called on the page.
+        Its name on the page.
     shown
-        What the page shows of it, to the key of this name.
+        Returns its sections of the page, for the key of this name.
     check
-        Raises `Problem` if what it serves cannot be read, or is shut.
+        Raises `ServiceProblem` if its ledger or run cannot be read, or is shut.
     gauges
-        What Prometheus is told beside counts, for the key of this name.
+        Returns its gauges for Prometheus, for the key of this name.
     show_record
-        What the page shows of a record that is searched for, to the key of this name; None if none can be.
+        Returns the sections of a record that is searched for, for the key of this name; None if it has no search.
     """
 
     operations: Sequence[Operation]

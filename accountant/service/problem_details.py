@@ -1,4 +1,4 @@
-"""What a service answers when it does not do what it was asked."""
+"""Refusals of a service, as it answers them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class ServiceProblem(DPWitnessError):
     message
         The parameter's value, if it is public, and the rule.
     parameter
-        Where in the body it is wrong, as ``data[0].value``; None if it is no parameter.
+        The wrong place in the body, as ``data[0].value``; None if it is no parameter.
     """
 
     def __init__(self, status: int, kind: str, message: str, parameter: str | None = None) -> None:
@@ -46,7 +46,7 @@ def invalid(parameter: str, message: str) -> ServiceProblem:
 
 
 def kind_of(refused: Exception) -> str:
-    """Return the class's name as the kinds of problems are spelled."""
+    """Return the class's name in the spelling of kinds: lower case with hyphens."""
     return "".join(f"-{c.lower()}" if c.isupper() else c for c in type(refused).__name__).lstrip("-")
 
 

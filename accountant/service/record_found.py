@@ -1,4 +1,4 @@
-"""What a service says of a record that somebody looks for."""
+"""The standing of one record, as the page of a service shows it."""
 
 from __future__ import annotations
 
@@ -18,13 +18,14 @@ class RecordFound:
     record
         Its name.
     spent, left
-        In words.
+        Its amounts in words.
     rules
-        What each rule that counts it leaves, in words.
+        Each rule that counts it, and the remaining amount in words.
     lines
         Each kind of release.
     more
-        How many more of each it can pay for, by the purpose and tenant of who asks; None if no rule permits those.
+        The number of further releases of each that it can pay for, for the purpose and tenant of the key that asks;
+        None if no rule permits those.
     """
 
     record: RecordId

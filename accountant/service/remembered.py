@@ -1,4 +1,4 @@
-"""What takes long to read is read less often."""
+"""Cached values: those that take longer to read are read less often."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ T = TypeVar("T")
 
 
 class Remembered(Generic[T]):
-    """A value that is read for all callers, in a tenth of the time at most: a slow reading serves for a while.
+    """A cached value for all callers: reading it takes a tenth of the time at most, as a slow reading serves longer.
 
-    Or, with `lasts`, at most once in so many seconds, however often it is asked for.
+    Or, with `lasts`, it is read at most once in so many seconds.
 
     Parameters
     ----------
     read
-        Reads it; one at a time.
+        Reads the value; one call at a time.
     quick
-        Seconds: what takes no longer is read each time.
+        Seconds: a value that takes no longer is read each time.
     clock
-        Seconds.
+        Returns seconds.
     lasts
-        Seconds: for so long it serves, however long it took; None for as long as above.
+        Seconds for which a reading serves, however long it took; None for a time that depends on that.
     """
 
     def __init__(
@@ -39,7 +39,7 @@ class Remembered(Generic[T]):
         self._clock = clock
         self._lasts = lasts
         self._reading = threading.Lock()
-        self._found: tuple[T, float] | None = None  # until when
+        self._found: tuple[T, float] | None = None  # and the end of its service
 
     def get(self) -> T:
         """Return the current value, or one no older than the class permits."""

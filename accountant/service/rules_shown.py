@@ -1,4 +1,4 @@
-"""What a service shows of rules: who is nearest to each limit, for people, and for Prometheus."""
+"""Rules as a service shows them, with the record nearest to each limit: on its page, and for Prometheus."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ class RuleShown:
     rule
         The rule.
     nearest
-        The record, or the members of the group; nobody, if it has counted nothing.
+        The record, or the members of the group; empty if the rule has counted nothing.
     spent
-        What that is of the guarantee, in words.
+        The guarantee for their spent amount, in words.
     left
-        What they have left.
+        Their remaining amount.
     share
         The share that is spent; None if it is no one number, or nothing limits it.
     nearly
-        Of how many records, or groups, it is nearly spent; None as for `share`.
+        The number of records, or groups, that have nearly spent it; None as for `share`.
     bounds
-        What the rule bounds, in words.
+        The quantity that the rule bounds, in words.
     """
 
     number: int
@@ -79,9 +79,9 @@ def rule_gauges(rules: Sequence[RuleShown], *labels: tuple[str, str]) -> list[Ga
     Parameters
     ----------
     rules
-        What is shown of them.
+        The rules as shown.
     labels
-        Whose they are.
+        The labels of their ledger or run.
     """
     nearly = sum(bool(each.nearly) for each in rules)
     found = [

@@ -1,4 +1,4 @@
-"""The service as a process: where it listens, and what it refuses to begin with."""
+"""The service as a process: its socket, TLS, and the checks before it starts."""
 
 from __future__ import annotations
 
@@ -38,17 +38,17 @@ _HEADERS = 16_384  # bytes
 class _Impatient(H11Protocol):
     """HTTP/1.1 that closes connections on which no request comes to the end of its headers in time.
 
-    Where as many are open as may be, a new one takes the place of one that asks for nothing, or does not read what it
-    was answered: of the address that has most of them, the one that has been silent longest. So who opens many without
-    asking keeps nobody else out. With TLS they count before their handshakes, too: asyncio's own servers say nothing of
-    those, and wait a minute for each.
+    If the limit of open connections is reached, a new one replaces a silent one, which has no request or does not read
+    its answer: of the address with most of these, the one that has been silent longest. So a client that opens many
+    without requests does not keep others out. With TLS they count before their handshakes, too: asyncio's own servers
+    do not report those, and wait a minute for each.
 
     Parameters
     ----------
     given, named
         As `H11Protocol` takes them.
     tls
-        What answers are encrypted with; None for none.
+        The TLS context; None for plain HTTP.
     """
 
     _waiting: asyncio.TimerHandle | None = None
@@ -61,12 +61,12 @@ class _Impatient(H11Protocol):
         self._tls = tls
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Make room, and begin to wait."""
+        """Make room for the connection, and begin to wait for a request."""
         if self.limit_concurrency is not None and len(self.connections) >= self.limit_concurrency - 1:
             self._make_room()
         self._silent_since = self.loop.time()
         if self._tls is None:
-            self._made(transport)
+            self._begin_http(transport)
         else:
             self.connections.add(self)
             self.transport = transport
@@ -83,21 +83,21 @@ class _Impatient(H11Protocol):
         if secured is None:  # also if the connection was lost meanwhile
             self.connections.discard(self)
             return
-        self._made(secured)
+        self._begin_http(secured)
         if self._early:
             self.data_received(self._early)
 
-    def _made(self, transport: asyncio.Transport) -> None:
+    def _begin_http(self, transport: asyncio.Transport) -> None:
         super().connection_made(transport)
         self._wait()
 
     def _make_room(self) -> None:
         opened = [each for each in self.connections if isinstance(each, _Impatient)]
         of = Counter(each._address for each in opened)
-        silent = [each for each in opened if each._silent()]
+        silent = [each for each in opened if each._is_silent()]
         if silent:  # else uvicorn answers what comes on the new one with 503
             found = min(silent, key=lambda each: (-of[each._address], each._silent_since))
-            self.connections.discard(found)  # the loop says that it is lost only later
+            self.connections.discard(found)  # the loop reports its loss only later
             found.transport.abort()
 
     @property
@@ -105,37 +105,37 @@ class _Impatient(H11Protocol):
         return None if self.client is None else self.client[0]
 
     def on_response_complete(self) -> None:
-        """Be silent from now on."""
+        """Count the connection as silent from now on."""
         super().on_response_complete()
         self._silent_since = self.loop.time()
 
     def pause_writing(self) -> None:
-        """Be silent from now on: what was answered is not read."""
+        """Count the connection as silent from now on: its answer is not read."""
         super().pause_writing()
         self._silent_since = self.loop.time()
 
     def data_received(self, data: bytes) -> None:
-        """Go on; wait again if what came is the beginning of a request."""
+        """Pass data on, and wait again for the end of the headers if they begin a request."""
         if self.flow is None:  # it came with the end of the handshake
             self._early += data
             return
         super().data_received(data)
-        if self._waiting is None and self._idle():
+        if self._waiting is None and self._is_idle():
             self._wait()
 
     def _wait(self) -> None:
         self._waiting = self.loop.call_later(_HEADERS_WITHIN, self._end_if_idle)
 
-    def _idle(self) -> bool:
+    def _is_idle(self) -> bool:
         return self.cycle is None or self.cycle.response_complete
 
-    def _silent(self) -> bool:
-        """Whether nothing is asked on it, or what was answered is not read, before or after it was given up."""
-        return self._idle() or self.flow.write_paused or self.transport.is_closing()
+    def _is_silent(self) -> bool:
+        """Return True if it has no request in work, or its answer is not read, also while it closes."""
+        return self._is_idle() or self.flow.write_paused or self.transport.is_closing()
 
     def _end_if_idle(self) -> None:
         self._waiting = None
-        if self._idle() and self.timeout_keep_alive_task is None:
+        if self._is_idle() and self.timeout_keep_alive_task is None:
             self.transport.close()
 
 
@@ -148,7 +148,7 @@ class Encryption:
     certfile, keyfile
         PEM files of the certificate and its key; both or none.
     behind_proxy
-        Whether to listen to other machines without TLS: private values would cross the network as they are.
+        True to listen to other machines without TLS: private values would cross the network as they are.
     """
 
     certfile: str | None = None
@@ -171,15 +171,15 @@ def serve(
     Parameters
     ----------
     parts
-        What is served: each opens a part (`ledger_at`), which is closed in the end.
+        The parts: each opens one (`ledger_at`), which is closed in the end.
     keys
-        Who may ask; there must be one.
+        The keys of clients; there must be one.
     host, port
-        Where to listen; port 0 is any that is free.
+        The address to listen on; port 0 is any that is free.
     tls
-        How it is encrypted.
+        The encryption.
     limits
-        What is taken.
+        The limits of the service.
     ready
         Called with the address once it listens.
 
@@ -221,7 +221,7 @@ def serve(
             ssl_certfile=tls.certfile,
             ssl_keyfile=tls.keyfile,
         )
-        try:  # what is wrong with a certificate is said before anybody is told the address
+        try:  # a wrong certificate is refused before the address is announced
             config.load()
         except OSError as error:
             raise ParameterError(
@@ -247,7 +247,7 @@ def ledger_at(
     store, anchor, names
         As `open_store` takes them; the store must exist.
     limits
-        What is taken.
+        The limits of the service.
 
     Raises
     ------
@@ -286,7 +286,7 @@ def _is_this_host(host: str) -> bool:
 
 
 def _write_json_lines() -> None:
-    """Let whatever is logged, by all libraries, be lines of the journal: their own would have errors' words."""
+    """Write the logs of all libraries as lines of the journal: their own formats would have errors' messages."""
     logging.captureWarnings(True)
     handler = logging.StreamHandler()
     handler.setFormatter(JsonLines())

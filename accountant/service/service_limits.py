@@ -1,4 +1,4 @@
-"""How much a service does for whom: sizes, times, and requests a second."""
+"""Limits of a service: sizes, times, and requests a second."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ class ServiceLimits:
         From the first byte of a request to its answer. A charge that takes longer may be made all the same: asked again
         with the same request key, it is charged once.
     rate
-        Requests a second, for each key, and for all together who lack one that is needed.
+        Requests a second, for each key, and for all requests together that lack a needed one.
     at_once, each_at_once
         Requests in work at one time, from the beginning of their bodies on: of all, and of one key.
     connections
-        Open connections; one more takes the place of one on which nothing is asked.
+        Open connections; one more replaces one without a request in work.
     records, numbers
         Records of one release, and numbers of all of its records' values together.
     repeated
-        How often a `Repeated` mechanism may draw.
+        Draws of a `Repeated` mechanism.
     reservation
-        Seconds that a reservation waits for its values at most, and if it does not say for how long.
+        The most seconds that a reservation waits for its values, and the default.
     open_tickets
         Actions of a run that wait for their feedback; for one more, the oldest are withdrawn of the key that has most.
     """
@@ -65,12 +65,12 @@ class ServiceLimits:
 
 
 class Places:
-    """So many at one time: of all, and of each name.
+    """A limit on requests at one time: of all, and of each name.
 
     Parameters
     ----------
     most, each
-        How many.
+        The limit for all, and for each name.
     """
 
     def __init__(self, most: int, each: int) -> None:
@@ -80,7 +80,7 @@ class Places:
         self._taken: Counter[str | None] = Counter()
 
     def take(self, name: str | None) -> Callable[[], None] | None:
-        """Return a function that gives a place back, however often it is called; None if there is none."""
+        """Take a place, and return a function that gives it back once; None if no place is free."""
         with self._counting:
             if self._taken.total() >= self._most or self._taken[name] >= self._each:
                 return None
@@ -96,24 +96,24 @@ class Places:
 
 
 class Rate:
-    """So many requests a second, and twice that at once, for each name.
+    """A limit on requests a second for each name, with twice as many at once.
 
     Parameters
     ----------
     limit
         Requests a second.
     clock
-        Seconds.
+        Returns seconds.
     """
 
     def __init__(self, limit: float, clock: Callable[[], float] = time.monotonic) -> None:
         self._limit = limit
         self._clock = clock
         self._counting = threading.Lock()
-        self._free: dict[str | None, tuple[float, float]] = {}  # how many are free, and when that was
+        self._free: dict[str | None, tuple[float, float]] = {}  # the free number, and its time
 
     def admits(self, name: str | None) -> bool:
-        """True if one more request may come now; names are few: those of keys."""
+        """Return True if one more request may come now, and count it; names are few: those of keys."""
         most = max(1.0, 2.0 * self._limit)
         with self._counting:
             now = self._clock()

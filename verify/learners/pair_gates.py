@@ -108,7 +108,7 @@ class Watched(Coupled):
             self.releases += 1
         return published
 
-    def _through(self, mechanism: Mechanism, worlds: npt.NDArray[Any]) -> DrawOutput | None:
+    def _other_draw(self, mechanism: Mechanism, worlds: npt.NDArray[Any]) -> DrawOutput | None:
         self._keep(mechanism, worlds)
         return None
 
@@ -126,8 +126,8 @@ class Reflected(Watched):
     So a loss above ε refutes pure ε-differential privacy, as one of a play with the mechanism's own noise does.
     """
 
-    def _through(self, mechanism: Mechanism, worlds: npt.NDArray[Any]) -> DrawOutput | None:
-        super()._through(mechanism, worlds)
+    def _other_draw(self, mechanism: Mechanism, worlds: npt.NDArray[Any]) -> DrawOutput | None:
+        super()._other_draw(mechanism, worlds)
         if type(mechanism) is not Laplace:
             return None
         own, other = (world.reshape(-1) for world in worlds[:2])
@@ -225,8 +225,8 @@ class SteeredPair(Watched):
         """True if Σ μ_j² has reached m²."""
         return self._left <= 0.0 and not self.lost
 
-    def _through(self, mechanism: Mechanism, worlds: npt.NDArray[Any]) -> DrawOutput | None:
-        super()._through(mechanism, worlds)
+    def _other_draw(self, mechanism: Mechanism, worlds: npt.NDArray[Any]) -> DrawOutput | None:
+        super()._other_draw(mechanism, worlds)
         own, other = (world.reshape(-1).astype(np.float64) for world in worlds[:2])
         if self.reached or self.lost or np.array_equal(own, other):
             return None

@@ -94,7 +94,7 @@ def test_one_contour_leaves_those_that_lose_more(question: LossNumber) -> None:
     answers = [question.evaluate(compose(releases.profile_counts(group))) for group in releases.groups]
     worst, *left = np.random.default_rng(4).permutation(len(answers)).tolist()
     most = float(np.median([each.upper for each in answers]))
-    found = worst_group._may_lose_more(releases, question, 1.0, worst, most, left)
+    found = worst_group._undecided_groups(releases, question, 1.0, worst, most, left)
     assert set(found) >= {i for i in left if answers[i].lower > most}
     assert not any(answers[i].upper < 0.99 * most for i in found)
     assert answers[found[0]].upper >= 0.99 * max(answers[i].upper for i in left)

@@ -340,7 +340,7 @@ def test_every_operation_and_transformation_is_tried() -> None:
         for name, method in vars(Private).items()
         if getattr(method, "__annotations__", {}).get("return") == "Private" and name not in reflected
     }
-    inner = {"_transformed", "_in", "_shaped"}
+    inner = {"_apply_transformation", "_private_in", "_reshape"}
     assert giving - inner == set(OPERATIONS)
 
 
@@ -378,7 +378,7 @@ def _capped_once(self: TracedSums, record: Any, moved: Influence) -> None:
 
 
 FAULTS: dict[str, tuple[Any, str, Any, Any]] = {
-    "results of any form are reshaped": (Private, "_shaped", _reshaped, Choose),
+    "results of any form are reshaped": (Private, "_reshape", _reshaped, Choose),
     "a coordinate that is chosen twice moves once": (Choose, "stability", property(lambda self: 1.0), Choose),
     "a matrix stretches by its largest row": (
         LinearMap,
@@ -412,7 +412,7 @@ FAULTS: dict[str, tuple[Any, str, Any, Any]] = {
     "nothing is rounded off": (Traced, "rounding", lambda self, where: 0.0, "__truediv__"),
     "a map gives its argument's first coordinate": (
         Private,
-        "_transformed",
+        "_apply_transformation",
         lambda self, transformation: Private(self._gate, self._values[..., :1], self._provenance),
         Affine,
     ),

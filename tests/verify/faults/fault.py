@@ -38,7 +38,7 @@ class Misuse:
 
     def adds(self, gate: PlantedGate, sums: PrivateSums, values: Private, at: npt.NDArray[np.int64]) -> None:
         """Add checked values to sums."""
-        PrivateSums._put(sums, values, at)
+        PrivateSums._add_checked(sums, values, at)
 
     def clears(self, gate: PlantedGate, sums: PrivateSums, where: Mask) -> None:
         """Clear sums."""

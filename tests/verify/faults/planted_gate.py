@@ -149,12 +149,12 @@ class _PlantedSums(PrivateSums):
 
     __slots__ = ()
 
-    def _put(self, values: Private, at: npt.NDArray[np.int64]) -> None:
+    def _add_checked(self, values: Private, at: npt.NDArray[np.int64]) -> None:
         gate: Any = self._gate
         if gate.struck.any():
             gate._misuse.adds(gate, self, values, at)
         else:
-            super()._put(values, at)
+            super()._add_checked(values, at)
 
     def clear(self, where: npt.NDArray[np.bool_]) -> None:
         """Clear, or do what the fault does instead."""

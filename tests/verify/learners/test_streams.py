@@ -94,8 +94,8 @@ def test_a_raw_value_beside_the_stream_is_found() -> None:
 class FirstRowOnly(PrivateStream):
     """Charges a record for the row in which it enters: what the exact test of rows is there to catch."""
 
-    def _charged(self, origin: Any) -> Any:
-        changed, *others = super()._charged(origin)
+    def _row_provenance(self, origin: Any) -> Any:
+        changed, *others = super()._row_provenance(origin)
         changed.influences = dict(origin.influences)
         return changed, *others
 
