@@ -126,7 +126,7 @@ def test_the_users_movies_take_the_place_of_the_made_up_ones(tmp_path):
     assert "made-up movie" in made_up.data.read_text(encoding="utf-8")
     assert "--movielens" not in made_up.repeat
     real = reproduce(experiments["matroid/table3"], tmp_path / "out", size=Size(5, 2), data=folder)
-    assert "--movielens" in real.text.read_text(encoding="utf-8")
+    assert "--movielens" in real.report.read_text(encoding="utf-8")
     text = real.data.read_text(encoding="utf-8")
     assert "made-up" not in text
     assert "Film " in text
