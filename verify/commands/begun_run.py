@@ -29,7 +29,8 @@ def begin_run(
     trust: str,
     composition: str,
     rules: Path | None,
-    **scope: Any,
+    purpose: str | None,
+    tenant: str | None,
 ) -> None:
     """Begin a run in a new folder or an empty PostgreSQL database.
 
@@ -44,8 +45,6 @@ def begin_run(
         the budget's.
     budget
         What each record may lose in total.
-    scope
-        ``purpose`` and ``tenant``, if any.
     """
     from accountant import Accountant, Budget, PurposeRefused, Trust
     from accountant.compositions import composition_named
@@ -79,7 +78,8 @@ def begin_run(
         trust=Trust(trust),
         composition=composition_named(composition),
         rules=None if rules is None else read_rules(rules),
-        **scope,
+        purpose=purpose,
+        tenant=tenant,
     )
     try:
         accountant.check_permitted()

@@ -27,35 +27,39 @@ if TYPE_CHECKING:
     from accountant.budget import Amount
 
 
-_TERMS = (
-    "epsilon",
-    "delta",
-    "composition",
-    "trust",
-    "strict",
-    "rules",
-    "problem",
-    "set",
-    "purpose",
-    "tenant",
-)
-
-
 def create_command(
     *,
     store: str,
-    exported: Path | None,
+    epsilon: float | None,
+    delta: float | None,
+    composition: str | None,
+    trust: str | None,
+    strict: bool,
+    rules: Path | None,
     name_keys: str | None,
+    exported: Path | None,
     author: str,
     reason: str,
     learner: str | None,
-    **terms: Any,
+    problem: str | None,
+    settings: dict[str, str],
+    purpose: str | None,
+    tenant: str | None,
 ) -> None:
-    """Make an empty store, import a ledger, or begin a run; `terms` are those of the new one, by option."""
-    settings, epsilon, delta = terms["settings"], terms["epsilon"], terms["delta"]
-    told = {**terms, "strict": terms["strict"] or None, "set": " ".join(settings) or None}
-    given = {f"--{name}": told[name] for name in _TERMS}
-    asked = composed(terms["composition"] or "basic", settings)
+    """Make an empty store, import a ledger, or begin a run."""
+    given = {
+        "--epsilon": epsilon,
+        "--delta": delta,
+        "--composition": composition,
+        "--trust": trust,
+        "--strict": strict or None,
+        "--rules": rules,
+        "--problem": problem,
+        "--set": " ".join(settings) or None,
+        "--purpose": purpose,
+        "--tenant": tenant,
+    }
+    asked = composed(composition or "basic", settings)
     if exported is not None:
         _refuse(given, list(given), "not with --from, whose ledger says it")
         _check_signed(author, reason)
@@ -72,12 +76,14 @@ def create_command(
         begin_run(
             store,
             learner,
-            terms["problem"],
+            problem,
             asked["settings"],
             budget=(epsilon, delta),
-            trust=terms["trust"] or "central",
+            trust=trust or "central",
             composition=asked["composition"],
-            **{name: terms[name] for name in ("rules", "purpose", "tenant")},
+            rules=rules,
+            purpose=purpose,
+            tenant=tenant,
         )
         return
     _refuse(given, ["--problem", "--purpose", "--tenant"], "only with --learner")
@@ -94,11 +100,11 @@ def create_command(
 
     theorem, budget = composition_named(asked["composition"]), Budget(epsilon, delta or 0.0)
     theorem.check(budget)
-    limits = None if terms["rules"] is None else checked_rules(read_rules(terms["rules"]), theorem)
+    limits = None if rules is None else checked_rules(read_rules(rules), theorem)
     check_reach(limits or (), theorem, budget)
-    new = Terms(budget, theorem, _trust(terms["trust"]), terms["strict"])
+    terms = Terms(budget, theorem, _trust(trust), strict)
     _check_new(store)
-    with closing(open_store(store, new, rules=limits, names=_made_keys(name_keys))) as made:
+    with closing(open_store(store, terms, rules=limits, names=_made_keys(name_keys))) as made:
         left = theorem.remaining_spend(theorem.zero_spend, budget).words_left
         click.echo(f"{printable(made.name)}: each record may lose {left} ({theorem.name})")
 
