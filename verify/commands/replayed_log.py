@@ -54,23 +54,19 @@ def replay_log(
     *,
     epsilons: Sequence[float],
     deltas: Sequence[float],
+    horizon: int | None,
+    runs: int,
+    delay: int,
+    seed: int,
     outputs: Sequence[Path],
     as_json: bool,
-    **numbers: Any,
 ) -> None:
-    """Evaluate learners off policy, and show their estimated reward per round on logged traffic.
-
-    Parameters
-    ----------
-    numbers
-        Those of `_Asked`; a horizon that is None is as long as the log suffices for.
-    """
+    """Evaluate learners off policy, and show their estimated reward per round on logged traffic."""
     check_outputs(outputs, ".json")
     log = read_log(file)
-    if numbers["horizon"] is None:
-        numbers["horizon"] = max(1, expected_rounds(log, numbers["runs"]))
+    rounds = max(1, expected_rounds(log, runs)) if horizon is None else horizon
     asked = [
-        _Asked(name, epsilon, delta, own, **numbers)
+        _Asked(name, epsilon, delta, own, rounds, runs, delay, seed)
         for name, own in _shared(learners, settings).items()
         for epsilon, delta in _privacy(name, epsilons, deltas)
     ]
