@@ -21,7 +21,7 @@ from sqlalchemy.schema import CreateIndex, CreateTable
 
 from accountant.files.sqlite_file import is_sqlite, note_closed, note_opened
 from accountant.rules import clock
-from accountant.stores.file_lock import HAS_LOCKS, LONGEST_WAIT, FileLock, Turns, this_process
+from accountant.stores.file_lock import HAS_LOCKS, LONGEST_WAIT, FileLock, Turns, file_number, this_process
 from accountant.stores.location import CHARGES, RUN_STORE, location_of, shared_file_system
 from accountant.stores.schema import OUTCOME, OUTCOME_OF
 from accountant.stores.session import Connections, Session, TableRow
@@ -274,16 +274,31 @@ class Database:
                 )
 
     @contextmanager
-    def reading(self) -> Iterator[Session]:
+    def reading(self, *, alone: bool = False, wait: float | None = None) -> Iterator[Session]:
         """Yield a session for reading; the rows that one statement reads are of one moment.
+
+        Parameters
+        ----------
+        alone
+            Whether no other thread writes meanwhile, and no other process where a lock is not the database's own.
+        wait
+            How many seconds to wait for them, if not as long as usual.
 
         Raises
         ------
+        InUse
+            If somebody else writes for so long.
         LedgerDamaged
             If the database says that its file is damaged.
         """
         self._check_process()
+        if alone and self._writer == threading.get_ident():
+            # Whoever collects garbage in a transaction, say: what is written now is not ended yet.
+            raise InUse(f"{self.name}: this thread is writing to it already", this_process())
+        ended = not alone
         try:
+            if alone:
+                self._begin_turn(LONGEST_WAIT if wait is None else wait)
             if self._in_memory is not None:
                 yield Session(self, self._in_memory)
                 return
@@ -303,8 +318,14 @@ class Database:
             finally:
                 if session.lent:  # it was interrupted, in a statement, perhaps
                     self._take_back(session, again=False)
+                if alone:
+                    self._end_turn()
+                    ended = True
         except self.driver.Error as error:
             raise self._trouble(error) from error
+        finally:
+            if not ended:  # an interruption may fall on any line, and on that one
+                self._end_turn()
 
     def _take_back(self, session: Session, *, again: bool = True) -> None:
         ended = session.driver is not None and session.end()
@@ -344,7 +365,7 @@ class Database:
         LedgerDamaged
             If the database says that its file is damaged.
         """
-        with self._alone(wait), self.reading() as session:
+        with self.reading(alone=True, wait=wait) as session:
             self.check_file()
             ending = False
             try:
@@ -406,33 +427,19 @@ class Database:
         longest = "a minute" if wait is None else f"{wait:g} s"
         return InUse(f"{self.name}: has been written to by {holder} for {longest}; {ended}", holder)
 
-    @contextmanager
-    def _alone(self, wait: float | None = None) -> Iterator[None]:
-        """Let no other thread write meanwhile, and no other process where a lock is not the database's own."""
-        if self._writer == threading.get_ident():
-            # Whoever collects garbage in a transaction, say: what is written now is not ended yet.
-            raise InUse(f"{self.name}: this thread is writing to it already", this_process())
-        longest, ended = LONGEST_WAIT if wait is None else wait, False
-        try:
-            try:
-                if not self._transaction.acquire(timeout=longest):
-                    raise InUse(
-                        f"{self.name}: another thread of this process has been writing to it for {longest:g} s",
-                        this_process(),
-                    )
-                self._writer = threading.get_ident()
-                if self.path is not None:
-                    if self._turns is None:
-                        self.check_place()
-                        self._turns = Turns(f"{self.path}.lock")
-                    self._turns.take(longest)
-                yield
-            finally:
-                self._end_turn()
-                ended = True
-        finally:
-            if not ended:  # an interruption may fall on any line, and on that one
-                self._end_turn()
+    def _begin_turn(self, longest: float) -> None:
+        """Wait for this thread's turn to write, and this process's where a lock is not the database's own."""
+        if not self._transaction.acquire(timeout=longest):
+            raise InUse(
+                f"{self.name}: another thread of this process has been writing to it for {longest:g} s",
+                this_process(),
+            )
+        self._writer = threading.get_ident()
+        if self.path is not None:
+            if self._turns is None:
+                self.check_place()
+                self._turns = Turns(f"{self.path}.lock")
+            self._turns.take(longest)
 
     def _end_turn(self) -> None:
         """End this thread's turn, as far as it has one."""
@@ -517,14 +524,14 @@ class Database:
     def compact(self) -> None:
         """Give the room of rows that are gone back to the system, and leave nothing of them in the files; SQLite."""
         if self.sqlite:
-            with self._alone(), self.reading() as session:
+            with self.reading(alone=True) as session:
                 session.execute("VACUUM")
                 self._empty_log(session)
 
     def empty_log(self) -> None:
         """Write the content of SQLite's log into the file."""
         if self.path is not None:
-            with self._alone(), self.reading() as session:
+            with self.reading(alone=True) as session:
                 self._empty_log(session)
 
     @staticmethod
@@ -611,10 +618,9 @@ def _masked(text: str) -> str:
 def _number(path: str) -> tuple[int, int] | None:
     """Return the device and number of a file; None if it is not there."""
     try:
-        found = os.stat(path)
+        return file_number(os.stat(path))
     except FileNotFoundError:
         return None
-    return found.st_dev, found.st_ino
 
 
 def _sqlite_writer(index: str) -> str:

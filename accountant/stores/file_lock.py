@@ -42,7 +42,7 @@ class _Lock:
             )
         self.path = path
         self.file = _opened(path)
-        self.number = _number(os.fstat(self.file))
+        self.number = file_number(os.fstat(self.file))
         self._process = os.getpid()
         self._close = weakref.finalize(self, os.close, self.file)
         self._close.atexit = False  # a thread may be in a turn still
@@ -111,7 +111,9 @@ class Turns:
             self._lock = _Lock(self._path)
         self._taken = True  # soon
         self._lock.take(wait)
-        os.pwrite(self._lock.file, _turn_of(os.getpid()), 0)
+        own = _turn_of(os.getpid())
+        if os.pread(self._lock.file, len(own), 0) != own:  # to read it is cheaper, and leaves the disk alone
+            os.pwrite(self._lock.file, own, 0)
 
     def give_back(self) -> None:
         """End the turn; again does nothing."""
@@ -172,14 +174,15 @@ def _opened(path: str) -> int:
     return os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
 
 
-def _number(found: os.stat_result) -> tuple[int, int]:
+def file_number(found: os.stat_result) -> tuple[int, int]:
+    """Return the device and number of a file, which tell it from all others that are there."""
     return found.st_dev, found.st_ino
 
 
 def _is_at(path: str, number: tuple[int, int]) -> bool:
     """Return True if a name still refers to an open file of this number; else others would lock another file."""
     try:
-        return _number(os.lstat(path)) == number
+        return file_number(os.lstat(path)) == number
     except OSError:
         return False
 

@@ -117,7 +117,7 @@ class SQLStore:
 
     def _commit(self, batches: Iterator[Sequence[_Task]]) -> list[Any]:
         waiting = () if self.database.sqlite else self._queue.waiting
-        first = list[Sequence[_Task]]()
+        first: list[Sequence[_Task]] = []
         if not self._alone and _name_all(waiting):
             with suppress(RetryAlone):
                 with self.working((), together=True) as work:  # whoever comes until it has begun is in it
@@ -155,7 +155,8 @@ class SQLStore:
         with self.database.writing(lock=TOGETHER if together else ALONE) as session:
             session.ask(BY_LABEL[together], wanted := sorted({*names}))
             work = self._work(session)
-            work.load(wanted)
+            if wanted:
+                work.load(wanted)
             if not together:
                 self._check_anchor(work)
             yield work
