@@ -1,4 +1,4 @@
-"""Whether a file is SQLite's, without taking SQLite's locks on it away from this process."""
+"""Which file a name refers to, and whether it is SQLite's, without taking SQLite's locks on it from this process."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _opened: set[Opened] = set()  # added to and taken from in one step each: no loc
 
 def note_opened(path: str | Path) -> Opened:
     """Note that this process has opened an SQLite file of a name; return the argument for `note_closed`."""
-    opened = (*_number(path), next(_openings))
+    opened = (*file_number(path), next(_openings))
     _opened.add(opened)
     return opened
 
@@ -32,13 +32,14 @@ def is_sqlite(path: str | Path) -> bool:
     One that this process has open is not read: a process that closes any handle of a file loses all locks that it
     has on it, SQLite's, too, and another one would remove its log.
     """
-    number = _number(path)
+    number = file_number(path)
     if any(opened[:2] == number for opened in list(_opened)):
         return True
     with Path(path).open("rb") as file:
         return file.read(len(_BEGINNING)) == _BEGINNING
 
 
-def _number(path: str | Path) -> tuple[int, int]:
-    found = os.stat(path)
+def file_number(path: str | Path | int, *, follow_symlinks: bool = True) -> tuple[int, int]:
+    """Return the device and number of a file, by name or handle: of two that are there, no two have the same."""
+    found = os.stat(path, follow_symlinks=follow_symlinks)
     return found.st_dev, found.st_ino

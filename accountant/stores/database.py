@@ -19,9 +19,9 @@ from sqlalchemy.engine import URL, Dialect, make_url
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.schema import CreateIndex, CreateTable
 
-from accountant.files.sqlite_file import is_sqlite, note_closed, note_opened
+from accountant.files.sqlite_file import file_number, is_sqlite, note_closed, note_opened
 from accountant.rules import clock
-from accountant.stores.file_lock import HAS_LOCKS, LONGEST_WAIT, FileLock, Turns, file_number, this_process
+from accountant.stores.file_lock import HAS_LOCKS, LONGEST_WAIT, FileLock, Turns, this_process
 from accountant.stores.location import CHARGES, RUN_STORE, location_of, shared_file_system
 from accountant.stores.schema import OUTCOME, OUTCOME_OF
 from accountant.stores.session import Connections, Session, TableRow
@@ -37,6 +37,7 @@ from accountant.stores.store_refusals import (
 from mechanisms.parameters import ParameterError
 
 _PRAGMAS = {"journal_mode": "wal", "synchronous": 2, "foreign_keys": 1, "busy_timeout": 30_000}
+_EMPTY_LOG = "PRAGMA wal_checkpoint(TRUNCATE)"
 _DAMAGED = (
     "XX",
     "23",
@@ -291,7 +292,11 @@ class Database:
         LedgerDamaged
             If the database says that its file is damaged.
         """
-        self._check_process()
+        if os.getpid() != self._process:
+            raise StoreRefused(
+                f"{self.name}: was opened by process {self._process}, of which this process ({os.getpid()}) is a fork: "
+                "open it here again, with an Accountant of this process"
+            )
         if alone and self._writer == threading.get_ident():
             # Whoever collects garbage in a transaction, say: what is written now is not ended yet.
             raise InUse(f"{self.name}: this thread is writing to it already", this_process())
@@ -452,13 +457,6 @@ class Database:
         except RuntimeError:
             return  # it is not this thread's
 
-    def _check_process(self) -> None:
-        if os.getpid() != self._process:
-            raise StoreRefused(
-                f"{self.name}: was opened by process {self._process}, of which this process ({os.getpid()}) is a fork: "
-                "open it here again, with an Accountant of this process"
-            )
-
     def _trouble(self, error: Any) -> Exception:
         """Return what an error of the driver means: the file is damaged, or it cannot be read or written."""
         words = f"{self.name}: {' '.join(str(error).split())}"
@@ -526,17 +524,13 @@ class Database:
         if self.sqlite:
             with self.reading(alone=True) as session:
                 session.execute("VACUUM")
-                self._empty_log(session)
+                session.rows(_EMPTY_LOG)
 
     def empty_log(self) -> None:
         """Write the content of SQLite's log into the file."""
         if self.path is not None:
             with self.reading(alone=True) as session:
-                self._empty_log(session)
-
-    @staticmethod
-    def _empty_log(session: Session) -> None:
-        session.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+                session.rows(_EMPTY_LOG)
 
     def close(self) -> None:
         """Close all connections."""
@@ -618,7 +612,7 @@ def _masked(text: str) -> str:
 def _number(path: str) -> tuple[int, int] | None:
     """Return the device and number of a file; None if it is not there."""
     try:
-        return file_number(os.stat(path))
+        return file_number(path)
     except FileNotFoundError:
         return None
 

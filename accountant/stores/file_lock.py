@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any
 
+from accountant.files.sqlite_file import file_number
 from accountant.stores.store_refusals import InUse
 
 try:
@@ -41,8 +42,8 @@ class _Lock:
                 path,
             )
         self.path = path
-        self.file = _opened(path)
-        self.number = file_number(os.fstat(self.file))
+        self.file = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
+        self.number = file_number(self.file)
         self._process = os.getpid()
         self._close = weakref.finalize(self, os.close, self.file)
         self._close.atexit = False  # a thread may be in a turn still
@@ -170,19 +171,10 @@ class FileLock(_Lock):
         os.pwrite(self.file, f"{this_process()} since {since}\n".encode(), 0)
 
 
-def _opened(path: str) -> int:
-    return os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
-
-
-def file_number(found: os.stat_result) -> tuple[int, int]:
-    """Return the device and number of a file, which tell it from all others that are there."""
-    return found.st_dev, found.st_ino
-
-
 def _is_at(path: str, number: tuple[int, int]) -> bool:
     """Return True if a name still refers to an open file of this number; else others would lock another file."""
     try:
-        return file_number(os.lstat(path)) == number
+        return file_number(path, follow_symlinks=False) == number
     except OSError:
         return False
 

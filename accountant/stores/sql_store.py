@@ -155,8 +155,7 @@ class SQLStore:
         with self.database.writing(lock=TOGETHER if together else ALONE) as session:
             session.ask(BY_LABEL[together], wanted := sorted({*names}))
             work = self._work(session)
-            if wanted:
-                work.load(wanted)
+            work.load(wanted)
             if not together:
                 self._check_anchor(work)
             yield work
