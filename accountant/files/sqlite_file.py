@@ -6,8 +6,8 @@ import itertools
 import os
 from pathlib import Path
 
-Opened = tuple[int, int, int]
-"""Device, number on it, and which opening of the file by this process."""
+Opened = tuple[tuple[int, int] | None, int]
+"""The file's `file_number`, and which opening of it by this process."""
 
 _BEGINNING = b"SQLite format 3\0"
 _openings = itertools.count()
@@ -16,7 +16,7 @@ _opened: set[Opened] = set()  # added to and taken from in one step each: no loc
 
 def note_opened(path: str | Path) -> Opened:
     """Note that this process has opened an SQLite file of a name; return the argument for `note_closed`."""
-    opened = (*file_number(path), next(_openings))
+    opened = file_number(path), next(_openings)
     _opened.add(opened)
     return opened
 
@@ -33,13 +33,16 @@ def is_sqlite(path: str | Path) -> bool:
     has on it, SQLite's, too, and another one would remove its log.
     """
     number = file_number(path)
-    if any(opened[:2] == number for opened in list(_opened)):
+    if number is not None and any(opened[0] == number for opened in list(_opened)):
         return True
     with Path(path).open("rb") as file:
         return file.read(len(_BEGINNING)) == _BEGINNING
 
 
-def file_number(path: str | Path | int, *, follow_symlinks: bool = True) -> tuple[int, int]:
-    """Return the device and number of a file, by name or handle: of two that are there, no two have the same."""
-    found = os.stat(path, follow_symlinks=follow_symlinks)
+def file_number(path: str | Path | int, *, follow_symlinks: bool = True) -> tuple[int, int] | None:
+    """Return the device and number of a file, by name or handle: no other has the same; None if it is gone."""
+    try:
+        found = os.stat(path, follow_symlinks=follow_symlinks)
+    except FileNotFoundError:
+        return None
     return found.st_dev, found.st_ino

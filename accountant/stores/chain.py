@@ -11,7 +11,7 @@ from accountant.record_name import LONGEST_NAME
 from mechanisms.parameters import ParameterError
 
 FORMAT = "dpwitness-ledger-2"
-_scan = json.JSONDecoder().scan_once
+_scan = json.JSONDecoder().scan_once  # type: ignore[attr-defined]
 _encoder = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False)
 try:  # once for all entries: `encode` makes one for each, which takes three times as long as an entry
     _parts = json.encoder.c_make_encoder(  # type: ignore[attr-defined]

@@ -118,7 +118,7 @@ class Database:
         _databases.add(self)
         self._lock: FileLock | SessionLock | None = None
         self._turns: Turns | None = None  # of a file, as soon as somebody writes
-        self._file = None if self.path is None else _number(self.name)
+        self._file = None if self.path is None else file_number(self.name)
         self._log: dict[str, tuple[int, int] | None] = {}
         self.accounts_checked = -math.inf  # when
         # Who forgets a store leaves its connections to nobody: Python 3.13 warns of those that are not closed.
@@ -169,7 +169,7 @@ class Database:
             self.check_place()
             self._dispose()  # what was open is of a file that is gone
             os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))
-            self._file = _number(self.name)
+            self._file = file_number(self.name)
 
     def check_place(self) -> None:
         """Refuse to write to a file where a lock may be none.
@@ -236,7 +236,7 @@ class Database:
         """
         if self.path is None:
             return
-        now = _number(self.name)
+        now = file_number(self.name)
         before, self._file = self._file, self._file or now
         if before is not None and now != before:
             raise StoreMoved(
@@ -265,9 +265,9 @@ class Database:
             return
         if not self._log:
             real = self.path.resolve()
-            self._log = {name: _number(name) for name in (f"{real}-wal", f"{real}-shm")}
+            self._log = {name: file_number(name) for name in (f"{real}-wal", f"{real}-shm")}
         for name, before in self._log.items():
-            if before is None or before != _number(name):
+            if before is None or before != file_number(name):
                 raise StoreMoved(
                     f"{self.path}: SQLite's log beside it (-wal, -shm) was removed or replaced while it was open, so "
                     "nothing more can be charged here: close it, in all that this process has open of it, and open it "
@@ -607,14 +607,6 @@ def _connected(driver: Any, dialect: Dialect, url: URL) -> Any:
 def _masked(text: str) -> str:
     """Return the text of a URL without what may be a password."""
     return _SECRETS.sub(lambda found: f"{found[1] or found[2]}***", text)
-
-
-def _number(path: str) -> tuple[int, int] | None:
-    """Return the device and number of a file; None if it is not there."""
-    try:
-        return file_number(path)
-    except FileNotFoundError:
-        return None
 
 
 def _sqlite_writer(index: str) -> str:

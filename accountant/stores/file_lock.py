@@ -43,7 +43,7 @@ class _Lock:
             )
         self.path = path
         self.file = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
-        self.number = file_number(self.file)
+        self._number = file_number(self.file)
         self._process = os.getpid()
         self._close = weakref.finalize(self, os.close, self.file)
         self._close.atexit = False  # a thread may be in a turn still
@@ -58,6 +58,11 @@ class _Lock:
                 raise _in_use(self.file, self.path)
             time.sleep(pause)
             pause = min(2.0 * pause, _LAST_LOOK)
+
+    @property
+    def is_in_place(self) -> bool:
+        """Whether the name still refers to the file; else others would lock another one."""
+        return file_number(self.path, follow_symlinks=False) == self._number
 
     @property
     def is_held(self) -> bool:
@@ -108,7 +113,7 @@ class Turns:
         OSError
             If the file cannot be opened, or the system or its file system has no locks.
         """
-        if self._lock is None or not self._lock.is_held or not _is_at(self._path, self._lock.number):
+        if self._lock is None or not self._lock.is_held or not self._lock.is_in_place:
             self._lock = _Lock(self._path)
         self._taken = True  # soon
         self._lock.take(wait)
@@ -169,14 +174,6 @@ class FileLock(_Lock):
         since = datetime.now(UTC).isoformat(timespec="seconds")
         os.ftruncate(self.file, 0)
         os.pwrite(self.file, f"{this_process()} since {since}\n".encode(), 0)
-
-
-def _is_at(path: str, number: tuple[int, int]) -> bool:
-    """Return True if a name still refers to an open file of this number; else others would lock another file."""
-    try:
-        return file_number(path, follow_symlinks=False) == number
-    except OSError:
-        return False
 
 
 def _taken(file: int, path: str) -> bool:
