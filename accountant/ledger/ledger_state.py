@@ -229,6 +229,7 @@ def decide(state: State, command: LedgerCommand, now: Now | None) -> Receipt:
     if request is None:
         raise KeyUsed(f"request={command.request!r}: nothing was charged by this key")
     if request.digest is None:
+        state.check_unanswered(request)
         digest = hashlib.sha256(command.answer).hexdigest()
         answered = Answered(command.request, digest, command.answer)
         return Receipt(request.position, True, command.answer, (answered,))
