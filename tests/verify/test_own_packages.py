@@ -332,7 +332,12 @@ class Mine(dpwitness.library_module("algorithms").CUCBBatch):
 
 def test_a_durable_run_of_such_a_package_goes_on_and_notices_changed_code(tmp_path: Path) -> None:
     (tmp_path / "algorithms").mkdir()
-    files = {"run": RUN, "algorithms/__init__": "", "algorithms/mine": MINE, "algorithms/factor": "FACTOR = 1.0\n"}
+    files = {
+        "run": RUN,
+        "algorithms/__init__": "",
+        "algorithms/mine": MINE,
+        "algorithms/factor": "FACTOR = 1.0\n",
+    }
     for name, text in files.items():
         (tmp_path / f"{name}.py").write_text(text)
 

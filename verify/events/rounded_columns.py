@@ -25,9 +25,10 @@ import numpy as np
 import numpy.typing as npt
 
 from mechanisms.arrays import FloatArray
-from verify.events.event import Event, event_from_dict
+from verify.events.event import Event
 from verify.events.families import runs
 from verify.events.view_sample import Column, ReadOnce, ViewSample, WorldSamples, column_named
+from verify.events.written import read_written
 
 _CLOSE = 2.0**-42
 """How close values are to each other, relative to their own size, if they differ by rounding: 2048 units at most."""
@@ -187,7 +188,7 @@ class OfRounded(Event):
     def from_dict(cls, data: Mapping[str, Any], columns: Sequence[Column]) -> OfRounded:
         read = tuple(column_named(name, columns) for name in data["rounded"])
         rounded = RoundedColumns(read, tuple(map(_how, data["rounded"].values())))
-        return cls(event_from_dict(data["event"], rounded.rounded_columns(columns)), rounded)
+        return cls(read_written(data["event"], Event, rounded.rounded_columns(columns)), rounded)
 
 
 def rounded_columns(worlds: WorldSamples) -> RoundedColumns | None:

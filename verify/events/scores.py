@@ -16,9 +16,9 @@ import numpy as np
 from mechanisms.arrays import FloatArray
 from mechanisms.parameters import ParameterError
 from verify.events.binned import Binned
-from verify.events.readings import Reading, join_names, reading_from_dict
+from verify.events.readings import Reading, join_names
 from verify.events.view_sample import Column, ViewSample
-from verify.events.written import decode, encode
+from verify.events.written import decode, encode, read_written
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class ScoreTable:
     def from_dict(cls, data: Mapping[str, Any], columns: Sequence[Column]) -> ScoreTable:
         """The inverse of `to_dict`."""
         cuts = tuple(decode(cut) for cut in data["cuts"])
-        binned = Binned(reading_from_dict(data["reading"], columns), cuts)
+        binned = Binned(read_written(data["reading"], Reading, columns), cuts)
         return cls(binned, tuple(data["weights"]), data["absent"])
 
 
@@ -89,10 +89,3 @@ class AdditiveScore(Reading):
         return (
             f"sum of one table entry for each of {len(self.tables)} readings (largest weights first: {names})"
         )
-
-    def to_dict(self) -> dict[str, Any]:
-        return {"kind": self.kind, "tables": [table.to_dict() for table in self.tables]}
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any], columns: Sequence[Column]) -> AdditiveScore:
-        return cls(tuple(ScoreTable.from_dict(table, columns) for table in data["tables"]))

@@ -6,9 +6,12 @@ import abc
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self, TypeVar, get_args, get_origin, get_type_hints
 
-from verify.events.view_sample import Column
+from mechanisms.parameters import ParameterError
+from verify.events.view_sample import Column, column_named
+
+AnyWritten = TypeVar("AnyWritten", bound="Written")
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,14 +40,57 @@ class Written(abc.ABC):
         }
 
     @classmethod
-    @abc.abstractmethod
     def from_dict(cls, data: Mapping[str, Any], columns: Sequence[Column]) -> Self:
-        """Rebuild one of this class from `to_dict`, for a view with these columns."""
+        """Rebuild one of this class from `to_dict`, for a view with these columns, each field by its type.
+
+        Raises
+        ------
+        ParameterError
+            If a field cannot have its value, or a column is not in the view.
+        """
+        types = get_type_hints(cls)
+        return cls(
+            **{
+                field.name: _read(field.name, data[field.name], types[field.name], columns)
+                for field in fields(cls)
+            }
+        )
+
+
+def read_written(data: Mapping[str, Any], base: type[AnyWritten], columns: Sequence[Column]) -> AnyWritten:
+    """Rebuild an event or a reading, as `base` says, from `to_dict`, for a view with these columns.
+
+    Raises
+    ------
+    ParameterError
+        If the kind is unknown, or as `Written.from_dict` does.
+    """
+    found = Written.kinds.get(data["kind"])
+    if found is None or not issubclass(found, base):
+        raise ParameterError(f"kind must name a kind of {base.__name__}, got {data['kind']!r}")
+    return found.from_dict(data, columns)
+
+
+def _read(name: str, value: Any, kind: Any, columns: Sequence[Column]) -> Any:
+    """Return a field from what `_plain` made of it."""
+    if get_origin(kind) is tuple:
+        return tuple(_read(name, entry, get_args(kind)[0], columns) for entry in value)
+    if get_origin(kind) is Literal:
+        if value not in get_args(kind):
+            raise ParameterError(f"{name} must be one of {', '.join(get_args(kind))}, got {value!r}")
+        return value
+    if kind is Column:
+        return column_named(value, columns)
+    if issubclass(kind, Written):
+        return read_written(value, kind, columns)
+    if hasattr(kind, "from_dict"):
+        return kind.from_dict(value, columns)
+    return decode(value) if kind is float else kind(value)
 
 
 def _plain(value: Any) -> Any:
     """A field as JSON knows it."""
-    if isinstance(value, Written):
+    if hasattr(value, "to_dict"):
         return value.to_dict()
     if isinstance(value, Column):
         return value.name

@@ -18,11 +18,11 @@ from verify.events.event import (
     Near,
     ReportCount,
     RowTable,
-    event_from_dict,
     row_keys,
 )
 from verify.events.readings import ColumnValue, Combination
 from verify.events.view_sample import Column, ViewSample
+from verify.events.written import read_written
 
 NAN, INF = math.nan, math.inf
 A = Column("a", "the item shown in round 1", "category")
@@ -109,23 +109,23 @@ def test_event_holds_and_says_so(event: Event, expected: list[bool], words: str)
 
 @pytest.mark.parametrize(("event", "expected", "words"), CASES)
 def test_event_survives_json(event: Event, expected: list[bool], words: str) -> None:
-    again = event_from_dict(json.loads(json.dumps(event.to_dict(), allow_nan=False)), COLUMNS)
+    again = read_written(json.loads(json.dumps(event.to_dict(), allow_nan=False)), Event, COLUMNS)
     assert again.holds(SAMPLE).tolist() == expected
     assert again.description == event.description
     assert again.to_dict() == event.to_dict()
 
 
 def test_event_follows_its_columns_by_name() -> None:
-    event = event_from_dict(HalfLine(ColumnValue(B), 0.5, False).to_dict(), (C, B, A)[::1])
+    event = read_written(HalfLine(ColumnValue(B), 0.5, False).to_dict(), Event, (C, B, A)[::1])
     assert event.holds(ViewSample(SAMPLE.values[:, ::-1].copy(), (C, B, A))).tolist() == CASES[2][1]
 
 
 def test_infinite_rows_and_thresholds_survive_json() -> None:
     event = RowTable((ColumnValue(B),), ((INF,), (-INF,)))
-    again = event_from_dict(json.loads(json.dumps(event.to_dict(), allow_nan=False)), COLUMNS)
+    again = read_written(json.loads(json.dumps(event.to_dict(), allow_nan=False)), Event, COLUMNS)
     assert again.holds(SAMPLE).tolist() == [False, False, False, False, True]
     line = HalfLine(ColumnValue(B), -INF, True)
-    assert event_from_dict(json.loads(json.dumps(line.to_dict(), allow_nan=False)), COLUMNS) == line
+    assert read_written(json.loads(json.dumps(line.to_dict(), allow_nan=False)), Event, COLUMNS) == line
 
 
 @given(
@@ -177,16 +177,16 @@ def test_views_are_checked() -> None:
 
 def test_unknown_events_and_columns_are_refused() -> None:
     with pytest.raises(ValueError, match="kind"):
-        event_from_dict({"kind": "moon"}, COLUMNS)
+        read_written({"kind": "moon"}, Event, COLUMNS)
     with pytest.raises(ValueError, match="column"):
-        event_from_dict(HalfLine(ColumnValue(B), 0.5, False).to_dict(), (A, C))
+        read_written(HalfLine(ColumnValue(B), 0.5, False).to_dict(), Event, (A, C))
 
 
 def test_events_of_outputs_are_said_of_their_entries():
     def said(limit, at_least, *names):
         columns = tuple(Column(name, name, "real") for name in names)
         event = ReportCount(limit, at_least, columns)
-        assert event_from_dict(event.to_dict(), columns) == event
+        assert read_written(event.to_dict(), Event, columns) == event
         return event.description
 
     assert said(1, True, "output") == "the output is present"

@@ -11,10 +11,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from verify.events.event import HalfLine, RowTable, event_from_dict
+from verify.events.event import Event, HalfLine, RowTable
 from verify.events.float_lattice import LatticeReading, _lattice_values
-from verify.events.readings import ColumnValue, reading_from_dict
+from verify.events.readings import ColumnValue, Reading
 from verify.events.view_sample import Column, ViewSample
+from verify.events.written import read_written
 
 COLUMN = Column("x", "the noisy count", "real")
 NORMAL = st.floats(min_value=2.0**-1000, max_value=2.0**1000)
@@ -57,7 +58,7 @@ def test_lattice_events_hold_say_so_and_survive_json() -> None:
         event.description == "the number of trailing zero bits of the 52-bit mantissa of the noisy count ≥ 7"
     )
     assert event.holds(sample).tolist() == [True, False, True, False]
-    again = event_from_dict(json.loads(json.dumps(event.to_dict())), (COLUMN,))
+    again = read_written(json.loads(json.dumps(event.to_dict())), Event, (COLUMN,))
     assert again == event
     table = RowTable((zeros, LatticeReading("sign", ColumnValue(COLUMN))), ((51.0, 1.0),))
     assert table.holds(sample).tolist() == [False, False, True, False]
@@ -68,4 +69,4 @@ def test_lattice_events_hold_say_so_and_survive_json() -> None:
             or "the noisy count is a whole multiple" in reading.description
         )
     with pytest.raises(ValueError, match="aspect must be one of"):
-        reading_from_dict({**zeros.to_dict(), "aspect": "moon"}, (COLUMN,))
+        read_written({**zeros.to_dict(), "aspect": "moon"}, Reading, (COLUMN,))

@@ -12,12 +12,13 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from verify.events.event import HalfLine, ReportCount, RowTable, event_from_dict
+from verify.events.event import Event, HalfLine, ReportCount, RowTable
 from verify.events.rounded_readings import Rounded
 from verify.events.scores import AdditiveScore
 from verify.events.search import DECADES, ChosenEvent, search_events
 from verify.events.summaries import ColumnSummary
 from verify.events.view_sample import Column, ViewSample
+from verify.events.written import read_written
 
 Sampler = Callable[[int, np.random.Generator], npt.NDArray[Any]]
 
@@ -358,8 +359,8 @@ def test_strange_values_are_harmless(k: int, n: int, lattice: bool) -> None:
             for chosen in found.best:
                 assert chosen.event.holds(choose[0]).shape == (n,)
                 assert chosen.predicted < 1.5
-                again = event_from_dict(
-                    json.loads(json.dumps(chosen.event.to_dict(), allow_nan=False)), columns
+                again = read_written(
+                    json.loads(json.dumps(chosen.event.to_dict(), allow_nan=False)), Event, columns
                 )
                 assert again.holds(choose[0]).tolist() == chosen.event.holds(choose[0]).tolist()
 
