@@ -237,7 +237,9 @@ def _import(
                     or all(each == "*" or hasattr(found, each) for each in fromlist or ())
                 ):
                     return found
-    with library_in_place():  # the library's, or what a user's file takes from it in spite of its own packages
+    with (
+        library_in_place()
+    ):  # the library's, or what a user's file takes from it in spite of its own packages
         return python_import(name, globals, locals, fromlist, level)
 
 

@@ -14,7 +14,6 @@ from verify.events.event import Event, HalfLine, RowTable
 from verify.events.readings import ColumnValue
 from verify.events.search import search_events
 from verify.events.view_sample import Column, ViewSample, WorldSamples
-from verify.events.written import read_written
 
 FEW = 64
 """Draws a side below which events are plain ones: a value of a column, or a side of a cut."""
@@ -87,7 +86,7 @@ class TrackedEvent:
         """Rebuild the event of an earlier run; None if the view's columns or the data's form are others now."""
         try:
             both, first, second, neither = (int(count) for count in saved["joint"])
-            event, swapped = read_written(saved["event"], Event, tuple(columns)), bool(saved["swapped"])
+            event, swapped = Event.read(saved["event"], tuple(columns)), bool(saved["swapped"])
         except (ValueError, KeyError, TypeError):
             return None
         if min(both, first, second, neither) < 0:

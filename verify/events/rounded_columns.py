@@ -28,7 +28,6 @@ from mechanisms.arrays import FloatArray
 from verify.events.event import Event
 from verify.events.families import runs
 from verify.events.view_sample import Column, ReadOnce, ViewSample, WorldSamples, column_named
-from verify.events.written import read_written
 
 _CLOSE = 2.0**-42
 """How close values are to each other, relative to their own size, if they differ by rounding: 2048 units at most."""
@@ -188,7 +187,7 @@ class OfRounded(Event):
     def from_dict(cls, data: Mapping[str, Any], columns: Sequence[Column]) -> OfRounded:
         read = tuple(column_named(name, columns) for name in data["rounded"])
         rounded = RoundedColumns(read, tuple(map(_how, data["rounded"].values())))
-        return cls(read_written(data["event"], Event, rounded.rounded_columns(columns)), rounded)
+        return cls(Event.read(data["event"], rounded.rounded_columns(columns)), rounded)
 
 
 def rounded_columns(worlds: WorldSamples) -> RoundedColumns | None:

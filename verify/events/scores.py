@@ -18,7 +18,7 @@ from mechanisms.parameters import ParameterError
 from verify.events.binned import Binned
 from verify.events.readings import Reading, join_names
 from verify.events.view_sample import Column, ViewSample
-from verify.events.written import decode, encode, read_written
+from verify.events.written import decode, encode
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class ScoreTable:
     def from_dict(cls, data: Mapping[str, Any], columns: Sequence[Column]) -> ScoreTable:
         """The inverse of `to_dict`."""
         cuts = tuple(decode(cut) for cut in data["cuts"])
-        binned = Binned(read_written(data["reading"], Reading, columns), cuts)
+        binned = Binned(Reading.read(data["reading"], columns), cuts)
         return cls(binned, tuple(data["weights"]), data["absent"])
 
 
@@ -79,6 +79,10 @@ class AdditiveScore(Reading):
         for table in self.tables:
             score += np.take([table.absent, *table.weights], sample.read_values(table.binned))
         return score
+
+    @property
+    def readable(self) -> bool:
+        return False
 
     @property
     def description(self) -> str:

@@ -6,12 +6,10 @@ import abc
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar, Literal, Self, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar, Literal, Self, get_args, get_origin, get_type_hints
 
 from mechanisms.parameters import ParameterError
 from verify.events.view_sample import Column, column_named
-
-AnyWritten = TypeVar("AnyWritten", bound="Written")
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,12 +30,33 @@ class Written(abc.ABC):
     def description(self) -> str:
         """The description, as part of a sentence."""
 
+    @property
+    def readable(self) -> bool:
+        """True if the description says all; False of what is, or is read from, a fitted table of numbers."""
+        held = (getattr(self, field.name) for field in fields(self))
+        parts = (part for value in held for part in (value if isinstance(value, tuple) else (value,)))
+        return all(part.readable for part in parts if isinstance(part, Written))
+
     def to_dict(self) -> dict[str, Any]:
         """JSON-able data from which it is rebuilt; a column is its name, NaN is null, infinity "inf"."""
         return {
             "kind": self.kind,
             **{field.name: _plain(getattr(self, field.name)) for field in fields(self)},
         }
+
+    @classmethod
+    def read(cls, data: Mapping[str, Any], columns: Sequence[Column]) -> Self:
+        """Rebuild one of this class, or of one derived from it, from `to_dict`, for a view with these columns.
+
+        Raises
+        ------
+        ParameterError
+            If the kind is unknown, or as `from_dict` does.
+        """
+        found = Written.kinds.get(data["kind"])
+        if found is None or not issubclass(found, cls):
+            raise ParameterError(f"kind must name a kind of {cls.__name__}, got {data['kind']!r}")
+        return found.from_dict(data, columns)
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], columns: Sequence[Column]) -> Self:
@@ -57,20 +76,6 @@ class Written(abc.ABC):
         )
 
 
-def read_written(data: Mapping[str, Any], base: type[AnyWritten], columns: Sequence[Column]) -> AnyWritten:
-    """Rebuild an event or a reading, as `base` says, from `to_dict`, for a view with these columns.
-
-    Raises
-    ------
-    ParameterError
-        If the kind is unknown, or as `Written.from_dict` does.
-    """
-    found = Written.kinds.get(data["kind"])
-    if found is None or not issubclass(found, base):
-        raise ParameterError(f"kind must name a kind of {base.__name__}, got {data['kind']!r}")
-    return found.from_dict(data, columns)
-
-
 def _read(name: str, value: Any, kind: Any, columns: Sequence[Column]) -> Any:
     """Return a field from what `_plain` made of it."""
     if get_origin(kind) is tuple:
@@ -82,7 +87,7 @@ def _read(name: str, value: Any, kind: Any, columns: Sequence[Column]) -> Any:
     if kind is Column:
         return column_named(value, columns)
     if issubclass(kind, Written):
-        return read_written(value, kind, columns)
+        return kind.read(value, columns)
     if hasattr(kind, "from_dict"):
         return kind.from_dict(value, columns)
     return decode(value) if kind is float else kind(value)

@@ -20,7 +20,6 @@ from verify.events.event import Event
 from verify.events.float_lattice import LatticeReading
 from verify.events.view_sample import ViewSample
 from verify.events.worlds import NeighbouringWorlds
-from verify.events.written import read_written
 from verify.findings.finding import Finding, LowerBound
 from verify.findings.sentences import Sentence
 from verify.sampling.counted_event import CountedEvent
@@ -156,7 +155,7 @@ class EventAgain:
     def _event(self, sample: ViewSample) -> tuple[Event, BoolArray]:
         """Return the event, and True for each of these draws that lies in it."""
         try:
-            event = read_written(self.witness["event"], Event, sample.columns)
+            event = Event.read(self.witness["event"], sample.columns)
             words, inside = event.description, event.holds(sample)
         except (LookupError, ValueError, TypeError, AttributeError, ArithmeticError) as error:
             raise ParameterError(f"witness: its event is none of these outputs ({error})") from None

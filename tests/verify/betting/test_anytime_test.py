@@ -13,7 +13,6 @@ from verify.conduct.time_limit import TimeLimitReached
 from verify.events.event import Event
 from verify.events.view_sample import Column, ViewSample
 from verify.events.worlds import NeighbouringWorlds
-from verify.events.written import read_written
 from verify.sampling.tester import Candidates, CandidateSource
 
 EPSILON = 0.1
@@ -175,7 +174,7 @@ def test_every_bet_is_on_draws_that_came_later_and_can_be_counted_again():
         if one.start + one.draws > 512:
             break
         rows = slice(one.start, one.start + one.draws)
-        again = read_written(one.to_dict()["event"], Event, columns)
+        again = Event.read(one.to_dict()["event"], columns)
         counts = [int(again.holds(ViewSample(world[rows], columns)).sum()) for world in draws]
         assert counts == ([one.hits_prime, one.hits] if one.swapped else [one.hits, one.hits_prime])
 

@@ -1,4 +1,4 @@
-"""The mechanisms that contradict a declaration of pure differential privacy are those of which no ε at δ = 0 is finite."""
+"""Mechanisms that contradict a declaration of pure differential privacy: those without a finite ε at δ = 0."""
 
 import math
 

@@ -22,7 +22,6 @@ from verify.events.event import (
 )
 from verify.events.readings import ColumnValue, Combination
 from verify.events.view_sample import Column, ViewSample
-from verify.events.written import read_written
 
 NAN, INF = math.nan, math.inf
 A = Column("a", "the item shown in round 1", "category")
@@ -109,23 +108,23 @@ def test_event_holds_and_says_so(event: Event, expected: list[bool], words: str)
 
 @pytest.mark.parametrize(("event", "expected", "words"), CASES)
 def test_event_survives_json(event: Event, expected: list[bool], words: str) -> None:
-    again = read_written(json.loads(json.dumps(event.to_dict(), allow_nan=False)), Event, COLUMNS)
+    again = Event.read(json.loads(json.dumps(event.to_dict(), allow_nan=False)), COLUMNS)
     assert again.holds(SAMPLE).tolist() == expected
     assert again.description == event.description
     assert again.to_dict() == event.to_dict()
 
 
 def test_event_follows_its_columns_by_name() -> None:
-    event = read_written(HalfLine(ColumnValue(B), 0.5, False).to_dict(), Event, (C, B, A)[::1])
+    event = Event.read(HalfLine(ColumnValue(B), 0.5, False).to_dict(), (C, B, A)[::1])
     assert event.holds(ViewSample(SAMPLE.values[:, ::-1].copy(), (C, B, A))).tolist() == CASES[2][1]
 
 
 def test_infinite_rows_and_thresholds_survive_json() -> None:
     event = RowTable((ColumnValue(B),), ((INF,), (-INF,)))
-    again = read_written(json.loads(json.dumps(event.to_dict(), allow_nan=False)), Event, COLUMNS)
+    again = Event.read(json.loads(json.dumps(event.to_dict(), allow_nan=False)), COLUMNS)
     assert again.holds(SAMPLE).tolist() == [False, False, False, False, True]
     line = HalfLine(ColumnValue(B), -INF, True)
-    assert read_written(json.loads(json.dumps(line.to_dict(), allow_nan=False)), Event, COLUMNS) == line
+    assert Event.read(json.loads(json.dumps(line.to_dict(), allow_nan=False)), COLUMNS) == line
 
 
 @given(
@@ -177,16 +176,16 @@ def test_views_are_checked() -> None:
 
 def test_unknown_events_and_columns_are_refused() -> None:
     with pytest.raises(ValueError, match="kind"):
-        read_written({"kind": "moon"}, Event, COLUMNS)
+        Event.read({"kind": "moon"}, COLUMNS)
     with pytest.raises(ValueError, match="column"):
-        read_written(HalfLine(ColumnValue(B), 0.5, False).to_dict(), Event, (A, C))
+        Event.read(HalfLine(ColumnValue(B), 0.5, False).to_dict(), (A, C))
 
 
 def test_events_of_outputs_are_said_of_their_entries():
     def said(limit, at_least, *names):
         columns = tuple(Column(name, name, "real") for name in names)
         event = ReportCount(limit, at_least, columns)
-        assert read_written(event.to_dict(), Event, columns) == event
+        assert Event.read(event.to_dict(), columns) == event
         return event.description
 
     assert said(1, True, "output") == "the output is present"

@@ -15,7 +15,6 @@ from verify.events.event import Event, HalfLine, RowTable
 from verify.events.float_lattice import LatticeReading, _lattice_values
 from verify.events.readings import ColumnValue, Reading
 from verify.events.view_sample import Column, ViewSample
-from verify.events.written import read_written
 
 COLUMN = Column("x", "the noisy count", "real")
 NORMAL = st.floats(min_value=2.0**-1000, max_value=2.0**1000)
@@ -58,7 +57,7 @@ def test_lattice_events_hold_say_so_and_survive_json() -> None:
         event.description == "the number of trailing zero bits of the 52-bit mantissa of the noisy count ≥ 7"
     )
     assert event.holds(sample).tolist() == [True, False, True, False]
-    again = read_written(json.loads(json.dumps(event.to_dict())), Event, (COLUMN,))
+    again = Event.read(json.loads(json.dumps(event.to_dict())), (COLUMN,))
     assert again == event
     table = RowTable((zeros, LatticeReading("sign", ColumnValue(COLUMN))), ((51.0, 1.0),))
     assert table.holds(sample).tolist() == [False, False, True, False]
@@ -69,4 +68,4 @@ def test_lattice_events_hold_say_so_and_survive_json() -> None:
             or "the noisy count is a whole multiple" in reading.description
         )
     with pytest.raises(ValueError, match="aspect must be one of"):
-        read_written({**zeros.to_dict(), "aspect": "moon"}, Reading, (COLUMN,))
+        Reading.read({**zeros.to_dict(), "aspect": "moon"}, (COLUMN,))

@@ -8,7 +8,6 @@ from verify import Listed, verify
 from verify.events.readings import ColumnValue, Reading
 from verify.events.residues import Residue, residue_families
 from verify.events.view_sample import Column, ViewSample
-from verify.events.written import read_written
 
 COLUMN = Column("x", "the output", "real")
 VALUE = ColumnValue(COLUMN)
@@ -28,7 +27,7 @@ def test_remainders_and_digit_sums_of_whole_numbers_alone():
 @pytest.mark.parametrize("of_digits", [False, True])
 def test_a_residue_is_data(of_digits):
     residue = Residue(VALUE, 10, of_digits)
-    assert read_written(residue.to_dict(), Reading, (COLUMN,)) == residue
+    assert Reading.read(residue.to_dict(), (COLUMN,)) == residue
     assert "mod 10" in residue.description
 
 

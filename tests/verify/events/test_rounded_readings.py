@@ -10,7 +10,6 @@ from verify import AnyTwo, claimed, verify
 from verify.events.readings import Combination, Reading
 from verify.events.rounded_readings import Rounded, Rounding
 from verify.events.view_sample import Column, ViewSample
-from verify.events.written import read_written
 
 COLUMNS = tuple(Column(f"output[{i}]", f"output {i}", "real") for i in (1, 2))
 STEP = Combination.difference(COLUMNS[1], COLUMNS[0])
@@ -29,7 +28,7 @@ def test_a_shift_is_one_number(shift, scale):
     (value,) = np.unique(rounded.values(sample))
     assert abs(value - shift * scale) < 1e-10 * scale
     assert rounded.description == STEP.description
-    assert read_written(json.loads(json.dumps(rounded.to_dict())), Reading, COLUMNS) == rounded
+    assert Reading.read(json.loads(json.dumps(rounded.to_dict())), COLUMNS) == rounded
 
 
 def test_whole_numbers_stay_as_they_are():

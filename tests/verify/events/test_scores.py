@@ -19,7 +19,6 @@ from verify.events.score_fit import logistic, naive_bayes
 from verify.events.scores import AdditiveScore, ScoreTable
 from verify.events.summaries import ColumnSummary
 from verify.events.view_sample import Column, ViewSample
-from verify.events.written import read_written
 
 NAN, INF = math.nan, math.inf
 COLUMNS = tuple(Column(name, f"value {name}", "real") for name in "abc")
@@ -53,7 +52,7 @@ def test_scores_add_what_their_tables_say(values: npt.NDArray[np.float64]) -> No
 def test_scores_survive_json() -> None:
     score = ADDITIVE
     data = json.loads(json.dumps(score.to_dict(), allow_nan=False))
-    again = read_written(data, Reading, COLUMNS)
+    again = Reading.read(data, COLUMNS)
     sample = ViewSample(np.random.default_rng(0).normal(size=(50, 3)), COLUMNS)
     np.testing.assert_array_equal(again.values(sample), score.values(sample))
     assert again.description == score.description

@@ -19,7 +19,6 @@ from verify.events.event import Event
 from verify.events.search import Found, search_events
 from verify.events.view_sample import Column, ViewSample, WorldSamples
 from verify.events.worlds import NeighbouringWorlds
-from verify.events.written import read_written
 from verify.findings.sentences import Basis
 from verify.sampling.black_box import black_box_test
 from verify.sampling.black_box_result import BlackBoxResult
@@ -197,7 +196,7 @@ def test_the_final_test_can_be_repeated_from_its_record() -> None:
     record = json.loads(json.dumps(result.to_dict(), allow_nan=False))
     pair = candidate(laplace(0.5, 2))
     columns = pair.draw(False, 64, np.random.SeedSequence(0)).columns
-    event = read_written(record["event"], Event, columns)
+    event = Event.read(record["event"], columns)
     index, seed = record["candidate"], record["seed"]
     hits, hits_prime = (
         sum(
