@@ -86,7 +86,7 @@ class TrackedEvent:
         """Rebuild the event of an earlier run; None if the view's columns or the data's form are others now."""
         try:
             both, first, second, neither = (int(count) for count in saved["joint"])
-            event, swapped = Event.read(saved["event"], tuple(columns)), bool(saved["swapped"])
+            event, swapped = Event.rebuild(saved["event"], tuple(columns)), bool(saved["swapped"])
         except (ValueError, KeyError, TypeError):
             return None
         if min(both, first, second, neither) < 0:

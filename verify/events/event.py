@@ -1,6 +1,6 @@
 """The events of an adversary's view that a test can watch.
 
-An event is code-free data: it can be written as JSON (`Event.to_dict`), read back (`Event.read`) and described
+An event is code-free data: it can be written as JSON (`Event.to_dict`), read back (`Event.rebuild`) and described
 in words (`Event.description`), so that a witness can be checked without trust in anything of this package but NumPy.
 Readings of a view are in `verify.events.readings`, the search for events in `verify.events.search`.
 """

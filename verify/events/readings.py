@@ -1,6 +1,6 @@
 """Numbers that can be read from a view: a value, a weighted sum, and others (`verify.events.summaries`, ...).
 
-A reading is code-free data, as an event is: `Reading.to_dict` writes it, `Reading.read`
+A reading is code-free data, as an event is: `Reading.to_dict` writes it, `Reading.rebuild`
 reads it back, and `Reading.description` describes it as part of a sentence.
 """
 # ruff: noqa: D102 (the methods of every reading are documented once, at `Reading`)

@@ -187,7 +187,7 @@ class OfRounded(Event):
     def from_dict(cls, data: Mapping[str, Any], columns: Sequence[Column]) -> OfRounded:
         read = tuple(column_named(name, columns) for name in data["rounded"])
         rounded = RoundedColumns(read, tuple(map(_how, data["rounded"].values())))
-        return cls(Event.read(data["event"], rounded.rounded_columns(columns)), rounded)
+        return cls(Event.rebuild(data["event"], rounded.rounded_columns(columns)), rounded)
 
 
 def rounded_columns(worlds: WorldSamples) -> RoundedColumns | None:

@@ -63,7 +63,7 @@ class ScoreTable:
     def from_dict(cls, data: Mapping[str, Any], columns: Sequence[Column]) -> ScoreTable:
         """The inverse of `to_dict`."""
         cuts = tuple(decode(cut) for cut in data["cuts"])
-        binned = Binned(Reading.read(data["reading"], columns), cuts)
+        binned = Binned(Reading.rebuild(data["reading"], columns), cuts)
         return cls(binned, tuple(data["weights"]), data["absent"])
 
 

@@ -32,7 +32,7 @@ class Written(abc.ABC):
 
     @property
     def readable(self) -> bool:
-        """True if the description says all; False of what is, or is read from, a fitted table of numbers."""
+        """True if the description is complete: that of a fitted table of numbers, or of its readings, is not."""
         held = (getattr(self, field.name) for field in fields(self))
         parts = (part for value in held for part in (value if isinstance(value, tuple) else (value,)))
         return all(part.readable for part in parts if isinstance(part, Written))
@@ -45,7 +45,7 @@ class Written(abc.ABC):
         }
 
     @classmethod
-    def read(cls, data: Mapping[str, Any], columns: Sequence[Column]) -> Self:
+    def rebuild(cls, data: Mapping[str, Any], columns: Sequence[Column]) -> Self:
         """Rebuild one of this class, or of one derived from it, from `to_dict`, for a view with these columns.
 
         Raises
@@ -87,7 +87,7 @@ def _read(name: str, value: Any, kind: Any, columns: Sequence[Column]) -> Any:
     if kind is Column:
         return column_named(value, columns)
     if issubclass(kind, Written):
-        return kind.read(value, columns)
+        return kind.rebuild(value, columns)
     if hasattr(kind, "from_dict"):
         return kind.from_dict(value, columns)
     return decode(value) if kind is float else kind(value)

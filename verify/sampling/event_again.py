@@ -155,7 +155,7 @@ class EventAgain:
     def _event(self, sample: ViewSample) -> tuple[Event, BoolArray]:
         """Return the event, and True for each of these draws that lies in it."""
         try:
-            event = Event.read(self.witness["event"], sample.columns)
+            event = Event.rebuild(self.witness["event"], sample.columns)
             words, inside = event.description, event.holds(sample)
         except (LookupError, ValueError, TypeError, AttributeError, ArithmeticError) as error:
             raise ParameterError(f"witness: its event is none of these outputs ({error})") from None

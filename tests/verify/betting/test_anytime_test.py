@@ -174,7 +174,7 @@ def test_every_bet_is_on_draws_that_came_later_and_can_be_counted_again():
         if one.start + one.draws > 512:
             break
         rows = slice(one.start, one.start + one.draws)
-        again = Event.read(one.to_dict()["event"], columns)
+        again = Event.rebuild(one.to_dict()["event"], columns)
         counts = [int(again.holds(ViewSample(world[rows], columns)).sum()) for world in draws]
         assert counts == ([one.hits_prime, one.hits] if one.swapped else [one.hits, one.hits_prime])
 

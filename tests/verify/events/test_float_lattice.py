@@ -57,7 +57,7 @@ def test_lattice_events_hold_say_so_and_survive_json() -> None:
         event.description == "the number of trailing zero bits of the 52-bit mantissa of the noisy count ≥ 7"
     )
     assert event.holds(sample).tolist() == [True, False, True, False]
-    again = Event.read(json.loads(json.dumps(event.to_dict())), (COLUMN,))
+    again = Event.rebuild(json.loads(json.dumps(event.to_dict())), (COLUMN,))
     assert again == event
     table = RowTable((zeros, LatticeReading("sign", ColumnValue(COLUMN))), ((51.0, 1.0),))
     assert table.holds(sample).tolist() == [False, False, True, False]
@@ -68,4 +68,4 @@ def test_lattice_events_hold_say_so_and_survive_json() -> None:
             or "the noisy count is a whole multiple" in reading.description
         )
     with pytest.raises(ValueError, match="aspect must be one of"):
-        Reading.read({**zeros.to_dict(), "aspect": "moon"}, (COLUMN,))
+        Reading.rebuild({**zeros.to_dict(), "aspect": "moon"}, (COLUMN,))

@@ -145,13 +145,13 @@ CASES: list[tuple[Reading, str]] = [
 def test_readings_say_what_they_are_and_survive_json(reading: Reading, words: str) -> None:
     assert words in reading.description
     data = json.loads(json.dumps(reading.to_dict(), allow_nan=False))
-    assert Reading.read(data, COLUMNS) == reading
+    assert Reading.rebuild(data, COLUMNS) == reading
 
 
 def test_readings_follow_their_columns_by_name() -> None:
     values = np.arange(8.0).reshape(2, 4)
     for reading, _ in CASES:
-        moved = Reading.read(reading.to_dict(), COLUMNS[2:] + COLUMNS[:2])
+        moved = Reading.rebuild(reading.to_dict(), COLUMNS[2:] + COLUMNS[:2])
         if not isinstance(reading, ColumnSummary) or len(reading.columns) == 2:
             elsewhere = ViewSample(np.roll(values, 2, axis=1), COLUMNS[2:] + COLUMNS[:2])
             for one in (moved, reading):
@@ -162,11 +162,11 @@ def test_readings_follow_their_columns_by_name() -> None:
 
 def test_unknown_readings_are_refused() -> None:
     with pytest.raises(ValueError, match="kind must name a kind of Reading, got 'moon'"):
-        Reading.read({"kind": "moon"}, COLUMNS)
+        Reading.rebuild({"kind": "moon"}, COLUMNS)
     with pytest.raises(ValueError, match="operation must be one of"):
-        Reading.read({**summary("sum").to_dict(), "operation": "moon"}, COLUMNS)
+        Reading.rebuild({**summary("sum").to_dict(), "operation": "moon"}, COLUMNS)
     with pytest.raises(ValueError, match="column"):
-        Reading.read(CASES[0][0].to_dict(), COLUMNS[2:])
+        Reading.rebuild(CASES[0][0].to_dict(), COLUMNS[2:])
 
 
 def test_long_lists_end_in_a_number() -> None:

@@ -27,7 +27,7 @@ def test_remainders_and_digit_sums_of_whole_numbers_alone():
 @pytest.mark.parametrize("of_digits", [False, True])
 def test_a_residue_is_data(of_digits):
     residue = Residue(VALUE, 10, of_digits)
-    assert Reading.read(residue.to_dict(), (COLUMN,)) == residue
+    assert Reading.rebuild(residue.to_dict(), (COLUMN,)) == residue
     assert "mod 10" in residue.description
 
 

@@ -28,7 +28,7 @@ def test_a_shift_is_one_number(shift, scale):
     (value,) = np.unique(rounded.values(sample))
     assert abs(value - shift * scale) < 1e-10 * scale
     assert rounded.description == STEP.description
-    assert Reading.read(json.loads(json.dumps(rounded.to_dict())), COLUMNS) == rounded
+    assert Reading.rebuild(json.loads(json.dumps(rounded.to_dict())), COLUMNS) == rounded
 
 
 def test_whole_numbers_stay_as_they_are():

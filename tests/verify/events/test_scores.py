@@ -52,7 +52,7 @@ def test_scores_add_what_their_tables_say(values: npt.NDArray[np.float64]) -> No
 def test_scores_survive_json() -> None:
     score = ADDITIVE
     data = json.loads(json.dumps(score.to_dict(), allow_nan=False))
-    again = Reading.read(data, COLUMNS)
+    again = Reading.rebuild(data, COLUMNS)
     sample = ViewSample(np.random.default_rng(0).normal(size=(50, 3)), COLUMNS)
     np.testing.assert_array_equal(again.values(sample), score.values(sample))
     assert again.description == score.description

@@ -359,7 +359,9 @@ def test_strange_values_are_harmless(k: int, n: int, lattice: bool) -> None:
             for chosen in found.best:
                 assert chosen.event.holds(choose[0]).shape == (n,)
                 assert chosen.predicted < 1.5
-                again = Event.read(json.loads(json.dumps(chosen.event.to_dict(), allow_nan=False)), columns)
+                again = Event.rebuild(
+                    json.loads(json.dumps(chosen.event.to_dict(), allow_nan=False)), columns
+                )
                 assert again.holds(choose[0]).tolist() == chosen.event.holds(choose[0]).tolist()
 
 

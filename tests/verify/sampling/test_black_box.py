@@ -196,7 +196,7 @@ def test_the_final_test_can_be_repeated_from_its_record() -> None:
     record = json.loads(json.dumps(result.to_dict(), allow_nan=False))
     pair = candidate(laplace(0.5, 2))
     columns = pair.draw(False, 64, np.random.SeedSequence(0)).columns
-    event = Event.read(record["event"], columns)
+    event = Event.rebuild(record["event"], columns)
     index, seed = record["candidate"], record["seed"]
     hits, hits_prime = (
         sum(
