@@ -22,14 +22,14 @@ from typing import ClassVar, Generic, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from accountant import Gate
+from accountant import Gate, Private
 from algorithms.claim import ClaimForm
 from algorithms.learner import Family, check_horizon
 from algorithms.linear.g_optimal import g_optimal_design
 from algorithms.linear.linear_parameters import checked_actions, checked_gate
-from algorithms.linear.linear_phases import Following, Learned, Phase
+from algorithms.linear.linear_phases import Following, Learned, Phase, ReportMean
 from algorithms.restarts import restart_horizon
-from mechanisms import Communication
+from mechanisms import Communication, Mechanism, ShuffledMean
 from mechanisms.arrays import FloatArray, IntArray
 
 P = TypeVar("P", bound=Phase)
@@ -176,13 +176,28 @@ class Elimination(abc.ABC, Generic[P]):
     def _planned(self, number: int, support: IntArray, counts: IntArray, clients: int) -> P:
         """Return a phase."""
 
-    @abc.abstractmethod
     def _open(self, phase: P) -> None:
         """Get ready for the reports of a phase."""
+        self._mean = self._private_mean(phase)
 
     @abc.abstractmethod
+    def _private_mean(self, phase: P) -> ReportMean:
+        """Return what averages the reports of a phase."""
+
     def _expected_noise(self, phase: P) -> FloatArray:
         """Return the noise that `widths` takes, or more, of a phase that nobody has reported in, shape (s,)."""
+        return np.asarray(self._private_mean(phase).proxy * phase.bounds**2)
+
+    def _take(self, phase: P, reports: Private, clients: int, at: int = 0) -> None:
+        """Take checked reports; the last ones of a phase end it."""
+        self.communication += self._mean.add(reports, clients, at) * clients
+        self._reports += clients
+        if self._reports == phase.clients:
+            self._phase = None
+            self._eliminate(phase, self._mean.release() * phase.bounds, self._noise_of(phase))
+
+    def _noise_of(self, phase: Phase) -> FloatArray:
+        return np.asarray(self._mean.proxy * phase.bounds**2)
 
     def _averaged(self, phase: Phase) -> int:
         """Return how many clients' rewards an average is of, as often as each has played; 1 if each plays once."""
@@ -240,14 +255,26 @@ class Elimination(abc.ABC, Generic[P]):
         one = 1.0 if self.reward_bound is None else self.reward_bound**2
         return np.asarray(one / (self._averaged(phase) * phase.counts))
 
-    @abc.abstractmethod
-    def convert_sums(self, phase: P, released: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Convert released sums of the open phase to the arguments of `values`: the averages and their noise."""
-
     @property
     def open_phase(self) -> P | None:
         """The phase that waits for reports; None if `act` is next."""
         return self._phase
+
+    # --- what a released value would lead to, for audits of the action sequence ------------------
+
+    @property
+    def mechanism(self) -> Mechanism | None:
+        """Mechanism that releases the open phase's reports; None if they are not private."""
+        return self._mean.mechanism
+
+    @property
+    def protocol(self) -> ShuffledMean | None:
+        """Protocol that shuffles the open phase's reports, of its first action if each has its own; None without."""
+        return self._mean.protocol
+
+    def convert_sums(self, phase: Phase, released: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return averages and noise, as `values` takes them, from released sums of reports, shape (..., s)."""
+        return released / phase.reports * phase.bounds, self._noise_of(phase)
 
     @property
     def _settled(self) -> bool:

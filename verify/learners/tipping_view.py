@@ -63,9 +63,7 @@ class _OpenPhase:
     @property
     def clients_of(self) -> FloatArray:
         """How many clients report of each action in the support."""
-        if self.single:
-            return self.phase.counts.astype(np.float64)
-        return np.full(self.phase.support.size, float(self.phase.clients))
+        return self.phase.reports.astype(np.float64)
 
     @property
     def sigma(self) -> float:
