@@ -71,7 +71,9 @@ class StartsRaw(MeansLearner[StructureType]):
 
     def observe_initial(self, outcomes: Private) -> None:
         """Start every mean on one raw outcome."""
-        self.total += self.gate.declassify(outcomes, f"{type(self).__name__} starts on the raw outcomes of round 0")
+        self.total += self.gate.declassify(
+            outcomes, f"{type(self).__name__} starts on the raw outcomes of round 0"
+        )
         self.count += 1.0
 
     def _noises(self) -> FloatArray:

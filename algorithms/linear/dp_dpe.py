@@ -9,7 +9,8 @@ is never eliminated, and
 
     R(T) <= 2S + 6 + 2 + 4 Σ_l (2 h_l + S) √(2x [ (σ² + 2d/h_l) / |U_l| + τ_l² Q_l ]),   Q_l <= 2d (1 + 1/h_l) ,
 
-with 2 for 4 in the last phase: the action of the largest estimate is played to the end, from when
+with 2 for 4 in the last phase, and no summand above ``(2 h_l + S) R``, R the largest gap, where twice the sum is then
+less than ``R (T - 2 - S)``: the action of the largest estimate is played to the end, from when
 `algorithms.linear.elimination` says.
 
 In production, one client at a time. Where more clients are asked than a phase waits for, those who report too late are

@@ -132,6 +132,7 @@ from sympy.utilities.lambdify import implemented_function
 
 from algorithms.estimates.doubling_batches import released_counts
 from algorithms.estimates.level_free import UNCOUNTED, unsharpened
+from algorithms.estimates.randomized_bits import bits_of_one_message
 from algorithms.estimates.shuffled_counts import NOISE
 from algorithms.problems import FailingTopK, Matroid, TopK
 from algorithms.semi_bandits.cucb_batch import LevelFreeLearner
@@ -324,12 +325,14 @@ _Releases = implemented_function(
     ),
 )
 
+_Bits = implemented_function("Bits", lambda epsilon, size: bits_of_one_message(float(epsilon), int(size)))
+
 _Noise = Literal["none", "bit", "Laplace", "Gaussian", "below Gaussian"]
 
 # A message of randomized bits is about q arms; 1/2 + (Y - 1/2) g is unbiased for each (`randomized_bits`).
 q, g = sp.symbols("q g", positive=True)
 _bits = (
-    (q, sp.Max(1, sp.Min(K, 20, sp.floor((epsilon + sp.log(1 - sp.exp(-epsilon))) / sp.log(2) - 5)))),
+    (q, _Bits(epsilon, K)),
     (g, 1 + 2**q * sp.exp(-epsilon) / (1 - sp.exp(-epsilon))),
 )
 _THETAS = tuple(np.linspace(0.05, 0.9, 35).tolist())

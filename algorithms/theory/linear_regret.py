@@ -10,16 +10,28 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import sympy as sp
+from sympy.utilities.lambdify import implemented_function
 
 from algorithms.linear.g_optimal import support_bound
 from algorithms.linear.linear_phases import SHUFFLED, calibrated_bits
 from algorithms.problems.linear import LinearBandit
 from algorithms.theory.confidence_theorem import PhaseTheorem, clients, deviation, n, phase, size, t
-from algorithms.theory.regret_bound import FloorLog2, Instance, RegretBound, T, delta, epsilon, mu, unit_mu
+from algorithms.theory.regret_bound import (
+    FloorLog2,
+    Instance,
+    R_max,
+    RegretBound,
+    T,
+    delta,
+    epsilon,
+    mu,
+    unit_mu,
+)
 
 d, n_actions, alpha, support = sp.symbols("d k_A alpha S", positive=True)
 sigma_client, reward = sp.symbols("sigma_xi B", nonnegative=True)
@@ -100,22 +112,55 @@ def _printed_pe(model: str) -> sp.Expr:
     return plain + 16 * d * noise * sp.sqrt(2 * s * _log_kt) * (sp.log(T, 2) + s / h)
 
 
-def _remainder(term: sp.Expr, phases: sp.Expr, first: sp.Expr) -> sp.Expr:
-    """Return 4 times the terms of phases from `first` on but the last, and twice that of the last.
+_least = implemented_function("min", min)  # of SymPy's Min it would take long to sort the arguments
 
-    Survivors of phase l are explored for at most 2 h_l + S rounds, each at 4 W_l; the leader of the last phase that the
-    horizon does not cut is played at 2 W_l. Where the leader is played earlier, 2 W_l in all rounds to come is no more.
+
+@dataclass(frozen=True)
+class _Exploration:
+    """What the theorem of certified learners adds up (`algorithms.linear.elimination`).
+
+    Attributes
+    ----------
+    rounds, width
+        ``2 h_l + S``, the most rounds of phase l + 1, and W_l.
+    phases, first
+        L, and the most rounds of the first phase.
     """
-    return 4 * sp.Sum(term, (_l, first, phases - 1)) + 2 * term.subs(_l, phases)
 
+    rounds: sp.Expr
+    width: sp.Expr
+    phases: sp.Expr
+    first: sp.Expr
 
-def _explored(term: sp.Expr, phases: sp.Expr) -> sp.Expr:
-    """Return 4 times the terms of all phases: of those that have ended, where the horizon is still to come.
+    def _cost(self, start: sp.Expr, cap: sp.Expr) -> sp.Expr:
+        last = self.rounds * _least(2 * self.width, cap)
+        return self.explored(start, self.phases - 1, cap) + last.subs(_l, self.phases)
 
-    Where the leader is played already, that is no more: what exploring costs grows ever more slowly, as widths shrink,
-    and at the horizon it is at least what the leader costs, which grows evenly.
-    """
-    return 4 * sp.Sum(term, (_l, 1, phases))
+    def explored(self, start: sp.Expr, end: sp.Expr, cap: sp.Expr) -> sp.Expr:
+        """Return 4 W_l, or the cap, in the rounds that explore after phases from one to another."""
+        return sp.Sum(self.rounds * _least(4 * self.width, cap), (_l, start, end))
+
+    def least(self, cost: Callable[[sp.Expr], sp.Expr]) -> sp.Expr:
+        """Return a cost that is capped at R_max where the theorem on caps holds."""
+        capped = 2 * self._cost(sp.Integer(1), R_max) < R_max * (T - self.first)
+        return sp.Piecewise((cost(R_max), capped), (cost(sp.oo), True))
+
+    def remainder(self, start: sp.Expr) -> sp.Expr:
+        """Return the cost of the rounds after phases from one on.
+
+        Survivors of phase l are explored for at most 2 h_l + S rounds, each at 4 W_l; the leader of the last phase that
+        the horizon does not cut is played at 2 W_l. Where the leader is played earlier, 2 W_l in all rounds to come is
+        no more.
+        """
+        return self.least(lambda cap: self._cost(start, cap))
+
+    def begun(self) -> sp.Expr:
+        """Return the cost of exploring after all phases that have ended in t rounds, where the horizon is to come.
+
+        Where the leader is played already, that is no more: what exploring costs grows ever more slowly, as widths
+        shrink, and at the horizon it is at least what the leader costs, which grows evenly.
+        """
+        return self.least(lambda cap: self.explored(sp.Integer(1), self.phases.subs(T, t), cap))
 
 
 def _reporting(number: sp.Expr) -> sp.Expr:
@@ -127,8 +172,8 @@ _phases_dpe = sp.Max(FloorLog2(T + 2) - 1, 1)
 _phases_pe = sp.Max(1, FloorLog2(sp.floor(T / support + 1)))
 
 
-def _term_dpe(model: str) -> sp.Expr:
-    """(2 h_l + S) √(2x [ (σ² + 2 d v / h_l) / |U_l| + τ_l² 2 d (1 + 1/h_l) ]); v = B², or 1 unbounded."""
+def _explore_dpe(model: str) -> _Exploration:
+    """W_l = √(2x [ (σ² + 2 d v / h_l) / |U_l| + τ_l² 2 d (1 + 1/h_l) ]); v = B², or 1 unbounded."""
     s = support
     x = sp.log(2 * n_actions * _phases_dpe * T)
     h, clients = 2**_l, _reporting(_l)
@@ -140,17 +185,18 @@ def _term_dpe(model: str) -> sp.Expr:
     )
     variance = sp.Max(reward**2, unbounded)
     form = (sigma_client**2 + 2 * d * variance / h) / clients + noise**2 * 2 * d * (1 + 1 / h)
-    return (2 * h + s) * sp.sqrt(2 * x * form)
+    return _Exploration(2 * h + s, sp.sqrt(2 * x * form), _phases_dpe, 2 + s)
 
 
-def _term_pe(model: str) -> sp.Expr:
-    """(2 h_l + S) √(2x [ 2 d B² / h_l + τ² q_l ]), q_l = min(2d/h_l, 4 d² S / h_l²)."""
+def _explore_pe(model: str) -> _Exploration:
+    """W_l = √(2x [ 2 d B² / h_l + τ² q_l ]), q_l = min(2d/h_l, 4 d² S / h_l²)."""
     s = support
     x = sp.log(2 * n_actions * _phases_pe * T)
     h = s * 2 ** (_l - 1)
     form = _unit * sp.Min(2 * d / h, 4 * d**2 * s / h**2)
     noise = {"": sp.Integer(0), "local": _unit * 2 * d / h, "shuffle": _SHUFFLED**2 * form}.get(model, form)
-    return (2 * h + s) * sp.sqrt(2 * x * (2 * d * reward**2 / h + noise))
+    width = sp.sqrt(2 * x * (2 * d * reward**2 / h + noise))
+    return _Exploration(2 * h + s, width, _phases_pe, 2 * s)
 
 
 _unit = (2 * reward / mu) ** 2
@@ -166,21 +212,21 @@ def _proof(single: bool, **stated: Any) -> PhaseTheorem:
     )
 
 
-def _certified_proof(single: bool, model: str, term: sp.Expr) -> PhaseTheorem:
-    """Return the proof of exact widths and one failure event, with a phase's term of the bound."""
+def _certified_proof(single: bool, model: str, explored: _Exploration) -> PhaseTheorem:
+    """Return the proof of exact widths and one failure event."""
     central = _unit / n**2 if single else _unit * size / clients**2
     each = n if single else clients
     noise = {"": sp.Integer(0), "local": central * each, "shuffle": _SHUFFLED**2 * central}.get(
         model, central
     )
-    phases = _phases_pe if single else _phases_dpe
+    phases = explored.phases
     return _proof(
         single,
         exponent=sp.log(2 * n_actions * phases * T),
         noise=noise,
         law=_LAWS[model],
         failure=1 / T,
-        remainder=_remainder(term, phases, sp.floor(sp.Min(phase, phases))),
+        remainder=explored.remainder(sp.floor(sp.Min(phase, phases))),
     )
 
 
@@ -333,23 +379,23 @@ def _certified(name: str, single: bool, model: str) -> RegretBound:
     """Return the theorem of a certified learner."""
     shuffled = model == "shuffle"
     if single:
-        term, phases, least = _term_pe(model), _phases_pe, _NEEDS_BOUND + 4 * support + 2
+        explored, least = _explore_pe(model), _NEEDS_BOUND + 4 * support + 2
         covers, otherwise, largest = _shuffled_bounded if shuffled else _bounded, "rewards in [-B, B]", 10
     else:
-        term, phases, least = _term_dpe(model), _phases_dpe, 2 * support + 8
+        explored, least = _explore_dpe(model), 2 * support + 8
         covers, otherwise, largest = _shuffled_wide if shuffled else _wide, "no report is clipped", 30
     return RegretBound(
         family="linear",
-        constant=least + _remainder(term, phases, sp.Integer(1)),
+        constant=least + explored.remainder(sp.Integer(1)),
         per_arm=sp.S.Zero,
         source="this library: exact widths, one failure event and the leader in the end (Theorem 7"
         + (", one client per play)" if single else ")")
         + (", shuffled noise at most 1.3 times the central one" if shuffled else ""),
         regime=_regime(name, otherwise, largest),
         applies=covers,
-        confidence=_certified_proof(single, model, term),
+        confidence=_certified_proof(single, model, explored),
         restarts=True,
-        begun=least + _explored(term, phases.subs(T, t)),
+        begun=least + explored.begun(),
     )
 
 
@@ -395,4 +441,5 @@ def linear_values(instance: Instance) -> dict[sp.Symbol, float]:
         delta: instance.delta,
         mu: unit_mu(instance.epsilon, instance.delta),
         support: support_bound(dimension),
+        R_max: float(problem.gaps.max()),
     }
