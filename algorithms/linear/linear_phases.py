@@ -7,13 +7,12 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import ClassVar, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from accountant import Gate, Private, PrivateSums, Simulation, add_to_all, check_feedback
-from algorithms.claim import ClaimForm
 from algorithms.learner import check_count, check_horizon
 from mechanisms import Box, Communication, Gaussian, Mechanism, Sensitivity, ShuffledMean
 from mechanisms.arrays import FloatArray, IntArray
@@ -202,40 +201,6 @@ class RewardPhase(Phase):
         """Return the reports of clients with one reward each: clipped, in units of B; shape (clients,)."""
         scaled: FloatArray = np.ravel(averages) / self.bounds[0]
         return np.clip(scaled, -1.0, 1.0)
-
-
-class DistributedLearner(Protocol):
-    """A learner of distributed linear bandits, in one lane."""
-
-    claim: ClassVar[ClaimForm]
-
-    @property
-    def active(self) -> IntArray:
-        """Ids of the actions that are not eliminated."""
-
-    @property
-    def open_phase(self) -> Phase | None:
-        """The phase that waits for reports; None if `act` is next."""
-
-    @property
-    def communication(self) -> Communication:
-        """Size of all clients' messages so far."""
-
-    @property
-    def learned(self) -> Learned | None:
-        """Result of the last phase with reports; None before the first."""
-
-    def act(self) -> Phase | None:
-        """Return the phase to play next; None when the horizon is reached, never without one."""
-
-    def observe(self, report: Private, *, phase: Phase | None = None) -> None:
-        """Take one new client's report of the open phase, in `Phase.domain`; refuse the report of another phase."""
-
-    def observe_many(self, reports: Private, clients: int) -> None:
-        """Take the reports of the next clients of the open phase side by side, in `Phase.domain_of`.
-
-        Under `Simulation` only, where nobody pays; the same draws as one report at a time.
-        """
 
 
 @dataclass(frozen=True)

@@ -176,7 +176,9 @@ class PhasedElimination(Elimination[Phase]):
         self.observe_many(report, 1)
 
     def observe_many(self, reports: Private, clients: int) -> None:
-        """Take the reports of the next clients side by side; see `DistributedLearner.observe_many`.
+        """Take the reports of the next clients of the open phase side by side, in `Phase.domain_of`.
+
+        Under `Simulation` only, where nobody pays; the same draws as one report at a time.
 
         Raises
         ------

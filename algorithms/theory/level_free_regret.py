@@ -185,8 +185,8 @@ class ReleaseCounts:
         s, and b or 0.
     gain, falling
         G of randomized bits, else 1; and phi, 0 where ``s_j = g``.
-    share
-        c.
+    share, growth
+        c and g.
     """
 
     horizon: float
@@ -196,6 +196,7 @@ class ReleaseCounts:
     gain: float = 1.0
     falling: float = LevelFreeLearner.falling
     share: float = UNCOUNTED
+    growth: float = LevelFreeLearner.growth
 
     @functools.cached_property
     def size(self) -> int:
@@ -215,9 +216,7 @@ class ReleaseCounts:
     @functools.cached_property
     def _ends(self) -> FloatArray:
         longest = int(4 * self.horizon) + 4 * self.size
-        return np.array(
-            released_counts(longest, self.size, LevelFreeLearner.growth, self.falling), np.float64
-        )
+        return np.array(released_counts(longest, self.size, self.growth, self.falling), np.float64)
 
     @functools.cached_property
     def levels(self) -> FloatArray:
@@ -227,7 +226,11 @@ class ReleaseCounts:
     @functools.cached_property
     def widths(self) -> FloatArray:
         """``G rho_j`` for each count."""
-        spread = np.sqrt(2 * self.levels * self._variance) + self.scale * self.levels
+        return self.width(self.levels)
+
+    def width(self, level: FloatArray) -> FloatArray:
+        """Return G times the distance at which ``C_j`` is a level, for each count."""
+        spread = np.sqrt(2 * level * self._variance) + self.scale * level
         return np.asarray(self.gain * spread / self.counts)
 
     @functools.cached_property
