@@ -190,7 +190,7 @@ class WarmStartLearner(Learner, Protocol):
 
 
 def as_number(value: Any) -> float:
-    """Return a number as a float, and NaN for what is none, or beyond all floats."""
+    """Return a number as a float; NaN of anything else, or of a number beyond all floats."""
     try:
         return math.nan if isinstance(value, bool | np.bool_ | str) else float(value)
     except (TypeError, ValueError, OverflowError):

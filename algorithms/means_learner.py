@@ -64,7 +64,7 @@ class MeansLearner(StructuredLearner[StructureType], abc.ABC):
 
 
 class StartsRaw(MeansLearner[StructureType]):
-    """A learner whose means start on one raw outcome of every arm, as printed."""
+    """Base class of printed learners with means that start on one raw outcome of every arm."""
 
     noisy: ClassVar[bool] = False
     """Whether all later values are noisy."""

@@ -12,15 +12,14 @@ those before it. What is played follows from what was
 released, so privacy is as without the rule. With all phases that fit the bound is no more than that of exploring
 to the horizon, whose last, cut phase costs 4 W a round where the leader costs 2 W.
 
-**Theorem** (caps). Let V_l bound the widths after phase l and fall in l, n_l the rounds of phase l, R the largest gap,
-and ``C_m = Σ_{l=m}^{L-1} n_{l+1} min(4 V_l, R) + n_{L+1} min(2 V_L, R)``, L the last phase that may fit. If ``2 C_1 <
-R (T - n_1)``, then on the event that widths hold regret after the first phase is at most C_1.
+No better constants would bring the theorem of the local learners below a third of the worst regret on the default
+problem, at ``epsilon = 1``, ``delta = 1e-6`` and ``T = 10^6``:
 
-*Proof.* Rounds that explore after phase l cost at most ``min(4 V_l, R)``. Suppose the leader is played after phase l,
-at a largest width W. By the rule ``2 left W <= 4 n_{l+1} W + Σ ...``, with ``min(W, V_i)`` for the widths of all later
-phases. If ``W > R / 4``, divide by W: ``left <= 2 n_{l+1} + (2 / R) C_{l+1}``. But V_1, ..., V_l are above ``R / 4``
-then, so ``C_1 = R (n_2 + ... + n_{l+1}) + C_{l+1}``, and ``T = n_1 + ... + n_l + left <= n_1 + (2 / R) C_1``. So ``W <=
-R / 4``, and by the rule ``2 left W <= C_l``. QED
+*Proof.* The argument says of a round that its gap is at most two widths, or four; the widths are those that the learner
+itself computes. With all actions left `algorithms.DPDPELocal` has widths of .54 and more up to its last phase, and no
+gap is above .89: nothing is said. In a run of `algorithms.DPPELocal` widths after phases 13, 14 and 15, of 69,633,
+139,266 and 278,529 rounds, are .30, .21 and .18 and more: whenever the leader is played, the sum is three fifths of the
+worst regret or more. QED
 """
 
 from __future__ import annotations

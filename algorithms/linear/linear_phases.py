@@ -90,7 +90,7 @@ class Phase:
 
     @property
     def report_groups(self) -> tuple[tuple[int, int], ...]:
-        """How many clients report of how many actions together: all of the whole support."""
+        """Numbers of clients, and of the actions that they report of together: all of the whole support."""
         return ((self.clients, self.support.size),)
 
     @property

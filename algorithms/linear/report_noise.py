@@ -18,7 +18,7 @@ from mechanisms.arrays import FloatArray
 
 
 class NoNoise(Elimination[P]):
-    """Nobody: reports are published."""
+    """Base class of learners without privacy: reports are published."""
 
     def _private_mean(self, phase: P) -> ReportMean:
         return RawMean(self.gate, phase)
@@ -36,21 +36,21 @@ class GaussianNoise(Elimination[P]):
 
 
 class CentralNoise(GaussianNoise[P]):
-    """A trusted server: Gaussian noise on each phase's sums."""
+    """Base class of learners with a trusted server: it adds Gaussian noise to each phase's sums."""
 
     def _private_mean(self, phase: P) -> ReportMean:
         return CentralMean(self.gate, phase, self._gaussian(phase))
 
 
 class LocalNoise(GaussianNoise[P]):
-    """Every client: Gaussian noise on its report."""
+    """Base class of learners in the local model: each client adds Gaussian noise to its report."""
 
     def _private_mean(self, phase: P) -> ReportMean:
         return LocalMean(self.gate, phase, self._gaussian(phase))
 
 
 class ShuffledNoise(GaussianNoise[P]):
-    """All clients, by random bits that a trusted shuffler mixes."""
+    """Base class of learners in the shuffle model: clients send random bits."""
 
     def _protocol(self, clients: int, size: int) -> ShuffledMean:
         return calibrated_bits(self.epsilon, self.delta, clients, size)

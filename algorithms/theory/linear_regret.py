@@ -4,6 +4,16 @@ Symbols: T, d, k (actions), alpha (2^{alpha l} clients in phase l), sigma (clien
 [-B, B]; 0 if they have no bound), epsilon, delta, mu (1/sigma of the Gaussian mechanism that is private at distance 1),
 S (the largest support of a design). Li, Zhou & Ji 2022 ("printed") for h_1 = 2 and beta = 1/(kT); the
 certified learners' theorem has one failure event and exact widths.
+
+**Theorem** (caps). Let V_l bound the widths after phase l and fall in l, n_l the rounds of phase l, R the largest gap,
+and ``C_m = Σ_{l=m}^{L-1} n_{l+1} min(4 V_l, R) + n_{L+1} min(2 V_L, R)``, L the last phase that may fit. If ``2 C_1 <
+R (T - n_1)``, then on the event that widths hold regret after the first phase is at most C_1.
+
+*Proof.* Rounds that explore after phase l cost at most ``min(4 V_l, R)``. Suppose the leader is played after phase l,
+at a largest width W. By the rule (`algorithms.linear.elimination`) ``2 left W <= 4 n_{l+1} W + Σ ...``, with ``min(W,
+V_i)`` for the widths of all later phases. If ``W > R / 4``, divide by W: ``left <= 2 n_{l+1} + (2 / R) C_{l+1}``. But
+V_1, ..., V_l are above ``R / 4`` then, so ``C_1 = R (n_2 + ... + n_{l+1}) + C_{l+1}``, and ``T = n_1 + ... + n_l + left
+<= n_1 + (2 / R) C_1``. So ``W <= R / 4``, and by the rule ``2 left W <= C_l``. QED
 """
 
 from __future__ import annotations
@@ -117,7 +127,7 @@ _least = implemented_function("min", min)  # of SymPy's Min it would take long t
 
 @dataclass(frozen=True)
 class _Exploration:
-    """What the theorem of certified learners adds up (`algorithms.linear.elimination`).
+    """Sums of the theorem of certified learners.
 
     Attributes
     ----------
