@@ -45,7 +45,7 @@ from algorithms.theory.regret_bound import (
 
 d, n_actions, alpha, support = sp.symbols("d k_A alpha S", positive=True)
 sigma_client, reward = sp.symbols("sigma_xi B", nonnegative=True)
-_l = sp.Symbol("l", integer=True, positive=True)
+_l, _P = sp.symbols("l P", integer=True, positive=True)
 
 _NEEDS_BOUND = sp.Piecewise((sp.oo, sp.Eq(reward, 0)), (sp.Integer(0), True))
 
@@ -134,7 +134,7 @@ class _Exploration:
     rounds, width
         ``2 h_l + S``, the most rounds of phase l + 1, and W_l.
     phases, first
-        L, and the most rounds of the first phase.
+        P, and the most rounds of the first phase.
     """
 
     rounds: sp.Expr
@@ -144,7 +144,7 @@ class _Exploration:
 
     def _cost(self, start: sp.Expr, cap: sp.Expr) -> sp.Expr:
         last = self.rounds * _least(2 * self.width, cap)
-        return self.explored(start, self.phases - 1, cap) + last.subs(_l, self.phases)
+        return self.explored(start, _P - 1, cap) + last.subs(_l, _P)
 
     def explored(self, start: sp.Expr, end: sp.Expr, cap: sp.Expr) -> sp.Expr:
         """Return 4 W_l, or the cap, in the rounds that explore after phases from one to another."""
@@ -185,10 +185,10 @@ _phases_pe = sp.Max(1, FloorLog2(sp.floor(T / support + 1)))
 def _explore_dpe(model: str) -> _Exploration:
     """W_l = √(2x [ (σ² + 2 d v / h_l) / |U_l| + τ_l² 2 d (1 + 1/h_l) ]); v = B², or 1 unbounded."""
     s = support
-    x = sp.log(2 * n_actions * _phases_dpe * T)
+    x = sp.log(2 * n_actions * _P * T)
     h, clients = 2**_l, _reporting(_l)
     unbounded = sp.Piecewise((1, sp.Eq(reward, 0)), (0, True))
-    clipped = 1 + sp.sqrt(2 * (sigma_client**2 + 1) * sp.log(2 * s * clients * _phases_dpe * T))
+    clipped = 1 + sp.sqrt(2 * (sigma_client**2 + 1) * sp.log(2 * s * clients * _P * T))
     central = 2 * sp.Max(reward, unbounded * clipped) * sp.sqrt(s) / (clients * mu)
     noise = {"": sp.Integer(0), "local": central * sp.sqrt(clients), "shuffle": _SHUFFLED * central}.get(
         model, central
@@ -201,7 +201,7 @@ def _explore_dpe(model: str) -> _Exploration:
 def _explore_pe(model: str) -> _Exploration:
     """W_l = √(2x [ 2 d B² / h_l + τ² q_l ]), q_l = min(2d/h_l, 4 d² S / h_l²)."""
     s = support
-    x = sp.log(2 * n_actions * _phases_pe * T)
+    x = sp.log(2 * n_actions * _P * T)
     h = s * 2 ** (_l - 1)
     form = _unit * sp.Min(2 * d / h, 4 * d**2 * s / h**2)
     noise = {"": sp.Integer(0), "local": _unit * 2 * d / h, "shuffle": _SHUFFLED**2 * form}.get(model, form)
@@ -229,14 +229,13 @@ def _certified_proof(single: bool, model: str, explored: _Exploration) -> PhaseT
     noise = {"": sp.Integer(0), "local": central * each, "shuffle": _SHUFFLED**2 * central}.get(
         model, central
     )
-    phases = explored.phases
     return _proof(
         single,
-        exponent=sp.log(2 * n_actions * phases * T),
+        exponent=sp.log(2 * n_actions * _P * T),
         noise=noise,
         law=_LAWS[model],
         failure=1 / T,
-        remainder=explored.remainder(sp.floor(sp.Min(phase, phases))),
+        remainder=explored.remainder(sp.floor(sp.Min(phase, _P))),
     )
 
 
@@ -403,6 +402,7 @@ def _certified(name: str, single: bool, model: str) -> RegretBound:
         + (", shuffled noise at most 1.3 times the central one" if shuffled else ""),
         regime=_regime(name, otherwise, largest),
         applies=covers,
+        definitions=((_P, explored.phases),),
         confidence=_certified_proof(single, model, explored),
         restarts=True,
         begun=least + explored.begun(),
