@@ -14,7 +14,7 @@ ROOT = Path(__file__).parent.parent
 CEILINGS = {
     "mechanisms": {"code lines": 10_988, "public functions and classes": 355, "files": 96, "floors": 19},
     "accountant": {"code lines": 15_112, "public functions and classes": 490, "files": 140, "floors": 9},
-    "algorithms": {"code lines": 11_372, "public functions and classes": 412, "files": 156, "floors": 9},
+    "algorithms": {"code lines": 11_365, "public functions and classes": 413, "files": 156, "floors": 9},
     "verify": {"code lines": 30_850, "public functions and classes": 910, "files": 320, "floors": 9},
 }
 

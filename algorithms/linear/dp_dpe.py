@@ -47,7 +47,7 @@ from algorithms.learner import check_delta, check_epsilon
 from algorithms.linear.g_optimal import support_bound
 from algorithms.linear.linear_phases import Phase
 from algorithms.linear.phased_elimination import PhasedElimination, PhasedSettings
-from algorithms.linear.report_noise import CentralNoise, LocalNoise, NoNoise, ShuffledNoise
+from algorithms.linear.report_noise import CentralNoise, GaussianNoise, LocalNoise, NoNoise, ShuffledNoise
 from mechanisms import ShuffledMean
 
 
@@ -60,7 +60,7 @@ class DPE(NoNoise[Phase], PhasedElimination):
     claim: ClassVar[ClaimForm] = NO_CLAIM
 
 
-class _Private(PhasedElimination):
+class _Private(PhasedElimination, GaussianNoise[Phase]):
     """An instance with privacy parameters.
 
     Parameters
