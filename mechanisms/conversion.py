@@ -34,7 +34,7 @@ from mechanisms.privacy_loss import PrivacyLoss
 from mechanisms.profile import OneRelation, PrivacyProfile
 from mechanisms.related_profile import HeldProfile, RelatedProfile, bare
 from mechanisms.rounding import multiply_up
-from mechanisms.sampled_group import ReplacedGroupProfile, SampledGroupProfile
+from mechanisms.sampled_group import PoissonReplacedProfile, SampledGroupProfile, has_pair
 from mechanisms.subsampled import SubsampledDirection, SubsampledProfile
 
 _GROUP_OF_TWO = "group of two"
@@ -91,10 +91,10 @@ class GroupOfTwoProfile(OneRelation):
                 return dataclasses.replace(own, epsilon_bound=2 * own.epsilon_bound)
             case ZeroConcentratedProfile() as own:
                 return dataclasses.replace(own, rho_bound=multiply_up(own.rho_bound, 4.0))
-            case SubsampledProfile(base, rate) if isinstance(bare(base), GaussianProfile):
-                return ReplacedGroupProfile(base, rate, 1)
+            case SubsampledProfile(base, rate) if has_pair(base):
+                return PoissonReplacedProfile(base, rate)
             case SampledGroupProfile(base, rate, size):
-                return ReplacedGroupProfile(base, rate, size)
+                return PoissonReplacedProfile(base, rate, size)
         return None
 
     @property
@@ -195,8 +195,8 @@ class GroupOfTwoProfile(OneRelation):
 def convert(profile: PrivacyProfile, to: Neighbouring) -> PrivacyProfile:
     """Convert a curve to another neighbouring relation; the caller asserts the conditions of the table above.
 
-    *Add or remove one to replace one*: a group of two, see `GroupOfTwoProfile`; of Gaussian noise on a Poisson sample
-    the tighter pair of its own.
+    *Add or remove one to replace one*: a group of two, see `GroupOfTwoProfile`; of Gaussian or Laplace noise on a
+    Poisson sample the tighter pair of its own.
 
     *Replace one to zero out*, the same curve: data with the null record in some record's place are among those with
     another record there. The null record must lie in the domain for which the sensitivity was found.

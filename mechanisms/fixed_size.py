@@ -16,7 +16,7 @@ from mechanisms.delegation import delegated
 from mechanisms.gaussian import GaussianProfile
 from mechanisms.neighbouring import Neighbouring
 from mechanisms.parameters import ParameterError
-from mechanisms.privacy_loss import ROUNDING, PrivacyLoss
+from mechanisms.privacy_loss import ROUNDING, PrivacyLoss, SampledPair
 from mechanisms.profile import PrivacyProfile, bounds_on_both_sides
 from mechanisms.related_profile import HeldProfile, RelatedProfile, bare
 from mechanisms.rounding import up
@@ -149,7 +149,7 @@ class FixedSizeProfile(SampledProfile):
     def loss(self) -> PrivacyLoss | None:
         """Return the law of the loss, if the base's is known."""
         base = self.base.loss()
-        return None if base is None else base.fixed_size(self.rate)
+        return None if base is None else base.on_sample(self.rate, SampledPair.FIXED_SIZE)
 
     def bounds(self, epsilon: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Bound the base's δ at both ends of the interval of its argument."""

@@ -5,7 +5,7 @@ curve for one record           for a group of k                                 
 =============================  =========================================================  ======
 Gaussian, movement D           Gaussian, movement kD                                      none
 Laplace, movement D            Laplace, movement kD                                       none
-Gaussian on a Poisson sample   `SampledGroupProfile`, add or remove, or zero out          none
+either on a Poisson sample     `SampledGroupProfile`, `PoissonReplacedProfile`            none
 pure ε                         pure kε                                                    yes
 ρ-zCDP                         k²ρ-zCDP (Bun & Steinke 2016, Prop. 1.9)                   yes
 (ε, δ)                         (kε, δ (e^{kε} - 1) / (e^ε - 1))                           yes
@@ -41,9 +41,9 @@ from mechanisms.gaussian import GaussianProfile
 from mechanisms.laplace import LaplaceProfile
 from mechanisms.parameters import whole_number
 from mechanisms.profile import OneRelation, PrivacyProfile
-from mechanisms.related_profile import HeldProfile, RelatedProfile, bare
+from mechanisms.related_profile import HeldProfile, RelatedProfile
 from mechanisms.rounding import multiply_up, up
-from mechanisms.sampled_group import MOST_SAMPLED, SampledGroupProfile
+from mechanisms.sampled_group import MOST_SAMPLED, PoissonReplacedProfile, SampledGroupProfile, has_pair
 from mechanisms.subsampled import SubsampledProfile
 
 GROUP = "group privacy"
@@ -80,8 +80,10 @@ def for_group(profile: PrivacyProfile, size: int) -> PrivacyProfile:
             return HeldProfile(for_group(own, k), relation)
         case GroupOfTwoProfile(base):  # k records are removed together, then k others added
             return GroupOfTwoProfile(for_group(base, k))
-        case SubsampledProfile(base, rate) if k <= MOST_SAMPLED and isinstance(bare(base), GaussianProfile):
+        case SubsampledProfile(base, rate) if k <= MOST_SAMPLED and has_pair(base):
             return SampledGroupProfile(base, rate, k)
+        case PoissonReplacedProfile(base, rate, 1) if k <= MOST_SAMPLED:
+            return PoissonReplacedProfile(base, rate, k)
     return _closed(profile, k) or GroupProfile(profile, k)
 
 

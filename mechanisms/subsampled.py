@@ -18,7 +18,7 @@ from mechanisms.delegation import delegated
 from mechanisms.log_sum import log_mixture
 from mechanisms.neighbouring import Neighbouring
 from mechanisms.parameters import ParameterError, real
-from mechanisms.privacy_loss import ROUNDING, PrivacyLoss
+from mechanisms.privacy_loss import ROUNDING, PrivacyLoss, SampledPair
 from mechanisms.profile import BoundedCurve, OneRelation, PrivacyProfile
 from mechanisms.related_profile import bare
 from mechanisms.rounding import multiply_up, up
@@ -84,6 +84,11 @@ class OneDirection(OneRelation):
     """Base class of profiles of one direction: a record, or a group, is removed, or it is added."""
 
     added: bool
+
+    @property
+    def pair(self) -> SampledPair:
+        """Which pair of a Poisson sample it is."""
+        return SampledPair.ADDED if self.added else SampledPair.REMOVED
 
     @property
     def symmetric(self) -> bool:
@@ -153,7 +158,7 @@ class SubsampledDirection(OneDirection, SampledProfile):
     def loss(self) -> PrivacyLoss | None:
         """Return the law of the loss in this direction, if the base's is known."""
         own = self.base.loss()
-        return None if own is None else own.subsampled(self.rate, self.added)
+        return None if own is None else own.on_sample(self.rate, self.pair)
 
     def bounds(self, epsilon: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Bound the base's δ at both ends of the interval of its rounded argument, widest near a largest loss.

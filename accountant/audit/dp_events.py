@@ -33,10 +33,10 @@ from mechanisms.fixed_size import FixedSizeProfile
 from mechanisms.gaussian_mixture import GaussianMixtureProfile
 from mechanisms.neighbouring import Neighbouring, common_neighbouring
 from mechanisms.parameters import nonnegative, real, whole_number
-from mechanisms.poisson_replaced import PoissonReplacedProfile
-from mechanisms.random_allocation import MOST_STEPS, RandomAllocationProfile
+from mechanisms.random_allocation import MOST_STEPS, RandomAllocationProfile, SelectedStepsProfile
 from mechanisms.related_profile import bare
 from mechanisms.rounding import up
+from mechanisms.sampled_group import PoissonReplacedProfile
 from mechanisms.subsampled import SubsampledProfile
 from mechanisms.truncated_batches import TruncatedBatchProfile
 
@@ -241,6 +241,7 @@ def _moved(relation: Neighbouring) -> int:
 
 def _sampled(name: str, fields: Mapping[str, Any], relation: Neighbouring, where: str) -> _Table | None:
     inner, inside = _on_one_sample(fields["event"], where)
+    more: _Table = {}
     if name == "PoissonSampledDpEvent":
         scheme, rate = "poisson", real("sampling_probability", fields["sampling_probability"])
         if not 0.0 <= rate <= 1.0:
@@ -249,14 +250,16 @@ def _sampled(name: str, fields: Mapping[str, Any], relation: Neighbouring, where
             1 if rate < 1.0 else _moved(relation)
         )  # how far a record that joins the sample moves the query
     elif name == "RandomAllocationDpEvent":
-        if whole_number("num_selected", fields["num_selected"], least=1) != 1:
-            raise ParameterError(
-                f"num_selected = {fields['num_selected']}: only one step of an epoch has an exact counterpart"
-            )
-        steps = whole_number("num_steps", fields["num_steps"], least=1)
+        selected, steps = (whole_number(key, fields[key], least=1) for key in ("num_selected", "num_steps"))
         if steps > MOST_STEPS:
             raise ParameterError(f"num_steps: must be at most {MOST_STEPS:,}")
-        scheme, rate, moved = "random allocation", 1.0 / steps, 1 if steps > 1 else _moved(relation)
+        if selected > 1 and steps < 2 * selected:
+            raise ParameterError(
+                f"num_selected = {selected}: must be at most half of num_steps = {steps}; for more nothing is known "
+                "here that is less than a release in each step"
+            )
+        scheme, rate, moved = "random allocation", selected / steps, 1 if steps > 1 else _moved(relation)
+        more = {"selected": selected} if selected > 1 else {}
     else:
         if relation is not Neighbouring.REPLACE_ONE:
             raise ParameterError(
@@ -272,7 +275,7 @@ def _sampled(name: str, fields: Mapping[str, Any], relation: Neighbouring, where
         return None
     if times != 1:
         raise ParameterError(f"{inner} on a sample has no exact counterpart")
-    return table if rate == 1.0 else {**table, "sampling_rate": rate, "sampling": scheme}
+    return table if rate == 1.0 else {**table, "sampling_rate": rate, "sampling": scheme, **more}
 
 
 def _on_one_sample(event: Any, where: str) -> tuple[str, Mapping[str, Any]]:
@@ -441,10 +444,14 @@ def _event(library: ModuleType, profile: PrivacyProfile) -> Any:
             return library.TruncatedSubsampledGaussianDpEvent(size, rate, most, sigma)
         case GaussianMixtureProfile(movements, chances, sigma):
             return library.MixtureOfGaussiansDpEvent(sigma, list(movements), list(chances))
-        case SubsampledProfile(base, rate) | PoissonReplacedProfile(base, rate):
+        case SubsampledProfile(base, rate) | PoissonReplacedProfile(base, rate, 1):
             return library.PoissonSampledDpEvent(rate, _event(library, base))
         case RandomAllocationProfile(base, steps) if hasattr(library, "RandomAllocationDpEvent"):
             return library.RandomAllocationDpEvent(_event(library, base), 1, steps)
+        case SelectedStepsProfile(base=base, steps=steps, selected=selected) if hasattr(
+            library, "RandomAllocationDpEvent"
+        ):
+            return library.RandomAllocationDpEvent(_event(library, base), selected, steps)
         case FixedSizeProfile(base, rate):
             share = Fraction(rate).limit_denominator(_LARGEST_DATA_SET)
             if up(share) == rate:
