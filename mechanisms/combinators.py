@@ -117,6 +117,8 @@ class Composed(BuiltInMechanism):
     def log_density(self, output: npt.ArrayLike, value: npt.ArrayLike) -> FloatArray:
         """Return the sum of the parts' log densities; ``output[i]`` belongs to part i."""
         outputs = np.asarray(output)
+        if outputs.shape[0] != len(self.parts):
+            raise ParameterError(f"output has {outputs.shape[0]} parts: must have {len(self.parts)}")
         total = self.parts[0].log_density(outputs[0], value)
         for part, released in zip(self.parts[1:], outputs[1:], strict=True):
             total = total + part.log_density(released, value)
@@ -180,20 +182,13 @@ class Repeated(_Wrapped):
         """Return the mechanism's profile composed with itself ``count`` times."""
         return composed_profile([(self.mechanism.profile(moved), self.count)])
 
-    def release(self, value: npt.ArrayLike, noise: NoiseSource | np.random.Generator) -> npt.NDArray[Any]:
-        """Return ``count`` releases, stacked in front."""
-        source = noise_source(noise)
-        return np.stack([self.mechanism.release(value, source) for _ in range(self.count)])
+    @property
+    def parts(self) -> tuple[Mechanism, ...]:
+        """The mechanism, as often as it is used."""
+        return (self.mechanism,) * self.count
 
-    def log_density(self, output: npt.ArrayLike, value: npt.ArrayLike) -> FloatArray:
-        """Return the sum of the log densities of all ``count`` outputs."""
-        outputs = np.asarray(output)
-        if outputs.shape[0] != self.count:
-            raise ParameterError(f"output has {outputs.shape[0]} parts: must have {self.count}")
-        total = self.mechanism.log_density(outputs[0], value)
-        for released in outputs[1:]:
-            total = total + self.mechanism.log_density(released, value)
-        return total
+    release = Composed.release
+    log_density = Composed.log_density
 
 
 @register
