@@ -19,7 +19,7 @@ import numpy as np
 
 from mechanisms.arrays import FloatArray
 from mechanisms.gaussian import GaussianProfile
-from mechanisms.gaussian_mixture_loss import Mixture
+from mechanisms.gaussian_mixture_loss import Mixture, binomial_mixture
 from mechanisms.log_sum import log_sum
 from mechanisms.privacy_loss import ROUNDING
 
@@ -45,8 +45,12 @@ class MixtureCurve(abc.ABC):
         """Return about the τ with l(τ) = target."""
 
     @abc.abstractmethod
-    def _loss(self, x: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return l(x), how far it may be off, and its slope."""
+    def _loss(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return l(x), and its slope."""
+
+    @abc.abstractmethod
+    def _off(self, x: FloatArray) -> FloatArray:
+        """Return how far l(x) may be off."""
 
     @abc.abstractmethod
     def _sums(self, x: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
@@ -66,7 +70,7 @@ class MixtureCurve(abc.ABC):
         least, most = self._infimum, self._supremum
         middle = 0.5 * (max(least, min(most, 0.0) - 2.0) + min(most, max(least, 0.0) + 2.0))
         tau = self._point(np.where(inside, x, middle))
-        _, off, slope = self._loss(tau)
+        (_, slope), off = self._loss(tau), self._off(tau)
         apart = 4.0 * off / np.maximum(slope, 1e-300) + MARGIN * (1.0 + np.abs(tau))
         left, off_left, _, high = self._sums(tau - apart)
         right, off_right, low, _ = self._sums(tau + apart)
@@ -99,35 +103,47 @@ class GaussianMixtureCurve(MixtureCurve):
                 pairs[one + other].append((j, i))
         self._pairs = [(apart, *np.array(own).T) for apart, own in pairs.items() if apart > 0.0]
 
-    def _parts(self, x: FloatArray) -> tuple[tuple[FloatArray, FloatArray, FloatArray, FloatArray], ...]:
-        """Return, for both mixtures, ln n_j(x)/n_0(x), ln of the parts, and of their sum with how far it may be off.
+    def _parts(self, x: FloatArray) -> tuple[tuple[FloatArray, FloatArray, FloatArray], ...]:
+        """Return, for both mixtures, ln n_j(x)/n_0(x), and ln of the parts and of their sum, over n_0(x).
 
-        Over n_0(x). What does not cancel where the sum is about 1, as weights add up to one, is Σ a_j (n_j/n_0 - 1).
+        What does not cancel where the sum is about 1, as weights add up to one, is Σ a_j (n_j/n_0 - 1).
         """
         found = []
         for (centres, logs), at in zip(self._sides, (x, -x), strict=True):
             shape = (-1, *([1] * x.ndim))
             centres, logs = centres.reshape(shape), logs.reshape(shape)
             v = centres * (at - 0.5 * centres)
-            parts, weights = logs + v, np.exp(logs)
-            gained = np.where(
-                v > 1.0, np.exp(np.minimum(parts, 700.0)) - weights, weights * np.expm1(np.minimum(v, 1.0))
-            )
-            excess = np.sum(gained, axis=0)
-            near = np.abs(excess) < 0.3
-            total = np.where(near, np.log1p(np.where(near, excess, 0.0)), log_sum(parts, axis=0))
-            sizes = np.minimum(1.0, np.abs(v)) * (len(v) + 8.0 - 3.0 * logs)
-            sizes = sizes + 6.0 * centres * (np.abs(at) + 0.5 * centres)
-            off = np.sum(np.exp(np.maximum(parts, logs) - total) * sizes, axis=0) + 6.0 * np.abs(total)
-            found.append((v, parts, total, 4.0 * ROUNDING * off))
+            parts, total = logs + v, np.zeros(x.shape)
+            if len(v) > 1 or v.any():
+                terms = np.exp(np.minimum(parts, 700.0))
+                small = np.exp(logs) * np.expm1(np.minimum(v, 1.0))
+                excess = np.sum(np.where(v > 1.0, terms - np.exp(logs), small), axis=0)
+                near = np.abs(excess) < 0.3
+                total = np.where(near, np.log1p(np.where(near, excess, 0.0)), log_sum(parts, axis=0))
+            found.append((v, parts, total))
         return tuple(found)
 
-    def _loss(self, x: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    def _loss(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return l(x), and its slope."""
         slope, sides = np.zeros(x.shape), self._parts(x)
-        for (centres, _), (_, parts, total, _) in zip(self._sides, sides, strict=True):
+        for (centres, _), (_, parts, total) in zip(self._sides, sides, strict=True):
             slope += np.tensordot(centres, np.exp(parts - total), axes=1)
-        (_, _, a, off_a), (_, _, b, off_b) = sides
-        return a - b, off_a + off_b + 4.0 * ROUNDING * np.abs(a - b), slope
+        return sides[0][2] - sides[1][2], slope
+
+    def _off(self, x: FloatArray) -> FloatArray:
+        return self._off_of(x, self._parts(x))
+
+    def _off_of(
+        self, x: FloatArray, sides: tuple[tuple[FloatArray, FloatArray, FloatArray], ...]
+    ) -> FloatArray:
+        off = np.zeros(x.shape)
+        for (centres, logs), at, (v, parts, total) in zip(self._sides, (x, -x), sides, strict=True):
+            shape = (-1, *([1] * x.ndim))
+            centres, logs = centres.reshape(shape), logs.reshape(shape)
+            sizes = np.minimum(1.0, np.abs(v)) * (len(v) + 8.0 - 3.0 * logs)
+            sizes = sizes + 6.0 * centres * (np.abs(at) + 0.5 * centres)
+            off += np.sum(np.exp(np.maximum(parts, logs) - total) * sizes, axis=0) + 10.0 * np.abs(total)
+        return 4.0 * ROUNDING * off
 
     def _point(self, target: FloatArray) -> FloatArray:
         """Return about the τ with l(τ) = target, by Newton's steps that never leave a bracket, or bisection."""
@@ -142,14 +158,13 @@ class GaussianMixtureCurve(MixtureCurve):
         x: FloatArray = 0.5 * (low + high)
         found, left = x.copy(), np.arange(x.size)
         for _ in range(_STEPS):
-            value, off, slope = self._loss(x)
+            value, slope = self._loss(x)
             low, high = np.where(value <= goal, x, low), np.where(value >= goal, x, high)
             with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
                 new = x - (value - goal) / slope
             new = np.where((new > low) & (new < high), new, 0.5 * (low + high))
             found[left] = x
-            # Nearer than l is off, nothing is gained.
-            go_on = (np.abs(new - x) > 4.0 * ROUNDING * (1.0 + np.abs(x))) & (np.abs(value - goal) > off)
+            go_on = np.abs(new - x) > 8.0 * ROUNDING * (1.0 + np.abs(x))
             if not go_on.any():
                 break
             x, low, high, goal = (own[go_on] for own in (new, low, high, goal))
@@ -157,8 +172,7 @@ class GaussianMixtureCurve(MixtureCurve):
         return found.reshape(target.shape)
 
     def _sums(self, x: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-        (first, _, a, off_a), (second, parts, b, off_b) = self._parts(x)
-        off = off_a + off_b + 4.0 * ROUNDING * np.abs(a - b)
+        (first, _, a), (second, parts, b) = sides = self._parts(x)
         log_a = self._sides[0][1]
         low, high = np.zeros(x.shape), np.zeros(x.shape)
         for apart, j, i in self._pairs:
@@ -170,5 +184,26 @@ class GaussianMixtureCurve(MixtureCurve):
             factor = np.exp(log_a[j].reshape(-1, *([1] * x.ndim)) + parts[i] - b)
             low += np.sum(factor * below * np.maximum(1.0 - error, 0.0), axis=0)
             high += np.sum(factor * above * (1.0 + error), axis=0)
+        off = self._off_of(x, sides)
         error = off + MARGIN * self._size
         return a - b, off, low * np.maximum(1.0 - error, 0.0), high * (1.0 + error)
+
+
+class ReplacedGaussianCurve(GaussianMixtureCurve):
+    """The curve of one record that is replaced, at ε >= 0, with τ in closed form.
+
+    With c = ((1-q)/q) e^{μ²/2}, μτ = ε/2 + y, sinh y = c sinh(ε/2).
+    """
+
+    def __init__(self, rate: float, mu: float) -> None:
+        """Take q and μ."""
+        taken = tuple((mu * j, weight) for j, weight in binomial_mixture(1, rate))
+        super().__init__(taken, taken)
+        self._mu, self._log_scale = mu, math.log1p(-rate) - math.log(rate) + 0.5 * mu * mu
+
+    def _point(self, target: FloatArray) -> FloatArray:
+        half = 0.5 * target
+        with np.errstate(divide="ignore"):
+            logs = half + np.log(-0.5 * np.expm1(-2.0 * half)) + self._log_scale
+        y = np.where(logs > 300.0, logs + math.log(2.0), np.arcsinh(np.exp(np.minimum(logs, 300.0))))
+        return (half + y) / self._mu

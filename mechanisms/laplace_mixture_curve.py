@@ -35,11 +35,11 @@ class LaplaceMixtureCurve(MixtureCurve):
 
     def __init__(self, rate: float, e: float, size: int, pair: SampledPair) -> None:
         """Take what `SampledLaplaceLoss` does."""
-        self._e, self._pair = e, pair
+        self._e, self._pair, self._sign = e, pair, -1.0 if pair is SampledPair.ADDED else 1.0
         self._places, self._log_weights = np.array(binomial_mixture(size, rate)).T
         parts = laplace_parts(rate, e, size)
         self._shares = np.array([shares for shares, _, _ in parts]).T
-        self._offsets, self._off = np.array([own for _, *own in parts]).T
+        self._offsets, self._uncertain = np.array([own for _, *own in parts]).T
         low, high = (size * log_mixture(rate, np.array([-e, e]))).tolist()
         self._shift = low if pair is SampledPair.REPLACED else 0.0
         top = high - self._shift
@@ -58,18 +58,22 @@ class LaplaceMixtureCurve(MixtureCurve):
         sizes = (
             kappa * (tau + (2.0 * i + 1.0) * e) + np.abs(value - self._offsets[i]) + np.abs(self._offsets[i])
         )
-        return value, self._off[i] + _UNITS * sizes, 2.0 * kappa
+        return value, self._uncertain[i] + _UNITS * sizes, 2.0 * kappa
 
-    def _loss(self, x: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        sign = -1.0 if self._pair is SampledPair.ADDED else 1.0
-        value, off, slope = self._ratio(np.maximum(sign * x, 0.0))
+    def _loss(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+        value, _, slope = self._ratio(np.maximum(self._sign * x, 0.0))
         if self._pair is SampledPair.REPLACED:
             value = np.where(x <= 0.0, 0.0, value - self._shift)
+        return self._sign * value, slope
+
+    def _off(self, x: FloatArray) -> FloatArray:
+        _, off, slope = self._ratio(np.maximum(self._sign * x, 0.0))
+        if self._pair is SampledPair.REPLACED:
             off = np.where(x < 0.0, 0.0, off + _UNITS * (abs(self._shift) + slope * self._e))
-        return sign * value, off, slope
+        return off
 
     def _point(self, target: FloatArray) -> FloatArray:
-        sign, e = (-1.0 if self._pair is SampledPair.ADDED else 1.0), self._e
+        sign, e = self._sign, self._e
         goal = sign * target + self._shift
         i = np.clip(np.searchsorted(self._starts, goal, side="right") - 1, 0, self._starts.size - 1)
         (p, q), y = self._shares[:, i], np.clip(goal - self._offsets[i], -700.0, 700.0)
@@ -79,13 +83,11 @@ class LaplaceMixtureCurve(MixtureCurve):
         return np.asarray(sign * 0.5 * (np.clip(l0, -e, e) + (2.0 * i + 1.0) * e))
 
     def _sums(self, x: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-        value, off, _ = self._loss(x)
-        added = self._pair is SampledPair.ADDED
-        tau = np.clip(-x if added else x, 0.0, None)
+        (value, _), off, tau = self._loss(x), self._off(x), np.maximum(self._sign * x, 0.0)
         shape = (-1, *([1] * x.ndim))
         places, logs = (self._e * self._places).reshape(shape), self._log_weights.reshape(shape)
         error = MARGIN * (self._size + np.abs(value))
-        if added:
+        if self._pair is SampledPair.ADDED:
             with np.errstate(divide="ignore"):
                 below = places + np.log(-np.expm1(-places))
                 above = 2.0 * tau - places + np.log(-np.expm1(-tau))

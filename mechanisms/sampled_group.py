@@ -37,7 +37,7 @@ import numpy as np
 from mechanisms.arrays import FloatArray
 from mechanisms.delegation import delegated
 from mechanisms.gaussian import GaussianProfile
-from mechanisms.gaussian_mixture_curve import GaussianMixtureCurve, MixtureCurve
+from mechanisms.gaussian_mixture_curve import GaussianMixtureCurve, MixtureCurve, ReplacedGaussianCurve
 from mechanisms.gaussian_mixture_loss import AT_ZERO, Mixture, binomial_mixture
 from mechanisms.laplace import LaplaceProfile
 from mechanisms.laplace_mixture_curve import LaplaceMixtureCurve
@@ -108,6 +108,8 @@ class GroupOnSample(BoundedCurve, SampledProfile):
         if isinstance(self._noise, LaplaceProfile):
             return LaplaceMixtureCurve(self.rate, up(self._noise.pure_epsilon), self.size, self.pair)
         mu = self._noise.mu
+        if self.pair is SampledPair.REPLACED and self.size == 1:
+            return ReplacedGaussianCurve(self.rate, mu)
         taken: Mixture = tuple((mu * j, weight) for j, weight in binomial_mixture(self.size, self.rate))
         above = AT_ZERO if self.pair is SampledPair.ADDED else taken
         return GaussianMixtureCurve(above, AT_ZERO if self.pair is SampledPair.REMOVED else taken)
