@@ -12,8 +12,8 @@ import pytest
 ROOT = Path(__file__).parent.parent
 
 CEILINGS = {
-    "mechanisms": {"code lines": 11_059, "public functions and classes": 359, "files": 96, "floors": 19},
-    "accountant": {"code lines": 15_141, "public functions and classes": 491, "files": 140, "floors": 9},
+    "mechanisms": {"code lines": 11_082, "public functions and classes": 360, "files": 96, "floors": 19},
+    "accountant": {"code lines": 15_140, "public functions and classes": 491, "files": 140, "floors": 9},
     "algorithms": {"code lines": 11_621, "public functions and classes": 409, "files": 156, "floors": 9},
     "verify": {"code lines": 30_853, "public functions and classes": 910, "files": 320, "floors": 9},
 }

@@ -446,12 +446,11 @@ def _event(library: ModuleType, profile: PrivacyProfile) -> Any:
             return library.MixtureOfGaussiansDpEvent(sigma, list(movements), list(chances))
         case SubsampledProfile(base, rate) | PoissonReplacedProfile(base, rate, 1):
             return library.PoissonSampledDpEvent(rate, _event(library, base))
-        case RandomAllocationProfile(base, steps) if hasattr(library, "RandomAllocationDpEvent"):
-            return library.RandomAllocationDpEvent(_event(library, base), 1, steps)
-        case SelectedStepsProfile(base=base, steps=steps, selected=selected) if hasattr(
+        case RandomAllocationProfile() | SelectedStepsProfile() if hasattr(
             library, "RandomAllocationDpEvent"
         ):
-            return library.RandomAllocationDpEvent(_event(library, base), selected, steps)
+            selected = curve.selected if isinstance(curve, SelectedStepsProfile) else 1
+            return library.RandomAllocationDpEvent(_event(library, curve.base), selected, curve.steps)
         case FixedSizeProfile(base, rate):
             share = Fraction(rate).limit_denominator(_LARGEST_DATA_SET)
             if up(share) == rate:
