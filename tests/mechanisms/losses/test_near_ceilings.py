@@ -365,7 +365,12 @@ WITHOUT = {
         "GroupProfile",
         "SubsampledDirection",
     ),
-    *("GroupOnSample", "SampledGroupDirection", "SampledGroupProfile"),
+    *(
+        "GroupOnSample",
+        "SampledGroupDirection",
+        "SampledGroupProfile",
+    ),  # tests/mechanisms/test_group_privacy.py
+    *("AboveThresholdProfile", "SelectedStepsProfile"),
     *("GaussianMixtureDirection", "GaussianMixtureProfile"),
     "TruncatedBatchProfile",
     *("RandomAllocationDirection", "RandomAllocationProfile"),  # Gaussian
