@@ -29,7 +29,7 @@ _DOUBLINGS = 60
 
 
 class MixtureCurve(abc.ABC):
-    """A curve at many ε at once, of a pair whose loss l increases with the output.
+    """Curve at many ε at once, of a pair whose loss l increases with the output.
 
     δ at ε = l(τ) is a sum of nonnegative terms. As δ falls, a τ on the one side of the one for which l is ε, found to
     be there by l itself, gives an upper bound, and one on the other side a lower bound.
@@ -86,7 +86,7 @@ class MixtureCurve(abc.ABC):
 
 
 class GaussianMixtureCurve(MixtureCurve):
-    """The curve of (Σ a_j N(m_j, 1), Σ b_i N(-n_i, 1)), at least one m_j or n_i not 0, at many ε at once."""
+    """Curve of (Σ a_j N(m_j, 1), Σ b_i N(-n_i, 1)), at least one m_j or n_i not 0, at many ε at once."""
 
     def __init__(self, above: Mixture, below: Mixture) -> None:
         """Take both mixtures, as `GaussianMixtureLoss` does; parts of no weight are left out."""
@@ -190,7 +190,7 @@ class GaussianMixtureCurve(MixtureCurve):
 
 
 class ReplacedGaussianCurve(GaussianMixtureCurve):
-    """The curve of one record that is replaced, at ε >= 0, with τ in closed form.
+    """Curve of one record that is replaced, at ε >= 0, with τ in closed form.
 
     With c = ((1-q)/q) e^{μ²/2}, μτ = ε/2 + y, sinh y = c sinh(ε/2).
     """

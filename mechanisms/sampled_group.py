@@ -68,7 +68,7 @@ class GroupOnSample(BoundedCurve, SampledProfile):
     @property
     @abc.abstractmethod
     def pair(self) -> SampledPair:
-        """Which pair it is."""
+        """Pair of records on the sample."""
 
     neighbouring = delegated("base.neighbouring")
 

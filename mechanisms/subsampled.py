@@ -84,7 +84,7 @@ class OneDirection(OneRelation):
 
     @property
     def pair(self) -> SampledPair:
-        """Which pair of a Poisson sample it is."""
+        """Pair of a Poisson sample."""
         return SampledPair.ADDED if self.added else SampledPair.REMOVED
 
     @property
