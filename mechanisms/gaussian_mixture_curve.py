@@ -29,7 +29,7 @@ _DOUBLINGS = 60
 
 
 class MixtureCurve(abc.ABC):
-    """Curve at many ε at once, of a pair whose loss l increases with the output.
+    """Curve at many ε at once, of a pair with a loss l that increases with the output.
 
     δ at ε = l(τ) is a sum of nonnegative terms. As δ falls, a τ on the one side of the one for which l is ε, found to
     be there by l itself, gives an upper bound, and one on the other side a lower bound.

@@ -28,7 +28,7 @@ _UNITS = 8.0 * ROUNDING
 
 
 class LaplaceMixtureCurve(MixtureCurve):
-    """Curve of a pair of k records, of Laplace noise whose largest loss is e, at many ε at once.
+    """Curve of a pair of k records, of Laplace noise with largest loss e, at many ε at once.
 
     Of replaced records, where the loss of x < 0 is that of -x with the other sign, at ε >= 0.
     """
