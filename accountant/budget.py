@@ -12,7 +12,7 @@ from mechanisms import ApproximateProfile, for_group
 from mechanisms.neighbouring import Neighbouring, common_neighbouring
 from mechanisms.parameters import ParameterError, real, whole_number
 from mechanisms.printed_numbers import at_least, at_most
-from mechanisms.rounding import up
+from mechanisms.rounding import down, up
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +182,7 @@ def _upwards(value: Fraction | None) -> float:
 
 
 def _downwards(value: Fraction | None) -> float:
-    return math.inf if value is None else -up(-value)
+    return math.inf if value is None else down(value)
 
 
 def written_left(value: Fraction | None) -> str:

@@ -37,7 +37,7 @@ from mechanisms.parameters import nonnegative, real, whole_number
 from mechanisms.poisson_replaced import PoissonReplacedProfile
 from mechanisms.random_allocation import MOST_STEPS, RandomAllocationProfile
 from mechanisms.related_profile import bare
-from mechanisms.rounding import up
+from mechanisms.rounding import down, up
 from mechanisms.subsampled import SubsampledProfile
 from mechanisms.truncated_batches import TruncatedBatchProfile
 
@@ -314,7 +314,7 @@ def _on_one_sample(event: Any, where: str) -> tuple[str, Mapping[str, Any]]:
             ("GaussianDpEvent", {"noise_multiplier": float(noises[0][0])}) if noises else ("NoOpDpEvent", {})
         )
     total = sum((count / (noise * noise) for noise, count in noises), start=Fraction(0))
-    joint = math.sqrt(_down(1 / total)) * (1.0 - 2.0**-52)
+    joint = math.sqrt(down(1 / total)) * (1.0 - 2.0**-52)
     if not joint > 0.0:
         raise ParameterError(
             "noise_multiplier: that of all Gaussians on the sample together is below all floats"
@@ -342,7 +342,7 @@ def _event_table(
             if not size:
                 return None, 1
             return _noise(
-                "discrete-laplace", "scale", _down(1 / Fraction(rate)), moved * size
+                "discrete-laplace", "scale", down(1 / Fraction(rate)), moved * size
             ) if rate else everything, 1
         case "RandomizedResponseDpEvent":
             return _response(fields, relation), 1
@@ -417,11 +417,6 @@ def _sequence(name: str, value: Any) -> Sequence[Any]:
     return value
 
 
-def _down(exact: Fraction) -> float:
-    """Return the largest float that is at most ``exact``."""
-    return -up(-exact)
-
-
 def _event_of_profile(library: ModuleType, profile: PrivacyProfile) -> Any:
     """Return the event with the curve of this profile, under its relation."""
     curve, moved = bare(profile), _movement_factor(profile.neighbouring)
@@ -431,9 +426,9 @@ def _event_of_profile(library: ModuleType, profile: PrivacyProfile) -> Any:
         case NoPrivacy(""):
             return library.NonPrivateDpEvent()
         case GaussianProfile(mu):
-            return library.GaussianDpEvent(_down(moved / Fraction(mu)))
+            return library.GaussianDpEvent(down(moved / Fraction(mu)))
         case LaplaceProfile(shift, scale):
-            return library.LaplaceDpEvent(_down(moved * Fraction(scale) / Fraction(shift)))
+            return library.LaplaceDpEvent(down(moved * Fraction(scale) / Fraction(shift)))
         case DiscreteLaplaceProfile(shift, scale) if shift % moved == 0:
             return library.DiscreteLaplaceDpEvent(up(1 / Fraction(scale)), shift // moved)
         case ZeroConcentratedProfile(rho):

@@ -28,7 +28,7 @@ from accountant.plans.plan import Plan, PlanStep
 from accountant.plans.values import IntegerRange, RealAbove, SymbolDomain
 from mechanisms import Gaussian, Laplace, Mechanism, RandomizedResponse, Sensitivity
 from mechanisms.parameters import ParameterError
-from mechanisms.rounding import square_root_up, up
+from mechanisms.rounding import down, square_root_up, up
 from mechanisms.sensitivity import UNIT
 
 __all__ = [
@@ -156,7 +156,7 @@ class SymbolicResponse:
 
     def evaluate(self, point: Mapping[Any, Any]) -> tuple[Mechanism | None, Sensitivity]:
         """Return the mechanism, its epsilon rounded down to a float."""
-        below = -up(-_value(self.epsilon, point))
+        below = down(_value(self.epsilon, point))
         mechanism = RandomizedResponse(size=int(_value(self.size, point)), epsilon=below)
         return mechanism, mechanism.sensitivity
 
