@@ -13,6 +13,15 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 import numpy.typing as npt
 
+from accountant.argument_checks import (
+    checked_budget,
+    checked_flag,
+    checked_generator,
+    checked_noise,
+    checked_theorem,
+    checked_trust,
+    seed_assumptions,
+)
 from accountant.budget import Budget
 from accountant.filters.composition_theorem import Composition
 from accountant.gates.assuming import Assuming, declared_stability
@@ -46,17 +55,8 @@ from accountant.refusals import ForeignValue, RecordWaiting, Refusal, Sensitivit
 from accountant.rules.reach import check_reach
 from accountant.rules.rule import Rule, checked_rules
 from accountant.rules.scope import Scope
-from accountant.terms import (
-    checked_budget,
-    checked_flag,
-    checked_generator,
-    checked_noise,
-    checked_theorem,
-    checked_trust,
-    seed_assumptions,
-)
+from accountant.terms import Terms
 from accountant.trust import Trust, check_holders, check_shuffler
-from accountant.written_terms import Terms
 from mechanisms import (
     Assumption,
     Domain,
@@ -249,7 +249,7 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
                 f"{domain.shape} or {(1, *domain.shape)}"
             )
         if self._tape is not None:
-            self._tape.enters(record, array)
+            self._tape.note_entry(record, array)
         return Private(self, array, Traced({record: influence}, bounds_of(domain)), domain=domain)
 
     def sums(self, size: int) -> PrivateSums:
@@ -415,7 +415,7 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
                 if self._tape is None:
                     return self._draw_outputs(values, where, request, answer, mechanism)
                 draw = functools.partial(self._draw_outputs, values, where, request, answer)
-                return self._tape.leaves(mechanism, private, where, place, draw)
+                return self._tape.answer_release(mechanism, private, where, place, draw)
         except BaseException:  # Ctrl-C, too
             if request is not None:
                 with self._bookkeeping:
@@ -461,7 +461,7 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
             self.assume(*own.assumptions)
             assert isinstance(given._provenance, Traced)
             for held in sums:
-                waiting = held.waiting(given._provenance)
+                waiting = held.find_waiting(given._provenance)
                 if waiting is not None:
                     raise RecordWaiting(waiting, place)
             asked += self._entries_of_waiting(own.mechanism, given._provenance, times, sums, place)

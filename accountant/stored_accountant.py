@@ -20,7 +20,7 @@ from accountant.gates.private import Private
 from accountant.gates.private_sums import PrivateSums
 from accountant.ledger.ledger import Ledger
 from accountant.stores.waiting import Notes
-from accountant.written_terms import Terms
+from accountant.terms import Terms
 from mechanisms import Assumption, Domain, NoiseSource
 from mechanisms.float_bounds import FloatBounds
 from mechanisms.parameters import DPWitnessError, ParameterError

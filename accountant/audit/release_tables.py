@@ -135,13 +135,16 @@ def from_tables(
                 own = _check_agrees(_neighbours(table), of_file) or of_file
                 relation = _check_one_relation(table, key, own, relation)
                 named_by = _check_group_key(table, named_by or key)
-                said = repr([(name, table[name]) for name in sorted(table) if name not in _APART])
-                if said not in kinds:
+                kind_key = repr([(name, table[name]) for name in sorted(table) if name not in _APART])
+                if kind_key not in kinds:
                     new = _kind_of_release(table, len(kinds), own)
-                    kinds[said] = len(kinds), replace(new, name=_reserve_name(new.name, len(kinds), names))
+                    kinds[kind_key] = (
+                        len(kinds),
+                        replace(new, name=_reserve_name(new.name, len(kinds), names)),
+                    )
                 date, _ = _date(table), _text(table, "notes")
                 dates += [] if date is None else [date]
-                known = read[id(table), key] = kinds[said][0], _count(table)
+                known = read[id(table), key] = kinds[kind_key][0], _count(table)
             if key is not None and key != named_by:
                 raise _two_keys_error(key, named_by)
             kind, count = known

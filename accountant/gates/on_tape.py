@@ -22,4 +22,4 @@ class OnTape:
     def operates(self, value: Private | PrivateSums, *public: object) -> None:
         """Note an operation on a private value, with its public operands, before it."""
         if self._tape is not None:
-            self._tape.operates(value, public)
+            self._tape.note_operation(value, public)

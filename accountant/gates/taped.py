@@ -98,13 +98,13 @@ class Published:
 class Tape(Protocol):
     """The observer of an accountant: it sees each value that enters or leaves."""
 
-    def enters(self, record: RecordId, values: npt.NDArray[Any]) -> None:
+    def note_entry(self, record: RecordId, values: npt.NDArray[Any]) -> None:
         """Note the data of a record that enter."""
 
-    def operates(self, value: Private | PrivateSums, public: tuple[object, ...]) -> None:
+    def note_operation(self, value: Private | PrivateSums, public: tuple[object, ...]) -> None:
         """Note an operation on a private value, with its public operands, before it."""
 
-    def leaves(
+    def answer_release(
         self,
         mechanism: Mechanism | None,
         private: Private | PrivateSums,
@@ -132,17 +132,17 @@ class Recording:
         self.published: list[Published] = []
         self._altered = altered
 
-    def enters(self, record: RecordId, values: npt.NDArray[Any]) -> None:
+    def note_entry(self, record: RecordId, values: npt.NDArray[Any]) -> None:
         """Keep a record's values."""
         self.inputs.append((record, values.copy()))
 
-    def operates(self, value: Private | PrivateSums, public: tuple[object, ...]) -> None:
+    def note_operation(self, value: Private | PrivateSums, public: tuple[object, ...]) -> None:
         """Keep an operation."""
         kept = tuple(each.copy() if isinstance(each, np.ndarray) else each for each in public)
         whole = isinstance(value._provenance, Traced)
         self.operations.append(TapedOperation(kept, value._values[0].copy() if whole else None))
 
-    def leaves(
+    def answer_release(
         self,
         mechanism: Mechanism | None,
         private: Private | PrivateSums,
@@ -204,7 +204,7 @@ class Retelling:
         self._changed: set[RecordId] = set()
         self.difference: Difference | None = None
 
-    def enters(self, record: RecordId, values: npt.NDArray[Any]) -> None:
+    def note_entry(self, record: RecordId, values: npt.NDArray[Any]) -> None:
         """Compare the values of a record that enters with those of the recorded run."""
         known, before = next(self._inputs, (record, None))
         if known != record:
@@ -218,7 +218,7 @@ class Retelling:
                     "raw-flow", place, f"what enters here as record {record!r} depends on other raw data"
                 )
 
-    def operates(self, value: Private | PrivateSums, public: tuple[object, ...]) -> None:
+    def note_operation(self, value: Private | PrivateSums, public: tuple[object, ...]) -> None:
         """Compare an operation with the recorded one, and its value, if none of the value's records changed."""
         if self.difference is not None:
             return
@@ -232,7 +232,7 @@ class Retelling:
         elif self._changed.isdisjoint(_records_in(value, None)):
             self._note("raw-flow", calling_place(), "a private value differs, though no record in it changed")
 
-    def leaves(
+    def answer_release(
         self,
         mechanism: Mechanism | None,
         private: Private | PrivateSums,

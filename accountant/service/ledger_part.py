@@ -7,7 +7,6 @@ from typing import Any
 from xml.etree.ElementTree import Element
 
 from accountant.gates.lineage import RecordId
-from accountant.service.asked import check_keys, read_records, read_release, read_request, read_room
 from accountant.service.desk import Desk
 from accountant.service.keys import KeyScope
 from accountant.service.ledger_schemas import LEDGER_SCHEMAS
@@ -15,6 +14,7 @@ from accountant.service.metrics import Gauge
 from accountant.service.page import ledger_sections, record_section
 from accountant.service.part import Body, Operation, ServicePart
 from accountant.service.problem_details import invalid
+from accountant.service.request_bodies import check_keys, read_records, read_release, read_request, read_room
 from accountant.service.rules_shown import rule_gauges
 from accountant.service.service_limits import ServiceLimits
 

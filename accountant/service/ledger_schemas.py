@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from accountant.service.asked import DOMAINS
 from accountant.service.openapi import (
     ACCOUNT,
     NUMBER,
@@ -17,6 +16,7 @@ from accountant.service.openapi import (
     object_of,
     reference,
 )
+from accountant.service.request_bodies import DOMAINS
 
 _RESERVE = object_of(
     request=REQUEST,

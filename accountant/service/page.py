@@ -14,7 +14,7 @@ from accountant.filters.share import NEARLY_SPENT
 from accountant.gates.lineage import RecordId
 from accountant.ledger.summary import Summary
 from accountant.rules.scope import Scope
-from accountant.service.record_found import RecordFound
+from accountant.service.record_account import RecordAccount
 from accountant.service.rules_shown import RuleShown
 from mechanisms.printed_numbers import as_given, counted_noun
 
@@ -103,7 +103,7 @@ def search_section(path: str) -> Element:
     return section
 
 
-def record_section(found: RecordFound) -> Element:
+def record_section(found: RecordAccount) -> Element:
     """Return the section of a record that was searched for."""
     section = _section("found", f"Record {_record_text(found.record)}")
     listed = SubElement(section, "dl")

@@ -110,5 +110,5 @@ def rule_gauges(rules: Sequence[RuleShown], *labels: tuple[str, str]) -> list[Ga
 
 def _labels(shown: RuleShown) -> tuple[tuple[str, str], ...]:
     rule = shown.rule
-    said = (("purpose", rule.purpose), ("tenant", rule.tenant), ("days", rule.days))
-    return ("rule", str(shown.number)), *((name, str(word)) for name, word in said if word is not None)
+    known = (("purpose", rule.purpose), ("tenant", rule.tenant), ("days", rule.days))
+    return ("rule", str(shown.number)), *((name, str(word)) for name, word in known if word is not None)

@@ -8,7 +8,6 @@ from functools import partial
 from typing import Any
 from xml.etree.ElementTree import Element
 
-from accountant.service.asked import check_keys, read_name, read_record, read_records, read_request
 from accountant.service.keys import KeyScope, check_name
 from accountant.service.ledger_schemas import LEDGER_SCHEMAS
 from accountant.service.metrics import Gauge
@@ -16,6 +15,7 @@ from accountant.service.openapi import NUMBER, RECORD, REQUEST, TEXT, WHOLE, obj
 from accountant.service.page import missing_section, run_section
 from accountant.service.part import Body, Operation, ServicePart
 from accountant.service.problem_details import ServiceProblem, invalid
+from accountant.service.request_bodies import check_keys, read_name, read_record, read_records, read_request
 from accountant.service.rules_shown import rule_gauges
 from accountant.service.service_limits import ServiceLimits
 from algorithms.durable.open_tickets import Run
@@ -157,7 +157,7 @@ def run_part(desk: RunDesk, limits: ServiceLimits) -> ServicePart:
                   "How far the run has come, and who paid what in it.", answers="Run"),
     ]  # fmt: skip
 
-    def shown(_: str) -> list[Element]:
+    def sections(_: str) -> list[Element]:
         try:
             state, rules, summary = desk.state(), desk.rules(), desk.summary()
         except ServiceProblem as problem:
@@ -174,7 +174,7 @@ def run_part(desk: RunDesk, limits: ServiceLimits) -> ServicePart:
         run = ("run", desk.name)
         return [Gauge("dpwitness_open_tickets", words, tickets["open"], (run,)), *rule_gauges(rules, run)]
 
-    return ServicePart(operations, _SCHEMAS, f"run {desk.name}", shown, desk.check, gauges)
+    return ServicePart(operations, _SCHEMAS, f"run {desk.name}", sections, desk.check, gauges)
 
 
 def _age(seconds: Any) -> float:

@@ -164,5 +164,5 @@ def test_sums_are_noted_as_empty_before_they_are() -> None:
     sums.add(Traced({"ann": Influence((1.0,), 1.0, 1.0)}, FloatBounds(1.0)), np.array([[0]]))
     sums._entries = None  # type: ignore[assignment]
     with pytest.raises(TypeError):
-        sums.empty([0])
+        sums.clear_coordinates([0])
     assert [change for *_, change in sums.changes][-1] is None

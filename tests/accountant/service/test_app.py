@@ -21,10 +21,10 @@ from accountant.rules import clock
 from accountant.rules.scope import Scope
 from accountant.service import app
 from accountant.service.app import make_app
-from accountant.service.asked import read_object
 from accountant.service.desk import Desk
 from accountant.service.keys import KeyFile, KeyScope
 from accountant.service.ledger_part import ledger_part
+from accountant.service.request_bodies import read_object
 from accountant.service.service_limits import ServiceLimits
 from accountant.stores.file_lock import one_at_a_time
 from accountant.stores.names import add_key

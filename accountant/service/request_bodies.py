@@ -44,8 +44,8 @@ _MOST_ROOMS = 100
 
 
 @dataclass(frozen=True)
-class Asked:
-    """A release that is asked for.
+class ReleaseRequest:
+    """The release that a request is for.
 
     Attributes
     ----------
@@ -69,7 +69,7 @@ class Asked:
     seconds: float
 
     def __repr__(self) -> str:
-        return f"<asked: request {self.request!r}>"
+        return f"<release request {self.request!r}>"
 
 
 def read_object(body: bytes) -> dict[str, Any]:
@@ -108,7 +108,7 @@ def check_keys(body: Mapping[str, Any], *keys: str, optional: Sequence[str] = ()
         )
 
 
-def read_release(body: Mapping[str, Any], limits: ServiceLimits, *, values: bool) -> Asked:
+def read_release(body: Mapping[str, Any], limits: ServiceLimits, *, values: bool) -> ReleaseRequest:
     """Return the release that a body asks for, with its records' values or without.
 
     Raises
@@ -137,7 +137,7 @@ def read_release(body: Mapping[str, Any], limits: ServiceLimits, *, values: bool
             raise invalid(
                 f"data[{i}]", f"must be an object with {' and '.join(sorted(keys))}, and nothing else"
             )
-    return Asked(
+    return ReleaseRequest(
         read_request(body),
         mechanism,
         domain,
