@@ -114,8 +114,8 @@ def seed_assumptions(noise: NoiseSource) -> tuple[Assumption, ...]:
     if type(noise) is not NumpyNoise:
         return ()
     message = (
-        f"nobody knows or uses again the seed of the generator that noise is drawn from ({noise.name}): "
-        "whoever draws the same noise takes it off"
+        f"the seed of the noise generator ({noise.name}) is secret and used once: an adversary that draws the same "
+        "noise subtracts it"
     )
     return (Assumption(AssumptionKind.SEEDED, message),)
 

@@ -246,7 +246,7 @@ def _kind_of_release(table: Mapping[str, Any], index: int, neighbours: Neighbour
     for alias, key in ALIASES.items():
         if alias in table and key in table:
             raise TableError(
-                alias, f"{alias}: is another name of {key!r}, which stands here, too: name one of them"
+                alias, f"{alias}: is another name of {key!r}, which is given, too: give one of them"
             )
     for key in kind.required:
         if key not in table and not any(ALIASES.get(other) == key for other in table):
@@ -460,7 +460,7 @@ def _record_labels(key: str | None, value: Any) -> tuple[str | None, ...]:
     twice = next((label for label, count in counts.items() if count > 1), None)
     if twice is not None:
         raise TableError(
-            key, f"{key}: {twice!r} stands twice; name each once, or write a release for each time"
+            key, f"{key}: {twice!r} is listed twice; list each once, or write a release for each time"
         )
     return tuple(counts)
 

@@ -62,7 +62,7 @@ def check_feedback(
     given = value._domain
     if given is not domain and not lies_in(given, domain):
         whence = (
-            "a domain that nobody named (it was computed from other values)" if given is None else repr(given)
+            "a domain without a name (it was computed from other values)" if given is None else repr(given)
         )
         raise DomainError(
             f"{name} comes from {whence}: must come from {domain!r}, named to private(values, domain, record) or "

@@ -98,7 +98,7 @@ class Rule:
         object.__setattr__(self, "groups", tuple(tuple(map(_member, group)) for group in self.groups))
         if not all(self.groups):
             raise ParameterError(
-                f"groups={self.groups!r}: a group must have members, or the rule limits nobody"
+                f"groups={self.groups!r}: a group must have members, or the rule limits no record"
             )
         members = [record for group in self.groups for record in group]
         if len(set(members)) < len(members):

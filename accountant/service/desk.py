@@ -180,7 +180,7 @@ class Desk:
         except Settled:
             words = "the reservation was drawn or given back before, or it has ended"
             raise ServiceProblem(409, "settled", words) from None
-        except GateClosed:  # the reason may tell of private data
+        except GateClosed:  # the reason may reveal private data
             raise ServiceProblem(503, "closed", "the ledger is closed: nothing more is charged") from None
         except LedgerDamaged:
             raise ServiceProblem(
@@ -191,7 +191,7 @@ class Desk:
                 503, "store-refused", f"the store is not spent from ({type(refused).__name__})"
             ) from None
         except OSError:  # the store was out of reach before its commit, in it or after it
-            words = "nobody knows whether it was charged: ask again with the same request"
+            words = "it is not known whether it was charged: ask again with the same request"
             raise ServiceProblem(503, "unknown", words) from None
 
     # --- reading ---------------------------------------------------------------------------------

@@ -88,7 +88,7 @@ def ledger_sections(
     facts = _add_terms(Element("dl"), summary, ("Ledger", store), ("Open reservations", str(reservations)))
     nearly = _nearly_spent(most)
     ruled = [_rules(_section("rules", "Rules"), "rules", rules)] if rules else []
-    paid = _add_charges(_section("paid", "Who paid for what"), "paid", summary)
+    paid = _add_charges(_section("paid", "Charges by release"), "paid", summary)
     return [facts, nearly, *ruled, paid]
 
 
@@ -115,7 +115,7 @@ def record_section(found: RecordAccount) -> Element:
         _add_text(listed, "dt", name)
         _add_text(listed, "dd", words)
     caption = (
-        "How many more releases of each kind it can pay for, at the largest charge that anybody paid for one, if they "
+        "How many more releases of each kind it can pay for, at the largest charge of any record for one, if they "
         "are for the purpose and tenant of the key that asks."
     )
     rows = _table(
@@ -146,7 +146,7 @@ def run_section(
     if rules:
         SubElement(section, "h3", id=f"run-{name}-rules").text = _printable(f"Rules of run {name}")
         _rules(section, f"run-{name}-rules", rules)
-    SubElement(section, "h3", id=f"run-{name}-paid").text = _printable(f"Who paid for what in run {name}")
+    SubElement(section, "h3", id=f"run-{name}-paid").text = _printable(f"Charges of run {name} by release")
     return _add_charges(section, f"run-{name}-paid", summary)
 
 
@@ -204,8 +204,8 @@ def _rules(section: Element, name: str, rules: Sequence[RuleShown]) -> Element:
         f", of {len(rules)}," if len(rules) > len(first) else ""
     )
     caption = (
-        f"{which} of which most is spent, and who is nearest to each limit: a record, or people who are protected "
-        "together. Open reservations are included."
+        f"{which} of which most is spent, and the record nearest to each limit, or the group of records that are "
+        "protected together. Open reservations are included."
     )
     names = (
         "Rule",
@@ -240,7 +240,7 @@ def _rule_text(shown: RuleShown) -> str:
 
 
 def _members(records: Sequence[RecordId]) -> str:
-    words = ", ".join(map(_record_text, records[:_MEMBERS])) or "nobody"
+    words = ", ".join(map(_record_text, records[:_MEMBERS])) or "no record"
     more = len(records) - _MEMBERS
     return f"{words} and {more} more" if more > 0 else words
 
@@ -270,7 +270,7 @@ def _add_meter(cell: Element, share: float | None, words: str) -> None:
 
 def _add_charges(section: Element, name: str, summary: Summary) -> Element:
     names = ("Asked by", "Mechanism", "Releases", "Records", "Largest charge", "Noise")
-    caption = "All releases and reservations, by who asked for them and through which mechanism."
+    caption = "All releases and reservations, by origin and mechanism."
     rows = _table(section, name, caption, names, numbers=(2, 3))
     for line in summary.lines:
         row = SubElement(rows, "tr")

@@ -532,5 +532,5 @@ def _told() -> Iterator[None]:
         ) from None
     except OSError:  # what could not be saved may have been
         raise ServiceProblem(
-            503, "unknown", "nobody knows whether it was saved: ask again with the same request"
+            503, "unknown", "it is not known whether it was saved: ask again with the same request"
         ) from None
