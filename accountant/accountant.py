@@ -467,7 +467,7 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
             asked += self._entries_of_waiting(own.mechanism, given._provenance, times, sums, place)
             asked += [(entry, times) for entry in self._entries(own, given, None, place, leaves=False)]
         with self._charging:
-            if len(self.awaited) < _MOST_OWNED:
+            if len(self.awaited) < _MOST_AWAITED:
                 self.awaited.update((entry._replace(records=()), times) for entry, times in asked)
             entries = [
                 entry._replace(charge=self._units.repeated(entry.charge, times)) for entry, times in asked
@@ -843,7 +843,9 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
 
 
 _MOST_OWNED = 1024
-"""The most mechanisms of which the examination is stored, and the most forms of release in `awaited`."""
+"""The most mechanisms of which the examination is stored."""
+_MOST_AWAITED = 1024
+"""The most forms of release in `awaited`."""
 _MOST_CHARGES = 64
 """The most movements for which the charge is stored with the mechanism."""
 
