@@ -21,7 +21,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from accountant.plans.formulas import check_declared, formula, value_at
 from accountant.plans.plan import Plan, PlanStep
@@ -62,16 +62,13 @@ class SymbolicLaplace:
 
     scale: Any
     coordinates: Any = 1
+    mu_squared: ClassVar[None] = None
+    """No formula."""
 
     @property
     def epsilon(self) -> Any:
         """1 / scale."""
         return 1 / formula("scale", self.scale)
-
-    @property
-    def mu_squared(self) -> None:
-        """No formula."""
-        return None
 
     @property
     def positive_expressions(self) -> Mapping[str, Any]:
@@ -104,11 +101,8 @@ class SymbolicGaussian:
 
     variance: Any
     coordinates: Any = 1
-
-    @property
-    def epsilon(self) -> float:
-        """Infinity: the loss is unbounded."""
-        return math.inf
+    epsilon: ClassVar[float] = math.inf
+    """Infinity: the loss is unbounded."""
 
     @property
     def mu_squared(self) -> Any:
@@ -138,11 +132,8 @@ class SymbolicResponse:
 
     size: Any
     epsilon: Any
-
-    @property
-    def mu_squared(self) -> None:
-        """No formula."""
-        return None
+    mu_squared: ClassVar[None] = None
+    """No formula."""
 
     @property
     def positive_expressions(self) -> Mapping[str, Any]:
@@ -178,21 +169,15 @@ class SymbolicCalibrated:
 
     epsilon: Any
     make: Callable[[Mapping[Any, Any]], Mechanism]
-
-    @property
-    def mu_squared(self) -> None:
-        """No formula."""
-        return None
+    mu_squared: ClassVar[None] = None
+    """No formula."""
+    integer_expressions: ClassVar[Mapping[str, Any]] = {}
+    """No expressions: no parameter must be an integer."""
 
     @property
     def positive_expressions(self) -> Mapping[str, Any]:
         """The expressions that must be above 0, by name."""
         return {"epsilon": self.epsilon}
-
-    @property
-    def integer_expressions(self) -> Mapping[str, Any]:
-        """No expressions: no parameter must be an integer."""
-        return {}
 
     def evaluate(self, point: Mapping[Any, Any]) -> tuple[Mechanism | None, Sensitivity]:
         """Return the mechanism at these values.
@@ -217,26 +202,14 @@ class DeclassifiedStep:
     """A value that is published as it is."""
 
     reason: str
-
-    @property
-    def epsilon(self) -> float:
-        """Infinity."""
-        return math.inf
-
-    @property
-    def mu_squared(self) -> float:
-        """Infinity."""
-        return math.inf
-
-    @property
-    def positive_expressions(self) -> Mapping[str, Any]:
-        """No expressions: there are no parameters."""
-        return {}
-
-    @property
-    def integer_expressions(self) -> Mapping[str, Any]:
-        """No expressions: there are no parameters."""
-        return {}
+    epsilon: ClassVar[float] = math.inf
+    """Infinity."""
+    mu_squared: ClassVar[float] = math.inf
+    """Infinity."""
+    positive_expressions: ClassVar[Mapping[str, Any]] = {}
+    """No expressions: there are no parameters."""
+    integer_expressions: ClassVar[Mapping[str, Any]] = {}
+    """No expressions: there are no parameters."""
 
     def evaluate(self, point: Mapping[Any, Any]) -> tuple[Mechanism | None, Sensitivity]:
         """Return no mechanism."""
