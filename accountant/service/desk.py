@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -29,6 +29,8 @@ from accountant.service.rules_shown import RuleShown, rules_shown
 from accountant.stores.sql_store import OpenReservation, SQLStore
 from accountant.stores.store_refusals import LedgerDamaged, StoreRefused
 from mechanisms import Domain, DomainError, Mechanism
+
+T = TypeVar("T")
 
 
 @contextmanager
@@ -78,14 +80,11 @@ class Desk:
         """Charge for a release of values that are not known yet."""
 
         def reserve() -> Reservation:
-            quote = self._quote(asked)
+            quote = self._quote(asked, self._private_values(asked))
             return self._accountant.reserve(quote, request=_key(client, asked.request), seconds=asked.seconds)
 
-        made: Reservation = self._act_for(client, reserve)
-        return {
-            "request": asked.request,
-            "until": made.until and made.until.isoformat(),
-        }
+        made = self._act_for(client, reserve)
+        return {"request": asked.request, "until": made.until and made.until.isoformat()}
 
     def commit(self, client: str, asked: ReleaseRequest) -> dict[str, Any]:
         """Draw a reserved release; the charge is final from here on."""
@@ -112,18 +111,15 @@ class Desk:
 
     def _release(self, client: str, asked: ReleaseRequest) -> Any:
         private = self._private_values(asked)
-        self._check(asked, private)
+        self._quote(asked, private)
         return self._accountant.release(
             asked.mechanism, private, request=_key(client, asked.request)
         ).tolist()
 
-    def _check(self, asked: ReleaseRequest, private: Private | PrivateSums) -> Quote:
+    def _quote(self, asked: ReleaseRequest, private: Private | PrivateSums) -> Quote:
         """Return the price of a release; a refusal here depends on public data only."""
         with _mechanism_problems():
             return self._accountant.price(asked.mechanism, private)
-
-    def _quote(self, asked: ReleaseRequest) -> Quote:
-        return self._check(asked, self._private_values(asked))
 
     def _private_values(self, asked: ReleaseRequest) -> Private | PrivateSums:
         """Let a request's values in; a reservation has arbitrary ones, as the cost depends on their domain only."""
@@ -155,10 +151,9 @@ class Desk:
             raise ServiceProblem(
                 404, "no-reservation", f"request={request!r}: nothing was reserved with this key", "request"
             )
-        position: int = found[0]
-        return position
+        return found[0]
 
-    def _act_for(self, client: str, act: Callable[[], Any]) -> Any:
+    def _act_for(self, client: str, act: Callable[[], T]) -> T:
         """Run an action in a client's name, and turn its refusals into problems."""
         try:
             with acting_for(f"key {client}"):
@@ -244,13 +239,11 @@ class Desk:
 
     def summary(self, client: str = "") -> Summary:
         """Summarise the charges by release."""
-        found: Summary = self._act_for(client, self._accountant.summary)
-        return found
+        return self._act_for(client, self._accountant.summary)
 
     def summary_json(self, client: str) -> dict[str, Any]:
         """Return the summary as JSON-able data."""
-        found: dict[str, Any] = self._act_for(client, lambda: summary_json(self._accountant))
-        return found
+        return self._act_for(client, lambda: summary_json(self._accountant))
 
     def most_spent(self, count: int, client: str = "") -> list[tuple[RecordId, str, str, float | None]]:
         """Return the records that have spent most: record, spent and left in words, and the share that is spent."""
@@ -269,8 +262,7 @@ class Desk:
 
     def rules(self, client: str = "") -> list[RuleShown]:
         """Return the remaining amount under each rule of the record nearest to its limit."""
-        found: list[RuleShown] = self._act_for(client, self._rules.get)
-        return found
+        return self._act_for(client, self._rules.get)
 
     def _read_rules(self) -> list[RuleShown]:
         terms = self.store.terms
@@ -278,8 +270,7 @@ class Desk:
 
     def reservations(self, client: str = "") -> dict[int, OpenReservation]:
         """Return the open reservations, by position."""
-        found: dict[int, OpenReservation] = self._act_for(client, self.store.reservations)
-        return found
+        return self._act_for(client, self.store.reservations)
 
     def check(self) -> None:
         """Refuse if nothing can be charged.

@@ -122,11 +122,8 @@ def record_section(found: RecordAccount) -> Element:
         section, "found", caption, ("Asked by", "Mechanism", "Largest charge", "More"), numbers=(3,)
     )
     for i, line in enumerate(found.lines):
-        row = SubElement(rows, "tr")
-        SubElement(row, "th", scope="row").text = _printable(line.where)
-        _add_text(row, "td", line.mechanism)
-        _add_text(row, "td", line.charge.description)
-        SubElement(row, "td", {"class": "number"}).text = _number_left(found.more, i)
+        row = _add_row(rows, line.where, line.mechanism, line.charge.description)
+        _add_number(row, _number_left(found.more, i))
     return section
 
 
@@ -189,10 +186,7 @@ def _nearly_spent(most: Sequence[_Spent]) -> Element:
     section, names = _section("nearly", "Nearly spent"), ("Record", "Spent", "Left", "Share of budget")
     rows = _table(section, "nearly", caption, names)
     for record, spent, left, share in most:
-        row = SubElement(rows, "tr")
-        SubElement(row, "th", scope="row").text = _record_text(record)
-        _add_text(row, "td", spent)
-        _add_text(row, "td", left)
+        row = _add_row(rows, _record_text(record), spent, left)
         _add_meter(SubElement(row, "td"), share, "share of the budget that is spent")
     return section
 
@@ -219,15 +213,12 @@ def _rules(section: Element, name: str, rules: Sequence[RuleShown]) -> Element:
     )
     rows = _table(section, name, caption, names, numbers=(7,))
     for each in first:
-        row = SubElement(rows, "tr")
-        SubElement(row, "th", scope="row").text = _printable(_rule_text(each))
-        _add_text(row, "td", _budget(each.rule.budget))
-        _add_text(row, "td", each.bounds)
-        _add_text(row, "td", _members(each.nearest))
-        _add_text(row, "td", each.spent)
-        _add_text(row, "td", each.left.words_left)
+        bounded = _budget(each.rule.budget), each.bounds
+        row = _add_row(
+            rows, _rule_text(each), *bounded, _members(each.nearest), each.spent, each.left.words_left
+        )
         _add_meter(SubElement(row, "td"), each.share, "share of the rule's limit that is spent")
-        SubElement(row, "td", {"class": "number"}).text = "" if each.nearly is None else str(each.nearly)
+        _add_number(row, "" if each.nearly is None else str(each.nearly))
     return section
 
 
@@ -273,11 +264,9 @@ def _add_charges(section: Element, name: str, summary: Summary) -> Element:
     caption = "All releases and reservations, by origin and mechanism."
     rows = _table(section, name, caption, names, numbers=(2, 3))
     for line in summary.lines:
-        row = SubElement(rows, "tr")
-        SubElement(row, "th", scope="row").text = _printable(line.where)
-        _add_text(row, "td", line.mechanism)
-        SubElement(row, "td", {"class": "number"}).text = str(line.releases)
-        SubElement(row, "td", {"class": "number"}).text = str(line.records)
+        row = _add_row(rows, line.where, line.mechanism)
+        _add_number(row, str(line.releases))
+        _add_number(row, str(line.records))
         _add_text(row, "td", line.charge.description)
         _add_text(row, "td", line.noise)
     return section
@@ -296,6 +285,19 @@ def _table(
     for i, each in enumerate(names):
         SubElement(row, "th", {"scope": "col", **({"class": "number"} if i in numbers else {})}).text = each
     return SubElement(table, "tbody")
+
+
+def _add_row(rows: Element, head: str, *cells: str) -> Element:
+    """Add a row of texts to a table, and return it; the first heads the row."""
+    row = SubElement(rows, "tr")
+    SubElement(row, "th", scope="row").text = _printable(head)
+    for each in cells:
+        _add_text(row, "td", each)
+    return row
+
+
+def _add_number(row: Element, words: str) -> None:
+    SubElement(row, "td", {"class": "number"}).text = words
 
 
 def _add_text(parent: Element, tag: str, words: str) -> None:
