@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from fractions import Fraction
 from types import ModuleType
 from typing import Any
@@ -65,6 +66,7 @@ _FIELDS: dict[str, tuple[str, ...]] = {
 }
 """The events that have an exact counterpart, and the fields of each."""
 
+_COMPOSED = ("SelfComposedDpEvent", "ComposedDpEvent")
 _ON_A_SAMPLE = ("PoissonSampledDpEvent", "SampledWithoutReplacementDpEvent", "RandomAllocationDpEvent")
 _LARGEST_DATA_SET = 10**9
 """Samples of fixed size are written as m of n records with n up to this."""
@@ -96,15 +98,11 @@ def releases_of_event(source: str, event: Any, neighbours: Any) -> Releases:
     """Read an event tree as `from_dp_event` does; messages begin with ``source``."""
     try:
         relation = _relation(neighbours)
-        counts: dict[tuple[tuple[str, Any], ...], int] = {}
-        for table, count in _release_tables(event, relation):
-            key = tuple(table.items())
-            counts[key] = counts.get(key, 0) + count
+        tables = [{**table, "count": count} for table, count in _release_tables(event, relation)]
     except ParameterError as error:
         raise ReleaseFileError(f"{source}: {error}") from None
     nothing = [{"mechanism": "pure", "epsilon": 0}]
-    tables = [{**dict(key), "count": count} for key, count in counts.items()] or nothing
-    return from_tables(source, {"neighbours": relation.value, "release": tables})
+    return from_tables(source, {"neighbours": relation.value, "release": tables or nothing})
 
 
 def dp_event_as_dict(event: Any) -> dict[str, Any]:
@@ -178,30 +176,44 @@ def _relation(neighbours: Any) -> Neighbouring:
 
 def _release_tables(event: Any, relation: Neighbouring) -> Iterator[tuple[_Table, int]]:
     """Yield the table of each event with a release, in order, and how often it occurs."""
-    waiting = [(event, 1, "event")]
-    while waiting:
-        node, count, where = waiting.pop()
-        name, fields = _node(node, where)
-        try:
-            if name == "SelfComposedDpEvent":
-                times = whole_number("count", fields["count"], least=1)
-                waiting.append((fields["event"], count * times, f"{where}.event"))
-            elif name == "ComposedDpEvent":
-                events = enumerate(_sequence("events", fields["events"]))
-                waiting.extend(reversed([(one, count, f"{where}.events[{i}]") for i, one in events]))
-            elif name in _ON_A_SAMPLE:
-                table = _sample_table(name, fields, relation, f"{where}.event")
-                if table is not None:
-                    yield table, count
+    for name, fields, count, where in _single_events(event, "event"):
+        with _place_in_errors(where, name):
+            if name in _ON_A_SAMPLE:
+                table, times = _sample_table(name, fields, relation, f"{where}.event"), 1
             else:
                 table, times = _event_table(name, fields, relation, _movement_factor(relation))
-                if table is not None:
-                    yield table, count * times
-        except ParameterError as error:
-            message = str(error)
-            raise ParameterError(
-                message if message.startswith("event") else f"{where}: {name}: {message}"
-            ) from None
+        if table is not None:
+            yield table, count * times
+
+
+def _single_events(event: Any, where: str) -> Iterator[tuple[str, Mapping[str, Any], int, str]]:
+    """Yield the events of a tree that are no compositions, in order: name, fields, how often it occurs, and place."""
+    waiting = [(event, 1, where)]
+    while waiting:
+        node, count, place = waiting.pop()
+        name, fields = _node(node, place)
+        if name not in _COMPOSED:
+            yield name, fields, count, place
+            continue
+        with _place_in_errors(place, name):
+            if name == "SelfComposedDpEvent":
+                times = whole_number("count", fields["count"], least=1)
+                waiting.append((fields["event"], count * times, f"{place}.event"))
+            else:
+                events = enumerate(_sequence("events", fields["events"]))
+                waiting.extend(reversed([(one, count, f"{place}.events[{i}]") for i, one in events]))
+
+
+@contextmanager
+def _place_in_errors(where: str, name: str) -> Iterator[None]:
+    """Begin the messages of errors in this block with the place and the name of an event, if they have none."""
+    try:
+        yield
+    except ParameterError as error:
+        message = str(error)
+        raise ParameterError(
+            message if message.startswith("event") else f"{where}: {name}: {message}"
+        ) from None
 
 
 def _node(event: Any, where: str) -> tuple[str, Mapping[str, Any]]:
@@ -285,17 +297,8 @@ def _on_one_sample(event: Any, where: str) -> tuple[str, Mapping[str, Any]]:
     noises: list[tuple[Fraction, int]] = []
     others: list[tuple[str, Mapping[str, Any]]] = []
     several = 0
-    waiting = [(event, 1, where)]
-    while waiting:
-        node, count, place = waiting.pop()
-        name, fields = _node(node, place)
-        if name == "SelfComposedDpEvent":
-            times = whole_number("count", fields["count"], least=1)
-            waiting.append((fields["event"], count * times, f"{place}.event"))
-        elif name == "ComposedDpEvent":
-            events = enumerate(_sequence("events", fields["events"]))
-            waiting.extend((one, count, f"{place}.events[{i}]") for i, one in events)
-        elif name in _ON_A_SAMPLE:
+    for name, fields, count, _ in _single_events(event, where):
+        if name in _ON_A_SAMPLE:
             raise ParameterError(f"a sample of a sample, {name}, has no exact counterpart")
         elif name == "GaussianDpEvent" and nonnegative("noise_multiplier", fields["noise_multiplier"]):
             noises.append((Fraction(fields["noise_multiplier"]), count))

@@ -25,7 +25,7 @@ import datetime
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 from accountant.audit.line_numbers import LineNumbers
 from accountant.audit.mechanism_kinds import ALIASES, TableError, find_kind, suggest_kind
@@ -48,6 +48,8 @@ from mechanisms.parameters import positive, real, whole_number
 from mechanisms.sampling import Sampling, sampled
 from mechanisms.shuffled import shuffled
 from mechanisms.shuffled_response import most_clients, shuffled_response
+
+T = TypeVar("T")
 
 MOST = 10**12
 """The largest count: floats do not hold all larger ones exactly."""
@@ -200,8 +202,7 @@ def _neighbours(table: Mapping[str, Any]) -> Neighbouring | None:
     """Return the relation that a table, or the file, states; None if it states none."""
     if "neighbours" not in table:
         return None
-    found: Neighbouring = _check_key("neighbours", lambda: Neighbouring.from_name(table["neighbours"]))
-    return found
+    return _check_key("neighbours", lambda: Neighbouring.from_name(table["neighbours"]))
 
 
 def _check_agrees(own: Neighbouring | None, of_file: Neighbouring | None) -> Neighbouring | None:
@@ -389,11 +390,10 @@ def _clients(table: Mapping[str, Any], rate: float) -> int | None:
             "shuffled: no theorem is known here for shuffled messages of a sample of the clients: leave out "
             "'sampling_rate'",
         )
-    found: int = _check_key("shuffled", lambda: whole_number("shuffled", table["shuffled"], least=1))
-    return found
+    return _check_key("shuffled", lambda: whole_number("shuffled", table["shuffled"], least=1))
 
 
-def _check_key(key: str, check: Callable[[], Any]) -> Any:
+def _check_key(key: str, check: Callable[[], T]) -> T:
     try:
         return check()
     except ParameterError as error:
@@ -401,7 +401,7 @@ def _check_key(key: str, check: Callable[[], Any]) -> Any:
 
 
 def _count(table: Mapping[str, Any]) -> int:
-    found: int = _check_key("count", lambda: whole_number("count", table.get("count", 1), least=1))
+    found = _check_key("count", lambda: whole_number("count", table.get("count", 1), least=1))
     if found > MOST:
         raise TableError("count", f"count = {found}: must be at most {MOST:,}")
     return found
@@ -425,8 +425,7 @@ def _sensitivity(value: Any) -> Sensitivity:
         size = positive("sensitivity", value)
         return Sensitivity(size, size, size)
 
-    found: Sensitivity = _check_key("sensitivity", check)
-    return found
+    return _check_key("sensitivity", check)
 
 
 def _check_group_key(table: Mapping[str, Any], named_by: str | None) -> str | None:
