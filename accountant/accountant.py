@@ -31,7 +31,7 @@ from accountant.gates.lineage import Influence, Movement, RecordId, Traced, Trac
 from accountant.gates.messages import DRAWN_BY, DRAWN_ELSEWHERE, checked_message, some_value
 from accountant.gates.movement import with_rounding
 from accountant.gates.on_tape import OnTape
-from accountant.gates.private import Private, refuse_read
+from accountant.gates.private import Private
 from accountant.gates.private_sums import PrivateSums
 from accountant.gates.release import (
     DrawOutput,
@@ -695,10 +695,6 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
     def assumed_terms(self) -> list[list[str]]:
         """Return `assumptions` as JSON-able data."""
         return [[each.kind.value, each.message, each.where] for each in self.assumptions]
-
-    def raw_read(self, private: Private, how: str, where: Place) -> npt.NDArray[Any]:
-        """Refuse: an accountant's private values leave through `release` only."""
-        refuse_read(how, where)
 
     # --- checks ----------------------------------------------------------------------------------
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy.typing as npt
 
 from accountant.gates.gate import Value
+from accountant.gates.private import Private, refuse_read
 from accountant.gates.release import GateMechanism, checked_mechanism
 from accountant.place import Place, calling_place
 from accountant.refusals import AssumptionRefused
@@ -52,6 +53,10 @@ class Assuming:
         self, function: Callable[[Any], Any], values: npt.NDArray[Any], domain: Domain | None
     ) -> None:
         """Do nothing: a function is not called more often than its results are used."""
+
+    def raw_read(self, private: Private, how: str, where: Place) -> npt.NDArray[Any]:
+        """Refuse: values leave these gates through `release` only; no coupled run goes on with one that was read."""
+        refuse_read(how, where)
 
 
 def declared_stability(stability: float, place: Place) -> Assumption:

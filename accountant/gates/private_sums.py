@@ -33,7 +33,6 @@ class PrivateSums:
 
     __slots__ = ("_gate", "_provenance", "_values")
     _categories = 0
-    _categorical = False
 
     def __init__(self, gate: Gate, lanes: int, size: int, provenance: TracedSums | None = None) -> None:
         self._gate = gate

@@ -21,6 +21,7 @@ import numpy.typing as npt
 
 from accountant.gates.lineage import RecordId, Traced, TracedSums
 from accountant.gates.movement import distance, excess
+from accountant.gates.release import split_functions
 from accountant.gates.replay import Difference
 from accountant.place import Place, calling_place
 from mechanisms import (
@@ -295,7 +296,7 @@ class Retelling:
         ]
         rounding = origin.rounding(where)
         limit = limits[0] if len(limits) == 1 and not rounding else _sum_of_limits(limits, rounding)
-        apart = distance(values.ravel(), before.ravel(), categorical=private._categorical)
+        apart = distance(values.ravel(), before.ravel(), categorical=private._categories > 0)
         broken, words = excess(apart, limit)
         return words if broken.any() else ""
 
@@ -368,19 +369,9 @@ def _rebuild(
         return replace(mechanism, mechanism=_rebuild(mechanism.mechanism, wrapped, altered))
     if type(mechanism) is Composed:
         return Composed(tuple(_rebuild(part, wrapped, altered) for part in mechanism.parts))
-    if type(mechanism) is PostProcessed:
-        functions: list[Function] = []
-        inner: Mechanism = mechanism
-        while type(inner) is PostProcessed:
-            functions.insert(0, inner.function)
-            inner = inner.mechanism
-
-        def all_functions(output: Any) -> Any:
-            for function in functions:
-                output = function(output)
-            return output
-
-        return PostProcessed(_rebuild(inner, wrapped, altered), wrapped(all_functions))
+    inner, function = split_functions(mechanism)
+    if function is not None:
+        return PostProcessed(_rebuild(inner, wrapped, altered), wrapped(function))
     if altered is not None and type(mechanism) in (Laplace, Gaussian, DiscreteLaplace, DiscreteGaussian):
         return PostProcessed(mechanism, altered)
     if altered is not None and type(mechanism) is RandomizedResponse:

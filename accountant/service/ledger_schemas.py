@@ -18,12 +18,6 @@ from accountant.service.openapi import (
 )
 from accountant.service.request_bodies import DOMAINS
 
-_RESERVE = object_of(
-    request=REQUEST,
-    mechanism=reference("Mechanism"),
-    domain=reference("Domain"),
-    data={"type": "array", "minItems": 1, "items": object_of(record=RECORD)},
-)
 LEDGER_SCHEMAS: dict[str, Any] = {
     "Mechanism": {
         "type": "object",
@@ -52,13 +46,13 @@ LEDGER_SCHEMAS: dict[str, Any] = {
         domain=reference("Domain"),
         data={"type": "array", "minItems": 1, "items": object_of(record=RECORD, value=VALUE)},
     ),
-    "Reserve": {
-        **_RESERVE,
-        "properties": {
-            **_RESERVE["properties"],
-            "seconds": {**NUMBER, "description": "After so long without values it is given back."},
-        },
-    },
+    "Reserve": object_of(
+        {"seconds": {**NUMBER, "description": "After so long without values it is given back."}},
+        request=REQUEST,
+        mechanism=reference("Mechanism"),
+        domain=reference("Domain"),
+        data={"type": "array", "minItems": 1, "items": object_of(record=RECORD)},
+    ),
     "Cancel": object_of(request=REQUEST),
     "GiveBack": object_of(reservation=WHOLE),
     "Records": object_of(records={"type": "array", "minItems": 1, "items": RECORD}),

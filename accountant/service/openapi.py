@@ -54,11 +54,11 @@ def reference(schema: str) -> dict[str, str]:
     return {"$ref": f"#/components/schemas/{schema}"}
 
 
-def object_of(**properties: Any) -> dict[str, Any]:
-    """Return the schema of an object with these properties and no others."""
+def object_of(optional: Mapping[str, Any] | None = None, **properties: Any) -> dict[str, Any]:
+    """Return the schema of an object with these properties, optional ones beside them, and no others."""
     return {
         "type": "object",
-        "properties": properties,
+        "properties": {**properties, **(optional or {})},
         "required": list(properties),
         "additionalProperties": False,
     }

@@ -15,7 +15,7 @@ from accountant.service.openapi import NUMBER, RECORD, REQUEST, TEXT, WHOLE, obj
 from accountant.service.page import missing_section, run_section
 from accountant.service.part import Body, Operation, ServicePart
 from accountant.service.problem_details import ServiceProblem, invalid
-from accountant.service.request_bodies import check_keys, read_name, read_record, read_records, read_request
+from accountant.service.request_bodies import check_keys, read_name, read_record, read_records
 from accountant.service.rules_shown import rule_gauges
 from accountant.service.service_limits import ServiceLimits
 from algorithms.durable.open_tickets import Run
@@ -53,21 +53,14 @@ _SCHEMAS: dict[str, Any] = {
     "Lapse": object_of(request=REQUEST, seconds={"type": "number", "minimum": 0, "maximum": _LONGEST}),
     "Lapsed": object_of(request=TEXT, withdrawn=WHOLE, open=WHOLE),
     "Tickets": object_of(run=TEXT, open=WHOLE, tickets={"type": "array", "items": _OPEN}),
-    "Act": {
-        **object_of(request=REQUEST, record=RECORD, available=_AVAILABLE, contexts=_CONTEXTS),
-        "required": ["request", "record"],
-    },
-    "Acted": {
-        **object_of(request=TEXT, ticket=TEXT, action=_ARMS, question=_QUESTION),
-        "required": ["request", "ticket", "action"],
-    },
+    "Act": object_of({"available": _AVAILABLE, "contexts": _CONTEXTS}, request=REQUEST, record=RECORD),
+    "Acted": object_of({"question": _QUESTION}, request=TEXT, ticket=TEXT, action=_ARMS),
     "Message": object_of(
         request=REQUEST, ticket=TEXT, record=RECORD, message={"type": "array", "items": NUMBER}
     ),
-    "Observe": {
-        **object_of(request=REQUEST, ticket=TEXT, record=RECORD, feedback=_FEEDBACK, features=_FEATURES),
-        "required": ["request", "ticket", "record", "feedback"],
-    },
+    "Observe": object_of(
+        {"features": _FEATURES}, request=REQUEST, ticket=TEXT, record=RECORD, feedback=_FEEDBACK
+    ),
     "Withdraw": object_of(request=REQUEST, ticket=TEXT),
     "Used": object_of(request=TEXT, ticket=TEXT, state={"enum": ["observed", "withdrawn"]}),
     "Run": object_of(
@@ -114,27 +107,27 @@ def run_part(desk: RunDesk, limits: ServiceLimits) -> ServicePart:
         record = read_record(body["record"], "record")
         available = _arms(body["available"], limits) if "available" in body else None
         contexts = _vectors(body["contexts"], limits) if "contexts" in body else None
-        return desk.act(client, read_request(body), record, available, contexts)
+        return desk.act(client, read_name(body, "request"), record, available, contexts)
 
     def observe(client: str, body: Body) -> Mapping[str, Any]:
         check_keys(body, "request", "ticket", "record", "feedback", optional=["features"])
         record, values = read_record(body["record"], "record"), _values(body["feedback"], "feedback", limits)
         features = _values(body["features"], "features", limits) if "features" in body else None
         feedback = Feedback(read_name(body, "ticket"), record, values, features)
-        return desk.observe(client, read_request(body), feedback)
+        return desk.observe(client, read_name(body, "request"), feedback)
 
     def message(client: str, body: Body) -> Mapping[str, Any]:
         check_keys(body, "request", "ticket", "record", "message")
         record, sent = read_record(body["record"], "record"), _values(body["message"], "message", limits)
-        return desk.message(client, read_request(body), read_name(body, "ticket"), record, sent)
+        return desk.message(client, read_name(body, "request"), read_name(body, "ticket"), record, sent)
 
     def withdraw(client: str, body: Body) -> Mapping[str, Any]:
         check_keys(body, "request", "ticket")
-        return desk.withdraw(client, read_request(body), read_name(body, "ticket"))
+        return desk.withdraw(client, read_name(body, "request"), read_name(body, "ticket"))
 
     def lapse(client: str, body: Body) -> Mapping[str, Any]:
         check_keys(body, "request", "seconds")
-        return desk.lapse(client, read_request(body), _age(body["seconds"]))
+        return desk.lapse(client, read_name(body, "request"), _age(body["seconds"]))
 
     path = f"/v1/runs/{desk.name}"
     operation = partial(Operation, run=desk.name)
