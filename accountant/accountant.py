@@ -373,7 +373,7 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
         if request is not None and answer is not None and not answer.startswith(_DRAW):
             return _decode_answer(answer, request)
         outputs = self._publish(values, private, mechanism, where, place, request, answer)
-        if request is None or _is_followed(mechanism):
+        if request is None or type(mechanism) is PostProcessed:
             return outputs
         return self._store_answer(request, _encode_outputs(outputs))
 
@@ -433,7 +433,7 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
         if mechanism is None:
             return np.array(values)
         kept = None
-        if request is not None and _is_followed(mechanism):
+        if request is not None and type(mechanism) is PostProcessed:
             kept = _stored_draw(functools.partial(self._store_answer, request), answer)
         return sample(self, mechanism, values, where, self._noise, through=kept)
 
@@ -692,10 +692,6 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
         if store.closed is not None:  # a restart must not open a gate again
             super().close(*store.closed)
 
-    def assumed_terms(self) -> list[list[str]]:
-        """Return `assumptions` as JSON-able data."""
-        return [[each.kind.value, each.message, each.where] for each in self.assumptions]
-
     # --- checks ----------------------------------------------------------------------------------
 
     @property
@@ -819,7 +815,7 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
         return {
             **self.terms().to_dict(),
             "ledger": entries_to_dict(self._ledger.entries),
-            "assumptions": self.assumed_terms(),
+            "assumptions": [[each.kind.value, each.message, each.where] for each in self.assumptions],
             "closed": None if self.closure is None else [self.closure[0], *self.closure[1]],
         }
 
@@ -875,10 +871,6 @@ _FAILED = b"failed"
 
 _DRAW = b"draw:"
 """The beginning of a stored draw, from which a function that follows computes the outputs."""
-
-
-def _is_followed(mechanism: Mechanism) -> bool:
-    return type(mechanism) is PostProcessed
 
 
 def _stored_draw(keep: Callable[[bytes], npt.NDArray[Any]], answer: bytes | None) -> DrawOutput:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Protocol
@@ -74,6 +74,15 @@ class Budget:
         if not isinstance(found, ApproximateProfile):
             return Budget.unlimited()
         return Budget(up(found.epsilon_bound), found.delta_bound)
+
+    def to_list(self) -> list[str]:
+        """Return both numbers as JSON-able data, exact to the last bit."""
+        return [float(self.epsilon).hex(), float(self.delta).hex()]
+
+    @classmethod
+    def from_list(cls, saved: Sequence[str]) -> Budget:
+        """Return the budget that `to_list` described."""
+        return cls(*map(float.fromhex, saved))
 
 
 class Amount(Protocol):

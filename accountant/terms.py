@@ -42,7 +42,7 @@ class Terms:
     def to_dict(self) -> dict[str, Any]:
         """Return JSON-able data, exact to the last bit."""
         return {
-            "budget": [float(self.budget.epsilon).hex(), float(self.budget.delta).hex()],
+            "budget": self.budget.to_list(),
             "composition": self.composition.name,
             "settings": self.composition.settings(),
             "trust": self.trust.value,
@@ -68,7 +68,7 @@ class Terms:
         if relation is not Neighbouring.REPLACE_ONE:
             raise ParameterError(f"neighbours={relation.value!r}: an accountant's must be 'replace one'")
         return cls(
-            Budget(*(float.fromhex(number) for number in saved["budget"])),
+            Budget.from_list(saved["budget"]),
             COMPOSITIONS[saved["composition"]].from_settings(saved.get("settings", {})),
             Trust(saved["trust"]),
             bool(saved.get("strict", False)),

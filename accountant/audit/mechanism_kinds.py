@@ -243,11 +243,10 @@ def mechanism_kinds() -> Mapping[str, MechanismKind]:
 
 @cache
 def _kinds(built_in: tuple[type[Any], ...]) -> Mapping[str, MechanismKind]:
-    simple = (int, float, str)
     found = {}
     for mechanism in built_in:
         types = [str(field.type).partition(" ")[0] for field in dataclasses.fields(mechanism)]
-        if all(kind in ("Sensitivity", *(one.__name__ for one in simple)) for kind in types):
+        if all(kind in ("Sensitivity", "int", "float", "str") for kind in types):
             found[re.sub(r"(?<!^)(?=[A-Z])", "-", mechanism.__name__).lower()] = _built_in(mechanism)
     sizes = ("dataset_size", "truncated_batch_size")
     of_batches = ("sigma", "sampling_probability", *sizes)

@@ -72,8 +72,6 @@ def calibrate(
         raise ParameterError(
             f"epsilon={epsilon!r}: must be a finite number above 0, at most {MOST_EPSILON:g}"
         )
-    if not 0 <= delta < 1:
-        raise ParameterError(f"delta={delta!r}: must lie in [0, 1)")
     target = f"epsilon={epsilon:g} at delta={delta:g}"
     number, limit = (
         (AuditQuestion(delta=0.0), epsilon) if delta == 0.0 else (AuditQuestion(epsilon=epsilon), delta)

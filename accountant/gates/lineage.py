@@ -445,11 +445,7 @@ class TracedSums:
             self._all_capped = False
             self._caps = {}
 
-    def clear(self, where: np.ndarray) -> None:
-        """Forget the records of the coordinates `where`, shape (1, n)."""
-        self.clear_coordinates(np.flatnonzero(where[0]).tolist())
-
-    def clear_coordinates(self, coordinates: list[int]) -> None:
+    def clear(self, coordinates: list[int]) -> None:
         """Forget the records of some coordinates; their sums are zero already.
 
         An interruption (Ctrl-C) may fall on any line here and in `add_record`: the change is noted first, and a

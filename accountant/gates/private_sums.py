@@ -139,7 +139,7 @@ class PrivateSums:
         gate: Any = self._gate
         with gate._charging:
             np.copyto(self._values, 0.0, where=where)
-            self._provenance.clear(where)
+            self._provenance.clear(np.flatnonzero(where[0]).tolist())
 
     def _refuse(self, *_: Any, **__: Any) -> NoReturn:
         refuse_read("read (release sums through their gate)", calling_place())

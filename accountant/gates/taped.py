@@ -251,7 +251,7 @@ class Retelling:
             self._note("place", place, f"on D the same release is made at {taped.place}")
         elif not _is_same_noise(taped.mechanism, mechanism):
             self._note("mechanism", place, f"the mechanism is {mechanism}; on D it is {taped.mechanism}")
-        elif not _is_same_mask(where, taped.where) or taped.values.shape != values.shape:
+        elif not _is_same_operand(where, taped.where) or taped.values.shape != values.shape:
             self._note("mask", place, "which values are released depends on raw data")
         elif taped.records != frozenset(_records_in(private, where)):
             self._note("raw-flow", place, "whose values are released here depends on raw data")
@@ -342,13 +342,9 @@ def _are_same_operands(ones: tuple[object, ...], others: tuple[object, ...]) -> 
 
 
 def _is_same_operand(one: object, other: object) -> bool:
-    if isinstance(one, np.ndarray):
-        return isinstance(other, np.ndarray) and _is_same_array(one, other)
-    return one == other
-
-
-def _is_same_mask(one: Mask | None, other: Mask | None) -> bool:
-    return one is other if one is None or other is None else np.array_equal(one, other)
+    if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):
+        return _is_same_array(one, other)
+    return not isinstance(one, np.ndarray) and not isinstance(other, np.ndarray) and one == other
 
 
 def _with_recorded_noise(mechanism: Mechanism | None, noisy: Sequence[npt.NDArray[Any]]) -> Mechanism | None:

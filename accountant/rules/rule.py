@@ -142,7 +142,7 @@ class Rule:
     def to_dict(self) -> dict[str, Any]:
         """Return JSON-able data, exact to the last bit."""
         return {
-            "budget": [float(self.budget.epsilon).hex(), float(self.budget.delta).hex()],
+            "budget": self.budget.to_list(),
             "purpose": self.purpose,
             "tenant": self.tenant,
             "days": self.days,
@@ -154,7 +154,7 @@ class Rule:
     def from_dict(cls, saved: Mapping[str, Any]) -> Rule:
         """Return the rule that `to_dict` described."""
         return cls(
-            Budget(*(float.fromhex(number) for number in saved["budget"])),
+            Budget.from_list(saved["budget"]),
             saved["purpose"],
             saved["tenant"],
             saved["days"],
