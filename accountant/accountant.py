@@ -25,13 +25,13 @@ from accountant.argument_checks import (
 from accountant.budget import Budget
 from accountant.filters.composition_theorem import Composition
 from accountant.gates.assuming import Assuming, declared_stability
-from accountant.gates.closing import Closing, Tenure
+from accountant.gates.closing import Tenure
 from accountant.gates.gate import Mask
 from accountant.gates.lineage import Influence, Movement, RecordId, Traced, TracedSums
 from accountant.gates.messages import DRAWN_BY, DRAWN_ELSEWHERE, checked_message, some_value
 from accountant.gates.movement import with_rounding
-from accountant.gates.on_tape import OnTape
 from accountant.gates.private import Private
+from accountant.gates.private_gate import PrivateGate
 from accountant.gates.private_sums import PrivateSums
 from accountant.gates.release import (
     DrawOutput,
@@ -64,7 +64,6 @@ from mechanisms import (
     Mechanism,
     NoiseSource,
     PostProcessed,
-    Randomness,
     Sensitivity,
     assumptions_of,
 )
@@ -79,7 +78,7 @@ if TYPE_CHECKING:
     from accountant.stores.sql_store import SQLStore
 
 
-class Accountant(Closing, Assuming, OnTape, Accounts):
+class Accountant(Assuming, PrivateGate, Accounts):
     """A gate for production: one lane, every release checked and charged before it is sampled.
 
     It guarantees that, whatever the code behind it does adaptively, no record loses more than
@@ -159,6 +158,7 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
     """
 
     lanes = 1
+    _random: np.random.Generator
     _refused: Refusal | None = None
 
     def __init__(
@@ -217,11 +217,6 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
         )
 
     # --- the gate --------------------------------------------------------------------------------
-
-    @property
-    def random(self) -> Randomness:
-        """Data-independent randomness for the learner's own draws."""
-        return self._random
 
     def private(self, values: npt.ArrayLike, domain: Domain, record: RecordId) -> Private:
         """Let one record's data in, checked against its domain; see `Gate.private`.

@@ -216,12 +216,6 @@ def _counter(
     )
 
 
-def _cyclic(
-    counter: BandedCounter, parameters: Mapping[str, Any], neighbouring: Neighbouring
-) -> PrivacyProfile:
-    return counter.cyclic_profile(parameters["parts"], parameters["sampling_probability"], neighbouring)
-
-
 def _mixture(
     parameters: Mapping[str, Any], sensitivity: Sensitivity, neighbouring: Neighbouring
 ) -> PrivacyProfile:
@@ -278,7 +272,9 @@ def _kinds(built_in: tuple[type[Any], ...]) -> Mapping[str, MechanismKind]:
             BandedCounter,
             *("bandwidth", "parts", "sampling_probability"),
             optional=(),
-            profile_of=_cyclic,
+            profile_of=lambda counter, given, relation: counter.cyclic_profile(
+                given["parts"], given["sampling_probability"], relation
+            ),
         ),
     )
     of_mixture = ("sigma", "movements", "probabilities")

@@ -16,12 +16,11 @@ import numpy as np
 import numpy.typing as npt
 
 from accountant.gates.assuming import Assuming
-from accountant.gates.closing import Closing
 from accountant.gates.gate import Mask
 from accountant.gates.lineage import RecordId
 from accountant.gates.movement import distance, excess
-from accountant.gates.on_tape import OnTape
 from accountant.gates.private import Private
+from accountant.gates.private_gate import PrivateGate
 from accountant.gates.private_sums import PrivateSums
 from accountant.gates.random_streams import RandomStream, stream_generator
 from accountant.gates.release import DrawOutput, check_owner, check_release, sample, split_functions
@@ -33,7 +32,6 @@ from mechanisms import (
     Mechanism,
     NumpyNoise,
     PostProcessed,
-    Randomness,
 )
 from mechanisms.domain import own_copy
 from mechanisms.float_bounds import on_grid
@@ -65,7 +63,7 @@ class Divergence:
     message: str
 
 
-class Coupled(Closing, Assuming, OnTape):
+class Coupled(Assuming, PrivateGate):
     """A gate that runs D and its neighbours on the same released values.
 
     Parameters
@@ -120,11 +118,6 @@ class Coupled(Closing, Assuming, OnTape):
         return list(self._divergences.values())
 
     @property
-    def random(self) -> Randomness:
-        """Data-independent randomness, shared by all neighbours."""
-        return self._random
-
-    @property
     def loss_before_draws(self) -> npt.NDArray[np.float64]:
         """The loss of the releases that came before anything of `random` was drawn.
 
@@ -156,10 +149,6 @@ class Coupled(Closing, Assuming, OnTape):
         if array.shape not in allowed:
             raise ParameterError(f"values of shape {array.shape}: must be {allowed[0]} or {allowed[1]}")
         return Private(self, array.reshape(array.shape[0], self.lanes, -1), domain=domain)
-
-    def sums(self, size: int) -> PrivateSums:
-        """Open `size` running private sums per lane."""
-        return PrivateSums(self, self.lanes, size)
 
     def release(
         self, mechanism: Mechanism, private: Private | PrivateSums, where: Mask | None = None

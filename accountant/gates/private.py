@@ -40,6 +40,11 @@ def _reading_method(how: str, operation: Callable[..., Any]) -> Any:
     return apply_operation
 
 
+def refuse_copy(value: object) -> NoReturn:
+    """Raise `RawRead`: a private value was copied or pickled."""
+    refuse_read("copied or pickled", calling_place())
+
+
 class Private:
     """A private array of shape ``(lanes, n)``, owned by one gate.
 
@@ -435,11 +440,7 @@ class Private:
             raise AttributeError(name)
         return getattr(self._raw_values(f"read through its attribute {name!r}"), name)
 
-    def __reduce__(self) -> NoReturn:
-        self._refuse("copied or pickled")
-
-    def __getstate__(self) -> NoReturn:
-        self._refuse("copied or pickled")
+    __reduce__ = __getstate__ = refuse_copy
 
 
 _REFLECTED = {"add": "__radd__", "subtract": "__rsub__", "multiply": "__rmul__"}

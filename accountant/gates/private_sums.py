@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from accountant.gates.lineage import Traced, TracedSums
-from accountant.gates.private import Private, refuse_read
+from accountant.gates.private import Private, refuse_copy, refuse_read
 from accountant.place import calling_place
 from accountant.refusals import ForeignValue
 from accountant.trust import Trust, check_message
@@ -150,11 +150,7 @@ class PrivateSums:
     __array_ufunc__ = _refuse
     __hash__ = None  # type: ignore[assignment]
 
-    def __reduce__(self) -> NoReturn:
-        refuse_read("copied or pickled", calling_place())
-
-    def __getstate__(self) -> NoReturn:
-        refuse_read("copied or pickled", calling_place())
+    __reduce__ = __getstate__ = refuse_copy
 
 
 def add_to_all(
