@@ -383,17 +383,10 @@ class Private:
     def _raw_values(self, how: str) -> npt.NDArray[Any]:
         return self._gate.raw_read(self, how, calling_place())
 
-    def __bool__(self) -> bool:
-        return bool(self._raw_values("branched on"))
-
-    def __float__(self) -> float:
-        return float(self._raw_values("turned into a float").item())
-
-    def __int__(self) -> int:
-        return int(self._raw_values("turned into an int").item())
-
-    def __index__(self) -> int:
-        return int(self._raw_values("used as an index").item())
+    __bool__ = _reading_method("branched on", bool)
+    __float__ = _reading_method("turned into a float", lambda value: float(value.item()))
+    __int__ = _reading_method("turned into an int", lambda value: int(value.item()))
+    __index__ = _reading_method("used as an index", lambda value: int(value.item()))
 
     def __format__(self, spec: str) -> str:
         return format(self._raw_values("formatted").item(), spec) if spec else repr(self)

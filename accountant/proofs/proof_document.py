@@ -20,6 +20,7 @@ from accountant.filters.gaussian_composition import GaussianComposition
 from accountant.filters.zero_concentrated import ZeroConcentratedComposition
 from accountant.gates.derivation import Derivation, ExactDomain, Step, exact_domain
 from accountant.gates.lineage import RecordId
+from accountant.gates.release import split_functions
 from accountant.ledger.entry import Entry
 from mechanisms import (
     Binomial,
@@ -165,9 +166,7 @@ class Form:
         NoProof
             If there is no rule for the mechanism.
         """
-        mechanism, way = self.mechanism, self.derivation
-        while isinstance(mechanism, PostProcessed):
-            mechanism = mechanism.mechanism
+        (mechanism, _), way = split_functions(self.mechanism), self.derivation
         charged = {name: exact_number(value) for name, value in self.charged}
         return release_data(way.domain, noise_data(mechanism), charged, way.steps, way.terms)
 

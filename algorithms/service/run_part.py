@@ -11,7 +11,7 @@ from xml.etree.ElementTree import Element
 from accountant.service.keys import KeyScope, check_name
 from accountant.service.ledger_schemas import LEDGER_SCHEMAS
 from accountant.service.metrics import Gauge
-from accountant.service.openapi import NUMBER, RECORD, REQUEST, TEXT, WHOLE, object_of, reference
+from accountant.service.openapi import NUMBER, RECORD, REQUEST, TEXT, WHOLE, array_of, object_of, reference
 from accountant.service.page import missing_section, run_section
 from accountant.service.part import Body, Operation, ServicePart
 from accountant.service.problem_details import ServiceProblem, invalid
@@ -21,13 +21,12 @@ from accountant.service.service_limits import ServiceLimits
 from algorithms.durable.open_tickets import Run
 from algorithms.service.run_desk import Feedback, RunDesk
 
-_FEEDBACK = {"type": "array", "items": NUMBER, "description": "Private: one for each arm of the action."}
-_ARMS = {"type": "array", "items": WHOLE}
+_FEEDBACK = {**array_of(NUMBER), "description": "Private: one for each arm of the action."}
+_ARMS = array_of(WHOLE)
 _AVAILABLE = {**_ARMS, "description": "Public: the arms that are there in this round; all by default."}
-_VECTOR = {"type": "array", "items": NUMBER}
+_VECTOR = array_of(NUMBER)
 _CONTEXTS = {
-    "type": "array",
-    "items": _VECTOR,
+    **array_of(_VECTOR),
     "description": "Private, for a contextual learner: the vectors of the record's actions, of which one is played.",
 }
 _FEATURES = {
@@ -35,9 +34,7 @@ _FEATURES = {
     "description": "Private, for a contextual learner: the vector of the action that was shown.",
 }
 _QUESTION = {
-    **object_of(
-        mechanism={"type": "object"}, domain={"type": "object"}, about={"type": "array", "items": _ARMS}
-    ),
+    **object_of(mechanism={"type": "object"}, domain={"type": "object"}, about=array_of(_ARMS)),
     "description": "Of a run of local trust: what the record's device is to draw its message through, from what.",
 }
 _MOST_LISTED = 1000
@@ -52,12 +49,10 @@ _OPEN = object_of(
 _SCHEMAS: dict[str, Any] = {
     "Lapse": object_of(request=REQUEST, seconds={"type": "number", "minimum": 0, "maximum": _LONGEST}),
     "Lapsed": object_of(request=TEXT, withdrawn=WHOLE, open=WHOLE),
-    "Tickets": object_of(run=TEXT, open=WHOLE, tickets={"type": "array", "items": _OPEN}),
+    "Tickets": object_of(run=TEXT, open=WHOLE, tickets=array_of(_OPEN)),
     "Act": object_of({"available": _AVAILABLE, "contexts": _CONTEXTS}, request=REQUEST, record=RECORD),
     "Acted": object_of({"question": _QUESTION}, request=TEXT, ticket=TEXT, action=_ARMS),
-    "Message": object_of(
-        request=REQUEST, ticket=TEXT, record=RECORD, message={"type": "array", "items": NUMBER}
-    ),
+    "Message": object_of(request=REQUEST, ticket=TEXT, record=RECORD, message=array_of(NUMBER)),
     "Observe": object_of(
         {"features": _FEATURES}, request=REQUEST, ticket=TEXT, record=RECORD, feedback=_FEEDBACK
     ),
