@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -64,8 +64,7 @@ def checked_theorem(composition: object, plan: object) -> Composition:
             f"composition={composition!r}: must be a composition theorem, such as GaussianComposition() "
             "(an instance, not the class)"
         )
-    theorem: Any = composition
-    return theorem  # type: ignore[no-any-return]
+    return cast(Composition, composition)
 
 
 def checked_trust(trust: object) -> Trust:

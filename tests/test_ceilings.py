@@ -12,10 +12,10 @@ import pytest
 ROOT = Path(__file__).parent.parent
 
 CEILINGS = {
-    "mechanisms": {"code lines": 10_988, "public functions and classes": 355, "files": 96, "floors": 19},
-    "accountant": {"code lines": 15_112, "public functions and classes": 490, "files": 140, "floors": 9},
-    "algorithms": {"code lines": 11_621, "public functions and classes": 409, "files": 156, "floors": 9},
-    "verify": {"code lines": 30_853, "public functions and classes": 910, "files": 320, "floors": 9},
+    "mechanisms": {"code lines": 10_990, "public functions and classes": 356, "files": 96, "floors": 19},
+    "accountant": {"code lines": 14_962, "public functions and classes": 492, "files": 140, "floors": 9},
+    "algorithms": {"code lines": 11_609, "public functions and classes": 409, "files": 156, "floors": 9},
+    "verify": {"code lines": 30_850, "public functions and classes": 910, "files": 320, "floors": 9},
 }
 
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)

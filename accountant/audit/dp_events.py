@@ -12,6 +12,7 @@ last digit.
 
 from __future__ import annotations
 
+import importlib
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -156,13 +157,11 @@ def to_dp_event(composition: ProfileCounts) -> Any:
 
 def _dp_accounting() -> ModuleType:
     try:
-        from dp_accounting import dp_event
+        return importlib.import_module("dp_accounting.dp_event")
     except ImportError:
         raise ImportError(
             "writing events of dp-accounting needs it: pip install 'dpwitness[dp-accounting]'"
         ) from None
-    found: ModuleType = dp_event
-    return found
 
 
 def _relation(neighbours: Any) -> Neighbouring:

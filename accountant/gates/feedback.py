@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -96,8 +97,6 @@ def _bounds(domain: Domain) -> tuple[float, float, int] | None:
     """Return the bounds of each coordinate and their number; None if the domain has no such bounds."""
     if isinstance(domain, OneHot):
         return 0.0, 1.0, domain.size
-    if isinstance(domain, Interval):
-        return domain.lower, domain.upper, 1
-    if isinstance(domain, Box | Integers):
-        return domain.lower, domain.upper, domain.size
+    if isinstance(domain, Interval | Box | Integers):
+        return domain.lower, domain.upper, math.prod(domain.shape)
     return None
