@@ -12,13 +12,12 @@ last digit.
 
 from __future__ import annotations
 
-import importlib
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
 from types import ModuleType
-from typing import Any
+from typing import Any, cast
 
 from accountant.audit.release_tables import from_tables
 from accountant.audit.releases import ProfileCounts, ReleaseFileError, Releases
@@ -157,11 +156,12 @@ def to_dp_event(composition: ProfileCounts) -> Any:
 
 def _dp_accounting() -> ModuleType:
     try:
-        return importlib.import_module("dp_accounting.dp_event")
+        from dp_accounting import dp_event
     except ImportError:
         raise ImportError(
             "writing events of dp-accounting needs it: pip install 'dpwitness[dp-accounting]'"
         ) from None
+    return cast(ModuleType, dp_event)
 
 
 def _relation(neighbours: Any) -> Neighbouring:
