@@ -13,16 +13,25 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 import numpy.typing as npt
 
+from accountant.argument_checks import (
+    checked_budget,
+    checked_flag,
+    checked_generator,
+    checked_noise,
+    checked_theorem,
+    checked_trust,
+    seed_assumptions,
+)
 from accountant.budget import Budget
 from accountant.filters.composition_theorem import Composition
 from accountant.gates.assuming import Assuming, declared_stability
-from accountant.gates.closing import Closing, Tenure
+from accountant.gates.closing import Tenure
 from accountant.gates.gate import Mask
 from accountant.gates.lineage import Influence, Movement, RecordId, Traced, TracedSums
 from accountant.gates.messages import DRAWN_BY, DRAWN_ELSEWHERE, checked_message, some_value
 from accountant.gates.movement import with_rounding
-from accountant.gates.on_tape import OnTape
-from accountant.gates.private import Private, refuse_read
+from accountant.gates.private import Private
+from accountant.gates.private_gate import PrivateGate
 from accountant.gates.private_sums import PrivateSums
 from accountant.gates.release import (
     DrawOutput,
@@ -46,17 +55,8 @@ from accountant.refusals import ForeignValue, RecordWaiting, Refusal, Sensitivit
 from accountant.rules.reach import check_reach
 from accountant.rules.rule import Rule, checked_rules
 from accountant.rules.scope import Scope
-from accountant.terms import (
-    checked_budget,
-    checked_flag,
-    checked_generator,
-    checked_noise,
-    checked_theorem,
-    checked_trust,
-    seed_assumptions,
-)
+from accountant.terms import Terms
 from accountant.trust import Trust, check_holders, check_shuffler
-from accountant.written_terms import Terms
 from mechanisms import (
     Assumption,
     Domain,
@@ -64,7 +64,6 @@ from mechanisms import (
     Mechanism,
     NoiseSource,
     PostProcessed,
-    Randomness,
     Sensitivity,
     assumptions_of,
 )
@@ -79,7 +78,7 @@ if TYPE_CHECKING:
     from accountant.stores.sql_store import SQLStore
 
 
-class Accountant(Closing, Assuming, OnTape, Accounts):
+class Accountant(Assuming, PrivateGate, Accounts):
     """A gate for production: one lane, every release checked and charged before it is sampled.
 
     It guarantees that, whatever the code behind it does adaptively, no record loses more than
@@ -159,6 +158,7 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
     """
 
     lanes = 1
+    _random: np.random.Generator
     _refused: Refusal | None = None
 
     def __init__(
@@ -218,11 +218,6 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
 
     # --- the gate --------------------------------------------------------------------------------
 
-    @property
-    def random(self) -> Randomness:
-        """Data-independent randomness for the learner's own draws."""
-        return self._random
-
     def private(self, values: npt.ArrayLike, domain: Domain, record: RecordId) -> Private:
         """Let one record's data in, checked against its domain; see `Gate.private`.
 
@@ -249,7 +244,7 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
                 f"{domain.shape} or {(1, *domain.shape)}"
             )
         if self._tape is not None:
-            self._tape.enters(record, array)
+            self._tape.note_entry(record, array)
         return Private(self, array, Traced({record: influence}, bounds_of(domain)), domain=domain)
 
     def sums(self, size: int) -> PrivateSums:
@@ -373,7 +368,7 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
         if request is not None and answer is not None and not answer.startswith(_DRAW):
             return _decode_answer(answer, request)
         outputs = self._publish(values, private, mechanism, where, place, request, answer)
-        if request is None or _is_followed(mechanism):
+        if request is None or type(mechanism) is PostProcessed:
             return outputs
         return self._store_answer(request, _encode_outputs(outputs))
 
@@ -415,7 +410,7 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
                 if self._tape is None:
                     return self._draw_outputs(values, where, request, answer, mechanism)
                 draw = functools.partial(self._draw_outputs, values, where, request, answer)
-                return self._tape.leaves(mechanism, private, where, place, draw)
+                return self._tape.answer_release(mechanism, private, where, place, draw)
         except BaseException:  # Ctrl-C, too
             if request is not None:
                 with self._bookkeeping:
@@ -433,7 +428,7 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
         if mechanism is None:
             return np.array(values)
         kept = None
-        if request is not None and _is_followed(mechanism):
+        if request is not None and type(mechanism) is PostProcessed:
             kept = _stored_draw(functools.partial(self._store_answer, request), answer)
         return sample(self, mechanism, values, where, self._noise, through=kept)
 
@@ -461,13 +456,13 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
             self.assume(*own.assumptions)
             assert isinstance(given._provenance, Traced)
             for held in sums:
-                waiting = held.waiting(given._provenance)
+                waiting = held.find_waiting(given._provenance)
                 if waiting is not None:
                     raise RecordWaiting(waiting, place)
             asked += self._entries_of_waiting(own.mechanism, given._provenance, times, sums, place)
             asked += [(entry, times) for entry in self._entries(own, given, None, place, leaves=False)]
         with self._charging:
-            if len(self.awaited) < _MOST_OWNED:
+            if len(self.awaited) < _MOST_AWAITED:
                 self.awaited.update((entry._replace(records=()), times) for entry, times in asked)
             entries = [
                 entry._replace(charge=self._units.repeated(entry.charge, times)) for entry, times in asked
@@ -692,14 +687,6 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
         if store.closed is not None:  # a restart must not open a gate again
             super().close(*store.closed)
 
-    def assumed_terms(self) -> list[list[str]]:
-        """Return `assumptions` as JSON-able data."""
-        return [[each.kind.value, each.message, each.where] for each in self.assumptions]
-
-    def raw_read(self, private: Private, how: str, where: Place) -> npt.NDArray[Any]:
-        """Refuse: an accountant's private values leave through `release` only."""
-        refuse_read(how, where)
-
     # --- checks ----------------------------------------------------------------------------------
 
     @property
@@ -823,7 +810,7 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
         return {
             **self.terms().to_dict(),
             "ledger": entries_to_dict(self._ledger.entries),
-            "assumptions": self.assumed_terms(),
+            "assumptions": [[each.kind.value, each.message, each.where] for each in self.assumptions],
             "closed": None if self.closure is None else [self.closure[0], *self.closure[1]],
         }
 
@@ -843,7 +830,9 @@ class Accountant(Closing, Assuming, OnTape, Accounts):
 
 
 _MOST_OWNED = 1024
-"""The most mechanisms of which the examination is stored, and the most forms of release in `awaited`."""
+"""The most mechanisms of which the examination is stored."""
+_MOST_AWAITED = 1024
+"""The most forms of release in `awaited`."""
 _MOST_CHARGES = 64
 """The most movements for which the charge is stored with the mechanism."""
 
@@ -877,10 +866,6 @@ _FAILED = b"failed"
 
 _DRAW = b"draw:"
 """The beginning of a stored draw, from which a function that follows computes the outputs."""
-
-
-def _is_followed(mechanism: Mechanism) -> bool:
-    return type(mechanism) is PostProcessed
 
 
 def _stored_draw(keep: Callable[[bytes], npt.NDArray[Any]], answer: bytes | None) -> DrawOutput:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Protocol
@@ -12,7 +12,7 @@ from mechanisms import ApproximateProfile, for_group
 from mechanisms.neighbouring import Neighbouring, common_neighbouring
 from mechanisms.parameters import ParameterError, real, whole_number
 from mechanisms.printed_numbers import at_least, at_most
-from mechanisms.rounding import up
+from mechanisms.rounding import down, up
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +74,15 @@ class Budget:
         if not isinstance(found, ApproximateProfile):
             return Budget.unlimited()
         return Budget(up(found.epsilon_bound), found.delta_bound)
+
+    def to_list(self) -> list[str]:
+        """Return both numbers as JSON-able data, exact to the last bit."""
+        return [float(self.epsilon).hex(), float(self.delta).hex()]
+
+    @classmethod
+    def from_list(cls, saved: Sequence[str]) -> Budget:
+        """Return the budget that `to_list` described."""
+        return cls(*map(float.fromhex, saved))
 
 
 class Amount(Protocol):
@@ -182,7 +191,7 @@ def _upwards(value: Fraction | None) -> float:
 
 
 def _downwards(value: Fraction | None) -> float:
-    return math.inf if value is None else -up(-value)
+    return math.inf if value is None else down(value)
 
 
 def written_left(value: Fraction | None) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib import metadata
@@ -94,19 +94,16 @@ def _versions() -> Mapping[str, str]:
     return {"python": sys.version.split()[0], **{name: metadata.version(name) for name in _VERSIONS}}
 
 
-def _files(folder: Path) -> Iterator[Path]:
-    return (path for path in folder.rglob("*") if path.is_file() and path.suffix != ".pyc")
-
-
 @functools.cache
 def _library_digest() -> str:
     """Return the SHA-256 of all files of this library, data too, and of their names."""
-    lines = "".join(f"{package} {_digest_of_all(sorted(_files(_ROOT / package)))}\n" for package in LIBRARY)
+    lines = "".join(f"{package} {_folder_digest(_ROOT / package)}\n" for package in LIBRARY)
     return hashlib.sha256(f"dpwitness {file_digest(_ROOT / 'dpwitness.py')}\n{lines}".encode()).hexdigest()
 
 
-def _digest_of_all(files: list[Path]) -> str:
+def _folder_digest(folder: Path) -> str:
     found = hashlib.sha256()
-    for file in files:
-        found.update(f"{file.relative_to(_ROOT).as_posix()} {file_digest(file)}\n".encode())
+    for file in sorted(folder.rglob("*")):
+        if file.is_file() and file.suffix != ".pyc":
+            found.update(f"{file.relative_to(_ROOT).as_posix()} {file_digest(file)}\n".encode())
     return found.hexdigest()

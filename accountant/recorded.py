@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any, ClassVar, NoReturn
 
 import numpy.typing as npt
 
@@ -31,26 +31,17 @@ class RecordedMechanism:
     """
 
     description: str
+    sensitivity: ClassVar[Sensitivity] = Sensitivity(0.0, 0.0, 0.0)
+    """Unknown, hence zero: no value may be released through it."""
+    nominal_delta: ClassVar[float] = 0.0
+    """0: there is no guarantee to read."""
+    epsilon: ClassVar[float] = float("inf")
+    """Infinity."""
 
     def __repr__(self) -> str:
         saved = json.loads(self.description)
         named = isinstance(saved, dict) and "recorded" in saved
         return str(saved["recorded"]) if named else self.description
-
-    @property
-    def sensitivity(self) -> Sensitivity:
-        """Unknown, hence zero: no value may be released through it."""
-        return Sensitivity(0.0, 0.0, 0.0)
-
-    @property
-    def nominal_delta(self) -> float:
-        """0: there is no guarantee to read."""
-        return 0.0
-
-    @property
-    def epsilon(self) -> float:
-        """Infinity."""
-        return float("inf")
 
     def profile(self, sensitivity: Sensitivity | None = None) -> PrivacyProfile:
         """Return `NoPrivacy` as a bound: nothing is known of a lower end either."""

@@ -20,7 +20,7 @@ from accountant.gates.private import Private
 from accountant.gates.private_sums import PrivateSums
 from accountant.ledger.ledger import Ledger
 from accountant.stores.waiting import Notes
-from accountant.written_terms import Terms
+from accountant.terms import Terms
 from mechanisms import Assumption, Domain, NoiseSource
 from mechanisms.float_bounds import FloatBounds
 from mechanisms.parameters import DPWitnessError, ParameterError
@@ -140,7 +140,7 @@ def restore_accountant(
         raise RandomnessMismatch(
             f"this run was stopped after it had released what no save has: {state['source']} would draw the same noise "
             "again from its saved state, for other data, and the difference of the two shows the data; go on with a "
-            "noise source of which nobody knows the state, such as noise=OpenDPNoise()"
+            "noise source with a secret state, such as noise=OpenDPNoise()"
         )
     set_randomness(accountant, state)
     accountant.assume(*assumptions)

@@ -1,140 +1,75 @@
-"""Checks of the arguments of an accountant, before anything else happens."""
+"""The terms of an accountant's charges, which a ledger saves."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from accountant.budget import Budget
-from accountant.filters.composition_theorem import BasicComposition, Composition
-from accountant.gates.random_streams import RandomStream, stream_generator
-from accountant.plans.plan import Plan, PlannedComposition
+from accountant.compositions import COMPOSITIONS
+from accountant.filters.composition_theorem import Composition
 from accountant.trust import Trust
-from mechanisms import (
-    Assumption,
-    AssumptionKind,
-    NoiseSource,
-    NumpyNoise,
-    OpenDPNoise,
-    Randomness,
-    noise_source,
-)
+from mechanisms import Neighbouring
 from mechanisms.parameters import ParameterError
 
-_THEOREM = (
-    "charge",
-    "check",
-    "fits",
-    "guarantee",
-    "remaining_spend",
-    "amount",
-    "zero_spend",
-)  # the members that accounts use
-_DRAWS = ("laplace", "gaussian", "randomized_response")  # the methods of a noise source
 
+@dataclass(frozen=True)
+class Terms:
+    """Budget, theorem, trust and strictness of an accountant.
 
-def checked_budget(budget: object) -> Budget:
-    """Return the budget; raise `ValueError` unless it is a `Budget`."""
-    if not isinstance(budget, Budget):
-        raise ParameterError(f"budget={budget!r}: must be a Budget, such as Budget(epsilon=1.0)")
-    return budget
-
-
-def checked_theorem(composition: object, plan: object) -> Composition:
-    """Return the composition theorem: the one given, that of the plan, or basic composition.
-
-    Raises
-    ------
-    ParameterError
-        If both are given, the composition is no instance of a theorem, or the plan no `Plan`.
+    Attributes
+    ----------
+    budget
+        The most that each record may lose in total.
+    composition
+        The theorem that adds up losses.
+    trust
+        The parties that see raw values.
+    strict
+        True if releases that rest on unchecked assumptions are refused.
     """
-    if plan is not None:
-        if composition is not None:
-            raise ParameterError("give a composition or a plan, not both: a plan has its own theorem")
-        if not isinstance(plan, Plan):
+
+    budget: Budget
+    composition: Composition
+    trust: Trust
+    strict: bool
+
+    def fits(self, total: Any) -> bool:
+        """Return True if a record with this total spend is within the budget."""
+        return self.composition.fits(total, self.budget)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return JSON-able data, exact to the last bit."""
+        return {
+            "budget": self.budget.to_list(),
+            "composition": self.composition.name,
+            "settings": self.composition.settings(),
+            "trust": self.trust.value,
+            "neighbours": Neighbouring.REPLACE_ONE.value,
+            "strict": self.strict,
+        }
+
+    @classmethod
+    def from_dict(cls, saved: Mapping[str, Any]) -> Terms:
+        """Return the terms that `to_dict` described.
+
+        Raises
+        ------
+        ParameterError
+            If the composition theorem is unknown, or the terms are for another neighbouring relation. Terms without
+            the key are older, and for replacing a record: nothing else was ever accounted for.
+        """
+        if saved["composition"] not in COMPOSITIONS:
             raise ParameterError(
-                f"plan={plan!r}: must be a Plan, such as Plan((PlanStep(mechanism, count=3),))"
+                f"composition={saved['composition']!r}: must be one of {sorted(COMPOSITIONS)}"
             )
-        return PlannedComposition(plan)
-    if composition is None:
-        return BasicComposition()
-    if isinstance(composition, type) or not all(hasattr(composition, name) for name in _THEOREM):
-        raise ParameterError(
-            f"composition={composition!r}: must be a composition theorem, such as GaussianComposition() "
-            "(an instance, not the class)"
+        relation = Neighbouring.from_name(saved.get("neighbours", Neighbouring.REPLACE_ONE))
+        if relation is not Neighbouring.REPLACE_ONE:
+            raise ParameterError(f"neighbours={relation.value!r}: an accountant's must be 'replace one'")
+        return cls(
+            Budget.from_list(saved["budget"]),
+            COMPOSITIONS[saved["composition"]].from_settings(saved.get("settings", {})),
+            Trust(saved["trust"]),
+            bool(saved.get("strict", False)),
         )
-    theorem: Any = composition
-    return theorem  # type: ignore[no-any-return]
-
-
-def checked_trust(trust: object) -> Trust:
-    """Return the trust model; raise `ValueError` unless it is a `Trust`: its name would enforce nothing."""
-    if not isinstance(trust, Trust):
-        raise ParameterError(f"trust={trust!r}: must be Trust.CENTRAL, Trust.LOCAL or Trust.SHUFFLE")
-    return trust
-
-
-def checked_noise(noise: Any, *, strict: bool = False) -> NoiseSource:
-    """Return the noise source: OpenDP's for None, NumPy's from a generator.
-
-    A strict accountant takes a secure one only: the seed of a generator determines the noise, and the digits of
-    floating-point noise may reveal the value.
-
-    Raises
-    ------
-    ParameterError
-        If `noise` is neither a noise source nor a generator: a release would be charged and then fail; or if it is to
-        be secure and is not.
-    """
-    if noise is None:
-        return OpenDPNoise()
-    known = all(callable(getattr(noise, name, None)) for name in _DRAWS)
-    if isinstance(noise, type) or not (known or isinstance(noise, Randomness)):
-        raise ParameterError(
-            f"noise={noise!r}: must be a noise source, a numpy.random.Generator such as "
-            "numpy.random.default_rng(), or None for OpenDP's samplers"
-        )
-    source = noise_source(noise)
-    if strict and source.secure is not True:
-        raise ParameterError(
-            f"noise={noise!r}: strict=True needs noise that may be shown to an adversary, and {source.name} is for "
-            "tests and simulation; leave noise out for OpenDP's samplers"
-        )
-    if type(source) is NumpyNoise:  # a source of the accountant's own: the caller's may be patched later
-        return NumpyNoise(source._randomness)
-    return source
-
-
-def seed_assumptions(noise: NoiseSource) -> tuple[Assumption, ...]:
-    """Return the assumption on the seed of noise from a NumPy generator; none for another source.
-
-    A generator does not show whether it was seeded, and its holders know its state.
-    """
-    if type(noise) is not NumpyNoise:
-        return ()
-    message = (
-        f"nobody knows or uses again the seed of the generator that noise is drawn from ({noise.name}): "
-        "whoever draws the same noise takes it off"
-    )
-    return (Assumption(AssumptionKind.SEEDED, message),)
-
-
-def checked_flag(name: str, value: object) -> bool:
-    """Return the flag; raise `ValueError` unless it is True or False."""
-    if not isinstance(value, bool):
-        raise ParameterError(f"{name}={value!r}: must be True or False")
-    return value
-
-
-def checked_generator(seed: Any) -> np.random.Generator:
-    """Return a generator of this seed; raise `ValueError` if NumPy takes no such seed.
-
-    It is not ``default_rng(seed)``: noise from that, of the same seed, would be drawn again in public.
-    """
-    try:
-        return stream_generator(seed, RandomStream.ACCOUNTANT_DRAWS)
-    except (TypeError, ValueError) as error:
-        raise ParameterError(
-            f"seed={seed!r}: must be None or a whole number of at least 0 ({error})"
-        ) from None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -17,8 +18,13 @@ def up(exact: Fraction) -> float:
     try:
         nearest = float(exact)
     except OverflowError:
-        return math.inf if exact > 0 else -math.inf
+        return math.inf if exact > 0 else -sys.float_info.max
     return nearest if Fraction(nearest) >= exact else math.nextafter(nearest, math.inf)
+
+
+def down(exact: Fraction) -> float:
+    """Return the largest float that is at most ``exact``; zero without a sign."""
+    return -up(-exact) + 0.0
 
 
 def exact_sum(terms: Iterable[tuple[Fraction, int]]) -> Fraction:

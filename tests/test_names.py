@@ -28,12 +28,15 @@ stated stopped stretched struck summed taken tested told tried typed used verifi
 """Participles, without the field's nouns `bound` (an upper bound) and `spent` (the privacy spent)."""
 
 VAGUE = """
-about after again alone among apart at at_once before best beyond both by cheap different few further harmless
-how idle infinite instead into label largest last least line look most near news now number of other others
-over own perhaps place plus present ready rest right roughly room same since slowest together vector
-whole why words zero
+about after again alone among apart at at_once before best beyond both by cheap different enters few further
+harmless how idle infinite instead into label largest last least leaves line look most near news now number of
+other others over own perhaps place plus present ready rest right roughly room same saw since slowest together
+vector whole why words zero
 """
-"""Prepositions, adjectives, question words, and nouns that leave open of what (NumPy's word `take` does not)."""
+"""Prepositions, adjectives, question words, verbs without their object, and nouns that leave open of what.
+
+NumPy's word `take` is none of them.
+"""
 
 REFUSED_NAMES = frozenset(f"{PARTICIPLES} {VAGUE}".split())
 

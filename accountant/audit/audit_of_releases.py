@@ -58,31 +58,27 @@ def audit(
                 f"budget={budget!r}: is an epsilon; it goes with a given delta, not a given epsilon"
             )
     with deadline(time_limit):
-        return _find_answer(releases, question, budget, risk)
-
-
-def _find_answer(releases: Releases, question: AuditQuestion, budget: float | None, risk: bool) -> Audit:
-    most = find_worst_group(releases, question, every_theorem=True)
-    answer, worst = most.answer, most.group
-    return Audit(
-        question=question,
-        answer=answer,
-        theorems=_theorems(most, question),
-        worst=worst,
-        groups=len(releases.groups),
-        remaining=None if budget is None else _remaining(releases, worst, question, answer, budget),
-        neighbouring=releases.neighbouring,
-        chosen_under=releases.chosen_under,
-        risk=_risk(releases, _farthest(question, answer)) if risk else None,
-        complete=not time_is_over(),
-        about=releases.about,
-        released=tuple(
-            ReleaseSummary(kind.name, worst.counts.get(i, 0), kind.sensitivity_text, kind.mechanism)
-            for i, kind in enumerate(releases.kinds)
-        ),
-        group_size=releases.group_size,
-        provenance=made_now(),
-    )
+        most = find_worst_group(releases, question, every_theorem=True)
+        answer, worst = most.answer, most.group
+        return Audit(
+            question=question,
+            answer=answer,
+            theorems=_theorems(most, question),
+            worst=worst,
+            groups=len(releases.groups),
+            remaining=None if budget is None else _remaining(releases, worst, question, answer, budget),
+            neighbouring=releases.neighbouring,
+            chosen_under=releases.chosen_under,
+            risk=_risk(releases, _farthest(question, answer)) if risk else None,
+            complete=not time_is_over(),
+            about=releases.about,
+            released=tuple(
+                ReleaseSummary(kind.name, worst.counts.get(i, 0), kind.sensitivity_text, kind.mechanism)
+                for i, kind in enumerate(releases.kinds)
+            ),
+            group_size=releases.group_size,
+            provenance=made_now(),
+        )
 
 
 def _risk(releases: Releases, farthest: float) -> Risk:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from accountant.audit.audit_question import AuditQuestion
-from accountant.audit.releases import NO_METADATA, EnforcedBudget, FileMetadata, Group
+from accountant.audit.releases import NO_METADATA, EnforcedBudget, FileMetadata, Group, GroupResult
 from accountant.budget import Budget
 from accountant.files.json_object import FromJson, JsonError, JsonObject
 from accountant.provenance import Provenance
@@ -64,7 +64,7 @@ class ReleaseSummary:
 
 
 @dataclass(frozen=True)
-class Audit(FromJson):
+class Audit(FromJson, GroupResult):
     """The answer to a question about a file of releases.
 
     Attributes
@@ -126,11 +126,6 @@ class Audit(FromJson):
         if self.remaining is None or self.answer.upper <= self.remaining.budget:
             return True
         return False if (lower_end(self.answer) or 0.0) > self.remaining.budget else None
-
-    @property
-    def relation(self) -> str:
-        """The neighbouring relation, and the number of records that change if it is not one."""
-        return self.neighbouring.of_groups(self.group_size)
 
     @property
     def best_theorem(self) -> str:

@@ -14,9 +14,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from fractions import Fraction
 from types import ModuleType
-from typing import Any
+from typing import Any, cast
 
 from accountant.audit.release_tables import from_tables
 from accountant.audit.releases import ProfileCounts, ReleaseFileError, Releases
@@ -36,7 +37,7 @@ from mechanisms.neighbouring import Neighbouring, common_neighbouring
 from mechanisms.parameters import nonnegative, real, whole_number
 from mechanisms.random_allocation import MOST_STEPS, RandomAllocationProfile, SelectedStepsProfile
 from mechanisms.related_profile import bare
-from mechanisms.rounding import up
+from mechanisms.rounding import down, up
 from mechanisms.sampled_group import PoissonReplacedProfile
 from mechanisms.subsampled import SubsampledProfile
 from mechanisms.truncated_batches import TruncatedBatchProfile
@@ -65,6 +66,7 @@ _FIELDS: dict[str, tuple[str, ...]] = {
 }
 """The events that have an exact counterpart, and the fields of each."""
 
+_COMPOSED = ("SelfComposedDpEvent", "ComposedDpEvent")
 _ON_A_SAMPLE = ("PoissonSampledDpEvent", "SampledWithoutReplacementDpEvent", "RandomAllocationDpEvent")
 _LARGEST_DATA_SET = 10**9
 """Samples of fixed size are written as m of n records with n up to this."""
@@ -96,15 +98,11 @@ def releases_of_event(source: str, event: Any, neighbours: Any) -> Releases:
     """Read an event tree as `from_dp_event` does; messages begin with ``source``."""
     try:
         relation = _relation(neighbours)
-        counts: dict[tuple[tuple[str, Any], ...], int] = {}
-        for table, count in _release_tables(event, relation):
-            key = tuple(table.items())
-            counts[key] = counts.get(key, 0) + count
+        tables = [{**table, "count": count} for table, count in _release_tables(event, relation)]
     except ParameterError as error:
         raise ReleaseFileError(f"{source}: {error}") from None
     nothing = [{"mechanism": "pure", "epsilon": 0}]
-    tables = [{**dict(key), "count": count} for key, count in counts.items()] or nothing
-    return from_tables(source, {"neighbours": relation.value, "release": tables})
+    return from_tables(source, {"neighbours": relation.value, "release": tables or nothing})
 
 
 def dp_event_as_dict(event: Any) -> dict[str, Any]:
@@ -163,8 +161,7 @@ def _dp_accounting() -> ModuleType:
         raise ImportError(
             "writing events of dp-accounting needs it: pip install 'dpwitness[dp-accounting]'"
         ) from None
-    found: ModuleType = dp_event
-    return found
+    return cast(ModuleType, dp_event)
 
 
 def _relation(neighbours: Any) -> Neighbouring:
@@ -178,30 +175,44 @@ def _relation(neighbours: Any) -> Neighbouring:
 
 def _release_tables(event: Any, relation: Neighbouring) -> Iterator[tuple[_Table, int]]:
     """Yield the table of each event with a release, in order, and how often it occurs."""
-    waiting = [(event, 1, "event")]
-    while waiting:
-        node, count, where = waiting.pop()
-        name, fields = _node(node, where)
-        try:
-            if name == "SelfComposedDpEvent":
-                times = whole_number("count", fields["count"], least=1)
-                waiting.append((fields["event"], count * times, f"{where}.event"))
-            elif name == "ComposedDpEvent":
-                events = enumerate(_sequence("events", fields["events"]))
-                waiting.extend(reversed([(one, count, f"{where}.events[{i}]") for i, one in events]))
-            elif name in _ON_A_SAMPLE:
-                table = _sample_table(name, fields, relation, f"{where}.event")
-                if table is not None:
-                    yield table, count
+    for name, fields, count, where in _single_events(event, "event"):
+        with _place_in_errors(where, name):
+            if name in _ON_A_SAMPLE:
+                table, times = _sample_table(name, fields, relation, f"{where}.event"), 1
             else:
                 table, times = _event_table(name, fields, relation, _movement_factor(relation))
-                if table is not None:
-                    yield table, count * times
-        except ParameterError as error:
-            message = str(error)
-            raise ParameterError(
-                message if message.startswith("event") else f"{where}: {name}: {message}"
-            ) from None
+        if table is not None:
+            yield table, count * times
+
+
+def _single_events(event: Any, where: str) -> Iterator[tuple[str, Mapping[str, Any], int, str]]:
+    """Yield the events of a tree that are no compositions, in order: name, fields, how often it occurs, and place."""
+    waiting = [(event, 1, where)]
+    while waiting:
+        node, count, place = waiting.pop()
+        name, fields = _node(node, place)
+        if name not in _COMPOSED:
+            yield name, fields, count, place
+            continue
+        with _place_in_errors(place, name):
+            if name == "SelfComposedDpEvent":
+                times = whole_number("count", fields["count"], least=1)
+                waiting.append((fields["event"], count * times, f"{place}.event"))
+            else:
+                events = enumerate(_sequence("events", fields["events"]))
+                waiting.extend(reversed([(one, count, f"{place}.events[{i}]") for i, one in events]))
+
+
+@contextmanager
+def _place_in_errors(where: str, name: str) -> Iterator[None]:
+    """Begin the messages of errors in this block with the place and the name of an event, if they have none."""
+    try:
+        yield
+    except ParameterError as error:
+        message = str(error)
+        raise ParameterError(
+            message if message.startswith("event") else f"{where}: {name}: {message}"
+        ) from None
 
 
 def _node(event: Any, where: str) -> tuple[str, Mapping[str, Any]]:
@@ -292,17 +303,8 @@ def _on_one_sample(event: Any, where: str) -> tuple[str, Mapping[str, Any]]:
     noises: list[tuple[Fraction, int]] = []
     others: list[tuple[str, Mapping[str, Any]]] = []
     several = 0
-    waiting = [(event, 1, where)]
-    while waiting:
-        node, count, place = waiting.pop()
-        name, fields = _node(node, place)
-        if name == "SelfComposedDpEvent":
-            times = whole_number("count", fields["count"], least=1)
-            waiting.append((fields["event"], count * times, f"{place}.event"))
-        elif name == "ComposedDpEvent":
-            events = enumerate(_sequence("events", fields["events"]))
-            waiting.extend((one, count, f"{place}.events[{i}]") for i, one in events)
-        elif name in _ON_A_SAMPLE:
+    for name, fields, count, _ in _single_events(event, where):
+        if name in _ON_A_SAMPLE:
             raise ParameterError(f"a sample of a sample, {name}, has no exact counterpart")
         elif name == "GaussianDpEvent" and nonnegative("noise_multiplier", fields["noise_multiplier"]):
             noises.append((Fraction(fields["noise_multiplier"]), count))
@@ -321,7 +323,7 @@ def _on_one_sample(event: Any, where: str) -> tuple[str, Mapping[str, Any]]:
             ("GaussianDpEvent", {"noise_multiplier": float(noises[0][0])}) if noises else ("NoOpDpEvent", {})
         )
     total = sum((count / (noise * noise) for noise, count in noises), start=Fraction(0))
-    joint = math.sqrt(_down(1 / total)) * (1.0 - 2.0**-52)
+    joint = math.sqrt(down(1 / total)) * (1.0 - 2.0**-52)
     if not joint > 0.0:
         raise ParameterError(
             "noise_multiplier: that of all Gaussians on the sample together is below all floats"
@@ -349,7 +351,7 @@ def _event_table(
             if not size:
                 return None, 1
             return _noise(
-                "discrete-laplace", "scale", _down(1 / Fraction(rate)), moved * size
+                "discrete-laplace", "scale", down(1 / Fraction(rate)), moved * size
             ) if rate else everything, 1
         case "RandomizedResponseDpEvent":
             return _response(fields, relation), 1
@@ -424,11 +426,6 @@ def _sequence(name: str, value: Any) -> Sequence[Any]:
     return value
 
 
-def _down(exact: Fraction) -> float:
-    """Return the largest float that is at most ``exact``."""
-    return -up(-exact)
-
-
 def _event_of_profile(library: ModuleType, profile: PrivacyProfile) -> Any:
     """Return the event with the curve of this profile, under its relation."""
     curve, moved = bare(profile), _movement_factor(profile.neighbouring)
@@ -438,9 +435,9 @@ def _event_of_profile(library: ModuleType, profile: PrivacyProfile) -> Any:
         case NoPrivacy(""):
             return library.NonPrivateDpEvent()
         case GaussianProfile(mu):
-            return library.GaussianDpEvent(_down(moved / Fraction(mu)))
+            return library.GaussianDpEvent(down(moved / Fraction(mu)))
         case LaplaceProfile(shift, scale):
-            return library.LaplaceDpEvent(_down(moved * Fraction(scale) / Fraction(shift)))
+            return library.LaplaceDpEvent(down(moved * Fraction(scale) / Fraction(shift)))
         case DiscreteLaplaceProfile(shift, scale) if shift % moved == 0:
             return library.DiscreteLaplaceDpEvent(up(1 / Fraction(scale)), shift // moved)
         case ZeroConcentratedProfile(rho):

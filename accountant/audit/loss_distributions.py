@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 import operator
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -119,22 +119,14 @@ def loss_distribution_as_dict(distribution: Any) -> dict[str, Any]:
         If it is none, as dp-accounting 0.6 has them (which has no public way to look into one).
     """
     try:
-        removed, symmetric = distribution._pmf_remove.to_dense_pmf(), bool(distribution._symmetric)
-        added = distribution._pmf_add.to_dense_pmf()
-        found: dict[str, Any] = {
-            _MASSES: _masses(removed),
-            "infinity_mass": float(removed._infinity_mass),
-            "value_discretization_interval": float(removed._discretization),
-            "pessimistic_estimate": bool(removed._pessimistic_estimate),
-            "symmetric": symmetric,
-        }
-        if not symmetric:
-            found |= {f"{_MASSES}_add": _masses(added), "infinity_mass_add": float(added._infinity_mass)}
+        removed = distribution._pmf_remove.to_dense_pmf()
+        dense = [removed] if distribution._symmetric else [removed, distribution._pmf_add.to_dense_pmf()]
+        sides = [(_masses(each), float(each._infinity_mass)) for each in dense]
+        return _arguments(sides, float(removed._discretization), bool(removed._pessimistic_estimate))
     except AttributeError as error:
         raise ParameterError(
             f"distribution = {type(distribution).__name__}: must be a PrivacyLossDistribution ({error})"
         ) from None
-    return found
 
 
 def to_loss_distribution(profile: PrivacyProfile, interval: float = 1e-3) -> dict[str, Any]:
@@ -159,13 +151,19 @@ def to_loss_distribution(profile: PrivacyProfile, interval: float = 1e-3) -> dic
         profile is a bound that no loss has (not convex in e^ε), as that of zCDP.
     """
     size = positive("interval", interval)
-    sides = [_connect_dots(side, size) for side in profile.directions()]
+    return _arguments([_connect_dots(side, size) for side in profile.directions()], size, True)
+
+
+def _arguments(
+    sides: Iterable[tuple[dict[int, float], float]], interval: float, pessimistic: bool
+) -> dict[str, Any]:
+    """Return a distribution by the names of its arguments: masses and infinite mass of one direction, or of two."""
     (masses, infinite), *others = sides
     found: dict[str, Any] = {
         _MASSES: masses,
         "infinity_mass": infinite,
-        "value_discretization_interval": size,
-        "pessimistic_estimate": True,
+        "value_discretization_interval": interval,
+        "pessimistic_estimate": pessimistic,
         "symmetric": not others,
     }
     for masses, infinite in others:

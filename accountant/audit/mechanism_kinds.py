@@ -218,12 +218,6 @@ def _counter(
     )
 
 
-def _cyclic(
-    counter: BandedCounter, parameters: Mapping[str, Any], neighbouring: Neighbouring
-) -> PrivacyProfile:
-    return counter.cyclic_profile(parameters["parts"], parameters["sampling_probability"], neighbouring)
-
-
 def _mixture(
     parameters: Mapping[str, Any], sensitivity: Sensitivity, neighbouring: Neighbouring
 ) -> PrivacyProfile:
@@ -245,11 +239,10 @@ def mechanism_kinds() -> Mapping[str, MechanismKind]:
 
 @cache
 def _kinds(built_in: tuple[type[Any], ...]) -> Mapping[str, MechanismKind]:
-    simple = (int, float, str)
     found = {}
     for mechanism in built_in:
         types = [str(field.type).partition(" ")[0] for field in dataclasses.fields(mechanism)]
-        if all(kind in ("Sensitivity", *(one.__name__ for one in simple)) for kind in types):
+        if all(kind in ("Sensitivity", "int", "float", "str") for kind in types):
             found[re.sub(r"(?<!^)(?=[A-Z])", "-", mechanism.__name__).lower()] = _built_in(mechanism)
     sizes = ("dataset_size", "truncated_batch_size")
     of_batches = ("sigma", "sampling_probability", *sizes)
@@ -283,7 +276,9 @@ def _kinds(built_in: tuple[type[Any], ...]) -> Mapping[str, MechanismKind]:
             BandedCounter,
             *("bandwidth", "parts", "sampling_probability"),
             optional=(),
-            profile_of=_cyclic,
+            profile_of=lambda counter, given, relation: counter.cyclic_profile(
+                given["parts"], given["sampling_probability"], relation
+            ),
         ),
     )
     of_mixture = ("sigma", "movements", "probabilities")

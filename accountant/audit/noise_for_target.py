@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from accountant.audit.audit_question import AuditQuestion
-from accountant.audit.releases import POWER, Group, ProfileCounts, Releases, is_within
+from accountant.audit.releases import POWER, Group, GroupResult, ProfileCounts, Releases, is_within
 from accountant.audit.worst_group import LossNumber, TruePositiveRate, at_most, find_worst_group
 from mechanisms.losses.deadline import OutOfTime, deadline, time_is_over
 from mechanisms.losses.least_noise import (
@@ -24,7 +24,7 @@ from mechanisms.parameters import ParameterError
 
 
 @dataclass(frozen=True)
-class Calibration:
+class Calibration(GroupResult):
     """The noise of a composition that meets a target.
 
     Attributes
@@ -53,11 +53,6 @@ class Calibration:
     complete: bool = True
     group_size: int = 1
 
-    @property
-    def relation(self) -> str:
-        """The neighbouring relation, and the number of records that change if it is not one."""
-        return self.neighbouring.of_groups(self.group_size)
-
 
 def calibrate(
     releases: Releases, epsilon: float, delta: float, *, time_limit: float = math.inf
@@ -77,8 +72,6 @@ def calibrate(
         raise ParameterError(
             f"epsilon={epsilon!r}: must be a finite number above 0, at most {MOST_EPSILON:g}"
         )
-    if not 0 <= delta < 1:
-        raise ParameterError(f"delta={delta!r}: must lie in [0, 1)")
     target = f"epsilon={epsilon:g} at delta={delta:g}"
     number, limit = (
         (AuditQuestion(delta=0.0), epsilon) if delta == 0.0 else (AuditQuestion(epsilon=epsilon), delta)

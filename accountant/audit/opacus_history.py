@@ -51,26 +51,19 @@ def from_opacus(
     ReleaseFileError
         If it is no such state, a number breaks its rule, or nothing is proved for such batches under this relation.
     """
-    return _releases("history", state, neighbours, batches, mean)
+    return releases_of_history("history", state, neighbours, batches, mean)
 
 
-def is_opacus_state(content: Mapping[str, Any]) -> bool:
-    """Return True if an object of a JSON file is the state of an accountant of Opacus."""
-    return "history" in content
-
-
-def releases_of_history(source: str, state: Mapping[str, Any], neighbours: Neighbouring | str) -> Releases:
-    """Read a state in a file, with ``batches`` and ``mean`` beside it, as `from_opacus` does."""
-    return _releases(source, state, neighbours, state.get("batches"), state.get("mean"))
-
-
-def _releases(source: str, state: Any, neighbours: Neighbouring | str, batches: Any, mean: Any) -> Releases:
+def releases_of_history(
+    source: str, state: Any, neighbours: Neighbouring | str, batches: Any, mean: Any
+) -> Releases:
+    """Read a state as `from_opacus` does; messages begin with ``source``."""
     try:
         relation = neighbours if isinstance(neighbours, Neighbouring) else Neighbouring.from_name(neighbours)
         history = _history(state)
         scheme = _scheme(batches)
         _check_mean(mean, scheme)
-        counts: dict[tuple[tuple[str, Any], ...], int] = {}
+        tables: list[dict[str, Any]] = []
         passes = _Passes()
         read = [(*_step(i, one, relation, scheme), one) for i, one in enumerate(history)]
         for table, same in itertools.groupby(
@@ -82,11 +75,9 @@ def _releases(source: str, state: Any, neighbours: Neighbouring | str, batches: 
                 count = passes.count_entry(float(one[1]), count)
             elif scheme is Sampling.RANDOM_ALLOCATION and table["mechanism"] != "declassified":
                 count = _epochs(float(one[1]), count)
-            key = tuple(table.items())
-            counts[key] = counts.get(key, 0) + count
+            tables.append({**table, "count": count})
     except ParameterError as error:
         raise ReleaseFileError(f"{source}: {error}") from None
-    tables = [{**dict(key), "count": count} for key, count in counts.items()]
     return from_tables(source, {"neighbours": relation.value, "release": tables})
 
 

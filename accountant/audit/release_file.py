@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 from accountant.audit.dp_events import releases_of_event
 from accountant.audit.line_numbers import TomlLineNumbers
 from accountant.audit.loss_distributions import is_loss_distribution, releases_of_distribution
-from accountant.audit.opacus_history import is_opacus_state, releases_of_history
+from accountant.audit.opacus_history import releases_of_history
 from accountant.audit.release_rows import from_rows
 from accountant.audit.release_tables import from_tables
 from accountant.audit.releases import (
@@ -93,8 +93,9 @@ def _from_json(path: Path, text: str, neighbours: Neighbouring | None) -> Releas
     if isinstance(content, dict):
         if "class_name" in content:
             return releases_of_event(str(path), content, _required_relation(path, neighbours))
-        if is_opacus_state(content):
-            return releases_of_history(str(path), content, _required_relation(path, neighbours))
+        if "history" in content:  # of Opacus, with batches and mean beside it
+            made = content.get("batches"), content.get("mean")
+            return releases_of_history(str(path), content, _required_relation(path, neighbours), *made)
         if is_loss_distribution(content):
             return releases_of_distribution(str(path), content, _required_relation(path, neighbours))
         if str(content.get("format", "")).startswith("dpwitness-ledger"):

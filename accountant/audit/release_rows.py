@@ -67,11 +67,11 @@ def from_rows(source: str, text: str, neighbours: Neighbouring | None = None) ->
                 cell, row[i] = row[i].strip(), ""
                 if cell:
                     own.append((name, _labels(cell)))
-            said = tuple(row)
-            table = known.get(said)
+            row_key = tuple(row)
+            table = known.get(row_key)
             if table is None:
                 cells = zip(columns, map(str.strip, row), strict=True)
-                table = known[said] = {key: _value(key, cell) for key, cell in cells if cell}
+                table = known[row_key] = {key: _value(key, cell) for key, cell in cells if cell}
             if not table and not own:
                 continue
             tables.append(table | dict(own[1:]) if len(own) > 1 else table)

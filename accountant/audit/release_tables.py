@@ -25,7 +25,7 @@ import datetime
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 from accountant.audit.line_numbers import LineNumbers
 from accountant.audit.mechanism_kinds import ALIASES, TableError, find_kind, suggest_kind
@@ -48,6 +48,8 @@ from mechanisms.parameters import positive, real, whole_number
 from mechanisms.sampling import Sampling, sampled
 from mechanisms.shuffled import shuffled
 from mechanisms.shuffled_response import most_clients, shuffled_response
+
+T = TypeVar("T")
 
 MOST = 10**12
 """The largest count: floats do not hold all larger ones exactly."""
@@ -136,13 +138,16 @@ def from_tables(
                 own = _check_agrees(_neighbours(table), of_file) or of_file
                 relation = _check_one_relation(table, key, own, relation)
                 named_by = _check_group_key(table, named_by or key)
-                said = repr([(name, table[name]) for name in sorted(table) if name not in _APART])
-                if said not in kinds:
+                kind_key = repr([(name, table[name]) for name in sorted(table) if name not in _APART])
+                if kind_key not in kinds:
                     new = _kind_of_release(table, len(kinds), own)
-                    kinds[said] = len(kinds), replace(new, name=_reserve_name(new.name, len(kinds), names))
+                    kinds[kind_key] = (
+                        len(kinds),
+                        replace(new, name=_reserve_name(new.name, len(kinds), names)),
+                    )
                 date, _ = _date(table), _text(table, "notes")
                 dates += [] if date is None else [date]
-                known = read[id(table), key] = kinds[said][0], _count(table)
+                known = read[id(table), key] = kinds[kind_key][0], _count(table)
             if key is not None and key != named_by:
                 raise _two_keys_error(key, named_by)
             kind, count = known
@@ -198,8 +203,7 @@ def _neighbours(table: Mapping[str, Any]) -> Neighbouring | None:
     """Return the relation that a table, or the file, states; None if it states none."""
     if "neighbours" not in table:
         return None
-    found: Neighbouring = _check_key("neighbours", lambda: Neighbouring.from_name(table["neighbours"]))
-    return found
+    return _check_key("neighbours", lambda: Neighbouring.from_name(table["neighbours"]))
 
 
 def _check_agrees(own: Neighbouring | None, of_file: Neighbouring | None) -> Neighbouring | None:
@@ -244,7 +248,7 @@ def _kind_of_release(table: Mapping[str, Any], index: int, neighbours: Neighbour
     for alias, key in ALIASES.items():
         if alias in table and key in table:
             raise TableError(
-                alias, f"{alias}: is another name of {key!r}, which stands here, too: name one of them"
+                alias, f"{alias}: is another name of {key!r}, which is given, too: give one of them"
             )
     for key in kind.required:
         if key not in table and not any(ALIASES.get(other) == key for other in table):
@@ -395,11 +399,10 @@ def _clients(table: Mapping[str, Any], rate: float) -> int | None:
             "shuffled: no theorem is known here for shuffled messages of a sample of the clients: leave out "
             "'sampling_rate'",
         )
-    found: int = _check_key("shuffled", lambda: whole_number("shuffled", table["shuffled"], least=1))
-    return found
+    return _check_key("shuffled", lambda: whole_number("shuffled", table["shuffled"], least=1))
 
 
-def _check_key(key: str, check: Callable[[], Any]) -> Any:
+def _check_key(key: str, check: Callable[[], T]) -> T:
     try:
         return check()
     except ParameterError as error:
@@ -407,7 +410,7 @@ def _check_key(key: str, check: Callable[[], Any]) -> Any:
 
 
 def _count(table: Mapping[str, Any]) -> int:
-    found: int = _check_key("count", lambda: whole_number("count", table.get("count", 1), least=1))
+    found = _check_key("count", lambda: whole_number("count", table.get("count", 1), least=1))
     if found > MOST:
         raise TableError("count", f"count = {found}: must be at most {MOST:,}")
     return found
@@ -431,8 +434,7 @@ def _sensitivity(value: Any) -> Sensitivity:
         size = positive("sensitivity", value)
         return Sensitivity(size, size, size)
 
-    found: Sensitivity = _check_key("sensitivity", check)
-    return found
+    return _check_key("sensitivity", check)
 
 
 def _check_group_key(table: Mapping[str, Any], named_by: str | None) -> str | None:
@@ -466,7 +468,7 @@ def _record_labels(key: str | None, value: Any) -> tuple[str | None, ...]:
     twice = next((label for label, count in counts.items() if count > 1), None)
     if twice is not None:
         raise TableError(
-            key, f"{key}: {twice!r} stands twice; name each once, or write a release for each time"
+            key, f"{key}: {twice!r} is listed twice; list each once, or write a release for each time"
         )
     return tuple(counts)
 

@@ -148,6 +148,18 @@ class FileMetadata:
 NO_METADATA = FileMetadata()
 
 
+class GroupResult:
+    """Mixin of results for groups of records that change together, of size 1 for single records."""
+
+    neighbouring: Neighbouring
+    group_size: int
+
+    @property
+    def relation(self) -> str:
+        """The neighbouring relation, and the number of records that change if it is not one."""
+        return self.neighbouring.of_groups(self.group_size)
+
+
 @dataclass(frozen=True)
 class EnforcedBudget:
     """The budget that an accountant enforced while its run chose the releases one after another.

@@ -24,7 +24,7 @@ from mechanisms import (
 from mechanisms.above_threshold import AboveThresholdProfile
 from mechanisms.losses.composed_profile import composed_profile
 from mechanisms.parameters import ParameterError, open_unit, positive, whole_number
-from mechanisms.rounding import up
+from mechanisms.rounding import down, up
 
 MOST_KEYS = 10**6
 
@@ -111,7 +111,7 @@ def thresholded_keys(parameters: Mapping[str, Any], sensitivity: Sensitivity) ->
         raise ParameterError(
             f"threshold = {threshold!r}: must be finite and at least {float(moved)!r}, which a record alone counts"
         )
-    t = -up((moved - Fraction(threshold)) / Fraction(scale))  # rounded down
+    t = down((Fraction(threshold) - moved) / Fraction(scale))
     noise: PrivacyProfile
     match parameters["noise"]:
         case "gaussian":

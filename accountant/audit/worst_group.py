@@ -59,7 +59,8 @@ class LossNumber(Protocol):
         """Return the number of a composition."""
 
     def by_every_theorem(self, loss: ComposedLoss, answer: Enclosure | Bound) -> Enclosure | Bound:
-        """Tighten the known number of a composition by the bounds of all theorems."""
+        """Tighten the known number of a composition by the bounds of all theorems; by default there are none."""
+        return answer
 
     def at_most(self, sums: CompositionSums) -> FloatArray:
         """Return upper bounds on the numbers of some groups."""
@@ -77,16 +78,8 @@ class WorstGroup:
     loss: ComposedLoss
 
 
-class _NoTheorems:
-    """A question of risk, which the table of composition theorems has no row for."""
-
-    def by_every_theorem(self, loss: ComposedLoss, answer: Enclosure | Bound) -> Enclosure | Bound:
-        """Return the answer itself."""
-        return answer
-
-
 @dataclass(frozen=True)
-class TruePositiveRate(_NoTheorems):
+class TruePositiveRate(LossNumber):
     """The largest true positive rate of any attack at a false positive rate."""
 
     false_positive_rate: float
@@ -112,7 +105,7 @@ class TruePositiveRate(_NoTheorems):
 
 
 @dataclass(frozen=True)
-class AttackAccuracy(_NoTheorems):
+class AttackAccuracy(LossNumber):
     """The largest share of right answers of any attack if the record takes part in half of all cases."""
 
     def evaluate(self, loss: ComposedLoss) -> Enclosure | Bound:

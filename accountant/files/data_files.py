@@ -140,6 +140,6 @@ def without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     read: dict[str, Any] = {}
     for key, value in pairs:
         if key in read:
-            raise DataFileError(f"the key {key!r} stands twice in one object")
+            raise DataFileError(f"the key {key!r} occurs twice in one object")
         read[key] = value
     return read

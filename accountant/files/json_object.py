@@ -114,8 +114,7 @@ class JsonObject:
 
     def flag(self, key: str) -> bool:
         """Take true or false."""
-        found: bool = self.pop(key, bool)
-        return found
+        return bool(self.pop(key, bool))
 
     def one_of(self, key: str, known: Sequence[str]) -> str:
         """Take one of some words."""
@@ -167,8 +166,7 @@ class JsonObject:
 
     def mapping(self, key: str) -> dict[str, Any]:
         """Take an object, its content unchecked."""
-        found: dict[str, Any] = self.pop(key, dict)
-        return found
+        return dict(self.pop(key, dict))
 
     def texts(self, key: str) -> list[str]:
         """Take a list of texts."""

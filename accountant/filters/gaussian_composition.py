@@ -16,7 +16,7 @@ from mechanisms import GaussianProfile, Mechanism, Sensitivity
 from mechanisms.gaussian import largest_mu
 from mechanisms.losses.conversions import pure_to_gaussian
 from mechanisms.losses.enclosure import Bound
-from mechanisms.rounding import square_root_up, up
+from mechanisms.rounding import down, square_root_up
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class GaussianComposition(DeclaredFailures):
 
     def _epsilon(self, spent: Spend, losses: Fraction) -> float:
         """Return the ε that μ implies, exact for losses that are Gaussian: Dong, Roth & Su 2022, Corollary 2.13."""
-        square, share = spent.values[0], _down(losses)
+        square, share = spent.values[0], down(losses)
         if square == 0:
             return 0.0
         if square is None or share <= 0.0:
@@ -76,9 +76,7 @@ class GaussianComposition(DeclaredFailures):
     def _limits(self, budget: Budget) -> tuple[Fraction | None, Fraction | None]:
         if limits_nothing(budget):
             return None, self.failure_limit(budget)
-        return _square_limit(budget.epsilon, _down(self.split(budget.delta).losses)), self.failure_limit(
-            budget
-        )
+        return square_limit(budget.epsilon, down(self.split(budget.delta).losses)), self.failure_limit(budget)
 
     def odometer(self, spent: Spend, delta: float) -> Cost:
         """Return an epsilon that covers the loss at every moment at once, up to probability `delta`.
@@ -94,18 +92,13 @@ class GaussianComposition(DeclaredFailures):
         """Return epsilon at any delta above that for failures: but for those a run within the budget is μ-GDP."""
         if limits_nothing(budget):
             return implied_epsilon(self.name, budget, delta)
-        rest = _down(Fraction(delta) - self.split(budget.delta).failures)
+        rest = down(Fraction(delta) - self.split(budget.delta).failures)
         if rest <= 0.0:
             return implied_epsilon(self.name, budget, delta)
-        mu = square_root_up(_square_limit(budget.epsilon, _down(self.split(budget.delta).losses)))
+        mu = square_root_up(square_limit(budget.epsilon, down(self.split(budget.delta).losses)))
         return Bound(GaussianProfile(mu).epsilon(rest), f"budget of the {self.name}")
 
 
-def _down(number: Fraction) -> float:
-    """Return the nearest float that is not above a number."""
-    return -up(-number)
-
-
-def _square_limit(epsilon: float, delta: float) -> Fraction:
+def square_limit(epsilon: float, delta: float) -> Fraction:
     """Return the square of the largest μ for which the Gaussian profile is proved to be (epsilon, delta)-DP."""
     return Fraction(largest_mu(epsilon, delta)) ** 2

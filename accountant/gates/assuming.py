@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy.typing as npt
 
 from accountant.gates.gate import Value
+from accountant.gates.private import Private, refuse_read
 from accountant.gates.release import GateMechanism, checked_mechanism
 from accountant.place import Place, calling_place
 from accountant.refusals import AssumptionRefused
-from mechanisms import Assumption, AssumptionKind, Domain, Mechanism
+from mechanisms import Assumption, AssumptionKind, Mechanism
 from mechanisms.assumptions import examine_value
 
 
@@ -48,10 +48,9 @@ class Assuming:
             if assumption not in self._assumed:
                 self._assumed = (*self._assumed, assumption)
 
-    def try_function(
-        self, function: Callable[[Any], Any], values: npt.NDArray[Any], domain: Domain | None
-    ) -> None:
-        """Do nothing: a function is not called more often than its results are used."""
+    def raw_read(self, private: Private, how: str, where: Place) -> npt.NDArray[Any]:
+        """Refuse: values leave these gates through `release` only; no coupled run goes on with one that was read."""
+        refuse_read(how, where)
 
 
 def declared_stability(stability: float, place: Place) -> Assumption:

@@ -8,7 +8,7 @@ privacy-loss random variable ``ln P_D(releases) / P_D'_j(releases)`` of everythi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,15 +16,14 @@ import numpy as np
 import numpy.typing as npt
 
 from accountant.gates.assuming import Assuming
-from accountant.gates.closing import Closing
 from accountant.gates.gate import Mask
 from accountant.gates.lineage import RecordId
 from accountant.gates.movement import distance, excess
-from accountant.gates.on_tape import OnTape
-from accountant.gates.private import Private, refuse_read
+from accountant.gates.private import Private
+from accountant.gates.private_gate import PrivateGate
 from accountant.gates.private_sums import PrivateSums
 from accountant.gates.random_streams import RandomStream, stream_generator
-from accountant.gates.release import DrawOutput, check_owner, check_release, sample
+from accountant.gates.release import DrawOutput, check_owner, check_release, sample, split_functions
 from accountant.gates.simulation import lane_randomness
 from accountant.place import Place, calling_place
 from mechanisms import (
@@ -33,7 +32,6 @@ from mechanisms import (
     Mechanism,
     NumpyNoise,
     PostProcessed,
-    Randomness,
 )
 from mechanisms.domain import own_copy
 from mechanisms.float_bounds import on_grid
@@ -65,7 +63,7 @@ class Divergence:
     message: str
 
 
-class Coupled(Closing, Assuming, OnTape):
+class Coupled(Assuming, PrivateGate):
     """A gate that runs D and its neighbours on the same released values.
 
     Parameters
@@ -120,11 +118,6 @@ class Coupled(Closing, Assuming, OnTape):
         return list(self._divergences.values())
 
     @property
-    def random(self) -> Randomness:
-        """Data-independent randomness, shared by all neighbours."""
-        return self._random
-
-    @property
     def loss_before_draws(self) -> npt.NDArray[np.float64]:
         """The loss of the releases that came before anything of `random` was drawn.
 
@@ -157,10 +150,6 @@ class Coupled(Closing, Assuming, OnTape):
             raise ParameterError(f"values of shape {array.shape}: must be {allowed[0]} or {allowed[1]}")
         return Private(self, array.reshape(array.shape[0], self.lanes, -1), domain=domain)
 
-    def sums(self, size: int) -> PrivateSums:
-        """Open `size` running private sums per lane."""
-        return PrivateSums(self, self.lanes, size)
-
     def release(
         self, mechanism: Mechanism, private: Private | PrivateSums, where: Mask | None = None
     ) -> npt.NDArray[Any]:
@@ -169,7 +158,7 @@ class Coupled(Closing, Assuming, OnTape):
         self.assume(*own.assumptions)
         self.rests_on_word |= bool(own.assumptions)
         values = private._values
-        mechanism, published, unseen = _split_functions(own.mechanism)
+        mechanism, published, unseen = _with_stored_outputs(own.mechanism)
         through = None
         if values.shape[0] > 1:
             self._note_draws()
@@ -230,10 +219,6 @@ class Coupled(Closing, Assuming, OnTape):
                 f"a map declared with stability {stability:g} moved its result by "
                 f"{moved_out.max():g} when one record moved its input by {moved_in.max():g}",
             )
-
-    def raw_read(self, private: Private, how: str, where: Place) -> npt.NDArray[Any]:
-        """Refuse: a coupled run cannot continue on a value that was read."""
-        refuse_read(how, where)
 
     def _other_draw(self, mechanism: Mechanism, worlds: npt.NDArray[Any]) -> DrawOutput | None:
         """Return a function that draws a release in place of its mechanism, or None; gates with other laws have one.
@@ -300,24 +285,18 @@ def _state(randomness: _OwnGenerator | _OwnStreams) -> Any:
     return randomness.bit_generator.state, getattr(seeds, "n_children_spawned", 0)
 
 
-def _split_functions(mechanism: Mechanism) -> tuple[Mechanism, Mechanism, list[npt.NDArray[Any]]]:
+def _with_stored_outputs(mechanism: Mechanism) -> tuple[Mechanism, Mechanism, list[npt.NDArray[Any]]]:
     """Return a mechanism without the functions that follow it, the one to publish through, and a list of outputs.
 
     The one to publish through is the given mechanism; it also appends the output before the functions to the list.
     """
     unseen: list[npt.NDArray[Any]] = []
-    functions: list[Callable[[Any], Any]] = []
-    inner = mechanism
-    while type(inner) is PostProcessed:
-        functions.insert(0, inner.function)
-        inner = inner.mechanism
-    if not functions:
+    inner, function = split_functions(mechanism)
+    if function is None:
         return mechanism, mechanism, unseen
 
     def keep(output: npt.NDArray[Any]) -> Any:
         unseen.append(np.array(output))  # a copy: the functions may work in place
-        for function in functions:
-            output = function(output)
-        return output
+        return function(output)
 
     return inner, PostProcessed(inner, keep), unseen

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -62,7 +63,7 @@ def check_feedback(
     given = value._domain
     if given is not domain and not _lies_in(given, domain):
         whence = (
-            "a domain that nobody named (it was computed from other values)" if given is None else repr(given)
+            "a domain without a name (it was computed from other values)" if given is None else repr(given)
         )
         raise DomainError(
             f"{name} comes from {whence}: must come from {domain!r}, named to private(values, domain, record) or "
@@ -96,8 +97,6 @@ def _bounds(domain: Domain) -> tuple[float, float, int] | None:
     """Return the bounds of each coordinate and their number; None if the domain has no such bounds."""
     if isinstance(domain, OneHot):
         return 0.0, 1.0, domain.size
-    if isinstance(domain, Interval):
-        return domain.lower, domain.upper, 1
-    if isinstance(domain, Box | Integers):
-        return domain.lower, domain.upper, domain.size
+    if isinstance(domain, Interval | Box | Integers):
+        return domain.lower, domain.upper, math.prod(domain.shape)
     return None

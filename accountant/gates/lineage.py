@@ -397,7 +397,7 @@ class TracedSums:
         """Return True if a record is in the sums."""
         return record in self._held
 
-    def waiting(self, origin: Traced) -> RecordId | None:
+    def find_waiting(self, origin: Traced) -> RecordId | None:
         """Return a record of `origin` that is in the sums already; None if there is none."""
         return next((record for record in origin.influences if record in self._held), None)
 
@@ -447,11 +447,7 @@ class TracedSums:
             self._all_capped = False
             self._caps = {}
 
-    def clear(self, where: np.ndarray) -> None:
-        """Forget the records of the coordinates `where`, shape (1, n)."""
-        self.empty(np.flatnonzero(where[0]).tolist())
-
-    def empty(self, coordinates: list[int]) -> None:
+    def clear(self, coordinates: list[int]) -> None:
         """Forget the records of some coordinates; their sums are zero already.
 
         An interruption (Ctrl-C) may fall on any line here and in `add_record`: the change is noted first, and a

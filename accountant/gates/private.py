@@ -40,6 +40,11 @@ def _reading_method(how: str, operation: Callable[..., Any]) -> Any:
     return apply_operation
 
 
+def refuse_copy(value: object) -> NoReturn:
+    """Raise `RawRead`: a private value was copied or pickled."""
+    refuse_read("copied or pickled", calling_place())
+
+
 class Private:
     """A private array of shape ``(lanes, n)``, owned by one gate.
 
@@ -74,10 +79,6 @@ class Private:
     def shape(self) -> tuple[int, ...]:
         """The public shape ``(lanes, n)``."""
         return self._values.shape[1:]
-
-    @property
-    def _categorical(self) -> bool:
-        return self._categories > 0
 
     def __repr__(self) -> str:
         return f"<private value of shape {self.shape}>"
@@ -201,7 +202,7 @@ class Private:
             with self._close_on_error():
                 results = self._place_on_grid(own, self._reshape(own, self._apply(function, self._values)))
             self._gate.try_function(function, self._values, self._domain)
-            return self._private_in(own, results)
+            return Private(self._gate, results, self._provenance.map_to_domain(own), domain=own)
         assert stability is not None
         self._gate.assume(declared)
         with self._close_on_error():
@@ -214,7 +215,7 @@ class Private:
     def _apply_transformation(self, transformation: Transformation) -> Private:
         transformation, assumptions = self._gate.examine(transformation)
         self._gate.assume(*assumptions)
-        if self._categorical and self.shape[-1] != 1:
+        if self._categories and self.shape[-1] != 1:
             raise DomainError(
                 f"{type(transformation).__name__} takes one category, and this value has {self.shape[-1]}: take one"
             )
@@ -222,9 +223,7 @@ class Private:
         known = self._domain if self._parts == 1 else None
         if known is None:
             known = (
-                Categories(self._categories)
-                if self._categorical
-                else Box(-math.inf, math.inf, self.shape[-1])
+                Categories(self._categories) if self._categories else Box(-math.inf, math.inf, self.shape[-1])
             )
         into = transformation.output_domain(known)
         if assumptions:  # else it is a domain of this library, as the transformation is
@@ -240,7 +239,8 @@ class Private:
             results = self._reshape(into, self._apply(transformation.apply, self._values))
             results = self._place_on_grid(into, results) if bounded else _check_finite(results)
         if bounded:
-            return self._private_in(into, results, None if assumptions else (transformation, known))
+            origin = self._provenance.map_to_domain(into, None if assumptions else (transformation, known))
+            return Private(self._gate, results, origin, domain=into)
         if assumptions:  # its stability is declared, as a function's is
             self._gate.check_stability(self._values, results, transformation.stability)
         offset = float(np.abs(transformation.apply(np.zeros((1, 1, self.shape[-1])))).max(initial=0.0))
@@ -265,14 +265,6 @@ class Private:
         if inside is None:
             raise DomainError(f"map: {_OUTSIDE.format(domain=domain, leading=results.shape[:2])}")
         return inside
-
-    def _private_in(
-        self,
-        domain: Domain,
-        results: npt.NDArray[Any],
-        by: tuple[Transformation, Domain] | None = None,
-    ) -> Private:
-        return Private(self._gate, results, self._provenance.map_to_domain(domain, by), domain=domain)
 
     @contextlib.contextmanager
     def _close_on_error(self) -> Iterator[None]:
@@ -380,7 +372,7 @@ class Private:
         return array
 
     def _check_number(self, how: str) -> None:
-        if self._categorical:
+        if self._categories:
             raise TypeError(f"a private category cannot be {how}: its number is only a name")
 
     # --- reads: every one of them is refused -----------------------------------------------------
@@ -391,17 +383,10 @@ class Private:
     def _raw_values(self, how: str) -> npt.NDArray[Any]:
         return self._gate.raw_read(self, how, calling_place())
 
-    def __bool__(self) -> bool:
-        return bool(self._raw_values("branched on"))
-
-    def __float__(self) -> float:
-        return float(self._raw_values("turned into a float").item())
-
-    def __int__(self) -> int:
-        return int(self._raw_values("turned into an int").item())
-
-    def __index__(self) -> int:
-        return int(self._raw_values("used as an index").item())
+    __bool__ = _reading_method("branched on", bool)
+    __float__ = _reading_method("turned into a float", lambda value: float(value.item()))
+    __int__ = _reading_method("turned into an int", lambda value: int(value.item()))
+    __index__ = _reading_method("used as an index", lambda value: int(value.item()))
 
     def __format__(self, spec: str) -> str:
         return format(self._raw_values("formatted").item(), spec) if spec else repr(self)
@@ -448,11 +433,7 @@ class Private:
             raise AttributeError(name)
         return getattr(self._raw_values(f"read through its attribute {name!r}"), name)
 
-    def __reduce__(self) -> NoReturn:
-        self._refuse("copied or pickled")
-
-    def __getstate__(self) -> NoReturn:
-        self._refuse("copied or pickled")
+    __reduce__ = __getstate__ = refuse_copy
 
 
 _REFLECTED = {"add": "__radd__", "subtract": "__rsub__", "multiply": "__rmul__"}

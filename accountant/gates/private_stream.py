@@ -40,12 +40,12 @@ import functools
 import math
 import threading
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from accountant.gates.lineage import Influence, Lineage, RecordId, Traced
-from accountant.gates.private import Private, refuse_read
+from accountant.gates.private import Private, refuse_copy
 from accountant.gates.release import check_owner
 from accountant.place import calling_place
 from accountant.refusals import ParticipationExceeded, RoundingExceeded, TheoremMissing
@@ -238,8 +238,7 @@ class PrivateStream:
     def __repr__(self) -> str:
         return f"<private stream of shape {(self._gate.lanes, self._size)}>"
 
-    def __reduce__(self) -> NoReturn:
-        refuse_read("copied or pickled", calling_place())
+    __reduce__ = refuse_copy
 
 
 @functools.lru_cache(maxsize=1024)

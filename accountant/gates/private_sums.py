@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from accountant.gates.lineage import Traced, TracedSums
-from accountant.gates.private import Private, refuse_read
+from accountant.gates.private import Private, refuse_copy, refuse_read
 from accountant.place import calling_place
 from accountant.refusals import ForeignValue
 from accountant.trust import Trust, check_message
@@ -33,7 +33,6 @@ class PrivateSums:
 
     __slots__ = ("_gate", "_provenance", "_values")
     _categories = 0
-    _categorical = False
 
     def __init__(self, gate: Gate, lanes: int, size: int, provenance: TracedSums | None = None) -> None:
         self._gate = gate
@@ -140,7 +139,7 @@ class PrivateSums:
         gate: Any = self._gate
         with gate._charging:
             np.copyto(self._values, 0.0, where=where)
-            self._provenance.clear(where)
+            self._provenance.clear(np.flatnonzero(where[0]).tolist())
 
     def _refuse(self, *_: Any, **__: Any) -> NoReturn:
         refuse_read("read (release sums through their gate)", calling_place())
@@ -151,11 +150,7 @@ class PrivateSums:
     __array_ufunc__ = _refuse
     __hash__ = None  # type: ignore[assignment]
 
-    def __reduce__(self) -> NoReturn:
-        refuse_read("copied or pickled", calling_place())
-
-    def __getstate__(self) -> NoReturn:
-        refuse_read("copied or pickled", calling_place())
+    __reduce__ = __getstate__ = refuse_copy
 
 
 def add_to_all(

@@ -224,6 +224,21 @@ class _Drawing:
         return self.draw(self.mechanism, value, noise)
 
 
+def split_functions(mechanism: Mechanism) -> tuple[Mechanism, Callable[[Any], Any] | None]:
+    """Return a mechanism without the functions that follow it, and these as one function; None if there is none."""
+    functions: list[Callable[[Any], Any]] = []
+    while type(mechanism) is PostProcessed:
+        functions.insert(0, mechanism.function)
+        mechanism = mechanism.mechanism
+
+    def apply_all(output: Any) -> Any:
+        for function in functions:
+            output = function(output)
+        return output
+
+    return mechanism, apply_all if functions else None
+
+
 def _with_draw(mechanism: Mechanism, draw: DrawOutput) -> Mechanism:
     """Return a mechanism that draws through a function of it, before the functions that follow."""
     if type(mechanism) is PostProcessed:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from accountant.gates.closing import Closing
 from accountant.gates.gate import Mask, Value
 from accountant.gates.lineage import RecordId
-from accountant.gates.on_tape import OnTape
 from accountant.gates.private import Private, refuse_read
+from accountant.gates.private_gate import PrivateGate
 from accountant.gates.private_sums import PrivateSums
 from accountant.gates.random_streams import RandomStream, stream_generator
 from accountant.gates.release import GateMechanism, check_owner, check_release, checked_mechanism, sample
@@ -21,7 +19,7 @@ from mechanisms import Assumption, Domain, LaneStreams, Mechanism, NumpyNoise, R
 from mechanisms.float_bounds import on_grid
 
 
-class Simulation(Closing, OnTape):
+class Simulation(PrivateGate):
     """A gate that samples the same noise as any other and tracks nothing.
 
     Samples guarantee nothing, so nothing is examined or assumed for them. Mechanisms and transformations are used as
@@ -65,11 +63,6 @@ class Simulation(Closing, OnTape):
         self._permissive = permissive
         self.published: list[tuple[RecordId | None, npt.NDArray[Any]]] | None = [] if transcript else None
 
-    @property
-    def random(self) -> Randomness:
-        """Data-independent randomness for the learner's own draws."""
-        return self._random
-
     def private(self, values: npt.ArrayLike, domain: Domain, record: RecordId) -> Private:
         """Let data in, unchecked: simulated data are in their domain by construction."""
         self.check_open()
@@ -79,10 +72,6 @@ class Simulation(Closing, OnTape):
             array = array.copy()
         self._record = record
         return Private(self, array.reshape(1, self.lanes, -1), domain=domain)
-
-    def sums(self, size: int) -> PrivateSums:
-        """Open `size` running private sums per lane."""
-        return PrivateSums(self, self.lanes, size)
 
     def release(
         self, mechanism: Mechanism, private: Private | PrivateSums, where: Mask | None = None
@@ -117,11 +106,6 @@ class Simulation(Closing, OnTape):
 
     def assume(self, *assumptions: Assumption) -> None:
         """Keep nothing."""
-
-    def try_function(
-        self, function: Callable[[Any], Any], values: npt.NDArray[Any], domain: Domain | None
-    ) -> None:
-        """Do nothing."""
 
     def check_stability(self, values: npt.NDArray[Any], results: npt.NDArray[Any], stability: float) -> None:
         """Accept: nothing is known here."""

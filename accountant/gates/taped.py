@@ -21,6 +21,7 @@ import numpy.typing as npt
 
 from accountant.gates.lineage import RecordId, Traced, TracedSums
 from accountant.gates.movement import distance, excess
+from accountant.gates.release import split_functions
 from accountant.gates.replay import Difference
 from accountant.place import Place, calling_place
 from mechanisms import (
@@ -98,13 +99,13 @@ class Published:
 class Tape(Protocol):
     """The observer of an accountant: it sees each value that enters or leaves."""
 
-    def enters(self, record: RecordId, values: npt.NDArray[Any]) -> None:
+    def note_entry(self, record: RecordId, values: npt.NDArray[Any]) -> None:
         """Note the data of a record that enter."""
 
-    def operates(self, value: Private | PrivateSums, public: tuple[object, ...]) -> None:
+    def note_operation(self, value: Private | PrivateSums, public: tuple[object, ...]) -> None:
         """Note an operation on a private value, with its public operands, before it."""
 
-    def leaves(
+    def answer_release(
         self,
         mechanism: Mechanism | None,
         private: Private | PrivateSums,
@@ -132,17 +133,17 @@ class Recording:
         self.published: list[Published] = []
         self._altered = altered
 
-    def enters(self, record: RecordId, values: npt.NDArray[Any]) -> None:
+    def note_entry(self, record: RecordId, values: npt.NDArray[Any]) -> None:
         """Keep a record's values."""
         self.inputs.append((record, values.copy()))
 
-    def operates(self, value: Private | PrivateSums, public: tuple[object, ...]) -> None:
+    def note_operation(self, value: Private | PrivateSums, public: tuple[object, ...]) -> None:
         """Keep an operation."""
         kept = tuple(each.copy() if isinstance(each, np.ndarray) else each for each in public)
         whole = isinstance(value._provenance, Traced)
         self.operations.append(TapedOperation(kept, value._values[0].copy() if whole else None))
 
-    def leaves(
+    def answer_release(
         self,
         mechanism: Mechanism | None,
         private: Private | PrivateSums,
@@ -204,7 +205,7 @@ class Retelling:
         self._changed: set[RecordId] = set()
         self.difference: Difference | None = None
 
-    def enters(self, record: RecordId, values: npt.NDArray[Any]) -> None:
+    def note_entry(self, record: RecordId, values: npt.NDArray[Any]) -> None:
         """Compare the values of a record that enters with those of the recorded run."""
         known, before = next(self._inputs, (record, None))
         if known != record:
@@ -218,7 +219,7 @@ class Retelling:
                     "raw-flow", place, f"what enters here as record {record!r} depends on other raw data"
                 )
 
-    def operates(self, value: Private | PrivateSums, public: tuple[object, ...]) -> None:
+    def note_operation(self, value: Private | PrivateSums, public: tuple[object, ...]) -> None:
         """Compare an operation with the recorded one, and its value, if none of the value's records changed."""
         if self.difference is not None:
             return
@@ -232,7 +233,7 @@ class Retelling:
         elif self._changed.isdisjoint(_records_in(value, None)):
             self._note("raw-flow", calling_place(), "a private value differs, though no record in it changed")
 
-    def leaves(
+    def answer_release(
         self,
         mechanism: Mechanism | None,
         private: Private | PrivateSums,
@@ -250,7 +251,7 @@ class Retelling:
             self._note("place", place, f"on D the same release is made at {taped.place}")
         elif not _is_same_noise(taped.mechanism, mechanism):
             self._note("mechanism", place, f"the mechanism is {mechanism}; on D it is {taped.mechanism}")
-        elif not _is_same_mask(where, taped.where) or taped.values.shape != values.shape:
+        elif not _is_same_operand(where, taped.where) or taped.values.shape != values.shape:
             self._note("mask", place, "which values are released depends on raw data")
         elif taped.records != frozenset(_records_in(private, where)):
             self._note("raw-flow", place, "whose values are released here depends on raw data")
@@ -295,7 +296,7 @@ class Retelling:
         ]
         rounding = origin.rounding(where)
         limit = limits[0] if len(limits) == 1 and not rounding else _sum_of_limits(limits, rounding)
-        apart = distance(values.ravel(), before.ravel(), categorical=private._categorical)
+        apart = distance(values.ravel(), before.ravel(), categorical=private._categories > 0)
         broken, words = excess(apart, limit)
         return words if broken.any() else ""
 
@@ -341,13 +342,9 @@ def _are_same_operands(ones: tuple[object, ...], others: tuple[object, ...]) -> 
 
 
 def _is_same_operand(one: object, other: object) -> bool:
-    if isinstance(one, np.ndarray):
-        return isinstance(other, np.ndarray) and _is_same_array(one, other)
-    return one == other
-
-
-def _is_same_mask(one: Mask | None, other: Mask | None) -> bool:
-    return one is other if one is None or other is None else np.array_equal(one, other)
+    if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):
+        return _is_same_array(one, other)
+    return not isinstance(one, np.ndarray) and not isinstance(other, np.ndarray) and one == other
 
 
 def _with_recorded_noise(mechanism: Mechanism | None, noisy: Sequence[npt.NDArray[Any]]) -> Mechanism | None:
@@ -368,19 +365,9 @@ def _rebuild(
         return replace(mechanism, mechanism=_rebuild(mechanism.mechanism, wrapped, altered))
     if type(mechanism) is Composed:
         return Composed(tuple(_rebuild(part, wrapped, altered) for part in mechanism.parts))
-    if type(mechanism) is PostProcessed:
-        functions: list[Function] = []
-        inner: Mechanism = mechanism
-        while type(inner) is PostProcessed:
-            functions.insert(0, inner.function)
-            inner = inner.mechanism
-
-        def all_functions(output: Any) -> Any:
-            for function in functions:
-                output = function(output)
-            return output
-
-        return PostProcessed(_rebuild(inner, wrapped, altered), wrapped(all_functions))
+    inner, function = split_functions(mechanism)
+    if function is not None:
+        return PostProcessed(_rebuild(inner, wrapped, altered), wrapped(function))
     if altered is not None and type(mechanism) in (Laplace, Gaussian, DiscreteLaplace, DiscreteGaussian):
         return PostProcessed(mechanism, altered)
     if altered is not None and type(mechanism) is RandomizedResponse:

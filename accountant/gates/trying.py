@@ -62,7 +62,7 @@ class Trying(Simulation):
                 if both is None or own is None or alone is None or len(both) != 2:
                     continue
                 if not (_is_close(both[mine], own[0]) and _is_close(both[1 - mine], alone[0])):
-                    yield "when another value stands beside it"
+                    yield "when another value is in the same call"
 
     def _variants(self, values: npt.NDArray[Any], domain: Domain | None) -> Iterator[npt.NDArray[Any]]:
         """Yield other values of the same shape, small ones first: state that grows with values has not grown yet."""

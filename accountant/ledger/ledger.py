@@ -363,7 +363,7 @@ class Ledger(State):
         self, records: Sequence[RecordId], waiting: Sequence[Collection[RecordId]]
     ) -> set[RecordId]:
         """Return the waiting records that are in a group of these records; see `Store`."""
-        mates = set() if self.limits is None else self.limits.other_members(records)
+        mates = set() if self.limits is None else self.limits.group_members(records)
         return {mate for mate in mates if any(mate in each for each in waiting)}
 
     def standings(self, records: Sequence[RecordId]) -> list[Standing]:

@@ -341,7 +341,7 @@ def _is_stale(state: State, request: Request, now: Now | None) -> bool:
     limits = state.limits
     if limits is None or not limits.windows or now is None:
         return False
-    return limits.stale(request.stamp or 0, max(now.at, state.clock))
+    return limits.is_stale(request.stamp or 0, max(now.at, state.clock))
 
 
 def _release(entries: Sequence[Entry]) -> list[tuple[Any, ...]]:
@@ -403,7 +403,7 @@ def _no_room(
     assert state.limits is not None
     price_of = state.units.price
     asked = [(record, price_of(entry.charge)) for entry in entries for record in entry.records]
-    refused = state.limits.refused(asked, state.rule_counts, counting, at or 0)
+    refused = state.limits.first_refusal(asked, state.rule_counts, counting, at or 0)
     if refused is None:
         return None
     charges = [entry.charge for entry in entries for _ in entry.records]

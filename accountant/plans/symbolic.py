@@ -21,14 +21,14 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from accountant.plans.formulas import check_declared, formula, value_at
 from accountant.plans.plan import Plan, PlanStep
 from accountant.plans.values import IntegerRange, RealAbove, SymbolDomain
 from mechanisms import Gaussian, Laplace, Mechanism, RandomizedResponse, Sensitivity
 from mechanisms.parameters import ParameterError
-from mechanisms.rounding import square_root_up, up
+from mechanisms.rounding import down, square_root_up, up
 from mechanisms.sensitivity import UNIT
 
 __all__ = [
@@ -62,16 +62,13 @@ class SymbolicLaplace:
 
     scale: Any
     coordinates: Any = 1
+    mu_squared: ClassVar[None] = None
+    """No formula."""
 
     @property
     def epsilon(self) -> Any:
         """1 / scale."""
         return 1 / formula("scale", self.scale)
-
-    @property
-    def mu_squared(self) -> None:
-        """No formula."""
-        return None
 
     @property
     def positive_expressions(self) -> Mapping[str, Any]:
@@ -104,11 +101,8 @@ class SymbolicGaussian:
 
     variance: Any
     coordinates: Any = 1
-
-    @property
-    def epsilon(self) -> float:
-        """Infinity: the loss is unbounded."""
-        return math.inf
+    epsilon: ClassVar[float] = math.inf
+    """Infinity: the loss is unbounded."""
 
     @property
     def mu_squared(self) -> Any:
@@ -138,11 +132,8 @@ class SymbolicResponse:
 
     size: Any
     epsilon: Any
-
-    @property
-    def mu_squared(self) -> None:
-        """No formula."""
-        return None
+    mu_squared: ClassVar[None] = None
+    """No formula."""
 
     @property
     def positive_expressions(self) -> Mapping[str, Any]:
@@ -156,7 +147,7 @@ class SymbolicResponse:
 
     def evaluate(self, point: Mapping[Any, Any]) -> tuple[Mechanism | None, Sensitivity]:
         """Return the mechanism, its epsilon rounded down to a float."""
-        below = -up(-_value(self.epsilon, point))
+        below = down(_value(self.epsilon, point))
         mechanism = RandomizedResponse(size=int(_value(self.size, point)), epsilon=below)
         return mechanism, mechanism.sensitivity
 
@@ -178,21 +169,15 @@ class SymbolicCalibrated:
 
     epsilon: Any
     make: Callable[[Mapping[Any, Any]], Mechanism]
-
-    @property
-    def mu_squared(self) -> None:
-        """No formula."""
-        return None
+    mu_squared: ClassVar[None] = None
+    """No formula."""
+    integer_expressions: ClassVar[Mapping[str, Any]] = {}
+    """No expressions: no parameter must be an integer."""
 
     @property
     def positive_expressions(self) -> Mapping[str, Any]:
         """The expressions that must be above 0, by name."""
         return {"epsilon": self.epsilon}
-
-    @property
-    def integer_expressions(self) -> Mapping[str, Any]:
-        """No expressions: no parameter must be an integer."""
-        return {}
 
     def evaluate(self, point: Mapping[Any, Any]) -> tuple[Mechanism | None, Sensitivity]:
         """Return the mechanism at these values.
@@ -217,26 +202,14 @@ class DeclassifiedStep:
     """A value that is published as it is."""
 
     reason: str
-
-    @property
-    def epsilon(self) -> float:
-        """Infinity."""
-        return math.inf
-
-    @property
-    def mu_squared(self) -> float:
-        """Infinity."""
-        return math.inf
-
-    @property
-    def positive_expressions(self) -> Mapping[str, Any]:
-        """No expressions: there are no parameters."""
-        return {}
-
-    @property
-    def integer_expressions(self) -> Mapping[str, Any]:
-        """No expressions: there are no parameters."""
-        return {}
+    epsilon: ClassVar[float] = math.inf
+    """Infinity."""
+    mu_squared: ClassVar[float] = math.inf
+    """Infinity."""
+    positive_expressions: ClassVar[Mapping[str, Any]] = {}
+    """No expressions: there are no parameters."""
+    integer_expressions: ClassVar[Mapping[str, Any]] = {}
+    """No expressions: there are no parameters."""
 
     def evaluate(self, point: Mapping[Any, Any]) -> tuple[Mechanism | None, Sensitivity]:
         """Return no mechanism."""

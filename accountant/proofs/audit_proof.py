@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import fields, replace
 from fractions import Fraction
 from typing import Any
 
@@ -12,9 +13,19 @@ from accountant.proofs.proof_document import (
     NoProof,
     claim_data,
     exact_number,
+    moved_domain,
+    noise_data,
     proof_data,
     release_data,
-    whole_domain,
+)
+from mechanisms import (
+    Binomial,
+    DiscreteGaussian,
+    DiscreteLaplace,
+    Gaussian,
+    Laplace,
+    Mechanism,
+    RandomizedResponse,
 )
 from mechanisms.neighbouring import Neighbouring
 from mechanisms.sampling import Sampling
@@ -84,51 +95,18 @@ def _is_replaced(written: WrittenRelease) -> bool:
     return written.relation is Neighbouring.REPLACE_ONE
 
 
-def _ball(order: int, distance: float, written: WrittenRelease) -> ExactDomain:
-    """Return a ball in which a record moves by at most a distance: its diameter if replaced, else its radius."""
-    radius = Fraction(distance) / (2 if _is_replaced(written) else 1)
-    return ExactDomain(f"ball-{order}", Fraction(0), radius, 1)
+def _noise(mechanism: type[Any]) -> _Rule:
+    """Return the rule of a mechanism of this library: its noise, on values that move as the file states."""
 
+    def rule(written: WrittenRelease) -> tuple[ExactDomain, dict[str, Any]]:
+        if mechanism is RandomizedResponse and not _is_replaced(written):
+            raise NoProof(f"{written.kind}: there is no rule for {written.relation.value!r}")
+        calibrated = any(each.name == "sensitivity" for each in fields(mechanism))
+        own = {"sensitivity": written.moved} if calibrated else {}
+        noise: Mechanism = mechanism(**written.parameters, **own)
+        return moved_domain(noise, written.moved, replaced=_is_replaced(written)), noise_data(noise)
 
-def _laplace(written: WrittenRelease) -> tuple[ExactDomain, dict[str, Any]]:
-    scale = exact_number(written.parameters["scale"])
-    return _ball(1, written.moved.l1, written), {"kind": "laplace", "scale": scale}
-
-
-def _gaussian(written: WrittenRelease) -> tuple[ExactDomain, dict[str, Any]]:
-    return _ball(2, written.moved.l2, written), _normal(written)
-
-
-def _normal(written: WrittenRelease, kind: str = "gaussian") -> dict[str, Any]:
-    return {"kind": kind, "variance": exact_number(Fraction(written.parameters["sigma"]) ** 2)}
-
-
-def _domain(written: WrittenRelease) -> ExactDomain:
-    """Return a domain of whole numbers: from 0 for replacement; for other relations from minus the largest."""
-    l1, step = Fraction(written.moved.l1), Fraction(written.moved.linf)
-    return whole_domain(written.kind, l1, step, Fraction(0) if _is_replaced(written) else -step)
-
-
-def _discrete_laplace(written: WrittenRelease) -> tuple[ExactDomain, dict[str, Any]]:
-    return _domain(written), {"kind": "discrete laplace", "scale": exact_number(written.parameters["scale"])}
-
-
-def _discrete_gaussian(written: WrittenRelease) -> tuple[ExactDomain, dict[str, Any]]:
-    return _domain(written), _normal(written, "discrete gaussian")
-
-
-def _binomial(written: WrittenRelease) -> tuple[ExactDomain, dict[str, Any]]:
-    given = {"ones": 1, "probability": 0.5, **written.parameters}
-    names = ("trials", "ones", "probability")
-    return _domain(written), {"kind": "binomial", **{name: exact_number(given[name]) for name in names}}
-
-
-def _response(written: WrittenRelease) -> tuple[ExactDomain, dict[str, Any]]:
-    if not _is_replaced(written):
-        raise NoProof(f"{written.kind}: there is no rule for {written.relation.value!r}")
-    size, epsilon = written.parameters["size"], exact_number(written.parameters["epsilon"])
-    answer = {"kind": "randomized response", "size": size, "epsilon": epsilon}
-    return ExactDomain("categories", Fraction(0), Fraction(0), size), answer
+    return rule
 
 
 def _scores(*names: str) -> _Rule:
@@ -153,11 +131,8 @@ def _counter(*names: str) -> _Rule:
     def rule(written: WrittenRelease) -> tuple[ExactDomain, dict[str, Any]]:
         given: Mapping[str, Any] = {"participations": 1, "separation": 1, **written.parameters}
         kind = written.kind.replace("-", " ")
-        return _ball(2, written.moved.l2, written), {
-            "kind": kind,
-            **{name: given[name] for name in names},
-            "of": _normal(written),
-        }
+        domain, noise = _noise(Gaussian)(replace(written, parameters={"sigma": given["sigma"]}))
+        return domain, {"kind": kind, **{name: given[name] for name in names}, "of": noise}
 
     return rule
 
@@ -172,12 +147,12 @@ def _notion(kind: str, *names: str) -> _Rule:
 
 
 _RULES: Mapping[str, _Rule] = {
-    "laplace": _laplace,
-    "gaussian": _gaussian,
-    "discrete-laplace": _discrete_laplace,
-    "discrete-gaussian": _discrete_gaussian,
-    "binomial": _binomial,
-    "randomized-response": _response,
+    "laplace": _noise(Laplace),
+    "gaussian": _noise(Gaussian),
+    "discrete-laplace": _noise(DiscreteLaplace),
+    "discrete-gaussian": _noise(DiscreteGaussian),
+    "binomial": _noise(Binomial),
+    "randomized-response": _noise(RandomizedResponse),
     "exponential-mechanism": _scores("scale"),
     "noisy-max": _scores("scale"),
     "permute-and-flip": _scores("scale"),

@@ -20,6 +20,7 @@ from accountant.filters.gaussian_composition import GaussianComposition
 from accountant.filters.zero_concentrated import ZeroConcentratedComposition
 from accountant.gates.derivation import Derivation, ExactDomain, Step, exact_domain
 from accountant.gates.lineage import RecordId
+from accountant.gates.release import split_functions
 from accountant.ledger.entry import Entry
 from mechanisms import (
     Binomial,
@@ -109,7 +110,7 @@ def proof_data(
     }
 
 
-def _noise_data(mechanism: Mechanism) -> dict[str, Any]:
+def noise_data(mechanism: Mechanism) -> dict[str, Any]:
     """Return a mechanism, without its sensitivity, as data.
 
     Raises
@@ -165,11 +166,9 @@ class Form:
         NoProof
             If there is no rule for the mechanism.
         """
-        mechanism, way = self.mechanism, self.derivation
-        while isinstance(mechanism, PostProcessed):
-            mechanism = mechanism.mechanism
+        (mechanism, _), way = split_functions(self.mechanism), self.derivation
         charged = {name: exact_number(value) for name, value in self.charged}
-        return release_data(way.domain, _noise_data(mechanism), charged, way.steps, way.terms)
+        return release_data(way.domain, noise_data(mechanism), charged, way.steps, way.terms)
 
 
 def _step_data(step: Step) -> dict[str, Any]:
@@ -295,7 +294,7 @@ def forms_of_mechanism(mechanism: Mechanism) -> Iterator[tuple[Form, int]]:
         way = _transformed_derivation(mechanism)
         yield from ((Form(way, each.mechanism), n) for each, n in forms_of_mechanism(mechanism.mechanism))
     else:
-        yield Form(Derivation.intern(_moved_domain(mechanism)), mechanism), 1
+        yield Form(Derivation.intern(moved_domain(mechanism, mechanism.sensitivity)), mechanism), 1
 
 
 def _transformed_derivation(mechanism: Transformed) -> Derivation:
@@ -312,28 +311,27 @@ def _transformed_derivation(mechanism: Transformed) -> Derivation:
     return way
 
 
-def _moved_domain(mechanism: Mechanism) -> ExactDomain:
-    """Return a domain in which values differ by the sensitivity that a mechanism is calibrated for."""
-    if isinstance(mechanism, RandomizedResponse):
-        return ExactDomain("categories", Fraction(0), Fraction(0), mechanism.size)
-    moved, normal = mechanism.sensitivity, isinstance(mechanism, Gaussian)
-    if not math.isfinite(moved.l2 if normal else moved.l1):
-        raise NoProof(f"{mechanism!r}: its value moves without limit")
-    if normal or isinstance(mechanism, Laplace):
-        order, distance = (2, moved.l2) if normal else (1, moved.l1)
-        return ExactDomain(f"ball-{order}", Fraction(0), Fraction(distance) / 2, 1)
-    return whole_domain(repr(mechanism), Fraction(moved.l1), Fraction(moved.linf), Fraction(0))
+def moved_domain(mechanism: Mechanism, moved: Sensitivity, *, replaced: bool = True) -> ExactDomain:
+    """Return a domain in which a record that is replaced, or joins or leaves, moves values by at most a sensitivity.
 
-
-def whole_domain(name: str, l1: Fraction, linf: Fraction, low: Fraction) -> ExactDomain:
-    """Return whole numbers from `low` to `linf`, as many coordinates as move by `linf` each and by `l1` together.
+    Of a ball, that is the diameter for replacement, and else the radius. Whole numbers start from 0 for replacement,
+    and else from minus the largest; as many coordinates as move by `moved.linf` each and by `moved.l1` together.
 
     Raises
     ------
     NoProof
-        If coordinates move by different distances, or by fractions.
+        If the movement is infinite, or coordinates of whole numbers move by different distances, or by fractions.
     """
-    coordinates = l1 / linf if linf else Fraction(1)
-    if coordinates.denominator != 1 or linf.denominator != 1:
-        raise NoProof(f"{name}: there is no rule for coordinates that move by different distances")
-    return ExactDomain("whole", low, linf, int(coordinates))
+    if isinstance(mechanism, RandomizedResponse):
+        return ExactDomain("categories", Fraction(0), Fraction(0), mechanism.size)
+    normal = isinstance(mechanism, Gaussian)
+    if not math.isfinite(moved.l2 if normal else moved.l1):
+        raise NoProof(f"{mechanism!r}: its value moves without limit")
+    if normal or isinstance(mechanism, Laplace):
+        order, distance = (2, moved.l2) if normal else (1, moved.l1)
+        return ExactDomain(f"ball-{order}", Fraction(0), Fraction(distance) / (2 if replaced else 1), 1)
+    l1, step = Fraction(moved.l1), Fraction(moved.linf)
+    coordinates = l1 / step if step else Fraction(1)
+    if coordinates.denominator != 1 or step.denominator != 1:
+        raise NoProof(f"{mechanism!r}: there is no rule for coordinates that move by different distances")
+    return ExactDomain("whole", Fraction(0) if replaced else -step, step, int(coordinates))

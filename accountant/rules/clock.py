@@ -48,7 +48,7 @@ class RunningClock:
     def __init__(self) -> None:
         self._behind: int | None = None
 
-    def saw(self, text: str | None, at: int) -> None:
+    def note_entry(self, text: str | None, at: int) -> None:
         """Take account of the time of the last entry, and of the clock state that another process noted there."""
         boot, _, behind = (text or "").rpartition(" ")
         known = [at - running()] if self._behind is None else [self._behind, at - running()]

@@ -228,13 +228,13 @@ class Limits:
             )
         return found
 
-    def stale(self, stamped: int, now: int) -> bool:
+    def is_stale(self, stamped: int, now: int) -> bool:
         """Return True if the charge was stamped on another day than now and the rules count by days."""
         return self.windows and stamped // DAY != now // DAY
 
     # --- counting ----------------------------------------------------------------------------------
 
-    def refused(
+    def first_refusal(
         self,
         asked: Sequence[tuple[Any, Vector]],
         row_of: Callable[[Any], Row],
@@ -276,7 +276,7 @@ class Limits:
         """Return the group of a record under a rule, or the record alone; None if the rule does not count it."""
         return self._group[i].get(key) if self.rules[i].groups else (key,)
 
-    def other_members(self, keys: Iterable[Any]) -> set[Any]:
+    def group_members(self, keys: Iterable[Any]) -> set[Any]:
         """Return all members of the records' groups: the counts of all of them decide on a charge."""
         return {each for groups in self._group for key in keys for each in groups.get(key, ())}
 

@@ -45,7 +45,7 @@ def check_reach(rules: Sequence[Rule], composition: Composition, budget: Budget)
     ParameterError
         If a rule has `reached_by` and limits of this theorem have no sum, a tenant has no limit of its own, one that is
         named is reached by others that are not, or some account that tenants share may refuse one of them: a refusal
-        would tell it of the others' answers.
+        would reveal the others' answers to it.
     """
     promised = [rule for rule in rules if rule.reached_by is not None]
     if not promised:
@@ -65,8 +65,8 @@ def check_reach(rules: Sequence[Rule], composition: Composition, budget: Budget)
     windows = next((rule for rule in rules if rule.days is not None), None)
     if windows is not None:
         raise ParameterError(
-            f"rules: reached_by: {windows} rests on when anybody was charged last, and that may depend on what others "
-            "were told: leave out rules for days"
+            f"rules: reached_by: {windows} depends on the times of charges, which may depend on other tenants' "
+            "outputs: leave out rules for days"
         )
     for rule in promised:
         reach = _reach(rule, own)
@@ -92,8 +92,8 @@ def _check_shared(
     for limit, words in ((budget, "the budget"), *((rule.budget, str(rule)) for rule in shared)):
         if not composition.fits(together, limit):
             raise ParameterError(
-                f"rules: reached_by: the limits of all tenants, {together}, do not fit {words} together: it would "
-                "refuse one for what others were told, and that tells of it"
+                f"rules: reached_by: the limits of all tenants, {together}, do not fit {words} together: a "
+                "refusal of one would reveal outputs of the others"
             )
     for rule in shared:
         if (
@@ -101,8 +101,8 @@ def _check_shared(
             and composition.remaining_spend(composition.zero_spend, rule.budget).values[0] is not None
         ):
             raise ParameterError(
-                f"rules: reached_by: {rule} counts the charges of all tenants, of several records together: it would "
-                "refuse one for what others were told; give each tenant such a rule"
+                f"rules: reached_by: {rule} counts the charges of all tenants, of several records together: a "
+                "refusal of one would reveal outputs of the others; give each tenant such a rule"
             )
 
 
@@ -128,7 +128,7 @@ def words_of_rule(rule: Rule, rules: Sequence[Rule], composition: Composition, b
         whose = (
             f"the limits of it and of {', '.join(others)}, who reach it"
             if others
-            else "nobody else reaches it"
+            else "no other tenant reaches it"
         )
         return f"what tenant {rule.tenant!r} learns of a record is at most {most}: {whose}"
     if rule.tenant is not None:

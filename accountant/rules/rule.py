@@ -98,7 +98,7 @@ class Rule:
         object.__setattr__(self, "groups", tuple(tuple(map(_member, group)) for group in self.groups))
         if not all(self.groups):
             raise ParameterError(
-                f"groups={self.groups!r}: a group must have members, or the rule limits nobody"
+                f"groups={self.groups!r}: a group must have members, or the rule limits no record"
             )
         members = [record for group in self.groups for record in group]
         if len(set(members)) < len(members):
@@ -142,7 +142,7 @@ class Rule:
     def to_dict(self) -> dict[str, Any]:
         """Return JSON-able data, exact to the last bit."""
         return {
-            "budget": [float(self.budget.epsilon).hex(), float(self.budget.delta).hex()],
+            "budget": self.budget.to_list(),
             "purpose": self.purpose,
             "tenant": self.tenant,
             "days": self.days,
@@ -154,7 +154,7 @@ class Rule:
     def from_dict(cls, saved: Mapping[str, Any]) -> Rule:
         """Return the rule that `to_dict` described."""
         return cls(
-            Budget(*(float.fromhex(number) for number in saved["budget"])),
+            Budget.from_list(saved["budget"]),
             saved["purpose"],
             saved["tenant"],
             saved["days"],

@@ -12,7 +12,7 @@ from accountant.gates.lineage import RecordId
 from accountant.ledger.store import Standing
 from accountant.rules.reach import words_of_rule
 from accountant.rules.rule import Rule
-from mechanisms.rounding import up
+from mechanisms.rounding import down, up
 
 
 def _account_json(
@@ -74,11 +74,6 @@ def summary_json(accountant: Accountant) -> dict[str, Any]:
 
 def _parts(amount: Amount, rounded: Callable[[Fraction], float]) -> Mapping[str, float | None]:
     return {name: None if value is None else _json_number(rounded(value)) for name, value in amount.parts()}
-
-
-def down(value: Fraction) -> float:
-    """Return the largest float that is at most a number."""
-    return -up(-value) + 0.0
 
 
 def _json_number(value: float) -> float | None:

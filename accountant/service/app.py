@@ -29,7 +29,7 @@ from starlette.types import ASGIApp, Message, Receive, Send
 from starlette.types import Scope as AsgiScope
 
 from accountant.rules.scope import Scope, spending_on
-from accountant.service.asked import check_keys, read_form, read_object, read_record
+from accountant.service.cached_value import CachedValue
 from accountant.service.journal import note, place_of
 from accountant.service.keys import ApiKey, KeyFile, KeyScope
 from accountant.service.metrics import CONTENT_TYPE, Metrics
@@ -37,7 +37,7 @@ from accountant.service.openapi import openapi
 from accountant.service.page import CONTENT_SECURITY, page, search_section
 from accountant.service.part import Body, Operation, ServicePart
 from accountant.service.problem_details import ServiceProblem
-from accountant.service.remembered import Remembered
+from accountant.service.request_bodies import check_keys, read_form, read_object, read_record
 from accountant.service.service_limits import Places, Rate, ServiceLimits
 
 _HEADERS = (
@@ -78,7 +78,7 @@ def _common_operations(parts: Sequence[ServicePart], metrics: Metrics) -> list[O
             return problem
         return None
 
-    healthy = Remembered(check, lasts=_HEALTH_LASTS)
+    healthy = CachedValue(check, lasts=_HEALTH_LASTS)
 
     def health(client: str, body: Body) -> Mapping[str, Any]:
         problem = healthy.get()
@@ -94,7 +94,7 @@ def _common_operations(parts: Sequence[ServicePart], metrics: Metrics) -> list[O
     first = [search_section(_SEARCH)] if searched else []
 
     def show_page(client: str, body: Body) -> Response:
-        sections = [section for part in parts for section in part.shown(client)]
+        sections = [section for part in parts for section in part.sections(client)]
         return HTMLResponse(page([part.name for part in parts], [*first, *sections]))
 
     def show_record(client: str, body: Body) -> Response:

@@ -21,14 +21,16 @@ from accountant.place import acting_for
 from accountant.refusals import BudgetExceeded, GateClosed, PurposeRefused, Refusal
 from accountant.rules.clock import ClockAhead
 from accountant.service.amounts_json import accounts_json, summary_json
-from accountant.service.asked import Asked
+from accountant.service.cached_value import CachedValue
 from accountant.service.problem_details import Problems, ServiceProblem, answered_as, invalid, kind_of
-from accountant.service.record_found import RecordFound
-from accountant.service.remembered import Remembered
+from accountant.service.record_account import RecordAccount
+from accountant.service.request_bodies import ReleaseRequest
 from accountant.service.rules_shown import RuleShown, rules_shown
 from accountant.stores.sql_store import OpenReservation, SQLStore
 from accountant.stores.store_refusals import LedgerDamaged, StoreRefused
 from mechanisms import Domain, DomainError, Mechanism
+
+T = TypeVar("T")
 
 
 @contextmanager
@@ -90,29 +92,26 @@ class Desk:
             strict=terms.strict,
             store=store,
         )
-        self._rules = Remembered(self._read_rules)
+        self._rules = CachedValue(self._read_rules)
 
     # --- spending --------------------------------------------------------------------------------
 
-    def release(self, client: str, asked: Asked) -> dict[str, Any]:
+    def release(self, client: str, asked: ReleaseRequest) -> dict[str, Any]:
         """Charge, and return outputs: once for each request's key, however often it is asked."""
         outputs = self._act_for(client, lambda: self._release(client, asked))
         return {"request": asked.request, "outputs": outputs}
 
-    def reserve(self, client: str, asked: Asked) -> dict[str, Any]:
+    def reserve(self, client: str, asked: ReleaseRequest) -> dict[str, Any]:
         """Charge for a release of values that are not known yet."""
 
         def reserve() -> Reservation:
-            quote = self._quote(asked)
+            quote = self._quote(asked, self._private_values(asked))
             return self._accountant.reserve(quote, request=_key(client, asked.request), seconds=asked.seconds)
 
         made = self._act_for(client, reserve)
-        return {
-            "request": asked.request,
-            "until": made.until and made.until.isoformat(),
-        }
+        return {"request": asked.request, "until": made.until and made.until.isoformat()}
 
-    def commit(self, client: str, asked: Asked) -> dict[str, Any]:
+    def commit(self, client: str, asked: ReleaseRequest) -> dict[str, Any]:
         """Draw a reserved release; the charge is final from here on."""
         self._find_reservation(client, asked.request)
         return self.release(client, asked)
@@ -135,22 +134,19 @@ class Desk:
         self._act_for(client, give_back)
         return {"reservation": position, "state": "returned"}
 
-    def _release(self, client: str, asked: Asked) -> Any:
+    def _release(self, client: str, asked: ReleaseRequest) -> Any:
         private = self._private_values(asked)
-        self._check(asked, private)
+        self._quote(asked, private)
         return self._accountant.release(
             asked.mechanism, private, request=_key(client, asked.request)
         ).tolist()
 
-    def _check(self, asked: Asked, private: Private | PrivateSums) -> Quote:
+    def _quote(self, asked: ReleaseRequest, private: Private | PrivateSums) -> Quote:
         """Return the price of a release; a refusal here depends on public data only."""
         with _mechanism_problems():
             return self._accountant.price(asked.mechanism, private)
 
-    def _quote(self, asked: Asked) -> Quote:
-        return self._check(asked, self._private_values(asked))
-
-    def _private_values(self, asked: Asked) -> Private | PrivateSums:
+    def _private_values(self, asked: ReleaseRequest) -> Private | PrivateSums:
         """Let a request's values in; a reservation has arbitrary ones, as the cost depends on their domain only."""
         domain = asked.domain
         values = asked.values
@@ -180,8 +176,7 @@ class Desk:
             raise ServiceProblem(
                 404, "no-reservation", f"request={request!r}: nothing was reserved with this key", "request"
             )
-        position: int = found[0]
-        return position
+        return found[0]
 
     def _act_for(self, client: str, act: Callable[[], _Answer]) -> _Answer:
         """Run an action in a client's name, and turn its refusals into problems."""
@@ -212,7 +207,7 @@ class Desk:
         found = [{"record": each, "room": None if room == float("inf") else room} for each, room in pairs]
         return {"records": found}
 
-    def find_record(self, client: str, record: RecordId) -> RecordFound:
+    def find_record(self, client: str, record: RecordId) -> RecordAccount:
         """Return a record's spent and remaining amounts, and the number of each release it can still pay for."""
         (standing,) = self._act_for(client, lambda: self.store.standings((record,)))
         terms, composition = self.store.terms, self.store.terms.composition
@@ -224,7 +219,7 @@ class Desk:
             except PurposeRefused:
                 return None
 
-        return RecordFound(
+        return RecordAccount(
             record,
             composition.guarantee(standing.spent, terms.budget).description,
             composition.remaining_spend(standing.spent, terms.budget).words_left,

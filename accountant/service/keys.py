@@ -218,8 +218,7 @@ def _key(saved: Any) -> ApiKey:
             f"a key must have {', '.join(sorted(_MUST_HAVE))}, may have {', '.join(sorted(_MAY_HAVE))}, and has "
             "nothing else"
         )
-    if not isinstance(saved["name"], str) or not _NAME.fullmatch(saved["name"]):
-        raise ParameterError(f"name = {saved['name']!r}: is no name of a key")
+    check_name("name", saved["name"])
     digest = bytes.fromhex(saved["sha256"])
     if len(digest) != 32:
         raise ParameterError(f"sha256 of {saved['name']}: must be 64 hexadecimal digits")

@@ -7,7 +7,6 @@ from typing import Any
 from xml.etree.ElementTree import Element
 
 from accountant.gates.lineage import RecordId
-from accountant.service.asked import check_keys, read_records, read_release, read_request, read_room
 from accountant.service.desk import Desk
 from accountant.service.keys import KeyScope
 from accountant.service.ledger_schemas import LEDGER_SCHEMAS
@@ -15,6 +14,7 @@ from accountant.service.metrics import Gauge
 from accountant.service.page import ledger_sections, record_section
 from accountant.service.part import Body, Operation, ServicePart
 from accountant.service.problem_details import invalid
+from accountant.service.request_bodies import check_keys, read_name, read_records, read_release, read_room
 from accountant.service.rules_shown import rule_gauges
 from accountant.service.service_limits import ServiceLimits
 
@@ -32,7 +32,7 @@ def ledger_part(desk: Desk, limits: ServiceLimits) -> ServicePart:
 
     def cancel(client: str, body: Body) -> Mapping[str, Any]:
         check_keys(body, "request")
-        return desk.cancel(client, read_request(body))
+        return desk.cancel(client, read_name(body, "request"))
 
     def give_back(client: str, body: Body) -> Mapping[str, Any]:
         check_keys(body, "reservation")

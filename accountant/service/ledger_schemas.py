@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from accountant.service.asked import DOMAINS
 from accountant.service.openapi import (
     ACCOUNT,
     NUMBER,
@@ -14,16 +13,12 @@ from accountant.service.openapi import (
     TIME,
     VALUE,
     WHOLE,
+    array_of,
     object_of,
     reference,
 )
+from accountant.service.request_bodies import DOMAINS
 
-_RESERVE = object_of(
-    request=REQUEST,
-    mechanism=reference("Mechanism"),
-    domain=reference("Domain"),
-    data={"type": "array", "minItems": 1, "items": object_of(record=RECORD)},
-)
 LEDGER_SCHEMAS: dict[str, Any] = {
     "Mechanism": {
         "type": "object",
@@ -50,36 +45,35 @@ LEDGER_SCHEMAS: dict[str, Any] = {
         request=REQUEST,
         mechanism=reference("Mechanism"),
         domain=reference("Domain"),
-        data={"type": "array", "minItems": 1, "items": object_of(record=RECORD, value=VALUE)},
+        data=array_of(object_of(record=RECORD, value=VALUE), minItems=1),
     ),
-    "Reserve": {
-        **_RESERVE,
-        "properties": {
-            **_RESERVE["properties"],
-            "seconds": {**NUMBER, "description": "After so long without values it is given back."},
-        },
-    },
+    "Reserve": object_of(
+        {"seconds": {**NUMBER, "description": "After so long without values it is given back."}},
+        request=REQUEST,
+        mechanism=reference("Mechanism"),
+        domain=reference("Domain"),
+        data=array_of(object_of(record=RECORD), minItems=1),
+    ),
     "Cancel": object_of(request=REQUEST),
     "GiveBack": object_of(reservation=WHOLE),
-    "Records": object_of(records={"type": "array", "minItems": 1, "items": RECORD}),
+    "Records": object_of(records=array_of(RECORD, minItems=1)),
     "Rooms": object_of(
         mechanism=reference("Mechanism"),
         domain=reference("Domain"),
-        records={"type": "array", "minItems": 1, "maxItems": 100, "items": RECORD},
+        records=array_of(RECORD, minItems=1, maxItems=100),
     ),
     "Room": object_of(
-        records={
-            "type": "array",
-            "items": object_of(
+        records=array_of(
+            object_of(
                 record=RECORD, room={"type": ["integer", "null"], "description": "null: nothing limits it."}
-            ),
-        }
+            )
+        )
     ),
     "Released": object_of(request=TEXT, outputs={"type": "array"}),
     "Reserved": object_of(request=TEXT, until=TIME),
     "Cancelled": object_of(request=TEXT, state={"const": "returned"}),
     "GivenBack": object_of(reservation=WHOLE, state={"const": "returned"}),
-    "Left": object_of(neighbours=TEXT, records={"type": "array", "items": ACCOUNT}),
+    "Left": object_of(neighbours=TEXT, records=array_of(ACCOUNT)),
     "Summary": object_of(
         budget=object_of(epsilon={"type": ["number", "null"]}, delta=NUMBER),
         composition=TEXT,
@@ -87,20 +81,17 @@ LEDGER_SCHEMAS: dict[str, Any] = {
         neighbours=TEXT,
         records=WHOLE,
         worst={"anyOf": [ACCOUNT, {"type": "null"}]},
-        releases={
-            "type": "array",
-            "items": object_of(
+        releases=array_of(
+            object_of(
                 asked_by=TEXT,
                 mechanism=TEXT,
                 releases=WHOLE,
                 records=WHOLE,
                 largest_charge=TEXT,
                 noise=TEXT,
-            ),
-        },
-        assumptions={"type": "array", "items": TEXT},
+            )
+        ),
+        assumptions=array_of(TEXT),
     ),
-    "Reservations": object_of(
-        reservations={"type": "array", "items": object_of(reservation=WHOLE, held_by=TEXT, until=TIME)}
-    ),
+    "Reservations": object_of(reservations=array_of(object_of(reservation=WHOLE, held_by=TEXT, until=TIME))),
 }

@@ -56,20 +56,15 @@ class Metrics:
     def text(self, gauges: Iterable[Gauge]) -> str:
         """Return all metrics, and gauges; those of one name are adjacent."""
         with self._counting:
-            lines = [
-                *_family("dpwitness_requests_total", "counter", "Requests that were answered."),
-                *(
-                    _sample("dpwitness_requests_total", labels, n)
-                    for labels, n in sorted(self._requests.items())
-                ),
-                *_family("dpwitness_problems_total", "counter", "Requests that were refused or failed."),
-                *(
-                    _sample("dpwitness_problems_total", labels, n)
-                    for labels, n in sorted(self._problems.items())
-                ),
-                *_family("dpwitness_request_seconds", "histogram", "Time to an answer."),
-                *self._histogram(),
-            ]
+            lines: list[str] = []
+            for name, words, counts in (
+                ("dpwitness_requests_total", "Requests that were answered.", self._requests),
+                ("dpwitness_problems_total", "Requests that were refused or failed.", self._problems),
+            ):
+                lines += _family(name, "counter", words)
+                lines += [_sample(name, labels, n) for labels, n in sorted(counts.items())]
+            lines += _family("dpwitness_request_seconds", "histogram", "Time to an answer.")
+            lines += self._histogram()
         for name, group in groupby(sorted(gauges, key=lambda gauge: gauge.name), lambda gauge: gauge.name):
             known = list(group)
             lines += _family(name, "gauge", known[0].words)

@@ -54,14 +54,19 @@ def reference(schema: str) -> dict[str, str]:
     return {"$ref": f"#/components/schemas/{schema}"}
 
 
-def object_of(**properties: Any) -> dict[str, Any]:
-    """Return the schema of an object with these properties and no others."""
+def object_of(optional: Mapping[str, Any] | None = None, **properties: Any) -> dict[str, Any]:
+    """Return the schema of an object with these properties, optional ones beside them, and no others."""
     return {
         "type": "object",
-        "properties": properties,
+        "properties": {**properties, **(optional or {})},
         "required": list(properties),
         "additionalProperties": False,
     }
+
+
+def array_of(items: Mapping[str, Any], **limits: int) -> dict[str, Any]:
+    """Return the schema of an array of such items."""
+    return {"type": "array", **limits, "items": items}
 
 
 TEXT, WHOLE, NUMBER = {"type": "string"}, {"type": "integer"}, {"type": "number"}
@@ -73,13 +78,13 @@ REQUEST = {
     "maxLength": 200,
     "description": "A key of the caller's for this one release: of all requests with it, one is charged.",
 }
-VALUE = {"anyOf": [NUMBER, {"type": "array", "items": NUMBER}], "description": "Private."}
+VALUE = {"anyOf": [NUMBER, array_of(NUMBER)], "description": "Private."}
 _AMOUNTS = {
     "type": "object",
     "additionalProperties": {"type": ["number", "null"]},
     "description": "By the numbers of the ledger's composition theorem; null is no finite number, or no limit.",
 }
-_RULES = {"type": "array", "items": object_of(rule=TEXT, bounds=TEXT, left=_AMOUNTS)}
+_RULES = array_of(object_of(rule=TEXT, bounds=TEXT, left=_AMOUNTS))
 ACCOUNT = object_of(record=RECORD, spent=_AMOUNTS, left=_AMOUNTS, rules=_RULES)
 
 _COMMON_SCHEMAS: dict[str, Any] = {

@@ -14,7 +14,7 @@ from accountant.filters.share import NEARLY_SPENT
 from accountant.gates.lineage import RecordId
 from accountant.ledger.summary import Summary
 from accountant.rules.scope import Scope
-from accountant.service.record_found import RecordFound
+from accountant.service.record_account import RecordAccount
 from accountant.service.rules_shown import RuleShown
 from mechanisms.printed_numbers import as_given, counted_noun
 
@@ -88,7 +88,7 @@ def ledger_sections(
     facts = _add_terms(Element("dl"), summary, ("Ledger", store), ("Open reservations", str(reservations)))
     nearly = _nearly_spent(most)
     ruled = [_rules(_section("rules", "Rules"), "rules", rules)] if rules else []
-    paid = _add_charges(_section("paid", "Who paid for what"), "paid", summary)
+    paid = _add_charges(_section("paid", "Charges by release"), "paid", summary)
     return [facts, nearly, *ruled, paid]
 
 
@@ -103,7 +103,7 @@ def search_section(path: str) -> Element:
     return section
 
 
-def record_section(found: RecordFound) -> Element:
+def record_section(found: RecordAccount) -> Element:
     """Return the section of a record that was searched for."""
     section = _section("found", f"Record {_record_text(found.record)}")
     listed = SubElement(section, "dl")
@@ -115,18 +115,15 @@ def record_section(found: RecordFound) -> Element:
         _add_text(listed, "dt", name)
         _add_text(listed, "dd", words)
     caption = (
-        "How many more releases of each kind it can pay for, at the largest charge that anybody paid for one, if they "
+        "How many more releases of each kind it can pay for, at the largest charge of any record for one, if they "
         "are for the purpose and tenant of the key that asks."
     )
     rows = _table(
         section, "found", caption, ("Asked by", "Mechanism", "Largest charge", "More"), numbers=(3,)
     )
     for i, line in enumerate(found.lines):
-        row = SubElement(rows, "tr")
-        SubElement(row, "th", scope="row").text = _printable(line.where)
-        _add_text(row, "td", line.mechanism)
-        _add_text(row, "td", line.charge.description)
-        SubElement(row, "td", {"class": "number"}).text = _number_left(found.more, i)
+        row = _add_row(rows, line.where, line.mechanism, line.charge.description)
+        _add_number(row, _number_left(found.more, i))
     return section
 
 
@@ -146,7 +143,7 @@ def run_section(
     if rules:
         SubElement(section, "h3", id=f"run-{name}-rules").text = _printable(f"Rules of run {name}")
         _rules(section, f"run-{name}-rules", rules)
-    SubElement(section, "h3", id=f"run-{name}-paid").text = _printable(f"Who paid for what in run {name}")
+    SubElement(section, "h3", id=f"run-{name}-paid").text = _printable(f"Charges of run {name} by release")
     return _add_charges(section, f"run-{name}-paid", summary)
 
 
@@ -189,10 +186,7 @@ def _nearly_spent(most: Sequence[_Spent]) -> Element:
     section, names = _section("nearly", "Nearly spent"), ("Record", "Spent", "Left", "Share of budget")
     rows = _table(section, "nearly", caption, names)
     for record, spent, left, share in most:
-        row = SubElement(rows, "tr")
-        SubElement(row, "th", scope="row").text = _record_text(record)
-        _add_text(row, "td", spent)
-        _add_text(row, "td", left)
+        row = _add_row(rows, _record_text(record), spent, left)
         _add_meter(SubElement(row, "td"), share, "share of the budget that is spent")
     return section
 
@@ -204,8 +198,8 @@ def _rules(section: Element, name: str, rules: Sequence[RuleShown]) -> Element:
         f", of {len(rules)}," if len(rules) > len(first) else ""
     )
     caption = (
-        f"{which} of which most is spent, and who is nearest to each limit: a record, or people who are protected "
-        "together. Open reservations are included."
+        f"{which} of which most is spent, and the record nearest to each limit, or the group of records that are "
+        "protected together. Open reservations are included."
     )
     names = (
         "Rule",
@@ -219,15 +213,12 @@ def _rules(section: Element, name: str, rules: Sequence[RuleShown]) -> Element:
     )
     rows = _table(section, name, caption, names, numbers=(7,))
     for each in first:
-        row = SubElement(rows, "tr")
-        SubElement(row, "th", scope="row").text = _printable(_rule_text(each))
-        _add_text(row, "td", _budget(each.rule.budget))
-        _add_text(row, "td", each.bounds)
-        _add_text(row, "td", _members(each.nearest))
-        _add_text(row, "td", each.spent)
-        _add_text(row, "td", each.left.words_left)
+        bounded = _budget(each.rule.budget), each.bounds
+        row = _add_row(
+            rows, _rule_text(each), *bounded, _members(each.nearest), each.spent, each.left.words_left
+        )
         _add_meter(SubElement(row, "td"), each.share, "share of the rule's limit that is spent")
-        SubElement(row, "td", {"class": "number"}).text = "" if each.nearly is None else str(each.nearly)
+        _add_number(row, "" if each.nearly is None else str(each.nearly))
     return section
 
 
@@ -240,7 +231,7 @@ def _rule_text(shown: RuleShown) -> str:
 
 
 def _members(records: Sequence[RecordId]) -> str:
-    words = ", ".join(map(_record_text, records[:_MEMBERS])) or "nobody"
+    words = ", ".join(map(_record_text, records[:_MEMBERS])) or "no record"
     more = len(records) - _MEMBERS
     return f"{words} and {more} more" if more > 0 else words
 
@@ -270,14 +261,12 @@ def _add_meter(cell: Element, share: float | None, words: str) -> None:
 
 def _add_charges(section: Element, name: str, summary: Summary) -> Element:
     names = ("Asked by", "Mechanism", "Releases", "Records", "Largest charge", "Noise")
-    caption = "All releases and reservations, by who asked for them and through which mechanism."
+    caption = "All releases and reservations, by origin and mechanism."
     rows = _table(section, name, caption, names, numbers=(2, 3))
     for line in summary.lines:
-        row = SubElement(rows, "tr")
-        SubElement(row, "th", scope="row").text = _printable(line.where)
-        _add_text(row, "td", line.mechanism)
-        SubElement(row, "td", {"class": "number"}).text = str(line.releases)
-        SubElement(row, "td", {"class": "number"}).text = str(line.records)
+        row = _add_row(rows, line.where, line.mechanism)
+        _add_number(row, str(line.releases))
+        _add_number(row, str(line.records))
         _add_text(row, "td", line.charge.description)
         _add_text(row, "td", line.noise)
     return section
@@ -296,6 +285,19 @@ def _table(
     for i, each in enumerate(names):
         SubElement(row, "th", {"scope": "col", **({"class": "number"} if i in numbers else {})}).text = each
     return SubElement(table, "tbody")
+
+
+def _add_row(rows: Element, head: str, *cells: str) -> Element:
+    """Add a row of texts to a table, and return it; the first heads the row."""
+    row = SubElement(rows, "tr")
+    SubElement(row, "th", scope="row").text = _printable(head)
+    for each in cells:
+        _add_text(row, "td", each)
+    return row
+
+
+def _add_number(row: Element, words: str) -> None:
+    SubElement(row, "td", {"class": "number"}).text = words
 
 
 def _add_text(parent: Element, tag: str, words: str) -> None:

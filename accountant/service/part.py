@@ -64,7 +64,7 @@ class ServicePart:
         The OpenAPI schemas that the operations name.
     name
         Its name on the page.
-    shown
+    sections
         Returns its sections of the page, for the key of this name.
     check
         Raises `ServiceProblem` if its ledger or run cannot be read, or is shut.
@@ -77,7 +77,7 @@ class ServicePart:
     operations: Sequence[Operation]
     schemas: Mapping[str, Any]
     name: str
-    shown: Callable[[str], Sequence[Element]]
+    sections: Callable[[str], Sequence[Element]]
     check: Callable[[], None]
     gauges: Callable[[str], Sequence[Gauge]]
     show_record: Callable[[str, RecordId], Sequence[Element]] | None = None

@@ -12,8 +12,8 @@ from accountant.gates.lineage import RecordId
 from accountant.ledger.store import RuleStanding
 from accountant.rules.reach import words_of_rule
 from accountant.rules.rule import Rule
-from accountant.service.amounts_json import down
 from accountant.service.metrics import Gauge
+from mechanisms.rounding import down
 
 MEASURED = 100
 """The rules, of one ledger, that have gauges of their own."""
@@ -87,19 +87,22 @@ def rule_gauges(rules: Sequence[RuleShown], *labels: tuple[str, str]) -> list[Ga
     found = [
         Gauge("dpwitness_rules", "Rules in force beside the budget.", len(rules), labels),
         Gauge(
-            "dpwitness_rules_nearly_spent", "Rules of which someone has spent 80 % or more.", nearly, labels
+            "dpwitness_rules_nearly_spent",
+            "Rules of which a record or group has spent 80 % or more.",
+            nearly,
+            labels,
         ),
     ]
     for each in rules[:MEASURED]:
         of = (*labels, *_labels(each))
         if each.share is not None:
-            words = "Share of a rule's limit that is spent by whoever is nearest to it."
+            words = "Share of a rule's limit that the record or group nearest to it has spent."
             found.append(Gauge("dpwitness_rule_largest_share_spent", words, each.share, of))
         if each.nearly is not None:
             words = "Records, or groups, that have spent 80 % or more of a rule's limit."
             found.append(Gauge("dpwitness_rule_nearly_spent", words, each.nearly, of))
         if each.share is not None:
-            words = "What a rule leaves whoever is nearest to its limit, rounded down."
+            words = "Remaining amount, rounded down, of the record or group nearest to a rule's limit."
             found += [
                 Gauge("dpwitness_rule_least_left", words, down(left), (*of, ("amount", name)))
                 for name, left in each.left.parts()
@@ -110,5 +113,5 @@ def rule_gauges(rules: Sequence[RuleShown], *labels: tuple[str, str]) -> list[Ga
 
 def _labels(shown: RuleShown) -> tuple[tuple[str, str], ...]:
     rule = shown.rule
-    said = (("purpose", rule.purpose), ("tenant", rule.tenant), ("days", rule.days))
-    return ("rule", str(shown.number)), *((name, str(word)) for name, word in said if word is not None)
+    known = (("purpose", rule.purpose), ("tenant", rule.tenant), ("days", rule.days))
+    return ("rule", str(shown.number)), *((name, str(word)) for name, word in known if word is not None)

@@ -9,7 +9,7 @@ from accountant.ledger.events import Answered, Charged, DrawnAgain, Settlement
 from accountant.ledger.store import ANY
 from accountant.stores.chain import FORMAT
 from accountant.stores.file_lock import this_process
-from accountant.written_terms import Terms
+from accountant.terms import Terms
 
 _Body = dict[str, Any]
 

@@ -44,7 +44,7 @@ from accountant.stores.sql_store import SQLStore
 from accountant.stores.store_refusals import LedgerDamaged
 from accountant.stores.store_verification import Verified, verification_result, verify_database
 from accountant.stores.work import rows_after
-from accountant.written_terms import Terms
+from accountant.terms import Terms
 from mechanisms import Assumption
 from mechanisms.parameters import ParameterError
 

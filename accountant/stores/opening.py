@@ -34,7 +34,7 @@ from accountant.stores.store_refusals import (
 )
 from accountant.stores.store_verification import Verified, has_run, look_over, verify_database, verifying
 from accountant.stores.work import Work, last_save
-from accountant.written_terms import Terms
+from accountant.terms import Terms
 from mechanisms.parameters import ParameterError
 
 

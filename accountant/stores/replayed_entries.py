@@ -75,7 +75,7 @@ from accountant.stores.chain import FORMAT, START, bound_together, entry_hash, p
 from accountant.stores.payments import Payments
 from accountant.stores.store_refusals import LedgerDamaged
 from accountant.stores.waiting import Waiting
-from accountant.written_terms import Terms
+from accountant.terms import Terms
 from mechanisms import Assumption, AssumptionKind
 from mechanisms.printed_numbers import counted_noun
 

@@ -26,7 +26,7 @@ from accountant.stores.sql_store import SQLStore, labelled, write_event
 from accountant.stores.store_refusals import InUse, LedgerDamaged, StoreMoved
 from accountant.stores.waiting import Noted, Notes, Waiting
 from accountant.stores.work import last_save, rows_after, stored_bytes
-from accountant.written_terms import Terms
+from accountant.terms import Terms
 from mechanisms import Assumption
 from mechanisms.parameters import ParameterError
 
@@ -230,7 +230,7 @@ class RunStore:
             store.terms.composition, events, rules, rows, replay.clock, replay.drift, folded=folded
         )
         witness = RunningClock()
-        witness.saw(noted, replay.clock)
+        witness.note_entry(noted, replay.clock)
         assumptions = (*replay.assumptions, *self._journal.replay(found, ledger, store.terms.composition))
         try:
             ledger.resume(witness)

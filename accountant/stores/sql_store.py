@@ -46,7 +46,7 @@ from accountant.stores.session import Session
 from accountant.stores.store_refusals import RetryAlone, StoreMoved
 from accountant.stores.store_verification import Verified, check_anchor, verify_database
 from accountant.stores.work import ACCOUNT_ROW, BY_LABEL, Kinds, Work, account_row, check_accounts, rows_after
-from accountant.written_terms import Terms
+from accountant.terms import Terms
 from mechanisms import Assumption, Neighbouring
 from mechanisms.parameters import ParameterError
 
@@ -366,7 +366,7 @@ class SQLStore:
             if limits is None or not any(rule.groups for rule in limits.rules):
                 return set()
             work.load(names)
-            numbers = limits.other_members(map(work.key, names))
+            numbers = limits.group_members(map(work.key, names))
             work.load_numbers(numbers)
             mates = {work.row_numbered(number).name for number in numbers}
         if self.names.check is None:
@@ -385,7 +385,7 @@ class SQLStore:
             keys = [work.key(name) for name in names]
             if limits is None:
                 return [Standing(self._units.amount(work.account(key).spent), ()) for key in keys]
-            work.load_numbers(each for each in limits.other_members(keys) if isinstance(each, int))
+            work.load_numbers(each for each in limits.group_members(keys) if isinstance(each, int))
             rules = dict(zip(limits.rules, self._named(work, limits), strict=True))
             now = max(work.time, work.clock)
             return [
@@ -623,7 +623,7 @@ class NamedCharge:
             for entry, labels in zip(self._command.entries, self._labels, strict=True)
         ]
         if work.limits is not None and work.limits.grouped:
-            work.load_numbers(work.limits.other_members(key for entry in entries for key in entry.records))
+            work.load_numbers(work.limits.group_members(key for entry in entries for key in entry.records))
         return Charge(entries, *self._command[1:])
 
     def _named(self, work: Work, refused: CannotPay) -> CannotPay:

@@ -54,7 +54,7 @@ class Waiting:
                             record, self._influences[influence], self._bounds[numbers], coordinates
                         )
                     else:
-                        self.sums[row["sums"]].empty(coordinates)
+                        self.sums[row["sums"]].clear(coordinates)
 
     def rows(self) -> list[dict[str, Any]]:
         """Return rows that say all of it."""

@@ -295,7 +295,7 @@ class Work(State):
         if self._now is None:
             if self.limits is not None and self.limits.windows:
                 self._need_to_be_alone()  # a charge is stamped not before the last one
-                self._witness.saw(self._noted, self.clock)
+                self._witness.note_entry(self._noted, self.clock)
                 self._now = Now(self.time, self._witness.elapsed_since(self.clock))
             else:
                 self._now = Now(self.time)
@@ -697,7 +697,7 @@ class Work(State):
         windows = self.limits is not None and self.limits.windows
         time = self._row[5:8]
         if (windows or self._recounted) and (self.clock, self.drift) != time[:2]:
-            self._witness.saw(self._noted, self.clock)
+            self._witness.note_entry(self._noted, self.clock)
             time = self.clock, self.drift, self._witness.text()
         store = self.instance, self.epoch, self._location, self._closed, self._rules, *time
         if store != self._row:

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from accountant.files.whole_file import sync_folder
 from accountant.stores.location import CHARGES, RUN_STORE
 from accountant.stores.store_refusals import InUse
-from accountant.written_terms import Terms
+from accountant.terms import Terms
 from algorithms.durable.state import StateArrays
 from mechanisms.parameters import ParameterError
 

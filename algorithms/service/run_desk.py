@@ -20,9 +20,9 @@ from accountant.ledger.summary import Summary
 from accountant.rules import clock
 from accountant.rules.clock import ClockAhead
 from accountant.service.amounts_json import accounts_json, summary_json
+from accountant.service.cached_value import CachedValue
 from accountant.service.journal import note, place_of
 from accountant.service.problem_details import Problems, ServiceProblem, answered_as, invalid
-from accountant.service.remembered import Remembered
 from accountant.service.rules_shown import RuleShown, rules_shown
 from accountant.stored_accountant import ledger_of
 from accountant.stores.group_commit import GroupCommit
@@ -105,7 +105,7 @@ class RunDesk:
         self._run: Run | None = None
         self._queue: GroupCommit[_Task] = GroupCommit(self._together)
         self._using = threading.RLock()
-        self._rules = Remembered(self._read_rules)
+        self._rules = CachedValue(self._read_rules)
         with suppress(InUse):  # another service's, and ours once that ends
             self._opened()
 

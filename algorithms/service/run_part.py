@@ -8,26 +8,25 @@ from functools import partial
 from typing import Any
 from xml.etree.ElementTree import Element
 
-from accountant.service.asked import check_keys, read_name, read_record, read_records, read_request
 from accountant.service.keys import KeyScope, check_name
 from accountant.service.ledger_schemas import LEDGER_SCHEMAS
 from accountant.service.metrics import Gauge
-from accountant.service.openapi import NUMBER, RECORD, REQUEST, TEXT, WHOLE, object_of, reference
+from accountant.service.openapi import NUMBER, RECORD, REQUEST, TEXT, WHOLE, array_of, object_of, reference
 from accountant.service.page import missing_section, run_section
 from accountant.service.part import Body, Operation, ServicePart
 from accountant.service.problem_details import ServiceProblem, invalid
+from accountant.service.request_bodies import check_keys, read_name, read_record, read_records
 from accountant.service.rules_shown import rule_gauges
 from accountant.service.service_limits import ServiceLimits
 from algorithms.durable.open_tickets import Run
 from algorithms.service.run_desk import Feedback, RunDesk
 
-_FEEDBACK = {"type": "array", "items": NUMBER, "description": "Private: one for each arm of the action."}
-_ARMS = {"type": "array", "items": WHOLE}
+_FEEDBACK = {**array_of(NUMBER), "description": "Private: one for each arm of the action."}
+_ARMS = array_of(WHOLE)
 _AVAILABLE = {**_ARMS, "description": "Public: the arms that are there in this round; all by default."}
-_VECTOR = {"type": "array", "items": NUMBER}
+_VECTOR = array_of(NUMBER)
 _CONTEXTS = {
-    "type": "array",
-    "items": _VECTOR,
+    **array_of(_VECTOR),
     "description": "Private, for a contextual learner: the vectors of the record's actions, of which one is played.",
 }
 _FEATURES = {
@@ -35,9 +34,7 @@ _FEATURES = {
     "description": "Private, for a contextual learner: the vector of the action that was shown.",
 }
 _QUESTION = {
-    **object_of(
-        mechanism={"type": "object"}, domain={"type": "object"}, about={"type": "array", "items": _ARMS}
-    ),
+    **object_of(mechanism={"type": "object"}, domain={"type": "object"}, about=array_of(_ARMS)),
     "description": "Of a run of local trust: what the record's device is to draw its message through, from what.",
 }
 _MOST_LISTED = 1000
@@ -52,22 +49,13 @@ _OPEN = object_of(
 _SCHEMAS: dict[str, Any] = {
     "Lapse": object_of(request=REQUEST, seconds={"type": "number", "minimum": 0, "maximum": _LONGEST}),
     "Lapsed": object_of(request=TEXT, withdrawn=WHOLE, open=WHOLE),
-    "Tickets": object_of(run=TEXT, open=WHOLE, tickets={"type": "array", "items": _OPEN}),
-    "Act": {
-        **object_of(request=REQUEST, record=RECORD, available=_AVAILABLE, contexts=_CONTEXTS),
-        "required": ["request", "record"],
-    },
-    "Acted": {
-        **object_of(request=TEXT, ticket=TEXT, action=_ARMS, question=_QUESTION),
-        "required": ["request", "ticket", "action"],
-    },
-    "Message": object_of(
-        request=REQUEST, ticket=TEXT, record=RECORD, message={"type": "array", "items": NUMBER}
+    "Tickets": object_of(run=TEXT, open=WHOLE, tickets=array_of(_OPEN)),
+    "Act": object_of({"available": _AVAILABLE, "contexts": _CONTEXTS}, request=REQUEST, record=RECORD),
+    "Acted": object_of({"question": _QUESTION}, request=TEXT, ticket=TEXT, action=_ARMS),
+    "Message": object_of(request=REQUEST, ticket=TEXT, record=RECORD, message=array_of(NUMBER)),
+    "Observe": object_of(
+        {"features": _FEATURES}, request=REQUEST, ticket=TEXT, record=RECORD, feedback=_FEEDBACK
     ),
-    "Observe": {
-        **object_of(request=REQUEST, ticket=TEXT, record=RECORD, feedback=_FEEDBACK, features=_FEATURES),
-        "required": ["request", "ticket", "record", "feedback"],
-    },
     "Withdraw": object_of(request=REQUEST, ticket=TEXT),
     "Used": object_of(request=TEXT, ticket=TEXT, state={"enum": ["observed", "withdrawn"]}),
     "Run": object_of(
@@ -114,27 +102,27 @@ def run_part(desk: RunDesk, limits: ServiceLimits) -> ServicePart:
         record = read_record(body["record"], "record")
         available = _arms(body["available"], limits) if "available" in body else None
         contexts = _vectors(body["contexts"], limits) if "contexts" in body else None
-        return desk.act(client, read_request(body), record, available, contexts)
+        return desk.act(client, read_name(body, "request"), record, available, contexts)
 
     def observe(client: str, body: Body) -> Mapping[str, Any]:
         check_keys(body, "request", "ticket", "record", "feedback", optional=["features"])
         record, values = read_record(body["record"], "record"), _values(body["feedback"], "feedback", limits)
         features = _values(body["features"], "features", limits) if "features" in body else None
         feedback = Feedback(read_name(body, "ticket"), record, values, features)
-        return desk.observe(client, read_request(body), feedback)
+        return desk.observe(client, read_name(body, "request"), feedback)
 
     def message(client: str, body: Body) -> Mapping[str, Any]:
         check_keys(body, "request", "ticket", "record", "message")
         record, sent = read_record(body["record"], "record"), _values(body["message"], "message", limits)
-        return desk.message(client, read_request(body), read_name(body, "ticket"), record, sent)
+        return desk.message(client, read_name(body, "request"), read_name(body, "ticket"), record, sent)
 
     def withdraw(client: str, body: Body) -> Mapping[str, Any]:
         check_keys(body, "request", "ticket")
-        return desk.withdraw(client, read_request(body), read_name(body, "ticket"))
+        return desk.withdraw(client, read_name(body, "request"), read_name(body, "ticket"))
 
     def lapse(client: str, body: Body) -> Mapping[str, Any]:
         check_keys(body, "request", "seconds")
-        return desk.lapse(client, read_request(body), _age(body["seconds"]))
+        return desk.lapse(client, read_name(body, "request"), _age(body["seconds"]))
 
     path = f"/v1/runs/{desk.name}"
     operation = partial(Operation, run=desk.name)
@@ -157,7 +145,7 @@ def run_part(desk: RunDesk, limits: ServiceLimits) -> ServicePart:
                   "How far the run has come, and who paid what in it.", answers="Run"),
     ]  # fmt: skip
 
-    def shown(_: str) -> list[Element]:
+    def sections(_: str) -> list[Element]:
         try:
             state, rules, summary = desk.state(), desk.rules(), desk.summary()
         except ServiceProblem as problem:
@@ -174,7 +162,7 @@ def run_part(desk: RunDesk, limits: ServiceLimits) -> ServicePart:
         run = ("run", desk.name)
         return [Gauge("dpwitness_open_tickets", words, tickets["open"], (run,)), *rule_gauges(rules, run)]
 
-    return ServicePart(operations, _SCHEMAS, f"run {desk.name}", shown, desk.check, gauges)
+    return ServicePart(operations, _SCHEMAS, f"run {desk.name}", sections, desk.check, gauges)
 
 
 def _age(seconds: Any) -> float:

@@ -32,7 +32,7 @@ from mechanisms.neighbouring import Neighbouring
 from mechanisms.privacy_loss import ROUNDING, PrivacyLoss, add_losses
 from mechanisms.profile import PrivacyProfile, smallest
 from mechanisms.related_profile import bare, restate
-from mechanisms.rounding import exact_sum, up
+from mechanisms.rounding import down, exact_sum, up
 
 PURE = "sum of largest losses"
 CLOSED = "closed form"
@@ -200,7 +200,7 @@ class Product:
         if self.largest_loss is None:
             return math.inf if self.unbounded else 0.0
         least = self.largest_loss * (1 - Fraction(1, 10**13)) - Fraction(5e-324)
-        return max(0.0, -up(-least))
+        return max(0.0, down(least))
 
     def at_most(self, epsilon: float, delta: float) -> bool:
         """Return True if a Chernoff bound proves that this direction's ε(δ) is below another one's."""

@@ -16,7 +16,7 @@ from mechanisms.arrays import FloatArray, IntArray
 from mechanisms.choices import Integers, OneHot
 from mechanisms.domain import Ball, Box, Domain
 from mechanisms.parameters import DomainError, ParameterError
-from mechanisms.rounding import square_root_up, up
+from mechanisms.rounding import down, square_root_up, up
 from mechanisms.transformations.transformation import (
     Transformation,
     bounds_of_coordinates,
@@ -64,7 +64,7 @@ class Affine(Transformation):
         if math.isinf(lower) or math.isinf(upper):
             return interval_or_box(min(computed), max(computed), size)
         exact = [Fraction(self.factor) * Fraction(end) + Fraction(self.shift) for end in (lower, upper)]
-        low, high = min(*computed, -up(-min(exact))), max(*computed, up(max(exact)))
+        low, high = min(*computed, down(min(exact))), max(*computed, up(max(exact)))
         return interval_or_box(low, high, size)
 
     def apply(self, values: npt.NDArray[Any]) -> FloatArray:
@@ -247,7 +247,7 @@ class LinearMap(Transformation):
             for row in self.matrix.tolist()
         ]
         least, most = ([sum((pair[end] for pair in row), Fraction(0)) for row in exact] for end in (0, 1))
-        return Box(min(float(low), -up(-min(least))), max(float(high), up(max(most))), rows)
+        return Box(min(float(low), down(min(least))), max(float(high), up(max(most))), rows)
 
     def apply(self, values: npt.NDArray[Any]) -> FloatArray:
         """Return ``matrix @ values``, over the last axis."""

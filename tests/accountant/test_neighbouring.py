@@ -22,7 +22,7 @@ from accountant import (
 )
 from accountant.audit import read_releases
 from accountant.plans.plan import PlannedComposition
-from accountant.written_terms import Terms
+from accountant.terms import Terms
 from mechanisms import (
     Gaussian,
     Interval,

@@ -362,7 +362,7 @@ def test_noise_that_may_be_drawn_again_is_an_assumption(noise: Any, kinds: list[
     accountant = Accountant(Budget(10.0), noise=noise)
     assert [each.kind for each in accountant.assumptions] == kinds
     if AssumptionKind.SEEDED in kinds:
-        assert "whoever draws the same noise takes it off" in str(accountant.summary())
+        assert "an adversary that draws the same noise subtracts it" in str(accountant.summary())
 
 
 def test_two_accountants_of_one_seed_say_so() -> None:

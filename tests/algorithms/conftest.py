@@ -52,7 +52,7 @@ class NoiseKeepingGate(Simulation):
             private, mechanism = private.map(mechanism.transformation), mechanism.mechanism
         values = private._values[0]
         where = np.ones(values.shape, bool) if where is None else where
-        if private._categorical:
+        if private._categories:
             kept = outputs = mechanism.release(values, self.rng)
         else:
             gaussian = isinstance(mechanism, Gaussian)

@@ -54,7 +54,7 @@ from accountant.ledger.events import Charge
 from accountant.stores.export import export_ledger
 from accountant.stores.opening import open_store, verify_store
 from accountant.stores.sql_store import NamedCharge, SQLStore
-from accountant.written_terms import Terms
+from accountant.terms import Terms
 from mechanisms import Gaussian, Interval, Laplace
 
 UNIT = Interval(0, 1)

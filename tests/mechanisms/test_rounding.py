@@ -1,13 +1,14 @@
 """Rounding towards more privacy loss: never below the exact number, and no further above it than said."""
 
 import math
+import sys
 from fractions import Fraction
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from mechanisms.rounding import add_up, divide_up, multiply_up, square_root_up, up
+from mechanisms.rounding import add_up, divide_up, down, multiply_up, square_root_up, up
 
 JUST_ABOVE_ONE = 1 + Fraction(1, 2**80)
 EXACT = st.builds(Fraction, st.integers(0, 10**40), st.integers(1, 10**40))
@@ -31,7 +32,25 @@ def test_up(exact: Fraction) -> None:
 
 def test_up_beyond_all_floats() -> None:
     assert up(Fraction(10) ** 400) == math.inf
-    assert up(-(Fraction(10) ** 400)) == -math.inf
+    assert up(-(Fraction(10) ** 400)) == -sys.float_info.max
+
+
+@given(EXACT | st.builds(Fraction, FLOATS))
+@example(JUST_ABOVE_ONE)
+@example(-JUST_ABOVE_ONE)
+@example(-Fraction(1, 10))
+@example(Fraction(1, 10**400))
+@example(-Fraction(1, 10**400))
+def test_down(exact: Fraction) -> None:
+    """The largest float that is at most the exact number, and no negative zero."""
+    found = down(exact)
+    assert Fraction(found) <= exact < Fraction(math.nextafter(found, math.inf))
+    assert found or math.copysign(1.0, found) == 1.0
+
+
+def test_down_beyond_all_floats() -> None:
+    assert down(Fraction(10) ** 400) == sys.float_info.max
+    assert down(-(Fraction(10) ** 400)) == -math.inf
 
 
 @given(FLOATS, FLOATS)

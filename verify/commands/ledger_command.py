@@ -96,7 +96,7 @@ def create_command(
     from accountant.rules.reach import check_reach
     from accountant.rules.rule import checked_rules, read_rules
     from accountant.stores.opening import open_store
-    from accountant.written_terms import Terms
+    from accountant.terms import Terms
 
     theorem, budget = composition_named(asked["composition"]), Budget(epsilon, delta or 0.0)
     theorem.check(budget)

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mechanisms import Categories, Sensitivity, Transformed
+from mechanisms.rounding import down
 from mechanisms.transformations.transformation import parts_of
 
 _MOST_CATEGORIES = 64  # whose results are compared
@@ -72,17 +73,11 @@ def _records_of(mechanism: Transformed) -> npt.NDArray[Any]:
 def _apart(start: npt.NDArray[np.float64], end: npt.NDArray[np.float64]) -> Sensitivity:
     """Return how far two vectors of floats are apart, every norm rounded down."""
     exact = [abs(Fraction(x) - Fraction(y)) for x, y in zip(start.tolist(), end.tolist(), strict=True)]
-    l1, largest = _down(sum(exact, Fraction(0))), _down(max(exact))
+    l1, largest = down(sum(exact, Fraction(0))), down(max(exact))
     if sum(each > 0 for each in exact) < 2:
         return Sensitivity(l1, l1, l1)
     square = sum((each * each for each in exact), Fraction(0))
-    l2 = math.sqrt(_down(square))
+    l2 = math.sqrt(down(square))
     while Fraction(l2) ** 2 > square:
         l2 = math.nextafter(l2, 0.0)
     return Sensitivity(l1, l2, largest)
-
-
-def _down(number: Fraction) -> float:
-    """Return the largest float that is at most this."""
-    nearest = float(number)
-    return nearest if Fraction(nearest) <= number else math.nextafter(nearest, 0.0)

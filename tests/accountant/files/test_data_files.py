@@ -74,7 +74,7 @@ def test_a_repeated_key_is_found_in_one_pass() -> None:
             return str.__eq__(self, other)
 
     keys = [Key(i) for i in range(1_000)]
-    with pytest.raises(DataFileError, match="the key '999' stands twice"):
+    with pytest.raises(DataFileError, match="the key '999' occurs twice"):
         without_repetition([(key, 0) for key in (*keys, Key(999))])
     assert 0 < compared < 100
 

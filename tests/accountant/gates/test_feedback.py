@@ -124,5 +124,5 @@ def test_sums_are_of_as_many_values_as_rounds() -> None:
         check_feedback(gate, total, CUBE, rounds=np.array([3]))
     check_feedback(gate, total, CUBE, rounds=np.array([2]))
     for changed in (one * 0.5, one - two, -one, one + 1.0, one.take(np.array([[0, 1, 2]])), one.sum()):
-        with pytest.raises(DomainError, match="a domain that nobody named"):
+        with pytest.raises(DomainError, match="a domain without a name"):
             check_feedback(gate, changed, CUBE)

@@ -220,7 +220,7 @@ LIMITS = Rule(Budget(0.5), tenant="a", reached_by=()), Rule(Budget(1.0), tenant=
         (
             (*LIMITS, Rule(Budget(0.1), tenant="a", days=7)),
             Budget(2.0),
-            "rests on when anybody was charged last",
+            "depends on the times of charges",
         ),
         ((*LIMITS, Rule(Budget(0.1), "ads", "c")), Budget(2.0), "tenant 'c' has no limit of its own"),
         ((*LIMITS, Rule(Budget.unlimited(), tenant="c")), Budget(2.0), "tenant 'c' has no limit of its own"),
@@ -295,7 +295,7 @@ def test_a_ledger_keeps_what_it_promised_from_the_first_charge(tmp_path: Path) -
         gate.release(QUESTIONS[0.5], bit)
         with pytest.raises(BudgetExceeded) as refused:
             gate.release(QUESTIONS[0.25], bit)
-    said = "what tenant 'a' learns of a record is at most epsilon = 0.5: nobody else reaches it"
+    said = "what tenant 'a' learns of a record is at most epsilon = 0.5: no other tenant reaches it"
     assert refused.value.limit == "its limit for tenant 'a'"
     assert f"is left of its limit for tenant 'a', neighbours: replace one ({said})" in refused.value.message
     gate.ledger.close()  # type: ignore[attr-defined]

@@ -485,5 +485,5 @@ def test_who_is_nearest_to_each_limit(
 @pytest.mark.parametrize("groups", [[()], [("ann", "bob"), ()]])
 def test_a_group_has_members(groups: Any) -> None:
     """A rule for nobody alone would limit nobody, and look as if it did."""
-    with pytest.raises(ValueError, match="limits nobody"):
+    with pytest.raises(ValueError, match="limits no record"):
         Rule(Budget(1.0), groups=groups)

@@ -103,8 +103,8 @@ class Oracle:
 class Blind(RunningClock):
     """A clock that was started now."""
 
-    def saw(self, text: str | None, at: int) -> None:
-        super().saw(None, at)
+    def note_entry(self, text: str | None, at: int) -> None:
+        super().note_entry(None, at)
 
 
 class RulesMachine(RuleBasedStateMachine):

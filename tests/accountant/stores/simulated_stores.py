@@ -20,7 +20,7 @@ from accountant.stores.anchor import Anchor, Mark
 from accountant.stores.sql_store import SQLStore
 from accountant.stores.store_refusals import StoreMoved
 from accountant.stores.work import Work
-from accountant.written_terms import Terms
+from accountant.terms import Terms
 
 
 class MortalAnchor(Anchor):

@@ -16,7 +16,7 @@ from accountant.rules.limits import NotPermitted
 from accountant.rules.scope import Scope
 from accountant.stores import export
 from accountant.stores.export import export_ledger, read_export
-from accountant.written_terms import Terms
+from accountant.terms import Terms
 from mechanisms import Laplace, Sensitivity
 
 UNIT = Sensitivity(1, 1, 1)

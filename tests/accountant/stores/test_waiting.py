@@ -75,7 +75,7 @@ def test_sums_that_are_read_are_the_same(taken: list[tuple[Any, ...]]) -> None:
             case ("add", which, record, moved, at):
                 sums[which].add(Traced({record: moved}, BOUNDS[moved]), np.array([at]))
             case ("clear", which, where):
-                sums[which].clear(np.array([where]))
+                sums[which].clear(np.flatnonzero(where).tolist())
             case ("left", after):  # begun and left, as when a save is interrupted
                 notes = Notes(noted)
                 for one in sums[:after]:

@@ -22,7 +22,7 @@ from accountant.stores.opening import open_store, verify_store
 from accountant.stores.sql_store import SQLStore, labelled
 from accountant.stores.store_refusals import InUse
 from accountant.stores.work import Work, rows_after
-from accountant.written_terms import Terms
+from accountant.terms import Terms
 from mechanisms import Laplace, Sensitivity
 
 SURE = Sensitivity(1, 1, 1)

@@ -10,7 +10,7 @@ from accountant.ledger.summary import Line
 
 
 @dataclass(frozen=True)
-class RecordFound:
+class RecordAccount:
     """The standing of a record that was searched for.
 
     Attributes

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeGuard
 from urllib.parse import parse_qsl
-
-import numpy as np
 
 from accountant.files.data_files import DataFileError, from_json
 from accountant.gates.lineage import RecordId
@@ -44,8 +43,8 @@ _MOST_ROOMS = 100
 
 
 @dataclass(frozen=True)
-class Asked:
-    """A release that is asked for.
+class ReleaseRequest:
+    """The release that a request is for.
 
     Attributes
     ----------
@@ -69,7 +68,7 @@ class Asked:
     seconds: float
 
     def __repr__(self) -> str:
-        return f"<asked: request {self.request!r}>"
+        return f"<release request {self.request!r}>"
 
 
 def read_object(body: bytes) -> dict[str, Any]:
@@ -108,7 +107,7 @@ def check_keys(body: Mapping[str, Any], *keys: str, optional: Sequence[str] = ()
         )
 
 
-def read_release(body: Mapping[str, Any], limits: ServiceLimits, *, values: bool) -> Asked:
+def read_release(body: Mapping[str, Any], limits: ServiceLimits, *, values: bool) -> ReleaseRequest:
     """Return the release that a body asks for, with its records' values or without.
 
     Raises
@@ -125,10 +124,9 @@ def read_release(body: Mapping[str, Any], limits: ServiceLimits, *, values: bool
     data = body["data"]
     if not isinstance(data, list) or not 0 < len(data) <= limits.records:
         raise invalid("data", f"must be a list of 1 to {limits.records} records")
-    if len(data) * _size(domain) > limits.numbers:
-        raise invalid(
-            "data", f"{len(data)} records of size {_size(domain)}: at most {limits.numbers} numbers"
-        )
+    size = math.prod(domain.shape)
+    if len(data) * size > limits.numbers:
+        raise invalid("data", f"{len(data)} records of size {size}: at most {limits.numbers} numbers")
     if len(data) > 1 and isinstance(domain, Categories):
         raise invalid("data", f"{len(data)} records: categories cannot be added up, so there must be one")
     keys = {"record", "value"} if values else {"record"}
@@ -137,8 +135,8 @@ def read_release(body: Mapping[str, Any], limits: ServiceLimits, *, values: bool
             raise invalid(
                 f"data[{i}]", f"must be an object with {' and '.join(sorted(keys))}, and nothing else"
             )
-    return Asked(
-        read_request(body),
+    return ReleaseRequest(
+        read_name(body, "request"),
         mechanism,
         domain,
         tuple(read_record(each["record"], f"data[{i}].record") for i, each in enumerate(data)),
@@ -156,10 +154,7 @@ def read_records(body: Mapping[str, Any], limits: ServiceLimits) -> tuple[Record
         Naming the parameter and the rule.
     """
     check_keys(body, "records")
-    names = body["records"]
-    if not isinstance(names, list) or not 0 < len(names) <= limits.records:
-        raise invalid("records", f"must be a list of 1 to {limits.records} records")
-    return tuple(read_record(each, f"records[{i}]") for i, each in enumerate(names))
+    return _records(body["records"], limits.records)
 
 
 def read_room(
@@ -174,10 +169,13 @@ def read_room(
     """
     check_keys(body, "mechanism", "domain", "records")
     domain, mechanism = _domain(body["domain"], limits), _mechanism(body["mechanism"], limits)
-    names = body["records"]
-    if not isinstance(names, list) or not 0 < len(names) <= _MOST_ROOMS:
-        raise invalid("records", f"must be a list of 1 to {_MOST_ROOMS} records")
-    return mechanism, domain, tuple(read_record(each, f"records[{i}]") for i, each in enumerate(names))
+    return mechanism, domain, _records(body["records"], _MOST_ROOMS)
+
+
+def _records(names: Any, most: int) -> tuple[RecordId, ...]:
+    if not isinstance(names, list) or not 0 < len(names) <= most:
+        raise invalid("records", f"must be a list of 1 to {most} records")
+    return tuple(read_record(each, f"records[{i}]") for i, each in enumerate(names))
 
 
 def read_form(content: bytes) -> dict[str, str]:
@@ -195,17 +193,6 @@ def read_form(content: bytes) -> dict[str, str]:
     if len(dict(pairs)) < len(pairs):
         raise invalid("body", "has a name twice")
     return dict(pairs)
-
-
-def read_request(body: Mapping[str, Any]) -> str:
-    """Return the caller's key of a request.
-
-    Raises
-    ------
-    ServiceProblem
-        If it is none.
-    """
-    return read_name(body, "request")
 
 
 def read_name(body: Mapping[str, Any], parameter: str) -> str:
@@ -314,7 +301,3 @@ def _domain(saved: Any, limits: ServiceLimits) -> Domain:
     except Exception as error:
         raise invalid("domain", f"is no {saved['kind']} ({type(error).__name__})") from None
     return domain
-
-
-def _size(domain: Domain) -> int:
-    return int(np.prod(domain.shape, dtype=np.int64))

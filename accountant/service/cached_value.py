@@ -10,7 +10,7 @@ from typing import Generic, TypeVar
 T = TypeVar("T")
 
 
-class Remembered(Generic[T]):
+class CachedValue(Generic[T]):
     """A cached value for all callers: reading it takes a tenth of the time at most, as a slow reading serves longer.
 
     Or, with `lasts`, it is read at most once in so many seconds.
