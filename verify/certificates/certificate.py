@@ -101,7 +101,7 @@ class Certificate(FromJson):
     @property
     def requested_options(self) -> Options:
         """The options with which the claim is verified."""
-        return _asked(self.claim, self.options)
+        return _claim_options(self.claim, self.options)
 
     def check(self, subject: object = None, *, replay: bool = False, **options: Any) -> CertificateCheck:
         """Ask the independent checker whether the claim follows.
@@ -166,7 +166,7 @@ _OWN = ("subject", "kind", "claim", "reasons", "repeat", "flows", "provenance")
 
 
 def _read_proof(whole: JsonObject) -> dict[str, Any]:
-    """Return the parts of a proof, of which a page can show every one; what they prove is for the checker to say."""
+    """Return the parts of a proof, each of the form that a page shows; only the checker judges the claim."""
     parts = {key: whole.mapping(key) for key in PROOF_KEYS[1:]}
     for name, form in parts["releases"].items():
         read = JsonObject(form, f"{name!r} of the certificate")
@@ -205,7 +205,7 @@ def _with_floats(data: Any) -> Any:
     return _changed(data, lambda x: float.fromhex(x) if isinstance(x, str) and _FLOAT.fullmatch(x) else x)
 
 
-def _asked(claim: Claim, options: Mapping[str, Any]) -> Options:
+def _claim_options(claim: Claim, options: Mapping[str, Any]) -> Options:
     return Options(epsilon=claim.epsilon, delta=claim.delta, composition=claim.composition or None, **options)
 
 
@@ -213,7 +213,7 @@ def certifying(subject: str, claim: Claim, options: Mapping[str, Any]) -> str:
     """Return the command, or Python call, that certifies this."""
     named = is_registered(subject) or names_file(subject)
     further = ("--certificate", "certificate.json")
-    return rerun_command("certify", subject, _asked(claim, options), named=named, further=further)
+    return rerun_command("certify", subject, _claim_options(claim, options), named=named, further=further)
 
 
 def said_options(options: Options) -> dict[str, Any]:
