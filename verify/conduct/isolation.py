@@ -73,7 +73,7 @@ def in_own_process(
     progress: Progress,
     seconds: float,
     *,
-    noted: Callable[[Any], None] | None = None,
+    noted: Callable[[Any], None] = lambda data: None,
     errors: Sequence[type[Exception]] = (),
 ) -> Any:
     """Return the JSON data that `work` returns in a process of its own; or a `Finding` if it left none.
@@ -257,7 +257,7 @@ class _Received:
     """
 
     def __init__(
-        self, progress: Progress, noted: Callable[[Any], None] | None, errors: Sequence[type[Exception]]
+        self, progress: Progress, noted: Callable[[Any], None], errors: Sequence[type[Exception]]
     ) -> None:
         self.answer: Any = None
         self._progress = progress
@@ -289,8 +289,7 @@ class _Received:
             case {"progress": [int() | float() as share, str() as doing], **more} if not more:
                 self._progress(min(max(float(share), 0.0), 1.0), doing)
             case {"note": data, **more} if not more:
-                if self._noted is not None:
-                    self._noted(data)
+                self._noted(data)
             case {"answer": data, **more} if not more:
                 self.answer = data
                 return True
@@ -313,9 +312,9 @@ class _Received:
 class _LocalReports:
     """Reports within one process."""
 
-    def __init__(self, progress: Progress, noted: Callable[[Any], None] | None) -> None:
+    def __init__(self, progress: Progress, noted: Callable[[Any], None]) -> None:
         self.progress = progress
-        self.note = noted or (lambda data: None)
+        self.note = noted
 
 
 class _PipeReports:
