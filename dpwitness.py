@@ -232,9 +232,8 @@ def _import(
                     or all(each == "*" or hasattr(found, each) for each in fromlist or ())
                 ):
                     return found
-    with _place_temporarily(
-        None
-    ):  # the library's, or what a user's file takes from it in spite of its own packages
+    # The library's, or modules that a user's file imports from it in spite of its own packages.
+    with _place_temporarily(None):
         return python_import(name, globals, locals, fromlist, level)
 
 

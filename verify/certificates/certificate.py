@@ -189,20 +189,20 @@ def _read_proof(whole: JsonObject) -> dict[str, Any]:
 _FLOAT = re.compile(r"-?0x[01]\.[0-9a-f]{1,13}p[+-]\d{1,4}", re.ASCII)
 
 
-def _changed(data: Any, change: Callable[[Any], Any]) -> Any:
-    """Return JSON data with every number and text changed."""
+def _map_leaves(data: Any, change: Callable[[Any], Any]) -> Any:
+    """Return JSON data with a function applied to every number, text, flag and null."""
     if isinstance(data, Mapping):
-        return {key: _changed(value, change) for key, value in data.items()}
-    return [_changed(value, change) for value in data] if isinstance(data, list) else change(data)
+        return {key: _map_leaves(value, change) for key, value in data.items()}
+    return [_map_leaves(value, change) for value in data] if isinstance(data, list) else change(data)
 
 
 def _without_floats(data: Any) -> Any:
     """Return JSON data with floats in hexadecimal, as text: a proof has no number that is not exact."""
-    return _changed(data, lambda x: x.hex() if isinstance(x, float) else x)
+    return _map_leaves(data, lambda x: x.hex() if isinstance(x, float) else x)
 
 
 def _with_floats(data: Any) -> Any:
-    return _changed(data, lambda x: float.fromhex(x) if isinstance(x, str) and _FLOAT.fullmatch(x) else x)
+    return _map_leaves(data, lambda x: float.fromhex(x) if isinstance(x, str) and _FLOAT.fullmatch(x) else x)
 
 
 def _claim_options(claim: Claim, options: Mapping[str, Any]) -> Options:

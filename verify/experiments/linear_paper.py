@@ -121,7 +121,7 @@ def _equal_cost_clients(horizon: int) -> int:
     return high
 
 
-def _same_cost(results: Results) -> Seen:
+def _judge_equal_cost(results: Results) -> Seen:
     costs = {line: runs.further["communication"]["reals"] for line, [(_, runs)] in results.items()}
     words = ", ".join(f"{line} {cost:,.0f} real numbers a run" for line, cost in costs.items())
     holds = 0.8 * costs["DPE"] <= costs["DPE-FixedU"] <= 1.25 * costs["DPE"]
@@ -316,7 +316,7 @@ LINEAR: tuple[Experiment, ...] = (
         _PHASES,
         _figure_2c,
         (
-            PaperStatement("the communication cost is the same", _same_cost),
+            PaperStatement("the communication cost is the same", _judge_equal_cost),
             PaperStatement(
                 "DPE learns faster",
                 _judge_dpe_lead,
