@@ -27,7 +27,7 @@ from typing import Any
 LIBRARY = ("mechanisms", "accountant", "algorithms", "verify")
 """The packages of this library."""
 
-_real = functools.cache(os.path.realpath)  # asked of the absolute file of every import of a shared name
+_real = functools.cache(os.path.realpath)  # computed for the file of every import of a shared name
 
 _FOLDER = os.path.dirname(os.path.abspath(__file__))
 _OURS = tuple(os.path.join(_real(os.path.join(_FOLDER, name)), "") for name in LIBRARY)
@@ -54,7 +54,7 @@ def __getattr__(name: str) -> Any:
 
 
 def library_module(name: str) -> ModuleType:
-    """Import a module of this library, whoever has others of its name."""
+    """Import a module of this library, also where a user has one of its name."""
     keep_apart()
     with library_in_place():
         return import_module(name)
@@ -88,7 +88,7 @@ class OwnPackages:
     def digests(self) -> dict[str, str]:
         """Return the SHA-256 of each Python file of those that were imported."""
         with library_in_place():  # so that theirs are those that are away
-            places = map(Path, map(self._found, sorted({name.partition(".")[0] for name in self._away})))
+            places = map(Path, map(self._find_path, sorted({name.partition(".")[0] for name in self._away})))
         return {
             str(file.relative_to(place.parent)): hashlib.sha256(file.read_bytes()).hexdigest()
             for place in places
@@ -108,15 +108,15 @@ class OwnPackages:
             if not self.file and top in sys.modules and (_in_place is self or self not in _known):
                 place = _place_of(sys.modules[top])
             else:
-                place = self._found(top)
+                place = self._find_path(top)
             if not place or _is_of_library(place) or place == self.file:
                 return False
             self.names.add(top)
             if _in_place is self:
-                self._away |= _taken_out({top}, library=True)
+                self._away |= _remove_modules({top}, library=True)
         return True
 
-    def _found(self, top: str) -> str:
+    def _find_path(self, top: str) -> str:
         """Return the folder or file of a top-level name, "" if there is none."""
         spec = PathFinder.find_spec(top, self.folders())
         folders = () if spec is None else spec.submodule_search_locations or (str(spec.origin),)
@@ -129,7 +129,7 @@ class OwnPackages:
         elif self.file:
             with suppress(ValueError):  # a user's code may have changed the path
                 sys.path.remove(os.path.dirname(self.file))
-        gone = _taken_out(self.names)
+        gone = _remove_modules(self.names)
         sys.modules.update(self._away)
         self._away = gone
 
@@ -140,7 +140,7 @@ _in_place: OwnPackages | None = None  # None: the library's
 
 
 def keep_apart() -> None:
-    """Let the library be loaded beside what Python finds under its names, if that is anybody else's."""
+    """Keep the library apart from other packages that Python finds under its names."""
     global _in_place
     # Else Python finds others' under these names now.
     as_it_finds = _in_place is (_caller if _caller in _known else None)
@@ -183,11 +183,11 @@ def place(packages: OwnPackages | None) -> None:
 
 def library_in_place() -> AbstractContextManager[None]:
     """Return a context in which the library's packages are in place."""
-    return _placed(None)
+    return _place_temporarily(None)
 
 
 @contextmanager
-def _placed(packages: OwnPackages | None) -> Iterator[None]:
+def _place_temporarily(packages: OwnPackages | None) -> Iterator[None]:
     before = _in_place
     place(packages)
     try:
@@ -197,7 +197,7 @@ def _placed(packages: OwnPackages | None) -> Iterator[None]:
 
 
 class _Finder:
-    """Finds the packages that are in place, wherever Python would look first; see `importlib.abc.MetaPathFinder`."""
+    """A finder of the packages that are in place, before all other finders; see `importlib.abc.MetaPathFinder`."""
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
@@ -224,7 +224,7 @@ def _import(
         return python_import(name, globals, locals, fromlist, level)
     packages = _packages_for((globals or {}).get("__file__"))
     if packages is not None and packages.owns(top):
-        with _placed(packages):
+        with _place_temporarily(packages):
             try:
                 found = python_import(name, globals, locals, fromlist, level)
             except ModuleNotFoundError as error:
@@ -237,9 +237,8 @@ def _import(
                     or all(each == "*" or hasattr(found, each) for each in fromlist or ())
                 ):
                     return found
-    with (
-        library_in_place()
-    ):  # the library's, or what a user's file takes from it in spite of its own packages
+    # The library's, or modules that a user's file imports from it in spite of its own packages.
+    with library_in_place():
         return python_import(name, globals, locals, fromlist, level)
 
 
@@ -253,7 +252,7 @@ def _packages_for(file: object) -> OwnPackages | None:
     return _in_place if _in_place in theirs or not theirs else theirs[0]
 
 
-def _taken_out(tops: Collection[str], *, library: bool = False) -> dict[str, ModuleType]:
+def _remove_modules(tops: Collection[str], *, library: bool = False) -> dict[str, ModuleType]:
     """Remove the modules with these top-level names from `sys.modules`, perhaps the library's alone; return them."""
     if not tops:
         return {}
@@ -275,7 +274,7 @@ def _is_of_library(path: str) -> bool:
 
 
 def is_of_library(found: FunctionType | type) -> bool:
-    """Return True for a function or class of this library's modules, whatever others say of their own."""
+    """Return True for a function or class of this library's modules, whatever name a user's own states."""
     name = str(found.__globals__.get("__name__") if isinstance(found, FunctionType) else found.__module__)
     module = loaded_of_library(name)
     if module is None or not _is_of_library(_real(str(getattr(module, "__file__", "")))):
@@ -318,7 +317,7 @@ def is_of_a_user(file: object) -> bool:
     return not _is_of_library(_real(file))
 
 
-@functools.cache  # asked of all modules that are loaded, by every verification
+@functools.cache  # computed for all loaded modules, by every verification
 def is_installed(file: str) -> bool:
     """Return True for a file or folder of an installed package or of Python itself."""
     return is_of_package(file) or _lies_below(file, _installed_in("stdlib", "platstdlib"))

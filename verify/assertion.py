@@ -130,12 +130,12 @@ def _complaint(result: Verification, *, certified: bool) -> str | None:
 
 
 def _is_against(finding: Finding) -> bool:
-    """Return whether a test must not pass a function with this finding: no draws that are all the same pass."""
+    """Return True if this finding fails an assertion, as draws that are all the same do."""
     return finding.kind is FindingKind.DETERMINISTIC or (finding.failing and finding.kind not in _REMARKS)
 
 
 def _without_call(result: Verification) -> Verification:
-    """Return the result without a Python call that shows it again: neighbours may have no words that Python reads."""
+    """Return the result without the Python call that repeats it: neighbours may have no expression in Python."""
     witness = result.witness
     if witness is None or not witness.reproduce.startswith("verify("):
         return result
@@ -143,6 +143,6 @@ def _without_call(result: Verification) -> Verification:
 
 
 def _test_again() -> str:
-    """Return pytest's own command for the running test, as far as pytest says which it is."""
+    """Return pytest's own command for the running test; "" if pytest does not name that."""
     running = os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" (")[0]
     return f"\nThis test alone: pytest {running!r}\n" if running else ""

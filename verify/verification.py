@@ -112,15 +112,15 @@ def run_verification(
     tell: Progress = options.progress if options.progress is not None else no_progress
     with count_interrupts():
         if options.isolated:
-            return _decided_apart(subject, options, tell, tests, witness)
+            return _decide_apart(subject, options, tell, tests, witness)
         return _conclude(_answer(subject, options, tell, tests, witness), subject)
 
 
-def _decided_apart(
+def _decide_apart(
     subject: object, options: Options, tell: Progress, tests: bool, witness: Mapping[str, Any] | None
 ) -> Verification:
-    """Let a process of its own import and run the subject; decide here on the data that come back."""
-    claimed: list[Answer] = []  # what is known before the subject is asked anything, once it is
+    """Import and run the subject in a process of its own; decide here on the data that come back."""
+    claimed: list[Answer] = []  # the answer before the subject is run, once it has come
 
     def work(reports: Reports) -> Any:
         for package in ("algorithms", "verify"):  # the other two watch themselves
@@ -129,18 +129,18 @@ def _decided_apart(
             subject, options, reports.progress, tests, witness, lambda answer: reports.note(answer.to_data())
         ).to_data()
 
-    def noted(data: Any) -> None:
+    def note_claim(data: Any) -> None:
         if claimed:
             raise AnswerError("it says twice what it claims")
-        claimed.append(_checked(data, options))
+        claimed.append(_read_answer(data, options))
 
     try:
-        data = in_own_process(work, tell, options.time_limit, noted=noted, errors=_INPUT_ERRORS)
+        data = in_own_process(work, tell, options.time_limit, noted=note_claim, errors=_INPUT_ERRORS)
         if not isinstance(data, Finding):
-            answer = _checked(data, options)
+            answer = _read_answer(data, options)
             if not claimed or not claimed[0].agrees_with(answer):
                 raise AnswerError("it is about another subject than it said before")
-            return _conclude(_proved_here(answer), subject)
+            return _conclude(_recompute_upper_bound(answer), subject)
         ended = data
     except AnswerError as error:
         ended = Statement.ENDS_PROCESS.finding(how=f"reported what cannot be read ({error})")
@@ -150,7 +150,7 @@ def _decided_apart(
     return _conclude(replace(claimed[0], evidence=Evidence(upper=upper, findings=[ended])), subject)
 
 
-def _proved_here(answer: Answer) -> Answer:
+def _recompute_upper_bound(answer: Answer) -> Answer:
     """Return an answer in which the upper bound on a mechanism is computed by this process, from its parameters."""
     if answer.kind is not SubjectKind.MECHANISM or answer.evidence.upper is None:
         return answer
@@ -167,8 +167,8 @@ def _proved_here(answer: Answer) -> Answer:
     return replace(answer, evidence=evidence)
 
 
-def _checked(data: Any, options: Options) -> Answer:
-    """Read an answer, and see that it is one to what was asked."""
+def _read_answer(data: Any, options: Options) -> Answer:
+    """Read an answer, and refuse one to another inquiry."""
     answer = Answer.from_data(data)
     claim = answer.claim
     asked = (
@@ -195,12 +195,12 @@ def _answer(
     witness: Mapping[str, Any] | None,
     known: Callable[[Answer], None] = lambda answer: None,
 ) -> Answer:
-    """Find the subject, and let the layers say what they find; `known` is told what is known before they do."""
+    """Find the subject, and collect the evidence of all layers; call `known` with the answer before there is any."""
     start = time.monotonic()
     file = options.wealth
     try:
         with time_limit(options.time_limit):
-            found, claim, adversary = _found(subject, options)
+            found, claim, adversary = _find_subject(subject, options)
             problem = loaded_problem(options.problem)
     except TimeLimitReached:
         raise SubjectError(
@@ -263,7 +263,7 @@ def _collect(
     options: Options,
     adversary: Adversary | None,
 ) -> tuple[Claim, Evidence]:
-    """Let the layers of a subject's kind say what they find; return it with the claim, as it is about their records.
+    """Collect the evidence of the layers for a subject's kind; return it with the claim about their records.
 
     Without a tester all tests of the claim's view are left out, and the proof alone is left. The adversary is that of a
     learner; a plain bandit's is its own already.
@@ -296,12 +296,12 @@ def _collect(
             evidence = verify_function(found, claim, conduct, tester, bets, floating_point=bits)
         case BanditSubject() | FunctionSubject():
             evidence = Evidence(upper=UpperBound(math.inf, 1.0, "black box"))
-    evidence.assume(*altered_library())  # at last: whatever the subject changed, and whenever
+    evidence.assume(*altered_library())  # last, so that no change by the subject is missed
     return claim, evidence
 
 
-def _found(subject: object, options: Options) -> tuple[Subject, Claim, Adversary | None]:
-    """Find a subject, its claim and its adversary: whatever code of a user's is imported, it is here."""
+def _find_subject(subject: object, options: Options) -> tuple[Subject, Claim, Adversary | None]:
+    """Find a subject, its claim and its adversary: all of a user's code is imported here."""
     found = resolve(subject, options.neighbours)
     of_learners = options.settings or options.problem is not None or options.horizon is not None
     of_learners = of_learners or options.composition is not None or options.unit is not None
@@ -333,7 +333,7 @@ def _kind(found: Subject) -> SubjectKind:
 
 
 def _parameters(found: Subject) -> dict[str, Any] | None:
-    """Return a mechanism's parameters as JSON data; whatever a user's own says of itself is none."""
+    """Return the parameters of a mechanism of this library as JSON data; None for any other subject."""
     if not isinstance(found, MechanismSubject) or assumptions_of(found.mechanism):
         return None
     described: dict[str, Any] = json.loads(describe(found.mechanism))
@@ -341,7 +341,7 @@ def _parameters(found: Subject) -> dict[str, Any] | None:
 
 
 def _digest(found: Subject) -> str:
-    """Return the digest of a subject, "" if it cannot be read: whatever a user's own says of itself may raise."""
+    """Return the digest of a subject, "" if it cannot be read: a user's own description of it may raise."""
     try:
         return source_digest(found)
     except Exception:
@@ -365,7 +365,7 @@ def _name(subject: object) -> str:
 def _settings_of_law(
     found: Subject, options: Options, effort: Effort, adversary: Adversary | None
 ) -> dict[str, str]:
-    """Return what the law of a learner's actions depends on besides its code: evidence counts for that alone."""
+    """Return all that a learner's actions depend on besides its code; evidence counts for this law alone."""
     if not isinstance(found, LearnerSubject):
         return {}
     _, rounds = length_of_runs(found, effort, options.horizon)
@@ -393,7 +393,7 @@ def _claim(found: Subject, options: Options) -> Claim:
 
 
 def _conclude(answer: Answer, subject: object) -> Verification:
-    """Decide, in the process that was asked: here, and nowhere else, is said what a verdict is."""
+    """Return the verdict on an answer, always in the calling process: it is decided nowhere else."""
     claim, evidence = answer.claim, answer.evidence
     decision = decide(
         claim,

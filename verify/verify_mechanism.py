@@ -122,7 +122,7 @@ def mechanism_proof(mechanism: Mechanism, claim: Claim) -> dict[str, Any] | str:
 
 
 def _exact_lowers(mechanism: Mechanism, claim: Claim, reproduce: str) -> Iterator[tuple[LowerBound, Witness]]:
-    """Yield what exact profiles say of pairs of values: the least epsilon at the claimed delta, and the best event.
+    """Yield the exact lower bound of pairs of values, the least epsilon at the claimed delta, and the best event.
 
     Behind a transformation the pairs are of records, and the movement is that of their results: the largest that a
     record is charged for need not be one that any two records make.

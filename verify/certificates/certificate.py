@@ -101,7 +101,7 @@ class Certificate(FromJson):
     @property
     def requested_options(self) -> Options:
         """The options with which the claim is verified."""
-        return _asked(self.claim, self.options)
+        return _claim_options(self.claim, self.options)
 
     def check(self, subject: object = None, *, replay: bool = False, **options: Any) -> CertificateCheck:
         """Ask the independent checker whether the claim follows.
@@ -166,7 +166,7 @@ _OWN = ("subject", "kind", "claim", "reasons", "repeat", "flows", "provenance")
 
 
 def _read_proof(whole: JsonObject) -> dict[str, Any]:
-    """Return the parts of a proof, of which a page can show every one; what they prove is for the checker to say."""
+    """Return the parts of a proof, each of the form that a page shows; only the checker judges the claim."""
     parts = {key: whole.mapping(key) for key in PROOF_KEYS[1:]}
     for name, form in parts["releases"].items():
         read = JsonObject(form, f"{name!r} of the certificate")
@@ -189,23 +189,23 @@ def _read_proof(whole: JsonObject) -> dict[str, Any]:
 _FLOAT = re.compile(r"-?0x[01]\.[0-9a-f]{1,13}p[+-]\d{1,4}", re.ASCII)
 
 
-def _changed(data: Any, change: Callable[[Any], Any]) -> Any:
-    """Return JSON data with every number and text changed."""
+def _map_leaves(data: Any, change: Callable[[Any], Any]) -> Any:
+    """Return JSON data with a function applied to every number, text, flag and null."""
     if isinstance(data, Mapping):
-        return {key: _changed(value, change) for key, value in data.items()}
-    return [_changed(value, change) for value in data] if isinstance(data, list) else change(data)
+        return {key: _map_leaves(value, change) for key, value in data.items()}
+    return [_map_leaves(value, change) for value in data] if isinstance(data, list) else change(data)
 
 
 def _without_floats(data: Any) -> Any:
     """Return JSON data with floats in hexadecimal, as text: a proof has no number that is not exact."""
-    return _changed(data, lambda x: x.hex() if isinstance(x, float) else x)
+    return _map_leaves(data, lambda x: x.hex() if isinstance(x, float) else x)
 
 
 def _with_floats(data: Any) -> Any:
-    return _changed(data, lambda x: float.fromhex(x) if isinstance(x, str) and _FLOAT.fullmatch(x) else x)
+    return _map_leaves(data, lambda x: float.fromhex(x) if isinstance(x, str) and _FLOAT.fullmatch(x) else x)
 
 
-def _asked(claim: Claim, options: Mapping[str, Any]) -> Options:
+def _claim_options(claim: Claim, options: Mapping[str, Any]) -> Options:
     return Options(epsilon=claim.epsilon, delta=claim.delta, composition=claim.composition or None, **options)
 
 
@@ -213,7 +213,7 @@ def certifying(subject: str, claim: Claim, options: Mapping[str, Any]) -> str:
     """Return the command, or Python call, that certifies this."""
     named = is_registered(subject) or names_file(subject)
     further = ("--certificate", "certificate.json")
-    return rerun_command("certify", subject, _asked(claim, options), named=named, further=further)
+    return rerun_command("certify", subject, _claim_options(claim, options), named=named, further=further)
 
 
 def said_options(options: Options) -> dict[str, Any]:

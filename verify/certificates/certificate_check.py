@@ -86,14 +86,14 @@ def check_certificate(
             "That the code releases these and nothing else was tested when it was made; see --replay."
         )
         return CertificateCheck(certificate, "valid", (follows, untested), checked.words)
-    verdict, reasons = _replayed(certificate, subject, options)
+    verdict, reasons = _replay_subject(certificate, subject, options)
     return CertificateCheck(certificate, verdict, (*reasons, follows), checked.words)
 
 
-def _replayed(
+def _replay_subject(
     certificate: Certificate, subject: object, options: Mapping[str, Any]
 ) -> tuple[_CheckVerdict, tuple[Sentence, ...]]:
-    """Return what a run of the installed code with a new seed says of a certificate."""
+    """Return the verdict on a certificate, with reasons, from a run of the installed code with a new seed."""
     found = _subject(certificate, subject)
     isolated = isinstance(found, str) and not is_registered(found)
     asked = replace(
@@ -117,7 +117,7 @@ def _replayed(
 
 
 def _differences(claimed: Claim, certified: Claim) -> str:
-    """Return the parts in which the claim of the code is not the certificate's; sources and comments say nothing."""
+    """Return the parts in which the claims of the code and the certificate differ, without sources and comments."""
     pairs = (
         (each.name, getattr(claimed, each.name), getattr(certified, each.name)) for each in fields(Claim)
     )
@@ -129,7 +129,7 @@ def _differences(claimed: Claim, certified: Claim) -> str:
 
 
 def _subject(certificate: Certificate, subject: object) -> object:
-    """Return what a certificate is about.
+    """Return the subject of a certificate, as an object or by its name.
 
     Raises
     ------

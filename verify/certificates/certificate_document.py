@@ -65,7 +65,7 @@ def certificate_document(certificate: Certificate, **files: str) -> Document:
 
 def _facts(certificate: Certificate) -> tuple[tuple[str, Words], ...]:
     theorem = {**certificate.proof["theorem"]}
-    pairs: list[tuple[str, Words]] = [("theorem", _named(theorem.pop("name"), theorem))]
+    pairs: list[tuple[str, Words]] = [("theorem", _call_text(theorem.pop("name"), theorem))]
     flows = {**certificate.flows}
     if "runs" in flows:
         seen = f"{flows['runs']} runs of {flows['rounds']:,} rounds, {flows['releases']:,} charges"
@@ -75,7 +75,7 @@ def _facts(certificate: Certificate) -> tuple[tuple[str, Words], ...]:
 
 def _releases(proof: Mapping[str, Any]) -> Section:
     rows = [
-        (name, _through(form), _named(**_mechanism(form)), _named("", form["charged"]).strip() or "-")
+        (name, _through(form), _call_text(**_mechanism(form)), _call_text("", form["charged"]).strip() or "-")
         for name, form in proof["releases"].items()
     ]
     taken = [
@@ -106,12 +106,12 @@ def _mechanism(form: Mapping[str, Any]) -> dict[str, Any]:
     return {"name": mechanism.pop("kind"), "parameters": mechanism}
 
 
-def _named(name: str, parameters: Mapping[str, Any]) -> str:
+def _call_text(name: str, parameters: Mapping[str, Any]) -> str:
     return f"{name} {', '.join(f'{key}={_short(value)}' for key, value in parameters.items())}".rstrip()
 
 
 def _short(value: object) -> str:
-    """Return a number of a proof in few digits: a long fraction nearly. What is no number is for the checker to say."""
+    """Return a number of a proof in few digits, a long fraction rounded; a long text that is no number is cut."""
     text = str(value)
     if len(text) <= 12:
         return text

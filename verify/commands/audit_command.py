@@ -106,7 +106,7 @@ def audit_file(
 
     `accountant.audit.audit` says what is asked.
     """
-    releases = _read(file, neighbors, group_size)
+    releases = _releases_of_file(file, neighbors, group_size)
     found = audit(releases, question, budget, risk=True, time_limit=DEFAULT_SECONDS)
     again = ["dpwitness", "audit", str(file)]
     for flag, number in (("--delta", question.delta), ("--epsilon", question.epsilon), ("--budget", budget)):
@@ -117,7 +117,7 @@ def audit_file(
     return releases, replace(found, name=file.name, repeat=shlex.join(again), provenance=made)
 
 
-def _read(file: Path, neighbors: str | None, group_size: int) -> Releases:
+def _releases_of_file(file: Path, neighbors: str | None, group_size: int) -> Releases:
     """Return the releases of a file; a relation is spelt with blanks there."""
     relation = None if neighbors is None else neighbors.replace("-", " ")
     return read_releases(file, relation).for_groups_of(group_size)
@@ -137,7 +137,7 @@ def calibrate_command(
     """Calibrate the noise of a file's releases, and show it."""
     if sum(target is not None for target in (epsilon, advantage, rates)) != 1:
         raise SettingError("give one target: --epsilon, --advantage or --rates")
-    releases = _read(file, neighbors, group_size)
+    releases = _releases_of_file(file, neighbors, group_size)
     delta = DEFAULT_DELTA if delta is None else delta
     if epsilon is not None:
         result = calibrate(releases, epsilon, delta, time_limit=DEFAULT_SECONDS)

@@ -138,7 +138,7 @@ def waiting_actions(where: str) -> list[OpenTicket]:
     """Return the actions of a run that wait for their feedback, the oldest first."""
     from algorithms.durable.open_tickets import kept_by, open_tickets
 
-    with _opened(where) as run:
+    with _open_ticket_run(where) as run:
         return list(open_tickets(run, kept_by(run)))
 
 
@@ -150,7 +150,7 @@ def expire_actions(where: str, age: int) -> tuple[int, int]:
     """
     from algorithms.durable.open_tickets import kept_by, withdraw_older
 
-    with _opened(where) as run:
+    with _open_ticket_run(where) as run:
         gone = withdraw_older(run, kept_by(run), age)
         left = len(run.learner.waiting)
         if gone:
@@ -159,8 +159,8 @@ def expire_actions(where: str, age: int) -> tuple[int, int]:
 
 
 @contextmanager
-def _opened(where: str) -> Iterator[DurableRun[Any]]:
-    """Open a run whose learner hands out tickets."""
+def _open_ticket_run(where: str) -> Iterator[DurableRun[Any]]:
+    """Open a run of a learner that issues tickets; refuse any other."""
     from algorithms.durable.run_place import absolute_location, location_name
 
     with run_loader(where)() as run:

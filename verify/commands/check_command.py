@@ -53,7 +53,7 @@ def check_command(*, file: str, subject: str | None, replay: bool, anchor: Path 
 
 
 def _kind(file: str) -> tuple[str, Any]:
-    """Return what a file holds, and its data if it is JSON; a place that is no file of JSON is a ledger."""
+    """Return the kind of a file, and its data if it is JSON; a URL, a database or a missing file is a ledger."""
     path = Path(file)
     if "://" in file or not path.is_file() or is_sqlite(path):
         return "ledger", None
@@ -76,9 +76,9 @@ def _kind(file: str) -> tuple[str, Any]:
 
 
 def _check_certificate(file: str, data: Any, subject: str | None, replay: bool, as_json: bool) -> int:
-    """Let the independent checker say whether a certificate's claim follows, and replay its subject if that is asked.
+    """Check a certificate's claim with the independent checker, and replay its subject if that is requested.
 
-    Nothing of its subject is run for the former, and it needs no version of anything.
+    The checker runs no code of the subject, and depends on no version of a package.
     """
     from verify.certificates.certificate import Certificate
     from verify.certificates.certificate_check import check_certificate
@@ -97,7 +97,7 @@ def _check_certificate(file: str, data: Any, subject: str | None, replay: bool, 
 
 
 def _check_proof(file: str, as_json: bool) -> int:
-    """Let the independent checker say whether a proof proves its claim, as of an audit's figure."""
+    """Check the claim of a proof, such as an audit's figure, with the independent checker."""
     from verify.proof_checker import check_proof_file
 
     checked = check_proof_file(Path(file))
@@ -124,7 +124,7 @@ _VERDICTS = {"refuted": ("valid", GOOD), "certified": ("invalid", BAD), "unprove
 
 
 def _check_witness(file: str, data: Any, subject: str | None, as_json: bool) -> int:
-    """Draw the event of a refutation again, or make all of it again if it is no counted event."""
+    """Draw the event of a refutation again; without counts, repeat the whole verification."""
     from verify.verdict.result import Verification
 
     try:
@@ -133,7 +133,7 @@ def _check_witness(file: str, data: Any, subject: str | None, as_json: bool) -> 
         raise SettingError(f"{file}: {error}") from None
     if said.verdict != "refuted" or said.witness is None:
         raise SettingError(f"{file}: is {said.verdict}; must be a refutation, or a certificate")
-    again = _again(file, said, subject)
+    again = _repeat_verification(file, said, subject)
     drawn = again.details.get("drawn_again")
     outcome = "unproven" if drawn and not drawn["refuted"] and again.verdict == "refuted" else again.verdict
     verdict, code = _VERDICTS[outcome]
@@ -155,7 +155,7 @@ def _check_witness(file: str, data: Any, subject: str | None, as_json: bool) -> 
 
 
 def _words_again(again: Verification) -> dict[str, str]:
-    """Return the event that was drawn or found again and its data sets, in words that no file has a say in."""
+    """Return the repeated event and its data sets in words of this library, none of them from the file."""
     drawn, witness = again.details.get("drawn_again"), again.witness
     if drawn:
         event, neighbours = drawn["event_words"], drawn["neighbours"]
@@ -167,7 +167,7 @@ def _words_again(again: Verification) -> dict[str, str]:
 
 
 def _other_words(said: Witness, again: Verification) -> str:
-    """Return the reason why a file's words are not those of what was drawn or found again; "" if they are."""
+    """Return the first difference between a file's words and those of the repeated event; "" if there is none."""
     drawn = again.details.get("drawn_again") or {}
     stated = {
         "event": said.event,
@@ -182,7 +182,7 @@ def _other_words(said: Witness, again: Verification) -> str:
     return ""
 
 
-def _again(file: str, said: Verification, subject: str | None) -> Verification:
+def _repeat_verification(file: str, said: Verification, subject: str | None) -> Verification:
     """Return the verification that a witness's command line asks for.
 
     Raises
@@ -229,7 +229,7 @@ def _check_ledger(store: str, anchor: Path | None, as_json: bool) -> int:
     from accountant.stores.store_refusals import StoreRefused
 
     try:
-        found = _verified(store, anchor)
+        found = _verify_ledger(store, anchor)
     except StoreRefused as refused:
         words = str(refused)
         show(
@@ -242,7 +242,7 @@ def _check_ledger(store: str, anchor: Path | None, as_json: bool) -> int:
     return GOOD
 
 
-def _verified(store: str, anchor: Path | None) -> Verified:
+def _verify_ledger(store: str, anchor: Path | None) -> Verified:
     from accountant.stores.export import verify_export
     from accountant.stores.opening import verify_store
 
@@ -270,7 +270,7 @@ def _ledger_json(found: Verified, anchor: Path | None) -> dict[str, Any]:
 
 
 def _on_trust(found: Verified) -> list[str]:
-    """Return whose charges are on trust: of folded entries, too, whose kinds stay."""
+    """Return the mechanisms with charges on trust, those of folded entries included: their kinds stay."""
     kinds, trusted = found.replay.kinds, found.replay.trusted
     return [repr(kinds[each].mechanism) for each in trusted]
 

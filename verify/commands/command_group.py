@@ -30,7 +30,7 @@ def _with_debug(command: click.Command) -> click.Command:
 
 
 class _Group(click.Group):
-    """The commands whose names begin so, each made when it is asked for."""
+    """The commands with names of one prefix, each built on demand."""
 
     def __init__(self, prefix: str = "", **settings: Any) -> None:
         super().__init__(**settings)
@@ -101,7 +101,7 @@ def exit_code() -> int:
         print_on_stderr(f"memory does not suffice for what was asked ({error or 'no size is known'})")
         _print_traceback(run)
         return INPUT_ERROR
-    except SystemExit:  # nothing of ours raises it: click does, where nobody reads a pipe any more
+    except SystemExit:  # raised by click where the reader of a pipe has closed it
         print_on_stderr("the output cannot be written: nobody reads it any more")
         return INPUT_ERROR
     except Exception as error:

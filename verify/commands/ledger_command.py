@@ -1,4 +1,4 @@
-"""The commands ``dpwitness ledger ...``: ledgers that last, for whoever runs accountants."""
+"""The commands ``dpwitness ledger ...``: durable ledgers, for operators of accountants."""
 
 from __future__ import annotations
 
@@ -194,13 +194,13 @@ def show_command(
 
 
 _Shown = tuple[dict[str, Any], Callable[[Console], None]]
-"""JSON data, and what prints them."""
+"""JSON data, and the function that prints them."""
 
 
 def _standing(store: str, records: Sequence[str], names: str | None) -> _Shown:
-    """Say what records have spent, open reservations included, and have left; it only reads.
+    """Return the spent and the remaining privacy of records, without writing; open reservations are spent.
 
-    What is spent is rounded up and what is left down.
+    Spent amounts are rounded up, remaining ones down.
     """
     from accountant.record_name import canonical_name
     from accountant.stores.names import pseudonym
@@ -263,7 +263,7 @@ def _rounded(value: Fraction | None, rounding: str, endless: str) -> str:
 
 
 def _limits(store: str) -> _Shown:
-    """Return the limits beside the budget, and who set them when and why."""
+    """Return the limits beside the budget, and the author, time and reason of each change."""
     from accountant.rules.reach import words_of_rule
     from accountant.stores.opening import verify_store
 
@@ -442,7 +442,7 @@ def _expire(store: str, age: float) -> str:
 
 
 def _rotate(store: str, names: str, author: str, reason: str, anchor: Path | None) -> str:
-    """Hash names under the newer keys of a file; to a file whose keys the store has all, one is added."""
+    """Hash names under the newer keys of a file; add a key if the store knows all of them."""
     from accountant.stores.names import NameKey, add_key
     from accountant.stores.naming import rotate
     from accountant.stores.opening import open_store

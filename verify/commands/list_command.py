@@ -69,7 +69,7 @@ def list_command(
 
 
 def _render_listed(listed: dict[str, list[dict[str, Any]]], words: Sequence[str], console: Console) -> None:
-    """Print everything about what has these words for its name, or is alone, and a line for each otherwise."""
+    """Print all facts about entries of exactly this name or a single entry, then a line for each of several."""
     alone = sum(map(len, listed.values())) == 1
     named = {
         kind: [entry for entry in entries if alone or [entry["name"]] == list(words)]
@@ -168,7 +168,7 @@ def _specimen_line(specimen: Specimen) -> tuple[str, ...]:
 
 
 def _claim_word(entry: Any) -> str:
-    """Return the first word of what is known of a learner's claim."""
+    """Return the first word on a learner's claim as printed; "none" if the paper makes none."""
     word = entry.as_printed.split()[0].rstrip(",;:")
     return "none" if word == "makes" else word.lower()
 
@@ -186,7 +186,7 @@ def _print_lines(console: Console, heading: Sequence[str], rows: Sequence[tuple[
 
 
 def _in_full(found: dict[str, list[dict[str, Any]]]) -> Iterator[Block]:
-    """Yield everything about each, fact by fact."""
+    """Yield a table of all facts about each entry."""
     for kind, entries in found.items():
         for entry in entries:
             facts = [(_KINDS[kind], entry["name"])]
@@ -211,9 +211,9 @@ def _in_words(value: Any) -> str:
 
 
 def _described(entries: Iterable[Any], words: Sequence[str]) -> Iterator[Any]:
-    """Yield the entries that have every word in what they are called or in what is said of them.
+    """Yield the entries with every word in their names and descriptions.
 
-    A specimen is of the zoo, and correct or false.
+    A specimen is also described as ``zoo/NAME`` and as correct or false.
     """
     for entry in entries:
         said = [
@@ -232,7 +232,7 @@ def _every_problem() -> list[ProblemEntry[Any]]:
 
 
 def _catalogue(words: Sequence[str], *, audited: bool) -> dict[str, list[dict[str, Any]]]:
-    """Return the facts of what words describe; deployments only if they are to be audited, which takes seconds."""
+    """Return the facts about the entries that words describe; about deployments only if `audited`: it takes seconds."""
     from verify.zoo import specimens
 
     def facts(entry: Any, names: str) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The command ``dpwitness regret``: whether a learner keeps what is proved of its regret."""
+"""The command ``dpwitness regret``: tests of a learner's regret against its theorem."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def _names_run(learner: str) -> bool:
 
 
 def _show_run(where: str, outputs: Sequence[Path], as_json: bool) -> int:
-    """Show what the saved state of a run in production says of its theorem, and return the exit code."""
+    """Check the saved state of a run in production against its theorem, and return the exit code."""
     context = click.get_current_context()
     for name in context.params:
         given = context.get_parameter_source(name) is ParameterSource.COMMANDLINE
@@ -165,7 +165,7 @@ _Answer = tuple[dict[str, Any], int, Callable[[Mapping[str, Any]], Iterator[Bloc
 
 
 def _lower_bound(learner: str, settings: Mapping[str, str], options: Mapping[str, Any]) -> _Answer:
-    """Ask whether a learner's regret is possible under a claim of local privacy."""
+    """Test whether a learner's regret is possible under a claim of local privacy."""
     (claim,) = _numbers("lower-bound", settings, "claim")[1]
 
     def audited(subject: LearnerSubject, tell: Progress) -> dict[str, Any]:
@@ -177,12 +177,12 @@ def _lower_bound(learner: str, settings: Mapping[str, str], options: Mapping[str
             "impossible": found.impossible,
         }
 
-    data = _told(learner, audited)
+    data = _learner_data(learner, audited)
     return data, EXIT_CODES["violated" if data["impossible"] else "undecided"], _said_of_privacy
 
 
 def _growth(learner: str, settings: Mapping[str, str], options: Mapping[str, Any]) -> _Answer:
-    """Ask whether regret grows faster than log T."""
+    """Test whether regret grows faster than log T."""
     if settings:
         raise SettingError(f"--set {next(iter(settings))}: --test growth has no parameter")
 
@@ -192,7 +192,7 @@ def _growth(learner: str, settings: Mapping[str, str], options: Mapping[str, Any
         )
         return dict(json_able({**asdict(found), "ratio": found.ratio, "faster": found.faster}))
 
-    data = _told(learner, measured)
+    data = _learner_data(learner, measured)
     return data, EXIT_CODES["violated" if data["faster"] else "consistent"], _said_of_growth
 
 
@@ -209,7 +209,7 @@ def _exponent(learner: str, settings: Mapping[str, str], options: Mapping[str, A
         known = None if math.isnan(report.bound_exponent) else report.bound_exponent
         return dict(json_able({**asdict(report), "bound_exponent": known}))
 
-    return _told(learner, fitted), EXIT_CODES["consistent"], _said_of_scaling
+    return _learner_data(learner, fitted), EXIT_CODES["consistent"], _said_of_scaling
 
 
 def _numbers(test: str, settings: Mapping[str, str], *names: str) -> tuple[str, tuple[float, ...]]:
@@ -224,17 +224,17 @@ def _numbers(test: str, settings: Mapping[str, str], *names: str) -> tuple[str, 
         raise SettingError(f"--set {name}={text}: must be numbers separated by commas") from None
 
 
-def _told(learner: str, find: Callable[[LearnerSubject, Progress], dict[str, Any]]) -> dict[str, Any]:
-    """Return JSON data about a learner on instances of the question's own; what it raises there is its own."""
+def _learner_data(learner: str, find: Callable[[LearnerSubject, Progress], dict[str, Any]]) -> dict[str, Any]:
+    """Return JSON data about a learner on the test's own instances; errors raised there are the subject's."""
 
-    def found(tell: Progress) -> dict[str, Any]:
+    def find_data(tell: Progress) -> dict[str, Any]:
         subject = resolve(learner)
         if not isinstance(subject, LearnerSubject):
             raise SubjectError(f"{subject.name}: only learners have regret")
         with attribute_errors_to_subject(subject):
             return find(subject, tell)
 
-    return _answer(learner, found)
+    return _answer(learner, find_data)
 
 
 def _answer(learner: str, find: Callable[[Progress], dict[str, Any]], *, own: bool = False) -> dict[str, Any]:
@@ -247,7 +247,7 @@ def _answer(learner: str, find: Callable[[Progress], dict[str, Any]], *, own: bo
 
 def _said_of_growth(data: Mapping[str, Any]) -> Iterator[Block]:
     heading = "FASTER THAN LOG T" if data["faster"] else "NOT SEEN TO BE FASTER THAN LOG T"
-    yield Paragraph(remark("{heading}  {learner} at ε = {epsilon}", heading=heading, **_named(data)))
+    yield Paragraph(remark("{heading}  {learner} at ε = {epsilon}", heading=heading, **_learner_words(data)))
     rows = (
         (f"{rounds:,}", nearest(mean)) for rounds, mean in zip(data["horizons"], data["means"], strict=True)
     )
@@ -273,7 +273,7 @@ def _said_of_growth(data: Mapping[str, Any]) -> Iterator[Block]:
     )
 
 
-def _named(data: Mapping[str, Any]) -> dict[str, str]:
+def _learner_words(data: Mapping[str, Any]) -> dict[str, str]:
     return {"learner": data["learner"], "epsilon": as_given(data["epsilon"])}
 
 

@@ -89,7 +89,7 @@ def replay_log(
         "confidence": _CONFIDENCE,
         "evaluations": found,
     }
-    show(as_json, lambda: data, partial(print_blocks, _said(data)))
+    show(as_json, lambda: data, partial(print_blocks, _result_blocks(data)))
     write_outputs(outputs, lambda: data)
 
 
@@ -154,7 +154,7 @@ def _evaluate(asked: _Asked, log: LoggedBandit, tell: Progress) -> dict[str, Any
     }
 
 
-def _said(data: Mapping[str, Any]) -> Iterator[Block]:
+def _result_blocks(data: Mapping[str, Any]) -> Iterator[Block]:
     log, level = data["log"], percent(data["confidence"])
     heading = ("learner", "estimator", "per round", "± s.e.", f"interval, {level}", "eff. events")
     rows = []
@@ -165,8 +165,8 @@ def _said(data: Mapping[str, Any]) -> Iterator[Block]:
             (
                 label,
                 each["estimator"],
-                _number(each["value"]),
-                _number(each["standard_error"]),
+                _short_number(each["value"]),
+                _short_number(each["standard_error"]),
                 "-"
                 if each["interval"] is None
                 else f"{at_least(each['interval'][0], 4)} to {at_most(each['interval'][1], 4)}",
@@ -183,7 +183,7 @@ def _said(data: Mapping[str, Any]) -> Iterator[Block]:
 
 
 def _uncertainty(evaluations: Sequence[Mapping[str, Any]]) -> str:
-    """Say what standard errors and intervals count."""
+    """Return the sentence on the randomness that standard errors and intervals cover."""
     runs = evaluations[0]["runs"]
     if runs == 1:
         return (
@@ -193,5 +193,5 @@ def _uncertainty(evaluations: Sequence[Mapping[str, Any]]) -> str:
     return f"± s.e. is from how {runs} runs differ; intervals are given the actions that they took"
 
 
-def _number(value: float | None) -> str:
+def _short_number(value: float | None) -> str:
     return "-" if value is None else nearest(value, 4)

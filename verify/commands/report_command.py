@@ -74,7 +74,7 @@ def _write(path: Path, text: bytes) -> None:
 
 
 def _proved_facts(files: Sequence[Path], declared: Deployment) -> ProvedFacts:
-    """Return what files on one deployment prove; what it loses in total is asked of one of them."""
+    """Return the facts that files on one deployment prove; at most one file may bound its total privacy loss."""
     found: ProvedFacts | None = None
     results: list[Document] = []
     utility: list[Document] = []
@@ -121,10 +121,10 @@ def _results(data: Any) -> list[tuple[FromJson, ...]]:
             SimulationResult,  # a report of others needs no experiments
         )
 
-        return [tuple(SimulationResult.from_json(each) for each in _listed(data, "simulations"))]
+        return [tuple(SimulationResult.from_json(each) for each in _result_list(data, "simulations"))]
     for key in _LISTS:
         if key in data and isinstance(data[key], list):
-            return [(_result(each, f"one of {key}"),) for each in _listed(data, key)]
+            return [(_result(each, f"one of {key}"),) for each in _result_list(data, key)]
     if str(data.get("format", "")).partition(",")[0] in _NAMES:
         return [(_result(data, ""),)]
     if "verdict" in data or "theorems" in data:
@@ -132,7 +132,7 @@ def _results(data: Any) -> list[tuple[FromJson, ...]]:
     return []
 
 
-def _listed(data: dict[str, Any], key: str) -> list[Any]:
+def _result_list(data: dict[str, Any], key: str) -> list[Any]:
     found = data[key]
     if not isinstance(found, list) or not found or data.keys() != {key}:
         raise JsonError(f"{key} must be a list of at least one result, and stand alone")

@@ -206,7 +206,7 @@ def check_writable(flag: str, path: Path) -> None:
     if not path.absolute().parent.is_dir():
         raise SettingError(f"{flag} {path}: its folder does not exist")
     try:
-        if path.is_fifo():  # whoever reads it would take this for the end
+        if path.is_fifo():  # its reader would take this for the end
             return
         existed = path.exists()
         if path.is_file() and is_sqlite(path):

@@ -103,7 +103,7 @@ def simulate_command(
             (x, configuration) = line.points[0]
             share = subprogress(tell, number / len(lines), (number + 1) / len(lines))
             runs_of_line = _one(configuration, executor, blocks, share)
-            _refuse_unlike(first, configuration, runs_of_line)
+            _refuse_unlike_problems(first, configuration, runs_of_line)
             drawn[line.name] = [(x, runs_of_line)]
     found = [drawn[line.name][0][1] for line in lines]
     results = [
@@ -151,7 +151,7 @@ def _lines(
     deltas: Sequence[float],
     settings: Mapping[str, str],
 ) -> list[FigureLine]:
-    """Return a line for each learner and each combination of the values, labelled by what differs between them.
+    """Return a line for each learner and each combination of the values, labelled by the values that differ.
 
     A setting that only some of the learners have is theirs alone; learners without privacy are simulated at the first
     epsilon and delta only.
@@ -180,12 +180,12 @@ def _lines(
     return list(lines.values())
 
 
-def _refuse_unlike(
+def _refuse_unlike_problems(
     first: dict[frozenset[tuple[str, Value]], SimulatedRuns],
     configuration: Configuration,
     runs: SimulatedRuns,
 ) -> None:
-    """Raise where learners of one table, picture and file play different problems that nobody asked for.
+    """Refuse learners of one table, picture and file that play different problems without being asked to.
 
     Values of a problem's settings that are asked for are compared for each value apart; ``first`` has the first learner
     of each.
@@ -205,7 +205,7 @@ def _refuse_unlike(
 
 
 def _is_own_only(key: str, problem: str | None, learner: str) -> bool:
-    """Whether a setting is no parameter of the problem that a learner plays."""
+    """Return True if a setting is no parameter of the problem that a learner plays."""
     return key not in {parameter.name for parameter in _problem_parameters(problem, learner)}
 
 
@@ -258,7 +258,7 @@ def _render(results: Sequence[SimulationResult], console: Console) -> None:
 
 
 def _communication(result: SimulationResult) -> str:
-    """Return what the clients of a linear learner sent."""
+    """Return a sentence on the communication of a linear learner's clients."""
     counts = result.further["communication"].items()
     sent = " and ".join(f"{count:,.0f} {unit}" for unit, count in counts if count) or "nothing"
     said = f"clients sent {sent} a run; best action kept in {percent(result.further['best_kept'])} of runs"

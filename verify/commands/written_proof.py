@@ -93,7 +93,7 @@ def write_proof(file: Path, releases: Releases, result: Audit) -> Sentence:
 
 
 def _is_stated(proof: Mapping[str, Any]) -> bool:
-    """Return True if some release of a proof has no mechanism, but a cost that the checker takes as it stands."""
+    """Return True if a release of a proof has no mechanism but a stated cost, which the checker does not derive."""
     return any(form["mechanism"]["kind"].startswith("stated") for form in proof["releases"].values())
 
 

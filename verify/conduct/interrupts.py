@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-_ENDING = 3  # a double press is common, and must not lose the report; whoever presses again wants an end
+_ENDING = 3  # a double press is common, and must not lose the report; a third press ends it
 
 
 class _Interrupts:
@@ -35,11 +35,11 @@ class _Interrupts:
 
     @property
     def pressed(self) -> bool:
-        """Whether anybody has pressed it."""
+        """True if Ctrl-C was pressed."""
         return self._presses > 0
 
     def report_follows(self) -> None:
-        """Say that nothing is left to be stopped: from here on the first press does nothing either."""
+        """Ignore a first press from here on, as only the report is left."""
         self.first = lambda: None
 
 

@@ -46,7 +46,7 @@ _MOST_BYTES = 64 * 2**20
 MOST_SHOWN = 2**20
 """Bytes of what a process writes to standard output and error that are shown: some 10,000 lines."""
 
-_POLL = 0.5  # seconds between two looks whether it is still alive
+_POLL = 0.5  # seconds between two checks that it is still alive
 _AT_ONCE = 2**16  # bytes
 _PIPE = 200  # its number: subjects that close "all" files and open others get small ones
 _LONGEST = 10_000  # characters of an error message, or of a traceback
@@ -60,11 +60,11 @@ class Reports(Protocol):
     """The reports that the work sends to the process that waits for it."""
 
     def progress(self, share: float, doing: str) -> None:
-        """Say how far it has come."""
+        """Report the share of the work that is done."""
         ...
 
     def note(self, data: Any) -> None:
-        """Say something before the answer; `data` are JSON data."""
+        """Send JSON data before the answer."""
         ...
 
 
@@ -73,7 +73,7 @@ def in_own_process(
     progress: Progress,
     seconds: float,
     *,
-    noted: Callable[[Any], None] | None = None,
+    noted: Callable[[Any], None] = lambda data: None,
     errors: Sequence[type[Exception]] = (),
 ) -> Any:
     """Return the JSON data that `work` returns in a process of its own; or a `Finding` if it left none.
@@ -120,7 +120,7 @@ def in_own_process(
         deadline = time.monotonic() + seconds + GRACE
         try:
             while time.monotonic() < deadline:
-                # Asked before the pipes: what was written last is read in any case.
+                # Checked before the pipes are read, so that the last bytes written are read too.
                 alive = process.is_alive()
                 ready = _readable(listened, _POLL if alive else 0.0)
                 if hearing in ready:
@@ -132,11 +132,11 @@ def in_own_process(
                     part = os.read(reading, _AT_ONCE)
                     if not part:
                         process.join(_POLL)  # it is about to end
-                        return _ended(process.exitcode)
+                        return _end_finding(process.exitcode)
                     if received.take(part):
                         return received.answer
                 elif not alive:  # workers of its own may hold the pipes open longer than it lived
-                    return _ended(process.exitcode)
+                    return _end_finding(process.exitcode)
         except _NotUnderstood as error:
             return Statement.ENDS_PROCESS.finding(how=f"reported what cannot be read ({error})")
         except _Interrupted:
@@ -180,7 +180,7 @@ def found_apart(name: str, find: Callable[[Progress], Any], progress: Progress) 
 
 @dataclass(frozen=True)
 class _Ends:
-    """The ends of both pipes, by number: of what is reported, and of what is written to standard output and error."""
+    """The file descriptors of two pipes: one for reports, one for standard output and error."""
 
     reading: int
     writing: int
@@ -201,7 +201,7 @@ def _interrupt(process: int) -> None:
         os.kill(process, signal.SIGINT)
 
 
-def _ended(code: int | None) -> Finding:
+def _end_finding(code: int | None) -> Finding:
     if code is None:
         how = "closed what it reports through"
     elif code < 0:
@@ -212,7 +212,7 @@ def _ended(code: int | None) -> Finding:
 
 
 class _NotUnderstood(ValueError):
-    """What came back is not what a process that does the work says."""
+    """Data of the other process that are no message of a known kind, or too many."""
 
 
 class _Interrupted(Exception):
@@ -220,15 +220,15 @@ class _Interrupted(Exception):
 
 
 class _Heard:
-    """What the other process wrote to standard output and error, which is shown here line by line."""
+    """Text that the other process wrote to standard output and error, shown here line by line."""
 
     def __init__(self) -> None:
         self._left = MOST_SHOWN
         self._line = b""
-        self._whose = "" if multiprocessing.parent_process() else "subject: "  # said by the first process
+        self._whose = "" if multiprocessing.parent_process() else "subject: "  # added by the first process
 
     def take(self, text: bytes) -> None:
-        """Show the lines that are whole now."""
+        """Show the lines that are complete."""
         *lines, self._line = re.split(rb"[\r\n]+", self._line + text)
         if len(self._line) > _AT_ONCE:
             lines, self._line = [*lines, self._line], b""
@@ -236,7 +236,7 @@ class _Heard:
             self._show(line)
 
     def end(self) -> None:
-        """Show what was left without the end of a line."""
+        """Show the last line, which has no end of line."""
         self.take(b"\n")
 
     def _show(self, line: bytes) -> None:
@@ -248,16 +248,16 @@ class _Heard:
 
 
 class _Received:
-    """What came back from the other process until now.
+    """The messages received from the other process.
 
     Attributes
     ----------
     answer
-        What `work` returned there, once `take` is true.
+        The data that `work` returned there, once `take` has returned True.
     """
 
     def __init__(
-        self, progress: Progress, noted: Callable[[Any], None] | None, errors: Sequence[type[Exception]]
+        self, progress: Progress, noted: Callable[[Any], None], errors: Sequence[type[Exception]]
     ) -> None:
         self.answer: Any = None
         self._progress = progress
@@ -267,7 +267,7 @@ class _Received:
         self._bytes = 0
 
     def take(self, part: bytes) -> bool:
-        """Take in some bytes; return whether the answer is among them."""
+        """Read some bytes; return True if they complete the answer."""
         self._bytes += len(part)
         if self._bytes > _MOST_BYTES:
             raise _NotUnderstood(f"more than {_MOST_BYTES:,} bytes")
@@ -275,12 +275,12 @@ class _Received:
         self._line += first
         for next_one in others:
             whole, self._line = bytes(self._line), bytearray(next_one)
-            if self._said(whole):
+            if self._handle_message(whole):
                 return True
         return False
 
-    def _said(self, line: bytes) -> bool:
-        """Do what one line asks for; return whether it is the answer."""
+    def _handle_message(self, line: bytes) -> bool:
+        """Act on one message; return True if it is the answer."""
         try:
             said = from_json(line.decode("ascii"))
         except (UnicodeDecodeError, DataFileError) as error:
@@ -289,8 +289,7 @@ class _Received:
             case {"progress": [int() | float() as share, str() as doing], **more} if not more:
                 self._progress(min(max(float(share), 0.0), 1.0), doing)
             case {"note": data, **more} if not more:
-                if self._noted is not None:
-                    self._noted(data)
+                self._noted(data)
             case {"answer": data, **more} if not more:
                 self.answer = data
                 return True
@@ -313,9 +312,9 @@ class _Received:
 class _LocalReports:
     """Reports within one process."""
 
-    def __init__(self, progress: Progress, noted: Callable[[Any], None] | None) -> None:
+    def __init__(self, progress: Progress, noted: Callable[[Any], None]) -> None:
         self.progress = progress
-        self.note = noted or (lambda data: None)
+        self.note = noted
 
 
 class _PipeReports:
@@ -336,10 +335,10 @@ class _PipeReports:
             self._write({"progress": [float(share), doing]})
 
     def note(self, data: Any) -> None:
-        self.last({"note": data})
+        self.send({"note": data})
 
-    def last(self, message: dict[str, Any]) -> None:
-        """Say something that only the process itself may say: copies that the subject has forked end here."""
+    def send(self, message: dict[str, Any]) -> None:
+        """Send a message of this process; a copy of it that the subject has forked ends here."""
         if os.getpid() != self._process:
             os._exit(1)
         self._write(message)
@@ -354,7 +353,7 @@ class _PipeReports:
             while left:
                 left = left[os.write(self._pipe, left) :]
         except OSError:
-            os._exit(1)  # nobody is there to hear anything
+            os._exit(1)  # no process reads the pipe any more
         finally:
             if before is not None:
                 signal.pthread_sigmask(signal.SIG_SETMASK, before)
@@ -372,11 +371,11 @@ def _work_apart(work: Callable[[Reports], Any], ends: _Ends, errors: tuple[type[
     """Do the work in the new process, which leads a group of its own: its workers can be killed with it."""
     os.setpgid(0, 0)
     _die_first()
-    _die_with_the_process_that_waits()
+    _die_with_waiting_process()
     os.close(ends.reading)
     os.close(ends.hearing)
     reports = _PipeReports(ends.writing)
-    _leave_standard_streams(ends.printing)
+    _redirect_standard_streams(ends.printing)
     try:
         message = {"answer": work(reports)}
     except KeyboardInterrupt:
@@ -393,15 +392,15 @@ def _work_apart(work: Callable[[Reports], Any], ends: _Ends, errors: tuple[type[
     except BaseException as error:  # no error of ours: SystemExit, or what a subject made up
         said = _cut(f"was asked to end by {describe_error(error)}")
         message = {"ended": f"{said} (at {failing_place(error)})"}
-    reports.last(message)
+    reports.send(message)
 
 
 def _cut(words: str) -> str:
     return words if len(words) <= _LONGEST else f"{words[:_LONGEST]}..."
 
 
-def _leave_standard_streams(printing: int) -> None:
-    """Let whatever is written to standard output and error, by whichever way, go to the process that waits.
+def _redirect_standard_streams(printing: int) -> None:
+    """Send all writes to standard output and error, those from C too, to the waiting process.
 
     Standard output is the report's alone, and what a subject writes is shown as its own.
     """
@@ -413,8 +412,8 @@ def _leave_standard_streams(printing: int) -> None:
     sys.stdout = sys.stderr
 
 
-def _die_with_the_process_that_waits() -> None:
-    """End this process and its workers when nobody is left to kill them: a loop of a subject would go on for ever."""
+def _die_with_waiting_process() -> None:
+    """End this process and its workers when the waiting process ends: a subject may loop for ever."""
     waits = multiprocessing.parent_process()
     assert waits is not None
 

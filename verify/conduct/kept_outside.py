@@ -44,7 +44,7 @@ def function_caches(made: Any) -> list[Callable[[], object]]:
 
 def _find_caches(made: Any) -> list[Callable[[], object]]:
     found: dict[int, Callable[[], object]] = {}
-    for _, value in _kept(made):
+    for _, value in _outside_values(made):
         clear = getattr(value, "cache_clear", None)
         if callable(clear) and not inspect.isclass(value):
             found[id(value)] = clear
@@ -57,10 +57,10 @@ def class_state(made: Any) -> dict[str, str]:
     Generators of random numbers are left out: what they draw next is independent of what they drew.
     """
     found = {"os.environ": _digest(dict(os.environ))}
-    for name, value in _kept(made):
+    for name, value in _outside_values(made):
         if isinstance(value, _PLAIN):
             found[name] = repr(value)
-        elif isinstance(value, (*_CONTAINERS, np.ndarray)) or _deals_out(value):
+        elif isinstance(value, (*_CONTAINERS, np.ndarray)) or _is_iterator(value):
             found[name] = _digest(value)
         for argument, default in _defaults(value):
             found[f"{name}({argument}=...)"] = _digest(default)
@@ -72,8 +72,8 @@ def changed_state(before: dict[str, str], after: dict[str, str]) -> list[str]:
     return sorted(name for name in {*before, *after} if before.get(name) != after.get(name))
 
 
-def _kept(made: Any) -> Iterator[tuple[str, Any]]:
-    """Yield what the modules of an object's classes hold, and the classes there, each under its name."""
+def _outside_values(made: Any) -> Iterator[tuple[str, Any]]:
+    """Yield the values in the modules of an object's classes and in the classes there, each with its name."""
     for module_name, namespace in sorted(_namespaces(made).items()):
         for name, value in list(namespace.items()):
             if name.startswith("__") or inspect.ismodule(value) or isinstance(value, _GENERATORS):
@@ -88,7 +88,7 @@ def _kept(made: Any) -> Iterator[tuple[str, Any]]:
 
 @subjects_own()  # a user's modules may have names of this library's
 def _namespaces(made: Any) -> dict[str, dict[str, Any]]:
-    """Return what the modules of an object's classes hold, by their names.
+    """Return the namespaces of the modules of an object's classes, by module name.
 
     A class's functions know their own module, even where another one was imported under the same name since.
     """
@@ -113,8 +113,8 @@ def _of_class(owner: type) -> Iterator[tuple[str, Any]]:
             yield f"{owner.__name__}.{name}", getattr(value, "__func__", value)
 
 
-def _deals_out(value: Any) -> bool:
-    """Whether a value is an iterator, and no file."""
+def _is_iterator(value: Any) -> bool:
+    """Return True if a value is an iterator, and no file."""
     return isinstance(value, Iterator) and not hasattr(value, "fileno")
 
 
@@ -142,5 +142,5 @@ def _digest(value: Any) -> str:
             # Python 3.12 and 3.13 warn of iterators; where that is an error, it would hide their state.
             warnings.simplefilter("ignore")
             return hashlib.sha256(pickle.dumps(value)).hexdigest()
-    except Exception:  # whatever has no bytes
+    except Exception:  # it has no bytes
         return repr(size)

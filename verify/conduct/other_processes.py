@@ -95,9 +95,9 @@ class Again:
     def differ(self, counts: Sequence[Sequence[int]]) -> bool:
         """Return True if the counts of an event differ by more than chance, among processes or from those here."""
         events = [np.array(hits) for hits in zip(*counts, strict=True)]
-        return any(map(self._vary, events)) or any(map(self._moved, self.counted, events))
+        return any(map(self._vary, events)) or any(map(self._counts_differ, self.counted, events))
 
-    def _moved(self, here: tuple[int, int], hits: np.ndarray[Any, np.dtype[np.int_]]) -> bool:
+    def _counts_differ(self, here: tuple[int, int], hits: np.ndarray[Any, np.dtype[np.int_]]) -> bool:
         """Compare the counts here with those of all processes, by Fisher's exact test."""
         inside, draws = here
         total = int(hits.sum())
@@ -135,7 +135,7 @@ def differs_in_other_processes(again: Again, modules: Sequence[ModuleType], seco
                 try:
                     _run_again(held)
                     yield work()
-                except (Exception, SystemExit) as error:  # whatever a user's module raises
+                except (Exception, SystemExit) as error:  # of a user's module
                     yield type(error).__qualname__
                 if time.monotonic() > end:
                     return
@@ -180,7 +180,7 @@ def _run_again(held: Sequence[tuple[ModuleType, Mapping[str, Any]]]) -> None:
 
 
 def _renew(old: Any, new: Any, modules: Collection[str], seen: set[int]) -> None:
-    """Let an old function, class or object of some modules hold what the new one of its name holds."""
+    """Replace the state of an old function, class or object of some modules by that of the new one of its name."""
     if old is new or id(old) in seen or type(old).__qualname__ != type(new).__qualname__:
         return
     seen.add(id(old))
@@ -206,7 +206,7 @@ def _renew(old: Any, new: Any, modules: Collection[str], seen: set[int]) -> None
 
 
 def _renew_cell(cell: CellType, other: CellType, modules: Collection[str], seen: set[int]) -> None:
-    """Renew what a function closes over; of a class, the class itself stays: ``super()`` needs it."""
+    """Renew the value in a cell of a closure; a class or function itself stays: ``super()`` needs the class."""
     with suppress(ValueError):  # empty
         old, new = cell.cell_contents, other.cell_contents
         _renew(old, new, modules, seen)

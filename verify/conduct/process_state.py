@@ -72,7 +72,7 @@ _PARTS: tuple[tuple[Callable[[], Any], Callable[[Any], object]], ...] = (
 """What reads and what sets each part of the state."""
 
 _theirs: _State | None = None  # as the subject left it; None: it was not called yet, or nothing is judged
-_is_theirs = False  # whether the process is in it now
+_is_theirs = False  # True while the process is in it
 
 
 def _state() -> _State:

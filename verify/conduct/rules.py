@@ -73,10 +73,10 @@ def accepted_by(make: Callable[[Any], Any]) -> ValueRule:
 
 def _refusal(name: str, value: Any, rule: str) -> ValueError:
     """Return the error of a value that breaks a rule."""
-    return ValueError(f"{name}={_shown(value)}: {rule}")
+    return ValueError(f"{name}={_short_repr(value)}: {rule}")
 
 
-def _shown(value: Any) -> str:
+def _short_repr(value: Any) -> str:
     if isinstance(value, int) and abs(value) >= 10**_LONGEST:
         return f"{value:#x}"[:_LONGEST] + "..."
     said = repr(value)

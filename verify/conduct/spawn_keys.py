@@ -14,7 +14,7 @@ class SpawnKey(IntEnum):
     verification share some.
     """
 
-    # The black-box test, of whatever subject
+    # The black-box test, of any subject
     SCAN = 0
     CHOOSE = 1
     FINAL = 2
@@ -36,7 +36,7 @@ class SpawnKey(IntEnum):
     SECOND_TEST = 17
     # What a bound rests on, done again in other processes
     OTHER_PROCESSES = 18
-    # Bets, on whatever subject
+    # Bets, on any subject
     BETS = 14
     # The event of a witness, drawn again
     WITNESS = 20

@@ -47,7 +47,7 @@ class _Outlet(io.RawIOBase):
         return len(data)
 
     def writable(self) -> bool:
-        """Return true."""
+        """Return True."""
         return True
 
     def fileno(self) -> int:
@@ -55,7 +55,7 @@ class _Outlet(io.RawIOBase):
         return int(self._raw.fileno())
 
     def isatty(self) -> bool:
-        """Return whether a terminal is below."""
+        """Return True if a terminal is below."""
         return bool(self._raw.isatty())
 
 

@@ -57,26 +57,26 @@ def _interval(drawn: LossInterval) -> list[str]:
     claim, low, high = drawn.claim, drawn.low, drawn.high
     top, step = axis_scale((claim, low, high))
 
-    def at(epsilon: float) -> int:
+    def column_of(epsilon: float) -> int:
         return _AXIS + _GAP if epsilon > top else round(epsilon / top * _AXIS)
 
     axis = ["─"] * (_AXIS + 1) + ["┄"] * (_GAP - 1) + ["┤"]
     labels = [" "] * (_AXIS + _GAP + 6)
     for i in range(round(top / step) + 1):
-        axis[at(i * step)] = "┼"
+        axis[column_of(i * step)] = "┼"
         label = f"{i * step:.6g}"
-        start = max(0, at(i * step) - len(label) // 2)
+        start = max(0, column_of(i * step) - len(label) // 2)
         labels[start : start + len(label)] = label
     axis[0] = "├"
     labels[_AXIS + _GAP : _AXIS + _GAP + 3] = "∞  "
 
     bar = [" "] * (_AXIS + _GAP + 1)
     if low <= high:
-        bar[at(low) : at(high) + 1] = "█" * (at(high) - at(low) + 1)
+        bar[column_of(low) : column_of(high) + 1] = "█" * (column_of(high) - column_of(low) + 1)
     else:
-        bar[at(low)] = bar[at(high)] = "◆"
+        bar[column_of(low)] = bar[column_of(high)] = "◆"
     name = f"claim {as_given(claim)}"
-    pointer = " " * at(claim) + f"▼ {name}"
-    if at(claim) > _AXIS // 2:
-        pointer = f"{name} ▼".rjust(at(claim) + 1)
+    pointer = " " * column_of(claim) + f"▼ {name}"
+    if column_of(claim) > _AXIS // 2:
+        pointer = f"{name} ▼".rjust(column_of(claim) + 1)
     return [line.rstrip() for line in (pointer, "".join(axis), "".join(bar), "".join(labels))]

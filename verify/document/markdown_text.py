@@ -39,18 +39,18 @@ def markdown(documents: Sequence[Document], made: str) -> str:
     parts = []
     if len(documents) > 1:
         parts.append(f"# {report_title(documents)}")
-        parts.append("\n".join(f"1. {_said(document.title)}" for document in documents))
+        parts.append("\n".join(f"1. {_escape_marks(document.title)}" for document in documents))
     level = 2 if len(documents) > 1 else 1
     for document in documents:
-        parts.append(f"{'#' * level} {_said(document.title)}")
-        parts.append(f"**{_said(document.meaning)}**")
+        parts.append(f"{'#' * level} {_escape_marks(document.title)}")
+        parts.append(f"**{_escape_marks(document.meaning)}**")
         parts += _blocks(document.summary.blocks)
         parts += [part for section in document.sections for part in _section(section, level + 1)]
-    return "\n\n".join([*parts, "---", _said(made)]) + "\n"
+    return "\n\n".join([*parts, "---", _escape_marks(made)]) + "\n"
 
 
 def _section(section: Section, level: int) -> list[str]:
-    return [f"{'#' * level} {_said(section.title)}", *_blocks(section.blocks + section.background)]
+    return [f"{'#' * level} {_escape_marks(section.title)}", *_blocks(section.blocks + section.background)]
 
 
 def _blocks(blocks: Iterable[Block]) -> list[str]:
@@ -60,9 +60,9 @@ def _blocks(blocks: Iterable[Block]) -> list[str]:
 def _block(block: Block) -> list[str]:
     match block:
         case Paragraph(text):
-            return [_said(text)]
+            return [_escape_marks(text)]
         case Bullets(items):
-            return ["\n".join(f"- {_said(item)}" for item in items)]
+            return ["\n".join(f"- {_escape_marks(item)}" for item in items)]
         case Facts(pairs):
             return [_table(("", ""), pairs)]
         case TextTable(heading, rows):
@@ -71,15 +71,15 @@ def _block(block: Block) -> list[str]:
             return [_fenced(printable(line))]
         case Picture(drawing, words):
             drawn = characters(drawing)
-            return [_fenced("\n".join(map(printable, drawn)))] if drawn else [f"*{_said(words)}*"]
+            return [_fenced("\n".join(map(printable, drawn)))] if drawn else [f"*{_escape_marks(words)}*"]
         case Photo(_, words):
-            return [f"*{_said(words)}*"]
+            return [f"*{_escape_marks(words)}*"]
         case Details(title, inner):
-            return [f"<details><summary>{_said(title)}</summary>", *_blocks(inner), "</details>"]
+            return [f"<details><summary>{_escape_marks(title)}</summary>", *_blocks(inner), "</details>"]
 
 
 def _table(heading: Sequence[str], rows: Iterable[Sequence[Words]]) -> str:
-    said = [[_said(cell) for cell in row] for row in (heading, *rows)]
+    said = [[_escape_marks(cell) for cell in row] for row in (heading, *rows)]
     lines = [said[0], ["---"] * len(heading), *said[1:]]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
@@ -90,7 +90,7 @@ def _fenced(text: str) -> str:
     return f"{fence}text\n{text}\n{fence}"
 
 
-def _said(text: Words) -> str:
-    """Return a text in which nothing is a mark of Markdown or of HTML."""
+def _escape_marks(text: Words) -> str:
+    """Return a text without marks of Markdown or HTML: each is escaped."""
     plain = printable(str(text)).strip().replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return _MARKS.sub(r"\\\1", plain)

@@ -59,11 +59,11 @@ def _pictures(blocks: Iterable[Block]) -> Iterable[Picture]:
 def _chart(axes: Any, drawn: Chart) -> None:
     for area in drawn.areas:
         x, low, high = zip(*area.points, strict=True)
-        axes.fill_between(x, low, high, color="C0", alpha=0.25, linewidth=0.8, label=_label(area.name))
+        axes.fill_between(x, low, high, color="C0", alpha=0.25, linewidth=0.8, label=_escape_label(area.name))
     for curve in drawn.curves:
         points = [point for point in curve.points if all(map(math.isfinite, point))]
         axes.plot(
-            *zip(*points, strict=True), label=_label(curve.name), **_LINES[curve.style]
+            *zip(*points, strict=True), label=_escape_label(curve.name), **_LINES[curve.style]
         ) if points else None
     for axis, name in ((drawn.x, "x"), (drawn.y, "y")):
         axes.set(**{f"{name}label": axis.label, f"{name}scale": "log" if axis.logarithmic else "linear"})
@@ -98,17 +98,17 @@ def _laws(axes: Any, drawn: Laws) -> None:
         zip(names, ({"color": "C0"}, {"color": "white", "edgecolor": "C3"}), strict=True)
     ):
         shares = [each.probability_prime if side else each.probability for each in drawn.bins]
-        label = _label(f"event on {name}")
+        label = _escape_label(f"event on {name}")
         axes.bar([at + 0.4 * side - 0.2 for at in places], shares, width=0.38, label=label, **look)
     for at in (number for number, each in enumerate(drawn.bins) if each.inside):
         axes.axvspan(at - 0.5, at + 0.5, color="0.5", alpha=0.15, linewidth=0)
     every = -(-len(drawn.bins) // 7)
-    labels: Sequence[str] = [_label(shortened_label(each.label, 12)) for each in drawn.bins]
+    labels: Sequence[str] = [_escape_label(shortened_label(each.label, 12)) for each in drawn.bins]
     axes.set_xticks(list(places)[::every], labels[::every])
-    axes.set(xlabel=_label(drawn.reading), ylabel="share (shaded: in the event)")
+    axes.set(xlabel=_escape_label(drawn.reading), ylabel="share (shaded: in the event)")
     axes.margins(y=0.25)  # for the legend
     axes.legend(fontsize="x-small")
 
 
-def _label(text: str) -> str:
+def _escape_label(text: str) -> str:
     return printable(shortened(text, 60)).replace("$", r"\$")

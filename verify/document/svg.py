@@ -49,11 +49,11 @@ def svg(drawing: Drawing, words: str) -> str:
 
 
 def _chart(drawn: Chart) -> tuple[str, float]:
-    """Return what is in a picture of lines and areas with its legend, and its height."""
+    """Return the elements of a picture of lines and areas with its legend, and its height."""
     x, y, curves, areas = drawn.x, drawn.y, drawn.curves, drawn.areas
     plot_width, plot_height = _WIDTH - _LEFT - _RIGHT, _HEIGHT - _TOP - _BOTTOM
 
-    def place(point: tuple[float, float]) -> str:
+    def coordinates(point: tuple[float, float]) -> str:
         across, up = x.share(point[0]), y.share(point[1])
         return f"{_LEFT + plot_width * across:.1f},{_TOP + plot_height * (1.0 - up):.1f}"
 
@@ -61,9 +61,9 @@ def _chart(drawn: Chart) -> tuple[str, float]:
     for area in areas:
         finite = [each for each in area.points if all(map(math.isfinite, each))]
         edge = [(each[0], each[1]) for each in finite] + [(each[0], each[2]) for each in reversed(finite)]
-        parts.append(f'<polygon class="area" points="{" ".join(map(place, edge))}"/>')
+        parts.append(f'<polygon class="area" points="{" ".join(map(coordinates, edge))}"/>')
     for curve in curves:
-        line = " ".join(place(point) for point in curve.points if all(map(math.isfinite, point)))
+        line = " ".join(coordinates(point) for point in curve.points if all(map(math.isfinite, point)))
         parts.append(f'<polyline class="line {curve.style}" points="{line}"/>')
     legend: list[tuple[str, str]] = [(area.name, "area") for area in areas]
     legend += [(curve.name, f"line {curve.style}") for curve in curves]
@@ -78,31 +78,31 @@ def _interval(drawn: LossInterval) -> tuple[str, float]:
     left, right, base = 24.0, _WIDTH - 72.0, 64.0
     infinity = _WIDTH - 24.0
 
-    def at(epsilon: float) -> float:
+    def x_of(epsilon: float) -> float:
         return infinity if epsilon > top else left + (right - left) * epsilon / top
 
     parts = [f'<line class="axis" x1="{left}" y1="{base}" x2="{right}" y2="{base}"/>']
     parts.append(f'<line class="axis dots" x1="{right}" y1="{base}" x2="{infinity}" y2="{base}"/>')
     for i in range(round(top / step) + 1):
-        parts.append(_tick(at(i * step), base, f"{i * step:.6g}"))
+        parts.append(_tick(x_of(i * step), base, f"{i * step:.6g}"))
     parts.append(_tick(infinity, base, "∞"))
     if low <= high:
-        width = max(at(high) - at(low), 4.0)
-        start = min(at(low), infinity - width)
+        width = max(x_of(high) - x_of(low), 4.0)
+        start = min(x_of(low), infinity - width)
         parts.append(
             f'<rect class="{"bar" if drawn.proved else "bar faint"}" x="{start:.1f}" y="{base - 8.0}" '
             f'width="{width:.1f}" height="16"/>'
         )
     else:
-        parts += [f'<circle class="bar" cx="{at(end):.1f}" cy="{base}" r="6"/>' for end in (low, high)]
-    mark = at(claim)
+        parts += [f'<circle class="bar" cx="{x_of(end):.1f}" cy="{base}" r="6"/>' for end in (low, high)]
+    mark = x_of(claim)
     tip = f"{mark:.1f},{base - 10.0} {mark - 7.0:.1f},{base - 22.0} {mark + 7.0:.1f},{base - 22.0}"
     anchor = "start" if mark < _WIDTH / 2 else "end"
     parts.append(f'<polygon class="mark" points="{tip}"/>')
     parts.append(
         f'<text x="{mark:.1f}" y="{base - 30.0}" text-anchor="{anchor}">claim {as_given(claim)}</text>'
     )
-    said = _said(f"ε: {drawn.caption}" if low <= high else "ε: the bounds contradict each other")
+    said = _text(f"ε: {drawn.caption}" if low <= high else "ε: the bounds contradict each other")
     parts.append(f'<text class="small" x="{left}" y="{base + 44.0}">{said}</text>')
     return "".join(parts), base + 52.0
 
@@ -115,7 +115,7 @@ def _laws(drawn: Laws) -> tuple[str, float]:
     for row, (name, (share, words)) in enumerate((("D", drawn.event), ("D′", drawn.event_prime))):
         at = top + 44.0 * row
         parts.append(
-            f'<text x="{_LEFT}" y="{at + 14.0}">{_said(shortened(f"P(event | {name}): {words}", _LONGEST))}</text>'
+            f'<text x="{_LEFT}" y="{at + 14.0}">{_text(shortened(f"P(event | {name}): {words}", _LONGEST))}</text>'
         )
         parts.append(f'<text x="{_LEFT - 8}" y="{at + 31.0}" text-anchor="end">{name}</text>')
         width = (_WIDTH - _LEFT - _RIGHT) * share / most
@@ -151,11 +151,11 @@ def _histogram(drawn: Laws) -> list[str]:
     every = -(-len(drawn.bins) // _MOST_LABELS)
     for number, each in list(enumerate(drawn.bins))[::every]:
         room = max(int(width * every / 8.0), 3)
-        label = _said(shortened_label(each.label, room))
+        label = _text(shortened_label(each.label, room))
         at = _LEFT + width * (number + 0.5)
         parts.append(f'<text x="{at:.1f}" y="{base + 17.0}" text-anchor="middle">{label}</text>')
     parts.append(f'<line class="axis" x1="{_LEFT}" y1="{base}" x2="{_WIDTH - _RIGHT}" y2="{base}"/>')
-    parts.append(f'<text x="{_LEFT}" y="{base + 38.0}">{_said(shortened(drawn.reading, _LONGEST))}</text>')
+    parts.append(f'<text x="{_LEFT}" y="{base + 38.0}">{_text(shortened(drawn.reading, _LONGEST))}</text>')
     for left, kind, name in (
         (0.0, "law", "on D"),
         (90.0, "law prime", "on D′"),
@@ -181,9 +181,9 @@ def _grid(x: Axis, y: Axis) -> str:
         parts.append(f'<line class="grid" x1="{_LEFT}" y1="{at:.1f}" x2="{_LEFT + width}" y2="{at:.1f}"/>')
         parts.append(f'<text x="{_LEFT - 6}" y="{at + 4:.1f}" text-anchor="end">{_short(value)}</text>')
     middle = _LEFT + width / 2
-    parts.append(f'<text x="{middle}" y="{_HEIGHT - 8}" text-anchor="middle">{_said(x.label)}</text>')
+    parts.append(f'<text x="{middle}" y="{_HEIGHT - 8}" text-anchor="middle">{_text(x.label)}</text>')
     turn = f'transform="rotate(-90 14 {_TOP + height / 2})"'
-    parts.append(f'<text x="14" y="{_TOP + height / 2}" text-anchor="middle" {turn}>{_said(y.label)}</text>')
+    parts.append(f'<text x="14" y="{_TOP + height / 2}" text-anchor="middle" {turn}>{_text(y.label)}</text>')
     return "".join(parts)
 
 
@@ -203,8 +203,8 @@ def _legend(name: str, style: str, height: float) -> str:
         if style == "area"
         else f'<polyline class="{style}" points="{_LEFT},{height + 5} {_LEFT + 28},{height + 5}"/>'
     )
-    return f'{sample}<text x="{_LEFT + 36}" y="{height + 10}">{_said(name, _LONGEST_NAME)}</text>'
+    return f'{sample}<text x="{_LEFT + 36}" y="{height + 10}">{_text(name, _LONGEST_NAME)}</text>'
 
 
-def _said(text: str, longest: int = 90) -> str:
+def _text(text: str, longest: int = 90) -> str:
     return escape(printable(text, longest))

@@ -49,16 +49,16 @@ _SPELLED = str.maketrans(
 def print_document(document: Document, console: Console) -> None:
     """Print a document without its details, as wide and in the characters that the console has."""
     style = _STYLES[document.tone]
-    heading = Text.assemble((document.verdict, style), "  ", (_shown(document.name, console), "bold"))
-    console.print(_Trimmed(heading), _Trimmed(Text(_shown(document.meaning, console))), sep="")
+    heading = Text.assemble((document.verdict, style), "  ", (_terminal_text(document.name, console), "bold"))
+    console.print(_Trimmed(heading), _Trimmed(Text(_terminal_text(document.meaning, console))), sep="")
     console.print()
     print_blocks(document.summary.blocks, console, style, indent=2)
     for section in document.sections:
         if section.blocks:
-            console.print(Text(f"\n{_shown(section.title, console)}", style="bold underline"))
+            console.print(Text(f"\n{_terminal_text(section.title, console)}", style="bold underline"))
             print_blocks(section.blocks, console, style, indent=2)
     if document.made:
-        console.print(_Trimmed(Text(f"\n{_shown(document.made, console)}")))
+        console.print(_Trimmed(Text(f"\n{_terminal_text(document.made, console)}")))
 
 
 def print_blocks(
@@ -73,19 +73,19 @@ def print_blocks(
         shown: RenderableType
         match block:
             case Paragraph(text):
-                shown = Text(_shown(text, console))
+                shown = Text(_terminal_text(text, console))
             case Bullets(items):
                 shown = _grid((("-", item) for item in items), console, padding=1)
             case Facts(pairs):
                 shown = _grid(pairs, console, padding=2)
             case TextTable(heading, rows):
-                spelled = ([_shown(cell, console) for cell in row] for row in rows)
-                shown = plain_table([_shown(name, console) for name in heading], spelled)
+                spelled = ([_terminal_text(cell, console) for cell in row] for row in rows)
+                shown = plain_table([_terminal_text(name, console) for name in heading], spelled)
             case Picture(drawing) if drawn := characters(drawing):
-                shown = Text("\n".join(_shown(line, console) for line in drawn), no_wrap=True)
+                shown = Text("\n".join(_terminal_text(line, console) for line in drawn), no_wrap=True)
                 shown.highlight_regex(_BAR, style)
             case Code(line):  # in one line, however long: it is to be copied
-                words = " " * indent + _shown(line, console)
+                words = " " * indent + _terminal_text(line, console)
                 console.print(Text(words, style="bold"), soft_wrap=True)
                 continue
             case _:  # details and photos, which pages have
@@ -93,7 +93,7 @@ def print_blocks(
         console.print(_Trimmed(Padding(shown, (0, 0, 0, indent))))
 
 
-def _shown(text: Words, console: Console) -> str:
+def _terminal_text(text: Words, console: Console) -> str:
     """Return a printable text, spelled before lines are broken and columns set where only ASCII is shown."""
     text = printable(str(text))
     if not console.options.ascii_only:
@@ -105,7 +105,7 @@ def _grid(rows: Iterable[tuple[str, Words]], console: Console, padding: int) -> 
     grid = Table.grid(padding=(0, padding))
     grid.add_column(style="bold", max_width=_FACT)
     for name, words in rows:
-        grid.add_row(Text(_shown(name, console)), Text(_shown(words, console)))
+        grid.add_row(Text(_terminal_text(name, console)), Text(_terminal_text(words, console)))
     return grid
 
 
@@ -121,7 +121,7 @@ def plain_table(heading: Iterable[str], rows: Iterable[Iterable[str | Text]]) ->
 
 @dataclass(frozen=True)
 class _Trimmed:
-    """What is shown, without the blanks that tables put at the ends of lines."""
+    """A renderable without the blanks that tables put at the ends of lines."""
 
     shown: RenderableType
 

@@ -82,12 +82,12 @@ def _non_private(size: Size, **settings: Value) -> FigureLine:
     )
 
 
-def _at(size: Size, epsilon: float, **settings: Value) -> tuple[FigureLine, ...]:
+def _lines_at(size: Size, epsilon: float, **settings: Value) -> tuple[FigureLine, ...]:
     return (_non_private(size, **settings), *_local(size, epsilon, **settings))
 
 
 def _figure_1e(size: Size) -> tuple[FigureLine, ...]:
-    """The published learners at every value, the certified one at eleven."""
+    """Return the published learners at every value, the certified one at eleven."""
     epsilons = (2.0 * np.arange(1, size.points + 1) / size.points).round(10).tolist()
     chosen = epsilons[:: max(1, size.points // 10)] + epsilons[-1:]
     few = sorted(set(chosen))
@@ -140,9 +140,10 @@ def _semi_bandit(size: Size, epsilon: float) -> tuple[FigureLine, ...]:
 
 
 def _claim(epsilon: float, positions: int) -> PaperStatement:
-    """The paper's privacy claim, and what the scaled noise would leave of it if all positions were always sent.
+    """Return the paper's privacy claim, as not confirmed, with the ε that its scaled noise gives.
 
-    Two users' click vectors differ in two coordinates by 1 each.
+    That ε is of the case in which all positions are always sent; two users' click vectors differ in two coordinates by
+    1 each.
     """
     laplace = 2.0 * epsilon / (_SCALE * positions)
     printed = Gaussian.classical(epsilon, _DELTA, sensitivity=Box(0, 1, positions).sensitivity)
@@ -161,7 +162,7 @@ _CURVES: dict[Scale, Size] = {"quick": Size(10_000, 64), "paper": Size(100_000, 
 
 
 def _local_statements(epsilon: float) -> tuple[PaperStatement, ...]:
-    """What the paper says of one panel of local learners."""
+    """Return the paper's statements on one panel of local learners."""
     return (
         PaperStatement(
             "Laplace has the most regret", has_falling_order("Laplace", "Gaussian", "non-private"), _RADII
@@ -183,11 +184,11 @@ def _local_statements(epsilon: float) -> tuple[PaperStatement, ...]:
 def _far(line: str, other: str, factor: float) -> SeenRule:
     """Return the rule that `within` does not hold."""
 
-    def seen(results: Results) -> Seen:
+    def judge(results: Results) -> Seen:
         found = within(line, other, factor)(results)
         return Seen(None if found.holds is None else not found.holds, found.words)
 
-    return seen
+    return judge
 
 
 CASCADE: tuple[Experiment, ...] = (
@@ -199,7 +200,7 @@ CASCADE: tuple[Experiment, ...] = (
             "Regret of the Laplace, the Gaussian and the non-private learner: Laplace most, all of order log T.",
             f"{_SETTING}ε = {epsilon:g}. {_NOISE}",
             _CURVES,
-            partial(_at, epsilon=epsilon),
+            partial(_lines_at, epsilon=epsilon),
             _local_statements(epsilon),
         )
         for letter, epsilon in (("a", 0.2), ("b", 0.5), ("c", 1.0), ("d", 2.0))
@@ -298,7 +299,7 @@ CASCADE: tuple[Experiment, ...] = (
             "Regret at ε = 0.2 for K = 4, 8, 12 and 16: the larger K, the larger the gap between Laplace and Gaussian.",
             f"{_SETTING}K = {positions}, ε = 0.2. {_NOISE}",
             _CURVES,
-            partial(_at, epsilon=0.2, positions=positions),
+            partial(_lines_at, epsilon=0.2, positions=positions),
             (
                 PaperStatement(
                     "Laplace has more regret than Gaussian",

@@ -51,27 +51,27 @@ def is_larger(first: FloatArray, second: FloatArray) -> bool | None:
     return None if not abs(difference) > width else difference > 0
 
 
-def _all(told: Sequence[bool | None]) -> bool | None:
-    """Whether all of them hold; None if one may not and none does not."""
+def _conjunction(told: Sequence[bool | None]) -> bool | None:
+    """Return True if all are True, False if one is False, None otherwise."""
     return False if False in told else (None if None in told else True)
 
 
 def has_falling_order(*lines: str) -> SeenRule:
     """Return the rule that the lines end in falling order of regret."""
 
-    def seen(results: Results) -> Seen:
+    def judge(results: Results) -> Seen:
         values = [final_regret(results, line) for line in lines]
         told = [is_larger(before, after) for before, after in pairwise(values)]
         words = ", ".join(f"{line} {in_words(value)}" for line, value in zip(lines, values, strict=True))
-        return Seen(_all(told), words)
+        return Seen(_conjunction(told), words)
 
-    return seen
+    return judge
 
 
 def has_less_regret(line: str, other: str) -> SeenRule:
     """Return the rule that a line has less final regret than another at every value of the parameter."""
 
-    def seen(results: Results) -> Seen:
+    def judge(results: Results) -> Seen:
         told = [
             is_larger(theirs.final, own.final)
             for (_, own), (_, theirs) in zip(results[line], results[other], strict=True)
@@ -80,15 +80,15 @@ def has_less_regret(line: str, other: str) -> SeenRule:
         if len(told) > 1:
             less, more = told.count(True), told.count(False)
             words = f"less at {less} of {len(told)} values, more at {more}; at the last: {words}"
-        return Seen(_all(told), words)
+        return Seen(_conjunction(told), words)
 
-    return seen
+    return judge
 
 
 def within(line: str, other: str, factor: float) -> SeenRule:
     """Return the rule that a line's final regret is at most `factor` times another's."""
 
-    def seen(results: Results) -> Seen:
+    def judge(results: Results) -> Seen:
         first, second = final_regret(results, line), final_regret(results, other)
         told = is_larger(first, factor * second)
         words = (
@@ -97,13 +97,13 @@ def within(line: str, other: str, factor: float) -> SeenRule:
         )
         return Seen(None if told is None else not told, words)
 
-    return seen
+    return judge
 
 
 def near_optimum(line: str, share: float) -> SeenRule:
     """Return the rule that the return per round ends at this share of the optimum or above."""
 
-    def seen(results: Results) -> Seen:
+    def judge(results: Results) -> Seen:
         runs = results[line][-1][1]
         rounds = float(runs.trace.rounds[-1])
         optimum = (runs.trace.regret[-1] + runs.trace.reward[-1]).mean() / rounds
@@ -113,13 +113,13 @@ def near_optimum(line: str, share: float) -> SeenRule:
         words = f"{ends}; {100 * share:g} % counts"
         return Seen(told, words)
 
-    return seen
+    return judge
 
 
 def decreases_along(line: str) -> SeenRule:
     """Return the rule that final regret falls along the parameter: never rises, and is less at the end."""
 
-    def seen(results: Results) -> Seen:
+    def judge(results: Results) -> Seen:
         points = sorted(results[line], key=lambda point: point[0])
         rises = [x for (_, a), (x, b) in pairwise(points) if is_larger(b.final, a.final)]
         less = is_larger(points[0][1].final, points[-1][1].final)
@@ -131,13 +131,13 @@ def decreases_along(line: str) -> SeenRule:
             words += f", and rises on the way, at {', '.join(f'{x:g}' for x in rises[:5])}"
         return Seen(False if rises else less, words)
 
-    return seen
+    return judge
 
 
 def is_linear_in(line: str, x: Callable[[float], float]) -> SeenRule:
     """Return the rule that final regret is a straight line in a function of the parameter, by its share of variance."""
 
-    def seen(results: Results) -> Seen:
+    def judge(results: Results) -> Seen:
         places = np.array([x(value) for value, _ in results[line]])
         means = np.array([runs.final.mean() for _, runs in results[line]])
         slope, offset = np.polyfit(places, means, 1)
@@ -148,7 +148,7 @@ def is_linear_in(line: str, x: Callable[[float], float]) -> SeenRule:
         )
         return Seen(bool(explained >= _STRAIGHT), words)
 
-    return seen
+    return judge
 
 
 def logarithmic(line: str) -> SeenRule:
@@ -157,20 +157,20 @@ def logarithmic(line: str) -> SeenRule:
     Of ln t each doubling adds the same, of t twice as much.
     """
 
-    def seen(results: Results) -> Seen:
+    def judge(results: Results) -> Seen:
         runs = results[line][-1][1]
-        second, first = _added(runs, 1.0, 2.0), _added(runs, 2.0, 4.0)
+        second, first = _regret_growth(runs, 1.0, 2.0), _regret_growth(runs, 2.0, 4.0)
         words = f"{line}: the last doubling of the rounds adds {in_words(second)}, the one before {in_words(first)}"
         more = is_larger(second, 1.3 * first)
         return Seen(None if more is None else not more, words)
 
-    return seen
+    return judge
 
 
 def levels(line: str) -> SeenRule:
     """Return the rule that regret / ln n has stopped: it moves by a tenth at most in the last third of ln n."""
 
-    def seen(results: Results) -> Seen:
+    def judge(results: Results) -> Seen:
         trace = results[line][-1][1].trace
         before = int(np.searchsorted(trace.rounds, trace.rounds[-1] ** (2 / 3)))
         means = [float(trace.regret_mean[i]) / math.log(trace.rounds[i]) for i in (before, -1)]
@@ -180,11 +180,11 @@ def levels(line: str) -> SeenRule:
         )
         return Seen(abs(means[1] - means[0]) <= 0.1 * means[1], words)
 
-    return seen
+    return judge
 
 
 def below_bounds(played: Iterable[tuple[str, FloatArray, RegretBound, Instance]]) -> Seen:
-    """Return whether the final regret of runs is below their bounds: of each name, the runs, the bound, the instance.
+    """Return True if the final regret of runs is below their bounds: of each name, the runs, the bound, the instance.
 
     A bound above the largest possible regret is left out, as no learner could fail it; without any other the comparison
     is vacuous.
@@ -196,21 +196,21 @@ def below_bounds(played: Iterable[tuple[str, FloatArray, RegretBound, Instance]]
         told += [] if vacuous else [float(final.max()) <= value]
         words.append(f"{name} {final.max():,.0f} of {value:,.0f}" + (" (vacuous)" if vacuous else ""))
     said = f"largest regret of a run, and bound: {', '.join(words)}"
-    return Seen(_all(told), said) if told else Seen(None, said, vacuous=True)
+    return Seen(_conjunction(told), said) if told else Seen(None, said, vacuous=True)
 
 
 def all_of(*rules: SeenRule) -> SeenRule:
     """Return the rule that all of these hold."""
 
-    def seen(results: Results) -> Seen:
+    def judge(results: Results) -> Seen:
         found = [rule(results) for rule in rules]
-        return Seen(_all([each.holds for each in found]), "; ".join(each.words for each in found))
+        return Seen(_conjunction([each.holds for each in found]), "; ".join(each.words for each in found))
 
-    return seen
+    return judge
 
 
-def _added(runs: SimulatedRuns, last_part: float, first_part: float) -> FloatArray:
-    """Return what every run's regret grows by between the shares 1/first_part and 1/last_part of the rounds."""
+def _regret_growth(runs: SimulatedRuns, last_part: float, first_part: float) -> FloatArray:
+    """Return the growth of every run's regret between the shares 1/first_part and 1/last_part of the rounds."""
     rounds = runs.trace.rounds
     horizon = float(rounds[-1])
     return np.array(

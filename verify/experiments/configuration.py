@@ -152,7 +152,7 @@ def simulated(
             initial_records(build, subject)
         with attribute_errors_to_subject(subject, own_file):
             if configuration.recommends and not linear:
-                trace, further = _recommending(build, played, progress=share, **sizes)
+                trace, further = _final_actions(build, played, progress=share, **sizes)
             else:
                 trace, further = simulate_learner(build, played, progress=share, **where, **sizes)
         if linear and (most := _most_sent(subject.name, played, configuration)):
@@ -161,8 +161,8 @@ def simulated(
     return SimulatedRuns(trace, subject.name, own_file or name, neighbours, _instance(played), further)
 
 
-def _recommending(build: BuildLearner, problem: Problem, **simulation: Any) -> tuple[Trace, dict[str, Any]]:
-    """Simulate, and keep what each run would play next, and the best action."""
+def _final_actions(build: BuildLearner, problem: Problem, **simulation: Any) -> tuple[Trace, dict[str, Any]]:
+    """Simulate, and add the next action of each run and the best action."""
     made: list[Learner] = []
 
     def build_and_keep(gate: Gate) -> Learner:
@@ -176,7 +176,7 @@ def _recommending(build: BuildLearner, problem: Problem, **simulation: Any) -> t
 
 
 def _most_sent(learner: str, problem: LinearBandit, configuration: Configuration) -> dict[str, float]:
-    """Return what a linear learner sends in a run at most, where there is a formula."""
+    """Return the most communication of a linear learner in a run, by its formula; {} without one."""
     from algorithms.theory.communication import most_sent  # SymPy takes half a second
     from algorithms.theory.regret_bound import Instance
 

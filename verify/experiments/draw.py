@@ -73,7 +73,7 @@ def draw_figure(
                 places, mean - spread, mean + spread, color=drawn.get_color(), alpha=0.18, linewidth=0
             )
         if shown.optimum:
-            best = _best(results)
+            best = _best_reward(results)
             label = f"Optimal Policy ({best:.4g})"
             axes.axhline(best, color="grey", linestyle=":", linewidth=1.4, label=label)
         if x.logarithmic:
@@ -174,14 +174,14 @@ def _curve(
     return places, values.mean(axis=1), spread
 
 
-def _best(results: Results) -> float:
+def _best_reward(results: Results) -> float:
     """Return the best reward of a round, which is the same for all."""
     trace = next(iter(results.values()))[0][1].trace
     return float((trace.regret + trace.reward)[-1].mean() / trace.rounds[-1])
 
 
 def _marks(places: FloatArray, x: FigureAxis, number: int, lines: int) -> list[int]:
-    """Return where a line's marks stand: eight, evenly spread on the axis, each line's between those of the others."""
+    """Return the indices of a line's marks: at most eight, evenly spaced on the axis, between those of other lines."""
     scale = np.log(np.maximum(places, 1.0)) if x.logarithmic else places
     wanted = scale[0] + (scale[-1] - scale[0]) * (np.arange(8) + (number + 0.5) / lines) / 8
     return sorted({int(np.abs(scale - place).argmin()) for place in wanted})

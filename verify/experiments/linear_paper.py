@@ -66,7 +66,7 @@ _CLASSICAL = (
 _NAMES = {"central": "CDP", "local": "LDP", "shuffle": "SDP"}
 
 
-def _line(
+def _learner_line(
     name: str, learner: str, size: Size, *, epsilon: float = _EPSILON, colour: int = 0, **settings: Value
 ) -> FigureLine:
     certified = " certified" if "dp-" in learner and not learner.startswith("published/") else ""
@@ -79,7 +79,7 @@ def _line(
 def _models(size: Size, kind: str, epsilon: float = _EPSILON, **settings: Value) -> list[FigureLine]:
     """Return the three private learners as published, and their certified twins."""
     return [
-        _line(
+        _learner_line(
             f"{short}-{kind.upper()}", f"{prefix}dp-{kind}-{model}", size, epsilon=epsilon, colour=i, **settings
         )
         for i, (model, short) in enumerate(_NAMES.items())
@@ -88,49 +88,48 @@ def _models(size: Size, kind: str, epsilon: float = _EPSILON, **settings: Value)
 
 
 def _figure_2a(size: Size) -> tuple[FigureLine, ...]:
-    """At so many of the values, the first and the last among them."""
+    """Return the learners at so many of the values, the first and the last included."""
     epsilons = [_EPSILONS[round(i)] for i in np.linspace(0, len(_EPSILONS) - 1, size.points)]
     return parameter_sweep(epsilons, partial(_models, size, "dpe"))
 
 
 def _figure_2b(size: Size) -> tuple[FigureLine, ...]:
-    return (_line("DPE", "published/dpe", size), *_models(size, "dpe"))
+    return (_learner_line("DPE", "published/dpe", size), *_models(size, "dpe"))
 
 
 def _figure_2c(size: Size) -> tuple[FigureLine, ...]:
     clients = _equal_cost_clients(size.horizon)
-    fixed = _line("DPE-FixedU", "published/dpe-fixed-u", size, fixed_clients=clients)
-    return (_line("DPE", "published/dpe", size), fixed)
+    fixed = _learner_line("DPE-FixedU", "published/dpe-fixed-u", size, fixed_clients=clients)
+    return (_learner_line("DPE", "published/dpe", size), fixed)
 
 
 @cache
 def _equal_cost_clients(horizon: int) -> int:
     """Return U for which DPE-FixedU sends about as many real numbers as DPE, each in one pilot run."""
 
-    def sent(learner: str, **settings: Value) -> float:
+    def cost(learner: str, **settings: Value) -> float:
         configuration = Configuration(learner, horizon, 1, "linear", {**_INSTANCE, **settings}, seed=1)
-        cost: float = simulated(configuration).further["communication"]["reals"]
-        return cost
+        return float(simulated(configuration).further["communication"]["reals"])
 
-    wanted = sent("published/dpe")
+    wanted = cost("published/dpe")
     low, high = 1, 2048
     while high - low > 1:  # the cost grows with U, but for chance
         middle = round(math.sqrt(low * high)) if high > 2 * low else (low + high) // 2
         low, high = (
-            (middle, high) if sent("published/dpe-fixed-u", fixed_clients=middle) < wanted else (low, middle)
+            (middle, high) if cost("published/dpe-fixed-u", fixed_clients=middle) < wanted else (low, middle)
         )
     return high
 
 
-def _same_cost(results: Results) -> Seen:
+def _judge_equal_cost(results: Results) -> Seen:
     costs = {line: runs.further["communication"]["reals"] for line, [(_, runs)] in results.items()}
     words = ", ".join(f"{line} {cost:,.0f} real numbers a run" for line, cost in costs.items())
     holds = 0.8 * costs["DPE"] <= costs["DPE-FixedU"] <= 1.25 * costs["DPE"]
     return Seen(holds, f"{words} (up to a factor of 1.25)")
 
 
-def _faster(results: Results) -> Seen:
-    """Whether DPE has less regret than DPE-FixedU at the end, and from when on."""
+def _judge_dpe_lead(results: Results) -> Seen:
+    """Judge that DPE has less regret than DPE-FixedU at the end, and give the round from which it leads."""
     own, fixed = (results[name][0][1].trace for name in ("DPE", "DPE-FixedU"))
     ahead = own.regret_mean < fixed.regret_mean
     behind = np.flatnonzero(~ahead)
@@ -141,11 +140,11 @@ def _faster(results: Results) -> Seen:
 
 
 def _table_1(size: Size) -> tuple[FigureLine, ...]:
-    return (*_figure_2b(size), _line("DPE, exact widths", "dpe", size))
+    return (*_figure_2b(size), _learner_line("DPE, exact widths", "dpe", size))
 
 
 def _table_2(size: Size) -> tuple[FigureLine, ...]:
-    return (_line("PE", "published/pe", size, sigma=0.0), *_models(size, "pe", sigma=0.0))
+    return (_learner_line("PE", "published/pe", size, sigma=0.0), *_models(size, "pe", sigma=0.0))
 
 
 _PRINTED = {
@@ -184,8 +183,8 @@ def _instance(configuration: Configuration) -> Instance:
     return Instance(problem, configuration.epsilon, configuration.horizon, configuration.delta)
 
 
-def _speaks(results: Results) -> Seen:
-    """Whether the bounds, with their constants, are below what no learner can exceed, at this size."""
+def _judge_bounds(results: Results) -> Seen:
+    """Judge that the bounds, with their constants, are below the largest possible regret at this size."""
     words = []
     for line in ("DPE", "PE"):
         if line in results:
@@ -198,8 +197,8 @@ def _speaks(results: Results) -> Seen:
     return Seen(all(below for below, _ in words), "; ".join(text for _, text in words))
 
 
-def _holds(results: Results) -> Seen:
-    """Whether the measured order is that of the models: central at most shuffle at most local."""
+def _judge_order(results: Results) -> Seen:
+    """Judge that the measured order is that of the models: central at most shuffle at most local."""
     kind = "DPE" if "CDP-DPE" in results else "PE"
     values = [final_regret(results, f"{short}-{kind}") for short in ("CDP", "SDP", "LDP")]
     worse = is_larger(values[0], values[1]), is_larger(values[1], values[2])
@@ -241,7 +240,7 @@ def _noise_settings(results: Results, lines: tuple[FigureLine, ...], *, standard
 _PHASES: dict[Scale, Size] = {"quick": Size(30_000, 4, 3), "paper": Size(1_000_000, 20, 5)}
 _PER_ROUND = PlotAxes(LOG_ROUNDS, REGRET_PER_ROUND, band="± standard deviation")
 _ORDER = PaperStatement(
-    "the central model has least regret, then the shuffle model, then the local", _holds, _SHUFFLE
+    "the central model has least regret, then the shuffle model, then the local", _judge_order, _SHUFFLE
 )
 
 LINEAR: tuple[Experiment, ...] = (
@@ -254,7 +253,7 @@ LINEAR: tuple[Experiment, ...] = (
         _PHASES,
         _table_1,
         (
-            PaperStatement("the bounds say something at this size", _speaks, _WIDTH),
+            PaperStatement("the bounds say something at this size", _judge_bounds, _WIDTH),
             _ORDER,
         ),
         content=_bounds,
@@ -317,10 +316,10 @@ LINEAR: tuple[Experiment, ...] = (
         _PHASES,
         _figure_2c,
         (
-            PaperStatement("the communication cost is the same", _same_cost),
+            PaperStatement("the communication cost is the same", _judge_equal_cost),
             PaperStatement(
                 "DPE learns faster",
-                _faster,
+                _judge_dpe_lead,
                 "At few rounds the fixed number of clients is the larger one in every phase, and is ahead; DPE's "
                 "number overtakes it later.",
             ),
@@ -335,7 +334,7 @@ LINEAR: tuple[Experiment, ...] = (
         f"{_SETTING}Clients do not differ: σ = 0. ε = 10, δ = 0.25. {_CLASSICAL}",
         {"quick": Size(20_000, 3), "paper": Size(1_000_000, 5)},
         _table_2,
-        (PaperStatement("the bounds say something at this size", _speaks, _WIDTH), _ORDER),
+        (PaperStatement("the bounds say something at this size", _judge_bounds, _WIDTH), _ORDER),
         content=_bounds,
     ),
     PaperTable(

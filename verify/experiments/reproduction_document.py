@@ -83,7 +83,7 @@ def _verdict(found: Reproduced) -> tuple[str, Tone]:
 
 
 def _reasons(found: Reproduced) -> tuple[Block, ...]:
-    """Return why the runs do not show what the paper states, each reason once."""
+    """Return the reasons for which the runs do not confirm the paper's statements, each once."""
     statements = experiments[found.name].statements if found.name in experiments else ()
     unseen = {seen.says for seen in found.seen if seen.holds is not True}
     reasons = [
@@ -93,7 +93,7 @@ def _reasons(found: Reproduced) -> tuple[Block, ...]:
 
 
 def _learners(found: Reproduced) -> tuple[Section, ...]:
-    """Return the learners that are played, each with what is known of its privacy claim."""
+    """Return the learners that are played, each with the note on its privacy claim as printed."""
     known = experiments.get(found.name)
     lines = () if known is None else known.lines(known.sizes["paper"])
     played = [(line.label, line.role, every_learner[line.points[-1][1].learner]) for line in lines]
@@ -103,7 +103,7 @@ def _learners(found: Reproduced) -> tuple[Section, ...]:
 
 
 def _picture(found: Reproduced) -> tuple[Block, ...]:
-    """Return the picture. Whoever wrote the result named the file: what is no picture is not shown around."""
+    """Return the picture; a sentence instead if the file, named by the result's author, is missing or no PNG."""
     content = _content(found.picture, ".png")
     if content is None or not content.startswith(_PNG):
         return (Paragraph(remark("Picture missing or not a PNG: {file}.", file=found.picture)),)
@@ -124,7 +124,7 @@ def _files(found: Reproduced) -> tuple[tuple[str, str], ...]:
 
 
 def _content(path: Path, suffix: str) -> bytes | None:
-    """Return what a file holds; None if there is none of this kind, or it is too large for a report."""
+    """Return the bytes of a file; None if it is missing, of another suffix, or too large for a report."""
     with suppress(OSError, ValueError):
         if path.suffix == suffix and path.is_file() and path.stat().st_size <= _LARGEST:
             return path.read_bytes()

@@ -43,7 +43,7 @@ def run_all(lines: Sequence[FigureLine], store: Path, *, executor: Executor, pro
     )
     total = sum(map(_cost, wanted.values())) or 1.0
     before = sum(_cost(wanted[key]) for key in done) / total
-    if executor.parallel_tasks == 1:  # in this process, which hears of every hundredth
+    if executor.parallel_tasks == 1:  # in this process, where every hundredth is reported
         for key in missing:
             after = before + _cost(wanted[key]) / total
             done[key] = _run_one(wanted, key, subprogress(progress, before, after))
@@ -55,7 +55,7 @@ def run_all(lines: Sequence[FigureLine], store: Path, *, executor: Executor, pro
                 runs.save(_path(store, missing[number]))
                 done[missing[number]] = runs
                 before += _cost(wanted[missing[number]]) / total
-                progress(before, _words(wanted[missing[number]]))
+                progress(before, _progress_text(wanted[missing[number]]))
     return {line.name: [(x, done[configuration.key]) for x, configuration in line.points] for line in lines}
 
 
@@ -64,7 +64,7 @@ def _run_one(wanted: dict[str, Configuration], key: str, progress: Progress | No
 
     def tell(share: float, doing: str) -> None:
         if progress is not None:
-            progress(share, _words(configuration))
+            progress(share, _progress_text(configuration))
 
     with threadpool_limits(1):  # a configuration is one thread's work: two at once must not contend
         return simulated(configuration, progress=tell)
@@ -85,12 +85,12 @@ def _path(store: Path, key: str) -> Path:
 
 
 def _cost(configuration: Configuration) -> float:
-    """Return roughly what it costs, for the progress: rounds, which many runs share."""
+    """Return the approximate cost for the progress: rounds, which many runs share except of linear bandits."""
     rounds = float(configuration.horizon)
     return rounds if configuration.problem != "linear" else rounds * configuration.runs
 
 
-def _words(configuration: Configuration) -> str:
+def _progress_text(configuration: Configuration) -> str:
     return f"{configuration.learner}, ε = {configuration.epsilon:g}"
 
 

@@ -50,7 +50,7 @@ def simulation_document(*simulations: SimulationResult, **files: str) -> Documen
             "In {draws:,} simulated runs: what the learner loses while it learns.", first.asked.runs
         )
     sections = [
-        _played(simulations),
+        _setting_section(simulations),
         Section("Regret", (*_picture(simulations, names), _table(simulations, names))),
         assumptions_section(()),
         Section("Reproduce", (), tuple(map(Code, dict.fromkeys(each.repeat for each in simulations)))),
@@ -62,20 +62,20 @@ def simulation_document(*simulations: SimulationResult, **files: str) -> Documen
 
 
 def _labels(simulations: Sequence[SimulationResult]) -> list[str]:
-    """Return a name for each: its learner, and where they differ, what was asked."""
+    """Return a label for each simulation: its learner, and the requested values that differ."""
     several = {
-        name: len({str(_asked(each, name)) for each in simulations}) > 1 for name in ("ε", "δ", "settings")
+        name: len({_setting_text(each, name) for each in simulations}) > 1 for name in ("ε", "δ", "settings")
     }
     found = []
     for each in simulations:
         words = [each.learner]
-        words += [f"{name} = {_asked(each, name)}" for name in ("ε", "δ") if several[name]]
+        words += [f"{name} = {_setting_text(each, name)}" for name in ("ε", "δ") if several[name]]
         words += [f"{key} = {value}" for key, value in each.asked.settings.items() if several["settings"]]
         found.append(", ".join(words))
     return found
 
 
-def _asked(simulation: SimulationResult, name: str) -> str:
+def _setting_text(simulation: SimulationResult, name: str) -> str:
     asked = simulation.asked
     return (
         str(dict(asked.settings))
@@ -84,7 +84,7 @@ def _asked(simulation: SimulationResult, name: str) -> str:
     )
 
 
-def _played(simulations: Sequence[SimulationResult]) -> Section:
+def _setting_section(simulations: Sequence[SimulationResult]) -> Section:
     def of_all(words: Sequence[str]) -> str:
         return "; ".join(dict.fromkeys(words))
 
@@ -107,7 +107,7 @@ def _played(simulations: Sequence[SimulationResult]) -> Section:
 
 
 def _picture(simulations: Sequence[SimulationResult], names: Sequence[str]) -> tuple[Block, ...]:
-    """Return the curves; none where there are more than lines can be told apart by."""
+    """Return the curves; none if there are more simulations than line styles."""
     values = [
         value for each in simulations for value in each.regret_mean if value > 0.0 and math.isfinite(value)
     ]

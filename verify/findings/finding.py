@@ -431,7 +431,7 @@ class Finding:
         Whether the finding stands in the way of a certificate; False for remarks.
     """
 
-    DERIVED: ClassVar = ("message",)  # in JSON, for those who read nothing else
+    DERIVED: ClassVar = ("message",)  # in JSON, for readers of this key alone
 
     kind: FindingKind
     where: str
@@ -465,7 +465,7 @@ def add_once(findings: list[Finding], finding: Finding) -> None:
         findings.append(finding)
 
 
-_SHORT = 14  # characters of a number that somebody chose, at most; a measured one has more
+_SHORT = 14  # most characters of a number that a user chose; a measured one has more
 
 
 @dataclass(frozen=True, slots=True)

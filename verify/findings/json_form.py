@@ -59,7 +59,7 @@ def _read_claim(read: JsonObject) -> Claim:
     return claim
 
 
-_TAKEN: Mapping[Any, Callable[[JsonObject, str], Any]] = {
+_READERS: Mapping[Any, Callable[[JsonObject, str], Any]] = {
     str: JsonObject.text,
     bool: JsonObject.flag,
     bool | None: lambda read, key: read.pop(key, bool, type(None)),
@@ -146,14 +146,14 @@ def reader_of(kind: type[_Written]) -> Callable[[JsonObject], _Written]:
 def read_fields(read: JsonObject, kind: type, names: Iterable[str]) -> dict[str, Any]:
     """Return the values of some fields of a data class, by name, from an object that has more."""
     hints = get_type_hints(kind)
-    return {name: _taken(read, name, hints[name]) for name in names}
+    return {name: _read_value(read, name, hints[name]) for name in names}
 
 
-def _taken(read: JsonObject, key: str, kind: Any) -> Any:
-    """Take a value of a type: of `_TAKEN`, a literal, an `Enum` of texts; a data class, one or none, or several."""
+def _read_value(read: JsonObject, key: str, kind: Any) -> Any:
+    """Read a value of a type: of `_READERS`, a literal, an `Enum` of texts; a data class, one or none, or several."""
     origin, arguments = get_origin(kind), get_args(kind)
-    if kind in _TAKEN:
-        return _TAKEN[kind](read, key)
+    if kind in _READERS:
+        return _READERS[kind](read, key)
     if origin is Literal:
         return read.one_of(key, arguments)
     if origin in (Union, types.UnionType):

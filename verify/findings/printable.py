@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import click
 
-# Characters of one text that are shown: fifty lines of a terminal, and more than any report of ours says at once.
+# Characters of one text that are shown: fifty lines of a terminal, longer than any sentence of a report.
 _LONGEST = 4_000
 
 
@@ -28,11 +28,11 @@ def printable(text: str, longest: int = _LONGEST) -> str:
     if len(text) > longest:
         half = max(longest // 4, 1)
         left, right = text[:half], text[-half:]
-        return f"{_seen(left)} ... ({len(text) - 2 * half} characters) ... {_seen(right)}"
-    return _seen(text)
+        return f"{_escape_unprintable(left)} ... ({len(text) - 2 * half} characters) ... {_escape_unprintable(right)}"
+    return _escape_unprintable(text)
 
 
-def _seen(text: str) -> str:
+def _escape_unprintable(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(

@@ -15,7 +15,7 @@ class SubjectError(DPWitnessError, ValueError):
 
 def describe_error(error: BaseException) -> str:
     """Return an error's kind and message; without the message if the error's own code fails to give one."""
-    error = _as_raised(error)
+    error = _original_error(error)
     try:
         said = str(error)
     except Exception:
@@ -39,7 +39,7 @@ def failing_place(
     error: BaseException, own: Collection[str] = ("dpwitness", "accountant", "mechanisms", "numpy")
 ) -> Place:
     """Return the last line of the traceback that is outside of these packages; of all, if there is none."""
-    error = _as_raised(error)
+    error = _original_error(error)
     lines = [
         (str(frame.f_globals.get("__name__")), Place(frame.f_code.co_filename, line))
         for frame, line in traceback.walk_tb(error.__traceback__)
@@ -48,7 +48,7 @@ def failing_place(
     return (outside or [place for _, place in lines] or [Place("", 0)])[-1]
 
 
-def _as_raised(error: BaseException) -> BaseException:
-    """Return what a subject raised: a generator of ours that calls it turns `StopIteration` into another error."""
+def _original_error(error: BaseException) -> BaseException:
+    """Return a subject's own error: in a generator of ours, Python turns its `StopIteration` into a `RuntimeError`."""
     stopped = isinstance(error, RuntimeError) and isinstance(error.__cause__, StopIteration)
     return error.__cause__ if stopped and error.__cause__ is not None else error

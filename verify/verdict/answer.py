@@ -82,7 +82,7 @@ class Answer:
         evidence = {name: getattr(self.evidence, name) for name in _SENT}
         try:
             data: dict[str, Any] = json_able({name: getattr(self, name) for name in _OWN} | evidence)
-        except ValueError as error:  # a fault of ours, and no error in anybody's input
+        except ValueError as error:  # a fault of ours, and no error in a user's input
             raise TypeError(f"evidence on {self.subject}: {error}") from error
         return data
 

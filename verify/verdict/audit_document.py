@@ -70,7 +70,7 @@ def audit_document(audited: Audit, **files: str) -> Document:
     """Return an audit as a document; `files` are digests of the files it was read from, by name."""
     verdict, tone = _NO_BUDGET if audited.remaining is None else _VERDICTS[audited.within]
     sections = [
-        _about(audited.about),
+        _metadata_section(audited.about),
         _meaning(audited),
         _released(audited),
         _theorems(audited),
@@ -99,14 +99,14 @@ def _summary(audited: Audit) -> FirstScreen:
     again = Code(audited.repeat) if audited.repeat else remark("audit the same releases again")
     return FirstScreen(
         claimed=remark("{claimed}", claimed=claimed),
-        found=_found(audited),
+        found=_loss_sentence(audited),
         sure=_certainty_sentence(audited),
         rests_on=_FILE,
         again=again,
     )
 
 
-def _found(audited: Audit) -> Sentence:
+def _loss_sentence(audited: Audit) -> Sentence:
     """Return the total loss, and the relation."""
     _, other = _symbols(audited)
     said = f"{_ends(audited)} at {other} = {as_given(audited.question.fixed_value)}"
@@ -194,7 +194,7 @@ def _records(size: int) -> str:
     return "one record" if size == 1 else f"{size} records"
 
 
-def _about(about: FileMetadata) -> Section | None:
+def _metadata_section(about: FileMetadata) -> Section | None:
     released = "" if about.first is None else f"{about.first} to {about.last}"
     pairs = (
         ("title", about.title),
@@ -219,7 +219,7 @@ def _meaning(audited: Audit) -> Section:
         pairs.append(
             ("Group size", f"{audited.group_size} records that change together, with the same releases")
         )
-    # Of several records that nobody can tell apart by proved ends, this is the one that the upper bound is of.
+    # Of several records whose proved ends overlap, this is the one that the upper bound is of.
     known = audited.groups == 1 or (lower is not None and lower.value >= answer.upper * (1.0 - 1e-6))
     pairs.append(("Worst-case record" if known else "Largest upper bound", _worst(audited)))
     said = exact(
@@ -357,7 +357,7 @@ def _assumptions(audited: Audit) -> Section:
 
 
 def _limit(chosen: EnforcedBudget) -> str:
-    """Return what an accountant kept each record within, and by which theorem."""
+    """Return the limit that an accountant enforced for each record, and its theorem."""
     budget = chosen.budget
     within = "no limit"
     if not math.isinf(budget.epsilon):

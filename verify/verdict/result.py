@@ -173,10 +173,10 @@ _OWN = ("subject", "kind", "claim", "upper", "lower", "findings", "seed", "prove
 
 
 def _check_verdict(result: Verification, refuting: Witness | None) -> None:
-    """Refuse a verdict that what stands beside it contradicts.
+    """Refuse a verdict that contradicts the bounds, findings and witness beside it.
 
-    What was declassified and what audits contradict stand among the reasons alone, so that more may be unproven than
-    follows from the rest.
+    Declassified data and contradictions by audits are among the reasons alone: a result may be unproven though the rest
+    would certify it.
     """
     follows = decide(
         result.claim,
@@ -193,7 +193,7 @@ def _check_verdict(result: Verification, refuting: Witness | None) -> None:
 
 
 def _check_shown(details: Mapping[str, Any]) -> None:
-    """Refuse details that reports show, and that are not what they are shown as."""
+    """Refuse details that reports show, if they have another form than reports read."""
     read = JsonObject(dict(details), "the result")
     if "tested_view" in details:
         read.text("tested_view")

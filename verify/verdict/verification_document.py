@@ -97,7 +97,7 @@ def verification_document(verification: Verification, **files: str) -> Document:
 
 
 def _first_line(verification: Verification) -> Sentence:
-    """Return the verdict for a reader who does not know differential privacy."""
+    """Return the verdict for readers without knowledge of differential privacy."""
     claim, lower = verification.claim, verification.lower
     said = {"view": claim.view, "unit": unit_words(claim)}
     if verification.verdict == "certified":
@@ -141,7 +141,7 @@ def _passed(verification: Verification, lower: LowerBound) -> Sentence:
 
 
 def _floating_point_leak(verification: Verification) -> tuple[float, float] | None:
-    """Return the ε that the lowest bits of the outputs show, and its confidence, where a finding says so."""
+    """Return the ε that the lowest bits of the outputs show, and its confidence; None without that finding."""
     if not any(finding.kind is FindingKind.FLOATING_POINT for finding in verification.findings):
         return None
     found = verification.details.get("floating_point")
@@ -152,7 +152,7 @@ def _floating_point_leak(verification: Verification) -> tuple[float, float] | No
 
 
 def _passed_tests(verification: Verification) -> bool:
-    """Whether the subject is one of which nothing can be proved, and no test and no check speaks against it."""
+    """Return True if nothing can be proved of the subject, and no test or check contradicts its claim."""
     lower = verification.lower
     return (
         verification.verdict == "unproven"
@@ -179,9 +179,9 @@ def _bounds(verification: Verification) -> Section:
     caption = "the true ε lies in the bar" + (
         "" if sure or lower is None else f" ({percent(lower.confidence)} confidence)"
     )
-    if not _proved(verification):
+    if not _is_proved(verification):
         caption = "lower bound from tests; no proved upper bound"
-    drawn = LossInterval(verification.claim.epsilon, low, high, caption, proved=_proved(verification))
+    drawn = LossInterval(verification.claim.epsilon, low, high, caption, proved=_is_proved(verification))
     return Section("Privacy loss", (Picture(drawn, _bounds_sentence(verification)), Bullets(said)))
 
 
@@ -203,7 +203,7 @@ _GIVEN = {"unproven": "If the claim holds, someone", "refuted": "If the claim he
 def _summary(verification: Verification) -> FirstScreen:
     claim, witness = verification.claim, verification.witness
     person = None
-    if verification.verdict != "certified":  # else the first line says it
+    if verification.verdict != "certified":  # else the first line has it
         person = claim_person_sentence(_GIVEN[verification.verdict], claim)
     return FirstScreen(
         claimed=claim_sentence(verification.subject, claim),
@@ -239,7 +239,7 @@ def _lower_sentence(lower: LowerBound | None, upper: UpperBound | None) -> Sente
 
 
 def _tested_sentences(verification: Verification) -> Iterator[Sentence]:
-    """Yield what was tested besides the final test, and how a sequential test went."""
+    """Yield sentences on tests besides the final one, and on a sequential test."""
     details = verification.details
     coupled = details.get("coupled") or {}
     if "largest_loss" in coupled:
@@ -251,14 +251,14 @@ def _tested_sentences(verification: Verification) -> Iterator[Sentence]:
         yield sentence_of(details["anytime"]["said"])
 
 
-def _proved(verification: Verification) -> bool:
-    """Return whether the upper bound is a proof for all data, and not what a ledger showed of some runs."""
+def _is_proved(verification: Verification) -> bool:
+    """Return True if the upper bound is finite and proved for all data, not only a ledger's total of some runs."""
     upper = verification.upper
     return upper is not None and upper.every_run and math.isfinite(upper.epsilon)
 
 
 def _event(verification: Verification) -> Section | None:
-    """Return the counterexample, or the event that tells most; one sentence where the tests saw no difference."""
+    """Return the counterexample or most distinguishing event; one sentence if the tests saw no difference."""
     witness, lower = verification.witness, verification.lower
     if witness is None or lower is None:
         return None
@@ -281,7 +281,7 @@ def _event(verification: Verification) -> Section | None:
 
 
 def _laws(witness: Witness, words: _EventWords) -> Picture:
-    """Return the picture of what the event reads on D and on D′, and of the probabilities of the event."""
+    """Return the picture of the laws of an event's reading on D and on D′, and of the event's probabilities."""
     laws = witness.laws
     bins = (
         ()
@@ -308,7 +308,7 @@ def _laws(witness: Witness, words: _EventWords) -> Picture:
 
 
 def _no_difference(verification: Verification, witness: Witness, lower: LowerBound) -> Section | None:
-    """Return that the draws showed no difference, where they were drawn; None if nothing was drawn."""
+    """Return the section on draws that showed no difference; None if nothing was drawn."""
     if not lower.samples:
         return None
     view = str(verification.details.get("tested_view", verification.claim.view))
@@ -328,7 +328,7 @@ def _no_difference(verification: Verification, witness: Witness, lower: LowerBou
 
 
 class _EventWords(NamedTuple):
-    """The probabilities of an event on D and on D′, their ratio beside what the claim allows, and what they mean."""
+    """Sentences on the probabilities of an event on D and D′, on their ratio beside the claim, and their meaning."""
 
     on_data: Sentence
     on_data_prime: Sentence
@@ -337,24 +337,24 @@ class _EventWords(NamedTuple):
 
 
 def _event_words(witness: Witness, claim: Claim, lower: LowerBound) -> _EventWords:
-    """Return what is known of an event: from counts what counts say, and more from exact probabilities alone."""
+    """Return the sentences on an event, by its evidence: counts, exact probabilities, or a bound."""
     factor = f"e^{as_given(claim.epsilon)} = {at_most(largest_factor(claim.epsilon))}"
     allowed = f"claim: at most {factor}"
     match witness:
         case Witness(hits=int(hits), hits_prime=int(hits_prime), trials=int(trials)):
-            return _counted(witness, claim, lower, allowed, (hits, hits_prime, trials))
+            return _words_of_counts(witness, claim, lower, allowed, (hits, hits_prime, trials))
         case Witness(hits=int(hits), trials=int(trials)):
-            return _counted_on_data(witness, claim, lower, allowed, (hits, trials))
+            return _words_of_counts_on_data(witness, claim, lower, allowed, (hits, trials))
         case _ if lower.exact:
-            return _computed(witness, claim, allowed)
+            return _words_of_probabilities(witness, claim, allowed)
         case _:
-            return _bounded(witness, claim, lower, allowed)
+            return _words_of_bound(witness, claim, lower, allowed)
 
 
-def _counted(
+def _words_of_counts(
     witness: Witness, claim: Claim, lower: LowerBound, allowed: str, counts: tuple[int, int, int]
 ) -> _EventWords:
-    """Return what counts on both data sets say of an event."""
+    """Return the sentences on an event that was counted on both data sets."""
     p, q, (hits, hits_prime, trials) = witness.probability, witness.probability_prime, counts
     ratio = f"{_quotient(witness, claim)} (estimated)" if q > 0.0 else "not estimable (0 hits on D′)"
     by_bets = lower.method == BETTING  # on many events, each with counts of its own
@@ -391,10 +391,10 @@ def _counted(
     return _EventWords(_share(p, hits, trials), _share(q, hits_prime, trials), said, tuple(meaning))
 
 
-def _counted_on_data(
+def _words_of_counts_on_data(
     witness: Witness, claim: Claim, lower: LowerBound, allowed: str, counts: tuple[int, int]
 ) -> _EventWords:
-    """Return what counts on D say of an event whose probability on D′ follows from the densities."""
+    """Return the sentences on an event counted on D; its probability on D′ follows from the densities."""
     loss, meaning = _loss(witness), tuple[Sentence, ...]()
     if math.isinf(loss):
         ratio, meaning = (
@@ -410,8 +410,8 @@ def _counted_on_data(
     return _EventWords(_share(witness.probability, *counts), _from_densities(loss), ratio, meaning)
 
 
-def _computed(witness: Witness, claim: Claim, allowed: str) -> _EventWords:
-    """Return what exact probabilities say of an event; where floats do not hold that on D′, its loss says more."""
+def _words_of_probabilities(witness: Witness, claim: Claim, allowed: str) -> _EventWords:
+    """Return the sentences on an event with exact probabilities; with its loss if that on D′ underflows."""
     p, q, loss = witness.probability, witness.probability_prime, _loss(witness)
     meaning: tuple[Sentence, ...] = ()
     if q > 0.0:
@@ -435,8 +435,8 @@ def _computed(witness: Witness, claim: Claim, allowed: str) -> _EventWords:
     )
 
 
-def _bounded(witness: Witness, claim: Claim, lower: LowerBound, allowed: str) -> _EventWords:
-    """Return what a bound with a confidence says of its event, where no counts are stated."""
+def _words_of_bound(witness: Witness, claim: Claim, lower: LowerBound, allowed: str) -> _EventWords:
+    """Return the sentences on an event without counts, from a bound with a confidence."""
     on_data, on_data_prime = (
         confident(
             "at least {share} % ({confidence} confidence)", lower.confidence, share=at_least(100.0 * each, 3)
@@ -470,13 +470,13 @@ def _excess(claim: Claim) -> str:
 
 
 def _quotient(witness: Witness, claim: Claim) -> str:
-    """Return how much likelier the event is on D than on D′, beyond δ."""
+    """Return the ratio of the probabilities of the event on D, beyond δ, and on D′."""
     value = (witness.probability - claim.delta) / witness.probability_prime
     return f"{_excess(claim)} / P(D′) = {nearest(value, 4)}"
 
 
 def _least_ratio(claim: Claim, lower: LowerBound, allowed: str) -> Sentence:
-    """Return what a lower bound with a confidence says of the probabilities of its event."""
+    """Return the likelihood ratio of an event that a lower bound with a confidence implies."""
     return confident(
         "{excess} / P(D′) at least e^{loss} ({confidence} confidence); {allowed}",
         lower.confidence,
@@ -487,7 +487,7 @@ def _least_ratio(claim: Claim, lower: LowerBound, allowed: str) -> Sentence:
 
 
 def _share_right(p: float, q: float) -> str:
-    """Return how often an observer is right who saw an event of these probabilities, which both are above 0."""
+    """Return the share of right guesses after an event of these probabilities, which both are above 0."""
     return percent(min(p / (p + q), math.nextafter(1.0, 0.0)))
 
 
@@ -511,7 +511,7 @@ def _weight(finding: Finding) -> str:
 
 
 def _assumed_sentence(verification: Verification) -> Sentence:
-    """Return what the result rests on, beside what every result rests on."""
+    """Return the assumptions of the result, beside those of every result, in a sentence."""
     if verification.assumptions:
         return remark(
             "Not checked: {first}{more}.",
@@ -623,7 +623,7 @@ def _profile(verification: Verification, band: Mapping[str, Any]) -> Picture:
     ]
     if upper is not None:
         proved = [point for point in zip(grid, upper, strict=True) if point[1] > 0.0]
-        name = "upper bound (proved)" if _proved(verification) else "upper bound (these runs only)"
+        name = "upper bound (proved)" if _is_proved(verification) else "upper bound (these runs only)"
         curves.insert(0, Curve(name, proved, "proved"))
     possible = [
         (x, max(low, least), max(high, least)) for x, low, high in zip(grid, lower, known, strict=True)
