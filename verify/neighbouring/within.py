@@ -123,13 +123,13 @@ class AnyTwo(Within):
 
 
 def _one_by_one(start: Data, end: Data, most: int) -> Path:
-    """Move one coordinate after the other, by at most so much."""
+    """Return a path on which one coordinate after the other moves, by at most `most` in a step."""
     moves = -(-np.abs(end - start).ravel() // most)
     before = np.cumsum(moves) - moves
 
-    def at(i: int) -> Data:
+    def point_at(i: int) -> Data:
         done = np.clip(i - before, 0, moves)
         gone = np.sign(end - start).ravel() * np.minimum(done * most, np.abs(end - start).ravel())
         return np.asarray(start + gone.astype(start.dtype).reshape(start.shape))
 
-    return Path(at, int(moves.sum()))
+    return Path(point_at, int(moves.sum()))
