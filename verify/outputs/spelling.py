@@ -22,10 +22,10 @@ from verify.outputs.word_columns import WordCodes, Words
 _Unit = Literal["number", "part", "letter"]
 
 FEW_WORDS = 8
-"""Different words up to which they are labels: a table of all of them says everything."""
+"""Different words up to which they are labels: a table of all of them holds all information."""
 
 MOST_PARTS = 64
-"""Parts or letters that are columns of their own; longer words are still told by their length."""
+"""Parts or letters that are columns of their own; longer words still differ in their length."""
 
 _FURTHER = 4
 """Parts or letters behind these that are columns, too, where data sets choose them: those that differ most."""
@@ -52,11 +52,11 @@ class Spelling:
     numeric
         For each of these, True if it is a number.
     codes
-        Of the parts that are no numbers.
+        Codes of the parts that are no numbers.
     long
         True if the number of parts is a column.
     forms
-        Of the form of a word around its digits or its parts: a space behind a number is not part of the number; None
+        Codes of a word's form around its digits or its parts: a space behind a number is not part of the number; None
         for letters, of which nothing is left out.
     """
 
@@ -69,7 +69,7 @@ class Spelling:
 
     @classmethod
     def from_words(cls, *apart: Sequence[str]) -> Spelling | None:
-        """Return how words like those seen are taken apart; None if they are few, or have nothing in them.
+        """Return the division into parts of words like those seen; None if they are few, or are empty.
 
         Parameters
         ----------
@@ -106,18 +106,20 @@ class Spelling:
     @property
     def width(self) -> int:
         """The number of columns."""
-        return len(self.numeric) + self.long + (self.forms is not None) + self._whole
+        return len(self.numeric) + self.long + (self.forms is not None) + self._has_length_column
 
     @property
-    def _whole(self) -> bool:
-        """Whether the length of a word is a column: of a number, which may have zeros at its end, or spaces."""
+    def _has_length_column(self) -> bool:
+        """True if the length of a word is a column: where words are numbers, which may end in zeros or spaces."""
         return self.unit == "number"
 
     def columns(self, key: str, said: str) -> tuple[Column, ...]:
         """Return the columns of a place with this key and these words."""
         labels = self.codes.labels()
-        found = [Column(f"{key}:number", f"{said} read as a number", "real")] if self._whole else []
-        for place, number in zip(self.places, () if self._whole else self.numeric, strict=False):
+        found = (
+            [Column(f"{key}:number", f"{said} read as a number", "real")] if self._has_length_column else []
+        )
+        for place, number in zip(self.places, () if self._has_length_column else self.numeric, strict=False):
             name, words = f"{key}:{self.unit}[{place + 1}]", f"{self.unit} {place + 1} of {said}"
             found.append(Column(name, words, "real") if number else Column(name, words, "category", labels))
         if self.long:
@@ -126,7 +128,7 @@ class Spelling:
             # Shows a space at the end.
             forms = tuple((code, f"'{form}'") for code, form in self.forms.labels())
             found.append(Column(f"{key}:form", f"the way in which {said} is written", "category", forms))
-        if self._whole:
+        if self._has_length_column:
             found.append(Column(f"{key}:letters", f"the number of letters of {said}", "real"))
         return tuple(found)
 
@@ -138,10 +140,10 @@ class Spelling:
             parts = _parts_of(word, self.unit)
             for i, (place, numeric) in enumerate(zip(self.places, self.numeric, strict=True)):
                 if place < len(parts):
-                    row[i] = _number(parts[place]) if numeric else self.codes.code_of(parts[place])
+                    row[i] = _parse_number(parts[place]) if numeric else self.codes.code_of(parts[place])
             beside = [float(len(parts))] if self.long else []
             beside += [self.forms.code_of(_form(word, self.unit))] if self.forms is not None else []
-            beside += [float(len(word))] if self._whole else []
+            beside += [float(len(word))] if self._has_length_column else []
             row[first:] = beside
         return np.asarray(table[words.codes])
 
@@ -174,12 +176,12 @@ def _parts_of(word: str, unit: _Unit) -> Sequence[str]:
 
 
 def _form(word: str, unit: _Unit) -> str:
-    """Return a word with its digits, or its parts, left out: what stands around and between them."""
+    """Return a word with each run of digits, or each part, replaced by one character."""
     return _DIGITS.sub("0", word) if unit == "number" else _PARTS.sub("x", word)
 
 
 def _unit(words: Sequence[str]) -> _Unit:
-    """Return what words are made of: numbers, parts between separators, or letters."""
+    """Return the unit of words: numbers, parts between separators, or letters."""
     if _all_numbers(words) and (
         any(_FRACTIONAL.search(word) for word in words)  # bits, such as "0010", are no number
         or not any(len(word) > 1 and word.startswith("0") for word in words)
@@ -190,11 +192,11 @@ def _unit(words: Sequence[str]) -> _Unit:
 
 
 def _all_numbers(words: Iterable[str]) -> bool:
-    return all(not np.isnan(_number(word)) for word in words)
+    return all(not np.isnan(_parse_number(word)) for word in words)
 
 
-def _number(word: str) -> float:
-    """Return the number that a word writes; NaN if it writes none."""
+def _parse_number(word: str) -> float:
+    """Return the number that a word denotes; NaN if it denotes none."""
     try:
         return float(word)
     except ValueError:

@@ -19,7 +19,7 @@ NO_WORD = -1  # the code of an output that holds no word at the place
 _UNSEEN = 2.0**32  # numbers of words that were not seen when the layout was made lie above
 _ADDRESS = re.compile(r"(?<= at )0x[0-9a-f]{6,16}(?=>)")  # as in "<object object at 0x7f6960912a50>"
 AN_ADDRESS = "0x…"
-"""What stands in words for an object's address in memory, which is the process's and nobody's data."""
+"""The substitute in words for an object's address in memory, which depends on the process and on no data."""
 _FEW = 24  # different words up to which comparing all with each is faster than sorting
 
 
