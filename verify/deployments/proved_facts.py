@@ -45,7 +45,7 @@ class ProvedFacts:
     audit
         The audit of its releases; None if only other results are given.
     ledger
-        What else its ledger says; None without one.
+        The further facts that its ledger holds; None without one.
     rho
         The ρ of the worst-case record, rounded up, if all releases are declared by ρ alone; else None.
     results, utility
@@ -268,7 +268,7 @@ def check_declarations(deployment: Deployment, facts: ProvedFacts) -> None:
 
 
 def _contradictions(deployment: Deployment, facts: ProvedFacts) -> Iterator[tuple[str, str]]:
-    """Yield keys whose declared values contradict what is known, and that."""
+    """Yield each key with a declared value that contradicts a known fact, with this fact in words."""
     found = facts.audit
     if found is None:
         return
