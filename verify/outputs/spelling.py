@@ -106,20 +106,18 @@ class Spelling:
     @property
     def width(self) -> int:
         """The number of columns."""
-        return len(self.numeric) + self.long + (self.forms is not None) + self._has_length_column
+        return len(self.numeric) + self.long + (self.forms is not None) + self._is_number
 
     @property
-    def _has_length_column(self) -> bool:
-        """True if the length of a word is a column: where words are numbers, which may end in zeros or spaces."""
+    def _is_number(self) -> bool:
+        """True if words are numbers: their length is a column, too, as they may end in zeros or spaces."""
         return self.unit == "number"
 
     def columns(self, key: str, said: str) -> tuple[Column, ...]:
         """Return the columns of a place with this key and these words."""
         labels = self.codes.labels()
-        found = (
-            [Column(f"{key}:number", f"{said} read as a number", "real")] if self._has_length_column else []
-        )
-        for place, number in zip(self.places, () if self._has_length_column else self.numeric, strict=False):
+        found = [Column(f"{key}:number", f"{said} read as a number", "real")] if self._is_number else []
+        for place, number in zip(self.places, () if self._is_number else self.numeric, strict=False):
             name, words = f"{key}:{self.unit}[{place + 1}]", f"{self.unit} {place + 1} of {said}"
             found.append(Column(name, words, "real") if number else Column(name, words, "category", labels))
         if self.long:
@@ -128,7 +126,7 @@ class Spelling:
             # Shows a space at the end.
             forms = tuple((code, f"'{form}'") for code, form in self.forms.labels())
             found.append(Column(f"{key}:form", f"the way in which {said} is written", "category", forms))
-        if self._has_length_column:
+        if self._is_number:
             found.append(Column(f"{key}:letters", f"the number of letters of {said}", "real"))
         return tuple(found)
 
@@ -143,7 +141,7 @@ class Spelling:
                     row[i] = _parse_number(parts[place]) if numeric else self.codes.code_of(parts[place])
             beside = [float(len(parts))] if self.long else []
             beside += [self.forms.code_of(_form(word, self.unit))] if self.forms is not None else []
-            beside += [float(len(word))] if self._has_length_column else []
+            beside += [float(len(word))] if self._is_number else []
             row[first:] = beside
         return np.asarray(table[words.codes])
 
