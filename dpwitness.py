@@ -17,7 +17,7 @@ import os
 import sys
 import sysconfig
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from importlib import import_module, util
 from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
@@ -56,7 +56,7 @@ def __getattr__(name: str) -> Any:
 def library_module(name: str) -> ModuleType:
     """Import a module of this library, whoever has others of its name."""
     keep_apart()
-    with _placed(None):
+    with library_in_place():
         return import_module(name)
 
 
@@ -82,12 +82,12 @@ class OwnPackages:
 
     def modules(self) -> list[ModuleType]:
         """Return those that are loaded, each after those that it imports."""
-        with _placed(None):
+        with library_in_place():
             return list(reversed(self._away.values()))
 
     def digests(self) -> dict[str, str]:
         """Return the SHA-256 of each Python file of those that were imported."""
-        with _placed(None):  # so that theirs are those that are away
+        with library_in_place():  # so that theirs are those that are away
             places = map(Path, map(self._found, sorted({name.partition(".")[0] for name in self._away})))
         return {
             str(file.relative_to(place.parent)): hashlib.sha256(file.read_bytes()).hexdigest()
@@ -181,6 +181,11 @@ def place(packages: OwnPackages | None) -> None:
         _in_place = packages
 
 
+def library_in_place() -> AbstractContextManager[None]:
+    """Return a context in which the library's packages are in place."""
+    return _placed(None)
+
+
 @contextmanager
 def _placed(packages: OwnPackages | None) -> Iterator[None]:
     before = _in_place
@@ -232,7 +237,9 @@ def _import(
                     or all(each == "*" or hasattr(found, each) for each in fromlist or ())
                 ):
                     return found
-    with _placed(None):  # the library's, or what a user's file takes from it in spite of its own packages
+    with (
+        library_in_place()
+    ):  # the library's, or what a user's file takes from it in spite of its own packages
         return python_import(name, globals, locals, fromlist, level)
 
 
@@ -270,13 +277,35 @@ def _is_of_library(path: str) -> bool:
 def is_of_library(found: FunctionType | type) -> bool:
     """Return True for a function or class of this library's modules, whatever others say of their own."""
     name = str(found.__globals__.get("__name__") if isinstance(found, FunctionType) else found.__module__)
-    with _placed(None):
-        module = sys.modules.get(name) if name.partition(".")[0] in LIBRARY else None
+    module = loaded_of_library(name)
     if module is None or not _is_of_library(_real(str(getattr(module, "__file__", "")))):
         return False
     if isinstance(found, FunctionType):
         return found.__globals__ is vars(module)
-    held: Any = module  # the library's class is what has its name there; a body and names anybody's can have
+    return _holds(module, found)
+
+
+def loaded_of_library(name: str) -> ModuleType | None:
+    """Return this library's loaded module of a name, whoever has others of its name."""
+    with library_in_place():
+        return sys.modules.get(name) if name.partition(".")[0] in LIBRARY else None
+
+
+def is_of_python(found: type) -> bool:
+    """Return True for a class of Python's own modules, whatever others say of their own."""
+    name = str(found.__module__)
+    return is_python_module(name) and _holds(sys.modules[name], found)
+
+
+def is_python_module(name: str) -> bool:
+    """Return True for the name of a loaded module of Python's own: not where a user's file hides it."""
+    module = sys.modules.get(name) if name.partition(".")[0] in sys.stdlib_module_names else None
+    return module is not None and not is_of_a_user(getattr(module, "__file__", None))
+
+
+def _holds(module: ModuleType, found: type) -> bool:
+    """Return True if a class is what has its name in a module; a body and names anybody's can have."""
+    held: Any = module
     for part in found.__qualname__.split("."):
         held = vars(held).get(part) if isinstance(held, ModuleType | type) else None
     return held is found

@@ -260,12 +260,6 @@ class ShuffledMean:
         return 2.0 * self.half_range / (self.levels * self.clients)
 
     @property
-    def variance(self) -> float:
-        """Largest variance of a coordinate of the mean: noise bnp(1-p), rounding at most 1/4 per client."""
-        p = self.probability
-        return self.step**2 * self.clients * (self.added * p * (1.0 - p) + 0.25)
-
-    @property
     def proxy(self) -> float:
         """Sub-Gaussian proxy of a coordinate of the mean: 1/4 for every random bit and rounding (Hoeffding)."""
         return self.step**2 * self.clients * (self.added + 1) / 4.0

@@ -151,13 +151,15 @@ class Influence:
         """Return the influence on the product with public factors, one a coordinate."""
         sizes, way = list(map(abs, factors)), self.derivation
         largest = max(sizes, default=0.0)
+        # Nobody moves 0 times a value.
+        moving = [(i, x) for i, x in enumerate(factors) if self.widths[i] > 0 and x]
+        if way is not None:
+            way = way.choose(tuple(i for i, _ in moving))
         return Influence(
             tuple(map(times, self.widths, sizes)),
             _times(largest, self.l1_cap),
             _times(largest, self.l2_cap),
-            None
-            if way is None
-            else way.scale(tuple(x for x, width in zip(factors, self.widths, strict=True) if width > 0)),
+            None if way is None else way.scale(tuple(x for _, x in moving)),
         )
 
     def cover(self, other: Influence) -> Influence:

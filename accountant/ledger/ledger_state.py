@@ -229,6 +229,7 @@ def decide(state: State, command: LedgerCommand, now: Now | None) -> Receipt:
     if request is None:
         raise KeyUsed(f"request={command.request!r}: nothing was charged by this key")
     if request.digest is None:
+        state.check_unanswered(request)
         digest = hashlib.sha256(command.answer).hexdigest()
         answered = Answered(command.request, digest, command.answer)
         return Receipt(request.position, True, command.answer, (answered,))
@@ -445,7 +446,8 @@ def apply(state: State, event: LedgerEvent) -> None:
         state.clock, state.drift = max(state.clock, event.at), 0
         return
     if event.at is not None:
-        state.clock = max(state.clock, event.at)
+        if event.at > state.clock:
+            state.clock = event.at
         state.drift = event.drift
 
 
@@ -506,12 +508,12 @@ def repeated_command(
     state: State, event: Charged | Settlement | DrawnAgain, holds: Callable[[Vector], bool]
 ) -> LedgerCommand:
     """Return the command that an event was decided for: a verification decides it again."""
+    if isinstance(event, Charged):
+        lasts = None if event.until is None else event.until - (event.at or 0)
+        return Charge(event.entries, holds, event.reserved, event.request, event.scope, lasts)
     if isinstance(event, Settlement):
         return Settle(event.position, event.returned)
-    if isinstance(event, DrawnAgain):
-        request = state.request(event.request)
-        assert request is not None
-        event = state.charge_at(request.position)
-        return Charge(event.entries, holds, False, event.request, event.scope)
-    lasts = None if event.until is None else event.until - (event.at or 0)
-    return Charge(event.entries, holds, event.reserved, event.request, event.scope, lasts)
+    request = state.request(event.request)
+    assert request is not None
+    charged = state.charge_at(request.position)
+    return Charge(charged.entries, holds, False, charged.request, charged.scope)

@@ -11,8 +11,7 @@ from accountant.record_name import LONGEST_NAME
 from mechanisms.parameters import ParameterError
 
 FORMAT = "dpwitness-ledger-2"
-_scanned = json.JSONDecoder().raw_decode
-_named = json.JSONEncoder().encode
+_scan = json.JSONDecoder().scan_once  # type: ignore[attr-defined]
 _encoder = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False)
 try:  # once for all entries: `encode` makes one for each, which takes three times as long as an entry
     _parts = json.encoder.c_make_encoder(  # type: ignore[attr-defined]
@@ -37,7 +36,10 @@ def parse_entry(text: str) -> Any:
     ParameterError
         If it is not JSON, or something stands around it.
     """
-    body, end = _scanned(text)
+    try:
+        body, end = _scan(text, 0)
+    except StopIteration as error:
+        raise ParameterError(f"no JSON stands at {text[error.value : error.value + 20]!r}") from None
     if end != len(text):
         raise ParameterError(f"something stands behind it: {text[end : end + 20]!r}")
     return body
@@ -69,7 +71,7 @@ def encode_name(name: object) -> str:
     ParameterError
         If the name is longer than an index takes.
     """
-    text = _named(name)
+    text = json.encoder.encode_basestring_ascii(name) if isinstance(name, str) else json.dumps(name)
     if len(text) > LONGEST_NAME:
         raise ParameterError(
             f"{text[:40]}...: a name in a store must have at most {LONGEST_NAME} characters as JSON"

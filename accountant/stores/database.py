@@ -19,7 +19,7 @@ from sqlalchemy.engine import URL, Dialect, make_url
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.schema import CreateIndex, CreateTable
 
-from accountant.files.sqlite_file import is_sqlite, note_closed, note_opened
+from accountant.files.sqlite_file import file_number, is_sqlite, note_closed, note_opened
 from accountant.rules import clock
 from accountant.stores.file_lock import HAS_LOCKS, LONGEST_WAIT, FileLock, Turns, this_process
 from accountant.stores.location import CHARGES, RUN_STORE, location_of, shared_file_system
@@ -37,6 +37,7 @@ from accountant.stores.store_refusals import (
 from mechanisms.parameters import ParameterError
 
 _PRAGMAS = {"journal_mode": "wal", "synchronous": 2, "foreign_keys": 1, "busy_timeout": 30_000}
+_EMPTY_LOG = "PRAGMA wal_checkpoint(TRUNCATE)"
 _DAMAGED = (
     "XX",
     "23",
@@ -117,7 +118,7 @@ class Database:
         _databases.add(self)
         self._lock: FileLock | SessionLock | None = None
         self._turns: Turns | None = None  # of a file, as soon as somebody writes
-        self._file = None if self.path is None else _number(self.name)
+        self._file = None if self.path is None else file_number(self.name)
         self._log: dict[str, tuple[int, int] | None] = {}
         self.accounts_checked = -math.inf  # when
         # Who forgets a store leaves its connections to nobody: Python 3.13 warns of those that are not closed.
@@ -168,7 +169,7 @@ class Database:
             self.check_place()
             self._dispose()  # what was open is of a file that is gone
             os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))
-            self._file = _number(self.name)
+            self._file = file_number(self.name)
 
     def check_place(self) -> None:
         """Refuse to write to a file where a lock may be none.
@@ -235,7 +236,7 @@ class Database:
         """
         if self.path is None:
             return
-        now = _number(self.name)
+        now = file_number(self.name)
         before, self._file = self._file, self._file or now
         if before is not None and now != before:
             raise StoreMoved(
@@ -264,9 +265,9 @@ class Database:
             return
         if not self._log:
             real = self.path.resolve()
-            self._log = {name: _number(name) for name in (f"{real}-wal", f"{real}-shm")}
+            self._log = {name: file_number(name) for name in (f"{real}-wal", f"{real}-shm")}
         for name, before in self._log.items():
-            if before is None or before != _number(name):
+            if before is None or before != file_number(name):
                 raise StoreMoved(
                     f"{self.path}: SQLite's log beside it (-wal, -shm) was removed or replaced while it was open, so "
                     "nothing more can be charged here: close it, in all that this process has open of it, and open it "
@@ -274,16 +275,35 @@ class Database:
                 )
 
     @contextmanager
-    def reading(self) -> Iterator[Session]:
+    def reading(self, *, alone: bool = False, wait: float | None = None) -> Iterator[Session]:
         """Yield a session for reading; the rows that one statement reads are of one moment.
+
+        Parameters
+        ----------
+        alone
+            Whether no other thread writes meanwhile, and no other process where a lock is not the database's own.
+        wait
+            How many seconds to wait for them, if not as long as usual.
 
         Raises
         ------
+        InUse
+            If somebody else writes for so long.
         LedgerDamaged
             If the database says that its file is damaged.
         """
-        self._check_process()
+        if os.getpid() != self._process:
+            raise StoreRefused(
+                f"{self.name}: was opened by process {self._process}, of which this process ({os.getpid()}) is a fork: "
+                "open it here again, with an Accountant of this process"
+            )
+        if alone and self._writer == threading.get_ident():
+            # Whoever collects garbage in a transaction, say: what is written now is not ended yet.
+            raise InUse(f"{self.name}: this thread is writing to it already", this_process())
+        ended = not alone
         try:
+            if alone:
+                self._begin_turn(LONGEST_WAIT if wait is None else wait)
             if self._in_memory is not None:
                 yield Session(self, self._in_memory)
                 return
@@ -303,8 +323,14 @@ class Database:
             finally:
                 if session.lent:  # it was interrupted, in a statement, perhaps
                     self._take_back(session, again=False)
+                if alone:
+                    self._end_turn()
+                    ended = True
         except self.driver.Error as error:
             raise self._trouble(error) from error
+        finally:
+            if not ended:  # an interruption may fall on any line, and on that one
+                self._end_turn()
 
     def _take_back(self, session: Session, *, again: bool = True) -> None:
         ended = session.driver is not None and session.end()
@@ -344,7 +370,7 @@ class Database:
         LedgerDamaged
             If the database says that its file is damaged.
         """
-        with self._alone(wait), self.reading() as session:
+        with self.reading(alone=True, wait=wait) as session:
             self.check_file()
             ending = False
             try:
@@ -406,33 +432,19 @@ class Database:
         longest = "a minute" if wait is None else f"{wait:g} s"
         return InUse(f"{self.name}: has been written to by {holder} for {longest}; {ended}", holder)
 
-    @contextmanager
-    def _alone(self, wait: float | None = None) -> Iterator[None]:
-        """Let no other thread write meanwhile, and no other process where a lock is not the database's own."""
-        if self._writer == threading.get_ident():
-            # Whoever collects garbage in a transaction, say: what is written now is not ended yet.
-            raise InUse(f"{self.name}: this thread is writing to it already", this_process())
-        longest, ended = LONGEST_WAIT if wait is None else wait, False
-        try:
-            try:
-                if not self._transaction.acquire(timeout=longest):
-                    raise InUse(
-                        f"{self.name}: another thread of this process has been writing to it for {longest:g} s",
-                        this_process(),
-                    )
-                self._writer = threading.get_ident()
-                if self.path is not None:
-                    if self._turns is None:
-                        self.check_place()
-                        self._turns = Turns(f"{self.path}.lock")
-                    self._turns.take(longest)
-                yield
-            finally:
-                self._end_turn()
-                ended = True
-        finally:
-            if not ended:  # an interruption may fall on any line, and on that one
-                self._end_turn()
+    def _begin_turn(self, longest: float) -> None:
+        """Wait for this thread's turn to write, and this process's where a lock is not the database's own."""
+        if not self._transaction.acquire(timeout=longest):
+            raise InUse(
+                f"{self.name}: another thread of this process has been writing to it for {longest:g} s",
+                this_process(),
+            )
+        self._writer = threading.get_ident()
+        if self.path is not None:
+            if self._turns is None:
+                self.check_place()
+                self._turns = Turns(f"{self.path}.lock")
+            self._turns.take(longest)
 
     def _end_turn(self) -> None:
         """End this thread's turn, as far as it has one."""
@@ -444,13 +456,6 @@ class Database:
             self._transaction.release()
         except RuntimeError:
             return  # it is not this thread's
-
-    def _check_process(self) -> None:
-        if os.getpid() != self._process:
-            raise StoreRefused(
-                f"{self.name}: was opened by process {self._process}, of which this process ({os.getpid()}) is a fork: "
-                "open it here again, with an Accountant of this process"
-            )
 
     def _trouble(self, error: Any) -> Exception:
         """Return what an error of the driver means: the file is damaged, or it cannot be read or written."""
@@ -517,19 +522,15 @@ class Database:
     def compact(self) -> None:
         """Give the room of rows that are gone back to the system, and leave nothing of them in the files; SQLite."""
         if self.sqlite:
-            with self._alone(), self.reading() as session:
+            with self.reading(alone=True) as session:
                 session.execute("VACUUM")
-                self._empty_log(session)
+                session.rows(_EMPTY_LOG)
 
     def empty_log(self) -> None:
         """Write the content of SQLite's log into the file."""
         if self.path is not None:
-            with self._alone(), self.reading() as session:
-                self._empty_log(session)
-
-    @staticmethod
-    def _empty_log(session: Session) -> None:
-        session.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            with self.reading(alone=True) as session:
+                session.rows(_EMPTY_LOG)
 
     def close(self) -> None:
         """Close all connections."""
@@ -606,15 +607,6 @@ def _connected(driver: Any, dialect: Dialect, url: URL) -> Any:
 def _masked(text: str) -> str:
     """Return the text of a URL without what may be a password."""
     return _SECRETS.sub(lambda found: f"{found[1] or found[2]}***", text)
-
-
-def _number(path: str) -> tuple[int, int] | None:
-    """Return the device and number of a file; None if it is not there."""
-    try:
-        found = os.stat(path)
-    except FileNotFoundError:
-        return None
-    return found.st_dev, found.st_ino
 
 
 def _sqlite_writer(index: str) -> str:

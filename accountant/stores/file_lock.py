@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any
 
+from accountant.files.sqlite_file import file_number
 from accountant.stores.store_refusals import InUse
 
 try:
@@ -41,8 +42,8 @@ class _Lock:
                 path,
             )
         self.path = path
-        self.file = _opened(path)
-        self.number = _number(os.fstat(self.file))
+        self.file = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
+        self._number = file_number(self.file)
         self._process = os.getpid()
         self._close = weakref.finalize(self, os.close, self.file)
         self._close.atexit = False  # a thread may be in a turn still
@@ -57,6 +58,11 @@ class _Lock:
                 raise _in_use(self.file, self.path)
             time.sleep(pause)
             pause = min(2.0 * pause, _LAST_LOOK)
+
+    @property
+    def is_in_place(self) -> bool:
+        """Whether the name still refers to the file; else others would lock another one."""
+        return file_number(self.path, follow_symlinks=False) == self._number
 
     @property
     def is_held(self) -> bool:
@@ -107,11 +113,13 @@ class Turns:
         OSError
             If the file cannot be opened, or the system or its file system has no locks.
         """
-        if self._lock is None or not self._lock.is_held or not _is_at(self._path, self._lock.number):
+        if self._lock is None or not self._lock.is_held or not self._lock.is_in_place:
             self._lock = _Lock(self._path)
         self._taken = True  # soon
         self._lock.take(wait)
-        os.pwrite(self._lock.file, _turn_of(os.getpid()), 0)
+        own = _turn_of(os.getpid())
+        if os.pread(self._lock.file, len(own), 0) != own:  # to read it is cheaper, and leaves the disk alone
+            os.pwrite(self._lock.file, own, 0)
 
     def give_back(self) -> None:
         """End the turn; again does nothing."""
@@ -166,22 +174,6 @@ class FileLock(_Lock):
         since = datetime.now(UTC).isoformat(timespec="seconds")
         os.ftruncate(self.file, 0)
         os.pwrite(self.file, f"{this_process()} since {since}\n".encode(), 0)
-
-
-def _opened(path: str) -> int:
-    return os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
-
-
-def _number(found: os.stat_result) -> tuple[int, int]:
-    return found.st_dev, found.st_ino
-
-
-def _is_at(path: str, number: tuple[int, int]) -> bool:
-    """Return True if a name still refers to an open file of this number; else others would lock another file."""
-    try:
-        return _number(os.lstat(path)) == number
-    except OSError:
-        return False
 
 
 def _taken(file: int, path: str) -> bool:

@@ -44,6 +44,7 @@ from __future__ import annotations
 import heapq
 import json
 import operator
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -243,7 +244,7 @@ class ReplayedEntries(State):
         self.commitments: dict[int, str] = {}
         self.kinds: dict[int, Entry] = {}
         self.texts: dict[int, str] = {}
-        self.tallies: dict[int, tuple[int, int]] = {}
+        self.tallies: dict[int, list[int]] = defaultdict(lambda: [0, 0])
         self.saved: tuple[int, str] | None = None
         self.waiting = Waiting()
         self.trusted: list[int] = []
@@ -393,8 +394,9 @@ class ReplayedEntries(State):
 
     def _tally(self, paid: Sequence[tuple[int, Sequence[int]]], times: int) -> None:
         for kind, numbers in paid:
-            releases, records = self.tallies.get(kind, (0, 0))
-            self.tallies[kind] = releases + times, records + times * len(numbers)
+            counted = self.tallies[kind]
+            counted[0] += times
+            counted[1] += times * len(numbers)
 
     def folded_tallies(self) -> list[Tally]:
         """Return the sums of folded charges, as charges."""
@@ -424,8 +426,8 @@ class ReplayedEntries(State):
                         raise LedgerDamaged(f"charges account {number}, which was never opened", position)
             entries = self._entries(paid)
             scope = Scope(*body["for"]) if "for" in body else ANY
-            request, until = body.get("request"), body.get("until")
-            charged = Charged(position, entries, "holder" in body, request, scope, *_time(body), until)
+            request, until, drift = body.get("request"), body.get("until"), body.get("drift", 0)
+            charged = Charged(position, entries, "holder" in body, request, scope, body["at"], drift, until)
             self._happen(position, charged, imported="source" in body)
         elif "saved" in body:
             self._save(position, *body["saved"])

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from sqlalchemy import BigInteger, Column, Index, Integer, LargeBinary, MetaData, Table, Text, text
 
-VERSION = 12
+VERSION = 13
 """The version of these tables: that of the first release."""
 
 METADATA = MetaData()
@@ -39,9 +39,9 @@ _ENTRY = Table(
     Column("hash", LargeBinary, nullable=False),
 )
 
-RARE = (
-    "substr(body, 3, 7) IN ('adopted', 'anchore', 'assumed', 'closed\"', 'fold\":{', 'key\":{\"', 'rules\":')"
-)
+_RARE = "'adopted'", "'anchore'", "'assumed'", "'closed\"'", "'fold\":{'", "'key\":{\"'", "'rules\":'"
+# As a list (IN) SQLite would make a table of them, for each entry that is written anew: 2 of 5 us of an INSERT.
+RARE = f"CASE substr(body, 3, 7) {' '.join(f'WHEN {each} THEN 1' for each in _RARE)} ELSE 0 END = 1"
 """Entries that whoever opens a store has to know, wherever they stand."""
 
 Index("rare", _ENTRY.c.position, sqlite_where=text(RARE), postgresql_where=text(RARE))

@@ -91,8 +91,11 @@ class Session:
             self._asked[sql, *keys] = self._send(sql, keys)
 
     def _send(self, sql: str, keys: Sequence[Any]) -> list[Any]:
-        parts = [keys[start : start + _CHUNK] for start in range(0, len(keys), _CHUNK)]
-        return [self.execute(sql.replace("...", ",".join("?" * len(part))), part) for part in parts]
+        found = []
+        for start in range(0, len(keys), _CHUNK):
+            part = keys[start : start + _CHUNK]
+            found.append(self.execute(sql.replace("...", ",".join("?" * len(part))), part))
+        return found
 
     def run(self, sql: str, rows: Sequence[TableRow]) -> None:
         """Run a statement with each of some rows of parameters; rows for a server's table go there as its columns."""
@@ -192,7 +195,7 @@ class Connections:
     @property
     def any_open(self) -> bool:
         """True if a connection is open, idle or in use."""
-        return len(self._open) > 0
+        return bool(self._idle) or len(self._open) > 0
 
     def lend(self, session: Session) -> None:
         """Give a session its connection; an interruption may fall on any line, and `take_back` knows how far this came.

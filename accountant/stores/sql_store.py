@@ -117,7 +117,7 @@ class SQLStore:
 
     def _commit(self, batches: Iterator[Sequence[_Task]]) -> list[Any]:
         waiting = () if self.database.sqlite else self._queue.waiting
-        first = list[Sequence[_Task]]()
+        first: list[Sequence[_Task]] = []
         if not self._alone and _name_all(waiting):
             with suppress(RetryAlone):
                 with self.working((), together=True) as work:  # whoever comes until it has begun is in it

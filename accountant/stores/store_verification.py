@@ -267,7 +267,7 @@ def compare_tables(replay: ReplayedEntries, session: Session) -> int:
     kinds = {entry_hash(b"", text).hex(): (position,) for position, text in replay.texts.items()}
     if not _holds(session, "SELECT digest, position FROM kind", kinds):
         raise LedgerDamaged("the table `kind` does not fit to the entries")
-    tallies = {kind: counted for kind, counted in replay.tallies.items() if any(counted)}
+    tallies = {kind: tuple(counted) for kind, counted in replay.tallies.items() if any(counted)}
     found = session.rows("SELECT kind, releases, records FROM tally WHERE kind > 0 AND releases <> 0")
     if {int(kind): (releases, records) for kind, releases, records in found} != tallies:
         raise LedgerDamaged("the table `tally` does not fit to the entries")

@@ -196,13 +196,13 @@ class Work(State):
 
     def look_up(self, names: Sequence[str], keys: Sequence[str]) -> None:
         """Read accounts and requests, all at once."""
+        wanted = self._missing(names)
         if keys:
             asked = {encode_name(key): key for key in keys if key not in self._known}
-            wanted = sorted({name for name in names if name not in self._rows})
             self.session.ask(BY_LABEL[self.session.together], wanted)
             self.session.ask(_REQUESTS[self.session.together], sorted(asked))
             self._load_requests(asked)
-        self.load(names)
+        self._load_missing(wanted)
         self._looked_up = True
 
     def payers_of(self, reserved: Sequence[int]) -> list[str]:
@@ -215,7 +215,12 @@ class Work(State):
 
     def load(self, names: Iterable[str]) -> None:
         """Read accounts, all at once."""
-        wanted = sorted({name for name in names if name not in self._rows})
+        self._load_missing(self._missing(names))
+
+    def _missing(self, names: Iterable[str]) -> list[str]:
+        return sorted({name for name in names if name not in self._rows})
+
+    def _load_missing(self, wanted: Sequence[str]) -> None:
         if not wanted:
             return
         self._read(BY_LABEL, wanted)
@@ -613,7 +618,7 @@ class Work(State):
         left: Sequence[tuple[int, str]],
         forgotten: Iterable[int],
         settled: Iterable[int],
-        tallies: Mapping[int, tuple[int, int]],
+        tallies: Mapping[int, Sequence[int]],
     ) -> int:
         """Remove the entries up to the last one of a fold; return their number.
 
@@ -774,9 +779,10 @@ _STORE = "SELECT instance, epoch, location, closed, rules, clock, drift, witness
 STORE_ROW = f"{_STORE} FROM store"
 _DEADLINE = f"(SELECT min(until) FROM reservation {OPEN_WITH_DEADLINE})"
 _LAST = "SELECT position, hash FROM entry ORDER BY position DESC LIMIT 1"
+# Not FROM the last entry as a subquery: SQLite would make a table of it, in each transaction.
 _HEAD = (
-    f"{_STORE}, {_DEADLINE}, next.body, next.hash AS next_hash, last.position, last.hash FROM store, ({_LAST}) AS last "
-    "LEFT JOIN entry AS next ON next.position = ?"
+    f"{_STORE}, {_DEADLINE}, next.body, next.hash AS next_hash, last.position, last.hash FROM store, entry AS last "
+    "LEFT JOIN entry AS next ON next.position = ? WHERE last.position = (SELECT max(position) FROM entry)"
 )
 _GIVEN = -2
 """In the table of tallies the kind whose row has the last number of an account that was given to a process."""
@@ -906,8 +912,7 @@ def rows_after(
             f"ORDER BY position LIMIT {_AT_ONCE:d}"
         )
         more = len(rows) == _AT_ONCE
-        for found, body, digest in rows:
-            position = int(found)
+        for position, body, digest in rows:
             if not isinstance(body, str):
                 raise LedgerDamaged(f"its body is a {type(body).__name__} where text was written", position)
             yield position, body, stored_bytes(digest)

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from algorithms.code_fingerprint import fingerprint, known_digests
-from dpwitness import LIBRARY
+from dpwitness import LIBRARY, is_python_module
 from mechanisms.parameters import DPWitnessError
 
 _PLAIN = (bool, int, str, bytes, type(None), type(Ellipsis))
@@ -50,9 +50,8 @@ def identity(value: object) -> str:
     """
     reading = _Reading()
     reading.read(value)
-    packages = (
-        {name.partition(".")[0] for name in reading.modules} - sys.stdlib_module_names - {"numpy", "scipy"}
-    )
+    modules = (name for name in reading.modules if not is_python_module(name))
+    packages = {name.partition(".")[0] for name in modules} - {"numpy", "scipy"}
     packages |= _beside(packages.difference(LIBRARY))
     code = known_digests(frozenset(reading.modules), frozenset(packages.union(LIBRARY)))
     for name in sorted(reading.written):

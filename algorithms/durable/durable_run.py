@@ -46,6 +46,7 @@ from algorithms.durable.state import (
     own_modules,
     packages_of,
 )
+from dpwitness import in_place, library_in_place
 from mechanisms import NoiseSource
 from mechanisms.parameters import ParameterError
 
@@ -445,10 +446,13 @@ def _digests(learner: object, accountant: Accountant) -> tuple[dict[str, str], d
             digest.update(f"{key}{array.dtype}{array.shape}".encode() + array.tobytes())
         digests[name] = digest.hexdigest()
         modules |= encoder.modules
-    code = code_digests(modules, packages_of(own))
+    named_alike = in_place()  # packages of the user's with this library's names
+    with library_in_place():
+        code = code_digests(modules, packages_of(own))
     # Two modules that are known by one name keep their own.
     names = {name: known_as(name) for name in code}
-    return digests, {name if names[name] in code else names[name]: digest for name, digest in code.items()}
+    code = {name if names[name] in code else names[name]: digest for name, digest in code.items()}
+    return digests, code | ({} if named_alike is None else named_alike.digests())
 
 
 def _differing(one: dict[str, str], other: dict[str, str]) -> list[str]:

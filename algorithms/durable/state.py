@@ -26,6 +26,7 @@ from accountant.provenance import IMPORTED_AS
 from accountant.stored_accountant import private_state, restore_private
 from accountant.stores.waiting import Notes
 from algorithms.code_fingerprint import LIBRARY_OF_LEARNERS
+from dpwitness import loaded_of_library
 from mechanisms.parameters import DPWitnessError
 
 StateArrays = dict[str, npt.NDArray[Any]]
@@ -292,16 +293,15 @@ class PublicDecoder(Decoder):
 def _find(name: str, packages: frozenset[str]) -> Any:
     """Find a class by its name, among the modules of these packages that are loaded anyway."""
     module, _, qualified = name.partition(":")
-    loaded = (module, f"{IMPORTED_AS}{module}", *(["__main__"] if known_as("__main__") == module else []))
-    found: Any = next(
-        (sys.modules[each] for each in loaded if each in sys.modules and each.partition(".")[0] in packages),
-        None,
-    )
-    for part in qualified.split("."):
-        found = getattr(found, part, None)
-    if not isinstance(found, type):
-        raise StateError(f"{name}: no such class here")
-    return found
+    names = (module, f"{IMPORTED_AS}{module}", *(["__main__"] if known_as("__main__") == module else []))
+    loaded = [sys.modules.get(each) for each in names if each.partition(".")[0] in packages]
+    for found in (*loaded, loaded_of_library(module)):  # a user's own package may have this library's name
+        held: Any = found
+        for part in qualified.split("."):
+            held = getattr(held, part, None)
+        if isinstance(held, type):
+            return held
+    raise StateError(f"{name}: no such class here")
 
 
 _MADE_IN_PYTHON = 1 << 9  # CPython's Py_TPFLAGS_HEAPTYPE

@@ -18,6 +18,7 @@ COMPARISONS = {
 }  # fmt: skip
 SYMMETRIC = {
     "max", "min", "maximum", "minimum", "gcd", "hypot", "logaddexp", "isclose", "allclose", "array_equal", "cast",
+    "add_up", "multiply_up", "either_up",
 }  # fmt: skip
 REMOVED = (ast.Expr, ast.AugAssign, ast.Raise, ast.If, ast.For, ast.Continue, ast.Break)
 UNTOUCHED = (ast.JoinedStr, ast.Import, ast.ImportFrom, ast.Assert)

@@ -59,4 +59,5 @@ def faults_as_library(monkeypatch):
         name = found.__module__ if isinstance(found, type) else found.__globals__["__name__"]
         return name.partition(".")[0] in (*LIBRARY, "faults")
 
-    monkeypatch.setattr("verify.learners.internals.is_of_library", is_of_library)
+    for module in ("internals", "learner_randomness"):
+        monkeypatch.setattr(f"verify.learners.{module}.is_of_library", is_of_library)

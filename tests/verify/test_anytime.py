@@ -218,7 +218,7 @@ def test_ctrl_c_before_any_bet_says_so():
 
 
 @pytest.mark.parametrize(
-    ("kind", "turns"), [("function", 30), ("learner", 24), pytest.param("bandit", 8, marks=pytest.mark.slow)]
+    ("kind", "turns"), [("function", 30), ("learner", 24), pytest.param("bandit", 24, marks=pytest.mark.slow)]
 )
 def test_a_time_limit_leaves_the_wealth_and_the_bound(kind, turns):
     """The timer of the limit goes off after some turns, however busy the machine is."""

@@ -59,7 +59,7 @@ def test_simulate_reports_regret_phases_and_communication(run, tmp_path):
     assert again["regret_mean"] == result["regret_mean"]
     code, out, _ = run("simulate", "dp-dpe-shuffle", "--horizon", "60", "--runs", "1")
     assert code == 0
-    assert "bits a run; best action kept in 100% of runs" in out
+    assert "bits a run; best action kept in 100 % of runs" in out
 
 
 @pytest.mark.slow

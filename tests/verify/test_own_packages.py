@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+import abc
+import linecache
 import os
+import random
 import subprocess
 import sys
 import tomllib
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Generic
 
 import numpy as np
 import pytest
 
-from dpwitness import is_installed, is_of_a_user, is_of_library, is_of_package
+from algorithms.blocks.identity import identity
+from algorithms.code_fingerprint import forget_sources
+from dpwitness import is_installed, is_of_a_user, is_of_library, is_of_package, is_of_python
 from verify import verify
+from verify.learners.other_records import boundary_values
 from verify.subjects.python_file import import_file
+from verify.subjects.subject_identity import class_without_source
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -291,3 +300,88 @@ def test_a_package_of_the_path_is_not_run_again_with_the_users_code(tmp_path: Pa
     )
     run_verify(tmp_path, tmp_path / "site-packages", "subject.py:noisy", python=("-P",))
     assert (tmp_path / "site-packages" / "loaded_once" / "loads").read_text() == "x"
+
+
+RUN = """\
+import sys
+import dpwitness
+algorithms, accountant = map(dpwitness.library_module, ("algorithms", "accountant"))
+problems = dpwitness.library_module("algorithms.problems")
+from algorithms.mine import Mine
+
+def build(gate):
+    return Mine(problems.TopK(arms=5, size=2), gate, epsilon=1.0, horizon=100)
+
+if sys.argv[1] == "save":
+    with algorithms.DurableRun(build, accountant.Accountant(accountant.Budget(epsilon=1.0))) as run:
+        run.learner.act()
+        run.accountant.private([1.0, 0.0], run.learner.feedback_domain, record="ann")
+        run.save("kept")
+else:
+    algorithms.DurableRun.load("kept", build).close()
+"""
+MINE = """\
+import dpwitness
+
+class Mine(dpwitness.library_module("algorithms").CUCBBatch):
+    def act(self):
+        from algorithms.factor import FACTOR
+        return super().act()
+"""
+
+
+def test_a_durable_run_of_such_a_package_goes_on_and_notices_changed_code(tmp_path: Path) -> None:
+    (tmp_path / "algorithms").mkdir()
+    files = {
+        "run": RUN,
+        "algorithms/__init__": "",
+        "algorithms/mine": MINE,
+        "algorithms/factor": "FACTOR = 1.0\n",
+    }
+    for name, text in files.items():
+        (tmp_path / f"{name}.py").write_text(text)
+
+    def run(how: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "run.py", how],
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    for how in ("save", "load"):
+        found = run(how)
+        assert found.returncode == 0, found.stderr
+    (tmp_path / "algorithms" / "factor.py").write_text("FACTOR = 2.0\n")
+    assert "algorithms/factor.py changed since" in run("load").stderr
+
+
+def test_a_module_that_hides_one_of_pythons_is_a_users(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "sndhdr.py").write_text("class Mine:\n    limit = 0.375\n")
+    import_file(tmp_path / "sndhdr.py")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "sndhdr", raising=False)
+    mine = __import__("sndhdr").Mine
+    assert not is_of_python(mine)
+    assert 0.375 in boundary_values(mine, 0.0, 1.0)
+    before = identity(mine)
+    (tmp_path / "sndhdr.py").write_text("class Mine:\n    limit = 0.5\n")
+    forget_sources()
+    assert identity(mine) != before
+    assert class_without_source(mine) is None
+    (tmp_path / "sndhdr.py").unlink()
+    linecache.checkcache()
+    assert class_without_source(mine) == "Mine"
+
+
+@pytest.mark.parametrize("found", [object, dict, ValueError, abc.ABC, Generic, Counter, random.Random])
+def test_classes_of_pythons_are_known(found: type) -> None:
+    assert is_of_python(found)
+
+
+def test_a_class_that_says_that_it_is_pythons_is_not() -> None:
+    assert not is_of_python(type("Mine", (), {"__module__": "calendar"}))

@@ -15,13 +15,14 @@ from accountant import BasicComposition, Budget, Trust
 from algorithms.play import play_records
 from algorithms.problems import build_problem
 from mechanisms import Box, Gaussian, Interval, Laplace
-from verify import Pair, claimed, verify
+from verify import Pair, ReplaceOne, claimed, verify
 from verify.findings.finding import Statement
 from verify.functions.gate_replay import _replay_function
 from verify.learners.accounting_run import AccountedRun, EnforcedTerms, run_accounting
 from verify.learners.replay_run import OtherData, Replays
 
 UNIT = Laplace(scale=1.0)
+FEW = {"effort": "quick", "samples": 20_000}
 PAIRS = [Pair(np.array(0.0), np.array(1.0))]
 
 
@@ -70,6 +71,39 @@ def test_calls_that_depend_on_data_are_seen_in_both_directions():
     assert kinds(stops_on_raw_data) == {"fewer-calls", "more-calls"}
     assert kinds(releases_only_if) >= {"fewer-calls", "more-calls"}
     assert "fewer-calls" in kinds(stops_late_on_a_rare_answer, replays=100)
+
+
+def exits_on_data(data, gate):
+    if data > 0.5:
+        raise SystemExit(3)
+    return gate.release(UNIT, data)
+
+
+def raises_on_data(data, gate):
+    if data > 0.5:
+        raise ValueError
+    return gate.release(UNIT, data)
+
+
+def raises_on_coins(data, gate):
+    if gate.random.random() < 0.5:
+        raise ValueError
+    return gate.release(UNIT, data)
+
+
+@pytest.mark.parametrize("function", [exits_on_data, raises_on_data])
+def test_an_error_or_exit_on_some_data_is_an_output_that_differs(function):
+    data = ReplaceOne(Interval(0, 1), 1)
+    result = verify(claimed(data=data)(lambda data, gate: function(data[0], gate)), epsilon=1.0, **FEW)
+    assert result.verdict == "refuted"
+    assert "fewer-calls" in {finding.kind for finding in result.findings}
+
+
+def test_an_error_that_does_not_depend_on_data_is_right():
+    data = ReplaceOne(Interval(0, 1), 1)
+    result = verify(claimed(data=data)(lambda data, gate: raises_on_coins(data[0], gate)), epsilon=1.0, **FEW)
+    assert result.verdict == "unproven"
+    assert {finding.kind for finding in result.findings} == {"raises"}
 
 
 def test_calls_that_depend_on_released_values_are_right():

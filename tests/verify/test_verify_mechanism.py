@@ -143,7 +143,9 @@ def test_noise_whose_worst_pairs_switch_is_not_refuted_by_its_bound() -> None:
     both = Composed((DiscreteLaplace(scale=1.0), Binomial(trials=4, shift=1, probability=0.2)))
     claimed = {"epsilon": 0.05, "effort": "quick", "samples": 20_000}
     assert verify(both, delta=np.float64(0.64), **claimed).verdict == "unproven"
-    assert verify(both, delta=0.68, **claimed).verdict == "certified"
+    above = verify(both, delta=0.68, **claimed)
+    assert above.upper.epsilon <= 0.05
+    assert above.verdict != "refuted"  # nor certified: the checker has no answer within its work
 
 
 ONE = Laplace(scale=1.0)

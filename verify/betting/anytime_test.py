@@ -111,7 +111,7 @@ def anytime_test(
     confidence
         Of the lower bound on ε.
     significance
-        The claim is refuted when the wealth reaches 1 / `significance`.
+        The claim is refuted when the wealth reaches 1 / `significance`; at most half of what `confidence` leaves.
     seed
         Of everything random. With an `opening`, one that no earlier run used.
     progress
@@ -140,11 +140,7 @@ def anytime_test(
     for name, level in (("confidence", confidence), ("significance", significance)):
         if not 0.0 < level < 1.0:
             raise ParameterError(f"{name}={level!r}: must lie in (0, 1)")
-    if not significance < 1.0 - confidence:
-        raise ParameterError(
-            f"significance={significance!r}: must be below 1 - confidence={1.0 - confidence:.6g}, which also "
-            "pays for it"
-        )
+    significance = min(significance, (1.0 - confidence) / 2.0)  # the error of the bound pays for it, too
     least = FEWEST_OF_PAIR * len(candidates)
     if samples < least:
         raise ParameterError(

@@ -10,7 +10,7 @@ import numpy as np
 
 from mechanisms.arrays import BoolArray
 from verify.betting.e_process import joint_counts, promised_epsilon
-from verify.events.event import Event, HalfLine, RowTable, event_from_dict
+from verify.events.event import Event, HalfLine, RowTable
 from verify.events.readings import ColumnValue
 from verify.events.search import search_events
 from verify.events.view_sample import Column, ViewSample, WorldSamples
@@ -86,7 +86,7 @@ class TrackedEvent:
         """Rebuild the event of an earlier run; None if the view's columns or the data's form are others now."""
         try:
             both, first, second, neither = (int(count) for count in saved["joint"])
-            event, swapped = event_from_dict(saved["event"], tuple(columns)), bool(saved["swapped"])
+            event, swapped = Event.rebuild(saved["event"], tuple(columns)), bool(saved["swapped"])
         except (ValueError, KeyError, TypeError):
             return None
         if min(both, first, second, neither) < 0:

@@ -23,6 +23,7 @@ from algorithms.problems import (
     linear_problems,
     problems,
 )
+from mechanisms.printed_numbers import percent
 from verify.commands.shown_results import (
     check_outputs,
     show,
@@ -260,7 +261,7 @@ def _communication(result: SimulationResult) -> str:
     """Return what the clients of a linear learner sent."""
     counts = result.further["communication"].items()
     sent = " and ".join(f"{count:,.0f} {unit}" for unit, count in counts if count) or "nothing"
-    said = f"clients sent {sent} a run; best action kept in {result.further['best_kept']:.0%} of runs"
+    said = f"clients sent {sent} a run; best action kept in {percent(result.further['best_kept'])} of runs"
     if "most_communication" not in result.further:
         return said
     from algorithms.theory.communication import formula  # SymPy takes half a second

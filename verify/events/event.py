@@ -1,6 +1,6 @@
 """The events of an adversary's view that a test can watch.
 
-An event is code-free data: it can be written as JSON (`Event.to_dict`), read back (`event_from_dict`) and described
+An event is code-free data: it can be written as JSON (`Event.to_dict`), read back (`Event.rebuild`) and described
 in words (`Event.description`), so that a witness can be checked without trust in anything of this package but NumPy.
 Readings of a view are in `verify.events.readings`, the search for events in `verify.events.search`.
 """
@@ -18,10 +18,9 @@ import numpy as np
 import numpy.typing as npt
 
 from mechanisms.arrays import BoolArray, FloatArray
-from mechanisms.parameters import ParameterError
-from verify.events.readings import ColumnValue, Reading, format_value, join_names, reading_from_dict
+from verify.events.readings import ColumnValue, Reading, format_value, join_names
 from verify.events.view_sample import Column, ViewSample
-from verify.events.written import Written, decode
+from verify.events.written import Written
 
 KeyArray = npt.NDArray[np.uint64]
 
@@ -101,10 +100,6 @@ class HalfLine(Event):
     def description(self) -> str:
         return f"{self.reading.description} {'≥' if self.above else '≤'} {format_value(self.threshold)}"
 
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any], columns: Sequence[Column]) -> HalfLine:
-        return cls(reading_from_dict(data["reading"], columns), decode(data["threshold"]), data["above"])
-
 
 @dataclass(frozen=True, slots=True)
 class Near(Event):
@@ -129,11 +124,6 @@ class Near(Event):
     def description(self) -> str:
         side = ">" if self.complement else "≤"
         return f"|{self.reading.description} − {format_value(self.centre)}| {side} {self.tolerance:.1g}"
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any], columns: Sequence[Column]) -> Near:
-        reading = reading_from_dict(data["reading"], columns)
-        return cls(reading, data["centre"], data["tolerance"], data.get("complement", False))
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,31 +175,11 @@ class RowTable(Event):
         rows = [f"({', '.join(map(value_words, self.readings, row))})" for row in self.rows]
         return f"({names}) {f'{equal} {rows[0]}' if len(rows) == 1 else f'{inside} {_members(rows, 4)}'}"
 
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any], columns: Sequence[Column]) -> RowTable:
-        readings = tuple(reading_from_dict(reading, columns) for reading in data["readings"])
-        rows = tuple(tuple(decode(value) for value in row) for row in data["rows"])
-        return cls(readings, rows, data["complement"])
-
 
 def _members(parts: Sequence[str], limit: int) -> str:
     """Return the members of a set; those beyond `limit` as their number."""
     more = f", … ({len(parts) - limit} more)" if len(parts) > limit else ""
     return f"{{{', '.join(parts[:limit])}{more}}}"
-
-
-def event_from_dict(data: Mapping[str, Any], columns: Sequence[Column]) -> Event:
-    """Rebuild an event from `Event.to_dict`, for a view with these columns.
-
-    Raises
-    ------
-    ParameterError
-        If the kind is unknown, or a column is not in the view.
-    """
-    found = Written.kinds.get(data["kind"])
-    if found is None or not issubclass(found, Event):
-        raise ParameterError(f"kind must name an event, got {data['kind']!r}")
-    return found.from_dict(data, columns)
 
 
 def value_words(reading: Reading, value: float) -> str:

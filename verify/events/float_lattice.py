@@ -8,16 +8,14 @@ bits for differential privacy*, CCS 2012).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
 from mechanisms.arrays import FloatArray
-from mechanisms.parameters import ParameterError
-from verify.events.readings import Reading, reading_from_dict
-from verify.events.view_sample import Column, ViewSample
+from verify.events.readings import Reading
+from verify.events.view_sample import ViewSample
 
 _Aspect = Literal["sign", "exponent", "trailing zeros", "lowest bit"]
 
@@ -46,12 +44,6 @@ class LatticeReading(Reading):
     @property
     def description(self) -> str:
         return _PHRASES[self.aspect].format(of=self.reading.description)
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any], columns: Sequence[Column]) -> LatticeReading:
-        if data["aspect"] not in _PHRASES:
-            raise ParameterError(f"aspect must be one of {', '.join(_PHRASES)}, got {data['aspect']!r}")
-        return cls(data["aspect"], reading_from_dict(data["reading"], columns))
 
 
 def _lattice_values(aspect: _Aspect, values: FloatArray) -> FloatArray:

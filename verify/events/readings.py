@@ -1,7 +1,7 @@
 """Numbers that can be read from a view: a value, a weighted sum, and others (`verify.events.summaries`, ...).
 
-A reading is code-free data, as an event is: `Reading.to_dict` writes it, `reading_from_dict` reads it
-back, and `Reading.description` describes it as part of a sentence.
+A reading is code-free data, as an event is: `Reading.to_dict` writes it, `Reading.rebuild`
+reads it back, and `Reading.description` describes it as part of a sentence.
 """
 # ruff: noqa: D102 (the methods of every reading are documented once, at `Reading`)
 
@@ -9,16 +9,15 @@ from __future__ import annotations
 
 import abc
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from mechanisms.arrays import FloatArray
-from mechanisms.parameters import ParameterError
-from verify.events.view_sample import Column, ViewSample, column_named
-from verify.events.written import Written, decode
+from verify.events.view_sample import Column, ViewSample
+from verify.events.written import Written
 
 _TERMS = 6  # of a weighted sum, that are said
 
@@ -36,20 +35,6 @@ class Reading(Written):
         """The reading of each of the n draws; shape (n,). It may share memory with the sample."""
 
 
-def reading_from_dict(data: Mapping[str, Any], columns: Sequence[Column]) -> Reading:
-    """Rebuild a reading from `Reading.to_dict`, for a view with these columns.
-
-    Raises
-    ------
-    ParameterError
-        If the kind is unknown, or a column is not in the view.
-    """
-    found = Written.kinds.get(data["kind"])
-    if found is None or not issubclass(found, Reading):
-        raise ParameterError(f"kind must name a reading, got {data['kind']!r}")
-    return found.from_dict(data, columns)
-
-
 @dataclass(frozen=True, slots=True)
 class ColumnValue(Reading):
     """The value of one column."""
@@ -63,10 +48,6 @@ class ColumnValue(Reading):
     @property
     def description(self) -> str:
         return self.column.words
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any], columns: Sequence[Column]) -> ColumnValue:
-        return cls(column_named(data["column"], columns))
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,11 +81,6 @@ class Combination(Reading):
         more = len(self.weights) - _TERMS
         return f"({said.strip()}{f' + … {more} more terms' if more > 0 else ''})"
 
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any], columns: Sequence[Column]) -> Combination:
-        named = tuple(column_named(name, columns) for name in data["columns"])
-        return cls(named, tuple(map(decode, data["weights"])))
-
 
 @dataclass(frozen=True, slots=True)
 class Where(Reading):
@@ -125,11 +101,6 @@ class Where(Reading):
         return (
             f"({self.reading.description}, given {self.condition.description} = {format_value(self.value)})"
         )
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any], columns: Sequence[Column]) -> Where:
-        reading, condition = (reading_from_dict(data[key], columns) for key in ("reading", "condition"))
-        return cls(reading, condition, decode(data["value"]))
 
 
 def join_names(parts: Sequence[str], limit: int) -> str:

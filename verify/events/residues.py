@@ -9,17 +9,17 @@ remainder by 7 or 97 and the check digit of a uniform number, of which nothing e
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from mechanisms.arrays import FloatArray, IntArray
 from verify.events.families import EventFamily, Sorted
-from verify.events.readings import ColumnValue, Reading, reading_from_dict
+from verify.events.readings import ColumnValue, Reading
 from verify.events.table_families import value_families
-from verify.events.view_sample import Column, ViewSample, WorldSamples
+from verify.events.view_sample import ViewSample, WorldSamples
 
 _MODULI = (*range(2, 129), 256, 1_000, 1_024)
 _DIGIT_SUMS = (10,)
@@ -46,11 +46,6 @@ class Residue(Reading):
         if self.of_digits:
             return f"digit sum({self.reading.description}) mod {self.modulus}"
         return f"({self.reading.description} mod {self.modulus})"
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any], columns: Sequence[Column]) -> Residue:
-        of_digits = bool(data["of_digits"])
-        return cls(reading_from_dict(data["reading"], columns), int(data["modulus"]), of_digits)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -25,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mechanisms.arrays import FloatArray
-from verify.events.event import Event, event_from_dict
+from verify.events.event import Event
 from verify.events.families import runs
 from verify.events.view_sample import Column, ReadOnce, ViewSample, WorldSamples, column_named
 
@@ -187,7 +187,7 @@ class OfRounded(Event):
     def from_dict(cls, data: Mapping[str, Any], columns: Sequence[Column]) -> OfRounded:
         read = tuple(column_named(name, columns) for name in data["rounded"])
         rounded = RoundedColumns(read, tuple(map(_how, data["rounded"].values())))
-        return cls(event_from_dict(data["event"], rounded.rounded_columns(columns)), rounded)
+        return cls(Event.rebuild(data["event"], rounded.rounded_columns(columns)), rounded)
 
 
 def rounded_columns(worlds: WorldSamples) -> RoundedColumns | None:

@@ -9,14 +9,14 @@ refute true claims.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from mechanisms.arrays import FloatArray
-from verify.events.readings import ColumnValue, Combination, Reading, reading_from_dict
+from verify.events.readings import ColumnValue, Combination, Reading
 from verify.events.summaries import ColumnSummary
 from verify.events.view_sample import Column, ViewSample
 
@@ -40,10 +40,6 @@ class Rounded(Reading):
     @property
     def description(self) -> str:
         return self.reading.description
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any], columns: Sequence[Column]) -> Rounded:
-        return cls(reading_from_dict(data["reading"], columns), float(data["step"]))
 
 
 @dataclass(frozen=True)

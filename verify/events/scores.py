@@ -16,7 +16,7 @@ import numpy as np
 from mechanisms.arrays import FloatArray
 from mechanisms.parameters import ParameterError
 from verify.events.binned import Binned
-from verify.events.readings import Reading, join_names, reading_from_dict
+from verify.events.readings import Reading, join_names
 from verify.events.view_sample import Column, ViewSample
 from verify.events.written import decode, encode
 
@@ -63,7 +63,7 @@ class ScoreTable:
     def from_dict(cls, data: Mapping[str, Any], columns: Sequence[Column]) -> ScoreTable:
         """The inverse of `to_dict`."""
         cuts = tuple(decode(cut) for cut in data["cuts"])
-        binned = Binned(reading_from_dict(data["reading"], columns), cuts)
+        binned = Binned(Reading.rebuild(data["reading"], columns), cuts)
         return cls(binned, tuple(data["weights"]), data["absent"])
 
 
@@ -81,6 +81,10 @@ class AdditiveScore(Reading):
         return score
 
     @property
+    def readable(self) -> bool:
+        return False
+
+    @property
     def description(self) -> str:
         most = sorted(self.tables, key=lambda table: min(table.weights) - max(table.weights))
         names = join_names([table.binned.reading.description for table in most], 3)
@@ -89,10 +93,3 @@ class AdditiveScore(Reading):
         return (
             f"sum of one table entry for each of {len(self.tables)} readings (largest weights first: {names})"
         )
-
-    def to_dict(self) -> dict[str, Any]:
-        return {"kind": self.kind, "tables": [table.to_dict() for table in self.tables]}
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any], columns: Sequence[Column]) -> AdditiveScore:
-        return cls(tuple(ScoreTable.from_dict(table, columns) for table in data["tables"]))

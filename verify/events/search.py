@@ -112,8 +112,9 @@ class Found:
         For every ε of `band_epsilons` at which one is predicted to be positive, the event, of either order,
         with the largest predicted lower bound on δ; distinct events only, in the order of `band_epsilons`.
     shortlist
-        The two best events; and for each half decade of probability and each order, the best at less caution, if its
-        prediction is larger: a rare event shows more, if it is not by chance, and only fresh draws can decide that.
+        The two best events, and the two best that can be read; and for each half decade of probability and each order,
+        the best at less caution, if its prediction is larger: a rare event shows more, if it is not by chance, and only
+        fresh draws can decide that.
     """
 
     best: tuple[ChosenEvent, ChosenEvent]
@@ -163,15 +164,18 @@ def search_events(
     if rounded is not None:
         fit, choose = ((rounded.values(one), rounded.values(other)) for one, other in (fit, choose))
     if quick is not None:
-        families = quick_families(fit, choose, quick)
+        families = list(quick_families(fit, choose, quick))
     else:
-        families = lattice_families(fit, choose) if lattice else all_families(fit, choose)
-    counted = _Counted.of(list(families), rounded)
+        families = list(lattice_families(fit, choose) if lattice else all_families(fit, choose))
+    counted = _Counted.of(families, rounded)
     test = _ComingTest(final_samples, delta, error)
     best = _best_of_order(counted, False, test), _best_of_order(counted, True, test)
     listed = {(event.event, event.swapped): event for event in best}
     least = max(0.0, *(event.predicted for event in best))
     for swapped in (False, True) if shortlist else ():
+        if not best[swapped].event.readable:
+            read = _best_of_order(_Counted.of(_readable(families), rounded), swapped, test)
+            listed[read.event, swapped] = read
         for event in _bolder(counted, swapped, test, least):
             listed.setdefault((event.event, event.swapped), event)
     band = _band(counted, band_epsilons, test) if band_epsilons else []
@@ -276,6 +280,11 @@ def _best_of_order(counted: _Counted, swapped: bool, test: _ComingTest) -> Chose
     some = np.sort(order[rank < _SETTINGS.of_a_family])
     predicted = test.predicted(p[some], q[some])
     return counted.chosen(*counted.simplest(predicted, some), swapped)
+
+
+def _readable(families: Sequence[EventFamily]) -> list[EventFamily]:
+    """Return the families whose events can be read."""
+    return [family for family in families if family.hits.size and family.build(0).readable]
 
 
 def _bolder(counted: _Counted, swapped: bool, test: _ComingTest, least: float) -> list[ChosenEvent]:

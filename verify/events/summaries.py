@@ -7,17 +7,15 @@ branch, whose prediction would fail for every other one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
 from mechanisms.arrays import BoolArray, FloatArray
-from mechanisms.parameters import ParameterError
 from verify.events.readings import Reading, format_value, join_names
-from verify.events.view_sample import Column, ViewSample, column_named
-from verify.events.written import decode
+from verify.events.view_sample import Column, ViewSample
 
 _BLOCK = 1 << 15  # draws that are summed up at once
 
@@ -110,14 +108,6 @@ class ColumnSummary(Reading):
         labels = {value: word for column in self.columns for value, word in column.labels}
         value = labels.get(self.value, format_value(self.value))
         return _PHRASES[self.operation].format(of=names, value=value)
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any], columns: Sequence[Column]) -> ColumnSummary:
-        operation = data["operation"]
-        if operation not in _PHRASES:
-            raise ParameterError(f"operation must be one of {', '.join(_PHRASES)}, got {operation!r}")
-        named = tuple(column_named(name, columns) for name in data["columns"])
-        return cls(operation, named, decode(data["value"]))
 
 
 def _sum(values: Sequence[FloatArray]) -> FloatArray:

@@ -6,9 +6,10 @@ import abc
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self, get_args, get_origin, get_type_hints
 
-from verify.events.view_sample import Column
+from mechanisms.parameters import ParameterError
+from verify.events.view_sample import Column, column_named
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,6 +30,13 @@ class Written(abc.ABC):
     def description(self) -> str:
         """The description, as part of a sentence."""
 
+    @property
+    def readable(self) -> bool:
+        """True if the description is complete: that of a fitted table of numbers, or of its readings, is not."""
+        held = (getattr(self, field.name) for field in fields(self))
+        parts = (part for value in held for part in (value if isinstance(value, tuple) else (value,)))
+        return all(part.readable for part in parts if isinstance(part, Written))
+
     def to_dict(self) -> dict[str, Any]:
         """JSON-able data from which it is rebuilt; a column is its name, NaN is null, infinity "inf"."""
         return {
@@ -37,14 +45,57 @@ class Written(abc.ABC):
         }
 
     @classmethod
-    @abc.abstractmethod
+    def rebuild(cls, data: Mapping[str, Any], columns: Sequence[Column]) -> Self:
+        """Rebuild one of this class, or of one derived from it, from `to_dict`, for a view with these columns.
+
+        Raises
+        ------
+        ParameterError
+            If the kind is unknown, or as `from_dict` does.
+        """
+        found = Written.kinds.get(data["kind"])
+        if found is None or not issubclass(found, cls):
+            raise ParameterError(f"kind must name a kind of {cls.__name__}, got {data['kind']!r}")
+        return found.from_dict(data, columns)
+
+    @classmethod
     def from_dict(cls, data: Mapping[str, Any], columns: Sequence[Column]) -> Self:
-        """Rebuild one of this class from `to_dict`, for a view with these columns."""
+        """Rebuild one of this class from `to_dict`, for a view with these columns, each field by its type.
+
+        Raises
+        ------
+        ParameterError
+            If a field cannot have its value, or a column is not in the view.
+        """
+        types = get_type_hints(cls)
+        return cls(
+            **{
+                field.name: _read(field.name, data[field.name], types[field.name], columns)
+                for field in fields(cls)
+            }
+        )
+
+
+def _read(name: str, value: Any, kind: Any, columns: Sequence[Column]) -> Any:
+    """Return a field from what `_plain` made of it."""
+    if get_origin(kind) is tuple:
+        return tuple(_read(name, entry, get_args(kind)[0], columns) for entry in value)
+    if get_origin(kind) is Literal:
+        if value not in get_args(kind):
+            raise ParameterError(f"{name} must be one of {', '.join(get_args(kind))}, got {value!r}")
+        return value
+    if kind is Column:
+        return column_named(value, columns)
+    if issubclass(kind, Written):
+        return kind.rebuild(value, columns)
+    if hasattr(kind, "from_dict"):
+        return kind.from_dict(value, columns)
+    return decode(value) if kind is float else kind(value)
 
 
 def _plain(value: Any) -> Any:
     """A field as JSON knows it."""
-    if isinstance(value, Written):
+    if hasattr(value, "to_dict"):
         return value.to_dict()
     if isinstance(value, Column):
         return value.name

@@ -24,7 +24,6 @@ from verify.conduct.conduct import Conduct
 from verify.conduct.effort import CONFIRMATIONS, FALSE_ALARM
 from verify.conduct.process_state import subjects_own
 from verify.findings.finding import Finding, FindingKind, Statement, add_once
-from verify.findings.subject_error import SubjectError, describe_error_with_location
 from verify.functions.function_subject import FunctionSubject
 from verify.functions.probe_result import describe_data
 from verify.neighbouring.adjacency import Data, Pair
@@ -53,13 +52,13 @@ def replay_gate(
 
 
 def _flat(subject: FunctionSubject, data: Data, gate: Recorder | Replay) -> FloatArray:
-    """Run the function on a gate; its output as numbers, words by their codes."""
+    """Run the function on a gate; its output, or the type of what it raises, as numbers, words by their codes."""
     given = data.item() if data.ndim == 0 else np.array(data)
     try:
         with subjects_own():
             output = subject.function(given, gate)
-    except (Exception, SystemExit) as error:  # whatever a user's function raises
-        raise SubjectError(f"{subject.name} raised {describe_error_with_location(error)}") from error
+    except (Exception, SystemExit) as error:  # whoever sees outputs sees which calls raise
+        output = [math.nan, type(error).__name__]
     readings = read_outputs([output])
     beside = [*readings.words.values(), *readings.whole.values()]
     words = [float(zlib.crc32(repr(column[0]).encode())) for column in beside]

@@ -25,7 +25,7 @@ from accountant import Place, Private, PrivateSums
 from algorithms.code_fingerprint import find_module
 from algorithms.learner import ExplainedLearner, ExplainedLists, PhasedLearner, WarmStartLearner
 from algorithms.linear.linear_phases import DistributedLearner
-from dpwitness import LIBRARY, is_installed, is_of_library
+from dpwitness import LIBRARY, is_installed, is_of_a_user, is_of_library
 from mechanisms import Assumption, AssumptionKind
 from verify.learners.public_state import attributes, enclosed
 
@@ -174,12 +174,12 @@ def _imports(code: types.CodeType, scope: dict[str, Any]) -> Iterator[str]:
 
 def _unloaded(name: str, seen: set[str]) -> Iterator[types.CodeType]:
     """Yield the code of a module of the author's that is not loaded, and of those that it imports in turn."""
-    if name in seen or name in sys.modules or name.partition(".")[0] in {*LIBRARY, *sys.stdlib_module_names}:
+    if name in seen or name in sys.modules:
         return
     seen.add(name)
     spec = find_module(name)
     source = spec.loader if spec is not None else None
-    if spec is None or not isinstance(source, SourceLoader) or is_installed(spec.origin or ""):
+    if spec is None or not isinstance(source, SourceLoader) or not is_of_a_user(spec.origin):
         return
     with suppress(ImportError, SyntaxError, OSError):  # it would fail there, too
         code = source.get_code(name)

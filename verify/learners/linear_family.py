@@ -108,10 +108,12 @@ class LinearFamily(LearnerFamily):
 
     def check(self, effort: Effort) -> None:
         """Refuse so few false alarms that no test of the actions could refute."""
-        if self.claim.view == View.ACTIONS.value and not effort.significance > 2.0 * NEGLIGIBLE:
+        least = min(effort.significance, 1.0 - effort.confidence)
+        if self.claim.view == View.ACTIONS.value and not least > 2.0 * NEGLIGIBLE:
             raise ParameterError(
-                f"significance={effort.significance!r}: must be above {2.0 * NEGLIGIBLE:g} where the view is a linear "
-                f"learner's actions: of the histories that are drawn, some are left out"
+                f"significance={effort.significance!r}, confidence={effort.confidence!r}: must leave errors above "
+                f"{2.0 * NEGLIGIBLE:g} where the view is a linear learner's actions: of the histories that are drawn, "
+                "some are left out"
             )
 
     def plays(self, law: np.random.SeedSequence, others: np.random.SeedSequence) -> Sequence[Play]:

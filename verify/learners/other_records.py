@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from accountant import RecordId, Recording
+from dpwitness import is_of_python
 from mechanisms import Domain
 from mechanisms.arrays import BoolArray, FloatArray
 
@@ -139,9 +140,8 @@ def boundary_values(learner: type, low: float, high: float) -> FloatArray:
 
 def _numbers_of(learner: type) -> Iterator[int | float]:
     """Yield the numbers in the modules of a class and its bases: constants of their code, and module variables."""
-    for name in dict.fromkeys(cls.__module__ for cls in learner.__mro__):
-        if name.partition(".")[0] in sys.stdlib_module_names:  # whose numbers are other ones in each version
-            continue
+    # Python's own modules are left out: their numbers differ between versions.
+    for name in dict.fromkeys(cls.__module__ for cls in learner.__mro__ if not is_of_python(cls)):
         module = sys.modules.get(name)
         for value in list(vars(module).values()) if module is not None else []:
             if isinstance(value, type | types.FunctionType) and value.__module__ == name:

@@ -57,6 +57,8 @@ class _ConfirmationRule:
     poor, daring
         If no event is safe for the share `poor` of the claim, there is nothing to lose, and events are judged
         `daring` standard errors below their estimates.
+    readable
+        Share of the best promise from which an event that can be read is taken in place of one that cannot.
     tie
         Events predicted to be as good to within this share: the pair named first is taken.
     contenders
@@ -72,6 +74,7 @@ class _ConfirmationRule:
     uncertain: float = 1.25
     poor: float = 0.1
     daring: float = 0.5
+    readable: float = 0.9
     tie: float = 1e-4
     contenders: int = 4
     again: float = 0.06
@@ -238,7 +241,8 @@ class Confirmation:
         """The event that promises most, at some caution; of those that promise as much, one of the pair named first.
 
         Those that are sure to refute go first, then those that promise it: at its strict level a rare event may say
-        less than a frequent one, and a few hits more or fewer decide whether it refutes.
+        less than a frequent one, and a few hits more or fewer decide whether it refutes. An event that can be read is
+        taken where it promises nearly as much.
         """
         events = list(listed)
         refuting = self._refuting(events, RULE.sure) or self._refuting(events, caution)
@@ -246,6 +250,8 @@ class Confirmation:
         if max(promise for promise, _ in promises) < RULE.poor * self.epsilon:
             promises = [(self._promised(one, RULE.daring), one) for one in events]
         top = max(promise for promise, _ in promises)
+        if found := [each for each in promises if each[1].event.readable and each[0] >= RULE.readable * top]:
+            promises, top = found, max(promise for promise, _ in found)
         ties = [entry for entry in promises if entry[0] >= top - RULE.tie * abs(top)]
         return min(ties, key=lambda entry: (entry[1].index, -entry[0]))[1]
 

@@ -16,7 +16,7 @@ from mechanisms.arrays import BoolArray
 from mechanisms.parameters import ParameterError
 from verify.conduct.conduct import Conduct
 from verify.conduct.spawn_keys import SpawnKey
-from verify.events.event import Event, event_from_dict
+from verify.events.event import Event
 from verify.events.float_lattice import LatticeReading
 from verify.events.view_sample import ViewSample
 from verify.events.worlds import NeighbouringWorlds
@@ -155,7 +155,7 @@ class EventAgain:
     def _event(self, sample: ViewSample) -> tuple[Event, BoolArray]:
         """Return the event, and True for each of these draws that lies in it."""
         try:
-            event = event_from_dict(self.witness["event"], sample.columns)
+            event = Event.rebuild(self.witness["event"], sample.columns)
             words, inside = event.description, event.holds(sample)
         except (LookupError, ValueError, TypeError, AttributeError, ArithmeticError) as error:
             raise ParameterError(f"witness: its event is none of these outputs ({error})") from None

@@ -17,7 +17,7 @@ import numpy as np
 
 from accountant.provenance import IMPORTED_AS
 from algorithms.code_fingerprint import code_digests, module_digest, modules_used, packages_named
-from dpwitness import LIBRARY, in_place, is_of_library
+from dpwitness import LIBRARY, in_place, is_of_library, is_of_python
 from verify.bandits.calling.plain_bandit import BanditSubject, PlainBandit
 from verify.conduct.process_state import subjects_own
 from verify.functions.command_subject import Command
@@ -152,7 +152,7 @@ def _distributions() -> Mapping[str, list[str]]:
 def class_without_source(subject: object) -> str | None:
     """Return the name of a class, or base class, with unreadable source; None if all can be read, or it is no class."""
     for base in subject.__mro__ if inspect.isclass(subject) else ():
-        if base.__module__.partition(".")[0] not in sys.stdlib_module_names:
+        if not is_of_python(base):
             try:
                 inspect.getsource(base)
             except Exception:  # a class may name a module whose source cannot be read
@@ -222,7 +222,7 @@ def _command_source(command: Command) -> str:
 
 def _stays_what_it_is(found: type[Any]) -> bool:
     """Return True of a class of Python's or this library's: its source is the same as long as a process runs."""
-    return found.__module__.partition(".")[0] in sys.stdlib_module_names or is_of_library(found)
+    return is_of_python(found) or is_of_library(found)
 
 
 def _text_of(found: Any) -> str:

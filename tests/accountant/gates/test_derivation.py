@@ -97,6 +97,17 @@ def test_what_has_no_rule_has_no_derivation() -> None:
     assert Derivation.intern(start).map(two_rows, OneHot(2)) is None
 
 
+def test_coordinates_times_zero_are_left_out() -> None:
+    """So records of one coordinate each are known, as those before the first round may be."""
+    gate = accountant()
+    only = [gate.private([0.2, 0.4], Box(0, 1, 2), i) * np.eye(2)[i] for i in range(2)]
+    ((moved, records, way),) = (only[0] + only[1])._provenance.movements(None)
+    assert (set(records), moved) == ({0, 1}, Sensitivity.of_box([1.0]))
+    assert [step.op for step in way.steps] == ["choose", "affine"]
+    assert way.last_domain == ExactDomain("box", Fraction(0), Fraction(1), 1)
+    assert derived(gate.private([0.2, 0.4, 0.1], Box(0, 1, 3), "ann") * np.array([1.0, 0.0, 2.0]))[1] is None
+
+
 def test_a_sum_of_several_records_is_any_vector_until_it_is_clipped() -> None:
     gate = accountant()
     ann, bob = (gate.private([0.5, 0.5], Box(0, 1, 2), name) for name in ("ann", "bob"))

@@ -181,6 +181,15 @@ def test_a_request_that_is_put_back_to_before_its_answer_is_not_drawn_again(
     charge(accountant, "bob")
 
 
+def test_a_request_that_is_put_back_while_another_draws_gets_no_second_answer(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.db"
+    accountant = opened(path)
+    accountant.release(HALF, accountant.private([0.5], Interval(0, 1), "ann"), request="k")
+    change(path, "UPDATE request SET answered = NULL, answer = NULL")
+    with pytest.raises(LedgerDamaged, match=r"the outcome of entry 4, which entry 5 has: an older row"):
+        accountant.ledger.keep_answer("k", b"another draw")  # type: ignore[attr-defined]
+
+
 def test_a_request_whose_reservation_is_gone_is_not_drawn_without_its_charge(tmp_path: Path) -> None:
     accountant = opened(tmp_path / "ledger.db")
     private = accountant.private([0.5], Interval(0, 1), "ann")

@@ -127,6 +127,8 @@ def test_regimes() -> None:
         assert not covers(Instance(PROBLEM, EPSILON, 1000, settings={"reward_bound": 0.5}))  # clips
         distributed = name in ("dpe", "dp-dpe-central", "dp-dpe-local", "dp-dpe-shuffle")
         assert covers(Instance(UNBOUNDED, EPSILON, 1000)) == distributed
+        small = name in ("dp-dpe-shuffle", "dp-pe-shuffle")
+        assert BOUNDS[name].regime.startswith("epsilon up to about") == small
 
 
 @pytest.mark.parametrize(

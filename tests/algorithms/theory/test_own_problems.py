@@ -127,6 +127,11 @@ def test_semi_bandits_of_a_users_own_are_looked_at(kind, lawful):
     assert ("draws what it declares" in bound.regime_on(instance)) != lawful
 
 
+def test_of_many_arms_fewer_records_are_looked_at():
+    problem = _Outcomes(TopK(32, 2), np.linspace(0.1, 0.9, 32))
+    assert drawn_as_declared(problem)
+
+
 class _Reward(SemiBandit):
     def expected_reward(self, super_arm):
         return -super().expected_reward(super_arm)

@@ -60,3 +60,10 @@ def test_of_what_it_does_not_know_it_says_one() -> None:
     found = largest_deltas([KINDS[1], failing], counts, 0.5, 1e-6)
     assert found[1] == 1.0
     assert (found[[0, 2]] < 1.0).all()
+
+
+@pytest.mark.parametrize("first", [[4.0, 1.0], [0.0, 0.0]])
+def test_without_a_first_that_is_known_it_says_one_of_all(first: list[float]) -> None:
+    failing = restate(ApproximateProfile(Fraction(1, 10), 1e-4), JOINING)
+    found = largest_deltas([KINDS[1], failing], np.array([first, [3.0, 0.0]]), 0.5, 1e-6)
+    assert found.tolist() == [1.0, 1.0]

@@ -1,5 +1,7 @@
 """Bets begin with what is known, take up what earlier runs found, and save what was kept."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -14,6 +16,7 @@ from verify.sampling.tester import Candidates, CandidateSource
 from verify.zoo.bandits import EpisodicUCB
 
 CONDUCT = Conduct(EFFORTS["quick"], 1, "again")
+SURER = replace(CONDUCT, effort=replace(CONDUCT.effort, confidence=1.0 - 1e-5))
 CLAIM = EpisodicUCB.claim.with_parameters(1.0, 0.0)
 
 
@@ -75,3 +78,12 @@ def test_pairs_in_the_file_that_are_none_are_named(tmp_path):
     second = Bets(4, open_account(file, "it", "", CLAIM, {}), file)
     with pytest.raises(WealthError, match=r"wealth\.json: holds a pair that is none: they differ"):
         bet(second, Other())
+
+
+@pytest.mark.parametrize("share", [1.0, 0.05])
+def test_a_bound_that_is_surer_than_refutations_makes_these_as_sure(share):
+    """It was an error about a significance that nobody had given, of a slow function on a busy machine."""
+    result = Bets(3, share_of_error=share).test(Source(), SURER, epsilon=1.0, delta=0.0)
+    assert result.refuted
+    assert result.significance == pytest.approx(share * 0.5e-5)
+    assert result.confidence == pytest.approx(1.0 - share * 1e-5, abs=1e-15)

@@ -18,7 +18,6 @@ from verify.events.event import (
     Near,
     ReportCount,
     RowTable,
-    event_from_dict,
     row_keys,
 )
 from verify.events.readings import ColumnValue, Combination
@@ -109,23 +108,23 @@ def test_event_holds_and_says_so(event: Event, expected: list[bool], words: str)
 
 @pytest.mark.parametrize(("event", "expected", "words"), CASES)
 def test_event_survives_json(event: Event, expected: list[bool], words: str) -> None:
-    again = event_from_dict(json.loads(json.dumps(event.to_dict(), allow_nan=False)), COLUMNS)
+    again = Event.rebuild(json.loads(json.dumps(event.to_dict(), allow_nan=False)), COLUMNS)
     assert again.holds(SAMPLE).tolist() == expected
     assert again.description == event.description
     assert again.to_dict() == event.to_dict()
 
 
 def test_event_follows_its_columns_by_name() -> None:
-    event = event_from_dict(HalfLine(ColumnValue(B), 0.5, False).to_dict(), (C, B, A)[::1])
+    event = Event.rebuild(HalfLine(ColumnValue(B), 0.5, False).to_dict(), (C, B, A)[::1])
     assert event.holds(ViewSample(SAMPLE.values[:, ::-1].copy(), (C, B, A))).tolist() == CASES[2][1]
 
 
 def test_infinite_rows_and_thresholds_survive_json() -> None:
     event = RowTable((ColumnValue(B),), ((INF,), (-INF,)))
-    again = event_from_dict(json.loads(json.dumps(event.to_dict(), allow_nan=False)), COLUMNS)
+    again = Event.rebuild(json.loads(json.dumps(event.to_dict(), allow_nan=False)), COLUMNS)
     assert again.holds(SAMPLE).tolist() == [False, False, False, False, True]
     line = HalfLine(ColumnValue(B), -INF, True)
-    assert event_from_dict(json.loads(json.dumps(line.to_dict(), allow_nan=False)), COLUMNS) == line
+    assert Event.rebuild(json.loads(json.dumps(line.to_dict(), allow_nan=False)), COLUMNS) == line
 
 
 @given(
@@ -177,16 +176,16 @@ def test_views_are_checked() -> None:
 
 def test_unknown_events_and_columns_are_refused() -> None:
     with pytest.raises(ValueError, match="kind"):
-        event_from_dict({"kind": "moon"}, COLUMNS)
+        Event.rebuild({"kind": "moon"}, COLUMNS)
     with pytest.raises(ValueError, match="column"):
-        event_from_dict(HalfLine(ColumnValue(B), 0.5, False).to_dict(), (A, C))
+        Event.rebuild(HalfLine(ColumnValue(B), 0.5, False).to_dict(), (A, C))
 
 
 def test_events_of_outputs_are_said_of_their_entries():
     def said(limit, at_least, *names):
         columns = tuple(Column(name, name, "real") for name in names)
         event = ReportCount(limit, at_least, columns)
-        assert event_from_dict(event.to_dict(), columns) == event
+        assert Event.rebuild(event.to_dict(), columns) == event
         return event.description
 
     assert said(1, True, "output") == "the output is present"

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from verify.events.event import HalfLine, RowTable, event_from_dict
+from verify.events.event import Event, HalfLine, RowTable
 from verify.events.float_lattice import LatticeReading, _lattice_values
-from verify.events.readings import ColumnValue, reading_from_dict
+from verify.events.readings import ColumnValue, Reading
 from verify.events.view_sample import Column, ViewSample
 
 COLUMN = Column("x", "the noisy count", "real")
@@ -57,7 +57,7 @@ def test_lattice_events_hold_say_so_and_survive_json() -> None:
         event.description == "the number of trailing zero bits of the 52-bit mantissa of the noisy count ≥ 7"
     )
     assert event.holds(sample).tolist() == [True, False, True, False]
-    again = event_from_dict(json.loads(json.dumps(event.to_dict())), (COLUMN,))
+    again = Event.rebuild(json.loads(json.dumps(event.to_dict())), (COLUMN,))
     assert again == event
     table = RowTable((zeros, LatticeReading("sign", ColumnValue(COLUMN))), ((51.0, 1.0),))
     assert table.holds(sample).tolist() == [False, False, True, False]
@@ -68,4 +68,4 @@ def test_lattice_events_hold_say_so_and_survive_json() -> None:
             or "the noisy count is a whole multiple" in reading.description
         )
     with pytest.raises(ValueError, match="aspect must be one of"):
-        reading_from_dict({**zeros.to_dict(), "aspect": "moon"}, (COLUMN,))
+        Reading.rebuild({**zeros.to_dict(), "aspect": "moon"}, (COLUMN,))

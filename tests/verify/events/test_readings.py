@@ -21,7 +21,6 @@ from verify.events.readings import (
     Reading,
     Where,
     join_names,
-    reading_from_dict,
 )
 from verify.events.summaries import ColumnSummary, SummaryOperation
 from verify.events.view_sample import Column, ViewSample
@@ -146,13 +145,13 @@ CASES: list[tuple[Reading, str]] = [
 def test_readings_say_what_they_are_and_survive_json(reading: Reading, words: str) -> None:
     assert words in reading.description
     data = json.loads(json.dumps(reading.to_dict(), allow_nan=False))
-    assert reading_from_dict(data, COLUMNS) == reading
+    assert Reading.rebuild(data, COLUMNS) == reading
 
 
 def test_readings_follow_their_columns_by_name() -> None:
     values = np.arange(8.0).reshape(2, 4)
     for reading, _ in CASES:
-        moved = reading_from_dict(reading.to_dict(), COLUMNS[2:] + COLUMNS[:2])
+        moved = Reading.rebuild(reading.to_dict(), COLUMNS[2:] + COLUMNS[:2])
         if not isinstance(reading, ColumnSummary) or len(reading.columns) == 2:
             elsewhere = ViewSample(np.roll(values, 2, axis=1), COLUMNS[2:] + COLUMNS[:2])
             for one in (moved, reading):
@@ -162,12 +161,12 @@ def test_readings_follow_their_columns_by_name() -> None:
 
 
 def test_unknown_readings_are_refused() -> None:
-    with pytest.raises(ValueError, match="kind must name a reading, got 'moon'"):
-        reading_from_dict({"kind": "moon"}, COLUMNS)
+    with pytest.raises(ValueError, match="kind must name a kind of Reading, got 'moon'"):
+        Reading.rebuild({"kind": "moon"}, COLUMNS)
     with pytest.raises(ValueError, match="operation must be one of"):
-        reading_from_dict({**summary("sum").to_dict(), "operation": "moon"}, COLUMNS)
+        Reading.rebuild({**summary("sum").to_dict(), "operation": "moon"}, COLUMNS)
     with pytest.raises(ValueError, match="column"):
-        reading_from_dict(CASES[0][0].to_dict(), COLUMNS[2:])
+        Reading.rebuild(CASES[0][0].to_dict(), COLUMNS[2:])
 
 
 def test_long_lists_end_in_a_number() -> None:

@@ -8,8 +8,8 @@ import pytest
 
 from mechanisms import Interval
 from verify import AnyTwo, claimed, verify
-from verify.events.event import event_from_dict
-from verify.events.readings import Combination, reading_from_dict
+from verify.events.event import Event
+from verify.events.readings import Combination, Reading
 from verify.events.relations import MOST_COLUMNS, _null_directions, relation_families
 from verify.events.search import search_events
 from verify.events.view_sample import Column, ViewSample
@@ -33,7 +33,7 @@ def test_a_combination_is_what_it_says():
     values = np.array([[1.0, 9.0, 2.0], [NAN, 9.0, 2.0], [math.inf, 9.0, math.inf]])
     np.testing.assert_equal(combination.values(view(values)), [4.0, NAN, NAN])
     assert combination.description == "(− output 1 + 2.5·output 3)"
-    again = reading_from_dict(json.loads(json.dumps(combination.to_dict(), allow_nan=False)), COLUMNS)
+    again = Reading.rebuild(json.loads(json.dumps(combination.to_dict(), allow_nan=False)), COLUMNS)
     assert again == combination
     assert Combination(COLUMNS, (1.0,) * 8).description.endswith("output 6 + … 2 more terms)")
 
@@ -150,7 +150,7 @@ def test_a_relation_that_fails_now_and_then_in_one_world_is_told_by_its_failing(
     assert 0.09 < family.hits_prime[1] / family.trials[1] < 0.11
     failing = family.build(1)
     assert failing.description.startswith("|(3·output 1 − output 2 + 2·output 3 − output 4) − 0| >")
-    assert event_from_dict(json.loads(json.dumps(failing.to_dict())), COLUMNS) == failing
+    assert Event.rebuild(json.loads(json.dumps(failing.to_dict())), COLUMNS) == failing
 
 
 def test_what_two_relations_tell_together_is_mixed():

@@ -5,7 +5,7 @@ import pytest
 
 from mechanisms import Interval
 from verify import Listed, verify
-from verify.events.readings import ColumnValue, reading_from_dict
+from verify.events.readings import ColumnValue, Reading
 from verify.events.residues import Residue, residue_families
 from verify.events.view_sample import Column, ViewSample
 
@@ -27,7 +27,7 @@ def test_remainders_and_digit_sums_of_whole_numbers_alone():
 @pytest.mark.parametrize("of_digits", [False, True])
 def test_a_residue_is_data(of_digits):
     residue = Residue(VALUE, 10, of_digits)
-    assert reading_from_dict(residue.to_dict(), (COLUMN,)) == residue
+    assert Reading.rebuild(residue.to_dict(), (COLUMN,)) == residue
     assert "mod 10" in residue.description
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from mechanisms import Interval
 from verify import verify
-from verify.events.event import event_from_dict
+from verify.events.event import Event
 from verify.events.readings import join_names
 from verify.events.rounded_columns import OfRounded, _Offset, _Roundoff, _roundoff_of
 from verify.events.scores import AdditiveScore
@@ -82,7 +82,7 @@ def test_rounding_tells_nothing():
     assert max(event.predicted for event in found.best) < 0.2
     event = found.best[0].event
     assert isinstance(event, OfRounded)
-    rebuilt = event_from_dict(json.loads(json.dumps(event.to_dict())), fit[0].columns)
+    rebuilt = Event.rebuild(json.loads(json.dumps(event.to_dict())), fit[0].columns)
     assert rebuilt == event
     assert rebuilt.description == event.description
     for sample in fresh:
@@ -150,7 +150,7 @@ def test_an_event_beside_a_large_number_is_said_without_it():
     assert found.best[0].predicted > 2.5
     assert event.description.startswith("the output minus 100000000000000 ")
     assert event.rounding > 0.3
-    rebuilt = event_from_dict(json.loads(json.dumps(event.to_dict())), fit[0].columns)
+    rebuilt = Event.rebuild(json.loads(json.dumps(event.to_dict())), fit[0].columns)
     assert (rebuilt, rebuilt.description, rebuilt.rounding) == (event, event.description, event.rounding)
     for sample in fresh:
         np.testing.assert_array_equal(rebuilt.holds(sample), event.holds(sample))

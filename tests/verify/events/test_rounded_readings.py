@@ -7,7 +7,7 @@ import pytest
 
 from mechanisms import Interval
 from verify import AnyTwo, claimed, verify
-from verify.events.readings import Combination, reading_from_dict
+from verify.events.readings import Combination, Reading
 from verify.events.rounded_readings import Rounded, Rounding
 from verify.events.view_sample import Column, ViewSample
 
@@ -28,7 +28,7 @@ def test_a_shift_is_one_number(shift, scale):
     (value,) = np.unique(rounded.values(sample))
     assert abs(value - shift * scale) < 1e-10 * scale
     assert rounded.description == STEP.description
-    assert reading_from_dict(json.loads(json.dumps(rounded.to_dict())), COLUMNS) == rounded
+    assert Reading.rebuild(json.loads(json.dumps(rounded.to_dict())), COLUMNS) == rounded
 
 
 def test_whole_numbers_stay_as_they_are():

@@ -14,7 +14,7 @@ from hypothesis.extra.numpy import arrays
 
 from verify.events.binned import Binned, bin_of
 from verify.events.features import Draws, _bin_cuts, features, most_telling
-from verify.events.readings import ColumnValue, Reading, reading_from_dict
+from verify.events.readings import ColumnValue, Reading
 from verify.events.score_fit import logistic, naive_bayes
 from verify.events.scores import AdditiveScore, ScoreTable
 from verify.events.summaries import ColumnSummary
@@ -52,7 +52,7 @@ def test_scores_add_what_their_tables_say(values: npt.NDArray[np.float64]) -> No
 def test_scores_survive_json() -> None:
     score = ADDITIVE
     data = json.loads(json.dumps(score.to_dict(), allow_nan=False))
-    again = reading_from_dict(data, COLUMNS)
+    again = Reading.rebuild(data, COLUMNS)
     sample = ViewSample(np.random.default_rng(0).normal(size=(50, 3)), COLUMNS)
     np.testing.assert_array_equal(again.values(sample), score.values(sample))
     assert again.description == score.description

@@ -12,7 +12,8 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from verify.events.event import HalfLine, ReportCount, RowTable, event_from_dict
+from verify import verify
+from verify.events.event import Event, HalfLine, ReportCount, RowTable
 from verify.events.rounded_readings import Rounded
 from verify.events.scores import AdditiveScore
 from verify.events.search import DECADES, ChosenEvent, search_events
@@ -358,7 +359,7 @@ def test_strange_values_are_harmless(k: int, n: int, lattice: bool) -> None:
             for chosen in found.best:
                 assert chosen.event.holds(choose[0]).shape == (n,)
                 assert chosen.predicted < 1.5
-                again = event_from_dict(
+                again = Event.rebuild(
                     json.loads(json.dumps(chosen.event.to_dict(), allow_nan=False)), columns
                 )
                 assert again.holds(choose[0]).tolist() == chosen.event.holds(choose[0]).tolist()
@@ -437,3 +438,28 @@ def test_the_shortlist_holds_the_best_and_only_what_promises_more() -> None:
     )
     plain = search_events(fit, choose, final_samples=1_000_000, delta=0.0, error=0.05)  # type: ignore[arg-type]
     assert plain.shortlist == plain.best == found.best
+
+
+def test_the_best_event_that_can_be_read_is_listed_beside_a_score() -> None:
+    rng = np.random.default_rng(0)
+    fit, choose = (
+        (
+            ViewSample(rng.laplace(0.0, 10.0, (4096, 5)), real(5)),
+            ViewSample(rng.laplace(1.0, 10.0, (4096, 5)), real(5)),
+        )
+        for _ in range(2)
+    )
+    found = search_events(fit, choose, final_samples=100_000, delta=0.0, error=0.05, shortlist=True)
+    assert not all(one.event.readable for one in found.best)
+    for swapped, best in enumerate(found.best):
+        read = [one for one in found.shortlist if one.swapped == swapped and one.event.readable]
+        assert max(one.predicted for one in read) > 0.7 * best.predicted
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["laplace-per-coordinate", "svt6"])
+def test_an_event_that_can_be_read_is_tested_where_it_says_nearly_as_much(name: str) -> None:
+    result = verify(f"zoo/{name}", effort="quick", seed=50)
+    assert result.verdict == "refuted"
+    assert result.witness is not None
+    assert "table entry" not in result.witness.event

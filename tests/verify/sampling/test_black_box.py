@@ -15,7 +15,7 @@ import pytest
 
 from algorithms.blocks import Processes
 from verify.conduct.spawn_keys import SpawnKey
-from verify.events.event import event_from_dict
+from verify.events.event import Event
 from verify.events.search import Found, search_events
 from verify.events.view_sample import Column, ViewSample, WorldSamples
 from verify.events.worlds import NeighbouringWorlds
@@ -196,7 +196,7 @@ def test_the_final_test_can_be_repeated_from_its_record() -> None:
     record = json.loads(json.dumps(result.to_dict(), allow_nan=False))
     pair = candidate(laplace(0.5, 2))
     columns = pair.draw(False, 64, np.random.SeedSequence(0)).columns
-    event = event_from_dict(record["event"], columns)
+    event = Event.rebuild(record["event"], columns)
     index, seed = record["candidate"], record["seed"]
     hits, hits_prime = (
         sum(

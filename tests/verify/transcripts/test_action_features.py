@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from verify.events.event import HalfLine, RowTable, event_from_dict
+from verify.events.event import Event, HalfLine, RowTable
 from verify.events.readings import ColumnValue
 from verify.transcripts.action_features import (
     ActionAt,
@@ -144,6 +144,6 @@ def test_events_of_paths_are_said_as_lists_of_arms_and_stay_the_same_events():
     )
     assert two.description == "the sequence of arms of rounds 1 to 3 not in {[0, 1, 1], [1, 0, 0]}"
     assert spelled.holds(sample).tolist() == one.holds(sample).tolist() == [True, False, False]
-    assert event_from_dict(spelled.to_dict(), sample.columns) == one
+    assert Event.rebuild(spelled.to_dict(), sample.columns) == one
     other = HalfLine(action, 0.0, False)
     assert with_paths_spelled(other, ActionSpace(2, 1)) is other
