@@ -185,12 +185,12 @@ def read_proved_facts(releases: Path, deployment: Deployment) -> ProvedFacts:
         If the file cannot be read.
     """
     read = read_releases(releases)
-    found = _audited(read, deployment)
+    found = _audit_releases(read, deployment)
     made = made_now(file=file_digest(releases))
     return ProvedFacts(replace(found, name=releases.name, provenance=made), read.ledger, _rho(read))
 
 
-def _audited(read: Releases, deployment: Deployment) -> Audit:
+def _audit_releases(read: Releases, deployment: Deployment) -> Audit:
     delta = deployment.get("privacy.delta")
     if read.chosen_under is not None and not math.isinf(read.chosen_under.budget.epsilon):
         delta = float(read.chosen_under.budget.delta)

@@ -87,7 +87,7 @@ def registry_entry(deployment: Deployment, facts: ProvedFacts) -> RegistryEntry:
             f"FILES: {'; '.join(each.title for each in facts.refuted)}: no entry is drafted over a refuted result: "
             "leave it out only if it is not about this deployment"
         )
-    fields, basis = _filled(deployment, facts)
+    fields, basis = _field_values(deployment, facts)
     required = [
         f"{part}.{name}" for part in ("basic", "administrative") for name in schema_at(part)["required"]
     ]
@@ -108,7 +108,7 @@ def registry_entry(deployment: Deployment, facts: ProvedFacts) -> RegistryEntry:
     )
 
 
-def _filled(deployment: Deployment, facts: ProvedFacts) -> tuple[dict[str, Any], dict[str, str]]:
+def _field_values(deployment: Deployment, facts: ProvedFacts) -> tuple[dict[str, Any], dict[str, str]]:
     """Return the values of the registry's fields, and the basis of each that has a tier."""
     known = dict(known_values(facts))
     if deployment.get("model.release") == "Many releases":  # of which one is recorded by now

@@ -85,18 +85,18 @@ def _uses(learner: object) -> Iterator[tuple[Place, str]]:
             elif type(value) in _CONSTANTS:  # of a module or a class, a default argument
                 yield from ((Place("a text", 0), name) for name in _texts(value))
             elif isinstance(value, types.CodeType):  # of a module that no run has loaded: all of it
-                yield from _in_code(value)
+                yield from _uses_in_code(value)
             elif isinstance(value, type):
                 classes.append(value)
             elif not isinstance(value, types.FunctionType):
                 waiting += _functions(value)
                 if type(value).__module__ not in ("builtins", "numpy"):
                     waiting.append(type(value))
-            elif _is_the_authors(value, packages):
-                yield from _in_code(value.__code__)
-                waiting += _named_by(value)
+            elif _is_by_author(value, packages):
+                yield from _uses_in_code(value.__code__)
+                waiting += _named_values(value)
                 names.update(_names(value.__code__))
-                waiting += _imported_by(value.__code__, value.__globals__)
+                waiting += _imported_values(value.__code__, value.__globals__)
         if not waiting:
             methods = [part for kind in classes for part in _methods(kind, names, packages)]
             waiting += [part for part in methods if id(part) not in seen]
@@ -105,7 +105,7 @@ def _uses(learner: object) -> Iterator[tuple[Place, str]]:
 def _methods(kind: type, names: set[str], packages: set[str]) -> Iterator[Any]:
     """Yield the attributes with some names, or with names of Python's, of the author's classes among the bases."""
     for base in kind.__mro__:
-        if _is_the_authors(base, packages):
+        if _is_by_author(base, packages):
             for name, held in vars(base).items():
                 if name in names or (name.startswith("__") and name.endswith("__")):
                     yield from _functions(held)
@@ -129,7 +129,7 @@ def _functions(value: Any) -> Iterator[Any]:
         yield wrapped
 
 
-def _named_by(function: types.FunctionType) -> Iterator[Any]:
+def _named_values(function: types.FunctionType) -> Iterator[Any]:
     """Yield the values of a function's names, closure and default arguments; of a module, the attributes it names."""
     names = set(_names(function.__code__))
     for name in names & function.__globals__.keys():
@@ -143,14 +143,14 @@ def _named_by(function: types.FunctionType) -> Iterator[Any]:
     yield from (function.__kwdefaults__ or {}).values()
 
 
-def _imported_by(code: types.CodeType, scope: dict[str, Any]) -> Iterator[Any]:
+def _imported_values(code: types.CodeType, scope: dict[str, Any]) -> Iterator[Any]:
     """Yield the attributes that code names of modules that it imports itself; the code of unloaded modules."""
     names = set(_names(code))
     for name in _imports(code, scope):
         if name in sys.modules:
             yield from (vars(sys.modules[name])[part] for part in names & vars(sys.modules[name]).keys())
         else:
-            yield from _unloaded(name, set())
+            yield from _unloaded_code(name, set())
 
 
 def _imports(code: types.CodeType, scope: dict[str, Any]) -> Iterator[str]:
@@ -172,7 +172,7 @@ def _imports(code: types.CodeType, scope: dict[str, Any]) -> Iterator[str]:
             yield from _imports(part, scope)
 
 
-def _unloaded(name: str, seen: set[str]) -> Iterator[types.CodeType]:
+def _unloaded_code(name: str, seen: set[str]) -> Iterator[types.CodeType]:
     """Yield the code of a module of the author's that is not loaded, and of those that it imports in turn."""
     if name in seen or name in sys.modules:
         return
@@ -187,7 +187,7 @@ def _unloaded(name: str, seen: set[str]) -> Iterator[types.CodeType]:
         yield code
         package = name if spec.submodule_search_locations is not None else name.rpartition(".")[0]
         for imported in _imports(code, {"__package__": package}):
-            yield from _unloaded(imported, seen)
+            yield from _unloaded_code(imported, seen)
 
 
 def _names(code: types.CodeType) -> Iterator[str]:
@@ -199,7 +199,7 @@ def _names(code: types.CodeType) -> Iterator[str]:
             yield from _names(part)
 
 
-def _in_code(code: types.CodeType) -> Iterator[tuple[Place, str]]:
+def _uses_in_code(code: types.CodeType) -> Iterator[tuple[Place, str]]:
     """Yield place and name of each internal name that is another object's attribute, or part of a text."""
     before: dis.Instruction | None = None
     own: set[str] = set()  # names that were just read of the object itself, as ``self._values += 1`` does
@@ -222,7 +222,7 @@ def _in_code(code: types.CodeType) -> Iterator[tuple[Place, str]]:
         before = instruction
     for part in code.co_consts:
         if isinstance(part, types.CodeType):
-            yield from _in_code(part)
+            yield from _uses_in_code(part)
 
 
 def _is_self(instruction: dis.Instruction | None) -> bool:
@@ -257,7 +257,7 @@ def _instruction_place(code: types.CodeType, instruction: dis.Instruction) -> Pl
     return Place(code.co_filename, line or code.co_firstlineno)
 
 
-def _is_the_authors(found: types.FunctionType | type, packages: set[str]) -> bool:
+def _is_by_author(found: types.FunctionType | type, packages: set[str]) -> bool:
     """Return True of code by the learner's author: not of this library, Python or another installed package."""
     name = found.__module__ if isinstance(found, type) else found.__globals__.get("__name__")
     module, top = str(name), str(name).partition(".")[0]

@@ -118,7 +118,7 @@ class LearnerPairs(CandidateSource):
         rounds = max((pair.rounds for pair in pairs), default=1)
         most = max(effort.lane_rounds // rounds, effort.samples // 20)
         worlds = [_worlds_of(self.case, pair, in_lanes=True) for pair in pairs]
-        return Candidates(_numbered(worlds, "telling transcript"), min(most, left), searched=lanes)
+        return Candidates(_number_worlds(worlds, "telling transcript"), min(most, left), searched=lanes)
 
     def _early_pairs(self, effort: Effort, *, beside_telling: bool) -> list[ViewPair]:
         """Choose pairs of short data sets: extreme corners of early records, and neighbours with large coupled losses.
@@ -181,7 +181,7 @@ def _candidates_of(
         pairs = pairs[:2]
     one_message = case.claim.view == View.MESSAGE.value  # runs stop with the record's own round
     rounds = max(max(pair.record, 1) if one_message else pair.rounds for pair in pairs)
-    worlds = _numbered([_worlds_of(case, pair, in_lanes=in_lanes) for pair in pairs], kind)
+    worlds = _number_worlds([_worlds_of(case, pair, in_lanes=in_lanes) for pair in pairs], kind)
     if adversary is not None and case.claim.view == View.ACTIONS.value and in_lanes:
         rounds = max(rounds, effort.scan_rounds)
         probe = SpawnKey.ADVERSARY_PROBE.sequence(seed)
@@ -212,7 +212,7 @@ def _worlds_of(case: LearnerCase, pair: ViewPair, *, in_lanes: bool) -> Neighbou
     )
 
 
-def _numbered(worlds: Sequence[NeighbouringWorlds], kind: str) -> list[NeighbouringWorlds]:
+def _number_worlds(worlds: Sequence[NeighbouringWorlds], kind: str) -> list[NeighbouringWorlds]:
     """Name pairs of a kind by their numbers."""
     return [replace(one, name=kind and f"{kind} {number}") for number, one in enumerate(worlds, start=1)]
 

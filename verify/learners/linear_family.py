@@ -237,7 +237,7 @@ class LinearFamily(LearnerFamily):
             beside = [sides[number] for number in numbers]
 
             def worlds(records: Sequence[int], averages: FloatArray) -> Sequence[FloatArray]:
-                return [_in_worlds(*each, chosen, beside) for each in zip(records, averages, strict=True)]
+                return [_averages(*each, chosen, beside) for each in zip(records, averages, strict=True)]
 
             return self._play(learner, gate, self._law_clients(_NOBODY), worlds=worlds)
 
@@ -283,7 +283,7 @@ class LinearFamily(LearnerFamily):
         return Candidates([pair.worlds(in_all) for pair in pairs], samples, negligible=NEGLIGIBLE)
 
 
-def _in_worlds(
+def _averages(
     record: int, average: FloatArray, chosen: Sequence[RecordId], beside: Sequence[tuple[RecordId, Any, Any]]
 ) -> FloatArray:
     """Return a client's average rewards on D, and on the neighbours beside it; (1, s) where they are the same."""

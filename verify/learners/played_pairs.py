@@ -221,7 +221,7 @@ class PlayedPairs:
             if all(len(of_pair[pair]) > 1 for of_pair in moves)
         ]
         if steered and max(steered)[0] > 0.0:
-            yield from self._steered(*max(steered), further_seed)
+            yield from self._steered_plays(*max(steered), further_seed)
 
     def _loss(self, move: Move) -> ComposedLoss | None:
         """Return the privacy loss of a release of its own; None if there is no formula for it."""
@@ -291,7 +291,7 @@ class PlayedPairs:
         self._play(gate, [pair], over=lambda: bool(gate.moves[0]))
         return any(move.like(kind) for move in self._visible_moves(gate.moves[0][:1]))
 
-    def _steered(self, square: float, pair: int, seed: np.random.SeedSequence) -> Iterator[_Bound]:
+    def _steered_plays(self, square: float, pair: int, seed: np.random.SeedSequence) -> Iterator[_Bound]:
         """Bound the loss of all Gaussian releases together; see `SteeredPair`."""
         delta, error = self.claim.delta, self.conduct.effort.significance / _PLAYS.errors
         n, m = _PLAYS.steered, math.sqrt(square * (1.0 - _ROUNDING))

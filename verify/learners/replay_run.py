@@ -106,7 +106,7 @@ class Replays:
                 if again is None and self._difference(run, other, volatile) != difference:
                     again = difference
                 if again is not None:
-                    return [*found.values(), _unrepeatable(again)]
+                    return [*found.values(), _runs_differ(again)]
             found[difference.kind] = difference.with_words(f", {other.words}")
         return list(found.values())
 
@@ -122,13 +122,13 @@ class Replays:
         differing: frozenset[str] = frozenset()
         for number, step in enumerate(itself.play(learner, accountant), start=1):
             if number > len(run.steps) or not self.same(step, run.steps[number - 1]):
-                return differing, _unrepeatable(self.differs.finding(run.act, number=number))
+                return differing, _runs_differ(self.differs.finding(run.act, number=number))
             if (observed := self._observation_finding(tape)) is not None:
                 return differing, observed
             if number in run.states and number < len(run.steps):
                 differing |= state_differences(public_state(learner), run.states[number])
         if tape.difference is not None:
-            return differing, _unrepeatable(Finding.of_gate(tape.difference))
+            return differing, _runs_differ(Finding.of_gate(tape.difference))
         return differing | state_differences(public_state(learner), run.states.get(number, {})), None
 
     def _begin_replay(self, run: TapedRun, on: OtherData) -> tuple[Accountant, Retelling]:
@@ -176,5 +176,5 @@ class Replays:
         )
 
 
-def _unrepeatable(seen: Finding) -> Finding:
+def _runs_differ(seen: Finding) -> Finding:
     return Statement.RUNS_DIFFER.finding(seen.where, how=seen.message)

@@ -60,7 +60,7 @@ class PairDraws:
         return self.draw_pair(pair, rows, look)
 
     def draw_pair(self, pair: Pair, rows: int, look: int) -> WorldSamples:
-        """Return `rows` draws of each world of a pair, whatever is left of the budget.
+        """Return `rows` draws of each world of a pair, also where the budget has fewer left.
 
         The first ones decide whether both worlds are drawn with the same random numbers.
         """

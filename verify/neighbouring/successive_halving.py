@@ -133,7 +133,7 @@ class PairComparison:
             scores = [each.score for each in left]
             orders = zip(*((one.lower, one.upper, one.divergence) for one in scores), strict=True)
             named = places // _ROUNDS.places_of_named if number == 0 else 0
-            left = [left[i] for i in _in_turns(list(orders), places, named)]
+            left = [left[i] for i in _take_in_turns(list(orders), places, named)]
         return left
 
 
@@ -143,7 +143,7 @@ def whole_blocks(rows: int) -> int:
     return rounded if rounded >= _LEAST_ROWS else 0
 
 
-def _in_turns(scores: Sequence[Sequence[float]], places: int, named: int = 0) -> list[int]:
+def _take_in_turns(scores: Sequence[Sequence[float]], places: int, named: int = 0) -> list[int]:
     """Return the indices of the candidates that go on: the best by the first scores, the best others by the next, ...
 
     Parameters

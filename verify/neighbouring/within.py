@@ -101,7 +101,7 @@ class Within:
             steps = math.floor(1.0 / min(self.distances.step(direction), 1.0)) + 2
             return Path(lambda i: end if i == steps else start + (i / steps) * direction, steps)
         most = math.floor(min(*limits, float(np.iinfo(np.int32).max)))
-        return None if most < 1 else _one_by_one(start, end, most)
+        return None if most < 1 else _coordinate_path(start, end, most)
 
     def _known_pairs(self) -> Iterator[Pair]:
         return filter(self._fits, extreme_moves(self.domain, self.distances))
@@ -122,7 +122,7 @@ class AnyTwo(Within):
         return f"AnyTwo(domain={self.domain!r})"
 
 
-def _one_by_one(start: Data, end: Data, most: int) -> Path:
+def _coordinate_path(start: Data, end: Data, most: int) -> Path:
     """Return a path on which one coordinate after the other moves, by at most `most` in a step."""
     moves = -(-np.abs(end - start).ravel() // most)
     before = np.cumsum(moves) - moves

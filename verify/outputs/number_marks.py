@@ -81,7 +81,7 @@ def marked_numbers(places: Sequence[SeenPlace]) -> list[_MarkedNumbers]:
     """Return columns for the marks that some of the numbers at these places have, and others have not."""
     found = []
     for mark in _MARKS:
-        marked = [place for place in places if _mixed(place, mark)]
+        marked = [place for place in places if _is_mixed(place, mark)]
         if not marked:
             continue
         columns = [
@@ -96,7 +96,7 @@ def marked_numbers(places: Sequence[SeenPlace]) -> list[_MarkedNumbers]:
     return found
 
 
-def _mixed(place: SeenPlace, mark: _Mark) -> bool:
+def _is_mixed(place: SeenPlace, mark: _Mark) -> bool:
     """Return True if some numbers at a place have a mark and others have not, of equal values if the mark follows."""
     numbers = [(r, at, ~np.isnan(r.values[:, at])) for r, at in place.outputs]
     if mark.follows:  # truth values have a mark of their own

@@ -91,13 +91,13 @@ class Readings:
 
     def truth_at(self, place: int) -> BoolArray:
         """Return True for each output with a truth value at a place, shape (n,)."""
-        return self._marked(self.truths, place)
+        return self._marks_at(self.truths, place)
 
     def integer_at(self, place: int) -> BoolArray:
         """Return True for each output with an entry of a type of whole numbers at a place (1, not 1.0), shape (n,)."""
-        return self._marked(self.integers, place)
+        return self._marks_at(self.integers, place)
 
-    def _marked(self, marks: Mapping[int, BoolArray], place: int) -> BoolArray:
+    def _marks_at(self, marks: Mapping[int, BoolArray], place: int) -> BoolArray:
         return marks[place] if place in marks else np.zeros(len(self), dtype=bool)
 
     def words_at(self, name: str) -> Words | None:
@@ -124,7 +124,7 @@ class Readings:
 
     def _places_with(self, marks: Mapping[int, BoolArray]) -> list[frozenset[int]]:
         """Return the places at which each output is marked."""
-        marked = np.stack([self._marked(marks, place) for place in range(len(self.names))], axis=1)
+        marked = np.stack([self._marks_at(marks, place) for place in range(len(self.names))], axis=1)
         return [frozenset(np.flatnonzero(row).tolist()) for row in marked]
 
 

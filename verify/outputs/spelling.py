@@ -87,7 +87,7 @@ class Spelling:
             return None
         places = [
             *range(min(len(every), MOST_PARTS)),
-            *_telling([[_parts_of(w, unit) for w in of] for of in apart]),
+            *_telling_places([[_parts_of(w, unit) for w in of] for of in apart]),
         ]
         columns = [every[place] for place in places]
         numeric = tuple(
@@ -146,7 +146,7 @@ class Spelling:
         return np.asarray(table[words.codes])
 
 
-def _telling(apart: Sequence[Sequence[Sequence[str]]]) -> list[int]:
+def _telling_places(apart: Sequence[Sequence[Sequence[str]]]) -> list[int]:
     """Return the places behind the first ones at which parts differ most between data sets, by more than chance."""
     longest = max((len(parts) for of in apart for parts in of), default=0)
     found = []

@@ -56,7 +56,7 @@ class Words:
             return cls(("",), np.zeros(len(array), dtype=np.int64))
         size: Any = np.uint32 if array.dtype.kind == "U" else np.uint8
         units = array.view(size).reshape(len(array), -1).astype(np.uint64)
-        codes, firsts = _coded(mixed_keys(units.T, len(array)))
+        codes, firsts = _number_keys(mixed_keys(units.T, len(array)))
         if not np.array_equal(array[firsts][codes], array):  # two words with one key
             _, places, codes = np.unique(array, return_index=True, return_inverse=True)
             firsts = places.tolist()
@@ -128,7 +128,7 @@ class WordCodes:
         )
 
 
-def _coded(keys: npt.NDArray[np.uint64]) -> tuple[IntArray, list[int]]:
+def _number_keys(keys: npt.NDArray[np.uint64]) -> tuple[IntArray, list[int]]:
     """Number different keys: the number of each entry's key, and where each key is found."""
     codes = np.full(len(keys), NO_WORD, dtype=np.int64)
     firsts: list[int] = []
