@@ -50,7 +50,7 @@ from accountant.rules.scope import spending_on
 from accountant.stores.store_refusals import InUse
 from accountant.trust import Trust, check_gate
 from mechanisms.assumptions import library_package
-from mechanisms.losses.composed_loss import ComposedLoss, compose, theorem_table
+from mechanisms.losses.composed_loss import ComposedLoss, compose
 from mechanisms.losses.deadline import deadline
 from mechanisms.losses.enclosure import Bound, ContradictingBounds, Enclosure
 from mechanisms.losses.risk import (
@@ -143,7 +143,6 @@ __all__ = [
     "reconstruction_success",
     "risk_of",
     "spending_on",
-    "theorem_table",
     "trade_off",
     "true_positive_rate",
 ]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import inspect
 import math
 from dataclasses import dataclass
-from typing import ClassVar, Literal, Protocol
+from typing import Any, ClassVar, Literal, Protocol
 
 import numpy as np
 
@@ -189,6 +189,14 @@ class WarmStartLearner(Learner, Protocol):
         """Learn from the outcomes of all arms at once, shape (lanes, arms)."""
 
 
+def as_number(value: Any) -> float:
+    """Return a number as a float; NaN of anything else, or of a number beyond all floats."""
+    try:
+        return math.nan if isinstance(value, bool | np.bool_ | str) else float(value)
+    except (TypeError, ValueError, OverflowError):
+        return math.nan
+
+
 def check_epsilon(epsilon: float) -> float:
     """Return a privacy parameter after checking it.
 
@@ -197,11 +205,8 @@ def check_epsilon(epsilon: float) -> float:
     ParameterError
         Unless it is a finite number above 0, from `LEAST_EPSILON` to `LARGEST_EPSILON`.
     """
-    try:
-        number = float(epsilon)
-    except (TypeError, ValueError, OverflowError):
-        number = math.nan
-    if isinstance(epsilon, bool | str) or not LEAST_EPSILON <= number <= LARGEST_EPSILON:
+    number = as_number(epsilon)
+    if not LEAST_EPSILON <= number <= LARGEST_EPSILON:
         raise ParameterError(
             f"epsilon={epsilon!r}: must be a finite number above 0, from {LEAST_EPSILON:g} to {LARGEST_EPSILON:g}"
         )
@@ -268,11 +273,8 @@ def check_delta(delta: float) -> float:
     ParameterError
         Unless it is a number strictly between 0 and 1, of at least 1e-300: below, no noise can be calibrated in floats.
     """
-    try:
-        number = float(delta)
-    except (TypeError, ValueError, OverflowError):
-        number = math.nan
-    if isinstance(delta, bool | str) or not 0 < number < 1:
+    number = as_number(delta)
+    if not 0 < number < 1:
         raise ParameterError(f"delta={delta!r}: must be a number above 0 and below 1")
     if number < LEAST_DELTA:
         raise ParameterError(

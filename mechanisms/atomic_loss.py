@@ -22,6 +22,7 @@ from mechanisms.privacy_loss import (
     LatticeValues,
     LossSum,
     PrivacyLoss,
+    SampledPair,
     log1p_complex,
 )
 from mechanisms.rounding import multiply_up, up
@@ -127,7 +128,14 @@ class AtomicLoss(PrivacyLoss):
         """One for each value, at a tenth (a matrix product)."""
         return 1.0 + 0.1 * len(self.losses)
 
-    def subsampled(self, rate: float, added: bool) -> PrivacyLoss | None:
+    def on_sample(self, rate: float, pair: SampledPair, size: int = 1) -> PrivacyLoss | None:
+        """Return the loss of one record on a sample that is not replaced in a Poisson sample: atoms stay atoms."""
+        if pair is SampledPair.FIXED_SIZE:
+            return self._in_fixed_size(rate)
+        known = size == 1 and pair is not SampledPair.REPLACED
+        return self._in_poisson_sample(rate, pair is SampledPair.ADDED) if known else None
+
+    def _in_poisson_sample(self, rate: float, added: bool) -> PrivacyLoss | None:
         """Return the loss of the pair on a Poisson subsample; atoms stay atoms. None if the reverse differs.
 
         The atom at l has the mass under Q that -l has under P, and the loss ln(1-q + q e^l) under the mixture
@@ -180,7 +188,7 @@ class AtomicLoss(PrivacyLoss):
         )  # denormal values are, too
         return own + ROUNDING * (12.0 + 4.0 * min(size, 700.0)), displaced
 
-    def fixed_size(self, rate: float) -> PrivacyLoss:
+    def _in_fixed_size(self, rate: float) -> PrivacyLoss:
         """Return the loss on a sample of fixed size when one record is replaced; atoms stay atoms.
 
         A positive loss l of mass p, p e^{-l} under Q, becomes m = ln(1-q + q e^l) with mass (1-q) p e^{-l} + q p

@@ -47,29 +47,15 @@ def _check_bare(name: str, mechanism: Mechanism, instead: str) -> None:
         )
 
 
-@register
-@dataclass(frozen=True)
-class Composed(BuiltInMechanism):
-    """Release the same value through every part.
+class _OfParts(BuiltInMechanism):
+    """Base class of mechanisms made of others, which all get the same value."""
 
-    ``release`` returns shape (parts, *value.shape); ``log_density`` sums over the parts.
+    parts: Any
 
-    Parameters
-    ----------
-    parts : tuple of Mechanism
-        At least one.
-    """
-
-    parts: tuple[Mechanism, ...]
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "parts", tuple(self.parts))
-        if not self.parts:
-            raise ParameterError("parts = (): must hold at least one mechanism")
-        for part in self.parts:
-            _check_bare("parts", part, "Composed((mechanism, ...))")
-        if len({is_categorical(part) for part in self.parts}) > 1:
-            raise ParameterError("parts: mechanisms for categories and for numbers cannot share a value")
+    @property
+    def _uses(self) -> tuple[Mechanism, ...]:
+        """Each part as often as it is used."""
+        return tuple(self.parts)
 
     @property
     def categorical(self) -> bool:
@@ -91,6 +77,47 @@ class Composed(BuiltInMechanism):
         """True if a part reveals the number of records."""
         return any(counts_in_public(part) for part in self.parts)
 
+    def release(self, value: npt.ArrayLike, noise: NoiseSource | np.random.Generator) -> npt.NDArray[Any]:
+        """Return one release from each part, stacked in front."""
+        source = noise_source(noise)
+        return np.stack([part.release(value, source) for part in self._uses])
+
+    def log_density(self, output: npt.ArrayLike, value: npt.ArrayLike) -> FloatArray:
+        """Return the sum of the parts' log densities; ``output[i]`` belongs to part i."""
+        outputs = np.asarray(output)
+        uses = self._uses
+        if outputs.shape[0] != len(uses):
+            raise ParameterError(f"output has {outputs.shape[0]} parts: must have {len(uses)}")
+        total = uses[0].log_density(outputs[0], value)
+        for part, released in zip(uses[1:], outputs[1:], strict=True):
+            total = total + part.log_density(released, value)
+        return total
+
+
+@register
+@dataclass(frozen=True)
+class Composed(_OfParts):
+    """Release the same value through every part.
+
+    ``release`` returns shape (parts, *value.shape); ``log_density`` sums over the parts.
+
+    Parameters
+    ----------
+    parts : tuple of Mechanism
+        At least one.
+    """
+
+    parts: tuple[Mechanism, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "parts", tuple(self.parts))
+        if not self.parts:
+            raise ParameterError("parts = (): must hold at least one mechanism")
+        for part in self.parts:
+            _check_bare("parts", part, "Composed((mechanism, ...))")
+        if len({is_categorical(part) for part in self.parts}) > 1:
+            raise ParameterError("parts: mechanisms for categories and for numbers cannot share a value")
+
     @cached_property
     def sensitivity(self) -> Sensitivity:
         """The largest movement that every part is calibrated for (the least of each norm)."""
@@ -109,44 +136,16 @@ class Composed(BuiltInMechanism):
         """Return the composition of the parts' profiles, all at the same movement."""
         return composed_profile((part.profile(moved), 1) for part in self.parts)
 
-    def release(self, value: npt.ArrayLike, noise: NoiseSource | np.random.Generator) -> npt.NDArray[Any]:
-        """Return one release from each part, stacked in front."""
-        source = noise_source(noise)
-        return np.stack([part.release(value, source) for part in self.parts])
 
-    def log_density(self, output: npt.ArrayLike, value: npt.ArrayLike) -> FloatArray:
-        """Return the sum of the parts' log densities; ``output[i]`` belongs to part i."""
-        outputs = np.asarray(output)
-        total = self.parts[0].log_density(outputs[0], value)
-        for part, released in zip(self.parts[1:], outputs[1:], strict=True):
-            total = total + part.log_density(released, value)
-        return total
-
-
-class _Wrapped(BuiltInMechanism):
+class _Wrapped(_OfParts):
     """Base class of mechanisms around another one, with its values and movements."""
 
     mechanism: Mechanism
 
     @property
-    def categorical(self) -> bool:
-        """True if the mechanism inside works on category names."""
-        return is_categorical(self.mechanism)
-
-    @property
-    def whole_numbers(self) -> bool:
-        """True if the mechanism inside needs values of an integer type."""
-        return needs_whole_numbers(self.mechanism)
-
-    @property
-    def whole_values(self) -> bool:
-        """True if the mechanism inside needs integers, of any numeric type."""
-        return needs_whole_values(self.mechanism)
-
-    @property
-    def counts_in_public(self) -> bool:
-        """True if the mechanism inside reveals the number of records."""
-        return counts_in_public(self.mechanism)
+    def parts(self) -> tuple[Mechanism, ...]:
+        """The mechanism inside."""
+        return (self.mechanism,)
 
     sensitivity = delegated("mechanism.sensitivity")
     nominal_delta = delegated("mechanism.nominal_delta")
@@ -180,20 +179,9 @@ class Repeated(_Wrapped):
         """Return the mechanism's profile composed with itself ``count`` times."""
         return composed_profile([(self.mechanism.profile(moved), self.count)])
 
-    def release(self, value: npt.ArrayLike, noise: NoiseSource | np.random.Generator) -> npt.NDArray[Any]:
-        """Return ``count`` releases, stacked in front."""
-        source = noise_source(noise)
-        return np.stack([self.mechanism.release(value, source) for _ in range(self.count)])
-
-    def log_density(self, output: npt.ArrayLike, value: npt.ArrayLike) -> FloatArray:
-        """Return the sum of the log densities of all ``count`` outputs."""
-        outputs = np.asarray(output)
-        if outputs.shape[0] != self.count:
-            raise ParameterError(f"output has {outputs.shape[0]} parts: must have {self.count}")
-        total = self.mechanism.log_density(outputs[0], value)
-        for released in outputs[1:]:
-            total = total + self.mechanism.log_density(released, value)
-        return total
+    @property
+    def _uses(self) -> tuple[Mechanism, ...]:
+        return (self.mechanism,) * self.count
 
 
 @register

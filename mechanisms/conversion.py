@@ -34,7 +34,7 @@ from mechanisms.privacy_loss import PrivacyLoss
 from mechanisms.profile import OneRelation, PrivacyProfile
 from mechanisms.related_profile import HeldProfile, RelatedProfile, bare
 from mechanisms.rounding import multiply_up
-from mechanisms.sampled_group import ReplacedGroupProfile, SampledGroupProfile
+from mechanisms.sampled_group import PoissonReplacedProfile, SampledGroupProfile, has_pair
 from mechanisms.subsampled import SubsampledDirection, SubsampledProfile
 
 _GROUP_OF_TWO = "group of two"
@@ -83,19 +83,12 @@ class GroupOfTwoProfile(OneRelation):
         if self.base.pure_epsilon == 0:
             return PerfectPrivacy()
         match bare(self.base):
-            case GaussianProfile(mu):
-                return GaussianProfile(multiply_up(mu, 2.0))
-            case LaplaceProfile() as own:
-                return dataclasses.replace(own, shift=multiply_up(own.shift, 2.0))
-            case PureProfile() as own:
-                return dataclasses.replace(own, epsilon_bound=2 * own.epsilon_bound)
-            case ZeroConcentratedProfile() as own:
-                return dataclasses.replace(own, rho_bound=multiply_up(own.rho_bound, 4.0))
-            case SubsampledProfile(base, rate) if isinstance(bare(base), GaussianProfile):
-                return ReplacedGroupProfile(base, rate, 1)
+            case SubsampledProfile(base, rate) if has_pair(base):
+                return PoissonReplacedProfile(base, rate)
             case SampledGroupProfile(base, rate, size):
-                return ReplacedGroupProfile(base, rate, size)
-        return None
+                return PoissonReplacedProfile(base, rate, size)
+            case own:
+                return moved_further(own, 2, _GROUP_OF_TWO)
 
     @property
     def pure_epsilon(self) -> Fraction | None:
@@ -192,11 +185,36 @@ class GroupOfTwoProfile(OneRelation):
         return best
 
 
+def moved_further(profile: PrivacyProfile, times: int, bound: str) -> PrivacyProfile | None:
+    """Return a curve of the same family for so many records that move the value together; None if there is none.
+
+    Parameters
+    ----------
+    profile
+        Of one record.
+    times
+        The number of records.
+    bound
+        The theorem's name, of a family whose curve is only a bound then.
+    """
+    match profile:
+        case GaussianProfile(mu):
+            return GaussianProfile(multiply_up(mu, float(times)))
+        case LaplaceProfile() as own:
+            return dataclasses.replace(own, shift=multiply_up(own.shift, float(times)))
+        case PureProfile() as own:
+            return dataclasses.replace(own, epsilon_bound=times * own.epsilon_bound, bound=bound)
+        case ZeroConcentratedProfile() as own:
+            rho = multiply_up(own.rho_bound, float(times) * float(times))
+            return dataclasses.replace(own, rho_bound=rho, bound=bound)
+    return None
+
+
 def convert(profile: PrivacyProfile, to: Neighbouring) -> PrivacyProfile:
     """Convert a curve to another neighbouring relation; the caller asserts the conditions of the table above.
 
-    *Add or remove one to replace one*: a group of two, see `GroupOfTwoProfile`; of Gaussian noise on a Poisson sample
-    the tighter pair of its own.
+    *Add or remove one to replace one*: a group of two, see `GroupOfTwoProfile`; of Gaussian or Laplace noise on a
+    Poisson sample the tighter pair of its own.
 
     *Replace one to zero out*, the same curve: data with the null record in some record's place are among those with
     another record there. The null record must lie in the domain for which the sensitivity was found.

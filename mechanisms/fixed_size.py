@@ -16,8 +16,8 @@ from mechanisms.delegation import delegated
 from mechanisms.gaussian import GaussianProfile
 from mechanisms.neighbouring import Neighbouring
 from mechanisms.parameters import ParameterError
-from mechanisms.privacy_loss import ROUNDING, PrivacyLoss
-from mechanisms.profile import PrivacyProfile, bounds_on_both_sides
+from mechanisms.privacy_loss import ROUNDING, PrivacyLoss, SampledPair
+from mechanisms.profile import BoundedCurve, PrivacyProfile, bounds_on_both_sides
 from mechanisms.related_profile import HeldProfile, RelatedProfile, bare
 from mechanisms.rounding import up
 from mechanisms.subsampled import SampledProfile, SubsampledDirection, check_sampled
@@ -70,7 +70,7 @@ def triangle_at_least(rate: float, mu: float) -> AtomicProfile:
 
 
 @dataclass(frozen=True)
-class FixedSizeProfile(SampledProfile):
+class FixedSizeProfile(BoundedCurve, SampledProfile):
     """Profile of a mechanism run on m of n records, for replacing one of the n.
 
     With q = m/n and w = e^ε: δ(ε) = q δ_base(ln((w - 1 + q) / q)) for w >= 1, and δ(-ε) = 1 - 1/w + δ(ε)/w.
@@ -149,7 +149,7 @@ class FixedSizeProfile(SampledProfile):
     def loss(self) -> PrivacyLoss | None:
         """Return the law of the loss, if the base's is known."""
         base = self.base.loss()
-        return None if base is None else base.fixed_size(self.rate)
+        return None if base is None else base.on_sample(self.rate, SampledPair.FIXED_SIZE)
 
     def bounds(self, epsilon: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Bound the base's δ at both ends of the interval of its argument."""
@@ -159,6 +159,3 @@ class FixedSizeProfile(SampledProfile):
         if self.pure_epsilon is not None:
             high = np.where(size >= up(self.pure_epsilon), 0.0, high)
         return bounds_on_both_sides(x, (low, high))
-
-    def _curve(self, epsilon: FloatArray) -> FloatArray:
-        return self._upper_side._everywhere(epsilon)

@@ -11,7 +11,7 @@ import numpy as np
 from mechanisms.arrays import FloatArray
 from mechanisms.fixed_size_loss import FixedSizeGaussianLoss
 from mechanisms.gaussian_mixture_loss import AT_ZERO, GaussianMixtureLoss, binomial_mixture
-from mechanisms.privacy_loss import ROUNDING, ComplexArray, PrivacyLoss
+from mechanisms.privacy_loss import ROUNDING, ComplexArray, PrivacyLoss, SampledPair
 
 _BEYOND_FLOATS = np.errstate(over="ignore", invalid="ignore")
 
@@ -19,11 +19,6 @@ _MOST_OF_SAMPLED = 2000.0
 """Of ρ: e^L of a record in the sample is beyond floats, and nodes are as many as 1/σ."""
 _LEAST_OF_SAMPLED = 1e-280
 """Of ρ: less, and σ² is beyond floats, or ρ has lost digits."""
-
-
-def sigma_of_sampled(rho: float) -> float | None:
-    """Return 1/√ρ, or None if a quadrature of the loss on a sample is out of reach: then curves have to do."""
-    return 1.0 / math.sqrt(rho) if _LEAST_OF_SAMPLED <= rho <= _MOST_OF_SAMPLED else None
 
 
 def sampled_gaussian_loss(
@@ -40,7 +35,7 @@ def sampled_gaussian_loss(
     added : bool
         The direction.
     size : int
-        k, how many records are added or removed together; for groups see `SampledGroupProfile`.
+        k, how many records are added or removed together; for groups see `mechanisms.sampled_group`.
     """
     taken = binomial_mixture(size, rate)
     above, below = (AT_ZERO, taken) if added else (taken, AT_ZERO)
@@ -83,23 +78,20 @@ class GaussianLoss(PrivacyLoss):
         """|M(s+it)| e^{ρt²/2} = M(s)."""
         return np.full(heights.shape, 0.5 * self.rho * s * (s + 1.0) * (1.0 + 20 * ROUNDING))
 
-    def subsampled(self, rate: float, added: bool) -> PrivacyLoss | None:
-        """Return the loss of the subsampled pair at σ = 1/√ρ; None if that is beyond quadratures."""
-        sigma = sigma_of_sampled(self.rho)
-        return None if sigma is None else sampled_gaussian_loss(rate, sigma, added)
+    def on_sample(self, rate: float, pair: SampledPair, size: int = 1) -> PrivacyLoss | None:
+        """Return the loss on a sample at σ = 1/√ρ, of Σ_j C(k,j) q^j (1-q)^{k-j} N(±j,σ²) or of fixed size.
 
-    def poisson_replaced(self, rate: float) -> PrivacyLoss | None:
-        """Return the loss of ((1-q) N(0,σ²) + q N(1,σ²), (1-q) N(0,σ²) + q N(-1,σ²)), σ = 1/√ρ, or None."""
-        sigma = sigma_of_sampled(self.rho)
-        if sigma is None:
+        None where quadratures are out of reach: then curves have to do.
+        """
+        if not _LEAST_OF_SAMPLED <= self.rho <= _MOST_OF_SAMPLED:
             return None
-        taken = binomial_mixture(1, rate)
-        return GaussianMixtureLoss(taken, taken, sigma)
-
-    def fixed_size(self, rate: float) -> PrivacyLoss | None:
-        """Return the loss on a sample of fixed size at σ = 1/√ρ; None if that is beyond quadratures."""
-        sigma = sigma_of_sampled(self.rho)
-        return None if sigma is None else FixedSizeGaussianLoss(rate, sigma)
+        sigma = 1.0 / math.sqrt(self.rho)
+        if pair is SampledPair.FIXED_SIZE:
+            return FixedSizeGaussianLoss(rate, sigma)
+        if pair is SampledPair.REPLACED:
+            taken = binomial_mixture(size, rate)
+            return GaussianMixtureLoss(taken, taken, sigma)
+        return sampled_gaussian_loss(rate, sigma, pair is SampledPair.ADDED, size)
 
     @classmethod
     def sum_losses(cls, losses: Sequence[PrivacyLoss], counts: Sequence[int]) -> PrivacyLoss:

@@ -5,7 +5,7 @@ curve for one record           for a group of k                                 
 =============================  =========================================================  ======
 Gaussian, movement D           Gaussian, movement kD                                      none
 Laplace, movement D            Laplace, movement kD                                       none
-Gaussian on a Poisson sample   `SampledGroupProfile`, add or remove, or zero out          none
+either on a Poisson sample     `SampledGroupProfile`, `PoissonReplacedProfile`            none
 pure ε                         pure kε                                                    yes
 ρ-zCDP                         k²ρ-zCDP (Bun & Steinke 2016, Prop. 1.9)                   yes
 (ε, δ)                         (kε, δ (e^{kε} - 1) / (e^ε - 1))                           yes
@@ -18,7 +18,6 @@ Noise is added to a value that one record moves by at most D in the noise's norm
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from dataclasses import dataclass
 from fractions import Fraction
@@ -35,15 +34,14 @@ from mechanisms.bounds import (
     PureProfile,
     ZeroConcentratedProfile,
 )
-from mechanisms.conversion import GroupOfTwoProfile
+from mechanisms.conversion import GroupOfTwoProfile, moved_further
 from mechanisms.delegation import delegated
 from mechanisms.gaussian import GaussianProfile
-from mechanisms.laplace import LaplaceProfile
 from mechanisms.parameters import whole_number
 from mechanisms.profile import OneRelation, PrivacyProfile
-from mechanisms.related_profile import HeldProfile, RelatedProfile, bare
+from mechanisms.related_profile import HeldProfile, RelatedProfile
 from mechanisms.rounding import multiply_up, up
-from mechanisms.sampled_group import MOST_SAMPLED, SampledGroupProfile
+from mechanisms.sampled_group import MOST_SAMPLED, PoissonReplacedProfile, SampledGroupProfile, has_pair
 from mechanisms.subsampled import SubsampledProfile
 
 GROUP = "group privacy"
@@ -80,8 +78,10 @@ def for_group(profile: PrivacyProfile, size: int) -> PrivacyProfile:
             return HeldProfile(for_group(own, k), relation)
         case GroupOfTwoProfile(base):  # k records are removed together, then k others added
             return GroupOfTwoProfile(for_group(base, k))
-        case SubsampledProfile(base, rate) if k <= MOST_SAMPLED and isinstance(bare(base), GaussianProfile):
+        case SubsampledProfile(base, rate) if k <= MOST_SAMPLED and has_pair(base):
             return SampledGroupProfile(base, rate, k)
+        case PoissonReplacedProfile(base, rate, 1) if k <= MOST_SAMPLED:
+            return PoissonReplacedProfile(base, rate, k)
     return _closed(profile, k) or GroupProfile(profile, k)
 
 
@@ -90,19 +90,9 @@ def _closed(profile: PrivacyProfile, k: int) -> PrivacyProfile | None:
     match profile:
         case PerfectPrivacy() | NoPrivacy():
             return profile
-        case GaussianProfile(mu):
-            return GaussianProfile(multiply_up(mu, float(k)))
-        case LaplaceProfile() as own:
-            return dataclasses.replace(own, shift=multiply_up(own.shift, float(k)))
-        case PureProfile() as own:
-            return dataclasses.replace(own, epsilon_bound=k * own.epsilon_bound, bound=GROUP)
-        case ZeroConcentratedProfile() as own:
-            return dataclasses.replace(
-                own, rho_bound=multiply_up(own.rho_bound, float(k) * float(k)), bound=GROUP
-            )
         case ApproximateProfile(epsilon, delta):
             return _approximate(epsilon, delta, k)
-    return None
+    return moved_further(profile, k, GROUP)
 
 
 def _approximate(epsilon: Fraction, delta: float, k: int) -> PrivacyProfile:

@@ -12,11 +12,20 @@ import numpy as np
 
 from mechanisms.arrays import FloatArray
 from mechanisms.oscillation import Oscillations
-from mechanisms.privacy_loss import ROUNDING, CeilingLaw, ComplexArray, PrivacyLoss, log1p_complex
-from mechanisms.sampled_laplace_loss import SampledLaplaceLoss, SampledPair
+from mechanisms.privacy_loss import (
+    ROUNDING,
+    CeilingLaw,
+    ComplexArray,
+    PrivacyLoss,
+    SampledPair,
+    log1p_complex,
+)
+from mechanisms.sampled_laplace_loss import SampledLaplaceLoss
 
 _BLOCK = 2**15
 """Complex numbers that are worked on at a time."""
+_LARGEST_OF_GROUPS = 300
+"""Of e, on a sample: see `mechanisms.sampled_laplace_loss.laplace_parts`."""
 
 
 @dataclass(frozen=True)
@@ -168,22 +177,10 @@ class LaplaceLoss(PrivacyLoss):
             return [(self, 1)]
         return [(LaplaceLoss(self.epsilons[i : i + most], self.counts[i : i + most]), 1) for i in starts]
 
-    def _on_sample(self, rate: float, pair: SampledPair) -> SampledLaplaceLoss | None:
-        """Return the loss of a single release on a sample, of which the exponential of the largest loss is a float."""
-        single = self.counts == (1,) and self.epsilons[0] <= 700
-        return SampledLaplaceLoss(rate, self.epsilons[0], pair) if single else None
-
-    def subsampled(self, rate: float, added: bool) -> PrivacyLoss | None:
-        """Return the loss of the subsampled pair, of a single release."""
-        return self._on_sample(rate, SampledPair.ADDED if added else SampledPair.REMOVED)
-
-    def poisson_replaced(self, rate: float) -> PrivacyLoss | None:
-        """Return the loss of the pair with both movements, of a single release."""
-        return self._on_sample(rate, SampledPair.REPLACED)
-
-    def fixed_size(self, rate: float) -> PrivacyLoss | None:
-        """Return the loss on a sample of fixed size, of a single release."""
-        return self._on_sample(rate, SampledPair.FIXED_SIZE)
+    def on_sample(self, rate: float, pair: SampledPair, size: int = 1) -> PrivacyLoss | None:
+        """Return the loss of a single release, of which the exponential of the largest loss is a float."""
+        single = self.counts == (1,) and self.epsilons[0] <= (700 if size == 1 else _LARGEST_OF_GROUPS)
+        return SampledLaplaceLoss(rate, self.epsilons[0], pair, size) if single else None
 
     @classmethod
     def sum_losses(cls, losses: Sequence[PrivacyLoss], counts: Sequence[int]) -> PrivacyLoss:

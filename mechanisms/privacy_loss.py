@@ -9,6 +9,7 @@ by the sum of the logarithms of M(z) = E[e^{zL}; L < ∞], and δ(ε) = P(L = �
 from __future__ import annotations
 
 import abc
+import enum
 import math
 import operator
 from collections.abc import Sequence
@@ -101,6 +102,20 @@ class CeilingLaw:
                 if len(power) > most or len(total) > most:
                     return None
         return {x * unit: p for x, p in total.items()}
+
+
+class SampledPair(enum.Enum):
+    """Pairs of records on a sample, q their chance to be in it.
+
+    - *removed* from a Poisson sample, ((1-q) Q + q P, Q), and *added*, its reverse (Zhu, Dong, Wang 2022, Thm 11);
+    - *replaced* in a Poisson sample: `mechanisms.sampled_group.PoissonReplacedProfile`;
+    - replaced in a sample of *fixed size*: `mechanisms.fixed_size_loss`.
+    """
+
+    REMOVED = "removed"
+    ADDED = "added"
+    REPLACED = "replaced"
+    FIXED_SIZE = "fixed size"
 
 
 class PrivacyLoss(abc.ABC):
@@ -245,27 +260,20 @@ class PrivacyLoss(abc.ABC):
         bound = top / s * (1.0 + 1e-15) if top < math.inf else math.inf
         return max(0.0, min(max(bound, LEAST_DIVERGENCE), self.supremum))
 
-    def subsampled(self, rate: float, added: bool) -> PrivacyLoss | None:
-        """Return the loss of the mechanism on a Poisson subsample, or None if this class has none.
+    def on_sample(self, rate: float, pair: SampledPair, size: int = 1) -> PrivacyLoss | None:
+        """Return the loss of a pair on a sample, or None if this class has none.
 
-        The pair ((1-q) Q + q P, Q) for a removed record, (Q, (1-q) Q + q P) for an added one, q = ``rate``
-        in (0, 1), for a base pair (P, Q) whose reverse has the same loss (Zhu, Dong, Wang 2022, Thm 11). The result is
-        for adding or removing a record, and so must the base pair's movement be.
-        """
-        return None
+        The base loss is that of one record that joins or leaves a Poisson sample, or of one of a sample of fixed size
+        that is replaced; its pair (P, Q) has a reverse with the same loss.
 
-    def poisson_replaced(self, rate: float) -> PrivacyLoss | None:
-        """Return the loss on a Poisson subsample when one record is replaced, or None if this class has none.
-
-        The base loss is that of one record joining or leaving the sample; see
-        `PoissonReplacedProfile`.
-        """
-        return None
-
-    def fixed_size(self, rate: float) -> PrivacyLoss | None:
-        """Return the loss on a sample of fixed size when one record is replaced, or None if this class has none.
-
-        The base loss is that of one record of the sample being replaced; see `mechanisms.fixed_size_loss`.
+        Parameters
+        ----------
+        rate
+            q in (0, 1).
+        pair
+            Which pair.
+        size
+            Of a Poisson sample, how many records are removed, added or replaced together.
         """
         return None
 

@@ -12,6 +12,12 @@ then. One of variance 1/σ² is this times an independent one of mean 1, hence l
 replace r_t, then r_{t-1} and so on by independent ones of variance 1/σ²: every conditional mean of ψ is convex in what
 was not replaced yet, and never falls. δ is E_Q ψ(P/Q), ψ(x) = (x - w)^+, or (1 - w x)^+ for the reverse. []
 
+*In k of the t steps*, uniformly: P/Q = Σ_S Π_{i in S} r_i over the sets S of k steps, divided by their number, of which
+the same is true: it is affine in each r_i. Let the steps be divided at random, whatever the data, into k blocks of
+⌊t/k⌋ or ⌈t/k⌉, and let S have one step of each, drawn by itself: then S is uniform, too, as every order of the steps is
+as likely. Given the blocks, on which δ depends convexly, P/Q is the product of what is known of each block: an epoch is
+dominated by k epochs of so many steps, each with a record in one. No data attain that: the blocks are no output.
+
 Every u_i = e_1 attains it, for data of one record and a query that sums. Epochs compose if each draws anew. *Shuffled
 batches are not this*: there the other records move when one does (`mechanisms.shuffled_batches`). Feldman and Shenfeld
 2025, "Privacy amplification by random allocation"; Chua et al. 2024, "Balls-and-bins sampling for DP-SGD".
@@ -42,7 +48,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from itertools import accumulate, pairwise
@@ -55,11 +61,12 @@ from mechanisms.arrays import FloatArray
 from mechanisms.atomic import AtomicProfile, lower_hull
 from mechanisms.delegation import delegated
 from mechanisms.gaussian import GaussianProfile
+from mechanisms.losses.composed_profile import composed_profile
 from mechanisms.neighbouring import Neighbouring
 from mechanisms.parameters import ParameterError, whole_number
 from mechanisms.privacy_loss import ROUNDING, ComplexArray, PrivacyLoss, log1p_complex
 from mechanisms.profile import BoundedCurve, PrivacyProfile
-from mechanisms.related_profile import HeldProfile, bare
+from mechanisms.related_profile import HeldProfile, SameCurve, bare
 from mechanisms.rounding import up
 from mechanisms.subsampled import BothDirections, OneDirection, check_sampled
 
@@ -326,6 +333,7 @@ class RandomAllocationDirection(BoundedCurve, OneDirection):
     base: PrivacyProfile
     steps: int
     added: bool
+    is_block: bool = False
 
     neighbouring = delegated("base.neighbouring")
 
@@ -365,6 +373,8 @@ class RandomAllocationDirection(BoundedCurve, OneDirection):
 
     def attained(self) -> tuple[PrivacyProfile, ...]:
         """Return a law below that of a record which moves the query as far as it may, in any step it is in."""
+        if self.is_block:
+            return ()
         below, _ = losses_of_epoch(self._gaussian.mu, self.steps, self.added)
         return (HeldProfile(below, self.neighbouring),)
 
@@ -385,6 +395,8 @@ class RandomAllocationProfile(BothDirections):
         most 2.5, and at least √t / 2000.
     steps : int
         t, from 2 to 100,000.
+    is_block : bool
+        Whether this is one of several blocks of an epoch, which only bound it.
 
     Raises
     ------
@@ -394,6 +406,7 @@ class RandomAllocationProfile(BothDirections):
 
     base: PrivacyProfile
     steps: int
+    is_block: bool = False
 
     def __post_init__(self) -> None:
         if not 2 <= whole_number("steps", self.steps, least=2) <= MOST_STEPS:
@@ -419,5 +432,50 @@ class RandomAllocationProfile(BothDirections):
 
     @cached_property
     def _sides(self) -> tuple[RandomAllocationDirection, RandomAllocationDirection]:
-        removed = RandomAllocationDirection(self.base, self.steps, False)
+        removed = RandomAllocationDirection(self.base, self.steps, False, self.is_block)
         return removed, removed.reversed()
+
+
+@dataclass(frozen=True)
+class SelectedStepsProfile(SameCurve):
+    """Upper curve of an epoch in which each record is in exactly k of t steps: that of its blocks, composed.
+
+    Parameters
+    ----------
+    base : PrivacyProfile
+        As of `RandomAllocationProfile`.
+    steps : int
+        t, at most 100,000.
+    selected : int
+        k, from 2 to t/2.
+
+    Raises
+    ------
+    ParameterError
+        If a parameter breaks its rule, or the base is stated for replacing a record.
+    """
+
+    profile: PrivacyProfile = field(init=False, repr=False, compare=False)
+    base: PrivacyProfile
+    steps: int
+    selected: int
+
+    def __post_init__(self) -> None:
+        if (
+            not 2
+            <= 2 * whole_number("selected", self.selected, least=1)
+            <= whole_number("steps", self.steps, least=2)
+        ):
+            raise ParameterError(
+                f"selected = {self.selected}: must be at most half of the {self.steps} steps; for more nothing is "
+                "known here that is less than a release in each of them"
+            )
+        size, more = divmod(self.steps, self.selected)
+        blocks = [(size, self.selected - more), *([(size + 1, more)] if more else [])]
+        own = [(RandomAllocationProfile(self.base, steps, is_block=True), n) for steps, n in blocks]
+        object.__setattr__(self, "profile", composed_profile(own))
+
+    neighbouring = delegated("profile.neighbouring")
+    parts = delegated("profile.parts")
+    directions = delegated("profile.directions")
+    attained = delegated("profile.attained")

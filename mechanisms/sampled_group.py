@@ -1,123 +1,164 @@
-"""Gaussian noise on a Poisson sample, for a group of records that take part, or do not, independently of each other."""
+"""Gaussian or Laplace noise on a Poisson sample, for records that take part, or do not, independently of each other.
+
+**Theorem.** Let noise be N(0, σ²I), or independent Laplace noise in every coordinate, and let a record move the query
+by at most D (in L2, or L1) if it joins the sample. Let n_j be the density of the noise on a line, moved by jD, and p_j
+the chance that j of k records are in the sample, Bin(k, q). For up to k records together the mechanism is dominated, at
+every real ε and so composed, by
+
+- (Σ_j p_j n_j, n_0) if they are removed, or zeroed out, and its reverse if they are added;
+- (Σ_j p_j n_j, Σ_j p_j n_{-j}) if they are replaced by others.
+
+*Proof.* Fix the other records' sample (δ is jointly convex). A set S of the k records moves the query by a v_S, their
+replacements by a w_S, of norms at most |S| D; the outputs have the densities Σ_S p_S n(v_S), and n(0) or Σ_S p_S
+n(w_S). Under n(0) let X_v = n(v)/n(0). δ is E φ(Z), φ convex, of Z = Σ_S p_S X_{v_S}: φ(z) = (z - w)^+, or (1 - wz)^+
+if records are added; and (z)^+ of Z = Σ_S p_S X_{v_S} - w Σ_S p_S X_{w_S} if they are replaced. The curve of n(v)
+against n(0) is at most that of n_j against n_0, |v| <= jD (`GaussianProfile`, `LaplaceProfile`): so X_v is smaller in
+convex order than X_j = n_j/n_0 under n_0, and -X_w than -X_{-j}, which has the same law. A sum of such is smaller in
+convex order than that of any comonotone variables which are larger each (Kaas, Dhaene, Goovaerts 2000, "Upper and lower
+bounds for sums of random variables": E(Σ Y_i - d)^+ of comonotone Y_i is the least of Σ E(Y_i - d_i)^+ over Σ d_i = d,
+and no larger for any others). The X_j all increase with the noise on the line, and the X_{-j} fall, as its density is
+log-concave: they are comonotone, and attain it. Fewer records: some of no movement. []
+
+*Attained* by records that move the query by D in one direction, and if replaced in opposite ones. Of the Gaussian
+pairs: Ganesh 2024, "Tight group-level DP guarantees for DP-SGD with sampling via mixture of Gaussians mechanisms".
+"""
 
 from __future__ import annotations
 
+import abc
+import dataclasses
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
-from scipy.special import logsumexp
 
 from mechanisms.arrays import FloatArray
 from mechanisms.delegation import delegated
 from mechanisms.gaussian import GaussianProfile
-from mechanisms.gaussian_loss import sampled_gaussian_loss, sigma_of_sampled
-from mechanisms.gaussian_mixture_curve import GaussianMixtureCurve
-from mechanisms.gaussian_mixture_loss import AT_ZERO, GaussianMixtureLoss, Mixture, binomial_mixture
-from mechanisms.neighbouring import Neighbouring
+from mechanisms.gaussian_mixture_curve import GaussianMixtureCurve, MixtureCurve, ReplacedGaussianCurve
+from mechanisms.gaussian_mixture_loss import AT_ZERO, Mixture, binomial_mixture
+from mechanisms.laplace import LaplaceProfile
+from mechanisms.laplace_mixture_curve import LaplaceMixtureCurve
+from mechanisms.log_sum import log_mixture
+from mechanisms.neighbouring import Neighbouring, conversion_hint
 from mechanisms.parameters import ParameterError, whole_number
-from mechanisms.privacy_loss import PrivacyLoss
-from mechanisms.profile import BoundedCurve, PrivacyProfile
+from mechanisms.privacy_loss import ROUNDING, PrivacyLoss, SampledPair
+from mechanisms.profile import BoundedCurve, PrivacyProfile, bounds_on_both_sides
 from mechanisms.related_profile import bare
-from mechanisms.rounding import multiply_up
+from mechanisms.rounding import multiply_up, up
 from mechanisms.subsampled import BothDirections, OneDirection, SampledProfile, check_sampled
 
 MOST_SAMPLED = 256
 """The largest group whose pair is computed; the time grows with it."""
 
 
+def has_pair(base: PrivacyProfile) -> bool:
+    """Return True if pairs for groups of records on a sample are known: of Gaussian or Laplace noise that moves."""
+    return isinstance(bare(base), GaussianProfile | LaplaceProfile) and base.pure_epsilon != 0
+
+
 class GroupOnSample(BoundedCurve, SampledProfile):
-    """Base class of the profiles of both directions, and of the larger of them."""
+    """Base class of the profiles of each pair: of records that are removed, added or replaced."""
 
     rate: float
     size: int
 
+    @property
+    @abc.abstractmethod
+    def pair(self) -> SampledPair:
+        """Pair of records on the sample."""
+
     neighbouring = delegated("base.neighbouring")
 
-    @property
-    def pure_epsilon(self) -> Fraction | None:
-        """None: the loss is unbounded if the group is removed."""
-        return None
-
     @cached_property
-    def _mu(self) -> float:
+    def _noise(self) -> GaussianProfile | LaplaceProfile:
         curve = bare(self.base)
-        if not isinstance(curve, GaussianProfile) or not curve.mu:
-            raise ParameterError(f"base: is a {type(curve).__name__}; must be a GaussianProfile that moves")
-        return curve.mu
+        assert isinstance(curve, GaussianProfile | LaplaceProfile)
+        return curve
 
     @cached_property
-    def _taken(self) -> Mixture:
-        """Return (jμ, ln p_j), j = 0 .. k."""
-        return tuple((self._mu * j, weight) for j, weight in binomial_mixture(self.size, self.rate))
+    def pure_epsilon(self) -> Fraction | None:
+        """Of Laplace noise k times that of one record, rounded up; else None."""
+        if isinstance(self._noise, GaussianProfile):
+            return None
+        low, high = log_mixture(self.rate, np.array([-1.0, 1.0]) * up(self._noise.pure_epsilon)).tolist()
+        one = {SampledPair.REMOVED: high, SampledPair.ADDED: -low}.get(self.pair, high - low)
+        return Fraction(math.nextafter(self.size * one * (1.0 + 1e-14), math.inf))
 
-    @property
-    def gaussian_mu(self) -> float:
-        """Kμ: for every sample, the outputs on it are at most Kμ apart (joint convexity)."""
-        return multiply_up(self._mu, float(self.size))
+    @cached_property
+    def _in_full(self) -> PrivacyProfile:
+        """Of noise on all records: for every sample outputs are at most so far apart (joint convexity)."""
+        times = self.size * (2.0 if self.pair is SampledPair.REPLACED else 1.0)
+        if isinstance(self._noise, GaussianProfile):
+            return GaussianProfile(multiply_up(self._noise.mu, times))
+        return dataclasses.replace(self._noise, shift=multiply_up(self._noise.shift, times))
 
-    @property
-    def rho(self) -> float:
-        """Of kμ-Gaussian noise."""
-        return GaussianProfile(self.gaussian_mu).rho
+    gaussian_mu = delegated("_in_full.gaussian_mu")
+    rho = delegated("_in_full.rho")
 
-    def renyi(self, order: npt.ArrayLike) -> FloatArray:
-        """Return ln(Σ_j p_j e^{a(a-1) (jμ)²/2}) / (a-1) at orders a, in both directions.
+    def loss(self) -> PrivacyLoss | None:
+        """Return the law of the loss; None if it is beyond quadratures."""
+        base = self._noise.loss()
+        return None if base is None else base.on_sample(self.rate, self.pair, self.size)
 
-        E R^a <= Σ_j p_j E r_j^a and E R^{1-a} <= Σ_j p_j E r_j^{1-a}, as both powers are convex and Σ p_j = 1.
-        """
-        a = np.asarray(order, dtype=np.float64)
-        movements, log_weights = np.array(self._taken).T
-        logs = log_weights + np.multiply.outer(a * (a - 1.0), 0.5 * movements**2)
-        return np.asarray(logsumexp(logs, axis=-1) / (a - 1.0) * (1.0 + 1e-12) + 1e-12)
+    @cached_property
+    def _curve_of_pair(self) -> MixtureCurve:
+        if isinstance(self._noise, LaplaceProfile):
+            return LaplaceMixtureCurve(self.rate, up(self._noise.pure_epsilon), self.size, self.pair)
+        mu = self._noise.mu
+        if self.pair is SampledPair.REPLACED and self.size == 1:
+            return ReplacedGaussianCurve(self.rate, mu)
+        taken: Mixture = tuple((mu * j, weight) for j, weight in binomial_mixture(self.size, self.rate))
+        above = AT_ZERO if self.pair is SampledPair.ADDED else taken
+        return GaussianMixtureCurve(above, AT_ZERO if self.pair is SampledPair.REMOVED else taken)
+
+    def bounds(self, epsilon: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Bound the curve, by the chance that one of the records is in the sample, too."""
+        x = np.asarray(epsilon, dtype=np.float64)
+        symmetric = self.pair is SampledPair.REPLACED
+        low, high = self._curve_of_pair.bounds(np.abs(x) if symmetric else x)
+        if symmetric:
+            low, high = bounds_on_both_sides(x, (low, high))
+        taken, w = -math.expm1(self.size * math.log1p(-self.rate)), np.minimum(x, 0.0)
+        high = np.minimum(high, (-np.expm1(w) + np.exp(w) * taken) * (1.0 + 16.0 * ROUNDING))
+        if self.pure_epsilon is not None:
+            high = np.where(x >= up(self.pure_epsilon), 0.0, high)
+        return np.minimum(low, high), high
+
+
+def _check_group(base: PrivacyProfile, rate: float, size: int) -> None:
+    check_sampled(base, rate)
+    if not has_pair(base):
+        raise ParameterError(
+            f"base: for {type(bare(base)).__name__} no pair is proved for replacing a record of a Poisson sample, or "
+            f"for groups; {conversion_hint(Neighbouring.ADD_OR_REMOVE, Neighbouring.REPLACE_ONE)}"
+        )
+    if whole_number("size", size, least=1) > MOST_SAMPLED:
+        raise ParameterError(f"size = {size}: must be at most {MOST_SAMPLED}")
 
 
 @dataclass(frozen=True)
 class SampledGroupDirection(OneDirection, GroupOnSample):
-    """One direction of `SampledGroupProfile`: (M, N(0, 1)) if the group is removed, (N(0, 1), M) if it is added."""
+    """One direction of `SampledGroupProfile`: the group is removed, or it is added."""
 
     base: PrivacyProfile
     rate: float
     size: int
     added: bool
 
-    def loss(self) -> PrivacyLoss | None:
-        """Return the law of the loss in this direction; None if it is beyond quadratures."""
-        sigma = sigma_of_sampled(self._mu * self._mu)
-        if sigma is None:
-            return None
-        return sampled_gaussian_loss(self.rate, sigma, self.added, self.size)
-
-    @cached_property
-    def _own(self) -> GaussianMixtureCurve:
-        return GaussianMixtureCurve(*((AT_ZERO, self._taken) if self.added else (self._taken, AT_ZERO)))
-
-    bounds = delegated("_own.bounds")
-
 
 @dataclass(frozen=True)
-class SampledGroupProfile(BothDirections, GroupOnSample):
-    """Gaussian noise on a Poisson sample, for up to k records that are all removed, all added, or all zeroed out.
+class SampledGroupProfile(BothDirections, SampledProfile):
+    """Gaussian or Laplace noise on a Poisson sample, for up to k records that are all removed, added, or zeroed out.
 
-    The pair is (M, N(0, 1)) and its reverse, M = Σ_j C(k, j) q^j (1-q)^{k-j} N(jμ, 1): each record is in the sample
-    with probability q, independently of the others (Ganesh 2024, "Tight group-level DP guarantees for DP-SGD with
-    sampling via mixture of Gaussians mechanisms").
-
-    *Proof.* Record i moves the query by u_i, |u_i| <= μ, the noise being N(0, I). Given the other records' sample
-    (joint convexity) the outputs have the densities Σ_S p_S n(v_S), v_S = Σ_{i in S} u_i, and n(0). For
-    a = 1 - w p_∅ > 0 the divergence ∫ (n(0) - w Σ_S p_S n(v_S))_+ is ∫ (a n(0) - w Σ_{S≠∅} p_S n(v_S))_+ =
-    E h(Σ_S c_S X_S), h(t) = (a - t)_+
-    convex, X_S = exp(g_S - G_SS/2), g normal with covariance G_{ST} = v_S·v_T. Along a line from G to another Gram
-    matrix G* the derivative is ½ Σ (G* - G)_{ST} c_S c_T E h'' X_S X_T (heat equation; the terms of h' cancel): so it
-    does not fall if no entry does. The largest entries |S||T| μ² are those of equal u_i. The other direction:
-    ∫ (M - wN)_+ = 1 - w + ∫ (wN - M)_+. Fewer records: some u_i = 0. []
+    See the module's theorem.
 
     Parameters
     ----------
     base : PrivacyProfile
-        Gaussian, stated for adding or removing a record of the sample, or for zeroing one out.
+        Gaussian or Laplace, stated for adding or removing a record of the sample, or for zeroing one out.
     rate : float
         Sampling rate q in (0, 1).
     size : int
@@ -126,7 +167,7 @@ class SampledGroupProfile(BothDirections, GroupOnSample):
     Raises
     ------
     ParameterError
-        If the base is not Gaussian, or stated for replacing a record, the rate is not in (0, 1), or the size not in
+        If the base is of other noise, or stated for replacing a record, the rate is not in (0, 1), or the size not in
         1 .. 256.
     """
 
@@ -135,14 +176,18 @@ class SampledGroupProfile(BothDirections, GroupOnSample):
     size: int
 
     def __post_init__(self) -> None:
-        check_sampled(self.base, self.rate)
-        _ = self._mu
+        _check_group(self.base, self.rate, self.size)
         if self.base.neighbouring is Neighbouring.REPLACE_ONE:
             raise ParameterError(
                 "base: is for 'replace one'; a Poisson sample needs the movement of a record that joins"
             )
-        if whole_number("size", self.size, least=1) > MOST_SAMPLED:
-            raise ParameterError(f"size = {self.size}: must be at most {MOST_SAMPLED}")
+
+    gaussian_mu = delegated("_removed.gaussian_mu")
+    rho = delegated("_removed.rho")
+
+    @property
+    def _removed(self) -> SampledGroupDirection:
+        return self._sides[0]
 
     @cached_property
     def _sides(self) -> tuple[SampledGroupDirection, SampledGroupDirection]:
@@ -151,56 +196,46 @@ class SampledGroupProfile(BothDirections, GroupOnSample):
 
 
 @dataclass(frozen=True)
-class ReplacedGroupProfile(GroupOnSample):
-    """Gaussian noise on a Poisson sample, for up to k records that are all replaced by others.
+class PoissonReplacedProfile(GroupOnSample):
+    """Gaussian or Laplace noise on a Poisson sample, for one record, or up to k, replaced by others.
 
-    The pair is (Σ_j p_j N(jμ, 1), Σ_j p_j N(-jμ, 1)), p_j of Bin(k, q), for every real ε, and so composed.
-
-    *Proof.* Given the other records' sample (joint convexity) the outputs have the densities Σ_S p_S n(v_S) and Σ_T p_T
-    n(w_T), sums of movements |u_i| <= μ. The divergence is E h(Σ_S p_S X_S, Σ_T p_T Y_T) over n(0), h(a, b) =
-    (a - wb)_+ convex. Along a line from one Gram matrix to another the derivative is ½ Σ dG c c' E h'' X X', where h''
-    is nonnegative for two of the first or of the second kind, and not positive for one of each (see
-    `SampledGroupProfile`): it does not fall if entries of one kind do not fall and mixed ones do not rise. Their
-    extremes |S||S'|μ², |T||T'|μ² and -|S||T|μ² are those of u_i that are equal, and opposite in the other data. []
+    The base is stated for adding or removing a record: what counts is the movement D of the query when one *joins or
+    leaves* the sample. One symmetric pair, ((1-q) N_0 + q N_D, (1-q) N_0 + q N_{-D}) of one record; see the module's
+    theorem. Of other noise no curve is written here: take the base's `SubsampledProfile` and `convert` it, a group of
+    two.
 
     Parameters
     ----------
     base : PrivacyProfile
-        Gaussian, stated for adding or removing a record of the sample.
+        Gaussian or Laplace curve on the sample, stated for adding or removing a record of it.
     rate : float
         Sampling rate q in (0, 1).
     size : int
-        k, at most 256.
+        k, from 1 to 256.
+
+    Raises
+    ------
+    ParameterError
+        If the base is stated for another relation, no pair is proved for it, the rate is not in (0, 1), or the size not
+        in 1 .. 256.
     """
 
     base: PrivacyProfile
     rate: float
-    size: int
+    size: int = 1
+
+    neighbouring = Neighbouring.REPLACE_ONE
 
     def __post_init__(self) -> None:
-        _ = SampledGroupProfile(self.base, self.rate, self.size)
+        _check_group(self.base, self.rate, self.size)
+        if self.base.neighbouring is not Neighbouring.ADD_OR_REMOVE:
+            raise ParameterError(
+                f"base: is for {self.base.neighbouring.value!r}; the pair for replacing a record of a Poisson sample "
+                "takes the movement of a record that joins or leaves it, stated as "
+                "RelatedProfile(profile, Neighbouring.ADD_OR_REMOVE)"
+            )
 
     @property
-    def neighbouring(self) -> Neighbouring:
-        """Replacing records."""
-        return Neighbouring.REPLACE_ONE
-
-    @property
-    def gaussian_mu(self) -> float:
-        """2kμ: as in both directions of `SampledGroupProfile`."""
-        return multiply_up(super().gaussian_mu, 2.0)
-
-    def renyi(self, order: npt.ArrayLike) -> FloatArray:
-        """Return the loss's, or of 2kμ-Gaussian noise."""
-        return PrivacyProfile.renyi(self, order)
-
-    def loss(self) -> PrivacyLoss | None:
-        """Return the law of the loss; None if it is beyond quadratures."""
-        sigma, taken = sigma_of_sampled(self._mu * self._mu), binomial_mixture(self.size, self.rate)
-        return None if sigma is None else GaussianMixtureLoss(taken, taken, sigma)
-
-    @cached_property
-    def _own(self) -> GaussianMixtureCurve:
-        return GaussianMixtureCurve(self._taken, self._taken)
-
-    bounds = delegated("_own.bounds")
+    def pair(self) -> SampledPair:
+        """Of replaced records."""
+        return SampledPair.REPLACED

@@ -11,6 +11,7 @@ fixed size     zero out           convert "replace one"      replace one        
 fixed size     add or remove one  refused: n and m/n would change with the record
 allocation     add, zero out      `RandomAllocationProfile`  the same                 two, of a whole epoch
 shuffled       replace, zero out  `ShuffledBatchesProfile`   the same                 an upper curve of a whole pass
+allocation     in k of t steps    `SelectedStepsProfile`     the same                 an upper curve of an epoch
 allocation     replace one        convert "add or remove one"
 shuffled       add or remove one  refused: all other records would change their places
 =============  =================  =========================  =======================  ==========================
@@ -23,9 +24,9 @@ from enum import Enum
 from mechanisms.fixed_size import FixedSizeProfile
 from mechanisms.neighbouring import Neighbouring
 from mechanisms.parameters import ParameterError, real
-from mechanisms.poisson_replaced import PoissonReplacedProfile
 from mechanisms.profile import PrivacyProfile
-from mechanisms.random_allocation import RandomAllocationProfile
+from mechanisms.random_allocation import RandomAllocationProfile, SelectedStepsProfile
+from mechanisms.sampled_group import PoissonReplacedProfile
 from mechanisms.shuffled_batches import ShuffledBatchesProfile
 from mechanisms.subsampled import SubsampledProfile
 
@@ -81,8 +82,8 @@ def sampled(
     neighbouring: Neighbouring,
     sampling: Sampling = Sampling.POISSON,
     *,
-    coordinates: int | None = None,
     triangle: bool = False,
+    selected: int = 1,
 ) -> PrivacyProfile:
     """Return the profile of a mechanism on a sample of rate in (0, 1], for a neighbouring relation.
 
@@ -97,10 +98,10 @@ def sampled(
         The relation of the result.
     sampling
         How the sample is drawn.
-    coordinates
-        How many numbers the query has, where a theorem needs to know; see `PoissonReplacedProfile`.
     triangle
         Whether the domain has three records pairwise as far apart as any two; see `FixedSizeProfile`.
+    selected
+        In how many steps of an epoch of random allocation each record is.
 
     Raises
     ------
@@ -120,9 +121,12 @@ def sampled(
     if sampling is Sampling.SHUFFLED and profile.neighbouring is needed:
         return ShuffledBatchesProfile(profile)
     if sampling is Sampling.RANDOM_ALLOCATION and profile.neighbouring is needed:
-        return RandomAllocationProfile(profile, steps_of(rate))
+        steps = steps_of(rate / selected)
+        if selected > 1:
+            return SelectedStepsProfile(profile, steps, selected)
+        return RandomAllocationProfile(profile, steps)
     if neighbouring is Neighbouring.REPLACE_ONE and sampling is Sampling.POISSON:
-        return PoissonReplacedProfile(profile, rate, coordinates)
+        return PoissonReplacedProfile(profile, rate)
     if sampling is not Sampling.POISSON or profile.neighbouring not in (
         needed,
         Neighbouring.REPLACE_ONE,
@@ -134,7 +138,7 @@ def sampled(
 
 
 def steps_of(rate: float) -> int:
-    """Return the number t of steps of which each record is in one, from the share 1/t of a batch.
+    """Return the number t of steps of an epoch, from its inverse: the share of a batch, or that over a record's steps.
 
     Raises
     ------
@@ -144,6 +148,7 @@ def steps_of(rate: float) -> int:
     steps = round(min(1.0 / rate, 2.0**53))
     if abs(1.0 / rate - steps) > 1e-6:
         raise ParameterError(
-            f"sampling rate = {rate!r}: of random allocation it must be 1/t, t the number of steps of an epoch"
+            f"sampling rate = {rate!r}: of random allocation it must be 1/t, t the number of steps of an epoch "
+            "(k/t if a record is in k of them)"
         )
     return steps

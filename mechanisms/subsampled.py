@@ -18,7 +18,7 @@ from mechanisms.delegation import delegated
 from mechanisms.log_sum import log_mixture
 from mechanisms.neighbouring import Neighbouring
 from mechanisms.parameters import ParameterError, real
-from mechanisms.privacy_loss import ROUNDING, PrivacyLoss
+from mechanisms.privacy_loss import ROUNDING, PrivacyLoss, SampledPair
 from mechanisms.profile import BoundedCurve, OneRelation, PrivacyProfile
 from mechanisms.related_profile import bare
 from mechanisms.rounding import multiply_up, up
@@ -76,14 +76,16 @@ class BothDirections(BoundedCurve, OneRelation):
         (low, high), (low_added, high_added) = (side.bounds(epsilon) for side in self._sides)
         return np.maximum(low, low_added), np.maximum(high, high_added)
 
-    def _everywhere(self, epsilon: FloatArray) -> FloatArray:
-        return np.maximum(*(np.asarray(side._everywhere(epsilon)) for side in self._sides))
-
 
 class OneDirection(OneRelation):
     """Base class of profiles of one direction: a record, or a group, is removed, or it is added."""
 
     added: bool
+
+    @property
+    def pair(self) -> SampledPair:
+        """Pair of a Poisson sample."""
+        return SampledPair.ADDED if self.added else SampledPair.REMOVED
 
     @property
     def symmetric(self) -> bool:
@@ -102,7 +104,7 @@ _FOR_REPLACING = (
 
 
 @dataclass(frozen=True)
-class SubsampledDirection(OneDirection, SampledProfile):
+class SubsampledDirection(BoundedCurve, OneDirection, SampledProfile):
     """One direction of a Poisson-subsampled mechanism, for every real ε.
 
     The pair is ((1-q) Q + q P, Q) if a record is removed and (Q, (1-q) Q + q P) if one is added, (P, Q) the
@@ -153,7 +155,7 @@ class SubsampledDirection(OneDirection, SampledProfile):
     def loss(self) -> PrivacyLoss | None:
         """Return the law of the loss in this direction, if the base's is known."""
         own = self.base.loss()
-        return None if own is None else own.subsampled(self.rate, self.added)
+        return None if own is None else own.on_sample(self.rate, self.pair)
 
     def bounds(self, epsilon: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Bound the base's δ at both ends of the interval of its rounded argument, widest near a largest loss.
@@ -204,21 +206,6 @@ class SubsampledDirection(OneDirection, SampledProfile):
         w = np.exp(-np.where(apart, safe, 1.0))
         far = safe - math.log(q) + np.log(-np.expm1(-np.where(apart, safe, 1.0)) + q * w)
         return np.where(apart, far, near)
-
-    def _curve(self, epsilon: FloatArray) -> FloatArray:
-        return self._everywhere(epsilon)
-
-    def _everywhere(self, epsilon: FloatArray) -> FloatArray:
-        q = self.rate
-        if self.added:
-            keep = -np.expm1(np.minimum(epsilon + math.log1p(-q), 0.0))  # 1 - w(1-q)
-            inside = keep > 0.0
-            at = math.log(q) + np.where(inside, epsilon, 0.0) - np.log(np.where(inside, keep, 1.0))
-            return np.where(inside, keep * self.base.delta(at), 0.0)
-        inside = epsilon > math.log1p(-q)
-        return np.where(
-            inside, q * self.base.delta(self._argument(epsilon)), -np.expm1(np.minimum(epsilon, 0.0))
-        )
 
 
 @dataclass(frozen=True)

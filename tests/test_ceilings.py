@@ -12,10 +12,10 @@ import pytest
 ROOT = Path(__file__).parent.parent
 
 CEILINGS = {
-    "mechanisms": {"code lines": 10_984, "public functions and classes": 355, "files": 96, "floors": 19},
-    "accountant": {"code lines": 15_107, "public functions and classes": 488, "files": 140, "floors": 9},
-    "algorithms": {"code lines": 11_610, "public functions and classes": 409, "files": 156, "floors": 9},
-    "verify": {"code lines": 30_518, "public functions and classes": 891, "files": 320, "floors": 9},
+    "mechanisms": {"code lines": 11_078, "public functions and classes": 360, "files": 96, "floors": 19},
+    "accountant": {"code lines": 15_141, "public functions and classes": 489, "files": 140, "floors": 9},
+    "algorithms": {"code lines": 11_354, "public functions and classes": 413, "files": 156, "floors": 9},
+    "verify": {"code lines": 30_515, "public functions and classes": 891, "files": 320, "floors": 9},
 }
 
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)

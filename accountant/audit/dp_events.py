@@ -34,10 +34,10 @@ from mechanisms.fixed_size import FixedSizeProfile
 from mechanisms.gaussian_mixture import GaussianMixtureProfile
 from mechanisms.neighbouring import Neighbouring, common_neighbouring
 from mechanisms.parameters import nonnegative, real, whole_number
-from mechanisms.poisson_replaced import PoissonReplacedProfile
-from mechanisms.random_allocation import MOST_STEPS, RandomAllocationProfile
+from mechanisms.random_allocation import MOST_STEPS, RandomAllocationProfile, SelectedStepsProfile
 from mechanisms.related_profile import bare
 from mechanisms.rounding import up
+from mechanisms.sampled_group import PoissonReplacedProfile
 from mechanisms.subsampled import SubsampledProfile
 from mechanisms.truncated_batches import TruncatedBatchProfile
 
@@ -242,6 +242,7 @@ def _movement_factor(relation: Neighbouring) -> int:
 
 def _sample_table(name: str, fields: Mapping[str, Any], relation: Neighbouring, where: str) -> _Table | None:
     inner, inside = _on_one_sample(fields["event"], where)
+    more: _Table = {}
     if name == "PoissonSampledDpEvent":
         scheme, rate = "poisson", real("sampling_probability", fields["sampling_probability"])
         if not 0.0 <= rate <= 1.0:
@@ -250,14 +251,20 @@ def _sample_table(name: str, fields: Mapping[str, Any], relation: Neighbouring, 
             1 if rate < 1.0 else _movement_factor(relation)
         )  # how far a record that joins the sample moves the query
     elif name == "RandomAllocationDpEvent":
-        if whole_number("num_selected", fields["num_selected"], least=1) != 1:
-            raise ParameterError(
-                f"num_selected = {fields['num_selected']}: only one step of an epoch has an exact counterpart"
-            )
-        steps = whole_number("num_steps", fields["num_steps"], least=1)
+        selected, steps = (whole_number(key, fields[key], least=1) for key in ("num_selected", "num_steps"))
         if steps > MOST_STEPS:
             raise ParameterError(f"num_steps: must be at most {MOST_STEPS:,}")
-        scheme, rate, moved = "random allocation", 1.0 / steps, 1 if steps > 1 else _movement_factor(relation)
+        if selected > 1 and steps < 2 * selected:
+            raise ParameterError(
+                f"num_selected = {selected}: must be at most half of num_steps = {steps}; for more nothing is known "
+                "here that is less than a release in each step"
+            )
+        scheme, rate, moved = (
+            "random allocation",
+            selected / steps,
+            1 if steps > 1 else _movement_factor(relation),
+        )
+        more = {"selected": selected} if selected > 1 else {}
     else:
         if relation is not Neighbouring.REPLACE_ONE:
             raise ParameterError(
@@ -273,7 +280,7 @@ def _sample_table(name: str, fields: Mapping[str, Any], relation: Neighbouring, 
         return None
     if times != 1:
         raise ParameterError(f"{inner} on a sample has no exact counterpart")
-    return table if rate == 1.0 else {**table, "sampling_rate": rate, "sampling": scheme}
+    return table if rate == 1.0 else {**table, "sampling_rate": rate, "sampling": scheme, **more}
 
 
 def _on_one_sample(event: Any, where: str) -> tuple[str, Mapping[str, Any]]:
@@ -442,10 +449,15 @@ def _event_of_profile(library: ModuleType, profile: PrivacyProfile) -> Any:
             return library.TruncatedSubsampledGaussianDpEvent(size, rate, most, sigma)
         case GaussianMixtureProfile(movements, chances, sigma):
             return library.MixtureOfGaussiansDpEvent(sigma, list(movements), list(chances))
-        case SubsampledProfile(base, rate) | PoissonReplacedProfile(base, rate):
+        case SubsampledProfile(base, rate) | PoissonReplacedProfile(base, rate, 1):
             return library.PoissonSampledDpEvent(rate, _event_of_profile(library, base))
-        case RandomAllocationProfile(base, steps) if hasattr(library, "RandomAllocationDpEvent"):
-            return library.RandomAllocationDpEvent(_event_of_profile(library, base), 1, steps)
+        case RandomAllocationProfile() | SelectedStepsProfile() if hasattr(
+            library, "RandomAllocationDpEvent"
+        ):
+            selected = curve.selected if isinstance(curve, SelectedStepsProfile) else 1
+            return library.RandomAllocationDpEvent(
+                _event_of_profile(library, curve.base), selected, curve.steps
+            )
         case FixedSizeProfile(base, rate):
             share = Fraction(rate).limit_denominator(_LARGEST_DATA_SET)
             if up(share) == rate:

@@ -16,6 +16,7 @@ from typing import Any
 from accountant.audit.selections import (
     MOST_KEYS,
     exponential_mechanism,
+    gaussian_sparse_vector,
     noisy_choice,
     propose_test_release,
     sparse_vector,
@@ -177,7 +178,8 @@ def _selection(
             )
         return restate(priced(parameters, sensitivity), neighbouring)
 
-    whole, most = frozenset({"positives", "keys"}), {"keys": MOST_KEYS} if "keys" in required else {}
+    whole = frozenset({"positives", "keys", "queries"})
+    most = dict.fromkeys(whole.intersection(required), MOST_KEYS)
     return name, MechanismKind((*required, *optional), required, profile, whole=whole, most=most)
 
 
@@ -267,6 +269,8 @@ def _kinds(built_in: tuple[type[Any], ...]) -> Mapping[str, MechanismKind]:
     sparse = _selection(
         "sparse-vector", ("threshold_scale", "query_scale"), sparse_vector, "positives", "monotone"
     )
+    with_gaussians = ("threshold_sigma", "query_sigma", "queries")
+    gaussian = _selection("gaussian-sparse-vector", with_gaussians, gaussian_sparse_vector, "monotone")
     of_keys = ("noise", "scale", "threshold", "keys")
     keys = _selection("thresholded-keys", of_keys, thresholded_keys, replaced=False)
     tested = _selection("propose-test-release", ("test_scale", "epsilon", "delta"), propose_test_release)
@@ -284,7 +288,9 @@ def _kinds(built_in: tuple[type[Any], ...]) -> Mapping[str, MechanismKind]:
     )
     of_mixture = ("sigma", "movements", "probabilities")
     found["gaussian-mixture"] = MechanismKind(of_mixture, of_mixture, _mixture, moves=False)
-    return MappingProxyType(found | dict(notions) | dict((*of_scores, sparse, keys, tested)) | dict(counters))
+    return MappingProxyType(
+        found | dict(notions) | dict((*of_scores, sparse, gaussian, keys, tested)) | dict(counters)
+    )
 
 
 def find_kind(name: Any) -> tuple[str, MechanismKind]:

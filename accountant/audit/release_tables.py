@@ -5,8 +5,8 @@ default), "add or remove one" or "zero out". A file with a sampled release must 
 
 ``sensitivity`` is how far one record moves the query under that relation, with one exception: for replacing a record
 of a *Poisson* sample it is how far a record moves the query that joins or leaves (`PoissonReplacedProfile`). A sample
-of fixed size takes the movement of replacing a record of it. Laplace noise on a Poisson sample needs ``coordinates =
-1`` under "replace one".
+of fixed size takes the movement of replacing a record of it. ``coordinates`` is read from older files and says nothing:
+Laplace noise on a Poisson sample costs the same for any number of them.
 
 ``shuffled = n``: n clients send one message each by this mechanism, and a shuffler forgets the senders. The loss of one
 client's record is that of `mechanisms.shuffled`, under "replace one"; of randomized responses it is that of
@@ -61,6 +61,7 @@ _COMMON = (
     "sampling",
     "coordinates",
     "triangle",
+    "selected",
     "shuffled",
     "neighbours",
     "records",
@@ -273,8 +274,8 @@ def _kind_of_release(table: Mapping[str, Any], index: int, neighbours: Neighbour
             "relation itself: leave out 'sampling'",
         )
     relation = neighbours or Neighbouring.REPLACE_ONE
-    coordinates = _check_key("coordinates", lambda: _coordinates(table))
     triangle = _triangle(table, rate, sampling)
+    selected = _selected(table, rate, sampling)
     clients = _clients(table, rate)
     needed = relation if rate == 1.0 else _check_key("neighbours", lambda: sampling.movement(relation))
 
@@ -289,7 +290,7 @@ def _kind_of_release(table: Mapping[str, Any], index: int, neighbours: Neighbour
         noise = {} if factor == 1.0 else scale_noise(parameters, factor)
         given = parameters | noise
         base = kind.profile(given, sensitivity_at(given), needed)
-        own = sampled(base, rate, relation, sampling, coordinates=coordinates, triangle=triangle)
+        own = sampled(base, rate, relation, sampling, triangle=triangle, selected=selected)
         if clients is None:
             return own
         if (
@@ -362,10 +363,6 @@ def _sampling(table: Mapping[str, Any]) -> Sampling:
     raise TableError("sampling", f"sampling = {value!r}: must be one of {known}")
 
 
-def _coordinates(table: Mapping[str, Any]) -> int | None:
-    return whole_number("coordinates", table["coordinates"], least=1) if "coordinates" in table else None
-
-
 def _triangle(table: Mapping[str, Any], rate: float, sampling: Sampling) -> bool:
     """Return True if a table states that three records are pairwise as far apart as any two."""
     found = table.get("triangle", False)
@@ -373,6 +370,18 @@ def _triangle(table: Mapping[str, Any], rate: float, sampling: Sampling) -> bool
         raise TableError("triangle", f"triangle = {found!r}: must be true or false")
     if "triangle" in table and (rate == 1.0 or sampling is not Sampling.FIXED_SIZE):
         raise TableError("triangle", "triangle: matters for sampling = 'fixed size' alone: leave it out")
+    return found
+
+
+def _selected(table: Mapping[str, Any], rate: float, sampling: Sampling) -> int:
+    """Return in how many steps of an epoch of random allocation a record is."""
+    if "selected" not in table:
+        return 1
+    if rate == 1.0 or sampling is not Sampling.RANDOM_ALLOCATION:
+        raise TableError(
+            "selected", "selected: matters for sampling = 'random allocation' alone: leave it out"
+        )
+    found: int = _check_key("selected", lambda: whole_number("selected", table["selected"], least=1))
     return found
 
 

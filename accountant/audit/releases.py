@@ -26,6 +26,8 @@ POWER = {
     "sigma": 1,
     "threshold_scale": 1,
     "query_scale": 1,
+    "threshold_sigma": 1,
+    "query_sigma": 1,
     "test_scale": 1,
     "epsilon": -1,
     "rho": -2,

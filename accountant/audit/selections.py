@@ -21,6 +21,7 @@ from mechanisms import (
     PureProfile,
     Sensitivity,
 )
+from mechanisms.above_threshold import AboveThresholdProfile
 from mechanisms.losses.composed_profile import composed_profile
 from mechanisms.parameters import ParameterError, open_unit, positive, whole_number
 from mechanisms.rounding import up
@@ -57,6 +58,22 @@ def sparse_vector(parameters: Mapping[str, Any], sensitivity: Sensitivity) -> Pr
         Fraction(positive(name, parameters[name])) for name in ("threshold_scale", "query_scale")
     )
     return PureProfile(distance / threshold + _sides(parameters) * positives * distance / query)
+
+
+def gaussian_sparse_vector(parameters: Mapping[str, Any], sensitivity: Sensitivity) -> PrivacyProfile:
+    """Say of at most ``queries`` queries which is the first above a threshold: one run, with Gaussian noise.
+
+    Noise of standard deviation ``threshold_sigma`` is drawn once, of ``query_sigma`` anew for every query: see
+    `mechanisms.above_threshold`. A run with several positives is as many runs, each with a threshold's noise of its
+    own.
+    """
+    threshold, query = (
+        Fraction(positive(name, parameters[name])) for name in ("threshold_sigma", "query_sigma")
+    )
+    distance = Fraction(sensitivity.linf)
+    return AboveThresholdProfile(
+        distance / threshold, _sides(parameters) * distance / query, parameters["queries"]
+    )
 
 
 def propose_test_release(parameters: Mapping[str, Any], sensitivity: Sensitivity) -> PrivacyProfile:

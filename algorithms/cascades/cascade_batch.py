@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from accountant import Gate, Private
 from algorithms.anytime_learner import AnytimeLearner
-from algorithms.cascades.click_estimates import ChernoffNoiseBound, ClickEstimates
+from algorithms.cascades.click_estimates import ClickEstimates
 from algorithms.claim import NO_CLAIM, ClaimForm
 from algorithms.estimates.chernoff import NoiseTail
 from algorithms.estimates.shuffled_counts import ShuffledCounts
@@ -79,8 +79,7 @@ class _PhaseLearner(AnytimeLearner[RankedLists]):
         self.level_free = index == "level-free"
         self.first = max(1, math.ceil(0.5 * noise.first_size(self.horizon)))
         self.exponent = self.exponent_for(self.horizon)
-        bound = ChernoffNoiseBound(structure.size, noise, self.exponent)
-        self.estimates = ClickEstimates(gate.lanes, structure, bound)
+        self.estimates = ClickEstimates(gate.lanes, structure, noise)
         self.histogram = gate.sums(structure.size)
         self.list: IntArray = np.full((gate.lanes, structure.size), -1)
         self.length: IntArray = np.zeros(gate.lanes, dtype=np.int64)
@@ -147,14 +146,12 @@ class _PhaseLearner(AnytimeLearner[RankedLists]):
                 clicks = self._released(full)
             finally:  # if a record spent its budget elsewhere meanwhile, the phase is lost, and the next one starts
                 self.histogram.clear(full)
-            lanes = np.flatnonzero(ends)
+            self.estimates.count(self.list, clicks, rounds=self.length, lanes=np.flatnonzero(ends))
+            exponent = self.exponent
             if self.level_free:
-                self.estimates.count(self.list, clicks, rounds=self.length, lanes=lanes)
                 clock = np.asarray(self.rounds.observed + rounds, dtype=np.float64)[:, np.newaxis]
-                share = clock / np.maximum(self.estimates.displays, 1.0)
-                self.estimates.renew(np.log(np.maximum(share, 1.0)), ends)
-            else:
-                self.estimates.add(self.list, clicks, rounds=self.length, lanes=lanes)
+                exponent = np.log(np.maximum(clock / np.maximum(self.estimates.displays, 1.0), 1.0))
+            self.estimates.renew(exponent, ends)
 
 
 class _CentralPhases(_PhaseLearner):

@@ -9,10 +9,9 @@ import numpy as np
 
 from accountant import Gate, Private
 from algorithms.claim import NO_CLAIM, ClaimForm
-from algorithms.estimates.running_means import RunningMeans
-from algorithms.learner import Confidence, Family
+from algorithms.learner import Family
+from algorithms.means_learner import StartsRaw
 from algorithms.problems import RankedLists
-from algorithms.structured_learner import StructuredLearner
 from mechanisms import FirstAbove, Table, Transformation
 from mechanisms.arrays import IntArray
 
@@ -25,7 +24,7 @@ def examined_positions(positions: int) -> Transformation:
     return FirstAbove() >> Table(np.tri(positions + 1, positions))
 
 
-class CascadeUCB1(StructuredLearner[RankedLists]):
+class CascadeUCB1(StartsRaw[RankedLists]):
     """Show the K items of largest ``mean_e + sqrt(1.5 ln(t-1) / T_e)``; T_e counts examinations.
 
     As published it starts on one observation of every item. All data are declassified.
@@ -46,25 +45,12 @@ class CascadeUCB1(StructuredLearner[RankedLists]):
 
     def __init__(self, structure: RankedLists, gate: Gate) -> None:
         super().__init__(structure, gate)
-        self.round = 0
-        self.means = RunningMeans(gate.lanes, structure.arms)
         self.examined = examined_positions(structure.size)
 
-    def observe_initial(self, outcomes: Private) -> None:
-        """Start every mean on one raw attraction."""
-        self.means.start(self.gate.declassify(outcomes, "CascadeUCB1 starts on the raw attractions w_0"))
-
-    def choose(self) -> IntArray:
-        """Return the list of the largest upper confidence bounds, best first."""
-        shown = self.structure.solve(self.confidence().index)
-        self.round += 1
-        return shown
-
-    def confidence(self) -> Confidence:
-        """Return the means, counts of examinations and indices of the next round."""
-        return self.means.confidence(self.means.upper(1.5 * math.log(max(self.round, 1))))
+    def _width(self, t: int) -> float:
+        return math.sqrt(1.5 * math.log(max(t - 1, 1)))
 
     def learn(self, action: IntArray, feedback: Private) -> None:
         """Average the examined items' attractions."""
         clicks = self.gate.declassify(feedback, "CascadeUCB1 averages the raw clicks")
-        self.means.add(action, clicks, seen=self.examined(clicks))
+        self.add(action, clicks, seen=self.examined(clicks))

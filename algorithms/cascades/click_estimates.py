@@ -11,8 +11,7 @@ for the item's attraction probability w, as the items above are attractive or no
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Protocol
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -25,23 +24,6 @@ from algorithms.problems.availability import mask_weights
 from mechanisms.arrays import BoolArray, FloatArray, IntArray
 
 _UNRELIABLE = 1e12  # ranks above every finite index
-
-
-class _AttractionBound(Protocol):
-    """How an upper confidence bound on w follows from an item's sums: a frozen dataclass.
-
-    Attributes
-    ----------
-    exponent
-        x; one, or one of each lane, of shape (lanes, 1).
-    """
-
-    @property
-    def exponent(self) -> float | FloatArray:
-        """X."""
-
-    def upper(self, n: FloatArray, m: FloatArray, clicks: FloatArray, examinations: FloatArray) -> FloatArray:
-        """Return U for displays n, releases m, C and E; +inf where E says nothing yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +45,7 @@ class AdditiveNoiseBound:
     noise
         The law of one noise: s is its proxy, b its scale.
     exponent
-        x; one, or one of each lane.
+        x; one, or one of each item.
     """
 
     positions: int
@@ -159,14 +141,14 @@ class ClickEstimates(RankedItems):
         How many independent runs.
     structure
         The ranked lists.
-    bound
-        Turns an item's sums into its upper confidence bound.
+    noise
+        The law of the noise on clicks.
     """
 
-    def __init__(self, lanes: int, structure: RankedLists, bound: _AttractionBound) -> None:
+    def __init__(self, lanes: int, structure: RankedLists, noise: NoiseTail) -> None:
         super().__init__(lanes, structure)
         shape = (lanes, structure.items)
-        self.bound = bound
+        self.noise = noise
         self.releases: FloatArray = np.zeros(shape)
         self.clicks: FloatArray = np.zeros(shape)
         self.examinations: FloatArray = np.zeros(shape)
@@ -175,15 +157,8 @@ class ClickEstimates(RankedItems):
         """Return the sums and indices."""
         return ClickConfidence(self.clicks, self.examinations, self.displays, self.releases, self.index)
 
-    def add(
-        self,
-        shown: IntArray,
-        clicks: FloatArray,
-        *,
-        rounds: IntArray | None = None,
-        lanes: IntArray | None = None,
-    ) -> None:
-        """Add one release for the items shown.
+    def count(self, shown: IntArray, clicks: FloatArray, *, rounds: IntArray, lanes: IntArray) -> None:
+        """Add one release for the items shown, and leave the indices.
 
         Parameters
         ----------
@@ -192,54 +167,22 @@ class ClickEstimates(RankedItems):
         clicks
             Unbiased estimates of the clicks per position, shape (lanes, K).
         rounds
-            How many rounds each lane's list was shown for, shape (lanes,); 1 by default.
+            How many rounds each lane's list was shown for, shape (lanes,).
         lanes
-            The lanes that have a release, if not all.
+            The lanes that have a release.
         """
-        at, new = self.count(shown, clicks, rounds=rounds, lanes=lanes)
-        bound = self.bound if lanes is None else _of_lanes(self.bound, lanes)
-        self.index.reshape(-1)[at] = ranked_first(bound.upper(*new), new[0])
-
-    def count(
-        self,
-        shown: IntArray,
-        clicks: FloatArray,
-        *,
-        rounds: IntArray | None = None,
-        lanes: IntArray | None = None,
-    ) -> tuple[IntArray, tuple[FloatArray, FloatArray, FloatArray, FloatArray]]:
-        """Add one release, and leave the indices; return the places of the items shown, and n, m, C and E there."""
-        at = positions(self.displays, shown)
-        long = np.ones(1) if rounds is None else rounds.astype(np.float64)
-        if lanes is not None:
-            at, clicks, long = at[lanes], clicks[lanes], long[lanes]
-        above = np.cumsum(clicks, axis=1) - clicks
-        n, m, c, e = (
-            total.reshape(-1) for total in (self.displays, self.releases, self.clicks, self.examinations)
-        )
-        new = (
-            n.take(at) + long[:, np.newaxis],
-            m.take(at) + 1.0,
-            c.take(at) + clicks,
-            e.take(at) + (long[:, np.newaxis] - above),
-        )
-        for total, sums in zip((n, m, c, e), new, strict=True):
-            total[at] = sums
-        return at, new
+        at, clicks = positions(self.displays, shown)[lanes], clicks[lanes]
+        long = rounds[lanes, np.newaxis].astype(np.float64)
+        self.displays.reshape(-1)[at] += long
+        self.releases.reshape(-1)[at] += 1.0
+        self.clicks.reshape(-1)[at] += clicks
+        self.examinations.reshape(-1)[at] += long - (np.cumsum(clicks, axis=1) - clicks)
 
     def renew(self, exponent: float | FloatArray, lanes: npt.NDArray[np.bool_]) -> None:
-        """Compute the indices of these lanes again, with another exponent: one, of each lane or of each item."""
-        self.bound = replace(self.bound, exponent=exponent)  # type: ignore[type-var]
-        own = np.flatnonzero(lanes)
-        n = self.displays[own]
-        upper = _of_lanes(self.bound, own).upper(
+        """Compute the indices of these lanes, with an exponent: one, of each lane or of each item."""
+        own, n = np.flatnonzero(lanes), self.displays[lanes]
+        level = np.broadcast_to(exponent, self.displays.shape)[own]
+        upper = ChernoffNoiseBound(self.structure.size, self.noise, level).upper(
             np.maximum(n, 1.0), np.maximum(self.releases[own], 1.0), self.clicks[own], self.examinations[own]
         )
         self.index[own] = np.where(n > 0, ranked_first(upper, n), self.index[own])
-
-
-def _of_lanes(bound: _AttractionBound, lanes: IntArray) -> _AttractionBound:
-    """Return the bound with the exponents of some lanes."""
-    if isinstance(bound.exponent, float):
-        return bound
-    return replace(bound, exponent=bound.exponent[lanes])  # type: ignore[type-var]

@@ -123,7 +123,7 @@ def suggest(
     if bound is None:
         return Suggestion(name, why, None, None, needed)
     if not bound.covers(instance):
-        outside = f"{why}; its theorem is not about this problem, as it needs: {bound.regime_on(instance)}"
+        outside = f"{why}; its theorem does not hold here, where it needs: {bound.regime_on(instance)}"
         return Suggestion(name, outside, None, None, needed)
     try:
         return Suggestion(name, why, bound.evaluate(instance), instance.trivial_regret, needed)

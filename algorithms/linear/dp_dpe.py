@@ -9,7 +9,8 @@ is never eliminated, and
 
     R(T) <= 2S + 6 + 2 + 4 Σ_l (2 h_l + S) √(2x [ (σ² + 2d/h_l) / |U_l| + τ_l² Q_l ]),   Q_l <= 2d (1 + 1/h_l) ,
 
-with 2 for 4 in the last phase: the action of the largest estimate is played to the end, from when
+with 2 for 4 in the last phase, and no summand above ``(2 h_l + S) R``, R the largest gap, where twice the sum is then
+less than ``R (T - 2 - S)``: the action of the largest estimate is played to the end, from when
 `algorithms.linear.elimination` says.
 
 In production, one client at a time. Where more clients are asked than a phase waits for, those who report too late are
@@ -44,22 +45,13 @@ from accountant import Gate
 from algorithms.claim import NO_CLAIM, ClaimForm
 from algorithms.learner import check_delta, check_epsilon
 from algorithms.linear.g_optimal import support_bound
-from algorithms.linear.linear_phases import (
-    SHUFFLED,
-    CentralMean,
-    LocalMean,
-    Phase,
-    RawMean,
-    ReportMean,
-    ShuffledReportMean,
-    calibrated_bits,
-)
+from algorithms.linear.linear_phases import Phase
 from algorithms.linear.phased_elimination import PhasedElimination, PhasedSettings
-from mechanisms import Gaussian, ShuffledMean
-from mechanisms.arrays import FloatArray
+from algorithms.linear.report_noise import CentralNoise, GaussianNoise, LocalNoise, NoNoise, ShuffledNoise
+from mechanisms import ShuffledMean
 
 
-class DPE(PhasedElimination):
+class DPE(NoNoise[Phase], PhasedElimination):
     """DPE without privacy: the mean of the reports is published."""
 
     name = "dpe"
@@ -67,11 +59,8 @@ class DPE(PhasedElimination):
     source = "distributed linear bandits paper, Algorithm 1"
     claim: ClassVar[ClaimForm] = NO_CLAIM
 
-    def _private_mean(self, phase: Phase) -> ReportMean:
-        return RawMean(self.gate, phase)
 
-
-class _Private(PhasedElimination):
+class _Private(PhasedElimination, GaussianNoise[Phase]):
     """An instance with privacy parameters.
 
     Parameters
@@ -94,12 +83,8 @@ class _Private(PhasedElimination):
         self.epsilon, self.delta = check_epsilon(epsilon), check_delta(delta)
         super().__init__(actions, gate, **settings)
 
-    def _gaussian(self, phase: Phase) -> Gaussian:
-        """Return the analytic Gaussian mechanism for a whole report, of diameter 2√s."""
-        return Gaussian.for_epsilon_delta(self.epsilon, self.delta, sensitivity=phase.calibration)
 
-
-class DPDPECentral(_Private):
+class DPDPECentral(CentralNoise[Phase], _Private):
     """DPE, (epsilon, delta)-DP with a trusted server: Gaussian noise on each phase's sum of reports."""
 
     name = "dp-dpe-central"
@@ -110,11 +95,8 @@ class DPDPECentral(_Private):
         "distributed linear bandits paper, Algorithm 1 with (5), repaired: analytic noise, clipped reports",
     )
 
-    def _private_mean(self, phase: Phase) -> ReportMean:
-        return CentralMean(self.gate, phase, self._gaussian(phase))
 
-
-class DPDPELocal(_Private):
+class DPDPELocal(LocalNoise[Phase], _Private):
     """DPE, (epsilon, delta)-LDP: every client adds Gaussian noise to its report."""
 
     name = "dp-dpe-local"
@@ -125,11 +107,8 @@ class DPDPELocal(_Private):
         "distributed linear bandits paper, Algorithm 1 with (7), repaired: analytic noise, clipped reports",
     )
 
-    def _private_mean(self, phase: Phase) -> ReportMean:
-        return LocalMean(self.gate, phase, self._gaussian(phase))
 
-
-class DPDPEShuffle(_Private):
+class DPDPEShuffle(ShuffledNoise[Phase], _Private):
     """DPE, (epsilon, delta)-DP with a trusted shuffler: bits, calibrated numerically; nearly the central noise."""
 
     name = "dp-dpe-shuffle"
@@ -145,11 +124,3 @@ class DPDPEShuffle(_Private):
         size = min(k, support_bound(d))
         ShuffledMean.check_claim(self.epsilon, self.delta, size=size)  # before anybody reports
         super()._begin(horizon)
-
-    def _private_mean(self, phase: Phase) -> ReportMean:
-        protocol = calibrated_bits(self.epsilon, self.delta, phase.clients, phase.support.size)
-        return ShuffledReportMean(self.gate, phase, protocol)
-
-    def _expected_noise(self, phase: Phase) -> FloatArray:
-        """Return the theorem's: SHUFFLED times the central deviation, which needs no calibration."""
-        return (float(SHUFFLED) * self._gaussian(phase).sigma / phase.clients * phase.bounds) ** 2

@@ -30,36 +30,28 @@ In production, as with `algorithms.linear.dp_dpe`, but a client for every round:
 
 from __future__ import annotations
 
-import abc
 import math
 from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from accountant import Gate, Private, add_to_all
+from accountant import Gate, Private
 from algorithms.claim import NO_CLAIM, ClaimForm
 from algorithms.learner import check_delta, check_epsilon
 from algorithms.linear.elimination import Elimination
 from algorithms.linear.g_optimal import support_bound
 from algorithms.linear.linear_parameters import checked_reward_bound
-from algorithms.linear.linear_phases import (
-    SHUFFLED,
-    Phase,
-    RewardPhase,
-    calibrated_bits,
-    check_reports,
-)
+from algorithms.linear.linear_phases import RewardPhase, check_reports
+from algorithms.linear.report_noise import CentralNoise, LocalNoise, NoNoise, ShuffledNoise
 from algorithms.problems import Parameter
-from mechanisms import Box, Communication, Gaussian, Mechanism, Sensitivity, ShuffledMean
-from mechanisms.arrays import FloatArray, IntArray
+from mechanisms import Box, ShuffledMean
+from mechanisms.arrays import IntArray
 from mechanisms.parameters import ParameterError
 
 ASSUMED_BOUND = Parameter(
     "reward_bound", "float", 1.0, 1e-9, None, "B; what a client reports is clipped to [-B, B]"
 )
-
-_REWARD = Sensitivity(2.0, 2.0, 2.0)  # one reward in [-1, 1], in units of B, in one of a phase's sums
 
 
 class StandardElimination(Elimination[RewardPhase]):
@@ -113,9 +105,6 @@ class StandardElimination(Elimination[RewardPhase]):
 
     def _planned(self, number: int, support: IntArray, counts: IntArray, clients: int) -> RewardPhase:
         return RewardPhase(number, support, counts, clients, np.full(support.size, self.reward_bound))
-
-    def _expected_noise(self, phase: Phase) -> FloatArray:
-        return self.reward_bound**2 * self._noise(phase) / phase.counts**2
 
     @property
     def next_action(self) -> int | None:
@@ -186,62 +175,21 @@ class StandardElimination(Elimination[RewardPhase]):
         assert phase is not None
         left = int(phase.counts[coordinate] - self._received[coordinate])
         check_reports(self.gate, reports, phase, clients, left)
-        self._add(reports, coordinate, clients)
-        self._reports += clients
+        self._take(phase, reports, clients, coordinate)
         self._received[coordinate] += clients
-        if self._reports == phase.clients:
-            self._phase = None
-            self._eliminate(phase, *self.convert_sums(phase, self._close()))
 
-    def _open(self, phase: Phase) -> None:
+    def _open(self, phase: RewardPhase) -> None:
         self._received = np.zeros_like(phase.counts)
-        self._open_sums(phase)
-
-    def _open_sums(self, phase: Phase) -> None:
-        self._sums = self.gate.sums(phase.support.size)
-
-    def _add(self, rewards: Private, coordinate: int, clients: int = 1) -> None:
-        total = rewards if clients == 1 else rewards.sum()
-        self._sums.add(total, at=np.array([[coordinate]]), release=self.mechanism)
-        self.communication += Communication(reals=1) * clients
-
-    @abc.abstractmethod
-    def _close(self) -> FloatArray:
-        """Return the private sums of the open phase, shape (s,)."""
-
-    def _noise(self, phase: Phase) -> FloatArray:
-        """Return the variance proxy of the noise on each sum of the open phase, in units of B²."""
-        return np.zeros(phase.support.size)
-
-    # --- what a released value would lead to, for audits of the action sequence ------------------
-
-    @property
-    def mechanism(self) -> Mechanism | None:
-        """Mechanism that releases the open phase's sums; None if they are not private."""
-        return None
-
-    @property
-    def protocol(self) -> ShuffledMean | None:
-        """Protocol that shuffles the rewards of the open phase's first action; None if they are not shuffled."""
-        return None
-
-    def convert_sums(self, phase: Phase, released: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return averages and noise, as `values` takes them, from released sums in units of B, shape (..., s)."""
-        noise = self.reward_bound**2 * self._noise(phase) / phase.counts**2
-        return self.reward_bound * released / phase.counts, noise
+        super()._open(phase)
 
 
-class PE(StandardElimination):
+class PE(NoNoise[RewardPhase], StandardElimination):
     """PE without privacy: sums are published."""
 
     name = "pe"
     summary = "phased elimination with exact widths, one client per round, no privacy"
     source = "distributed linear bandits paper, Algorithm 3"
     claim: ClassVar[ClaimForm] = NO_CLAIM
-
-    def _close(self) -> FloatArray:
-        sums: FloatArray = self.gate.declassify(self._sums, "PE is not private")[0]
-        return sums
 
 
 class _Private(StandardElimination):
@@ -267,14 +215,9 @@ class _Private(StandardElimination):
     ) -> None:
         self.epsilon, self.delta = check_epsilon(epsilon), check_delta(delta)
         super().__init__(actions, gate, horizon=horizon, reward_bound=reward_bound)
-        self.gaussian = self._calibrated()
-
-    def _calibrated(self) -> Gaussian:
-        """Return the mechanism for one reward in [-1, 1]."""
-        return Gaussian.for_epsilon_delta(self.epsilon, self.delta, sensitivity=_REWARD)
 
 
-class DPPECentral(_Private):
+class DPPECentral(CentralNoise[RewardPhase], _Private):
     """PE, (epsilon, delta)-DP with a trusted server: Gaussian noise on each action's sum, τ = 2B / μ."""
 
     name = "dp-pe-central"
@@ -284,20 +227,8 @@ class DPPECentral(_Private):
         "central", "distributed linear bandits paper, Algorithm 3 with (55), repaired: analytic noise"
     )
 
-    @property
-    def mechanism(self) -> Gaussian:
-        """Gaussian noise on each sum."""
-        return self.gaussian
 
-    def _close(self) -> FloatArray:
-        sums: FloatArray = self.gate.release(self.gaussian, self._sums)[0]
-        return sums
-
-    def _noise(self, phase: Phase) -> FloatArray:
-        return np.full(phase.support.size, self.gaussian.sigma**2)
-
-
-class DPPELocal(_Private):
+class DPPELocal(LocalNoise[RewardPhase], _Private):
     """PE, (epsilon, delta)-LDP: every client adds Gaussian noise to its reward, τ(x)² = T(x) (2B / μ)²."""
 
     name = "dp-pe-local"
@@ -307,26 +238,8 @@ class DPPELocal(_Private):
         "local", "distributed linear bandits paper, Algorithm 3 with (57), repaired: analytic noise"
     )
 
-    @property
-    def mechanism(self) -> Gaussian:
-        """Gaussian noise on each reward."""
-        return self.gaussian
 
-    def _open_sums(self, phase: Phase) -> None:
-        self._totals: FloatArray = np.zeros(phase.support.size)
-
-    def _add(self, rewards: Private, coordinate: int, clients: int = 1) -> None:
-        self._totals[coordinate] += self.gate.release(self.gaussian, rewards)[0].sum()
-        self.communication += Communication(reals=1) * clients
-
-    def _close(self) -> FloatArray:
-        return self._totals
-
-    def _noise(self, phase: Phase) -> FloatArray:
-        return np.asarray(self.gaussian.sigma**2 * phase.counts, dtype=np.float64)
-
-
-class DPPEShuffle(_Private):
+class DPPEShuffle(ShuffledNoise[RewardPhase], _Private):
     """PE, (epsilon, delta)-DP with a trusted shuffler: calibrated bits for each action's T(x) clients."""
 
     name = "dp-pe-shuffle"
@@ -339,55 +252,6 @@ class DPPEShuffle(_Private):
     def _begin(self, horizon: int) -> None:
         ShuffledMean.check_claim(self.epsilon, self.delta, size=1)  # before anybody reports
         super()._begin(horizon)
-
-    @property
-    def protocol(self) -> ShuffledMean:
-        """Bits of the clients that play the first action of the open phase's support."""
-        return self._protocols[0]
-
-    @property
-    def mechanism(self) -> Mechanism:
-        """Mechanism of the shuffler's output."""
-        return self.protocol.mechanism
-
-    def _protocol(self, clients: int) -> ShuffledMean:
-        return calibrated_bits(self.epsilon, self.delta, clients, 1)
-
-    _uniform: FloatArray | None = None
-
-    def _open_sums(self, phase: Phase) -> None:
-        self._counts = phase.counts
-        protocols = {clients: self._protocol(clients) for clients in set(phase.counts.tolist())}
-        self._protocols = [protocols[clients] for clients in phase.counts.tolist()]
-        self._each = [self.gate.sums(1) for _ in self._protocols]
-
-    def _add(self, rewards: Private, coordinate: int, clients: int = 1) -> None:
-        protocol = self._protocols[coordinate]
-        if self._uniform is None:  # else it was drawn for a client who was refused
-            self._uniform = self.gate.random.random((1, clients))
-        encoded = rewards.map(protocol.encoder(self._uniform))
-        encoded = encoded if clients == 1 else encoded.sum()
-        at = np.zeros((1, 1), dtype=np.int64)
-        releases = ((protocol.mechanism, encoded, 1),)
-        add_to_all((self._each[coordinate],), encoded, at, releases, beside=self._each)
-        self._uniform = None
-        self.communication += protocol.communication * clients
-
-    def _close(self) -> FloatArray:
-        means = [
-            protocol.analyze(self.gate.release(protocol.mechanism, sums)[0])[0]
-            for protocol, sums in zip(self._protocols, self._each, strict=True)
-        ]
-        return np.array(means) * self._counts
-
-    def _expected_noise(self, phase: Phase) -> FloatArray:
-        """Return the theorem's: SHUFFLED times the central deviation, which needs no calibration."""
-        deviation = float(SHUFFLED) * self.reward_bound * self.gaussian.sigma
-        return np.asarray(deviation**2 / phase.counts**2)
-
-    def _noise(self, phase: Phase) -> FloatArray:
-        proxies = np.array([protocol.proxy for protocol in self._protocols])
-        return np.asarray(proxies * phase.counts**2)
 
 
 REWARD_DOMAIN = Box(-1.0, 1.0, 1)

@@ -7,9 +7,19 @@ regret is at most
 
     4 Σ_{i <= j} n_i W_{i-1} + 2 (left - Σ_{i <= j} n_i) W_j,    W_0 = W ,
 
-and the leader is played to the end, with no reports, if j = 0 makes this least. What is played follows from what was
+and the leader is played to the end, with no reports, if j = 0 makes this least, also where each W_i is no more than
+those before it. What is played follows from what was
 released, so privacy is as without the rule. With all phases that fit the bound is no more than that of exploring
 to the horizon, whose last, cut phase costs 4 W a round where the leader costs 2 W.
+
+No better constants would bring the theorem of the local learners below a third of the worst regret on the default
+problem, at ``epsilon = 1``, ``delta = 1e-6`` and ``T = 10^6``:
+
+*Proof.* The argument says of a round that its gap is at most two widths, or four; the widths are those that the learner
+itself computes. With all actions left `algorithms.DPDPELocal` has widths of .54 and more up to its last phase, and no
+gap is above .89: nothing is said. In a run of `algorithms.DPPELocal` widths after phases 13, 14 and 15, of 69,633,
+139,266 and 278,529 rounds, are .30, .21 and .18 and more: whenever the leader is played, the sum is three fifths of the
+worst regret or more. QED
 """
 
 from __future__ import annotations
@@ -22,14 +32,14 @@ from typing import ClassVar, Generic, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from accountant import Gate
+from accountant import Gate, Private
 from algorithms.claim import ClaimForm
 from algorithms.learner import Family, check_horizon
 from algorithms.linear.g_optimal import g_optimal_design
 from algorithms.linear.linear_parameters import checked_actions, checked_gate
-from algorithms.linear.linear_phases import Following, Learned, Phase
+from algorithms.linear.linear_phases import Following, Learned, Phase, ReportMean
 from algorithms.restarts import restart_horizon
-from mechanisms import Communication
+from mechanisms import Communication, Mechanism, ShuffledMean
 from mechanisms.arrays import FloatArray, IntArray
 
 P = TypeVar("P", bound=Phase)
@@ -176,13 +186,28 @@ class Elimination(abc.ABC, Generic[P]):
     def _planned(self, number: int, support: IntArray, counts: IntArray, clients: int) -> P:
         """Return a phase."""
 
-    @abc.abstractmethod
     def _open(self, phase: P) -> None:
         """Get ready for the reports of a phase."""
+        self._mean = self._private_mean(phase)
 
     @abc.abstractmethod
+    def _private_mean(self, phase: P) -> ReportMean:
+        """Return what averages the reports of a phase."""
+
     def _expected_noise(self, phase: P) -> FloatArray:
         """Return the noise that `widths` takes, or more, of a phase that nobody has reported in, shape (s,)."""
+        return np.asarray(self._private_mean(phase).proxy * phase.bounds**2)
+
+    def _take(self, phase: P, reports: Private, clients: int, at: int = 0) -> None:
+        """Take checked reports; the last ones of a phase end it."""
+        self.communication += self._mean.add(reports, clients, at) * clients
+        self._reports += clients
+        if self._reports == phase.clients:
+            self._phase = None
+            self._eliminate(phase, self._mean.release() * phase.bounds, self._noise_of(phase))
+
+    def _noise_of(self, phase: Phase) -> FloatArray:
+        return np.asarray(self._mean.proxy * phase.bounds**2)
 
     def _averaged(self, phase: Phase) -> int:
         """Return how many clients' rewards an average is of, as often as each has played; 1 if each plays once."""
@@ -240,14 +265,26 @@ class Elimination(abc.ABC, Generic[P]):
         one = 1.0 if self.reward_bound is None else self.reward_bound**2
         return np.asarray(one / (self._averaged(phase) * phase.counts))
 
-    @abc.abstractmethod
-    def convert_sums(self, phase: P, released: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Convert released sums of the open phase to the arguments of `values`: the averages and their noise."""
-
     @property
     def open_phase(self) -> P | None:
         """The phase that waits for reports; None if `act` is next."""
         return self._phase
+
+    # --- what a released value would lead to, for audits of the action sequence ------------------
+
+    @property
+    def mechanism(self) -> Mechanism | None:
+        """Mechanism that releases the open phase's reports; None if they are not private."""
+        return self._mean.mechanism
+
+    @property
+    def protocol(self) -> ShuffledMean | None:
+        """Protocol that shuffles the open phase's reports, of its first action if each has its own; None without."""
+        return self._mean.protocol
+
+    def convert_sums(self, phase: Phase, released: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return averages and noise, as `values` takes them, from released sums of reports, shape (..., s)."""
+        return released / phase.reports * phase.bounds, self._noise_of(phase)
 
     @property
     def _settled(self) -> bool:
@@ -322,14 +359,14 @@ def commits(left: int, rounds: Sequence[int], widths: Sequence[float]) -> bool:
     rounds
         Of the phases that would explore next, no more than `left` together.
     widths
-        The largest width now, and after each of these phases.
+        The largest width now, and after each of these phases; one above those before counts as the least of them.
 
     Examples
     --------
     >>> commits(500, [100], [1.0, 0.7]), commits(400, [100], [1.0, 0.7])
     (False, True)
     """
-    after = np.asarray(widths)
+    after = np.minimum.accumulate(widths)
     explored = np.concatenate([[0.0], np.cumsum(rounds)])
     spent = np.concatenate([[0.0], np.cumsum(4.0 * np.asarray(rounds) * after[:-1])])
     return int(np.argmin(spent + 2.0 * (left - explored) * after)) == 0

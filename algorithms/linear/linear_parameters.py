@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -10,6 +9,7 @@ import numpy.typing as npt
 
 from accountant import Gate, check_gate
 from algorithms.claim import ClaimForm
+from algorithms.learner import as_number
 from algorithms.problems.linear import LONGEST_UNIT
 from mechanisms.arrays import FloatArray
 from mechanisms.parameters import ParameterError
@@ -62,7 +62,7 @@ def checked_actions(actions: npt.ArrayLike) -> FloatArray:
 
 def checked_sigma(sigma: Any) -> float:
     """Return sigma as a float; raise `ValueError` unless it is a number from 0 to 1e100."""
-    number = _number(sigma)
+    number = as_number(sigma)
     if not 0.0 <= number <= _MOST:
         raise ParameterError(f"sigma={sigma!r}: must be a number from 0 to {_MOST:g}")
     return number
@@ -79,17 +79,7 @@ def checked_norm(norm: Any) -> float:
 
 
 def _positive(name: str, value: Any, why: str = "") -> float:
-    number = _number(value)
+    number = as_number(value)
     if not 1.0 / _MOST <= number <= _MOST:
         raise ParameterError(f"{name}={value!r}: must be a number from {1.0 / _MOST:g} to {_MOST:g}{why}")
     return number
-
-
-def _number(value: Any) -> float:
-    """Return a real number as a float, and NaN for everything else."""
-    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
-        return math.nan
-    try:
-        return float(value)
-    except OverflowError:
-        return math.inf

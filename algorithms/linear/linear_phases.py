@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import ClassVar, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from accountant import Gate, Private, PrivateSums, Simulation, check_feedback
-from algorithms.claim import ClaimForm
+from accountant import Gate, Private, PrivateSums, Simulation, add_to_all, check_feedback
 from algorithms.learner import check_count, check_horizon
 from mechanisms import Box, Communication, Gaussian, Mechanism, Sensitivity, ShuffledMean
 from mechanisms.arrays import FloatArray, IntArray
@@ -87,6 +87,16 @@ class Phase:
     def calibration(self) -> Sensitivity:
         """Sensitivity of a sum to one report in [-1, 1]^s, for which noise is calibrated."""
         return Box(-1.0, 1.0, self.support.size).sensitivity
+
+    @property
+    def report_groups(self) -> tuple[tuple[int, int], ...]:
+        """Numbers of clients, and of the actions that they report of together: all of the whole support."""
+        return ((self.clients, self.support.size),)
+
+    @property
+    def reports(self) -> IntArray:
+        """Number of reports of each action; shape (s,)."""
+        return np.concatenate([np.full(size, clients) for clients, size in self.report_groups])
 
     def domain_of(self, clients: int) -> Box:
         """Return the domain of the concatenated reports of this number of clients."""
@@ -182,44 +192,15 @@ class RewardPhase(Phase):
         """Sensitivity of a sum to one report."""
         return self.domain.sensitivity
 
+    @property
+    def report_groups(self) -> tuple[tuple[int, int], ...]:
+        """The same of each action alone: every play is a client's."""
+        return tuple((plays, 1) for plays in self.counts.tolist())
+
     def report(self, averages: npt.ArrayLike) -> FloatArray:
         """Return the reports of clients with one reward each: clipped, in units of B; shape (clients,)."""
         scaled: FloatArray = np.ravel(averages) / self.bounds[0]
         return np.clip(scaled, -1.0, 1.0)
-
-
-class DistributedLearner(Protocol):
-    """A learner of distributed linear bandits, in one lane."""
-
-    claim: ClassVar[ClaimForm]
-
-    @property
-    def active(self) -> IntArray:
-        """Ids of the actions that are not eliminated."""
-
-    @property
-    def open_phase(self) -> Phase | None:
-        """The phase that waits for reports; None if `act` is next."""
-
-    @property
-    def communication(self) -> Communication:
-        """Size of all clients' messages so far."""
-
-    @property
-    def learned(self) -> Learned | None:
-        """Result of the last phase with reports; None before the first."""
-
-    def act(self) -> Phase | None:
-        """Return the phase to play next; None when the horizon is reached, never without one."""
-
-    def observe(self, report: Private, *, phase: Phase | None = None) -> None:
-        """Take one new client's report of the open phase, in `Phase.domain`; refuse the report of another phase."""
-
-    def observe_many(self, reports: Private, clients: int) -> None:
-        """Take the reports of the next clients of the open phase side by side, in `Phase.domain_of`.
-
-        Under `Simulation` only, where nobody pays; the same draws as one report at a time.
-        """
 
 
 @dataclass(frozen=True)
@@ -297,25 +278,33 @@ def check_reports(gate: Gate, reports: Private, phase: Phase, clients: int, miss
     check_feedback(gate, reports, phase.domain_of(clients), name="report")
 
 
-def _add_reports(sums: PrivateSums, reports: Private, clients: int, release: Mechanism | None) -> None:
-    """Add up reports that stand side by side, coordinate by coordinate; see `PrivateSums.add`."""
-    size = sums.shape[1]
+def _add_reports(
+    sums: PrivateSums,
+    reports: Private,
+    clients: int,
+    at: int,
+    release: Mechanism | None,
+    beside: Sequence[PrivateSums] = (),
+) -> None:
+    """Add up reports that stand side by side, coordinate by coordinate from a place on; see `add_to_all`."""
+    size = reports.shape[1] // clients
     if clients == 1:
-        sums.add(reports, at=np.arange(size)[np.newaxis], release=release)
+        releases = () if release is None else ((release, reports, 1),)
+        add_to_all((sums,), reports, at + np.arange(size)[np.newaxis], releases, beside=beside)
         return
-    for coordinate in range(size):
-        column = reports.take(np.arange(coordinate, clients * size, size)[np.newaxis])
-        sums.add(column.sum(), at=np.array([[coordinate]]), release=release)
+    for place in range(size):
+        column = reports.take(np.arange(place, clients * size, size)[np.newaxis])
+        sums.add(column.sum(), at=np.array([[at + place]]), release=release)
 
 
 class ReportMean(Protocol):
-    """The mean of a phase's reports, as far as the trust model lets the server see it."""
+    """The means of a phase's reports, as far as the trust model lets the server see them."""
 
-    def add(self, reports: Private, clients: int = 1) -> None:
-        """Take one client's report, or several side by side."""
+    def add(self, reports: Private, clients: int = 1, at: int = 0) -> Communication:
+        """Take a client's report, or several side by side, from a place in the support on; return a message's size."""
 
     def release(self) -> FloatArray:
-        """Return the private mean, shape (s,)."""
+        """Return the private means, shape (s,)."""
 
     @property
     def mechanism(self) -> Mechanism | None:
@@ -323,45 +312,42 @@ class ReportMean(Protocol):
 
     @property
     def protocol(self) -> ShuffledMean | None:
-        """Protocol that shuffles reports; None if they are not shuffled."""
+        """Protocol that shuffles reports, of the first action if each has its own; None if they are not shuffled."""
 
     @property
-    def proxy(self) -> float:
-        """Sub-Gaussian variance proxy of each coordinate's privacy noise."""
-
-    @property
-    def communication(self) -> Communication:
-        """Size of one client's message."""
+    def proxy(self) -> FloatArray | float:
+        """Sub-Gaussian variance proxy of each mean's privacy noise."""
 
 
 class CentralMean:
-    """The server adds up the reports and adds Gaussian noise to the sum.
+    """The server adds up the reports and adds Gaussian noise to the sums.
 
-    One client moves the sum by at most the box diameter 2√s.
+    One client moves the sums by at most the diameter of its report's box.
     """
 
     mechanism: Gaussian | None
     protocol: ShuffledMean | None = None
+    proxy: FloatArray | float
 
     def __init__(self, gate: Gate, phase: Phase, mechanism: Gaussian) -> None:
-        self._gate, self._mechanism, self._clients = gate, mechanism, phase.clients
+        self._gate, self._mechanism, self._phase = gate, mechanism, phase
         self.mechanism = mechanism
         self._sums = gate.sums(phase.support.size)
-        self.proxy = (mechanism.sigma / phase.clients) ** 2
-        self.communication = Communication(reals=phase.support.size)
+        self.proxy = (mechanism.sigma / phase.reports) ** 2
 
-    def add(self, reports: Private, clients: int = 1) -> None:
-        """Add reports to the sum."""
-        _add_reports(self._sums, reports, clients, self.mechanism)
+    def add(self, reports: Private, clients: int = 1, at: int = 0) -> Communication:
+        """Add reports to the sums."""
+        _add_reports(self._sums, reports, clients, at, self.mechanism)
+        return Communication(reals=self._phase.domain.size)
 
     def release(self) -> FloatArray:
         """Return (sum + N(0, σ² I)) / n."""
-        mean: FloatArray = self._gate.release(self._mechanism, self._sums)[0] / self._clients
+        mean: FloatArray = self._gate.release(self._mechanism, self._sums)[0] / self._phase.reports
         return mean
 
 
 class RawMean(CentralMean):
-    """No privacy: the sum is published as it is."""
+    """No privacy: the sums are published as they are."""
 
     def __init__(self, gate: Gate, phase: Phase) -> None:
         super().__init__(gate, phase, Gaussian(sigma=1.0, sensitivity=phase.calibration))
@@ -369,8 +355,8 @@ class RawMean(CentralMean):
 
     def release(self) -> FloatArray:
         """Return sum / n."""
-        mean: FloatArray = self._gate.declassify(self._sums, "DPE is not private")[0] / self._clients
-        return mean
+        sums: FloatArray = self._gate.declassify(self._sums, "the learner is not private")[0]
+        return sums / self._phase.reports
 
 
 class LocalMean:
@@ -379,44 +365,59 @@ class LocalMean:
     protocol: ShuffledMean | None = None
 
     def __init__(self, gate: Gate, phase: Phase, mechanism: Gaussian) -> None:
-        self._gate, self.mechanism, self._clients = gate, mechanism, phase.clients
+        self._gate, self.mechanism, self._phase = gate, mechanism, phase
         self._total: FloatArray = np.zeros(phase.support.size)
-        self.proxy = mechanism.sigma**2 / phase.clients
-        self.communication = Communication(reals=phase.support.size)
+        self.proxy: FloatArray | float = mechanism.sigma**2 / phase.reports
 
-    def add(self, reports: Private, clients: int = 1) -> None:
+    def add(self, reports: Private, clients: int = 1, at: int = 0) -> Communication:
         """Release reports with noise, and add them up in public."""
-        messages = self._gate.release(self.mechanism, reports)[0]
-        self._total += messages.reshape(clients, -1).sum(axis=0)
+        messages = self._gate.release(self.mechanism, reports)[0].reshape(clients, -1)
+        self._total[at : at + messages.shape[1]] += messages.sum(axis=0)
+        return Communication(reals=self._phase.domain.size)
 
     def release(self) -> FloatArray:
-        """Return the mean of the messages."""
-        return self._total / self._clients
+        """Return the means of the messages."""
+        return self._total / self._phase.reports
 
 
 class ShuffledReportMean:
     """Every client sends random bits; the server sees how many ones there are per coordinate.
 
     The rounding to whole numbers uses public randomness: privacy holds whatever it is.
+
+    Parameters
+    ----------
+    gate, phase
+        What is reported, and where.
+    protocol
+        Returns the protocol of so many clients with reports of so many coordinates.
     """
 
-    def __init__(self, gate: Gate, phase: Phase, protocol: ShuffledMean) -> None:
-        self._gate, self.protocol = gate, protocol
-        self.mechanism = protocol.mechanism
-        self._sums = gate.sums(protocol.size)
+    def __init__(self, gate: Gate, phase: Phase, protocol: Callable[[int, int], ShuffledMean]) -> None:
+        known = {each: protocol(*each) for each in set(phase.report_groups)}
+        self._gate, self._protocols = gate, [known[each] for each in phase.report_groups]
+        self._sums = [gate.sums(each.size) for each in self._protocols]
         self._uniform: FloatArray | None = None
-        self.proxy = protocol.proxy
-        self.communication = protocol.communication
+        self.protocol = self._protocols[0]
+        self.mechanism = self.protocol.mechanism
+        self.proxy: FloatArray | float = np.repeat(
+            [each.proxy for each in self._protocols], [each.size for each in self._protocols]
+        )
 
-    def add(self, reports: Private, clients: int = 1) -> None:
+    def add(self, reports: Private, clients: int = 1, at: int = 0) -> Communication:
         """Add clients' whole numbers to the sum that their bits will show."""
+        protocol = self._protocols[at]
         if self._uniform is None:  # else it was drawn for a client who was refused
-            self._uniform = self._gate.random.random((1, clients * self.protocol.size))
-        encoded = reports.map(self.protocol.encoder(self._uniform))
-        _add_reports(self._sums, encoded, clients, self.protocol.mechanism)
+            self._uniform = self._gate.random.random((1, clients * protocol.size))
+        encoded = reports.map(protocol.encoder(self._uniform))
+        _add_reports(self._sums[at], encoded, clients, 0, protocol.mechanism, beside=self._sums)
         self._uniform = None
+        return protocol.communication
 
     def release(self) -> FloatArray:
-        """Return the mean estimated from the numbers of ones."""
-        ones = self._gate.release(self.protocol.mechanism, self._sums)[0]
-        return self.protocol.analyze(ones)
+        """Return the means estimated from the numbers of ones."""
+        means = [
+            protocol.analyze(self._gate.release(protocol.mechanism, sums)[0])
+            for protocol, sums in zip(self._protocols, self._sums, strict=True)
+        ]
+        return np.concatenate(means)

@@ -14,7 +14,8 @@ import numpy.typing as npt
 from accountant import Gate, Simulation
 from algorithms.blocks import Arrays, Blocks, BlockStore, Executor, Processes, Tell, run_blocks
 from algorithms.linear.dp_pe import StandardElimination
-from algorithms.linear.linear_phases import DistributedLearner, Phase, cut
+from algorithms.linear.linear_phases import Phase, cut
+from algorithms.linear.phased_elimination import PhasedElimination
 from algorithms.problems.linear import LinearBandit
 from algorithms.problems.own_draws import checked_averages
 from algorithms.simulate import Trace, check_counts
@@ -23,7 +24,7 @@ from mechanisms import Communication
 from mechanisms.arrays import FloatArray, IntArray
 from mechanisms.parameters import ParameterError
 
-LinearLearner = DistributedLearner | StandardElimination
+LinearLearner = PhasedElimination | StandardElimination
 BuildPhased = Callable[[Gate], LinearLearner]
 
 Worlds = Callable[[Sequence[int], FloatArray], Sequence[FloatArray]]

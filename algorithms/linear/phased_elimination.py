@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import abc
 import math
 from dataclasses import replace
 from typing import ClassVar, Required, TypedDict
@@ -17,12 +16,10 @@ from algorithms.linear.linear_parameters import checked_reward_bound, checked_si
 from algorithms.linear.linear_phases import (
     Phase,
     PopulationTooSmall,
-    ReportMean,
     Schedule,
     check_reports,
 )
 from algorithms.problems import Parameter
-from mechanisms import Mechanism, ShuffledMean
 from mechanisms.arrays import FloatArray, IntArray
 from mechanisms.parameters import ParameterError
 
@@ -138,12 +135,6 @@ class PhasedElimination(Elimination[Phase]):
     def _averaged(self, phase: Phase) -> int:
         return phase.clients
 
-    def _open(self, phase: Phase) -> None:
-        self._mean = self._private_mean(phase)
-
-    def _expected_noise(self, phase: Phase) -> FloatArray:
-        return self._private_mean(phase).proxy * phase.bounds**2
-
     def _bounds(self, counts: IntArray, clients: int) -> FloatArray:
         if self.reward_bound is not None:
             return np.full(counts.shape, self.reward_bound)
@@ -185,7 +176,9 @@ class PhasedElimination(Elimination[Phase]):
         self.observe_many(report, 1)
 
     def observe_many(self, reports: Private, clients: int) -> None:
-        """Take the reports of the next clients side by side; see `DistributedLearner.observe_many`.
+        """Take the reports of the next clients of the open phase side by side, in `Phase.domain_of`.
+
+        Under `Simulation` only, where nobody pays; the same draws as one report at a time.
 
         Raises
         ------
@@ -195,29 +188,4 @@ class PhasedElimination(Elimination[Phase]):
         if self._phase is None:
             raise RuntimeError("no phase waits for reports: call act first")
         check_reports(self.gate, reports, self._phase, clients, self._phase.clients - self._reports)
-        self._mean.add(reports, clients)
-        self._reports += clients
-        if self._reports == self._phase.clients:
-            phase, self._phase = self._phase, None
-            self.communication += self._mean.communication * phase.clients
-            self._eliminate(phase, self._mean.release() * phase.bounds, self._mean.proxy * phase.bounds**2)
-
-    @abc.abstractmethod
-    def _private_mean(self, phase: Phase) -> ReportMean:
-        """Return what averages the reports of a phase."""
-
-    # --- what a released value would lead to, for audits of the action sequence ------------------
-
-    @property
-    def mechanism(self) -> Mechanism | None:
-        """Mechanism that releases the open phase's reports; None if they are not private."""
-        return self._mean.mechanism
-
-    @property
-    def protocol(self) -> ShuffledMean | None:
-        """Protocol that shuffles the open phase's reports; None if they are not shuffled."""
-        return self._mean.protocol
-
-    def convert_sums(self, phase: Phase, released: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return averages and noise, as `values` takes them, from released sums of reports, shape (..., s)."""
-        return released / phase.clients * phase.bounds, self._mean.proxy * phase.bounds**2
+        self._take(self._phase, reports, clients)

@@ -10,59 +10,33 @@ what it does to privacy is in the mechanism, where the accountant sees it.
 
 from __future__ import annotations
 
-import abc
 import math
 from typing import ClassVar
-
-import numpy as np
 
 from accountant import Gate, Private
 from algorithms.cascades.cascade_ucb1 import examined_positions
 from algorithms.claim import ClaimForm
-from algorithms.lanes import positions
-from algorithms.learner import Confidence, Family, check_delta, check_epsilon
+from algorithms.learner import Family, check_delta, check_epsilon
+from algorithms.means_learner import StartsRaw
 from algorithms.problems import Parameter, RankedLists
 from algorithms.published.noise_multiplier import NOISE_MULTIPLIER, check_noise_multiplier
-from algorithms.structured_learner import StructuredLearner
 from mechanisms import Box, Gaussian, Laplace
-from mechanisms.arrays import FloatArray, IntArray
+from mechanisms.arrays import IntArray
 
 
-class _PrintedCascade(StructuredLearner[RankedLists], abc.ABC):
+class _PrintedCascade(StartsRaw[RankedLists]):
     """Noise on every examined position; the K largest of ``mean_e + width(t) / sqrt(T_e)`` are shown."""
 
     as_printed: ClassVar[str] = "FALSE for every epsilon: the number of reports is the click position"
     parameters: ClassVar[tuple[Parameter, ...]] = (NOISE_MULTIPLIER,)
     repaired_by: ClassVar[str] = "cascade-ucb-rr"
     family: ClassVar[Family] = "cascade"
+    noisy: ClassVar[bool] = True
 
     def __init__(self, structure: RankedLists, gate: Gate, mechanism: Laplace | Gaussian) -> None:
         super().__init__(structure, gate)
         self.examined = examined_positions(structure.size)
         self.mechanism = mechanism
-        self.round = 0
-        self.count: FloatArray = np.zeros((gate.lanes, structure.arms))
-        self.mean: FloatArray = np.zeros((gate.lanes, structure.arms))
-
-    @abc.abstractmethod
-    def _width(self, t: int) -> float:
-        """Return the confidence radius of round t times sqrt(T_e)."""
-
-    def observe_initial(self, outcomes: Private) -> None:
-        """Start every mean on one raw attraction."""
-        self.mean += self.gate.declassify(outcomes, "the algorithm starts on the raw attractions w_0")
-        self.count += 1.0
-
-    def choose(self) -> IntArray:
-        """Return the list of the largest upper confidence bounds, best first."""
-        shown = self.structure.solve(self.confidence().index)
-        self.round += 1
-        return shown
-
-    def confidence(self) -> Confidence:
-        """Return the means, the values in them, of which the first has no noise, and the indices of the next round."""
-        index = self.mean + self._width(self.round + 1) / np.sqrt(self.count)
-        return Confidence(self.mean, self.count, self.count - 1.0, index)
 
     def learn(self, action: IntArray, feedback: Private) -> None:
         """Average the noisy values of the positions up to the click."""
@@ -73,12 +47,7 @@ class _PrintedCascade(StructuredLearner[RankedLists], abc.ABC):
         )
         examined_here = sent > 0
         values = self.gate.release(self.mechanism, feedback, where=examined_here)
-        at = positions(self.count, action)
-        count = self.count.take(at)
-        mean = self.mean.take(at)
-        averaged = (count * mean + values) / (count + 1)
-        self.mean.reshape(-1)[at] = np.where(examined_here, averaged, mean)
-        self.count.reshape(-1)[at] = count + examined_here
+        self.add(action, values, seen=examined_here)
 
 
 class CascadeUCBLDPLaplace(_PrintedCascade):

@@ -10,20 +10,17 @@ from __future__ import annotations
 import math
 from typing import ClassVar
 
-import numpy as np
-
 from accountant import Gate, Private
 from algorithms.claim import ClaimForm
-from algorithms.lanes import gather, scatter_set
-from algorithms.learner import Confidence, Family, check_delta, check_epsilon
+from algorithms.learner import Family, check_delta, check_epsilon
+from algorithms.means_learner import StartsRaw
 from algorithms.problems import SuperArms
 from algorithms.published.noise_multiplier import NOISE_MULTIPLIER, check_noise_multiplier
-from algorithms.structured_learner import StructuredLearner
 from mechanisms import Gaussian
-from mechanisms.arrays import FloatArray, IntArray
+from mechanisms.arrays import IntArray
 
 
-class CUCBLDPGaussian(StructuredLearner[SuperArms]):
+class CUCBLDPGaussian(StartsRaw[SuperArms]):
     """Algorithm 4: all outcomes are sent with ``sigma = sqrt(2 K ln(1.25 / delta)) / epsilon``.
 
     ``U_i = mean_i + sqrt(3 ln t / (2 T_i)) + (2 / epsilon) sqrt(2 K ln(1.25 / delta) ln t / T_i)``, t = m + 1, ...
@@ -51,6 +48,7 @@ class CUCBLDPGaussian(StructuredLearner[SuperArms]):
         "local", "cascading bandits paper, Algorithm 4, Theorem 9"
     )
     family: ClassVar[Family] = "semi-bandit"
+    noisy: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -68,32 +66,13 @@ class CUCBLDPGaussian(StructuredLearner[SuperArms]):
         noise = self.sigma * check_noise_multiplier(noise_multiplier)
         self.randomizer = Gaussian(sigma=noise, sensitivity=outcomes, delta=printed.delta)
         self.round = structure.arms  # m rounds of initialisation
-        self.count: FloatArray = np.zeros((gate.lanes, structure.arms))
-        self.mean: FloatArray = np.zeros((gate.lanes, structure.arms))
 
-    def observe_initial(self, outcomes: Private) -> None:
-        """Start every mean on one raw outcome."""
-        self.mean += self.gate.declassify(outcomes, "Algorithm 4 starts on the raw outcomes u_0")
-        self.count += 1.0
-
-    def choose(self) -> IntArray:
-        """Return the oracle's answer to the indices."""
-        action = self.structure.solve(self.confidence().index)
-        self.round += 1
-        return action
-
-    def confidence(self) -> Confidence:
-        """Return the means, the values in them, of which the first has no noise, and the indices of the next round."""
-        log_term = math.log(self.round + 1)
+    def _width(self, t: int) -> float:
         # 2 sqrt(2 K ln(1.25 / delta) ln t) / epsilon = 2 sigma sqrt(ln t)
-        width = math.sqrt(1.5 * log_term) + 2 * self.sigma * math.sqrt(log_term)
-        return Confidence(self.mean, self.count, self.count - 1.0, self.mean + width / np.sqrt(self.count))
+        return (math.sqrt(1.5) + 2 * self.sigma) * math.sqrt(math.log(t))
 
     def learn(self, action: IntArray, feedback: Private) -> None:
         """Average the noisy outcomes of all arms played."""
         played = action >= 0
         messages = self.gate.release(self.randomizer, feedback, None if played.all() else played)
-        count = gather(self.count, action) + 1.0
-        mean = gather(self.mean, action)
-        scatter_set(self.mean, action, mean + (messages - mean) / count)
-        scatter_set(self.count, action, count)
+        self.add(action, messages)

@@ -21,15 +21,9 @@ from accountant import Gate
 from algorithms.claim import NO_CLAIM, ClaimForm
 from algorithms.learner import check_delta, check_epsilon
 from algorithms.linear.dp_pe import ASSUMED_BOUND
-from algorithms.linear.linear_phases import (
-    CentralMean,
-    LocalMean,
-    Phase,
-    RawMean,
-    ReportMean,
-    ShuffledReportMean,
-)
+from algorithms.linear.linear_phases import Phase
 from algorithms.linear.phased_elimination import ALPHA, PhasedElimination, PhasedSettings
+from algorithms.linear.report_noise import CentralNoise, GaussianNoise, LocalNoise, NoNoise, ShuffledNoise
 from algorithms.problems import Parameter
 from algorithms.published.exploration import ExploresToTheEnd
 from mechanisms import Gaussian, ShuffledMean
@@ -47,8 +41,8 @@ _CLIPPING = Parameter(
 _FIXED = Parameter("fixed_clients", "int", 155, 1, None, "how many clients report in every phase, U")
 
 
-class DPE(ExploresToTheEnd[Phase], PhasedElimination):
-    """Algorithm 1 without privacy: ``W_l = (√(2d/(|U_l| h_l)) + sigma/√|U_l| + sigma_n) √(2 ln(kT))``, sigma_n = 0.
+class _PrintedWidth(ExploresToTheEnd[Phase], PhasedElimination):
+    """Algorithm 1: ``W_l = (√(2d/(|U_l| h_l)) + sigma/√|U_l| + sigma_n) √(2 ln(kT))``.
 
     Actions with ``max_b <theta~, b - x> > 2 W_l`` are eliminated.
 
@@ -58,11 +52,7 @@ class DPE(ExploresToTheEnd[Phase], PhasedElimination):
         As for `algorithms.DPE`; reward_bound, to which averages are clipped, is 1 by default.
     """
 
-    name = "published/dpe"
-    summary = "distributed phased elimination as printed, no privacy"
     parameters: ClassVar[tuple[Parameter, ...]] = (ALPHA, ASSUMED_BOUND)
-    source: ClassVar[str] = _PAPER + "Algorithm 1"
-    claim: ClassVar[ClaimForm] = NO_CLAIM
 
     def __init__(
         self,
@@ -75,8 +65,20 @@ class DPE(ExploresToTheEnd[Phase], PhasedElimination):
         self.dimension = d = self.actions.shape[1]
         self.support_bound = 4 * d * math.log(math.log(d)) + 16 if d > 2 else 16.0  # S; undefined for d <= 2
 
-    def _private_mean(self, phase: Phase) -> ReportMean:
-        return RawMean(self.gate, phase)
+
+class DPE(NoNoise[Phase], _PrintedWidth):
+    """Algorithm 1 without privacy: sigma_n = 0.
+
+    Parameters
+    ----------
+    actions, gate, **settings
+        As for `algorithms.DPE`; reward_bound, to which averages are clipped, is 1 by default.
+    """
+
+    name = "published/dpe"
+    summary = "distributed phased elimination as printed, no privacy"
+    source: ClassVar[str] = _PAPER + "Algorithm 1"
+    claim: ClassVar[ClaimForm] = NO_CLAIM
 
 
 class DPEFixedU(DPE):
@@ -99,7 +101,7 @@ class DPEFixedU(DPE):
         super().__init__(actions, gate, **settings)
 
 
-class _Printed(DPE):
+class _Printed(_PrintedWidth, GaussianNoise[Phase]):
     """An instance with a privacy claim.
 
     Parameters
@@ -114,7 +116,6 @@ class _Printed(DPE):
     """
 
     parameters: ClassVar[tuple[Parameter, ...]] = (ALPHA, ASSUMED_BOUND, _CLIPPING)
-    source = ""  # the claim's
 
     def __init__(
         self,
@@ -138,17 +139,16 @@ class _Printed(DPE):
         assert self.reward_bound is not None
         return self.reward_bound
 
-    def _classical(self, phase: Phase) -> Gaussian:
+    def _gaussian(self, phase: Phase) -> Gaussian:
         """Return the textbook mechanism: sigma = 2 √(2 s ln(1.25/delta)) / epsilon in units of B."""
         return Gaussian.classical(self.epsilon, self.delta, sensitivity=phase.calibration)
 
     def _sigma(self, phase: Phase) -> float:
         """Return sigma_nl = 2B √(2 s ln(1.25/delta)) / epsilon."""
-        s = phase.support.size
-        return 2 * self.bound * math.sqrt(2 * s * math.log(1.25 / self.delta)) / self.epsilon
+        return self.bound * self._gaussian(phase).sigma
 
 
-class DPDPECentral(_Printed):
+class DPDPECentral(CentralNoise[Phase], _Printed):
     """Instance (5): the mean + N(0, sigma_nc²), ``sigma_nc = sigma_nl / |U_l|``, ``sigma_n = 2 sigma_nc √(Sd)``."""
 
     name = "published/dp-dpe-central"
@@ -158,14 +158,11 @@ class DPDPECentral(_Printed):
         "central", _PAPER + "Algorithm 1 with (5), Theorem 4.2"
     )
 
-    def _private_mean(self, phase: Phase) -> ReportMean:
-        return CentralMean(self.gate, phase, self._classical(phase))
-
     def _width_of_noise(self, phase: Phase, noise: FloatArray) -> float:
         return 2 * self._sigma(phase) / phase.clients * math.sqrt(self.support_bound * self.dimension)
 
 
-class DPDPELocal(_Printed):
+class DPDPELocal(LocalNoise[Phase], _Printed):
     """Instance (7): the mean of y_u + N(0, sigma_nl²), ``sigma_n = 2 sigma_nl √(Sd / |U_l|)``."""
 
     name = "published/dp-dpe-local"
@@ -173,14 +170,11 @@ class DPDPELocal(_Printed):
     as_printed = "FALSE for large epsilon (above 5.12 at delta = 0.25); below, holds with slack"
     claim: ClassVar[ClaimForm] = ClaimForm.for_reports("local", _PAPER + "Algorithm 1 with (7), Theorem 4.4")
 
-    def _private_mean(self, phase: Phase) -> ReportMean:
-        return LocalMean(self.gate, phase, self._classical(phase))
-
     def _width_of_noise(self, phase: Phase, noise: FloatArray) -> float:
         return 2 * self._sigma(phase) * math.sqrt(self.support_bound * self.dimension / phase.clients)
 
 
-class DPDPEShuffle(_Printed):
+class DPDPEShuffle(ShuffledNoise[Phase], _Printed):
     """Instance (9): Algorithm 2 with Delta_2 = B√s, ``sigma_n = 2 sigma_ns √(Sd)``.
 
     sigma_ns² = 360 Delta_2² ln(4s/delta) / (|U_l|² epshat²), the constant of the proof (A.2), which its
@@ -195,11 +189,8 @@ class DPDPEShuffle(_Printed):
         "shuffle", _PAPER + "Algorithm 1 with (9), Theorem 4.6"
     )
 
-    def _private_mean(self, phase: Phase) -> ReportMean:
-        protocol = ShuffledMean.vector_as_printed(
-            self.epsilon, self.delta, clients=phase.clients, size=phase.support.size, bound=1.0
-        )
-        return ShuffledReportMean(self.gate, phase, protocol)
+    def _protocol(self, clients: int, size: int) -> ShuffledMean:
+        return ShuffledMean.vector_as_printed(self.epsilon, self.delta, clients=clients, size=size, bound=1.0)
 
     def _width_of_noise(self, phase: Phase, noise: FloatArray) -> float:
         s = phase.support.size

@@ -15,7 +15,7 @@ from algorithms.claim import ClaimForm, View
 from algorithms.linear import dp_pe
 from algorithms.linear.linear_phases import Phase, RewardPhase
 from algorithms.published.exploration import ExploresToTheEnd
-from mechanisms import Gaussian, Sensitivity, ShuffledMean
+from mechanisms import Gaussian, ShuffledMean
 from mechanisms.arrays import FloatArray
 
 _PAPER = "distributed linear bandits paper, "
@@ -26,14 +26,13 @@ class _PrintedWidth(ExploresToTheEnd[RewardPhase], dp_pe.StandardElimination):
 
 
 class _PrintedNoise(_PrintedWidth, dp_pe._Private):
-    def _calibrated(self) -> Gaussian:
+    def _gaussian(self, phase: Phase) -> Gaussian:
         """Return the textbook mechanism: sigma = 2 √(2 ln(1.25/delta)) / epsilon in units of B."""
-        return Gaussian.classical(self.epsilon, self.delta, sensitivity=Sensitivity(2.0, 2.0, 2.0))
+        return Gaussian.classical(self.epsilon, self.delta, sensitivity=phase.calibration)
 
-    @property
-    def deviation(self) -> float:
-        """sigma_nc = sigma_nl = 2B √(2 ln(1.25/delta)) / epsilon."""
-        return 2 * self.reward_bound * math.sqrt(2 * math.log(1.25 / self.delta)) / self.epsilon
+    def _deviation(self, phase: Phase) -> float:
+        """Return sigma_nc = sigma_nl = 2B √(2 ln(1.25/delta)) / epsilon."""
+        return self.reward_bound * self._gaussian(phase).sigma
 
 
 class PE(_PrintedWidth, dp_pe.PE):
@@ -59,7 +58,7 @@ class DPPECentral(_PrintedNoise, dp_pe.DPPECentral):
 
     def _width_of_noise(self, phase: Phase, noise: FloatArray) -> float:
         s, d = phase.support.size, self.actions.shape[1]
-        return float(2 * d * self.deviation * math.sqrt(s) / self.length(phase.number))
+        return float(2 * d * self._deviation(phase) * math.sqrt(s) / self.length(phase.number))
 
 
 class DPPELocal(_PrintedNoise, dp_pe.DPPELocal):
@@ -72,7 +71,7 @@ class DPPELocal(_PrintedNoise, dp_pe.DPPELocal):
 
     def _width_of_noise(self, phase: Phase, noise: FloatArray) -> float:
         s, d = phase.support.size, self.actions.shape[1]
-        return float(2 * d * self.deviation * math.sqrt(2 * s / self.length(phase.number)))
+        return float(2 * d * self._deviation(phase) * math.sqrt(2 * s / self.length(phase.number)))
 
 
 class DPPEShuffle(_PrintedNoise, dp_pe.DPPEShuffle):
@@ -89,7 +88,7 @@ class DPPEShuffle(_PrintedNoise, dp_pe.DPPEShuffle):
         "shuffle", _PAPER + "Algorithm 3 with (59), Theorem C.6"
     )
 
-    def _protocol(self, clients: int) -> ShuffledMean:
+    def _protocol(self, clients: int, size: int) -> ShuffledMean:
         return ShuffledMean.scalar_as_printed(self.epsilon, self.delta, clients=clients, bound=1.0)
 
     def _width_of_noise(self, phase: Phase, noise: FloatArray) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from algorithms.learner import as_number
 from algorithms.problems import Parameter
 from mechanisms.parameters import ParameterError
 
@@ -24,6 +25,7 @@ def check_noise_multiplier(noise_multiplier: float) -> float:
     ParameterError
         Unless it is a finite number above 0.
     """
-    if isinstance(noise_multiplier, bool) or not 0 < noise_multiplier < math.inf:
+    number = as_number(noise_multiplier)
+    if not 0 < number < math.inf:
         raise ParameterError(f"noise_multiplier={noise_multiplier!r}: must be a finite number above 0")
-    return float(noise_multiplier)
+    return number

@@ -12,11 +12,11 @@ import numpy as np
 
 from accountant import Gate, Private
 from algorithms.claim import NO_CLAIM, ClaimForm
-from algorithms.estimates.running_means import RunningMeans
+from algorithms.lanes import scatter_add
 from algorithms.learner import Family
 from algorithms.problems import SuperArms
 from algorithms.structured_learner import StructuredLearner
-from mechanisms.arrays import IntArray
+from mechanisms.arrays import FloatArray, IntArray
 
 
 class CTS(StructuredLearner[SuperArms]):
@@ -41,18 +41,19 @@ class CTS(StructuredLearner[SuperArms]):
 
     def __init__(self, structure: SuperArms, gate: Gate) -> None:
         super().__init__(structure, gate)
-        self.means = RunningMeans(gate.lanes, structure.arms)
+        self.count: FloatArray = np.zeros((gate.lanes, structure.arms))
+        self.total: FloatArray = np.zeros((gate.lanes, structure.arms))
 
     def choose(self) -> IntArray:
         """Return the greedy basis of one posterior sample."""
-        precision = self.means.count + 1.0
-        sample = self.means.total / precision + self.gate.random.standard_normal(precision.shape) / np.sqrt(
+        precision = self.count + 1.0
+        sample = self.total / precision + self.gate.random.standard_normal(precision.shape) / np.sqrt(
             precision
         )
         return self.structure.solve(sample)
 
     def learn(self, action: IntArray, feedback: Private) -> None:
         """Add the raw outcomes to the posterior."""
-        self.means.add(
-            action, self.gate.declassify(feedback, "CTS updates its posterior on the raw outcomes")
-        )
+        outcomes = self.gate.declassify(feedback, "CTS updates its posterior on the raw outcomes")
+        scatter_add(self.total, action, outcomes)
+        scatter_add(self.count, action, 1.0)

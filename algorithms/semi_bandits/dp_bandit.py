@@ -19,13 +19,13 @@ from algorithms.claim import ClaimForm
 from algorithms.estimates.shuffled_counts import ShuffledBatches, ShuffledCounts
 from algorithms.learner import Family, check_delta, check_epsilon
 from algorithms.problems import Arms
-from algorithms.semi_bandits.cucb_batch import BatchLearner, HeldBatches
+from algorithms.semi_bandits.cucb_batch import BatchLearner, CUCBBatch, CUCBBatchGaussian
 from algorithms.semi_bandits.cucb_ldp_bit import CUCBLDPBit
-from mechanisms import Gaussian, Interval, Laplace, RandomRounding
+from mechanisms import RandomRounding
 from mechanisms.arrays import FloatArray, IntArray
 
 
-class DPBandit(HeldBatches[Arms]):
+class DPBandit(CUCBBatch):
     """K arms under central pure differential privacy: exactly epsilon for every round.
 
     ``Lap(1 / epsilon)`` on every batch, whose first has ``f = ln(T) / epsilon`` values
@@ -67,12 +67,8 @@ class DPBandit(HeldBatches[Arms]):
         "central", "this library: level-free indices of accumulated batches with Laplace noise"
     )
 
-    def __init__(self, structure: Arms, gate: Gate, *, epsilon: float, horizon: int | None) -> None:
-        mechanism = Laplace.for_epsilon(check_epsilon(epsilon), sensitivity=Interval(0, 1).sensitivity)
-        super().__init__(structure, gate, mechanism, horizon)
 
-
-class DPBanditGaussian(HeldBatches[Arms]):
+class DPBanditGaussian(CUCBBatchGaussian):
     """K arms under central differential privacy with Gaussian noise: exactly (epsilon, delta) for every round.
 
     ``N(0, sigma^2)`` on every batch, whose first has ``f = sigma sqrt(2 ln T)`` values: privacy costs nothing in the
@@ -93,14 +89,6 @@ class DPBanditGaussian(HeldBatches[Arms]):
     claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
         "central", "this library: level-free indices of accumulated batches with Gaussian noise"
     )
-
-    def __init__(
-        self, structure: Arms, gate: Gate, *, epsilon: float, delta: float, horizon: int | None
-    ) -> None:
-        mechanism = Gaussian.for_epsilon_delta(
-            check_epsilon(epsilon), check_delta(delta), sensitivity=Interval(0, 1).sensitivity
-        )
-        super().__init__(structure, gate, mechanism, horizon)
 
 
 class DPBanditShuffle(BatchLearner[Arms]):

@@ -37,7 +37,7 @@ from algorithms.claim import ClaimForm
 from algorithms.estimates.chernoff import NoiseTail, chernoff_separation, sum_exponent
 from algorithms.estimates.doubling_batches import GrowingBatches
 from algorithms.lanes import gather
-from algorithms.learner import Confidence, Family, check_epsilon
+from algorithms.learner import Confidence, Family, as_number, check_epsilon
 from algorithms.problems import Arms, Parameter
 from algorithms.structured_learner import StructuredLearner
 from mechanisms import Interval, Laplace
@@ -214,9 +214,9 @@ def first_batch(arms: int, error: float, scale: float) -> int:
 
 def _check_share(name: str, value: float, *, above: bool) -> float:
     """Return a number below 1 that is above 0, or at least 0."""
-    number = value if isinstance(value, int | float | np.number) and not isinstance(value, bool) else math.nan
+    number = as_number(value)
     if not ((0 < number < 1) if above else (0 <= number < 1)):
         raise ParameterError(
             f"{name}={value!r}: must be a number {'above' if above else 'of at least'} 0 and below 1"
         )
-    return float(number)
+    return number

@@ -31,8 +31,7 @@ R_max``: after the end, and on the good event, the best arm is played.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 import numpy as np
 import sympy as sp
@@ -44,49 +43,30 @@ from algorithms.learner import check_epsilon
 from algorithms.semi_bandits.dp_best_arm import DPBestArm, first_batch, phase_exponent
 from algorithms.theory.confidence_theorem import EliminationTheorem, j, n, x
 from algorithms.theory.confidence_theorem import phase as phase_number
+from algorithms.theory.level_free_regret import ReleaseCounts
 from algorithms.theory.regret_bound import Delta, Instance, L, R_max, RegretBound, T, b, epsilon
+from mechanisms.arrays import FloatArray
 from mechanisms.parameters import ParameterError
 
 ERROR = 0.05
 """The error of the registered bound: the learner's default."""
 
-_NONE = 1e-300  # below it a phase's probability, and the sum of all that follow it, is nothing beside a single play
+_LONGEST = 2.0**62  # rounds, where there is no horizon
 
 
-@dataclass(frozen=True, slots=True)
-class _Phase:
-    count: float
-    batch: float
-    variance: float
-    exponent: float
+def _phases(
+    arms: float, scale: float, error: float, horizon: float = _LONGEST
+) -> tuple[ReleaseCounts, FloatArray]:
+    """Return n_j and what follows from it, up to a horizon, and x_j."""
+    first = first_batch(int(arms), error, scale)
+    phases = ReleaseCounts(horizon, first, 2 * scale**2, scale, falling=0.0, growth=DPBestArm.growth)
+    return phases, phase_exponent(int(arms), error, np.arange(1.0, phases.counts.size + 1))
 
 
-def _phases(arms: int, scale: float, error: float) -> Iterator[_Phase]:
-    """Yield n_j, the size of the next batch, V and x_j."""
-    count, j = float(first_batch(arms, error, scale)), 1
-    while True:
-        batch = float(max(1, math.ceil(DPBestArm.growth * count)))
-        level = float(phase_exponent(arms, error, np.array([float(j)]))[0])
-        yield _Phase(count, batch, count / 4 + 2 * scale**2 * j, level)
-        count, j = count + batch, j + 1
-
-
-def _radius(phase: _Phase, scale: float, level: float) -> float:
-    """Return r_j."""
-    return (math.sqrt(2 * phase.variance * level) + scale * level) / phase.count
-
-
-def _exponent(phase: _Phase, scale: float, difference: float) -> float:
-    """Return C_j."""
-    moved = phase.count * difference
-    h = scale * moved / phase.variance
-    return moved**2 / (phase.variance * (1 + h + math.sqrt(1 + 2 * h)))
-
-
-def _stays(phase: _Phase, scale: float, gap: float) -> float:
+def _stays(phases: ReleaseCounts, levels: FloatArray, gap: float) -> FloatArray:
     """Return P_j."""
-    margin = gap - 2 * _radius(phase, scale, phase.exponent / 2) / (1 - SHORTFALL)
-    return math.exp(-2 * _exponent(phase, scale, margin / 2)) if margin > 0 else 1.0
+    margin = gap - 2 * phases.width(levels / 2) / (1 - SHORTFALL)
+    return np.where(margin > 0, np.exp(-2 * phases.exponent(np.maximum(margin, 0.0) / 2)), 1.0)
 
 
 def arm_plays(horizon: float, arms: float, epsilon: float, gap: float, error: float = ERROR) -> float:
@@ -97,14 +77,9 @@ def arm_plays(horizon: float, arms: float, epsilon: float, gap: float, error: fl
     horizon, arms, epsilon, gap, error
         T, m, epsilon, Delta, and the probability of a wrong recommendation.
     """
-    scale, plays = 1 / epsilon, 0.0
-    for phase in _phases(int(arms), scale, error):
-        plays = plays or phase.count
-        stays = _stays(phase, scale, gap)
-        plays += phase.batch * stays
-        if plays >= horizon or stays < _NONE:
-            return min(plays, horizon)
-    raise AssertionError
+    phases, levels = _phases(arms, 1 / epsilon, error, horizon)
+    batches = phases.later - phases.counts
+    return min(horizon, phases.size + float(batches @ _stays(phases, levels, gap)))
 
 
 def expected_rounds(means: Sequence[float], *, epsilon: float, error: float = ERROR) -> float:
@@ -137,14 +112,10 @@ def expected_rounds(means: Sequence[float], *, epsilon: float, error: float = ER
         return 0.0
     if gaps[0] == 0:
         return math.inf
-    rounds = 0.0
-    for phase in _phases(ordered.size, scale, error):
-        rounds = rounds or phase.count * ordered.size
-        stays = [_stays(phase, scale, gap) for gap in gaps.tolist()]
-        rounds += phase.batch * (sum(stays) + min(1.0, sum(stays)))
-        if max(stays) < _NONE:
-            return rounds
-    raise AssertionError
+    phases, levels = _phases(ordered.size, scale, error)
+    stays = sum(_stays(phases, levels, gap) for gap in gaps.tolist())
+    batches = phases.later - phases.counts
+    return phases.size * ordered.size + float(batches @ (stays + np.minimum(1.0, stays)))
 
 
 def most_plays(arms: int, *, epsilon: float, tolerance: float, error: float = ERROR) -> float:
@@ -165,11 +136,9 @@ def most_plays(arms: int, *, epsilon: float, tolerance: float, error: float = ER
         raise ParameterError(f"tolerance={tolerance!r}: must be above 0 and below 1")
     if arms == 1:
         return 0.0
-    return next(
-        phase.count
-        for phase in _phases(arms, scale, error)
-        if 2 * _exponent(phase, scale, (1 - SHORTFALL) * tolerance / 2) > phase.exponent
-    )
+    phases, levels = _phases(arms, scale, error)
+    apart = 2 * phases.exponent(np.full(levels.size, (1 - SHORTFALL) * tolerance / 2)) > levels
+    return float(phases.counts[apart.argmax()])
 
 
 def _as_default(instance: Instance) -> bool:

@@ -132,7 +132,7 @@ def _batched(
         per_arm=_phases(noisy, 2 * deviation * sp.sqrt(2 * x * M * (K - 1)) + tail),
         definitions=definitions,
         source=source,
-        regime="index=confidence: no theorem is known of a level-free index of lists; every epsilon > 0 and T >= 1",
+        regime="index=confidence (no theorem is known of a level-free index of lists); every epsilon > 0 and T >= 1",
         applies=lambda instance: instance.settings.get("index") == "confidence",
         confidence=_additive(noise),
         outlasting=_outlasting,

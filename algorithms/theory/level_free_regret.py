@@ -132,6 +132,7 @@ from sympy.utilities.lambdify import implemented_function
 
 from algorithms.estimates.doubling_batches import released_counts
 from algorithms.estimates.level_free import UNCOUNTED, unsharpened
+from algorithms.estimates.randomized_bits import bits_of_one_message
 from algorithms.estimates.shuffled_counts import NOISE
 from algorithms.problems import FailingTopK, Matroid, TopK
 from algorithms.semi_bandits.cucb_batch import LevelFreeLearner
@@ -184,8 +185,8 @@ class ReleaseCounts:
         s, and b or 0.
     gain, falling
         G of randomized bits, else 1; and phi, 0 where ``s_j = g``.
-    share
-        c.
+    share, growth
+        c and g.
     """
 
     horizon: float
@@ -195,6 +196,7 @@ class ReleaseCounts:
     gain: float = 1.0
     falling: float = LevelFreeLearner.falling
     share: float = UNCOUNTED
+    growth: float = LevelFreeLearner.growth
 
     @functools.cached_property
     def size(self) -> int:
@@ -214,9 +216,7 @@ class ReleaseCounts:
     @functools.cached_property
     def _ends(self) -> FloatArray:
         longest = int(4 * self.horizon) + 4 * self.size
-        return np.array(
-            released_counts(longest, self.size, LevelFreeLearner.growth, self.falling), np.float64
-        )
+        return np.array(released_counts(longest, self.size, self.growth, self.falling), np.float64)
 
     @functools.cached_property
     def levels(self) -> FloatArray:
@@ -226,7 +226,11 @@ class ReleaseCounts:
     @functools.cached_property
     def widths(self) -> FloatArray:
         """``G rho_j`` for each count."""
-        spread = np.sqrt(2 * self.levels * self._variance) + self.scale * self.levels
+        return self.width(self.levels)
+
+    def width(self, level: FloatArray) -> FloatArray:
+        """Return G times the distance at which ``C_j`` is a level, for each count."""
+        spread = np.sqrt(2 * level * self._variance) + self.scale * level
         return np.asarray(self.gain * spread / self.counts)
 
     @functools.cached_property
@@ -324,12 +328,14 @@ _Releases = implemented_function(
     ),
 )
 
+_Bits = implemented_function("Bits", lambda epsilon, size: bits_of_one_message(float(epsilon), int(size)))
+
 _Noise = Literal["none", "bit", "Laplace", "Gaussian", "below Gaussian"]
 
 # A message of randomized bits is about q arms; 1/2 + (Y - 1/2) g is unbiased for each (`randomized_bits`).
 q, g = sp.symbols("q g", positive=True)
 _bits = (
-    (q, sp.Max(1, sp.Min(K, 20, sp.floor((epsilon + sp.log(1 - sp.exp(-epsilon))) / sp.log(2) - 5)))),
+    (q, _Bits(epsilon, K)),
     (g, 1 + 2**q * sp.exp(-epsilon) / (1 - sp.exp(-epsilon))),
 )
 _THETAS = tuple(np.linspace(0.05, 0.9, 35).tolist())

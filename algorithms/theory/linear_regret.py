@@ -4,275 +4,277 @@ Symbols: T, d, k (actions), alpha (2^{alpha l} clients in phase l), sigma (clien
 [-B, B]; 0 if they have no bound), epsilon, delta, mu (1/sigma of the Gaussian mechanism that is private at distance 1),
 S (the largest support of a design). Li, Zhou & Ji 2022 ("printed") for h_1 = 2 and beta = 1/(kT); the
 certified learners' theorem has one failure event and exact widths.
+
+**Theorem** (caps). Let V_l bound the widths after phase l and fall in l, n_l the rounds of phase l, R the largest gap,
+and ``C_m = Σ_{l=m}^{L-1} n_{l+1} min(4 V_l, R) + n_{L+1} min(2 V_L, R)``, L the last phase that may fit. If ``2 C_1 <
+R (T - n_1)``, then on the event that widths hold regret after the first phase is at most C_1.
+
+*Proof.* Rounds that explore after phase l cost at most ``min(4 V_l, R)``. Suppose the leader is played after phase l,
+at a largest width W. By the rule (`algorithms.linear.elimination`) ``2 left W <= 4 n_{l+1} W + Σ ...``, with ``min(W,
+V_i)`` for the widths of all later phases. If ``W > R / 4``, divide by W: ``left <= 2 n_{l+1} + (2 / R) C_{l+1}``. But
+V_1, ..., V_l are above ``R / 4`` then, so ``C_1 = R (n_2 + ... + n_{l+1}) + C_{l+1}``, and ``T = n_1 + ... + n_l + left
+<= n_1 + (2 / R) C_1``. So ``W <= R / 4``, and by the rule ``2 left W <= C_l``. QED
 """
 
 from __future__ import annotations
 
 import functools
 import math
-from typing import Literal
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import sympy as sp
+from sympy.utilities.lambdify import implemented_function
 
 from algorithms.linear.g_optimal import support_bound
 from algorithms.linear.linear_phases import SHUFFLED, calibrated_bits
 from algorithms.problems.linear import LinearBandit
 from algorithms.theory.confidence_theorem import PhaseTheorem, clients, deviation, n, phase, size, t
-from algorithms.theory.regret_bound import FloorLog2, Instance, RegretBound, T, delta, epsilon, mu, unit_mu
+from algorithms.theory.regret_bound import (
+    FloorLog2,
+    Instance,
+    R_max,
+    RegretBound,
+    T,
+    delta,
+    epsilon,
+    mu,
+    unit_mu,
+)
 
 d, n_actions, alpha, support = sp.symbols("d k_A alpha S", positive=True)
 sigma_client, reward = sp.symbols("sigma_xi B", nonnegative=True)
-_l = sp.Symbol("l", integer=True, positive=True)
+_l, _P = sp.symbols("l P", integer=True, positive=True)
 
 _NEEDS_BOUND = sp.Piecewise((sp.oo, sp.Eq(reward, 0)), (sp.Integer(0), True))
 
 _SHUFFLED = sp.Rational(SHUFFLED.numerator, SHUFFLED.denominator)
 
 
-def _printed_dpe() -> dict[str, sp.Expr]:
+_LAWS: dict[str, Literal["Gaussian", "at most", "none"]] = {
+    "": "none",
+    "central": "Gaussian",
+    "local": "Gaussian",
+    "shuffle": "at most",
+}
+_log_kt = sp.log(n_actions * T)
+_textbook = 2 * reward * sp.sqrt(2 * sp.log(sp.Rational(5, 4) / delta)) / epsilon  # at distance 2B
+_sums = sp.sqrt(720 * reward**2 * sp.log(2 / delta) / epsilon**2 + sp.Rational(1, 2))
+"""Eq. 60: step^2 n (b + 1) / 4 with step = 2B/g, b n <= 720 g^2 ln(2/delta) / epsilon^2 + n and g >= 2B sqrt(n)."""
+
+
+def _shuffled_claim(s: sp.Expr) -> sp.Expr:
+    """A.2: sigma_ns^2 = 360 Delta_2^2 ln(4s/delta) / (|U|^2 epshat^2), epshat = epsilon / (18 sqrt(ln(2/delta)))."""
+    return 18 * reward * sp.sqrt(360 * sp.log(4 * s / delta) * sp.log(2 / delta)) / epsilon
+
+
+def _printed_dpe(model: str) -> sp.Expr:
     """Theorems 5.1 and 5.3 to 5.5; S is 4 d ln ln d + 16. "log(2T/h)" bounds the phases: its base is 2."""
-    h, log_kt = 2, sp.log(n_actions * T)
+    h, s = 2, support
     growth = 2 ** (1 - alpha)
     c0 = sp.sqrt(growth) / (sp.sqrt(growth) - 1)
     ratio = 2 ** (-alpha)
     c1, c2 = sp.sqrt(ratio) / (1 - sp.sqrt(ratio)), ratio / (1 - ratio)
-    s, clients = support, sp.Integer(h) ** alpha
+    clients = sp.Integer(h) ** alpha
     plain = (
         2 * (h + s)
-        + 8 * c0 * sp.sqrt(2 * d * clients * T ** (1 - alpha) * log_kt)
-        + 20 * s * sp.sqrt(2 * d * log_kt / h)
-        + 16 * sigma_client * sp.sqrt(2 * clients * log_kt) * T ** (1 - alpha / 2)
-        + 4 * c1 * sigma_client * s * sp.sqrt(2 * log_kt)
+        + 8 * c0 * sp.sqrt(2 * d * clients * T ** (1 - alpha) * _log_kt)
+        + 20 * s * sp.sqrt(2 * d * _log_kt / h)
+        + 16 * sigma_client * sp.sqrt(2 * clients * _log_kt) * T ** (1 - alpha / 2)
+        + 4 * c1 * sigma_client * s * sp.sqrt(2 * _log_kt)
         + 4 * sp.log(2 * T / h, 2)
         + _NEEDS_BOUND
     )
-
-    def central(noise: sp.Expr) -> sp.Expr:
-        return plain + 8 * noise * clients * s * sp.sqrt(2 * d * log_kt) * (
-            T ** (1 - alpha) / (growth - 1) + c2 * s
+    if model == "":
+        return plain
+    if model == "local":
+        return (
+            plain
+            + 32 * _textbook * s * sp.sqrt(d) * sp.sqrt(2 * clients * _log_kt) * T ** (1 - alpha / 2)
+            + 8 * c1 * _textbook * s**2 * sp.sqrt(2 * d * _log_kt)
         )
-
-    classical = 2 * reward * sp.sqrt(2 * sp.log(sp.Rational(5, 4) / delta)) / epsilon
-    # A.2: sigma_ns² = 360 Delta_2² ln(4s/delta) / (|U|² epshat²), epshat = epsilon / (18 √ln(2/delta))
-    shuffled = 18 * reward * sp.sqrt(360 * sp.log(4 * s / delta) * sp.log(2 / delta)) / epsilon
-    local = (
-        plain
-        + 32 * classical * s * sp.sqrt(d) * sp.sqrt(2 * clients * log_kt) * T ** (1 - alpha / 2)
-        + 8 * c1 * classical * s**2 * sp.sqrt(2 * d * log_kt)
+    noise = _textbook if model == "central" else _shuffled_claim(s)
+    return plain + 8 * noise * clients * s * sp.sqrt(2 * d * _log_kt) * (
+        T ** (1 - alpha) / (growth - 1) + c2 * s
     )
-    return {
-        "published/dpe": plain,
-        "published/dp-dpe-central": central(classical),
-        "published/dp-dpe-local": local,
-        "published/dp-dpe-shuffle": central(shuffled),
-    }
 
 
-def _printed_pe() -> dict[str, sp.Expr]:
+def _printed_pe(model: str) -> sp.Expr:
     """Appendix C: Theorems C.2, C.4 and C.7, with h_1 = S; "log(2T/h)" and "log(T)" bound phases: their base is 2."""
-    s, log_kt = support, sp.log(n_actions * T)
-    h = s
+    h = s = support
     plain = (
         2 * (h + s)
-        + 32 * sp.sqrt(2 * d * T * log_kt)
-        + 24 * s * sp.sqrt(2 * d * log_kt / h)
+        + 32 * sp.sqrt(2 * d * T * _log_kt)
+        + 24 * s * sp.sqrt(2 * d * _log_kt / h)
         + 4 * sp.log(2 * T / h, 2)
         + _NEEDS_BOUND
     )
-
-    def central(noise: sp.Expr) -> sp.Expr:
-        return plain + 16 * d * noise * sp.sqrt(2 * s * log_kt) * (sp.log(T, 2) + s / h)
-
-    classical = 2 * reward * sp.sqrt(2 * sp.log(sp.Rational(5, 4) / delta)) / epsilon
-    # Eq. 60: step² n (b + 1) / 4 with step = 2B/g, bn <= 720 g² ln(2/delta) / epsilon² + n and g >= 2B√n
-    shuffled = sp.sqrt(720 * reward**2 * sp.log(2 / delta) / epsilon**2 + sp.Rational(1, 2))
-    local = (
-        plain
-        + 64 * d * classical * sp.sqrt(2 * s * T * log_kt)
-        + 16 * d * classical * s ** sp.Rational(3, 2) * sp.sqrt(2 * log_kt / h)
-    )
-    return {
-        "published/pe": plain,
-        "published/dp-pe-central": central(classical),
-        "published/dp-pe-local": local,
-        "published/dp-pe-shuffle": central(shuffled),
-    }
+    if model == "":
+        return plain
+    if model == "local":
+        return (
+            plain
+            + 64 * d * _textbook * sp.sqrt(2 * s * T * _log_kt)
+            + 16 * d * _textbook * s ** sp.Rational(3, 2) * sp.sqrt(2 * _log_kt / h)
+        )
+    noise = _textbook if model == "central" else _sums
+    return plain + 16 * d * noise * sp.sqrt(2 * s * _log_kt) * (sp.log(T, 2) + s / h)
 
 
-def _remainder(term: sp.Expr, phases: sp.Expr, first: sp.Expr) -> sp.Expr:
-    """Return 4 times the terms of phases from `first` on but the last, and twice that of the last.
+_least = implemented_function("min", min)  # of SymPy's Min it would take long to sort the arguments
 
-    Survivors of phase l are explored for at most 2 h_l + S rounds, each at 4 W_l; the leader of the last phase that the
-    horizon does not cut is played at 2 W_l. Where the leader is played earlier, 2 W_l in all rounds to come is no more.
+
+@dataclass(frozen=True)
+class _Exploration:
+    """Sums of the theorem of certified learners.
+
+    Attributes
+    ----------
+    rounds, width
+        ``2 h_l + S``, the most rounds of phase l + 1, and W_l.
+    phases, first
+        P, and the most rounds of the first phase.
     """
-    return 4 * sp.Sum(term, (_l, first, phases - 1)) + 2 * term.subs(_l, phases)
+
+    rounds: sp.Expr
+    width: sp.Expr
+    phases: sp.Expr
+    first: sp.Expr
+
+    def _cost(self, start: sp.Expr, cap: sp.Expr) -> sp.Expr:
+        last = self.rounds * _least(2 * self.width, cap)
+        return self.explored(start, _P - 1, cap) + last.subs(_l, _P)
+
+    def explored(self, start: sp.Expr, end: sp.Expr, cap: sp.Expr) -> sp.Expr:
+        """Return 4 W_l, or the cap, in the rounds that explore after phases from one to another."""
+        return sp.Sum(self.rounds * _least(4 * self.width, cap), (_l, start, end))
+
+    def least(self, cost: Callable[[sp.Expr], sp.Expr]) -> sp.Expr:
+        """Return a cost that is capped at R_max where the theorem on caps holds."""
+        capped = 2 * self._cost(sp.Integer(1), R_max) < R_max * (T - self.first)
+        return sp.Piecewise((cost(R_max), capped), (cost(sp.oo), True))
+
+    def remainder(self, start: sp.Expr) -> sp.Expr:
+        """Return the cost of the rounds after phases from one on.
+
+        Survivors of phase l are explored for at most 2 h_l + S rounds, each at 4 W_l; the leader of the last phase that
+        the horizon does not cut is played at 2 W_l. Where the leader is played earlier, 2 W_l in all rounds to come is
+        no more.
+        """
+        return self.least(lambda cap: self._cost(start, cap))
+
+    def begun(self) -> sp.Expr:
+        """Return the cost of exploring after all phases that have ended in t rounds, where the horizon is to come.
+
+        Where the leader is played already, that is no more: what exploring costs grows ever more slowly, as widths
+        shrink, and at the horizon it is at least what the leader costs, which grows evenly.
+        """
+        return self.least(lambda cap: self.explored(sp.Integer(1), self.phases.subs(T, t), cap))
 
 
-def _explored(term: sp.Expr, phases: sp.Expr) -> sp.Expr:
-    """Return 4 times the terms of all phases: of those that have ended, where the horizon is still to come.
-
-    Where the leader is played already, that is no more: what exploring costs grows ever more slowly, as widths shrink,
-    and at the horizon it is at least what the leader costs, which grows evenly.
-    """
-    return 4 * sp.Sum(term, (_l, 1, phases))
+def _reporting(number: sp.Expr) -> sp.Expr:
+    """Return U of a phase of the distributed learners."""
+    return sp.ceiling(2 ** (alpha * number) - sp.Rational(1, 10**9))
 
 
 _phases_dpe = sp.Max(FloorLog2(T + 2) - 1, 1)
-
-
-def _terms_dpe() -> dict[str, sp.Expr]:
-    """(2 h_l + S) √(2x [ (σ² + 2 d v / h_l) / |U_l| + τ_l² 2 d (1 + 1/h_l) ]); v = B², or 1 unbounded."""
-    s = support
-    x = sp.log(2 * n_actions * _phases_dpe * T)
-    h, clients = 2**_l, sp.ceiling(2 ** (alpha * _l) - sp.Rational(1, 10**9))
-    unbounded = sp.Piecewise((1, sp.Eq(reward, 0)), (0, True))
-    clipped = 1 + sp.sqrt(2 * (sigma_client**2 + 1) * sp.log(2 * s * clients * _phases_dpe * T))
-    bound = sp.Max(reward, unbounded * clipped)
-    variance = sp.Max(reward**2, unbounded)
-
-    def term(noise: sp.Expr) -> sp.Expr:
-        form = (sigma_client**2 + 2 * d * variance / h) / clients + noise**2 * 2 * d * (1 + 1 / h)
-        return (2 * h + s) * sp.sqrt(2 * x * form)
-
-    central = 2 * bound * sp.sqrt(s) / (clients * mu)
-    return {
-        "dpe": term(sp.Integer(0)),
-        "dp-dpe-central": term(central),
-        "dp-dpe-local": term(central * sp.sqrt(clients)),
-        "dp-dpe-shuffle": term(_SHUFFLED * central),
-    }
-
-
 _phases_pe = sp.Max(1, FloorLog2(sp.floor(T / support + 1)))
 
 
-def _terms_pe() -> dict[str, sp.Expr]:
-    """(2 h_l + S) √(2x [ 2 d B² / h_l + τ² q_l ]), q_l = min(2d/h_l, 4 d² S / h_l²)."""
+def _explore_dpe(model: str) -> _Exploration:
+    """W_l = √(2x [ (σ² + 2 d v / h_l) / |U_l| + τ_l² 2 d (1 + 1/h_l) ]); v = B², or 1 unbounded."""
     s = support
-    x = sp.log(2 * n_actions * _phases_pe * T)
+    x = sp.log(2 * n_actions * _P * T)
+    h, clients = 2**_l, _reporting(_l)
+    unbounded = sp.Piecewise((1, sp.Eq(reward, 0)), (0, True))
+    clipped = 1 + sp.sqrt(2 * (sigma_client**2 + 1) * sp.log(2 * s * clients * _P * T))
+    central = 2 * sp.Max(reward, unbounded * clipped) * sp.sqrt(s) / (clients * mu)
+    noise = {"": sp.Integer(0), "local": central * sp.sqrt(clients), "shuffle": _SHUFFLED * central}.get(
+        model, central
+    )
+    variance = sp.Max(reward**2, unbounded)
+    form = (sigma_client**2 + 2 * d * variance / h) / clients + noise**2 * 2 * d * (1 + 1 / h)
+    return _Exploration(2 * h + s, sp.sqrt(2 * x * form), _phases_dpe, 2 + s)
+
+
+def _explore_pe(model: str) -> _Exploration:
+    """W_l = √(2x [ 2 d B² / h_l + τ² q_l ]), q_l = min(2d/h_l, 4 d² S / h_l²)."""
+    s = support
+    x = sp.log(2 * n_actions * _P * T)
     h = s * 2 ** (_l - 1)
-
-    def term(noise: sp.Expr) -> sp.Expr:
-        return (2 * h + s) * sp.sqrt(2 * x * (2 * d * reward**2 / h + noise))
-
-    form = sp.Min(2 * d / h, 4 * d**2 * s / h**2)
-    variance = (2 * reward / mu) ** 2
-    return {
-        "pe": term(sp.Integer(0)),
-        "dp-pe-central": term(variance * form),
-        "dp-pe-local": term(2 * d * variance / h),
-        "dp-pe-shuffle": term(_SHUFFLED**2 * variance * form),
-    }
-
-
-_TERMS_DPE, _TERMS_PE = _terms_dpe(), _terms_pe()
-
-
-def _phased(name: str, noise: sp.Expr, law: Literal["Gaussian", "at most", "none"]) -> PhaseTheorem:
-    """Return the proof of the distributed learners, for rewards in [-B, B]."""
-    return PhaseTheorem(
-        exponent=sp.log(2 * n_actions * _phases_dpe * T),
-        length=2**phase,
-        clients=sp.ceiling(2 ** (alpha * phase) - sp.Rational(1, 10**9)),
-        reward=reward**2 / (clients * n),
-        noise=noise**2,
-        law=law,
-        failure=1 / T,
-        remainder=_remainder(_TERMS_DPE[name], _phases_dpe, sp.floor(sp.Min(phase, _phases_dpe))),
-    )
-
-
-def _played(name: str, noise: sp.Expr, law: Literal["Gaussian", "at most", "none"]) -> PhaseTheorem:
-    """Return the proof of the learners with a client for each play: its rounds are its clients."""
-    return PhaseTheorem(
-        exponent=sp.log(2 * n_actions * _phases_pe * T),
-        length=support * 2 ** (phase - 1),
-        clients=sp.Integer(0),
-        reward=reward**2 / n,
-        noise=noise,
-        law=law,
-        failure=1 / T,
-        remainder=_remainder(_TERMS_PE[name], _phases_pe, sp.floor(sp.Min(phase, _phases_pe))),
-    )
+    form = _unit * sp.Min(2 * d / h, 4 * d**2 * s / h**2)
+    noise = {"": sp.Integer(0), "local": _unit * 2 * d / h, "shuffle": _SHUFFLED**2 * form}.get(model, form)
+    width = sp.sqrt(2 * x * (2 * d * reward**2 / h + noise))
+    return _Exploration(2 * h + s, width, _phases_pe, 2 * s)
 
 
 _unit = (2 * reward / mu) ** 2
-_central_noise = 2 * reward * sp.sqrt(size) / (clients * mu)
-_PROOFS: dict[str, PhaseTheorem] = {
-    "dpe": _phased("dpe", sp.Integer(0), "none"),
-    "dp-dpe-central": _phased("dp-dpe-central", _central_noise, "Gaussian"),
-    "dp-dpe-local": _phased("dp-dpe-local", _central_noise * sp.sqrt(clients), "Gaussian"),
-    "dp-dpe-shuffle": _phased("dp-dpe-shuffle", _SHUFFLED * _central_noise, "at most"),
-    "pe": _played("pe", sp.Integer(0), "none"),
-    "dp-pe-central": _played("dp-pe-central", _unit / n**2, "Gaussian"),
-    "dp-pe-local": _played("dp-pe-local", _unit / n, "Gaussian"),
-    "dp-pe-shuffle": _played("dp-pe-shuffle", _SHUFFLED**2 * _unit / n**2, "at most"),
-}
-
-_log_kt = sp.log(n_actions * T)
-_printed_support = 4 * d * sp.log(sp.log(d)) + 16  # S is its integer part
-_textbook = 2 * reward * sp.sqrt(2 * sp.log(sp.Rational(5, 4) / delta)) / epsilon  # at distance 2B
-_shuffled_claim = (
-    18 * reward * sp.sqrt(360 * size * sp.log(4 * size / delta) * sp.log(2 / delta)) / (epsilon * clients)
-)
 
 
-def _printed_phased(
-    noise: sp.Expr, width: sp.Expr, law: Literal["Gaussian", "at most", "none"]
-) -> PhaseTheorem:
-    """Return the proof of section 5: sampling, clients and noise each within its part of the width."""
-    spread = sp.sqrt(2 * d / (clients * 2**phase)) + sigma_client / sp.sqrt(clients) + width
+def _proof(single: bool, **stated: Any) -> PhaseTheorem:
+    """Return the proof of the distributed learners, or of those with a client for each play; rewards in [-B, B]."""
     return PhaseTheorem(
-        exponent=_log_kt,
-        length=2**phase,
-        clients=sp.ceiling(2 ** (alpha * phase) - sp.Rational(1, 10**9)),
-        reward=reward**2 / (clients * n),
-        noise=noise,
-        law=law,
-        failure=2 * sp.Max(FloorLog2(T + 2) - 1, 1) / T,
-        width=spread * sp.sqrt(2 * _log_kt),
+        length=support * 2 ** (phase - 1) if single else 2**phase,
+        clients=sp.Integer(0) if single else _reporting(phase),
+        reward=reward**2 / n if single else reward**2 / (clients * n),
+        **stated,
     )
 
 
-def _printed_played(
-    noise: sp.Expr, width: sp.Expr, law: Literal["Gaussian", "at most", "none"]
-) -> PhaseTheorem:
-    """Return the same of appendix C."""
-    length = support * 2 ** (phase - 1)
-    return PhaseTheorem(
-        exponent=_log_kt,
-        length=length,
-        clients=sp.Integer(0),
-        reward=reward**2 / n,
+def _certified_proof(single: bool, model: str, explored: _Exploration) -> PhaseTheorem:
+    """Return the proof of exact widths and one failure event."""
+    central = _unit / n**2 if single else _unit * size / clients**2
+    each = n if single else clients
+    noise = {"": sp.Integer(0), "local": central * each, "shuffle": _SHUFFLED**2 * central}.get(
+        model, central
+    )
+    return _proof(
+        single,
+        exponent=sp.log(2 * n_actions * _P * T),
         noise=noise,
-        law=law,
-        failure=2 * sp.Max(1, FloorLog2(sp.floor(T / support + 1))) / T,
-        width=(sp.sqrt(2 * d / length) + width * 2 * d / length) * sp.sqrt(2 * _log_kt),
+        law=_LAWS[model],
+        failure=1 / T,
+        remainder=explored.remainder(sp.floor(sp.Min(phase, _P))),
     )
 
 
-_printed_central = _textbook * sp.sqrt(size) / clients
-_sums = sp.sqrt(720 * reward**2 * sp.log(2 / delta) / epsilon**2 + sp.Rational(1, 2))  # Eq. 60
-_PRINTED_PROOFS: dict[str, PhaseTheorem] = {
-    "published/dpe": _printed_phased(sp.Integer(0), sp.Integer(0), "none"),
-    "published/dp-dpe-central": _printed_phased(
-        _printed_central**2, 2 * _printed_central * sp.sqrt(_printed_support * d), "Gaussian"
-    ),
-    "published/dp-dpe-local": _printed_phased(
-        _printed_central**2 * clients,
-        2 * _printed_central * sp.sqrt(clients * _printed_support * d),
-        "Gaussian",
-    ),
-    "published/dp-dpe-shuffle": _printed_phased(
-        _shuffled_claim**2, 2 * _shuffled_claim * sp.sqrt(_printed_support * d), "at most"
-    ),
-    "published/pe": _printed_played(sp.Integer(0), sp.Integer(0), "none"),
-    "published/dp-pe-central": _printed_played(_textbook**2 / n**2, _textbook * sp.sqrt(size), "Gaussian"),
-    "published/dp-pe-local": _printed_played(
-        _textbook**2 / n, _textbook * sp.sqrt(2 * size * support * 2 ** (phase - 1)), "Gaussian"
-    ),
-    "published/dp-pe-shuffle": _printed_played(_sums**2 / n**2, deviation * sp.sqrt(size), "at most"),
-}
+def _printed_proof(single: bool, model: str) -> PhaseTheorem:
+    """Return the proof of section 5 or appendix C: sampling, clients and noise each within its part of the width.
+
+    The noise behind A.2 has 540 for 360, as g is a whole number; its form is at most 3 d of the width's 4 S d.
+    """
+    if single:
+        h = support * 2 ** (phase - 1)
+        noise, deviations = {
+            "": (sp.Integer(0), sp.Integer(0)),
+            "central": (_textbook**2 / n**2, _textbook * sp.sqrt(size)),
+            "local": (_textbook**2 / n, _textbook * sp.sqrt(2 * size * h)),
+            "shuffle": (_sums**2 / n**2, deviation * sp.sqrt(size)),
+        }[model]
+        width, phases = sp.sqrt(2 * d / h) + deviations * 2 * d / h, _phases_pe
+    else:
+        central, bits = (each * sp.sqrt(size) / clients for each in (_textbook, _shuffled_claim(size)))
+        noise, deviations = {
+            "": (sp.Integer(0), sp.Integer(0)),
+            "central": (central**2, central),
+            "local": (central**2 * clients, central * sp.sqrt(clients)),
+            "shuffle": (sp.Rational(3, 2) * bits**2, bits),
+        }[model]
+        spread = sp.sqrt(2 * d / (clients * 2**phase)) + sigma_client / sp.sqrt(clients)
+        width = spread + 2 * deviations * sp.sqrt(
+            (4 * d * sp.log(sp.log(d)) + 16) * d
+        )  # S is its integer part
+        phases = _phases_dpe
+    return _proof(
+        single,
+        exponent=_log_kt,
+        noise=noise,
+        law=_LAWS[model],
+        failure=2 * phases / T,
+        width=width * sp.sqrt(2 * _log_kt),
+    )
+
 
 _PAPER = "distributed linear bandits paper, "
 _NUMBERS = {"dpe": "5.1", "dp-dpe-central": "5.3", "dp-dpe-local": "5.4", "dp-dpe-shuffle": "5.5"} | {
@@ -283,9 +285,9 @@ _NUMBERS = {"dpe": "5.1", "dp-dpe-central": "5.3", "dp-dpe-local": "5.4", "dp-dp
 }
 
 _CORRECTED = {
-    "published/dp-pe-local": "its width is 4 S d times larger than the exact form, at most 2 d / h, needs",
-    "published/dp-dpe-shuffle": "the variance behind A.2 should have 540 for 360",
-    "published/dp-pe-shuffle": "its proof puts in Algorithm 2's noise for Algorithm 4's; here Eq. 60's",
+    "dp-pe-local": "its width is 4 S d times larger than the exact form, at most 2 d / h, needs",
+    "dp-dpe-shuffle": "the variance behind A.2 is 540 for 360, for which the width has room",
+    "dp-pe-shuffle": "its proof puts in Algorithm 2's noise for Algorithm 4's; here Eq. 60's",
 }
 
 
@@ -367,53 +369,70 @@ def _shuffled_bounded(instance: Instance) -> bool:
     return _bounded(instance) and shuffles_well(instance, 1)
 
 
-LINEAR_BOUNDS: dict[str, RegretBound] = {
-    **{
-        name: RegretBound(
-            family="linear",
-            constant=bound,
-            per_arm=sp.S.Zero,
-            source=f"{_PAPER}Theorem {_NUMBERS[name.removeprefix('published/')]} with its proof's constants",
-            regime="d >= 3, so that S = 4 d ln ln d + 16 bounds a support, and rewards in [-B, B]",
-            applies=lambda instance: _linear(instance).actions.shape[1] >= 3 and _bounded(instance),
-            printed="the same up to constants",
-            correction=_CORRECTED.get(name, ""),
-            confidence=_PRINTED_PROOFS[name],
-        )
-        for name, bound in (_printed_dpe() | _printed_pe()).items()
-    },
-    **{
-        name: RegretBound(
-            family="linear",
-            constant=2 * support + 8 + _remainder(term, _phases_dpe, sp.Integer(1)),
-            per_arm=sp.S.Zero,
-            source="this library: exact widths, one failure event and the leader in the end (Theorem 7)"
-            + (", shuffled noise at most 1.3 times the central one" if name.endswith("shuffle") else ""),
-            regime=_regime(name, "no report is clipped", 30),
-            applies=_shuffled_wide if name.endswith("shuffle") else _wide,
-            confidence=_PROOFS[name],
-            restarts=True,
-            begun=2 * support + 8 + _explored(term, _phases_dpe.subs(T, t)),
-        )
-        for name, term in _TERMS_DPE.items()
-    },
-    **{
-        name: RegretBound(
-            family="linear",
-            constant=_NEEDS_BOUND + 4 * support + 2 + _remainder(term, _phases_pe, sp.Integer(1)),
-            per_arm=sp.S.Zero,
-            source="this library: exact widths, one failure event and the leader in the end "
-            "(Theorem 7, one client per play)"
-            + (", shuffled noise at most 1.3 times the central one" if name.endswith("shuffle") else ""),
-            regime=_regime(name, "rewards in [-B, B]", 10),
-            applies=_shuffled_bounded if name.endswith("shuffle") else _bounded,
-            confidence=_PROOFS[name],
-            restarts=True,
-            begun=_NEEDS_BOUND + 4 * support + 2 + _explored(term, _phases_pe.subs(T, t)),
-        )
-        for name, term in _TERMS_PE.items()
-    },
-}
+def _printed(name: str, single: bool, model: str) -> RegretBound:
+    """Return a theorem as printed, with the constants of its proof."""
+    return RegretBound(
+        family="linear",
+        constant=_printed_pe(model) if single else _printed_dpe(model),
+        per_arm=sp.S.Zero,
+        source=f"{_PAPER}Theorem {_NUMBERS[name]} with its proof's constants",
+        regime="d >= 3, so that S = 4 d ln ln d + 16 bounds a support, and rewards in [-B, B]",
+        applies=lambda instance: _linear(instance).actions.shape[1] >= 3 and _bounded(instance),
+        printed="the same up to constants",
+        correction=_CORRECTED.get(name, ""),
+        confidence=_printed_proof(single, model),
+    )
+
+
+def _certified(name: str, single: bool, model: str) -> RegretBound:
+    """Return the theorem of a certified learner."""
+    shuffled = model == "shuffle"
+    if single:
+        explored, least = _explore_pe(model), _NEEDS_BOUND + 4 * support + 2
+        covers, otherwise, largest = _shuffled_bounded if shuffled else _bounded, "rewards in [-B, B]", 10
+    else:
+        explored, least = _explore_dpe(model), 2 * support + 8
+        covers, otherwise, largest = _shuffled_wide if shuffled else _wide, "no report is clipped", 30
+    return RegretBound(
+        family="linear",
+        constant=least + explored.remainder(sp.Integer(1)),
+        per_arm=sp.S.Zero,
+        source="this library: exact widths, one failure event and the leader in the end (Theorem 7"
+        + (", one client per play)" if single else ")")
+        + (", shuffled noise at most 1.3 times the central one" if shuffled else ""),
+        regime=_regime(name, otherwise, largest),
+        applies=covers,
+        definitions=((_P, explored.phases),),
+        confidence=_certified_proof(single, model, explored),
+        restarts=True,
+        begun=least + explored.begun(),
+    )
+
+
+class _LinearBounds(Mapping[str, RegretBound]):
+    """The theorems by name, each made when it is first asked for: SymPy takes half a second for all."""
+
+    def __iter__(self) -> Iterator[str]:
+        return (prefix + name for prefix in ("published/", "") for name in _NUMBERS)
+
+    def __len__(self) -> int:
+        return 2 * len(_NUMBERS)
+
+    def __getitem__(self, name: str) -> RegretBound:
+        known = name.removeprefix("published/")
+        if known not in _NUMBERS:
+            raise KeyError(name)
+        return _made(known, name != known)
+
+
+@functools.cache
+def _made(name: str, printed: bool) -> RegretBound:
+    single = name.split("-")[1 if "-" in name else 0] == "pe"
+    model = name.rpartition("-")[2] if "-" in name else ""
+    return (_printed if printed else _certified)(name, single, model)
+
+
+LINEAR_BOUNDS: Mapping[str, RegretBound] = _LinearBounds()
 """The theorems by the learner's registered name."""
 
 
@@ -432,4 +451,5 @@ def linear_values(instance: Instance) -> dict[sp.Symbol, float]:
         delta: instance.delta,
         mu: unit_mu(instance.epsilon, instance.delta),
         support: support_bound(dimension),
+        R_max: float(problem.gaps.max()),
     }

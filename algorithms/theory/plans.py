@@ -84,38 +84,9 @@ def _plan(
     return SymbolicPlan(values, records, source, "mu_squared" if gaussian else "epsilon")
 
 
-def _all_outcomes(why: str, coordinates: sp.Expr | None = None) -> SymbolicStep:
-    """K coordinates with Lap(K / epsilon)."""
-    size, _, epsilon = symbols()
-    return SymbolicStep(SymbolicLaplace(size / epsilon, coordinates=coordinates or size), size, why)
-
-
-def _one_outcome(why: str) -> SymbolicStep:
-    """One coordinate with Lap(1 / epsilon)."""
-    return SymbolicStep(SymbolicLaplace(1 / symbols()[2]), 1, why)
-
-
-def _few_outcomes(why: str) -> SymbolicStep:
-    """As many coordinates as are fed, q, with Lap(q / epsilon)."""
-    few = symbol("q")
-    return SymbolicStep(SymbolicLaplace(few / symbols()[2], coordinates=few), few, why)
-
-
-def _clicks(why: str) -> SymbolicStep:
-    """A click vector, of which c = min(2, K) coordinates move, with Lap(c / epsilon)."""
-    moved = symbol("c")
+def _laplace(moved: sp.Expr | int, why: str) -> SymbolicStep:
+    """So many coordinates with Lap(moved / epsilon)."""
     return SymbolicStep(SymbolicLaplace(moved / symbols()[2], coordinates=moved), moved, why)
-
-
-def _moved_clicks() -> dict[sp.Symbol, IntegerRange]:
-    """Return what c is: at least 1, as K is."""
-    return {symbol("c"): IntegerRange(1, computed=lambda point: min(2, int(point[symbols()[0]])))}
-
-
-def _one() -> sp.Expr:
-    import sympy
-
-    return sympy.S.One
 
 
 def _gaussian(moved: sp.Expr, why: str) -> SymbolicStep:
@@ -123,12 +94,26 @@ def _gaussian(moved: sp.Expr, why: str) -> SymbolicStep:
     return SymbolicStep(SymbolicGaussian(moved / symbol("mu") ** 2, coordinates=moved), moved, why)
 
 
-def _local(step: Callable[[], SymbolicStep], source: str, **options: Any) -> SymbolicPlan:
-    return _plan({"one user": (step(),)}, source, **options)
+def _noisy(
+    record: str, moved: str, why: str, source: str = "this library", *, gaussian: bool = False
+) -> Callable[[], SymbolicPlan]:
+    """Return what makes the plan of a record in one release, with Laplace or normal noise, of `moved` coordinates."""
 
+    def plan() -> SymbolicPlan:
+        import sympy
 
-def _central(step: Callable[[], SymbolicStep], source: str, **options: Any) -> SymbolicPlan:
-    return _plan({"one round": (step(),)}, source, **options)
+        step = (_gaussian if gaussian else _laplace)(sympy.sympify(moved), why)
+        of_clicks = IntegerRange(
+            1, computed=lambda point: min(2, int(point[symbols()[0]]))
+        )  # as K is 1 at least
+        chosen = {
+            symbol(name): values
+            for name, values in (("q", IntegerRange(1)), ("c", of_clicks))
+            if name == moved
+        }
+        return _plan({record: (step,)}, source, gaussian=gaussian, chosen=chosen)
+
+    return plan
 
 
 def _response(size: sp.Expr | int, why: str) -> SymbolicStep:
@@ -166,9 +151,10 @@ def _tree_as_printed(fed: sp.Expr | int) -> SymbolicPlan:
 
 
 def _matroid_as_printed() -> SymbolicPlan:
-    _, arms, _ = symbols()
-    first = SymbolicStep(_all_outcomes("", arms).release, arms, "line 2: one noisy value of every element")
-    later = _all_outcomes("each of the K outcomes enters one batch", arms)
+    size, arms, epsilon = symbols()
+    noise = SymbolicLaplace(size / epsilon, coordinates=arms)
+    first = SymbolicStep(noise, arms, "line 2: one noisy value of every element")
+    later = SymbolicStep(noise, size, "each of the K outcomes enters one batch")
     return _plan(
         {"the round-0 vector": (first,), "one round": (later,)}, "matroid bandits paper, Algorithms 2 and 3"
     )
@@ -179,7 +165,7 @@ def _cascade_as_printed() -> SymbolicPlan:
         {
             "one user": (
                 SymbolicStep(DeclassifiedStep("how many numbers are sent is the position of the click")),
-                _all_outcomes("every examined position"),
+                _laplace(symbols()[0], "every examined position"),
             ),
             "the round-0 vector": (SymbolicStep(DeclassifiedStep("w_0 is used raw")),),
         },
@@ -209,75 +195,57 @@ def _cucb_gaussian_as_printed() -> SymbolicPlan:
 
 
 _SENT = "each of at most K played outcomes is sent once"
-_BATCHED = "each of the K outcomes enters one batch, whose sum is released once"
-_FED = "each of the q outcomes fed enters one batch, whose sum is released once"
-_CLICKED = "the click vector is sent once"
+_BATCHED = "one outcome enters one batch, released once"
+_COUNTED = "the click vector enters one histogram, released once"
 
 _PLANS: dict[str, Callable[[], SymbolicPlan]] = {
-    "cucb-ldp1": lambda: _local(lambda: _all_outcomes(_SENT), "Chen et al. 2020, Algorithm 1"),
-    "cucb-ldp2": lambda: _local(
-        lambda: _one_outcome("the least-pulled played outcome is sent once"), "Chen et al. 2020, Algorithm 2"
+    "cucb-ldp1": _noisy("one user", "K", _SENT, "Chen et al. 2020, Algorithm 1"),
+    "cucb-ldp2": _noisy(
+        "one user", "1", "the least-pulled played outcome is sent once", "Chen et al. 2020, Algorithm 2"
     ),
     "cucb-ldp-bit": lambda: _plan(
         {"one user": (_response(symbol("V"), "one message, of the bits of a few outcomes"),)},
         "this library",
         chosen={symbol("V"): IntegerRange(2)},
     ),
-    "cucb-ldp-gaussian": lambda: _local(
-        lambda: _gaussian(symbols()[0], _SENT), "this library", gaussian=True
-    ),
-    "cucb-batch-gaussian": lambda: _central(
-        lambda: _gaussian(symbols()[0], _BATCHED), "this library", gaussian=True
-    ),
-    "cucb-batch": lambda: _plan(
-        {"one round": (_few_outcomes(_FED),)}, "this library", chosen={symbol("q"): IntegerRange(1)}
-    ),
-    "dp-bandit": lambda: _central(
-        lambda: _one_outcome("one outcome enters one batch, released once"), "this library"
-    ),
-    "dp-best-arm": lambda: _central(
-        lambda: _one_outcome("one outcome enters one batch, released once"), "this library"
-    ),
-    "dp-bandit-gaussian": lambda: _central(
-        lambda: _gaussian(_one(), "one outcome enters one batch, released once"),
-        "this library",
+    "cucb-ldp-gaussian": _noisy("one user", "K", _SENT, gaussian=True),
+    "cucb-batch-gaussian": _noisy(
+        "one round",
+        "K",
+        "each of the K outcomes enters one batch, whose sum is released once",
         gaussian=True,
     ),
+    "cucb-batch": _noisy(
+        "one round", "q", "each of the q outcomes fed enters one batch, whose sum is released once"
+    ),
+    "dp-bandit": _noisy("one round", "1", _BATCHED),
+    "dp-best-arm": _noisy("one round", "1", _BATCHED),
+    "dp-bandit-gaussian": _noisy("one round", "1", _BATCHED, gaussian=True),
     "dp-bandit-shuffle": lambda: _plan(
         {"one user": (_shuffled(_shuffled_bit, "one bit enters one batch, shuffled once"),)}, "this library"
     ),
-    "dp-bandit-ldp": lambda: _local(lambda: _response(2, "one bit about one outcome"), "this library"),
-    "dp-hedge": lambda: _central(
-        lambda: _gaussian(
-            symbols()[0],
-            "the outcomes of all K experts enter one stream, whose rows are one release of them in units of the norm "
-            "of its column",
-        ),
-        "this library",
+    "dp-bandit-ldp": lambda: _plan(
+        {"one user": (_response(2, "one bit about one outcome"),)}, "this library"
+    ),
+    "dp-hedge": _noisy(
+        "one round",
+        "K",
+        "the outcomes of all K experts enter one stream, whose rows are one release of them in units of the norm "
+        "of its column",
         gaussian=True,
     ),
-    "cascade-ucb-rr": lambda: _local(
-        lambda: _response(symbols()[0] + 1, "one symbol: the clicked position, or none"), "this library"
-    ),
-    "cascade-ucb-batch": lambda: _central(
-        lambda: _clicks("the click vector enters one histogram, released once"),
+    "cascade-ucb-rr": lambda: _plan(
+        {"one user": (_response(symbols()[0] + 1, "one symbol: the clicked position, or none"),)},
         "this library",
-        chosen=_moved_clicks(),
     ),
-    "cascade-ucb-batch-gaussian": lambda: _central(
-        lambda: _gaussian(symbol("c"), "the click vector enters one histogram, released once"),
-        "this library",
-        gaussian=True,
-        chosen=_moved_clicks(),
-    ),
+    "cascade-ucb-batch": _noisy("one round", "c", _COUNTED),
+    "cascade-ucb-batch-gaussian": _noisy("one round", "c", _COUNTED, gaussian=True),
     "cascade-ucb-batch-shuffle": lambda: _plan(
         {"one user": (_shuffled(_shuffled_clicks, "the click vector enters one histogram, shuffled once"),)},
         "this library",
     ),
     **{
-        f"published/{name}": functools.partial(
-            _central, functools.partial(_one_outcome, "one outcome enters one batch, released once"), source
-        )
+        f"published/{name}": _noisy("one round", "1", _BATCHED, source)
         for name, source in (
             ("dp-se", "Sajed & Sheffet 2019, Algorithm 2"),
             ("adap-klucb", "Azize & Basu 2022, Algorithm 1"),

@@ -7,6 +7,9 @@
 
 from __future__ import annotations
 
+from collections import ChainMap
+from collections.abc import Mapping
+
 from algorithms.theory.best_arm import BEST_ARM_BOUNDS
 from algorithms.theory.cascade_regret import CASCADE_BOUNDS
 from algorithms.theory.contextual_regret import CONTEXTUAL_BOUNDS
@@ -18,7 +21,8 @@ from algorithms.theory.published_bandit_regret import PUBLISHED_BANDIT_BOUNDS
 from algorithms.theory.regret_bound import RegretBound
 from algorithms.theory.semi_bandit_regret import SEMI_BANDIT_BOUNDS
 
-BOUNDS: dict[str, RegretBound] = {
+_OTHERS: dict[str, RegretBound] = {
+    **CONTEXTUAL_BOUNDS,
     **LEVEL_FREE_BOUNDS,
     **BEST_ARM_BOUNDS,
     **EXPERT_BOUNDS,
@@ -26,9 +30,8 @@ BOUNDS: dict[str, RegretBound] = {
     **SEMI_BANDIT_BOUNDS,
     **MATROID_BOUNDS,
     **CASCADE_BOUNDS,
-    **LINEAR_BOUNDS,
-    **CONTEXTUAL_BOUNDS,
 }
+BOUNDS: Mapping[str, RegretBound] = ChainMap(LINEAR_BOUNDS, _OTHERS)  # type: ignore[arg-type]  # it is only read
 """Regret bounds by the learner's registered name."""
 
 WITHOUT_BOUND: dict[str, str] = {

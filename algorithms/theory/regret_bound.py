@@ -85,6 +85,7 @@ _SYMBOLS: Mapping[str, str] = MappingProxyType(
         "Shortfall": "the integral of W in Theorem 3",
         "GapFree": "Theorem 4, over B_1",
         "Releases": "releases of an arm in T rounds",
+        "Bits": "the largest q up to K and 20 with 2^q <= (e^ε - 1) / 32, at least 1",
         "W": "expected sum of what radii allow rounds to cost, R_max at most each; no function of T: only runs tell it",
     }
 )

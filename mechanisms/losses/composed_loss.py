@@ -23,7 +23,6 @@ from mechanisms.losses.enclosure import Bound, Enclosure
 from mechanisms.losses.product import (
     NOTHING,
     PURE,
-    CountedProfiles,
     Product,
     largest_delta,
     largest_epsilon,
@@ -444,18 +443,3 @@ class ComposedLoss:
     def _tables(self) -> dict[tuple[float | None, float | None], dict[str, Enclosure | Bound]]:
         """Tables by what was asked: an audit takes the least of one, and shows it."""
         return {}
-
-
-def theorem_table(
-    releases: CountedProfiles, *, delta: float | None = None, epsilon: float | None = None
-) -> dict[str, Enclosure | Bound]:
-    """Return the bound of each theorem on ε at delta, or on δ at epsilon; see `ComposedLoss.theorems`.
-
-    Raises
-    ------
-    ParameterError
-        If not exactly one of delta and epsilon is given, it is out of range, or a count is below 1.
-    MixedNeighbours
-        If the releases hold for different neighbouring relations.
-    """
-    return compose(releases).theorems(delta=delta, epsilon=epsilon)

@@ -42,6 +42,7 @@ from mechanisms.losses.lattice import LatticeContour, lattice_contour
 from mechanisms.losses.saddle import Saddle, saddle_for_delta, saddle_for_epsilon
 from mechanisms.privacy_loss import ROUNDING, ComplexArray, LatticeValues, LossSum, PrivacyLoss
 from mechanisms.profile import PrivacyProfile
+from mechanisms.subsampled import OneDirection
 
 _MOST_NODES = 2**16
 _TIGHT = 1e-12  # aliases, relative to δ
@@ -390,7 +391,6 @@ def _range(profile: PrivacyProfile, small: float) -> tuple[float, float]:
         (x for x in itertools.accumulate([2.0] * 18, lambda a, b: a * b) if profile.delta(x) <= small),
         math.inf,
     )
-    # δ(-x) - (1 - e^{-x}) = e^{-x} δ of the reversed pair at x
     low = next(
         (
             x
@@ -410,4 +410,8 @@ def _range(profile: PrivacyProfile, small: float) -> tuple[float, float]:
 
 
 def _mass_below(profile: PrivacyProfile, x: float) -> float:
+    """Return δ(-x) - (1 - e^{-x}): e^{-x} times δ at x of the reversed pair, where that is known."""
+    reverse = profile.reversed() if isinstance(profile, OneDirection) else profile
+    if reverse is not profile or profile.symmetric:
+        return math.exp(-x) * float(reverse.delta(x))
     return float(profile.delta(-x)) + math.expm1(-x)

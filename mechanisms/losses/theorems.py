@@ -373,21 +373,14 @@ def _summed(
 ) -> FloatArray:
     with np.errstate(over="ignore"):  # infinite is an upper bound, too
         sums = [
-            sum((n * divergences(profile) for profile, n in side), start=np.zeros(shape)) * _UP
-            for side in _sides(releases)
+            sum(
+                (n * divergences(own) for own, n in zip(side.profiles, side.counts, strict=True)),
+                np.zeros(shape),
+            )
+            * _UP
+            for side in products(releases)
         ]
     return np.asarray(np.maximum.reduce(sums)) if sums else np.zeros(shape)
-
-
-def _sides(releases: CountedProfiles) -> list[CountedProfiles]:
-    """Return the releases in each direction of the neighbouring relation."""
-    sides = [profile.directions() for profile, _ in releases]
-    number = max((len(side) for side in sides), default=0)
-    counts = [n for _, n in releases]
-    return [
-        [(side[min(i, len(side) - 1)], n) for side, n in zip(sides, counts, strict=True)]
-        for i in range(number)
-    ]
 
 
 def gaussian_dp(releases: CountedProfiles) -> GaussianProfile | None:

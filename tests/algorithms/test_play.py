@@ -107,7 +107,7 @@ def test_a_warm_start_shows_every_arm():
     gate = Simulation(0, 64)
     learner = CascadeUCB1(cascade.structure, gate)
     next(play_records(learner, cascade, gate, np.array([[1.0, 0.0, 1.0], [0.0, 0.0, 0.0]])))
-    np.testing.assert_array_equal(learner.means.total[0], [1, 0, 1])
+    np.testing.assert_array_equal(learner.total[0], [1, 0, 1])
 
 
 def test_a_name_that_comes_again_pays_again():

@@ -19,6 +19,7 @@ import numpy as np
 
 from accountant import Accountant, Budget, Simulation, Trust
 from algorithms.catalogue.structured_entries import learners
+from algorithms.estimates.response_mixture import ResponseMixture
 from algorithms.play import play_records
 from algorithms.problems import problems
 from algorithms.simulate import simulate
@@ -75,6 +76,41 @@ def loop_cascade(means: np.ndarray, rounds: int) -> None:
         count[examined] += 1
 
 
+def loop_cascade_rr(means: np.ndarray, rounds: int) -> None:
+    """CascadeUCBRR, one run, one round at a time; the mixture's bound is the library's, of one item at a time."""
+    rng = np.random.default_rng(0)
+    odds = math.exp(-EPSILON)
+    false, gain, x = odds / (1 + K * odds), (1 - odds) / (1 + K * odds), math.log(6 * ITEMS * rounds**2)
+    mixture = ResponseMixture(K, false, gain, math.log(2 * K * rounds), rounds)
+    clicks, examined, displays, said, above = np.zeros((5, ITEMS))
+    placed, index, place = np.zeros((ITEMS, K)), np.full(ITEMS, np.inf), np.arange(K)
+    for _ in range(rounds):
+        chosen = np.argsort(-index, kind="stable")[:K]
+        shown = chosen[np.argsort(displays[chosen], kind="stable")]
+        attracted = rng.random(K) < means[shown]
+        symbol = int(np.argmax(attracted)) if attracted.any() else K
+        if rng.random() >= false + gain:
+            symbol = (symbol + int(rng.integers(1, K + 1))) % (K + 1)
+        z = ((place == symbol) - false) / gain
+        clicks[shown] += z
+        examined[shown] += 1 - (np.cumsum(z) - z)
+        displays[shown] += 1
+        said[shown] += place == symbol
+        above[shown] += symbol < place
+        placed[shown, place] += 1
+        n, seen, upper = displays[shown], examined[shown] > 0, np.ones(K)
+        for _ in range(3):
+            u = np.clip(upper, 0, 1)
+            variance = np.minimum(0.25, false + u * (gain + min(1.0, (K - 1) * false + gain) * u))
+            radius = np.minimum(np.sqrt(n * x / 2), np.sqrt(2 * n * x * variance) + x / 3) / gain
+            upper = np.where(seen, (clicks[shown] + radius) / np.where(seen, examined[shown], 1), np.inf)
+        index[shown] = np.minimum(index[shown], upper)
+        for item in shown[np.floor(8 * np.log2(n)) > np.floor(8 * np.log2(np.maximum(n - 1, 0.5)))]:
+            start = np.clip(index[item : item + 1], 0, 1)
+            one = slice(item, item + 1)
+            index[item] = min(index[item], mixture.upper(start, said[one], above[one], placed[one])[0])
+
+
 def round_cost(name: str, runs: int, rounds: int) -> float:
     """Return CPU seconds a round of all runs of a registered learner on its default problem."""
     entry = learners[name]
@@ -107,10 +143,11 @@ def main() -> None:
     loops = {
         "cucb-ldp2": LOOP_ROUNDS / cpu_seconds(lambda: loop_cucb_ldp2(means, LOOP_ROUNDS)),
         "cascade": LOOP_ROUNDS / cpu_seconds(lambda: loop_cascade(means, LOOP_ROUNDS)),
+        "cascade-ucb-rr": LOOP_ROUNDS / cpu_seconds(lambda: loop_cascade_rr(means, LOOP_ROUNDS)),
     }
     print(f"million lane-rounds per CPU second, L={ITEMS} K={K} R={RUNS}")
     for name in ("cucb-ldp2", "cascade-ucb1", "cascade-ucb-rr", "published/cascade-ucb-ldp-laplace"):
-        loop = loops["cucb-ldp2" if name == "cucb-ldp2" else "cascade"]
+        loop = loops.get(name, loops["cascade"])
         rate = RUNS / round_cost(name, RUNS, ROUNDS)
         print(f"  {name:36s} {rate / 1e6:6.2f}   NumPy loop {loop / 1e6:6.3f}   x{rate / loop:.0f}")
     print("microseconds per round of 10 runs; million lane-rounds per CPU second, R=1000 and 10000")

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from mechanisms import AtomicProfile, RandomizedResponse
+from mechanisms.privacy_loss import SampledPair
 
 
 @pytest.mark.parametrize(("one", "two"), [(1, 1), (2, 9), (40, 40)])
@@ -34,7 +35,13 @@ def test_a_convolution_is_within_its_rounding(one: int, two: int) -> None:
 def test_a_sample_of_nearly_all_keeps_what_it_hides() -> None:
     """The mass without a loss was what others left of 1: off by 2e-7 of itself, and said to be by 1e-12."""
     rate, p = 1.0 - 1e-9, Fraction(math.exp(1.0)) / (1 + Fraction(math.exp(1.0)))
-    loss = RandomizedResponse(size=2, epsilon=1.0).profile().atoms().loss().fixed_size(rate)
+    loss = (
+        RandomizedResponse(size=2, epsilon=1.0)
+        .profile()
+        .atoms()
+        .loss()
+        .on_sample(rate, SampledPair.FIXED_SIZE)
+    )
     masses = dict(zip(loss.losses, loss.probabilities, strict=True))
     assert masses[Fraction(0)] == pytest.approx(float((1 - Fraction(rate)) * (2 * p - 1)), rel=1e-14, abs=0.0)
     assert math.fsum(masses.values()) == pytest.approx(1.0, abs=1e-15)

@@ -76,7 +76,7 @@ def test_the_best_split_is_the_closed_form(base: PrivacyProfile, twice: PrivacyP
 def test_a_group_of_two_is_never_below_the_pair_for_replacing(rate: float) -> None:
     for base in (GaussianProfile(1.0), LaplaceProfile(1.0, 1.0)):
         group = convert(subsampled(base, rate), R)
-        tight = sampled(joining(base), rate, R, coordinates=1)
+        tight = sampled(joining(base), rate, R)
         assert (group.delta(X) >= tight.delta(X) * (1 - 1e-9)).all()
         assert (group.delta(X[:3]) <= 3.0 * tight.delta(X[:3])).all()
 

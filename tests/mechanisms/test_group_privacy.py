@@ -3,6 +3,7 @@
 import math
 from fractions import Fraction
 
+import mpmath as mp
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -34,9 +35,10 @@ from mechanisms import (
 from mechanisms.group_privacy import GroupProfile
 from mechanisms.losses.composed_loss import compose
 from mechanisms.losses.composed_profile import composed_profile
-from mechanisms.poisson_replaced import PoissonReplacedProfile
+from mechanisms.privacy_loss import SampledPair
 from mechanisms.related_profile import RelatedProfile
-from mechanisms.sampled_group import ReplacedGroupProfile, SampledGroupDirection, SampledGroupProfile
+from mechanisms.sampled_group import PoissonReplacedProfile, SampledGroupDirection, SampledGroupProfile
+from mechanisms.sampled_laplace_loss import SampledLaplaceLoss
 from mechanisms.sampling import Sampling
 from mechanisms.subsampled import SubsampledDirection, SubsampledProfile
 
@@ -260,7 +262,7 @@ def test_replacing_records_of_a_sample_goes_by_steps(sampling: Sampling) -> None
 @pytest.mark.parametrize(
     ("base", "rate", "size", "message"),
     [
-        (RelatedProfile(LaplaceProfile(1.0, 1.0), A), 0.1, 2, "must be a GaussianProfile"),
+        (RelatedProfile(PureProfile(Fraction(1)), A), 0.1, 2, "PureProfile no pair is proved"),
         (GaussianProfile(1.0), 0.1, 2, "replace one"),
         (RelatedProfile(GaussianProfile(1.0), A), 1.5, 2, "sampling rate"),
         (RelatedProfile(GaussianProfile(1.0), A), 0.1, 257, "at most 256"),
@@ -329,7 +331,7 @@ def test_replaced_groups_on_a_sample_are_a_pair_of_mixtures() -> None:
 def test_the_curve_of_a_replaced_group_is_that_of_its_mixtures(rate: float, mu: float, size: int) -> None:
     base = RelatedProfile(GaussianProfile(mu), A)
     x = np.array([-0.7, 0.0, 0.3, 1.5, 4.0])
-    low, high = ReplacedGroupProfile(base, rate, size).bounds(x)
+    low, high = PoissonReplacedProfile(base, rate, size).bounds(x)
     z = np.linspace(-12.0 - size * mu, 12.0 + size * mu, 400_001)
     p, q = (
         sum(
@@ -342,3 +344,110 @@ def test_the_curve_of_a_replaced_group_is_that_of_its_mixtures(rate: float, mu: 
     assert (low <= np.array(exact) * (1 + 1e-7) + 1e-14).all()
     assert (high >= np.array(exact) * (1 - 1e-7) - 1e-14).all()
     assert (high - low <= 1e-9 * high).all()
+
+
+def laplace_tail(x: mp.mpf) -> mp.mpf:
+    """P(noise > x) of scale 1."""
+    return mp.exp(-x) / 2 if x > 0 else 1 - mp.exp(x) / 2
+
+
+def exact_laplace(rate: float, e: float, size: int, pair: SampledPair, epsilon: float) -> mp.mpf:
+    """P(x > τ) - w Q(x > τ) where the ratio of densities is w, by bisection, to 50 digits."""
+    q, e, w = mp.mpf(rate), mp.mpf(e), mp.exp(mp.mpf(epsilon))
+    taken = [(mp.binomial(size, j) * q**j * (1 - q) ** (size - j), j * e) for j in range(size + 1)]
+    alone = [(mp.mpf(1), mp.mpf(0))]
+    above = alone if pair is SampledPair.ADDED else taken
+    below = alone if pair is SampledPair.REMOVED else [(p, -at) for p, at in taken]
+
+    def excess(x: mp.mpf) -> mp.mpf:
+        one, other = (sum(p * mp.exp(-abs(x - at)) for p, at in side) for side in (above, below))
+        return one - w * other
+
+    low, high = -size * e - 1, size * e + 1
+    if excess(high) <= 0:
+        return mp.mpf(0)
+    if excess(low) >= 0:
+        return 1 - w
+    for _ in range(180):
+        middle = (low + high) / 2
+        low, high = (low, middle) if excess(middle) > 0 else (middle, high)
+    one, other = (sum(p * laplace_tail(high - at) for p, at in side) for side in (above, below))
+    return one - w * other
+
+
+LAPLACE_GROUPS = [(0.3, 1.0, 1), (0.01, 0.5, 2), (0.2, 2.0, 3), (0.9, 0.3, 5), (0.5, 6.0, 4), (1e-6, 1e-3, 2)]
+
+
+@pytest.mark.parametrize(("rate", "e", "size"), LAPLACE_GROUPS)
+@pytest.mark.parametrize("pair", [SampledPair.REMOVED, SampledPair.ADDED, SampledPair.REPLACED])
+def test_the_curve_of_a_group_under_laplace_noise(
+    rate: float, e: float, size: int, pair: SampledPair
+) -> None:
+    base = RelatedProfile(LaplaceProfile(e, 1.0), A)
+    own = (
+        PoissonReplacedProfile(base, rate, size)
+        if pair is SampledPair.REPLACED
+        else SampledGroupDirection(base, rate, size, pair is SampledPair.ADDED)
+    )
+    top = float(own.pure_epsilon)
+    x = np.array([-0.9, -0.3, 0.0, 0.1, 0.5, 0.99]) * top
+    low, high = own.bounds(x)
+    with mp.workdps(50):
+        for i, at in enumerate(x.tolist()):
+            exact = exact_laplace(rate, e, size, pair, at)
+            assert low[i] <= exact <= high[i]
+    assert (high - low <= 1e-7 * high + 1e-15).all()
+    assert own.bounds(np.array([top]))[1] == 0.0
+
+
+@pytest.mark.parametrize(("rate", "e", "size"), LAPLACE_GROUPS[:5])
+@pytest.mark.parametrize("pair", [SampledPair.REMOVED, SampledPair.ADDED, SampledPair.REPLACED])
+def test_the_transform_of_a_group_under_laplace_noise(
+    rate: float, e: float, size: int, pair: SampledPair
+) -> None:
+    """M(0) = 1, and M against sums over outputs; the envelope lies above."""
+    loss = SampledLaplaceLoss(rate, Fraction(e), pair, size)
+    assert loss.log_mgf_real(np.array([1e-9]))[0] == pytest.approx(0.0, abs=1e-8 * max(1.0, loss.supremum))
+    cell = e / math.ceil(e / 5e-4)  # the kinks are at ends: midpoints err by h²/24 of (2|z+1|)², at most 4e-6
+    x = cell * (np.arange(-round(40.0 / cell), round((40.0 + size * e) / cell)) + 0.5)
+    logs = binom.logpmf(np.arange(size + 1), size, rate)[:, None]
+    moved = np.arange(size + 1)[:, None] * e
+    taken, mirrored = (np.logaddexp.reduce(logs - np.abs(x - side * moved), axis=0) for side in (1, -1))
+    above = -np.abs(x) if pair is SampledPair.ADDED else taken
+    below = {SampledPair.REMOVED: -np.abs(x), SampledPair.ADDED: taken}.get(pair, mirrored)
+    for s, t in ((0.5, 0.0), (2.0, 3.0), (6.0, 6.0)):
+        true = np.sum(np.exp(above + (s + 1j * t) * (above - below))) * 0.5 * cell
+        heights = np.array([0.0, t]) if t else np.zeros(1)
+        value, error = loss.log_mgf_line(s, heights)
+        assert abs(np.exp(value[-1]) - true) <= 1e-5 * abs(np.exp(value[0].real))
+        assert error[0] < 1e-11
+        if t:
+            assert loss.log_envelope(s, heights[1:])[0] >= math.log(abs(true)) - 1e-5
+
+
+@pytest.mark.parametrize("joined", [(1.0, 0.0), (0.6, 0.4), (0.3, -0.7)])
+def test_laplace_noise_on_several_numbers_loses_no_more(joined: tuple[float, float]) -> None:
+    """Two records that move two numbers by 1 in L1, replaced: by sums over the plane."""
+    x = np.arange(-14.0, 14.0, 0.05)
+    plane = np.meshgrid(x, x, indexing="ij")
+
+    def noise(at: np.ndarray) -> np.ndarray:
+        return 0.25 * np.exp(-np.abs(plane[0] - at[0]) - np.abs(plane[1] - at[1])) * 0.05**2
+
+    q, (one, other) = 0.3, (np.array(joined), np.array([0.5, 0.5]))
+    law = [((1 - q) ** 2, 0 * one), (q * (1 - q), one), (q * (1 - q), other), (q * q, one + other)]
+    left = sum(p * noise(at) for p, at in law)
+    right = sum(p * noise(-at) for p, at in law)
+    curve = PoissonReplacedProfile(RelatedProfile(LaplaceProfile(1.0, 1.0), A), q, 2)
+    for epsilon in (0.0, 0.3, 0.8):
+        assert np.maximum(left - math.exp(epsilon) * right, 0.0).sum() <= curve.delta(epsilon) + 2e-3
+
+
+def test_groups_of_sampled_laplace_cost_less_than_by_steps() -> None:
+    one = SubsampledProfile(RelatedProfile(LaplaceProfile(1.0, 3.0), A), 0.01)
+    found, steps = (compose([(own, 40)]).epsilon(1e-6) for own in (for_group(one, 2), GroupProfile(one, 2)))
+    assert found.width < 1e-6
+    assert found.upper < steps.upper
+    replaced = compose([(for_group(sampled(one.base, 0.01, R), 2), 40)]).epsilon(1e-6)
+    assert found.upper < replaced.upper
+    assert replaced.width < 1e-6

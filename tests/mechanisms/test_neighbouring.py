@@ -28,7 +28,7 @@ from mechanisms import (
     Repeated,
     ZeroConcentratedProfile,
 )
-from mechanisms.losses.composed_loss import ComposedLoss, compose, theorem_table
+from mechanisms.losses.composed_loss import ComposedLoss, compose
 from mechanisms.losses.composed_profile import composed_profile
 from mechanisms.losses.many_compositions import largest_deltas
 from mechanisms.losses.theorems import THEOREMS
@@ -123,11 +123,11 @@ def test_two_relations_are_refused_everywhere(
     with refused:
         ComposedLoss(tuple(releases))
     with refused:
-        theorem_table(releases, delta=1e-6)
+        compose(releases).theorems(delta=1e-6)
     with refused:
-        theorem_table(releases, delta=0.0)
+        compose(releases).theorems(delta=0.0)
     with refused:
-        theorem_table(releases, epsilon=1.0)
+        compose(releases).theorems(epsilon=1.0)
     for theorem in THEOREMS.values():
         with refused:
             theorem.epsilon(releases, 1e-6)

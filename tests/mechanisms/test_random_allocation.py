@@ -21,6 +21,7 @@ from mechanisms.losses.enclosure import Enclosure
 from mechanisms.random_allocation import (
     RandomAllocationDirection,
     RandomAllocationProfile,
+    SelectedStepsProfile,
     _LognormalTransform,
     _PeriodSums,
     _polygon_below,
@@ -254,3 +255,39 @@ def test_schemes_are_told_apart() -> None:
 def test_parameters_outside_the_theorem_or_the_engine_are_refused(profile, steps: int, message: str) -> None:
     with pytest.raises(ParameterError, match=message):
         RandomAllocationProfile(profile, steps)
+
+
+def test_in_two_of_five_steps() -> None:
+    """The pair in five dimensions, drawn: P/Q is the mean of r_i r_j; below blocks of two and three steps."""
+    m, steps = 0.8, 5
+    own = SelectedStepsProfile(restate(GaussianProfile(m), A), steps, 2)
+    assert own.parts() == tuple(
+        (RandomAllocationProfile(own.base, size, is_block=True), 1) for size in (2, 3)
+    )
+    r = np.exp(m * np.random.default_rng(11).normal(size=(400_000, steps)) - 0.5 * m * m)
+    ratio = (r.sum(axis=1) ** 2 - (r * r).sum(axis=1)) / (steps * (steps - 1))
+    for epsilon in (-0.5, 0.0, 0.3, 1.0):
+        removed = np.maximum(ratio - math.exp(epsilon), 0.0).mean()
+        added = np.maximum(1.0 - math.exp(epsilon) * ratio, 0.0).mean()
+        upper = own.delta(epsilon)
+        assert max(removed, added) <= upper + 4e-3
+        assert upper <= 1.6 * max(removed, added) + 1e-2
+    found = compose([(own, 3)]).epsilon(1e-6)
+    assert not isinstance(found, Enclosure)
+    alone = compose([(GaussianProfile(m), 6)]).epsilon(1e-6)
+    assert found.upper < alone.upper
+
+
+@pytest.mark.parametrize("selected", [0, 51, 100])
+def test_steps_that_a_record_cannot_be_in(selected: int) -> None:
+    with pytest.raises(ParameterError, match="selected"):
+        SelectedStepsProfile(restate(GaussianProfile(1.0), A), 100, selected)
+
+
+def test_several_steps_are_composed_of_fewer() -> None:
+    """Two of 100 steps are two epochs of 50, and no lower end is said."""
+    base = restate(GaussianProfile(1.0), A)
+    two = compose([(sampled(base, 2 / 100, A, Sampling.RANDOM_ALLOCATION, selected=2), 2)]).epsilon(1e-6)
+    four = compose([(RandomAllocationProfile(base, 50), 4)]).epsilon(1e-6)
+    assert four.lower <= two.upper <= four.upper * (1 + 1e-6)
+    assert not hasattr(two, "lower")

@@ -25,9 +25,10 @@ from mechanisms import (
 from mechanisms.fixed_size import FixedSizeProfile
 from mechanisms.losses.composed_loss import compose
 from mechanisms.neighbouring import Neighbouring
-from mechanisms.poisson_replaced import PoissonReplacedProfile
+from mechanisms.privacy_loss import SampledPair
 from mechanisms.related_profile import RelatedProfile
-from mechanisms.sampled_laplace_loss import SampledLaplaceLoss, SampledPair
+from mechanisms.sampled_group import PoissonReplacedProfile
+from mechanisms.sampled_laplace_loss import SampledLaplaceLoss
 from mechanisms.sampling import Sampling, sampled
 from mechanisms.subsampled import SubsampledDirection
 
@@ -148,7 +149,7 @@ def test_curves_by_quadrature(epsilon: float) -> None:
         poisson = hockey_stick(mixed(1.0), mixed(-1.0), steps, epsilon)
         pair = mixed(1.0), lambda x: laplace(x, 0)
         size = hockey_stick(*(pair if epsilon >= 0 else pair[::-1]), steps, epsilon)
-    ours = sampled(joining(LaplaceProfile(1.0, s)), q, R, coordinates=1)
+    ours = sampled(joining(LaplaceProfile(1.0, s)), q, R)
     assert ours.delta(epsilon) == pytest.approx(float(poisson), abs=2e-5)
     assert sampled(LaplaceProfile(1.0, s), q, R, Sampling.FIXED_SIZE).delta(epsilon) == pytest.approx(
         float(size), abs=2e-5
@@ -160,7 +161,7 @@ PROFILES = st.one_of(
         lambda mu, q: sampled(joining(GaussianProfile(mu)), q, R), st.floats(0.1, 4.0), st.floats(0.001, 0.9)
     ),
     st.builds(
-        lambda e, q: sampled(joining(LaplaceProfile(e, 1.0)), q, R, coordinates=1),
+        lambda e, q: sampled(joining(LaplaceProfile(e, 1.0)), q, R),
         st.floats(0.05, 20.0),
         st.floats(0.001, 0.9),
     ),
@@ -244,7 +245,6 @@ REFUSED = [
     (joining(GaussianProfile(1.0)), 0.1, R, Sampling.FIXED_SIZE, "twice the norm"),
     (GaussianProfile(1.0), 0.1, A, Sampling.FIXED_SIZE, "would change with the record"),
     (GaussianProfile(1.0), 0.1, Z, Sampling.FIXED_SIZE, "convert"),
-    (joining(LaplaceProfile(1.0, 1.0)), 0.1, R, Sampling.POISSON, "coordinates = None"),
     (joining(PureProfile(Fraction(1))), 0.1, R, Sampling.POISSON, "a group of two"),
     (joining(PerfectPrivacy()), 0.1, R, Sampling.POISSON, "no pair is proved"),
     (joining(DiscreteLaplaceProfile(1, 1.0)), 0.1, R, Sampling.POISSON, "no pair"),
@@ -315,7 +315,7 @@ def test_largest_losses_of_laplace_noise_where_the_rate_is_about_its_inverse() -
             cases: list[tuple[PrivacyProfile, mp.mpf]] = [
                 (FixedSizeProfile(base, rate), high),
                 (SubsampledDirection(joining(base), rate, False), high),
-                (PoissonReplacedProfile(joining(base), rate, 1), high - low),
+                (PoissonReplacedProfile(joining(base), rate), high - low),
             ]
             for profile, largest in cases:
                 own, loss = profile.pure_epsilon, profile.loss()

@@ -24,7 +24,7 @@ from typing import Any
 from accountant import Place, Private, PrivateSums
 from algorithms.code_fingerprint import find_module
 from algorithms.learner import ExplainedLearner, ExplainedLists, PhasedLearner, WarmStartLearner
-from algorithms.linear.linear_phases import DistributedLearner
+from algorithms.linear.phased_elimination import PhasedElimination
 from dpwitness import LIBRARY, is_installed, is_of_a_user, is_of_library
 from mechanisms import Assumption, AssumptionKind
 from verify.learners.public_state import attributes, enclosed
@@ -47,8 +47,8 @@ def _internals(owner: type) -> set[str]:
 INTERNALS = frozenset(_internals(Private) | _internals(PrivateSums) | {"_noise", "_tape"})
 """All names with an underscore of private values and sums, and those of a gate's noise and tape."""
 
-_CALLED = frozenset({"after"}).union(
-    *map(dir, (ExplainedLearner, ExplainedLists, PhasedLearner, WarmStartLearner, DistributedLearner))
+_CALLED = frozenset({"after", *(name for name in dir(PhasedElimination) if not name.startswith("_"))}).union(
+    *map(dir, (ExplainedLearner, ExplainedLists, PhasedLearner, WarmStartLearner))
 )
 """Names of a learner that runs and verifiers call or read."""
 

@@ -23,15 +23,12 @@ from accountant import Simulation
 from algorithms.linear.dp_pe import StandardElimination
 from algorithms.linear.elimination import keeps
 from algorithms.linear.linear_phases import Following, Phase
-from algorithms.linear.linear_play import BuildPhased
-from algorithms.linear.phased_elimination import PhasedElimination
+from algorithms.linear.linear_play import BuildPhased, LinearLearner
 from mechanisms import Gaussian, NumpyNoise
 from mechanisms.arrays import BoolArray, FloatArray, IntArray
 from verify.conduct.process_state import own_steps
 from verify.events.view_sample import Column, ViewSample
 from verify.events.worlds import NeighbouringWorlds
-
-_Learner = PhasedElimination | StandardElimination
 
 NEGLIGIBLE = 1e-6
 """Probability, over all draws of a test together, of a history that is not drawn."""
@@ -47,7 +44,7 @@ _REACH = 0.95  # share of the largest possible report that other clients may nee
 class _OpenPhase:
     """A learner that waits for all reports of a phase, no action having been eliminated."""
 
-    learner: _Learner
+    learner: LinearLearner
     phase: Phase
 
     @property
@@ -63,9 +60,7 @@ class _OpenPhase:
     @property
     def clients_of(self) -> FloatArray:
         """Number of clients that report of each action in the support."""
-        if self.single:
-            return self.phase.counts.astype(np.float64)
-        return np.full(self.phase.support.size, float(self.phase.clients))
+        return self.phase.reports.astype(np.float64)
 
     @property
     def sigma(self) -> float:

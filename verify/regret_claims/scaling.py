@@ -52,7 +52,7 @@ class ScalingReport:
     exponent, interval
         The slope of log mean regret on log value, with a bootstrapped interval of 99 % (an approximation).
     bound_exponent
-        The same of the bound; NaN without one, or where it is no number above 0.
+        The same of the bound; NaN without one, or where it is not above 0 and below the worst regret.
     """
 
     learner: str
@@ -165,7 +165,7 @@ def fit_scaling(
         exponent=exponent,
         interval=(low, high),
         bound_exponent=_slope(logs, np.log(bounds[learnt]))
-        if (np.isfinite(bounds[learnt]) & (bounds[learnt] > 0.0)).all()
+        if ((bounds > 0.0) & (bounds < worst))[learnt].all()
         else math.nan,
     )
 

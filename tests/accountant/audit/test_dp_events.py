@@ -36,7 +36,7 @@ from mechanisms import (
 from mechanisms.fixed_size import FixedSizeProfile
 from mechanisms.losses.composed_profile import composed_profile
 from mechanisms.losses.enclosure import Bound
-from mechanisms.random_allocation import RandomAllocationProfile
+from mechanisms.random_allocation import RandomAllocationProfile, SelectedStepsProfile
 from mechanisms.related_profile import restate
 
 A, R, Z = Neighbouring.ADD_OR_REMOVE, Neighbouring.REPLACE_ONE, Neighbouring.ZERO_OUT
@@ -106,6 +106,8 @@ def test_random_allocation(monkeypatch):
     assert found.width <= 1e-3
     assert found.upper < epsilon(dp_event.SelfComposedDpEvent(STEP, 500), A).lower
     assert counted(ALLOCATED, Z) == ((RandomAllocationProfile(restate(GaussianProfile(1.0), Z), 100), 1),)
+    twice = {**ALLOCATED, "num_selected": 2}
+    assert counted(twice, A) == ((SelectedStepsProfile(restate(GaussianProfile(1.0), A), 100, 2), 1),)
     once = {**ALLOCATED, "num_steps": 1}
     assert counted(once, R) == counted(dp_event.GaussianDpEvent(1.0), R)
     monkeypatch.delattr(dp_event, "RandomAllocationDpEvent", raising=False)
@@ -113,7 +115,8 @@ def test_random_allocation(monkeypatch):
         to_dp_event(counted(ALLOCATED, A))
     written = namedtuple("RandomAllocationDpEvent", ("event", "num_selected", "num_steps"))
     monkeypatch.setattr(dp_event, "RandomAllocationDpEvent", written, raising=False)
-    assert to_dp_event(counted(ALLOCATED, A)) == (dp_event.GaussianDpEvent(1.0), 1, 100)
+    for event, steps in ((ALLOCATED, 1), (twice, 2)):
+        assert to_dp_event(counted(event, A)) == (dp_event.GaussianDpEvent(1.0), steps, 100)
 
 
 @pytest.mark.slow
@@ -307,7 +310,7 @@ def test_no_noise_is_no_privacy():
             r"event.events\[1\]: GaussianDpEvent: noise_multiplier = -1.0: must not be negative",
         ),
         (dp_event.SelfComposedDpEvent(dp_event.NoOpDpEvent(), 0), A, "count = 0"),
-        ({**ALLOCATED, "num_selected": 2}, A, "num_selected = 2: only one step"),
+        ({**ALLOCATED, "num_selected": 51}, A, "num_selected = 51: must be at most half"),
         ({**ALLOCATED, "num_steps": 10**400}, A, "num_steps: must be at most 100,000"),
         (ALLOCATED, R, "random allocation has pairs for 'add or remove one' and 'zero out'"),
         ({**ALLOCATED, "event": ALLOCATED}, A, "a sample of a sample, RandomAllocationDpEvent"),
@@ -319,11 +322,6 @@ def test_no_noise_is_no_privacy():
             ),
             A,
             "if all are Gaussian; LaplaceDpEvent is not",
-        ),
-        (
-            dp_event.PoissonSampledDpEvent(0.1, dp_event.LaplaceDpEvent(1.0)),
-            R,
-            "of a Poisson sample is proved",
         ),
         (
             dp_event.SampledWithoutReplacementDpEvent(10, 2, dp_event.GaussianDpEvent(1.0)),

@@ -26,9 +26,9 @@ from mechanisms import (
 from mechanisms.fixed_size import FixedSizeProfile
 from mechanisms.losses.composed_loss import compose
 from mechanisms.neighbouring import Neighbouring
-from mechanisms.poisson_replaced import PoissonReplacedProfile
 from mechanisms.random_allocation import RandomAllocationProfile
 from mechanisms.related_profile import RelatedProfile
+from mechanisms.sampled_group import PoissonReplacedProfile
 from mechanisms.shuffled import shuffled
 from mechanisms.shuffled_response import shuffled_response
 from mechanisms.subsampled import SubsampledProfile
@@ -99,7 +99,7 @@ def one(releases, factor=1.0):
         ),
         (
             'mechanism = "laplace"\nscale = 2.0\nsampling_rate = 0.1\nneighbours = "replace one"\ncoordinates = 1',
-            PoissonReplacedProfile(joining(LaplaceProfile(1.0, 2.0)), 0.1, 1),
+            PoissonReplacedProfile(joining(LaplaceProfile(1.0, 2.0)), 0.1),
         ),
         (
             'mechanism = "randomized-response"\nepsilon = 1\nk = 3\nsampling_rate = 0.1\n'
@@ -320,17 +320,6 @@ BAD = [
         '[[release]]\nmechanism = "laplace"\nscale = 1',
         5,
         "neighbours = 'replace one' (the default): earlier releases are for 'add or remove one'",
-    ),
-    (
-        '[[release]]\nmechanism = "laplace"\nscale = 1\nsampling_rate = 0.1\nneighbours = "replace one"',
-        2,
-        "coordinates = None",
-    ),
-    (
-        '[[release]]\nmechanism = "laplace"\nscale = 1\nsampling_rate = 0.1\nneighbours = "replace one"\n'
-        "coordinates = 2",
-        6,
-        "proved for a query of one number",
     ),
     (
         '[[release]]\nmechanism = "gaussian"\nsigma = 1\nsampling_rate = 0.1\nneighbours = "replace one"\n'

@@ -115,7 +115,7 @@ def test_so_are_those_of_linear_bandits_and_contexts(name):
 @pytest.mark.parametrize("trust", ["central", "local"])
 def test_where_a_theorem_says_nothing_the_reason_says_what_it_needs(trust):
     found = suggest(built("failing-top-k"), trust=trust, epsilon=1.0, horizon=1000)
-    assert "its theorem is not about this problem, as it needs: " in found.why
+    assert "its theorem does not hold here, where it needs: " in found.why
     assert "an oracle that never fails" in found.why
     assert found.bound is None
     assert "its theorem" not in suggest(built("top-k"), trust=trust, epsilon=1.0, horizon=1000).why

@@ -136,11 +136,10 @@ def test_noise_of_a_sum_has_its_proxy(make: type) -> None:
         gate = Simulation(seed, 1)
         learner = make(PROBLEM.actions, gate, epsilon=2.0, delta=0.01, horizon=3000)
         phase = learner.act()
-        for client in range(phase.clients - 1):
+        for client in range(phase.clients):
             learner.observe(gate.private(np.zeros((1, 1)), REWARD_DOMAIN, client))
-        learner._add(gate.private(np.zeros((1, 1)), REWARD_DOMAIN, -1), learner._coordinate(phase))
-        sums, noise = learner._close(), learner._noise(phase)
-        ratios += (sums**2 / noise).tolist()
+        noise = learner.learned.variances - 1.0 / phase.counts
+        ratios += (learner.learned.averages**2 / noise).tolist()
     spread = 4.9 * math.sqrt(2 / len(ratios))
     assert np.mean(ratios) < 1 + spread
     assert np.mean(ratios) > (0.85 if make is DPPEShuffle else 1) - spread  # rounding is less than its proxy

@@ -13,7 +13,7 @@ from accountant import Accountant, Budget, Simulation
 from accountant.refusals import Refusal
 from algorithms import DurableRun
 from algorithms.catalogue.linear_entries import linear_learners
-from algorithms.linear import dp_dpe
+from algorithms.linear import report_noise
 from algorithms.linear.dp_pe import PE, DPPECentral
 from algorithms.linear.elimination import commits
 from algorithms.linear.linear_phases import PopulationTooSmall
@@ -271,7 +271,7 @@ def test_a_phase_that_cannot_be_shuffled_is_refused_and_nothing_changes(monkeypa
         raise ParameterError("epsilon: must be larger")
 
     with monkeypatch.context() as patched:
-        patched.setattr(dp_dpe, "calibrated_bits", refuse)
+        patched.setattr(report_noise, "calibrated_bits", refuse)
         for _ in range(2):
             with pytest.raises(ParameterError, match="epsilon: must be larger"):
                 learner.act()

@@ -72,7 +72,7 @@ def test_it_plays_as_the_pseudocode(learner, positions, multiplier, recorded_run
         *rounds, (mean, count) = printed(learner, 6, positions, run.records[:, lane], run.noise(lane))
         for t, (shown, _) in enumerate(rounds):
             assert run.actions[t, lane].tolist() == shown
-        np.testing.assert_allclose(run.learner.mean[lane], mean, rtol=0, atol=1e-9)
+        np.testing.assert_allclose(run.learner.confidence().estimate[lane], mean, rtol=0, atol=1e-9)
         np.testing.assert_array_equal(run.learner.count[lane], count)
 
 
@@ -85,7 +85,7 @@ def test_both_leaks_are_found(learner):
     for _ in play_records(built, problem, accountant, np.zeros((5, 6))):
         pass
     reasons = {entry.note for entry in accountant.ledger.entries if entry.mechanism is None}
-    assert any("w_0" in reason for reason in reasons)
+    assert any("raw outcomes of round 0" in reason for reason in reasons)
     assert any("min(C_t, K)" in reason for reason in reasons)
     assert all(accountant.spent(record).epsilon is None for record in range(5))
 

@@ -53,7 +53,7 @@ def test_it_plays_as_the_pseudocode(name, multiplier, recorded_run):
         *actions, (mean, pulls) = printed(problem.structure, run.records[:, lane], run.noise(lane))
         for t, played in enumerate(actions):
             assert [i for i in run.actions[t, lane] if i >= 0] == played
-        np.testing.assert_allclose(run.learner.mean[lane], mean, rtol=0, atol=1e-9)
+        np.testing.assert_allclose(run.learner.confidence().estimate[lane], mean, rtol=0, atol=1e-9)
         np.testing.assert_array_equal(run.learner.count[lane], pulls)
 
 

@@ -43,7 +43,7 @@ def test_a_loop_is_never_played_nor_observed(recorded_run):
     for name, loop in (("table 2", 6), ("parallel edges and a self-loop", 3)):
         run = recorded_run(OMM, PROBLEMS[name], 50, 2)
         assert loop not in run.actions
-        np.testing.assert_array_equal(run.learner.means.count[:, loop], 1)  # the round-0 observation only
+        np.testing.assert_array_equal(run.learner.count[:, loop], 1)  # the round-0 observation only
 
 
 @pytest.mark.slow

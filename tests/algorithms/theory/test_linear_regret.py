@@ -67,36 +67,63 @@ def test_printed_standard_theorems(t: int) -> None:
     assert bound("published/dp-pe-local", t) == pytest.approx(local)
 
 
-@pytest.mark.parametrize("t", [1, 5, 2000])
+def least(summands: list[tuple[int, float]], first: int, t: int, problem: LinearBandit) -> float:
+    """Rounds times their cost, or times the largest gap at most where that is less than half of what can be lost."""
+    largest = problem.gaps.max()
+    capped = sum(rounds * min(cost, largest) for rounds, cost in summands)
+    return capped if 2 * capped < largest * (t - first) else sum(rounds * cost for rounds, cost in summands)
+
+
+@pytest.mark.parametrize("t", [1, 5, 2000, 10**6])
 @pytest.mark.parametrize("unbounded", [False, True])
 def test_certified_distributed_theorems(t: int, unbounded: bool) -> None:
+    problem = UNBOUNDED if unbounded else PROBLEM
     phases = math.floor(math.log2(t / 2 + 1))
     x = math.log(2 * K * max(phases, 1) * t)
-    totals = dict.fromkeys(("dpe", "dp-dpe-central", "dp-dpe-local", "dp-dpe-shuffle"), 2 * S + 8.0)
+    summands: dict[str, list[tuple[int, float]]] = {
+        name: [] for name in ("dpe", "dp-dpe-central", "dp-dpe-local", "dp-dpe-shuffle")
+    }
     for number in range(1, max(phases, 1) + 1):
         h, u = 2**number, math.ceil(2 ** (ALPHA * number) - 1e-9)
         clip = 1 + math.sqrt(2 * (SIGMA**2 + 1) * math.log(2 * S * u * max(phases, 1) * t))
         tau = 2 * (clip if unbounded else 1) * math.sqrt(S) / (u * MU)
-        for name, noise in zip(totals, (0, tau, tau * math.sqrt(u), 1.3 * tau), strict=True):
+        for name, noise in zip(summands, (0, tau, tau * math.sqrt(u), 1.3 * tau), strict=True):
             form = (SIGMA**2 + 2 * D / h) / u + noise**2 * 2 * D * (1 + 1 / h)
-            totals[name] += (4 if number < phases else 2) * (2 * h + S) * math.sqrt(2 * x * form)
-    for name, total in totals.items():
-        assert bound(name, t, UNBOUNDED if unbounded else PROBLEM) == pytest.approx(total)
+            summands[name].append((2 * h + S, (4 if number < phases else 2) * math.sqrt(2 * x * form)))
+    for name, each in summands.items():
+        assert bound(name, t, problem) == pytest.approx(2 * S + 8 + least(each, 2 + S, t, problem))
 
 
-@pytest.mark.parametrize("t", [1, 100, 5000])
+@pytest.mark.parametrize("t", [1, 100, 5000, 10**6])
 def test_certified_standard_theorems(t: int) -> None:
     phases = max(1, math.floor(math.log2(t / S + 1)))
     x = math.log(2 * K * phases * t)
-    totals = dict.fromkeys(("pe", "dp-pe-central", "dp-pe-local", "dp-pe-shuffle"), 4 * S + 2.0)
+    summands: dict[str, list[tuple[int, float]]] = {
+        name: [] for name in ("pe", "dp-pe-central", "dp-pe-local", "dp-pe-shuffle")
+    }
     for number in range(1, phases + 1):
         h = S * 2 ** (number - 1)
         q = min(2 * D / h, 4 * D**2 * S / h**2) * (2 / MU) ** 2
-        for name, noise in zip(totals, (0, q, 2 * D * (2 / MU) ** 2 / h, 1.69 * q), strict=True):
+        for name, noise in zip(summands, (0, q, 2 * D * (2 / MU) ** 2 / h, 1.69 * q), strict=True):
             each = 4 if number < phases else 2  # the leader is played instead of the phase that is cut
-            totals[name] += each * (2 * h + S) * math.sqrt(2 * x * (2 * D / h + noise))
-    for name, total in totals.items():
-        assert bound(name, t) == pytest.approx(total)
+            summands[name].append((2 * h + S, each * math.sqrt(2 * x * (2 * D / h + noise))))
+    for name, all_of_it in summands.items():
+        assert bound(name, t) == pytest.approx(4 * S + 2 + least(all_of_it, 2 * S, t, PROBLEM))
+
+
+@pytest.mark.parametrize(
+    ("name", "share"),
+    [
+        ("dp-dpe-central", 0.2326),
+        ("dp-dpe-shuffle", 0.282),
+        ("dp-pe-central", 0.2156),
+        ("dp-pe-shuffle", 0.2218),
+    ],
+)
+def test_bounds_below_a_third_of_the_worst_regret(name: str, share: float) -> None:
+    """At epsilon = 1 and T = 1e6 on the default problem; .446, .579, .305 and .343 where no summand is capped."""
+    instance = Instance(linear_problems["linear"].build(), 1.0, 10**6, 1e-6)
+    assert LINEAR_BOUNDS[name].evaluate(instance) / instance.trivial_regret == pytest.approx(share, rel=1e-3)
 
 
 def test_a_theorem_for_bounded_rewards_says_nothing_of_others() -> None:

@@ -608,7 +608,7 @@ def test_discrete_noise_whose_square_is_no_float() -> None:
 def test_curves_beyond_the_largest_loss_do_not_overflow(recwarn: pytest.WarningsRecorder) -> None:
     """Calibration, which asks there, printed a warning of NumPy's."""
     base = restate(laplace(1e-18), Neighbouring.ADD_OR_REMOVE)
-    profile = sampled(base, 1e-3, Neighbouring.REPLACE_ONE, coordinates=1)
+    profile = sampled(base, 1e-3, Neighbouring.REPLACE_ONE)
     assert profile.delta(4e18) == 0.0
     assert not recwarn.list
 

@@ -37,7 +37,8 @@ from mechanisms.binomial_profile import BinomialShift
 from mechanisms.fixed_size import FixedSizeProfile
 from mechanisms.losses.composed_loss import compose
 from mechanisms.losses.finite_mixture import FiniteMixture
-from mechanisms.poisson_replaced import PoissonReplacedProfile
+from mechanisms.privacy_loss import SampledPair
+from mechanisms.sampled_group import PoissonReplacedProfile
 from mechanisms.subsampled import SubsampledProfile
 
 JOINING = Neighbouring.ADD_OR_REMOVE
@@ -333,9 +334,7 @@ def poisson_replaced_laplace(draw: random.Random) -> Kind:
         return q * _laplace_delta(e, mp.log((mp.exp(mp.mpf(x)) * least - (1 - q)) / q))
 
     ceiling = mp.log1p(q * mp.expm1(e)) - mp.log(least)
-    return PoissonReplacedProfile(RelatedProfile(profile, JOINING), rate, coordinates=1), [
-        Curve(delta, ceiling)
-    ]
+    return PoissonReplacedProfile(RelatedProfile(profile, JOINING), rate), [Curve(delta, ceiling)]
 
 
 KINDS = [
@@ -366,7 +365,12 @@ WITHOUT = {
         "GroupProfile",
         "SubsampledDirection",
     ),
-    *("GroupOnSample", "SampledGroupDirection", "SampledGroupProfile", "ReplacedGroupProfile"),  # Gaussian
+    *(
+        "GroupOnSample",
+        "SampledGroupDirection",
+        "SampledGroupProfile",
+    ),  # tests/mechanisms/test_group_privacy.py
+    *("AboveThresholdProfile", "SelectedStepsProfile"),
     *("GaussianMixtureDirection", "GaussianMixtureProfile"),
     "TruncatedBatchProfile",
     *("RandomAllocationDirection", "RandomAllocationProfile"),  # Gaussian
@@ -552,7 +556,7 @@ def test_losses_that_are_rounded_and_truly_zero_are_not_counted_twice() -> None:
     """A fixed-size sample of binomial noise: the middle output's loss is 0, and was counted as l and as -l."""
     binomial_loss = BinomialProfile(5, 1).loss()
     assert binomial_loss is not None
-    sampled = binomial_loss.fixed_size(0.13)
+    sampled = binomial_loss.on_sample(0.13, SampledPair.FIXED_SIZE)
     assert sampled is not None
     with mp.workdps(50):
         law = _binomial(5, 1, 0.5)

@@ -26,8 +26,8 @@ from mechanisms import (
     RandomizedResponse,
 )
 from mechanisms.losses.composed_loss import compose
-from mechanisms.poisson_replaced import PoissonReplacedProfile
 from mechanisms.related_profile import RelatedProfile
+from mechanisms.sampled_group import PoissonReplacedProfile
 from mechanisms.subsampled import SubsampledProfile
 
 JOINING = Neighbouring.ADD_OR_REMOVE

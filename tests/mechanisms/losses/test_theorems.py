@@ -20,7 +20,7 @@ from mechanisms import (
     ZeroConcentratedProfile,
 )
 from mechanisms.losses import composed_loss
-from mechanisms.losses.composed_loss import compose, theorem_table
+from mechanisms.losses.composed_loss import compose
 from mechanisms.losses.enclosure import Enclosure, lower_end
 from mechanisms.losses.theorems import EXACT, THEOREMS
 
@@ -39,7 +39,7 @@ MIXED: list[list[tuple[PrivacyProfile, int]]] = [
 @pytest.mark.few(2)
 @pytest.mark.parametrize("releases", MIXED)
 def test_no_theorem_is_below_the_exact_composition(releases: list[tuple[PrivacyProfile, int]]) -> None:
-    table = theorem_table(releases, delta=1e-6)
+    table = compose(releases).theorems(delta=1e-6)
     exact = table[EXACT]
     assert table.keys() <= THEOREMS.keys()
     assert "basic composition" in table
@@ -55,7 +55,7 @@ def test_no_theorem_is_below_the_exact_composition(releases: list[tuple[PrivacyP
 )
 def test_delta_at_an_epsilon(releases: list[tuple[PrivacyProfile, int]]) -> None:
     """A theorem that splits delta among the releases may split it otherwise at a given epsilon."""
-    table = theorem_table(releases, epsilon=6.0)
+    table = compose(releases).theorems(epsilon=6.0)
     for name, row in table.items():
         assert row.upper >= table[EXACT].lower
         if name not in (EXACT, "basic composition", "optimal composition") and 0.0 < row.upper < 0.9:
@@ -69,7 +69,7 @@ def test_optimal_composition_proves_no_more_than_its_closed_bound(
     releases: list[tuple[PrivacyProfile, int]], epsilon: float
 ) -> None:
     """Of 20 (0.1, 1e-9)-DP releases it said δ = 0.042 at ε = 2, where 4e-8 is proved."""
-    table = theorem_table(releases, epsilon=epsilon)
+    table = compose(releases).theorems(epsilon=epsilon)
     closed = table.get("optimal composition, closed bound")
     assert closed is None or table["optimal composition"].upper <= closed.upper
 
@@ -87,7 +87,7 @@ def test_what_is_known_of_the_distributions_is_not_computed_again(
 
 def test_formulas() -> None:
     e, n, delta = 0.05, 1000, 1e-6
-    table = theorem_table([(LaplaceProfile(1.0, 20.0), n)], delta=delta)
+    table = compose([(LaplaceProfile(1.0, 20.0), n)]).theorems(delta=delta)
     assert table["basic composition"].upper == pytest.approx(50.0)
     advanced = e * math.sqrt(2 * n * math.log(1 / delta)) + n * e * (math.exp(e) - 1)
     assert table["advanced composition"].upper == pytest.approx(advanced)
@@ -137,20 +137,20 @@ def test_corollary_4_1_holds(count: int, delta: float, epsilon: float) -> None:
 
     each = corollary_4_1(epsilon, delta, count)
     assert compose([(PureProfile(each), count)]).epsilon(delta).upper <= epsilon  # type: ignore[arg-type]
-    table = theorem_table([(PureProfile(each), count)], delta=delta)  # type: ignore[arg-type]
+    table = compose([(PureProfile(each), count)]).theorems(delta=delta)  # type: ignore[arg-type]
     assert table["corollary 4.1"].upper == pytest.approx(epsilon, rel=1e-6)
 
 
 def test_delta_zero_and_nothing() -> None:
-    table = theorem_table([(LaplaceProfile(1.0, 4.0), 3)], delta=0.0)
+    table = compose([(LaplaceProfile(1.0, 4.0), 3)]).theorems(delta=0.0)
     assert table[EXACT].upper == table["basic composition"].upper == 0.75
-    assert {interval.upper for interval in theorem_table([], delta=1e-6).values()} == {0.0}
+    assert {interval.upper for interval in compose([]).theorems(delta=1e-6).values()} == {0.0}
 
 
 @pytest.mark.parametrize("arguments", [{}, {"delta": 1e-6, "epsilon": 1.0}, {"delta": 1.5}, {"delta": -0.1}])
 def test_questions_are_checked(arguments: dict[str, float]) -> None:
     with pytest.raises(ParameterError, match="delta"):
-        theorem_table([(LaplaceProfile(1.0, 4.0), 3)], **arguments)
+        compose([(LaplaceProfile(1.0, 4.0), 3)]).theorems(**arguments)
 
 
 @pytest.mark.parametrize(

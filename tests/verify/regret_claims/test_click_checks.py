@@ -50,7 +50,7 @@ class SmallExponent:
 
     def __init__(self, *args, **keywords):
         super().__init__(*args, **keywords)
-        bound = self.estimates.bound
+        bound = getattr(self.estimates, "bound", self)
         object.__setattr__(bound, "exponent", bound.exponent / 4)
 
 

@@ -178,7 +178,7 @@ class SmallLevelLate(Late):
         super().observe(*args, **keywords)
         if self.late and not hasattr(self, "changed"):
             self.changed = True
-            self.estimates.bound = replace(self.estimates.bound, exponent=self.estimates.bound.exponent / 4)
+            self.exponent /= 4
 
 
 class NobodyRemoved:
@@ -211,10 +211,12 @@ class HalfTheError:
         super().__init__(*args, **keywords)
         if hasattr(self.estimates, "_root"):
             self.estimates._root *= 1.02
-        else:
+        elif hasattr(self.estimates, "bound"):
             self.estimates.bound = replace(
                 self.estimates.bound, exponent=self.estimates.bound.exponent + np.log(2)
             )
+        else:
+            self.exponent += np.log(2)
 
 
 class Clipped:

@@ -322,10 +322,10 @@ class OffByAFifth:
     """What is learned is a fifth too large."""
 
     def observe(self, feedback):
-        state, name = (self.means, "total") if hasattr(self, "means") else (self, "mean")
-        before = getattr(state, name).copy()
+        name = "total" if hasattr(self, "total") else "mean"
+        before = getattr(self, name).copy()
         super().observe(feedback)
-        now = getattr(state, name)
+        now = getattr(self, name)
         now[now != before] *= 1.2
 
 
@@ -334,7 +334,7 @@ class HiddenStart:
 
     def observe_initial(self, outcomes):
         super().observe_initial(outcomes)
-        self.means.total *= 0.5
+        self.total *= 0.5
 
 
 class WorstList:

@@ -59,19 +59,6 @@ class LoudNoise:
         return mean
 
 
-class LoudSums:
-    """The same where sums of rewards are released."""
-
-    def _close(self):
-        right, self.gaussian = (
-            self.gaussian,
-            Gaussian(sigma=2 * self.gaussian.sigma, sensitivity=self.gaussian.sensitivity, delta=0.001),
-        )
-        sums = super()._close()
-        self.gaussian = right
-        return sums
-
-
 class WrongGain:
     def _eliminate(self, phase, averages, noise):
         super()._eliminate(phase, 1.2 * averages, noise)
@@ -124,7 +111,6 @@ FAULTS = {
     HalfWidth: "radius",
     NoLogarithm: "radius",
     LoudNoise: "noise",
-    LoudSums: "noise",
     WrongGain: "noise",
     StaleAverages: "noise",
     KeepsAll: "oracle",
@@ -133,12 +119,12 @@ FAULTS = {
 
 
 PLANTED = [
-    *(("dp-dpe-central", fault) for fault in FAULTS if fault not in (LoudSums, CommitsAtOnce)),
+    *(("dp-dpe-central", fault) for fault in FAULTS if fault is not CommitsAtOnce),
     ("dpe", CommitsAtOnce),
     # Its widths leave all actions here, and its logarithm is in them.
     *(
         ("published/dp-pe-central", fault)
-        for fault in (HalfWidth, LoudSums, WrongGain, StaleAverages, NeverAgain)
+        for fault in (HalfWidth, LoudNoise, WrongGain, StaleAverages, NeverAgain)
     ),
 ]
 

@@ -49,11 +49,17 @@ def test_true_learners_are_consistent_where_their_bound_speaks(name):
     assert report.theorem.bound <= report.theorem.trivial / 3
 
 
+# Lists have their theorem with another index; experts' bounds speak from a few rounds on, where 64 runs leave it open.
+ASKED = {
+    name: {"settings": {"index": "confidence"}} for name in BOUNDS if name.startswith("cascade-ucb-batch")
+} | {name: {"runs": 256} for name in ("hedge", "dp-hedge")}
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(set(BOUNDS) - set(QUICK)))
 def test_every_other_bound_speaks_somewhere(name):
     """Not of DP-SE, which pulls an arm as often as its bound says: no runs put the limit of its mean below."""
-    report = regret(name)
+    report = regret(name, **ASKED.get(name, {}))
     attained = name == "published/dp-se"
     assert report.verdict == ("undecided" if attained else "consistent")
     last = report.outcome[-1]

@@ -23,7 +23,6 @@ class Reports:
 
     protocol = None
     proxy = 100.0  # so wide that nothing is eliminated
-    communication = Communication()
 
     def __init__(self, learner: Any, phase: Phase, *mechanisms: Mechanism) -> None:
         self.learner, self.phase, self.mechanisms = learner, phase, mechanisms
@@ -35,12 +34,13 @@ class Reports:
     def local(self) -> bool:
         return self.learner.claim.model == "local"
 
-    def add(self, reports: Any, clients: int = 1) -> None:
+    def add(self, reports: Any, clients: int = 1, at: int = 0) -> Communication:
         reports = self.learner.transformed(reports)
         if self.local:
             self.total += self.noisy(reports)
         else:
             self.sums.add(reports, at=np.arange(self.phase.support.size)[np.newaxis])
+        return Communication()
 
     def noisy(self, value: Any) -> Any:
         return np.mean([self.gate.release(each, value)[0] for each in self.mechanisms], axis=0)
