@@ -76,7 +76,7 @@ class Deployment:
                 key = f"{table}.{known_name(f'key of [{table}] in {path}', name, names)}"
                 read = value.strip() if isinstance(value, str) else value
                 if read not in ("", []) or (key == "privacy.unprotected" and read == []):
-                    declared[key] = _checked(f"{path}: {key}", key, read)
+                    declared[key] = _check_value(f"{path}: {key}", key, read)
         return cls(declared, path.name)
 
 
@@ -112,7 +112,7 @@ def registry_fields() -> Mapping[str, int]:
     }
 
 
-def _checked(where: str, key: str, value: Any) -> Any:
+def _check_value(where: str, key: str, value: Any) -> Any:
     """Return a value of its key's type, as the registry has it."""
     schema = schema_at(KEYS[key]) if KEYS[key] else {}
     if key == "privacy.unprotected":  # a free text could say either

@@ -1,4 +1,4 @@
-"""The public registry's deployments as text: what is published, what its parameters give, and how they differ."""
+"""The public registry's deployments as text: published figures, those that parameters give, the differences."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from verify.document.elements import Block, Facts, Paragraph, TextTable
 from verify.findings.sentences import Sentence, exact, remark
 
 _MARGIN = 1e-11
-"""By so much, relative, an accountant's end may lie above the number that is proved, so that floats cannot fail it."""
+"""The relative margin by which an accountant's end may lie above the proved number, to allow for float rounding."""
 _CONVERSIONS = remark(
     "Any zCDP mechanism: the accountant's conversion (Canonne, Kamath and Steinke 2020). Gaussian noise: exact, if all "
     "noise is Gaussian. The simple formula: ρ + 2√(ρ ln 1/δ) (Bun and Steinke 2016). The first and the last hold for "
@@ -53,14 +53,14 @@ def _judgment(figure: AuditedFigure) -> Sentence:
         words=words,
         at=f" at δ = {as_given(figure.delta)}" if figure.delta else "",
         parameters=figure.parameters,
-        given=", ".join(f"{_number(found)} for {name}" for name, found in figure.given.items()),
+        given=", ".join(f"{_ends_in_words(found)} for {name}" for name, found in figure.given.items()),
         verdict=verdict,
         note=f" Note: {figure.note}." if figure.note else "",
     )
 
 
-def _number(found: ProvedEnds) -> str:
-    """Return one number where both ends agree to six digits."""
+def _ends_in_words(found: ProvedEnds) -> str:
+    """Return proved ends as text: one number where both agree to six digits, else an upper bound or a range."""
     lower, upper = found[0], found[1] * (1.0 - _MARGIN)
     if lower is None:
         return f"≤ {at_most(upper)}"

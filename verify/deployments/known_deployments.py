@@ -39,7 +39,7 @@ class KnownDeployment:
     title, curators, publication_date, unit, variant, model, privacy_parameters
         As published; "" where nothing is.
     source
-        Where the figures are published.
+        The publication that holds the figures.
     commit
         Of the registry's version that was read.
     figures
@@ -74,19 +74,19 @@ class AuditedFigure:
     Attributes
     ----------
     what, note
-        Of what it is a figure, and a remark; from the file.
+        The quantity that it is a figure of, and a remark; from the file.
     symbol, delta
-        ``"ε"`` or ``"ρ"``, and at which δ.
+        ``"ε"`` or ``"ρ"``, and the δ of ε.
     published
         The figure; None if none is published.
     parameters
-        What it follows from, in words.
+        The parameters that it follows from, in words.
     given
-        What the parameters give, by what that rests on.
+        The figures that the parameters give, by the assumption or theorem that each rests on.
     verdict
         ``"agrees"`` to the digits that were published, else ``"larger"`` or ``"smaller"`` than the nearest of them.
     by
-        By what it agrees, or the nearest.
+        The name in `given` of the figure that it agrees with, else of the nearest.
     difference
         The figure less the nearest; None if it agrees.
     """
@@ -119,7 +119,7 @@ def audit_figures(name: str) -> Sequence[AuditedFigure]:
 def _audit_figure(figure: Mapping[str, Any]) -> AuditedFigure:
     """Return a figure of the file with the figures that its parameters give."""
     published, delta = figure.get("published", figure.get("epsilon")), float(figure.get("delta", 0.0))
-    parameters, given = _given(figure, delta, Decimal(0))
+    parameters, given = _figures(figure, delta, Decimal(0))
     verdict: Literal["agrees", "larger", "smaller", "not published"] = "not published"
     by, difference = "", None
     if published is not None:
@@ -148,13 +148,16 @@ def _audit_figure(figure: Mapping[str, Any]) -> AuditedFigure:
 def _agreeing(
     figure: Mapping[str, Any], delta: float, given: Mapping[str, ProvedEnds], said: Decimal, unit: Decimal
 ) -> Iterator[str]:
-    """Yield by what a figure agrees, rounded to the nearest or up; a rounded ρ is all that are rounded to it."""
+    """Yield the names of the figures with which a published one agrees, rounded to the nearest or up.
+
+    A published ρ is any number that is rounded to it.
+    """
     for name, (_, end) in given.items():
         if Decimal(end) - unit / 2 <= said < Decimal(end) + unit:
             yield name
     if "rho" in figure:
         half = _last_digit(figure["rho"]) / 2
-        (_, least), (_, most) = (_given(figure, delta, shift) for shift in (-half, half))
+        (_, least), (_, most) = (_figures(figure, delta, shift) for shift in (-half, half))
         for name in given:
             if Decimal(least[name][1]) - unit / 2 <= said < Decimal(most[name][1]) + unit:
                 yield f"{name}, within the rounding of ρ"
@@ -165,8 +168,8 @@ def _last_digit(number: str) -> Decimal:
     return Decimal(1).scaleb(int(Decimal(number).as_tuple().exponent))
 
 
-def _given(figure: Mapping[str, Any], delta: float, shift: Decimal) -> tuple[str, dict[str, ProvedEnds]]:
-    """Return the parameters of a figure in words, and what they give; its ρ is shifted by so much."""
+def _figures(figure: Mapping[str, Any], delta: float, shift: Decimal) -> tuple[str, dict[str, ProvedEnds]]:
+    """Return a figure's parameters in words, and the figures that they give; its ρ is shifted by `shift`."""
     if "rho" in figure:
         rho = float(Decimal(figure["rho"]) + shift)
         simple = rho + 2.0 * math.sqrt(rho * math.log(1.0 / delta))

@@ -34,7 +34,7 @@ TOPICS: Mapping[str, tuple[str, ...]] = {
     "Security and access control": ("processing.access_control",),
     "Exposure of collected data": ("processing.data_collection",),
 }
-"""The topics, and what people declare on each."""
+"""The topics, each with the keys of the declarations on it."""
 
 _NOT_ASSESSED: Mapping[str, str] = {
     "Privacy parameters and their meaning": "whether this ε is acceptable",
@@ -71,7 +71,7 @@ def nist_sheet(deployment: Deployment, facts: ProvedFacts, command: str) -> Docu
 
 
 def _answers(topic: str, deployment: Deployment, facts: ProvedFacts) -> Iterator[tuple[AnswerBasis, str]]:
-    known = list(_known(topic, facts))
+    known = list(_proved_answers(topic, facts))
     for said in known:
         yield "Known", in_one_line(said)
     for each in {"Algorithms and sensitivity": facts.results, "Utility and accuracy": facts.utility}.get(
@@ -102,7 +102,7 @@ def _answers(topic: str, deployment: Deployment, facts: ProvedFacts) -> Iterator
 
 
 def _basis(result: Document) -> AnswerBasis:
-    """Return the basis of a result: what is not proved is not known, and a certificate is not checked by reading it."""
+    """Return the basis of a result: known only if it is proved; declared if it is a certificate, unchecked."""
     if result.tone == "bad":
         return "Refuted"
     if result.verdict == "CERTIFICATE":
@@ -110,8 +110,8 @@ def _basis(result: Document) -> AnswerBasis:
     return "Known" if result.meaning.basis is Basis.EXACT else "Tested"
 
 
-def _known(topic: str, facts: ProvedFacts) -> Iterator[str]:
-    """Yield what files prove on a topic."""
+def _proved_answers(topic: str, facts: ProvedFacts) -> Iterator[str]:
+    """Yield the facts that the files prove on a topic."""
     known = known_values(facts)
     match topic:
         case "Privacy parameters and their meaning" if facts.audit is not None:

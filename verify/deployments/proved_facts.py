@@ -45,7 +45,7 @@ class ProvedFacts:
     audit
         The audit of its releases; None if only other results are given.
     ledger
-        What else its ledger says; None without one.
+        The further facts that its ledger holds; None without one.
     rho
         The ρ of the worst-case record, rounded up, if all releases are declared by ρ alone; else None.
     results, utility
@@ -185,12 +185,12 @@ def read_proved_facts(releases: Path, deployment: Deployment) -> ProvedFacts:
         If the file cannot be read.
     """
     read = read_releases(releases)
-    found = _audited(read, deployment)
+    found = _audit_releases(read, deployment)
     made = made_now(file=file_digest(releases))
     return ProvedFacts(replace(found, name=releases.name, provenance=made), read.ledger, _rho(read))
 
 
-def _audited(read: Releases, deployment: Deployment) -> Audit:
+def _audit_releases(read: Releases, deployment: Deployment) -> Audit:
     delta = deployment.get("privacy.delta")
     if read.chosen_under is not None and not math.isinf(read.chosen_under.budget.epsilon):
         delta = float(read.chosen_under.budget.delta)
@@ -268,7 +268,7 @@ def check_declarations(deployment: Deployment, facts: ProvedFacts) -> None:
 
 
 def _contradictions(deployment: Deployment, facts: ProvedFacts) -> Iterator[tuple[str, str]]:
-    """Yield keys whose declared values contradict what is known, and that."""
+    """Yield each key with a declared value that contradicts a known fact, with this fact in words."""
     found = facts.audit
     if found is None:
         return

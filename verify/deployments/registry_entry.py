@@ -1,4 +1,4 @@
-"""An entry for the public registry of deployments: what is known, what is declared, and what is neither."""
+"""An entry for the public registry of deployments: known fields, declared ones, and those that are neither."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _QUOTED = {
 }
 """Keys without a field of their own, which that of the mechanisms quotes."""
 _JOINED = ("dp_variant.unprotected_quantities", "privacy_loss.privacy_unit_details")
-"""Fields that may hold both what is declared and what is known."""
+"""Fields that may hold both a declaration and a known fact."""
 _KEY_OF = {
     path: key for key, path in KEYS.items() if path and key not in ("deployment.tier", "privacy.epsilon")
 }
@@ -87,7 +87,7 @@ def registry_entry(deployment: Deployment, facts: ProvedFacts) -> RegistryEntry:
             f"FILES: {'; '.join(each.title for each in facts.refuted)}: no entry is drafted over a refuted result: "
             "leave it out only if it is not about this deployment"
         )
-    fields, basis = _filled(deployment, facts)
+    fields, basis = _field_values(deployment, facts)
     required = [
         f"{part}.{name}" for part in ("basic", "administrative") for name in schema_at(part)["required"]
     ]
@@ -108,7 +108,7 @@ def registry_entry(deployment: Deployment, facts: ProvedFacts) -> RegistryEntry:
     )
 
 
-def _filled(deployment: Deployment, facts: ProvedFacts) -> tuple[dict[str, Any], dict[str, str]]:
+def _field_values(deployment: Deployment, facts: ProvedFacts) -> tuple[dict[str, Any], dict[str, str]]:
     """Return the values of the registry's fields, and the basis of each that has a tier."""
     known = dict(known_values(facts))
     if deployment.get("model.release") == "Many releases":  # of which one is recorded by now
@@ -188,7 +188,7 @@ def _rows(entry: RegistryEntry, part: str) -> Iterator[tuple[str, str]]:
         value = entry.data["deployment"].get(part, {}).get(name)
         if value is not None:
             basis = entry.basis.get(path, "Declared" if path in _KEY_OF else "Computed")
-            yield name.replace("_", " "), f"{basis}: {_shown(value)}"
+            yield name.replace("_", " "), f"{basis}: {_format_value(value)}"
         elif path in fields:
             yield name.replace("_", " "), f"Not assessed: {_why_missing(path)}"
 
@@ -199,12 +199,13 @@ def _why_missing(path: str) -> str:
     return f"{NOT_DECLARED} ({_KEY_OF[path]})" if path in _KEY_OF else NOT_DECLARED
 
 
-def _shown(value: Any) -> str:
+def _format_value(value: Any) -> str:
+    """Return a value of the registry's file as one line of text."""
     if isinstance(value, Mapping):
         return "; ".join(
-            f"{name.removeprefix('data_curator_')}: {_shown(each)}" for name, each in value.items()
+            f"{name.removeprefix('data_curator_')}: {_format_value(each)}" for name, each in value.items()
         )
-    return ", ".join(map(_shown, value)) if isinstance(value, list) else in_one_line(str(value))
+    return ", ".join(map(_format_value, value)) if isinstance(value, list) else in_one_line(str(value))
 
 
 def in_one_line(text: str) -> str:

@@ -172,9 +172,10 @@ def search_events(
     best = _best_of_order(counted, False, test), _best_of_order(counted, True, test)
     listed = {(event.event, event.swapped): event for event in best}
     least = max(0.0, *(event.predicted for event in best))
+    readable = _readable(families) if shortlist else []
     for swapped in (False, True) if shortlist else ():
-        if not best[swapped].event.readable:
-            read = _best_of_order(_Counted.of(_readable(families), rounded), swapped, test)
+        if readable and not best[swapped].event.readable:
+            read = _best_of_order(_Counted.of(readable, rounded), swapped, test)
             listed[read.event, swapped] = read
         for event in _bolder(counted, swapped, test, least):
             listed.setdefault((event.event, event.swapped), event)

@@ -64,13 +64,13 @@ _KINDS: tuple[tuple[type[Refusal], FindingKind], ...] = (
 _GOES_ON = (
     "the learner catches this refusal and goes on; tests were left out, because their gates do not refuse it"
 )
-_ROUNDING = 1e-9  # of a figure, relative: below it two theorems say the same
+_ROUNDING = 1e-9  # of a figure, relative: below it two theorems give the same bound
 _ALTERATIONS: tuple[Alteration, ...] = (
     lambda outputs: 30 * outputs,
     lambda outputs: np.rint(outputs).astype(outputs.dtype),
     np.zeros_like,
 )
-"""Released values that noise may give but hardly does: what is charged must not depend on them beyond the budget."""
+"""Released values that noise may give but hardly does: charges must not depend on them beyond the budget."""
 
 
 @dataclass(frozen=True)
@@ -82,9 +82,9 @@ class AccountedRun:
     play
         Lets the learner play on some data.
     altered
-        What noise gives is replaced by this.
+        The alteration of released values; None to leave them as they are.
     taped
-        Whether to keep it for replays.
+        True if it is kept for replays.
     """
 
     play: Play
@@ -185,7 +185,7 @@ class Accounting:
         True if accountants with the claim as their budget refused nothing, and it covers every record of runs without
         limit, too.
     derived
-        What was released of each kind of record, and how it came about.
+        The releases of each kind of record, and their derivation.
     """
 
     pricings: list[Pricing]
@@ -333,7 +333,7 @@ def run_accounting(
             result.refused = True
             add_once(result.findings, Statement.INVALID_ACTION.finding(error.where, error=error.message))
         except (Exception, SystemExit) as error:  # a user's learner may raise anything
-            if run.altered is None:  # else it fails on what was released, which tells nothing of the data
+            if run.altered is None:  # else it fails on altered releases, which shows nothing about the data
                 result.refused = True
                 add_once(result.findings, Statement.RAISED.finding(failing_place(error), error=error))
         else:
@@ -377,7 +377,7 @@ def enforced_accounting(
     """Run a learner under accountants that have its claim as their budget; without limit, if they refuse it.
 
     It is played on growing data, on data of the problem's law, and on two kinds of extreme data. The first two runs are
-    taped for replays; in all but the second, what noise gives is altered.
+    taped for replays; in all but the second, released values are altered.
 
     The theorem is the one that the claim names; else the first under which nothing is refused: basic composition,
     or for δ > 0 the Gaussian filter. All of them hold for charges that depend on what was released before
@@ -432,7 +432,7 @@ def _kind(refusal: Refusal) -> FindingKind:
     return next((kind for cls, kind in _KINDS if isinstance(refusal, cls)), FindingKind.REFUSED)
 
 
-def _said_of_neighbours(claim: Claim) -> list[Assumption]:
+def _assumptions_of_relation(claim: Claim) -> list[Assumption]:
     """Return the assumption that a claim's own words mean its relation, which is all that accountants know."""
     if not claim.differ:
         return []
@@ -443,7 +443,7 @@ def _said_of_neighbours(claim: Claim) -> list[Assumption]:
 def add_accounting(evidence: Evidence, accounting: Accounting, claim: Claim) -> None:
     """Add the upper bound and the findings of accounting runs of a learner with this claim."""
     evidence.findings.extend(accounting.findings)
-    evidence.assume(*accounting.assumptions, *_said_of_neighbours(claim))
+    evidence.assume(*accounting.assumptions, *_assumptions_of_relation(claim))
     evidence.declassified += [f.where for f in accounting.findings if f.kind is FindingKind.DECLASSIFIED]
     if accounting.refused:
         kinds = {finding.kind for finding in accounting.findings}
@@ -471,7 +471,7 @@ def add_accounting(evidence: Evidence, accounting: Accounting, claim: Claim) -> 
 
 
 def _proof(accounting: Accounting, claim: Claim) -> dict[str, Any] | str:
-    """Return the proof of the claim by what the accountants enforced, as data; else why there is none."""
+    """Return the proof of the claim from the enforced theorem and releases, as data; else the reason for none."""
     try:
         theorem = enforced_theorem(accounting.own_pricing.theorem, Budget(claim.epsilon, claim.delta))
         flows = {"runs": accounting.runs, "rounds": accounting.rounds, "releases": accounting.releases}

@@ -52,7 +52,7 @@ def users_who_tell(
 
 @subjects_own()
 def _first_batch(build: BuildContextual, features: int, horizon: int) -> int | None:
-    """Return after how many rounds the policy first changes, of at most ``horizon - 1``."""
+    """Return the number of rounds after which the policy first changes, at most ``horizon - 1``."""
     gate = Simulation(0, 1)
     nothing = ContextualUsers(np.zeros((horizon, 1, features)), np.zeros((horizon, 1)))
     first = None
@@ -76,9 +76,9 @@ class ShownUser:
     features
         The length of an action's vector.
     batch
-        How many users the first batch has.
+        Number of users in the first batch.
     others
-        What all of them but the first earn together.
+        The sum of their rewards, but for the first user's.
     """
 
     build: BuildContextual

@@ -40,13 +40,13 @@ class ContextualFamily(LearnerFamily):
     Attributes
     ----------
     build
-        Makes it on a gate.
+        Makes the learner on a gate.
     problem
         The law that users are drawn from.
     claim
-        What it claims.
+        The claim of the learner.
     rounds
-        Of every run.
+        Number of rounds of every run.
     """
 
     build: BuildContextual
@@ -105,7 +105,7 @@ class ContextualFamily(LearnerFamily):
     def add_losses(
         self, evidence: Evidence, accounting: Accounting, conduct: Conduct, seed: np.random.SeedSequence
     ) -> None:
-        """Play pairs in which one user has an extreme action and reward, and others instead."""
+        """Play pairs in which one user has an extreme action and reward on D and others on D′."""
         self._stopped = accounting.refused or evidence.does_not_run
         view = self.claim.view
         moved = self.play_pairs(self._pairs(accounting), evidence, accounting, conduct, seed)
@@ -118,7 +118,7 @@ class ContextualFamily(LearnerFamily):
             evidence.findings.append(Statement.VIEW_NOT_TESTED.finding(view=view, why=why))
 
     def _pairs(self, accounting: Accounting) -> PlayedNeighbours:
-        """Return pairs of a few users: of the first round, those who paid most, and who could not pay."""
+        """Return pairs of a few users: the first round's, those that paid most, and the one that could not pay."""
         asked = dict.fromkeys((self.record_of(1), *accounting.dearest(1)))
         turns = {
             record: [t for t in range(self.rounds) if self.record_of(t + 1) == record] for record in asked

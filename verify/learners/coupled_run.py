@@ -41,7 +41,7 @@ RELEASED_VIEWS = frozenset({View.MESSAGE.value, View.RELEASES.value, View.SHUFFL
 """Views in which all releases are seen."""
 
 _NEIGHBOURS_AT_ONCE = 48  # bounds memory; D's run is the same in every batch
-_ROUNDS_AGAIN = 64  # of what a bound rests on, done again
+_ROUNDS_AGAIN = 64  # that are played again in another process, after the first different release
 _ONE_LANE_RUNS = 16  # of a learner that works in one lane only
 
 
@@ -97,13 +97,13 @@ def try_coupled(
         add_once(evidence.findings, Statement.NO_LANES.finding(failing_place(error), error=error))
     try:
         runs = [run(lanes=1, seed=child) for child in seed.spawn(_ONE_LANE_RUNS)]
-        return replace(_together(runs, axis=1), in_lanes=False)
-    except (Exception, SystemExit):  # for the reason that was said
+        return replace(_join_runs(runs, axis=1), in_lanes=False)
+    except (Exception, SystemExit):  # for the reason in the finding
         return None
 
 
-def _together(runs: Sequence[CoupledRun], axis: int) -> CoupledRun:
-    """Return what runs showed of further neighbours (axis 0), or in further lanes (axis 1)."""
+def _join_runs(runs: Sequence[CoupledRun], axis: int) -> CoupledRun:
+    """Return the joint result of runs on further neighbours (axis 0), or in further lanes (axis 1)."""
     divergences: dict[tuple[str, object], Divergence] = {}
     for run in runs:
         for found in run.divergences:
@@ -135,13 +135,13 @@ def _run_coupled(
     data
         D with records 0 .. rounds, shape (rounds + 1, arms).
     neighbours
-        What D is compared with.
+        The neighbours of D.
     lanes
-        How many samples of every loss; a multiple of the block size.
+        Number of samples of every loss; a multiple of the block size.
     seed
         Of all randomness.
     sees_draws
-        Whether the adversary sees what the learner draws itself.
+        True if the adversary sees the learner's own draws.
 
     Raises
     ------
@@ -166,7 +166,7 @@ def _run_coupled(
                 rests_on_word=gate.rests_on_word,
             )
         )
-    return _together(batches, axis=0)
+    return _join_runs(batches, axis=0)
 
 
 def played_again(
@@ -222,11 +222,11 @@ def add_coupled(
     losses = coupled.shown_losses if in_view else coupled.losses
     bound = loss_lower_bound(losses, claim.delta, error)
     if bound.epsilon == 0.0 and not np.array_equal(coupled.shown_losses, coupled.losses):
-        # What the adversary sees for sure shows nothing: say what all that is lost shows.
+        # The releases that the adversary is sure to see show nothing: give the bound of all losses.
         in_view, losses = False, coupled.losses
         bound = loss_lower_bound(losses, claim.delta, error)
     upper = evidence.upper
-    # The ledger bounds the loss beside what the learner draws, seen or not.
+    # The ledger bounds the loss given the learner's own draws, seen or not.
     if upper is not None and upper.delta == 0 and largest - ROUNDING > upper.epsilon:
         evidence.contradictions.append(
             exact(

@@ -42,11 +42,11 @@ def learner_family(
     conduct
         The conduct of the verification; building ends at its time limit.
     rounds
-        Of every accounting run.
+        Number of rounds of every accounting run.
     problem, settings
-        What was asked for.
+        The requested problem, and settings of it.
     adversary
-        Of learners with a structure.
+        The adversary of learners with a structure.
 
     Raises
     ------

@@ -28,7 +28,7 @@ def add_function_trials(
     Parameters
     ----------
     evidence
-        What the accounting runs assumed; findings are added.
+        The assumptions of the accounting runs; findings are added.
     case
         The learner.
     drawn

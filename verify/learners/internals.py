@@ -1,9 +1,9 @@
-"""What a learner's own code names of the internals of private values, past all that its gate sees.
+"""Uses in a learner's own code of the internals of private values, which its gate does not see.
 
-Names that start with an underscore lead past every operation of a private value, to raw data. Replays find what flows
-there only if it has an effect in a run that is made: a streak of raw values that resets the learner may never come up.
-So code that names them rests on an assumption: what is asked of a learner, and whatever else of its author's that code
-names, also in a branch that no run takes. An object's own attribute, ``self._values``, is no private value's.
+Names that start with an underscore lead past every operation of a private value, to raw data. Replays find a flow of
+raw data there only if it has an effect in a run that is made: a streak of raw values that resets the learner may never
+come up. So code that names them rests on an assumption: the methods that a run calls, and all code by the same author
+that these name, also in a branch that no run takes. An object's own attribute, ``self._values``, is no private value's.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from verify.learners.public_state import attributes, enclosed
 
 _VARIABLE = re.compile(r"(LOAD|STORE|DELETE)_(NAME|GLOBAL|FROM_DICT_OR_GLOBALS)|IMPORT_(NAME|FROM)")
 _ATTRIBUTE = frozenset(each for each in dis.hasname if not _VARIABLE.fullmatch(dis.opname[each]))
-"""Instructions that name an attribute, whatever else a version of Python has them do: ``super()`` in 3.12, say."""
+"""Instructions that name an attribute, those of ``super()`` in 3.12 included."""
 
 _MOVES = frozenset({"COPY", "SWAP", "CACHE", "EXTENDED_ARG"})  # leave the object where it is
 _IMPORT = dis.opmap["IMPORT_NAME"]
@@ -45,19 +45,19 @@ def _internals(owner: type) -> set[str]:
 
 
 INTERNALS = frozenset(_internals(Private) | _internals(PrivateSums) | {"_noise", "_tape"})
-"""Every name with an underscore of private values and sums, and where a gate keeps its noise and its tape."""
+"""All names with an underscore of private values and sums, and those of a gate's noise and tape."""
 
 _CALLED = frozenset({"after", *(name for name in dir(PhasedElimination) if not name.startswith("_"))}).union(
     *map(dir, (ExplainedLearner, ExplainedLists, PhasedLearner, WarmStartLearner))
 )
-"""What runs and verifiers ask of a learner."""
+"""Names of a learner that runs and verifiers call or read."""
 
 
 def private_attribute_uses(learner: object) -> list[Assumption]:
     """Return an assumption for each internal name that a learner's code uses on another object than its own.
 
-    Followed is what its methods name: other methods, functions, classes and modules of the same author, to whatever
-    depth, and the classes of what it holds. Not this library's own code, Python's and that of installed packages
+    All code that its methods name is searched: other methods, functions, classes and modules of the same author, to
+    any depth, and the classes of the learner's attributes. Left out are this library, Python and installed packages
     (unless the learner's own classes come from one).
     """
     found: dict[tuple[str, str], Assumption] = {}
@@ -71,7 +71,7 @@ def private_attribute_uses(learner: object) -> list[Assumption]:
 
 
 def _uses(learner: object) -> Iterator[tuple[Place, str]]:
-    """Yield place and name of each use in what a run may reach: what `_CALLED` is, and what that names in turn."""
+    """Yield place and name of each use in code that a run may reach: the names `_CALLED`, and those named in turn."""
     packages = {base.__module__.partition(".")[0] for base in type(learner).__mro__}
     waiting: list[Any] = [type(learner), *(held for _, held in attributes(learner))]
     names, classes, seen = set(_CALLED), list[type](), set[int]()
@@ -85,27 +85,27 @@ def _uses(learner: object) -> Iterator[tuple[Place, str]]:
             elif type(value) in _CONSTANTS:  # of a module or a class, a default argument
                 yield from ((Place("a text", 0), name) for name in _texts(value))
             elif isinstance(value, types.CodeType):  # of a module that no run has loaded: all of it
-                yield from _in_code(value)
+                yield from _uses_in_code(value)
             elif isinstance(value, type):
                 classes.append(value)
             elif not isinstance(value, types.FunctionType):
                 waiting += _functions(value)
                 if type(value).__module__ not in ("builtins", "numpy"):
                     waiting.append(type(value))
-            elif _is_the_authors(value, packages):
-                yield from _in_code(value.__code__)
-                waiting += _named_by(value)
+            elif _is_by_author(value, packages):
+                yield from _uses_in_code(value.__code__)
+                waiting += _named_values(value)
                 names.update(_names(value.__code__))
-                waiting += _imported_by(value.__code__, value.__globals__)
+                waiting += _imported_values(value.__code__, value.__globals__)
         if not waiting:
             methods = [part for kind in classes for part in _methods(kind, names, packages)]
             waiting += [part for part in methods if id(part) not in seen]
 
 
 def _methods(kind: type, names: set[str], packages: set[str]) -> Iterator[Any]:
-    """Yield what the author's classes among a class and its bases hold under some names, or under one of Python's."""
+    """Yield the attributes with some names, or with names of Python's, of the author's classes among the bases."""
     for base in kind.__mro__:
-        if _is_the_authors(base, packages):
+        if _is_by_author(base, packages):
             for name, held in vars(base).items():
                 if name in names or (name.startswith("__") and name.endswith("__")):
                     yield from _functions(held)
@@ -114,7 +114,7 @@ def _methods(kind: type, names: set[str], packages: set[str]) -> Iterator[Any]:
 
 
 def _functions(value: Any) -> Iterator[Any]:
-    """Yield a value if it is code or leads to code, and what decorators put around it."""
+    """Yield the functions, classes and getters that a value is, or that a decorator or partial call wraps in it."""
     if isinstance(value, types.FunctionType | type | operator.attrgetter):
         yield value
     elif isinstance(value, staticmethod | classmethod | types.MethodType):
@@ -129,8 +129,8 @@ def _functions(value: Any) -> Iterator[Any]:
         yield wrapped
 
 
-def _named_by(function: types.FunctionType) -> Iterator[Any]:
-    """Yield what a function's names, closure and default arguments are; of modules, what it names there."""
+def _named_values(function: types.FunctionType) -> Iterator[Any]:
+    """Yield the values of a function's names, closure and default arguments; of a module, the attributes it names."""
     names = set(_names(function.__code__))
     for name in names & function.__globals__.keys():
         value = function.__globals__[name]
@@ -143,19 +143,19 @@ def _named_by(function: types.FunctionType) -> Iterator[Any]:
     yield from (function.__kwdefaults__ or {}).values()
 
 
-def _imported_by(code: types.CodeType, scope: dict[str, Any]) -> Iterator[Any]:
-    """Yield what the code of a function names of the modules that it imports itself; of unloaded ones their code."""
+def _imported_values(code: types.CodeType, scope: dict[str, Any]) -> Iterator[Any]:
+    """Yield the attributes that code names of modules that it imports itself; the code of unloaded modules."""
     names = set(_names(code))
     for name in _imports(code, scope):
         if name in sys.modules:
             yield from (vars(sys.modules[name])[part] for part in names & vars(sys.modules[name]).keys())
         else:
-            yield from _unloaded(name, set())
+            yield from _unloaded_code(name, set())
 
 
 def _imports(code: types.CodeType, scope: dict[str, Any]) -> Iterator[str]:
-    """Yield the modules that import statements in some code name, and what they take from them: modules, perhaps."""
-    imports = _IMPORT in code.co_code[::2]  # else it is not taken apart, which takes long
+    """Yield the names of the modules that some code imports, and of the parts it takes, which may be modules."""
+    imports = _IMPORT in code.co_code[::2]  # else it is not disassembled, which takes long
     instructions = (
         [each for each in dis.get_instructions(code) if each.opname not in _MOVES] if imports else []
     )
@@ -172,7 +172,7 @@ def _imports(code: types.CodeType, scope: dict[str, Any]) -> Iterator[str]:
             yield from _imports(part, scope)
 
 
-def _unloaded(name: str, seen: set[str]) -> Iterator[types.CodeType]:
+def _unloaded_code(name: str, seen: set[str]) -> Iterator[types.CodeType]:
     """Yield the code of a module of the author's that is not loaded, and of those that it imports in turn."""
     if name in seen or name in sys.modules:
         return
@@ -187,7 +187,7 @@ def _unloaded(name: str, seen: set[str]) -> Iterator[types.CodeType]:
         yield code
         package = name if spec.submodule_search_locations is not None else name.rpartition(".")[0]
         for imported in _imports(code, {"__package__": package}):
-            yield from _unloaded(imported, seen)
+            yield from _unloaded_code(imported, seen)
 
 
 def _names(code: types.CodeType) -> Iterator[str]:
@@ -199,8 +199,8 @@ def _names(code: types.CodeType) -> Iterator[str]:
             yield from _names(part)
 
 
-def _in_code(code: types.CodeType) -> Iterator[tuple[Place, str]]:
-    """Yield place and name of each internal name that is another object's attribute, or stands as a text."""
+def _uses_in_code(code: types.CodeType) -> Iterator[tuple[Place, str]]:
+    """Yield place and name of each internal name that is another object's attribute, or part of a text."""
     before: dis.Instruction | None = None
     own: set[str] = set()  # names that were just read of the object itself, as ``self._values += 1`` does
     has_any = not INTERNALS.isdisjoint(code.co_names) or any(any(_texts(each)) for each in code.co_consts)
@@ -213,16 +213,16 @@ def _in_code(code: types.CodeType) -> Iterator[tuple[Place, str]]:
                 if _is_self(before) and "SUPER" not in instruction.opname:
                     own.add(name)
                 elif not (name in own and _is_in_place(before)):
-                    yield _place(code, instruction), name
+                    yield _instruction_place(code, instruction), name
         elif instruction.opcode in dis.hasconst and not _is_pythons_own(after):
             assert instruction.arg is not None
             # Not `argval`, which is no constant for names of arguments in 3.11.
             found = _texts(code.co_consts[instruction.arg])
-            yield from ((_place(code, instruction), text) for text in found)
+            yield from ((_instruction_place(code, instruction), text) for text in found)
         before = instruction
     for part in code.co_consts:
         if isinstance(part, types.CodeType):
-            yield from _in_code(part)
+            yield from _uses_in_code(part)
 
 
 def _is_self(instruction: dis.Instruction | None) -> bool:
@@ -235,7 +235,7 @@ def _is_self(instruction: dis.Instruction | None) -> bool:
 
 
 def _is_pythons_own(after: dis.Instruction | None) -> bool:
-    """Whether a constant is what Python 3.13 lists in a class: the attributes that its methods set of themselves."""
+    """Return True if a constant is the tuple in which Python 3.13 lists the attributes that a class's methods set."""
     return after is not None and (after.opname, after.argval) == ("STORE_NAME", "__static_attributes__")
 
 
@@ -244,7 +244,7 @@ def _is_in_place(instruction: dis.Instruction | None) -> bool:
 
 
 def _texts(value: Any) -> Iterator[str]:
-    """Yield the internal names among texts, in whatever tuples and sets, those between dots or of a format too."""
+    """Yield the internal names in texts, also in nested tuples and sets, between dots or in a format."""
     if type(value) is str:
         yield from (each for each in _BETWEEN.split(value) if each in INTERNALS)
     elif type(value) in _CONSTANTS:
@@ -252,13 +252,13 @@ def _texts(value: Any) -> Iterator[str]:
             yield from _texts(part)
 
 
-def _place(code: types.CodeType, instruction: dis.Instruction) -> Place:
+def _instruction_place(code: types.CodeType, instruction: dis.Instruction) -> Place:
     line = None if instruction.positions is None else instruction.positions.lineno
     return Place(code.co_filename, line or code.co_firstlineno)
 
 
-def _is_the_authors(found: types.FunctionType | type, packages: set[str]) -> bool:
-    """Return True of code by the learner's author: it is not this library's, Python's or somebody's package."""
+def _is_by_author(found: types.FunctionType | type, packages: set[str]) -> bool:
+    """Return True of code by the learner's author: not of this library, Python or another installed package."""
     name = found.__module__ if isinstance(found, type) else found.__globals__.get("__name__")
     module, top = str(name), str(name).partition(".")[0]
     if is_of_library(found) or top == "builtins":

@@ -33,7 +33,7 @@ class LearnerCase:
     claim
         Its claim.
     initial
-        Whether it observes outcomes before the first round, and whether they are one record.
+        The records of its outcomes before the first round: "none", "one" for all, or "separate" ones.
     adversary
         An interactive adversary to test besides fixed data sets.
     """

@@ -21,7 +21,7 @@ from verify.sampling.evidence import Evidence
 from verify.sampling.tester import CandidateSource, Tester
 
 Retold = list[tuple[TapedRun, Play, Sequence[OtherData]]]
-"""Runs, each with its own play and with the other data that it is told again on."""
+"""Runs, each with its own play and with the other data on which it is replayed."""
 
 
 class LearnerFamily(abc.ABC):
@@ -34,7 +34,7 @@ class LearnerFamily(abc.ABC):
     claim
         Its claim.
     rounds
-        Of every accounting run.
+        Number of rounds of every accounting run.
     """
 
     build: Callable[[Any], Any]

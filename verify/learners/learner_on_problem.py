@@ -53,9 +53,9 @@ def build_learner(
     Parameters
     ----------
     subject, problem, settings
-        What was asked for; without a problem, the learner's own or the first known one of its family.
+        The requested ones; without a problem, the learner's own or the first known one of its family.
     epsilon, delta, horizon
-        What the learner is built with.
+        The parameters that the learner is built with.
 
     Raises
     ------

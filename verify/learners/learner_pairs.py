@@ -27,13 +27,13 @@ from verify.transcripts.view_pair import ViewPair
 
 _MOST_PAIRS = 6  # pairs of early records that a test scans
 _BESIDE_TELLING = 1  # pairs of early records that are tested beside telling transcripts
-_CHECK_SHARE = 4  # a single look that only confirms what is plain by then: so many times fewer draws
+_CHECK_SHARE = 4  # a single look that only confirms a known result: so many times fewer draws
 _TELLING_BETS = 2  # telling transcripts that are bet on beside early records
 
 
 @dataclass(frozen=True)
 class _Sizes:
-    """How many draws a test of a learner needs, found by trial.
+    """Numbers of draws that a test of a learner needs, found by trial.
 
     Attributes
     ----------
@@ -85,8 +85,8 @@ class LearnerPairs(CandidateSource):
             add_likelihood(ground.evidence, self.case, telling, conduct)
         conduct.progress(0.4, "black-box test")
         is_plain = is_clear_violation(telling, self.case.claim) or (ground.trusted and ground.proved)
-        effort = _of_a_check(conduct.effort) if is_plain else conduct.effort
-        early = self._early(effort, beside_telling=bool(telling) and ground.trusted)
+        effort = _confirming_effort(conduct.effort) if is_plain else conduct.effort
+        early = self._early_pairs(effort, beside_telling=bool(telling) and ground.trusted)
         chosen = _candidates_of(self.case, [*telling[:1], *early], effort, _LOOK, seed=conduct.seed)
         return replace(chosen, share_of_error=share_of_error, share_of_false_alarm=share_of_error)
 
@@ -98,7 +98,7 @@ class LearnerPairs(CandidateSource):
 
     def known_candidates(self, earlier: Sequence[Mapping[str, Any]]) -> Candidates:
         """Return pairs of early records: all runs find the same ones."""
-        pairs = self._early(self.conduct.effort, beside_telling=False)
+        pairs = self._early_pairs(self.conduct.effort, beside_telling=False)
         self._in_lanes = self.case.works_in_lanes(pairs[0])
         return _candidates_of(
             self.case, pairs, self.conduct.effort, _BETS, seed=self.conduct.seed, kind="early record"
@@ -108,20 +108,20 @@ class LearnerPairs(CandidateSource):
         """Look for telling transcripts."""
         effort, lanes = self.conduct.effort, 0
 
-        def counted(gate: Any) -> Any:
+        def build_and_count(gate: Any) -> Any:
             nonlocal lanes
             lanes += gate.lanes
             return self.case.build(gate)
 
-        case = replace(self.case, build=counted)
+        case = replace(self.case, build=build_and_count)
         pairs = find_distinguishing_pairs(case, self.ground, effort, self.conduct.seed)[:_TELLING_BETS]
         rounds = max((pair.rounds for pair in pairs), default=1)
         most = max(effort.lane_rounds // rounds, effort.samples // 20)
         worlds = [_worlds_of(self.case, pair, in_lanes=True) for pair in pairs]
-        return Candidates(_numbered(worlds, "telling transcript"), min(most, left), searched=lanes)
+        return Candidates(_number_worlds(worlds, "telling transcript"), min(most, left), searched=lanes)
 
-    def _early(self, effort: Effort, *, beside_telling: bool) -> list[ViewPair]:
-        """Choose pairs of short data sets: extreme corners of early records, and what the coupled runs point at.
+    def _early_pairs(self, effort: Effort, *, beside_telling: bool) -> list[ViewPair]:
+        """Choose pairs of short data sets: extreme corners of early records, and neighbours with large coupled losses.
 
         A corner pair sets the record to one extreme point in D and to the opposite one in D'.
         """
@@ -157,7 +157,7 @@ class LearnerPairs(CandidateSource):
 def _candidates_of(
     case: LearnerCase, pairs: Sequence[ViewPair], effort: Effort, sizes: _Sizes, *, seed: int, kind: str = ""
 ) -> Candidates:
-    """Return what a test draws from: as many of the pairs as there are draws for, and the adversary's worlds.
+    """Return the candidates of a test: as many of the pairs as there are draws for, and the adversary's worlds.
 
     Parameters
     ----------
@@ -166,13 +166,13 @@ def _candidates_of(
     pairs
         Data sets, the most telling first.
     effort
-        How many draws and how many rounds there may be.
+        The limits on draws and rounds.
     sizes
-        How many draws the test needs.
+        Numbers of draws that the test needs.
     seed
-        Of the adversary's first look.
+        The seed of the adversary's probe.
     kind
-        What the pairs are, for labels of their own in every run.
+        The kind of the pairs, for labels that are the same in every run; "" for none.
     """
     adversary = case.adversary
     pairs = pairs[: max(1, effort.samples // sizes.fewest_of_pair - (adversary is not None))]
@@ -181,7 +181,7 @@ def _candidates_of(
         pairs = pairs[:2]
     one_message = case.claim.view == View.MESSAGE.value  # runs stop with the record's own round
     rounds = max(max(pair.record, 1) if one_message else pair.rounds for pair in pairs)
-    worlds = _numbered([_worlds_of(case, pair, in_lanes=in_lanes) for pair in pairs], kind)
+    worlds = _number_worlds([_worlds_of(case, pair, in_lanes=in_lanes) for pair in pairs], kind)
     if adversary is not None and case.claim.view == View.ACTIONS.value and in_lanes:
         rounds = max(rounds, effort.scan_rounds)
         probe = SpawnKey.ADVERSARY_PROBE.sequence(seed)
@@ -205,20 +205,20 @@ def _one_super_arm(problem: Problem) -> tuple[FloatArray, FloatArray]:
 
 
 def _worlds_of(case: LearnerCase, pair: ViewPair, *, in_lanes: bool) -> NeighbouringWorlds:
-    """Return a pair as what a test tells apart."""
+    """Return the pair of worlds of a test: the learner's view on each of two data sets."""
     views = [case.view(pair, data, single_lanes=not in_lanes) for data in (pair.data, pair.data_prime)]
     return NeighbouringWorlds(
         pair.descriptions, lambda other, n, seed: views[other].sample(n, seed), pair.rounds
     )
 
 
-def _numbered(worlds: Sequence[NeighbouringWorlds], kind: str) -> list[NeighbouringWorlds]:
+def _number_worlds(worlds: Sequence[NeighbouringWorlds], kind: str) -> list[NeighbouringWorlds]:
     """Name pairs of a kind by their numbers."""
     return [replace(one, name=kind and f"{kind} {number}") for number, one in enumerate(worlds, start=1)]
 
 
-def _of_a_check(effort: Effort) -> Effort:
-    """Return the effort of a test beside a proof and exact likelihood ratios, or of one that has much to see.
+def _confirming_effort(effort: Effort) -> Effort:
+    """Return the smaller effort of a test that only confirms: a proof or a clear violation is known.
 
     Both are known before the test's first draw, and not from its draws.
     """

@@ -125,7 +125,7 @@ def try_build(build: Callable[[Any], Any], subject: LearnerSubject) -> Any:
 
 
 def initial_records(build: BuildLearner, subject: LearnerSubject) -> InitialOutcomes:
-    """Return whether a learner observes outcomes before the first round, and whether they are one record.
+    """Return the records of a learner's outcomes before the first round: "none", "one" for all, or "separate" ones.
 
     Raises
     ------
@@ -152,7 +152,7 @@ def beyond_the_runs(name: str | None, rounds: int) -> tuple[Sentence, ...]:
         exact("The accountant blocks any release that would exceed the claim, in every run of any length."),
         observed("Observed: runs of {draws:,} rounds.", rounds),
     )
-    if name is None:  # what its author calls a record are words
+    if name is None:  # the proof knows the records of registered learners only
         return (
             *enforced,
             remark("Each round was charged to its own record; give rounds of the same record the same name."),
@@ -174,7 +174,7 @@ def beyond_the_runs(name: str | None, rounds: int) -> tuple[Sentence, ...]:
 def _proved_plan(name: str) -> tuple[SymbolicPlan, Any] | None:
     """Return the plan of a registered learner and its claim; None if it has none, or no proof that the checker accepts.
 
-    What noise that is calibrated by a program is calibrated to is taken as promised (`SymbolicPlan.promises`).
+    The target of a program that calibrates noise is taken as promised (`SymbolicPlan.promises`).
     """
     from accountant.proofs.plan_document import plan_document  # SymPy is loaded for a certificate only
     from algorithms.theory.plans import PLANNED, plan_and_claim

@@ -9,7 +9,7 @@ from mechanisms import Mechanism, Sensitivity
 from verify.sampling.evidence import UpperProfile
 
 MovedMechanism = tuple[Mechanism, Sensitivity]
-"""A mechanism, and how far a record could move what it released."""
+"""A mechanism, and the largest move of its input by one record."""
 
 _MOST_KINDS = 16
 """Kinds of releases above which no curve is computed."""

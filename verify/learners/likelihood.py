@@ -25,20 +25,20 @@ SHARE_OF_ERROR = 0.2
 
 @dataclass(frozen=True, slots=True)
 class _Draws:
-    """How draws are shared out: settings of this library, on which no bound's validity rests.
+    """Numbers and shares of draws: settings of this library, on which no bound's validity rests.
 
     Attributes
     ----------
     most
         Final draws.
     fewer_to_look, fewer_to_choose
-        So many times fewer draws for a look at every pair, and for the choice of an event.
+        The factors by which fewer draws are made for a first look at every pair, and for the choice of an event.
     finalists
         Pairs on which an event is chosen.
     share_of_work
-        The final draws play at most one lane-round in so many of the effort's.
+        The final draws play at most one in this many of the effort's lane-rounds.
     enough_hits
-        Expected draws in the event beyond which more of them say little.
+        Expected draws in the event beyond which more of them improve the bound little.
     again
         Draws of each side in another process.
     """
@@ -148,7 +148,7 @@ def add_likelihood(
 
 
 def _draws(effort: Effort, pair: ViewPair) -> int:
-    """Final draws that the effort allows on a pair."""
+    """Return the number of final draws that the effort allows on a pair."""
     work = effort.lane_rounds // _DRAWS.share_of_work // pair.rounds
     return max(min(_DRAWS.most, effort.samples, work) // BLOCK, 16) * BLOCK
 

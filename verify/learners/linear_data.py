@@ -89,7 +89,7 @@ class OneByOne(_LikeOthers):
     seed
         Of all random numbers.
     replaced
-        Which clients have other numbers, in the order in which they report.
+        True for clients with other numbers, in the order in which they report.
     """
 
     seed: np.random.SeedSequence

@@ -51,9 +51,9 @@ class _ActionDraws:
     fewest
         Draws that are made in any case.
     earlier_phase
-        What drawing one earlier phase adds to the cost of a draw.
+        The added cost of a draw for each earlier phase that is drawn.
     in_all_runs
-        Draws that nobody makes in all runs of a wealth file together.
+        A number that the draws in all runs of a wealth file together stay below.
     """
 
     actions: int = 100
@@ -77,7 +77,7 @@ _AT_THE_OTHER_END: Sequence[_Others] = (
     ),
     ("every average reward is 0", np.zeros_like),
 )
-"""What a client has instead of its upper bounds: in words, and how it is computed from them."""
+"""The rewards of a client on D′ in place of its upper bounds: in words, and as a function of these."""
 
 
 @dataclass(eq=False)
@@ -87,15 +87,15 @@ class LinearFamily(LearnerFamily):
     Attributes
     ----------
     build
-        Makes it on a gate.
+        Makes the learner on a gate.
     problem
         The actions, and the law that clients are drawn from.
     claim
-        What it claims.
+        The claim of the learner.
     rounds
-        Of every run.
+        Number of rounds of every run.
     unit
-        What names of clients are: without replacement that of the claim.
+        The unit that names of clients stand for: without replacement that of the claim.
     """
 
     build: BuildPhased
@@ -125,24 +125,25 @@ class LinearFamily(LearnerFamily):
 
     @property
     def _datasets(self) -> Sequence[Callable[[BoolArray], Clients]]:
-        """What makes the clients of each run, some of them (in the order of reports) with other random numbers."""
+        """For each run, a function that makes its clients, those of a mask (in the order of reports) drawn anew."""
         population, replacement = self.problem.population, self.problem.replacement
         return [
             lambda _: Growing(population, replacement),
-            self._drawn,
+            self._law_clients,
             lambda _: Constant(population, replacement, HUGE),
             lambda _: Constant(population, replacement, -HUGE),
         ]
 
-    def _drawn(self, replaced: BoolArray) -> Clients:
+    def _law_clients(self, replaced: BoolArray) -> Clients:
+        """Return clients of the problem's law, those of a mask drawn anew."""
         if not _is_users(self.problem):
             return self.problem
         return OneByOne(_own_copy(self.problem), self._environment, replaced)
 
     def _player(self, clients: Callable[[], Clients], names: Callable[[], RecordOf] | None = None) -> Play:
-        return lambda learner, gate: self._played(learner, gate, clients(), names)
+        return lambda learner, gate: self._play(learner, gate, clients(), names)
 
-    def _played(
+    def _play(
         self,
         learner: Any,
         gate: Gate,
@@ -155,7 +156,7 @@ class LinearFamily(LearnerFamily):
         return play_linear(learner, clients, gate, rng, rounds=self.rounds, record_of=record_of, **worlds)
 
     def remarks(self, accounting: Accounting) -> list[Finding]:
-        """Say how often a client reported, where it may again."""
+        """Return a remark on the number of reports of a client, where clients are drawn with replacement."""
         if not self.problem.replacement:
             return []
         times = max((len(payer.charges) for payer in accounting.own_pricing.payers), default=0)
@@ -176,27 +177,27 @@ class LinearFamily(LearnerFamily):
         for run, child in zip(accounting.taped, seed.spawn(len(accounting.taped)), strict=True):
             groups = groups_of_records(run.recording, np.random.default_rng(child))
             others = [
-                self._other(run, group, numbers, own)
+                self._variant(run, group, numbers, own)
                 for group, own in zip(groups, child.spawn(len(groups)), strict=True)
             ]
             told.append((run, self._player(partial(self._datasets[run.number], _NOBODY)), others))
         return told
 
-    def _other(
+    def _variant(
         self, run: TapedRun, group: RecordGroup, numbers: FloatArray, own: np.random.SeedSequence
     ) -> OtherData:
-        def changed() -> Clients:
+        def make_changed() -> Clients:
             clients = self._datasets[run.number](group.members)
             return OtherClients(clients, numbers, group.members, np.random.default_rng(own))
 
         names = [record for record, _ in run.recording.inputs]
         changes = {name for name, member in zip(names, group.members, strict=True) if member}
-        return OtherData(group.words, self._player(changed), kept=frozenset(names) - changes)
+        return OtherData(group.words, self._player(make_changed), kept=frozenset(names) - changes)
 
     def add_losses(
         self, evidence: Evidence, accounting: Accounting, conduct: Conduct, seed: np.random.SeedSequence
     ) -> None:
-        """Play pairs in which one client has the upper bounds, and others instead, whenever it reports."""
+        """Play pairs in which all rewards of one client are at their upper bounds on D and others on D′."""
         self._stopped = accounting.refused or evidence.does_not_run
         pairs = self._pairs(accounting)
         moved = self.play_pairs(pairs, evidence, accounting, conduct, seed) if pairs.records else False
@@ -210,20 +211,20 @@ class LinearFamily(LearnerFamily):
             evidence.details["tested_view"] = shown
 
     def _pairs(self, accounting: Accounting) -> PlayedNeighbours:
-        """Return pairs of a few clients: who reports first and most often, who paid most, and who could not pay."""
+        """Return pairs of a few clients: the first, the most frequent, those that paid most, one that could not pay."""
         reports: list[RecordId] = []
         sizes: set[int] = set()
 
-        def watched(records: Sequence[int], averages: FloatArray) -> Sequence[FloatArray]:
+        def record_reports(records: Sequence[int], averages: FloatArray) -> Sequence[FloatArray]:
             reports.extend(records)
             sizes.add(averages.shape[1])
             return list(averages[:, np.newaxis])
 
         try:
             gate = Coupled(0, 1, 1)
-            for _ in self._played(self.build(gate), gate, self._drawn(_NOBODY), worlds=watched):
+            for _ in self._play(self.build(gate), gate, self._law_clients(_NOBODY), worlds=record_reports):
                 pass
-        except (Exception, SystemExit):  # accounting has said so
+        except (Exception, SystemExit):  # accounting has reported it
             pass
         often = [record for record, _ in Counter(reports).most_common(1)]
         known = set(reports)
@@ -236,9 +237,9 @@ class LinearFamily(LearnerFamily):
             beside = [sides[number] for number in numbers]
 
             def worlds(records: Sequence[int], averages: FloatArray) -> Sequence[FloatArray]:
-                return [_in_worlds(*each, chosen, beside) for each in zip(records, averages, strict=True)]
+                return [_averages(*each, chosen, beside) for each in zip(records, averages, strict=True)]
 
-            return self._played(learner, gate, self._drawn(_NOBODY), worlds=worlds)
+            return self._play(learner, gate, self._law_clients(_NOBODY), worlds=worlds)
 
         top = "every average reward is at its upper bound"
         who = "client" if self.unit == ONE_REPORT else "person"
@@ -282,7 +283,7 @@ class LinearFamily(LearnerFamily):
         return Candidates([pair.worlds(in_all) for pair in pairs], samples, negligible=NEGLIGIBLE)
 
 
-def _in_worlds(
+def _averages(
     record: int, average: FloatArray, chosen: Sequence[RecordId], beside: Sequence[tuple[RecordId, Any, Any]]
 ) -> FloatArray:
     """Return a client's average rewards on D, and on the neighbours beside it; (1, s) where they are the same."""
@@ -303,5 +304,5 @@ def _own_copy(problem: LinearBandit) -> LinearBandit:
 
 
 def _is_users(problem: LinearBandit) -> bool:
-    """Whether a user's code says what clients report."""
+    """Return True if a user's code computes the clients' reports."""
     return type(problem).draw_averages is not LinearBandit.draw_averages

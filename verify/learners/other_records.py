@@ -36,9 +36,9 @@ class RecordGroup:
     Attributes
     ----------
     words
-        Which they are, as in "when all records are others".
+        The group in words, as in "when all records are others".
     members
-        For each value that entered, in order, whether its record is in the group.
+        For each value that entered, in order, True if its record is in the group.
     """
 
     words: str
@@ -51,9 +51,9 @@ def groups_of_records(run: Recording, rng: np.random.Generator) -> list[RecordGr
     What is released of some records can be compared where none of them changed. So releases that have no record in
     common are put in two sets by turns, and once the records of the one set stay, once those of the other: whatever
     reaches a release from those next to it shows in one of the two. In the random half such releases change or stay as
-    a whole, too, but for one in two, in which each record does as it likes. Whatever reaches a release from one further
-    away shows there with probability 3/16, anew in every run; whatever reaches one record's value from another one in
-    the same release, before they are added up, with probability 1/4 for each two of them.
+    a whole, too, but for one in two, in which each record is changed or not by itself. Whatever reaches a release
+    from one further away shows there with probability 3/16, anew in every run; whatever reaches one record's value from
+    another one in the same release, before they are added up, with probability 1/4 for each two of them.
     """
     records = [record for record, _ in run.inputs]
     order = {record: number for number, record in enumerate(dict.fromkeys(records))}
@@ -104,9 +104,9 @@ def other_records(
     numbers
         Telling values of a coordinate, in [0, 1] for the least to the largest.
     rng
-        Where all choices come from.
+        The source of all choices.
     replaced
-        Which records, shape (records,).
+        True for the records that are replaced, shape (records,).
     """
     low, high = domain.extremes()[:2]
     shape = data.shape
@@ -139,8 +139,8 @@ def boundary_values(learner: type, low: float, high: float) -> FloatArray:
 
 
 def _numbers_of(learner: type) -> Iterator[int | float]:
-    """Yield the numbers in the modules of a class and its bases, as they stand in code or are kept there."""
-    # Those of Python's are other ones in each version.
+    """Yield the numbers in the modules of a class and its bases: constants of their code, and module variables."""
+    # Python's own modules are left out: their numbers differ between versions.
     for name in dict.fromkeys(cls.__module__ for cls in learner.__mro__ if not is_of_python(cls)):
         module = sys.modules.get(name)
         for value in list(vars(module).values()) if module is not None else []:
@@ -168,5 +168,5 @@ def _numbers_in(value: object) -> Iterator[int | float]:
         yield from _numbers_in(value.fget)
     elif isinstance(value, type):
         for name, part in vars(value).items():
-            if name != "__firstlineno__":  # where it stands, since Python 3.13
+            if name != "__firstlineno__":  # its line, since Python 3.13
                 yield from _numbers_in(part)

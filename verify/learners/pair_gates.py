@@ -19,7 +19,7 @@ from mechanisms import Gaussian, Laplace, Mechanism, NoiseSource
 from mechanisms.arrays import FloatArray
 
 _SAME = 1e-12  # relative, of distances that only rounding makes differ
-_ALL = 1.0 - 1e-9  # of a steered path: what rounding leaves of it counts as nothing
+_ALL = 1.0 - 1e-9  # of a steered path: the rest is rounding
 
 
 class Move(NamedTuple):
@@ -70,7 +70,7 @@ class Watched(Coupled):
     Attributes
     ----------
     moves
-        Of each neighbour, in order.
+        The moves of each neighbour, in order.
     releases
         Number of releases.
     """
@@ -167,13 +167,13 @@ class Steering:
         """Draw S(m²): density in proportion to φ(s/m) (1 - e^(ε - m²/2 - s))₊."""
         m, start = self.m, self.epsilon - self.m * self.m / 2.0
 
-        def beyond(s: float) -> float:
+        def upper_tail(s: float) -> float:
             return float(ndtr(-s / m) - math.exp(start + m * m / 2.0 + log_ndtr(-s / m - m)))
 
-        level, far = rng.random() * beyond(start), start + m
-        while beyond(far) > level:
+        level, far = rng.random() * upper_tail(start), start + m
+        while upper_tail(far) > level:
             far += far - start
-        return float(brentq(lambda s: beyond(s) - level, start, far, xtol=1e-13))
+        return float(brentq(lambda s: upper_tail(s) - level, start, far, xtol=1e-13))
 
 
 class SteeredPair(Watched):
@@ -263,7 +263,7 @@ class SteeredPair(Watched):
     def declassify(
         self, private: Private | PrivateSums, reason: str, *, shown: bool = True
     ) -> npt.NDArray[Any]:
-        """Publish D's value; where it differs, the rest is no steered play."""
+        """Publish D's value; where the neighbour's differs, T can no longer occur."""
         before = len(self.moves[0])
         published = super().declassify(private, reason, shown=shown)
         if len(self.moves[0]) > before or self.hidden.any():

@@ -68,7 +68,7 @@ class Pricing:
     Attributes
     ----------
     theorem
-        What prices releases and adds them up.
+        The theorem that prices releases and adds up the prices.
     payers
         The Pareto set of all records of all runs.
     """
@@ -123,7 +123,7 @@ class Pricing:
         )
 
     def _price(self, mechanism: Mechanism | None, moved: Sensitivity | None) -> Any:
-        """Return what a release costs each of its records."""
+        """Return the cost of a release to each of its records."""
         if mechanism is None or moved is None:
             return self.theorem.infinite_spend
         return self.theorem.charge(mechanism, moved)

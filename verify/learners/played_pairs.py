@@ -41,7 +41,7 @@ class PlayedNeighbours:
     Attributes
     ----------
     words
-        Of each neighbour: what its record has on D, and what it has there.
+        For each neighbour, its record on D and on the neighbour, in words.
     records
         The records' names.
     play
@@ -54,12 +54,12 @@ class PlayedNeighbours:
 
 
 class _NotPlayed(Exception):
-    """A play raised; its cause is what it raised."""
+    """A play raised an exception, which is the cause of this one."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Plays:
-    """How often pairs are played; the values were chosen by hand.
+    """Numbers of plays and draws; the values were chosen by hand.
 
     Attributes
     ----------
@@ -76,7 +76,7 @@ class _Plays:
     draws
         Draws of one release whose privacy loss has no formula.
     errors
-        What may be wrong: the plays of a first release, the draws of it, the steered plays, the draws among them.
+        Number of equal parts of the false alarm: plays of a first release, its draws, steered plays, draws among them.
     """
 
     pilots: int = 6
@@ -89,16 +89,16 @@ class _Plays:
 
 
 _PLAYS = _Plays()
-_FIRST, _VALUES = "first value that differs", "released values"  # what the events are of
-_WORTH_A_GRID = 0.5  # likely enough that the exact loss of binomial noise is worth its seconds
+_FIRST, _VALUES = "first value that differs", "released values"  # the observations that events are of
+_WORTH_A_GRID = 0.5  # least probability at which the exact loss of binomial noise is worth its seconds
 _ROUNDING = 1e-9  # relative, of m² and of a bound: floats are good to less
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Bound:
-    """A lower bound, before it is offered: what shows it, in how many plays, and how likely it is wrong.
+    """A lower bound before it is offered: its event, the number of plays, and the probability that it is wrong.
 
-    Its event is that the likelihood ratio of what is seen is at least e^threshold. Its probability is exact if the
+    Its event is that the likelihood ratio of the observation is at least e^threshold. Its probability is exact if the
     bound is, and else at least so much with the bound's confidence; where no formula gives it, `hits` counts the pilot
     plays in which the event came up.
     """
@@ -124,13 +124,13 @@ class PlayedPairs:
     build
         Makes it on a gate.
     pairs
-        What it is played on.
+        The pairs that it is played on.
     claim, conduct
-        What it is held to, and how the verification is carried out.
+        The claim that is verified, and the conduct of the verification.
     draws_from_gate
-        Whether it is known to draw from its gate alone, as this library's classes do.
+        True if the learner is known to draw from its gate alone, as this library's classes do.
     sees_draws
-        Whether the claim holds for an adversary who sees what the learner draws itself.
+        True if the adversary of the claim sees the learner's own draws.
     """
 
     build: Callable[[Coupled], Any]
@@ -150,13 +150,13 @@ class PlayedPairs:
         everybody = range(len(self.pairs.words))
         try:
             seeds = pilot_seed.spawn(_PLAYS.pilots)
-            pilots = [self._played(Watched, everybody, each) for each in seeds]
-            again = self._played(Watched, everybody, seeds[0])
+            pilots = [self._play_on(Watched, everybody, each) for each in seeds]
+            again = self._play_on(Watched, everybody, seeds[0])
             bounds, hidden = list(self._bounds(pilots, first_seed, further_seed)), False
             if not bounds and not self.sees_draws:  # of an adversary who sees more
                 telling = replace(self, sees_draws=True)
                 bounds, hidden = list(telling._bounds(pilots, first_seed, further_seed)), True
-        except _NotPlayed:  # accounting has said why, or it is no event
+        except _NotPlayed:  # accounting has reported the error, if its runs raise it, too
             return None
         moved = any(any(gate.moves) for gate in pilots)
         largest = max((float(gate.loss.max(initial=0.0)) for gate in pilots), default=0.0)
@@ -176,14 +176,14 @@ class PlayedPairs:
             self._offer(evidence, bound, seeds[0], in_view=in_view)
         return moved
 
-    def _played(self, kind: type[Watched], pairs: Sequence[int], seed: np.random.SeedSequence) -> Watched:
-        """Play to the end."""
+    def _play_on(self, kind: type[Watched], pairs: Sequence[int], seed: np.random.SeedSequence) -> Watched:
+        """Play some of the pairs to the end on a new gate of a kind; return the gate."""
         gate = kind(seed, len(pairs))
         self._play(gate, pairs)
         return gate
 
     def _play(self, gate: Coupled, pairs: Sequence[int], over: Callable[[], bool] = lambda: False) -> None:
-        """Play to the end, or until it is over; whatever a user's learner raises is `_NotPlayed`."""
+        """Play to the end, or until `over` returns True; raise `_NotPlayed` if a user's learner raises anything."""
         with subjects_own():
             try:
                 for _ in self.pairs.play(self.build(gate), gate, pairs):
@@ -192,7 +192,7 @@ class PlayedPairs:
             except (Exception, SystemExit) as error:
                 raise _NotPlayed from error
 
-    def _seen(self, moves: Iterable[Move]) -> list[Move]:
+    def _visible_moves(self, moves: Iterable[Move]) -> list[Move]:
         """Return the moves of which nothing is hidden: those before the learner's own draws, if these are not seen."""
         return [move for move in moves if self.sees_draws or not move.drew]
 
@@ -202,7 +202,7 @@ class PlayedPairs:
         first_seed: np.random.SeedSequence,
         further_seed: np.random.SeedSequence,
     ) -> Iterator[_Bound]:
-        moves = [[self._seen(of_pair) for of_pair in gate.moves] for gate in pilots]
+        moves = [[self._visible_moves(of_pair) for of_pair in gate.moves] for gate in pilots]
         numbers = range(len(self.pairs.words))
         if self.claim.delta == 0.0:
             yield from self._pure_bounds(pilots, moves, further_seed)
@@ -221,17 +221,17 @@ class PlayedPairs:
             if all(len(of_pair[pair]) > 1 for of_pair in moves)
         ]
         if steered and max(steered)[0] > 0.0:
-            yield from self._steered(*max(steered), further_seed)
+            yield from self._steered_plays(*max(steered), further_seed)
 
     def _loss(self, move: Move) -> ComposedLoss | None:
         """Return the privacy loss of a release of its own; None if there is no formula for it."""
         key = (move.mechanism, move.distances.tobytes())
         if key not in self._known:
-            self._known[key] = None if move.mechanism is None else _composed(move)
+            self._known[key] = None if move.mechanism is None else _release_loss(move)
         return self._known[key]
 
     def _epsilon(self, move: Move, delta: float) -> float:
-        """Return about which ε a first release like this may show at δ, to choose one."""
+        """Return a rough ε that a first release like this may show at δ, to choose a release by."""
         if delta >= 1.0:
             return 0.0
         if move.mechanism is None:
@@ -258,7 +258,7 @@ class PlayedPairs:
             return
         rare = type(kind.mechanism) is Binomial and share < _WORTH_A_GRID
         what, more, loss = "exact privacy loss", 0.0, None if rare else self._loss(kind)
-        if kind.mechanism is None:  # it tells the two apart for certain
+        if kind.mechanism is None:  # the published values differ for certain
             epsilon, tells = math.inf, lambda at: share
         elif loss is not None:
             epsilon = lower_end(loss.epsilon(delta / share)) or 0.0
@@ -286,12 +286,12 @@ class PlayedPairs:
         )
 
     def _begins_like(self, pair: int, kind: Move, seed: np.random.SeedSequence) -> bool:
-        """Play until something moves; return whether that is like a move, with nothing hidden before it."""
+        """Play until a release moves; return True if it is like a given one, with nothing hidden before it."""
         gate = Watched(seed, 1)
         self._play(gate, [pair], over=lambda: bool(gate.moves[0]))
-        return any(move.like(kind) for move in self._seen(gate.moves[0][:1]))
+        return any(move.like(kind) for move in self._visible_moves(gate.moves[0][:1]))
 
-    def _steered(self, square: float, pair: int, seed: np.random.SeedSequence) -> Iterator[_Bound]:
+    def _steered_plays(self, square: float, pair: int, seed: np.random.SeedSequence) -> Iterator[_Bound]:
         """Bound the loss of all Gaussian releases together; see `SteeredPair`."""
         delta, error = self.claim.delta, self.conduct.effort.significance / _PLAYS.errors
         n, m = _PLAYS.steered, math.sqrt(square * (1.0 - _ROUNDING))
@@ -321,7 +321,7 @@ class PlayedPairs:
         )
 
     def _reaches(self, pair: int, steering: Steering, seed: np.random.SeedSequence) -> bool:
-        """Play until the sum of μ² has come to m², or cannot any more."""
+        """Play until the sum of μ² reaches m² or cannot any more; return True if it has."""
         gate = SteeredPair(seed, steering, sees_draws=self.sees_draws)
         self._play(gate, [pair], over=lambda: gate.reached or gate.lost)
         return gate.reached
@@ -329,29 +329,29 @@ class PlayedPairs:
     def _pure_bounds(
         self, pilots: Sequence[Watched], moves: Sequence[Sequence[list[Move]]], seed: np.random.SeedSequence
     ) -> Iterator[_Bound]:
-        """Bound pure ε: one loss that came up above it refutes it, and Gaussian noise has no largest one."""
+        """Bound pure ε: one loss above the claim refutes it, and Gaussian noise has no largest loss."""
         numbers = range(len(self.pairs.words))
         seen = [[float(self._loss_of(gate)[pair]) for gate in pilots] for pair in numbers]
         for pair in numbers:
             if any(move.mu is not None for of_pair in moves for move in of_pair[pair]):
-                yield self._of_losses(pair, seen[pair], "Gaussian noise bounds no privacy loss", math.inf)
+                yield self._loss_bound(pair, seen[pair], "Gaussian noise bounds no privacy loss", math.inf)
                 return
         losses = [max(of_pair) for of_pair in seen]
         chosen = np.argsort(losses)[::-1][: _PLAYS.reflected].tolist()
         for pair, child in zip(chosen, seed.spawn(len(chosen)), strict=True):
-            played = self._played(Reflected, [pair], child)
+            played = self._play_on(Reflected, [pair], child)
             largest = max(losses[pair], float(self._loss_of(played)[0]))
-            yield self._of_losses(pair, seen[pair], "the privacy loss of plays", largest)
+            yield self._loss_bound(pair, seen[pair], "the privacy loss of plays", largest)
 
     def _loss_of(self, gate: Watched) -> np.ndarray[Any, np.dtype[np.float64]]:
         return (gate.loss if self.sees_draws else gate.loss_before_draws)[:, 0]
 
-    def _of_losses(self, pair: int, pilots: Sequence[float], method: str, epsilon: float) -> _Bound:
-        """Return a bound on pure ε; its event is a likelihood ratio, whose probability only the pilots estimate.
+    def _loss_bound(self, pair: int, pilots: Sequence[float], method: str, epsilon: float) -> _Bound:
+        """Return a bound on pure ε; its event is a likelihood ratio with a probability that the pilots estimate.
 
         A loss without a largest value exceeds the claim by 1, too.
         """
-        threshold = _rounded_down(epsilon) if epsilon < math.inf else self.claim.epsilon + 1.0
+        threshold = _round_down(epsilon) if epsilon < math.inf else self.claim.epsilon + 1.0
         hits = sum(loss >= threshold for loss in pilots)
         return _Bound(
             pair=pair,
@@ -369,7 +369,7 @@ class PlayedPairs:
     ) -> None:
         data, data_prime = self.pairs.words[bound.pair]
         lower = LowerBound(
-            epsilon=_rounded_down(bound.epsilon),
+            epsilon=_round_down(bound.epsilon),
             delta=self.claim.delta,
             confidence=1.0 - bound.error,
             method=bound.method,
@@ -387,17 +387,17 @@ class PlayedPairs:
             hits=bound.hits,
             trials=None if bound.hits is None else _PLAYS.pilots,
         )
-        again = Again(lambda: self._played(Watched, [bound.pair], seed).digest)
+        again = Again(lambda: self._play_on(Watched, [bound.pair], seed).digest)
         evidence.offer(lower, witness, again)
 
 
-def _rounded_down(loss: float) -> float:
-    """Return a loss less what floats may have added."""
+def _round_down(loss: float) -> float:
+    """Return a loss less the rounding error of floats; at least 0."""
     return max(0.0, loss - _ROUNDING * (1.0 + loss)) if loss < math.inf else math.inf
 
 
 def _kinds(moves: Sequence[Move]) -> list[tuple[Move, int]]:
-    """Return moves of different kinds, and how often each came up."""
+    """Return a move of each kind, and the number of moves of that kind."""
     kinds: list[list[Move]] = []
     for move in moves:
         known = next((kind for kind in kinds if kind[0].like(move)), None)
@@ -419,8 +419,8 @@ def _length(moves: Sequence[Move]) -> float:
     return total
 
 
-def _composed(move: Move) -> ComposedLoss | None:
-    """Return the exact loss of one release: coordinates have independent noise, and each moves by what it moved."""
+def _release_loss(move: Move) -> ComposedLoss | None:
+    """Return the exact loss of one release, composed of its coordinates' independent ones; None without a formula."""
     noise, apart = move.mechanism, move.distances.tolist()
     if type(noise) is Gaussian:
         size = float(np.linalg.norm(move.distances))
@@ -434,7 +434,7 @@ def _composed(move: Move) -> ComposedLoss | None:
 
 
 def _losses(move: Move, n: int, seed: np.random.SeedSequence) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """Draw a release so often; return its privacy losses."""
+    """Return the privacy losses of n draws of a release."""
     assert move.mechanism is not None
     mechanism, rng = move.mechanism, NumpyNoise(np.random.default_rng(seed))
     drawn = mechanism.release(np.tile(move.value, (n, 1)), rng)

@@ -20,7 +20,7 @@ import numpy as np
 from accountant import Private, PrivateSums
 
 PublicState = Mapping[str, bytes]
-"""A digest of what stands at each attribute, by its path."""
+"""A digest of the value of each attribute, by the attribute's path."""
 
 _PLAIN = (bool, int, float, complex, str, bytes, type(None), np.generic)
 _DEEPEST = 6
@@ -132,7 +132,7 @@ def _slots(kind: type) -> Iterator[str]:
 def _is_left_out(value: Any) -> bool:
     if isinstance(value, Private | PrivateSums | type | ModuleType | BuiltinFunctionType | MethodType):
         return True
-    kind = type(value)  # what an instance says of itself could be a private value's answer
+    kind = type(value)  # an instance's own attributes could be a private value's answer
     return all(hasattr(kind, name) for name in ("private", "sums", "release")) or hasattr(
         kind, "standard_exponential"
     )

@@ -1,11 +1,11 @@
 """Replay a learner on other data with the same released values: a remaining difference is a leak.
 
-The gates cannot see what a learner does in a closure, through attributes or globals, or by catching errors. Its
+The gates cannot see a flow of data in a closure, through attributes or globals, or by catching errors. The learner's
 behaviour shows it: given the same released values and the same randomness, it must be the same, however many records
 change. So whole runs on real accountants, one lane as in production, are replayed with all records changed, and with
-a random half of them: then what would be released of the others must be the same, too, bit by bit. A difference counts
-only if it comes back every time, and never on the run's own data: for a learner that draws from a generator of its own
-that is the only finding.
+a random half of them: then the values to be released of the others must be the same, too, bit by bit. A
+difference counts only if it comes back every time, and never on the run's own data: for a learner that draws from a
+generator of its own that is the only finding.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Replays:
     differs
         The statement about the first that is not.
     observed
-        Where a problem that may be a user's defines what is observed of a record; None if no user's code does.
+        The place of the code that computes observations of records, if it may be a user's; else None.
     """
 
     build: Callable[[Accountant], Any]
@@ -92,7 +92,7 @@ class Replays:
         for other in others:
             difference = self._difference(run, other, volatile)
             if difference is not None and not looked:  # does it differ on its own data, too?
-                (volatile, unlike), looked = self._volatile(run, itself), True
+                (volatile, unlike), looked = self._volatile_state(run, itself), True
                 if unlike is not None:
                     return [unlike]
                 if volatile:
@@ -106,57 +106,58 @@ class Replays:
                 if again is None and self._difference(run, other, volatile) != difference:
                     again = difference
                 if again is not None:
-                    return [*found.values(), _unrepeatable(again)]
+                    return [*found.values(), _runs_differ(again)]
             found[difference.kind] = difference.with_words(f", {other.words}")
         return list(found.values())
 
     @subjects_own()
-    def _volatile(self, run: TapedRun, itself: OtherData) -> tuple[frozenset[str], Finding | None]:
-        """Return what the learner holds that differs when a run is told again on its own data, as a clock does.
+    def _volatile_state(self, run: TapedRun, itself: OtherData) -> tuple[frozenset[str], Finding | None]:
+        """Return the names of public state that differs when a run is replayed on its own data, as a clock does.
 
-        And what to say of the first step or call that differs, or None: of a generator of its own, or of what outlives
-        a run.
+        Beside them, a finding on the first step or call that differs, or None: the learner draws from a generator of
+        its own, or keeps state beyond a run.
         """
-        accountant, tape = self._told_again(run, itself)
+        accountant, tape = self._begin_replay(run, itself)
         learner, number = self.build(accountant), 0
         differing: frozenset[str] = frozenset()
         for number, step in enumerate(itself.play(learner, accountant), start=1):
             if number > len(run.steps) or not self.same(step, run.steps[number - 1]):
-                return differing, _unrepeatable(self.differs.finding(run.act, number=number))
-            if (observed := self._observed(tape)) is not None:
+                return differing, _runs_differ(self.differs.finding(run.act, number=number))
+            if (observed := self._observation_finding(tape)) is not None:
                 return differing, observed
             if number in run.states and number < len(run.steps):
                 differing |= state_differences(public_state(learner), run.states[number])
         if tape.difference is not None:
-            return differing, _unrepeatable(Finding.of_gate(tape.difference))
+            return differing, _runs_differ(Finding.of_gate(tape.difference))
         return differing | state_differences(public_state(learner), run.states.get(number, {})), None
 
-    def _told_again(self, run: TapedRun, on: OtherData) -> tuple[Accountant, Retelling]:
+    def _begin_replay(self, run: TapedRun, on: OtherData) -> tuple[Accountant, Retelling]:
+        """Return the accountant and the tape of a replay."""
         accountant = run.terms.accountant(run.seed)
         tape = Retelling(run.recording, _ENTRANCES, on.kept if self.observed is not None else ())
         accountant.on_tape(tape)
         return accountant, tape
 
-    def _observed(self, tape: Retelling) -> Finding | None:
-        """Return that something else is observed of a record that was kept; asked once its action is the same."""
+    def _observation_finding(self, tape: Retelling) -> Finding | None:
+        """Return a finding if another value is observed of a kept record; called once its action is the same."""
         if self.observed is None or tape.entered_otherwise is None:
             return None
         return Statement.OBSERVED_OTHERWISE.finding(self.observed, record=tape.entered_otherwise)
 
     @subjects_own()
     def _difference(self, run: TapedRun, on: OtherData, volatile: frozenset[str]) -> Finding | None:
-        """Tell a run, or the beginning of it, again; return the first step, call or number held that differs."""
-        accountant, tape = self._told_again(run, on)
+        """Replay a run, or its beginning; return a finding on the first step, call or state that differs, or None."""
+        accountant, tape = self._begin_replay(run, on)
         learner, number, held = self.build(accountant), 0, None
         for number, step in enumerate(on.play(learner, accountant), start=1):
             if tape.difference is not None:
                 return Finding.of_gate(tape.difference)
             if number > len(run.steps) or not self.same(step, run.steps[number - 1]):
                 return self.differs.finding(run.act, number=number)
-            if (observed := self._observed(tape)) is not None:
+            if (observed := self._observation_finding(tape)) is not None:
                 return observed
             if held is None and number in run.states and number < len(run.steps):
-                held = self._held(run, learner, number, volatile)
+                held = self._state_diff(run, learner, number, volatile)
             if number == on.steps:
                 return held
         tape.finish()
@@ -164,16 +165,16 @@ class Replays:
             return Finding.of_gate(tape.difference)
         if number != len(run.steps):
             return self.differs.finding(run.act, number=number + 1)
-        return held or self._held(run, learner, number, volatile)
+        return held or self._state_diff(run, learner, number, volatile)
 
     @staticmethod
-    def _held(run: TapedRun, learner: object, number: int, volatile: frozenset[str]) -> Finding | None:
-        """Compare what the learner holds in public after a step."""
+    def _state_diff(run: TapedRun, learner: object, number: int, volatile: frozenset[str]) -> Finding | None:
+        """Return a finding if the learner's public state after a step differs from the run's; else None."""
         path = first_difference(run.states.get(number, {}), public_state(learner), volatile)
         return (
             Statement.STATE_DIFFERS.finding(run.act, what=path.lstrip("."), number=number) if path else None
         )
 
 
-def _unrepeatable(seen: Finding) -> Finding:
+def _runs_differ(seen: Finding) -> Finding:
     return Statement.RUNS_DIFFER.finding(seen.where, how=seen.message)

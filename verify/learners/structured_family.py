@@ -46,7 +46,7 @@ from verify.transcripts.transcript import ActionSpace
 _EARLY = 64  # rounds that are replayed on extreme data: a run's first records have few other chances
 _RELEASED_ROUNDS = 512  # of coupled runs, where the view is everything that is released
 _EXTREME = 2  # accounting runs before those on constant data
-_PEOPLE = (1, 2)  # whose rounds are replaced in coupled runs, beside those of whoever could not pay
+_PEOPLE = (1, 2)  # persons with rounds replaced in coupled runs, beside the one that could not pay
 
 
 @dataclass(eq=False)
@@ -56,9 +56,9 @@ class StructuredFamily(LearnerFamily):
     Attributes
     ----------
     case
-        The learner, and what it is held to.
+        The learner, with its claim.
     rounds
-        Of every accounting run.
+        Number of rounds of every accounting run.
     """
 
     case: LearnerCase
@@ -76,7 +76,8 @@ class StructuredFamily(LearnerFamily):
         return self.case.problem
 
     @property
-    def _drawn(self) -> FloatArray:
+    def _law_records(self) -> FloatArray:
+        """The records drawn from the problem's law."""
         return self._datasets[1]
 
     @property
@@ -87,7 +88,7 @@ class StructuredFamily(LearnerFamily):
     def plays(self, law: np.random.SeedSequence, others: np.random.SeedSequence) -> Sequence[Play]:
         """Play growing data, the problem's law, and constant data.
 
-        Growing data come first: what outlives a run in secret, as in a file, is full after others, and shows no more.
+        Growing data come first: state kept in secret beyond a run, as in a file, may no longer change after others.
         """
         domain, rounds = self._problem.record_domain, self.rounds
         drawn = self._problem.draw_records(np.random.default_rng(law), rounds + 1)
@@ -106,8 +107,8 @@ class StructuredFamily(LearnerFamily):
         return unit.names(self.rounds) if number < _EXTREME else unit.everyone(self.rounds)
 
     def try_functions(self, evidence: Evidence, seed: np.random.SeedSequence) -> None:
-        """Try the functions that it declares to be transformations."""
-        add_function_trials(evidence, self.case, self._drawn, seed)
+        """Test the functions that the learner declares to be transformations."""
+        add_function_trials(evidence, self.case, self._law_records, seed)
 
     @property
     def replays(self) -> Replays:
@@ -125,12 +126,13 @@ class StructuredFamily(LearnerFamily):
             (
                 run,
                 self._player(self._datasets[run.number], run.number),
-                list(self._others(run, numbers, rng)),
+                list(self._variants(run, numbers, rng)),
             )
             for run in accounting.taped
         ]
 
-    def _others(self, run: TapedRun, numbers: FloatArray, rng: np.random.Generator) -> Iterator[OtherData]:
+    def _variants(self, run: TapedRun, numbers: FloatArray, rng: np.random.Generator) -> Iterator[OtherData]:
+        """Yield the other data on which a taped run is replayed."""
         data, domain = self._datasets[run.number], self._problem.record_domain
         names = [record for record, _ in run.recording.inputs]
         own = [INITIAL_RECORD, *map(self._names(run.number), range(1, len(data)))]
@@ -140,7 +142,7 @@ class StructuredFamily(LearnerFamily):
             changed = other_records(data, domain, numbers, rng, replaced)
             kept = frozenset(name for name, changes in told.items() if not changes)
             yield OtherData(group.words, self._player(changed, run.number), kept=kept)
-        if data is self._drawn:
+        if data is self._law_records:
             lowest, highest = self._datasets[_EXTREME:]
             for changed, how in ((lowest, "lowest"), (highest, "highest")):
                 player = self._player(changed, run.number)
@@ -152,7 +154,7 @@ class StructuredFamily(LearnerFamily):
         self, evidence: Evidence, accounting: Accounting, conduct: Conduct, seed: np.random.SeedSequence
     ) -> None:
         """Play coupled runs in lanes: D, and neighbours in which one of many records is replaced."""
-        effort, drawn, domain = conduct.effort, self._drawn, self._problem.record_domain
+        effort, drawn, domain = conduct.effort, self._law_records, self._problem.record_domain
         if self.claim.view in (View.RELEASES.value, View.SHUFFLED.value):
             # A record may be released long after its round.
             data = drawn[: _RELEASED_ROUNDS + 1]
@@ -162,7 +164,7 @@ class StructuredFamily(LearnerFamily):
             records = range(1, effort.coupled_rounds + 1)
         payer = accounting.exceeded.record if accounting.exceeded is not None else None
         if isinstance(payer, int) and 0 < payer < min(len(drawn), _RELEASED_ROUNDS) and payer not in records:
-            # Who could not pay lost the most.
+            # The record that could not pay lost the most.
             data, records = drawn[: max(len(data), payer + 1)], [*records, payer]
         replaced = replacements(data, domain, records)
         if isinstance(self.claim.unit, OnePerson):
@@ -203,9 +205,9 @@ class StructuredFamily(LearnerFamily):
         seed: np.random.SeedSequence,
         people: Sequence[int],
     ) -> None:
-        """Play pairs in which a person has all lowest in all rounds, and all highest, and offer what they show."""
+        """Offer the bounds from plays of pairs in which a person has all lowest in all rounds, and all highest."""
         assert isinstance(self.claim.unit, OnePerson)
-        drawn, domain = self._drawn[: _RELEASED_ROUNDS + 1], self._problem.record_domain
+        drawn, domain = self._law_records[: _RELEASED_ROUNDS + 1], self._problem.record_domain
         data, neighbours = of_people(drawn, domain, self.claim.unit, people)
 
         def play(learner: Any, gate: Coupled, numbers: Sequence[int]) -> Iterator[object]:
@@ -224,7 +226,7 @@ class StructuredFamily(LearnerFamily):
         self.play_pairs(pairs, evidence, accounting, conduct, own_seed)
 
     def _add_view(self, evidence: Evidence, coupled: CoupledRun | None) -> None:
-        """Say which view is tested, and if that is not the one claimed."""
+        """Record which view is tested, and add a finding if that is not the claimed one."""
         view = self.claim.view
         if self.case.shows_actions:
             evidence.details["tested_view"] = view
@@ -255,5 +257,5 @@ class StructuredFamily(LearnerFamily):
         # The confidence is that of this bound and of the likelihood ratios' together.
         lower = replace(result.lower_bound(), confidence=conduct.effort.confidence)
         evidence.keep(result, conduct.reproduce, lower)
-        if result.refuted:  # an event that the adversary sees says more than a density ratio
+        if result.refuted:  # an event that the adversary sees is a better witness than a density ratio
             evidence.witness = result.witness(conduct.reproduce)

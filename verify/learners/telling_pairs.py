@@ -26,23 +26,23 @@ from verify.transcripts.view_pair import ViewPair
 from verify.transcripts.views import played_actions
 
 _FINAL_SHARE = 0.25  # of all draws, at least about so many are final draws of one world
-_GROSS = 3.0  # multiple of the claim beyond which what a scan expects is no near thing
+_GROSS = 3.0  # multiple of the claim beyond which a bound predicted by a scan is a clear violation
 
 
 @dataclass(frozen=True, slots=True)
 class _Scan:
-    """How scans are cut to what the effort allows: settings of this library, on which no bound rests.
+    """Numbers of pairs, lanes and rounds of scans: settings of this library, on which no bound rests.
 
     Attributes
     ----------
     most_pairs
-        That are returned.
+        Most pairs that are returned.
     fewer
-        Lanes of a scan by sampling, which plays every neighbour: this many times fewer.
+        The factor by which a scan by sampling has fewer lanes, as it plays every neighbour.
     longer
-        Times as many rounds, where a scan looks longer.
+        The factor by which a longer scan has more rounds.
     bisection_lanes
-        Of every step of a bisection between tables.
+        Lanes of every step of a bisection between tables.
     """
 
     most_pairs: int = 5
@@ -69,9 +69,9 @@ def find_distinguishing_pairs(
     Parameters
     ----------
     case, ground
-        The learner, and what the layers before showed.
+        The learner, and the results of the layers before.
     effort, seed
-        How much work, and the seed of everything random.
+        The limits on work, and the seed of everything random.
     """
     build, problem, claim = case.build, case.problem, case.claim
     if not case.shows_actions:

@@ -1,4 +1,4 @@
-"""What the action sequence of a central linear learner shows of one client.
+"""Pairs of data sets in which one client of a central linear learner tips its actions.
 
 Releases of a phase decide which actions survive, and so what is played next; or, where the next phase plays the leader
 to the end, which action leads. A client shows when all others hold an action right at the threshold of its elimination,
@@ -34,7 +34,7 @@ NEGLIGIBLE = 1e-6
 """Probability, over all draws of a test together, of a history that is not drawn."""
 
 _WORK = 250_000  # products of one chunk of draws: small enough for linear algebra to stay on one core
-_PAIRS_OF_ACTIONS = 400  # looked at closely in one phase
+_PAIRS_OF_ACTIONS = 400  # that are tried in one phase
 _MOST_PAIRS = 2  # pairs of data sets that are returned
 _LEADERS = 8  # actions that data can raise furthest, of which one leads
 _REACH = 0.95  # share of the largest possible report that other clients may need
@@ -49,17 +49,17 @@ class _OpenPhase:
 
     @property
     def single(self) -> bool:
-        """Whether a client reports of one action only."""
+        """True if a client reports of one action only."""
         return isinstance(self.learner, StandardElimination)
 
     def one_report(self, gain: FloatArray) -> FloatArray:
-        """Return what one client reports to raise a combination of sums furthest, in units of the bounds."""
+        """Return the report of one client that raises a combination of sums furthest, in units of the bounds."""
         signs = np.sign(gain)
         return np.where(np.arange(gain.size) == np.abs(gain).argmax(), signs, 0.0) if self.single else signs
 
     @property
     def clients_of(self) -> FloatArray:
-        """How many clients report of each action in the support."""
+        """Number of clients that report of each action in the support."""
         return self.phase.reports.astype(np.float64)
 
     @property
@@ -70,18 +70,18 @@ class _OpenPhase:
 
     @cached_property
     def slopes(self) -> FloatArray:
-        """How much one more in each released sum adds to each action's estimated mean reward, shape (s, k)."""
+        """Increase of each action's estimated mean reward per unit of each released sum, shape (s, k)."""
         unit = np.eye(self.phase.support.size)
         return self.learner.values(self.phase, *self.learner.convert_sums(self.phase, unit))
 
     @cached_property
     def widths(self) -> FloatArray:
-        """Return the width of every action, shape (k,)."""
+        """Width of every action's confidence interval, shape (k,)."""
         _, noise = self.learner.convert_sums(self.phase, np.zeros(self.phase.support.size))
         return self.learner.widths(self.phase, noise)
 
-    def kept(self, released: FloatArray) -> BoolArray:
-        """Return which actions survive, shape (..., k)."""
+    def survivors(self, released: FloatArray) -> BoolArray:
+        """Return True for each action that survives, shape (..., k)."""
         return keeps(released @ self.slopes, self.widths)
 
     def leaders(self, released: FloatArray) -> IntArray:
@@ -112,7 +112,7 @@ class _OpenPhase:
 
 @dataclass(frozen=True, eq=False)
 class _TippingPair:
-    """Two data sets that differ in one client of one phase, whose report tips the elimination of an action.
+    """Two data sets that differ in one client of one phase: its report tips the elimination of an action.
 
     Attributes
     ----------
@@ -121,11 +121,11 @@ class _TippingPair:
     at
         The phase.
     action
-        The action whose plays in the next phase are watched.
+        The action; its plays in the next phase are counted.
     sums, sums_prime
         Sums of the phase's reports on D and D′, in units of the clipping bounds.
     reports
-        What all other clients report of each action in the support.
+        The report of each of the other clients, of each action in the support.
     predicted
         Rough lower bound on epsilon that a test may reach.
     """
@@ -138,7 +138,7 @@ class _TippingPair:
     reports: FloatArray
     predicted: float
 
-    def words(self, prime: bool) -> str:
+    def describe_data(self, prime: bool) -> str:
         """Describe D, or D′."""
         number = self.at.phase.number
         own = np.flatnonzero(self.sums != self.sums_prime)
@@ -149,12 +149,12 @@ class _TippingPair:
         )
         first = "the opposite extreme" if prime else "the extreme of the same sign"
         return (
-            f"rewards are 0 before phase {number}; in it all clients but one report {self._others()}; that one reports "
-            f"{first} {where}"
+            f"rewards are 0 before phase {number}; in it all clients but one report {self._describe_others()}; "
+            f"that one reports {first} {where}"
         )
 
-    def _others(self) -> str:
-        """Say what the other clients report, the same in words if it is the same but for its sign."""
+    def _describe_others(self) -> str:
+        """Describe the reports of the other clients, by one number and signs if they differ in sign only."""
         support, size = self.at.phase.support, np.abs(self.reports)
         if not np.allclose(size, size[0]):
             said = ", ".join(
@@ -168,12 +168,12 @@ class _TippingPair:
         return f"{size[0]:.3g} of the bound, positive for actions {plus} and negative for actions {minus}"
 
     def drawn_history(self, samples: int) -> tuple[_OpenPhase, ...]:
-        """Return the earlier phases if they could eliminate anything in so many draws; else none need be drawn."""
+        """Return the earlier phases to draw: none if an elimination there in any draw has negligible probability."""
         chance = sum(earlier.chance_of_elimination() for earlier in self.history)
         return self.history if chance * samples > NEGLIGIBLE else ()
 
     def worlds(self, samples: int) -> NeighbouringWorlds:
-        """Return what a test with so many draws in all tells apart."""
+        """Return the two worlds of a test with `samples` draws in all."""
         drawn = self.drawn_history(samples)
         number = self.at.phase.number + 1
         column = Column(
@@ -192,7 +192,7 @@ class _TippingPair:
             ]
             return ViewSample(np.concatenate(seen)[:, np.newaxis], (column,))
 
-        return NeighbouringWorlds((self.words(False), self.words(True)), draw)
+        return NeighbouringWorlds((self.describe_data(False), self.describe_data(True)), draw)
 
     def _draw(
         self,
@@ -202,20 +202,20 @@ class _TippingPair:
         history: tuple[_OpenPhase, ...],
         following: dict[bytes, Following | None],
     ) -> FloatArray:
-        """Draw how often the action is played next; NaN where an earlier phase eliminated something."""
+        """Draw the action's numbers of plays in the next phase; NaN where an earlier phase eliminated an action."""
         whole = np.ones(n, dtype=bool)
         for earlier in history:
             nothing = np.zeros(earlier.phase.support.size)
-            whole &= earlier.kept(earlier.release(nothing, n, rng)).all(axis=1)
+            whole &= earlier.survivors(earlier.release(nothing, n, rng)).all(axis=1)
         released = self.at.release(sums, n, rng)
-        kept, leads = self.at.kept(released), self.at.leaders(released) == self.action
+        kept, leads = self.at.survivors(released), self.at.leaders(released) == self.action
         first, which = _distinct(kept)
         others = np.array([self._plays(kept[row], False, following) for row in first])
         own = np.array([self._plays(kept[row], True, following) for row in first])
         return np.where(whole, np.where(leads, own[which], others[which]), np.nan)
 
     def _plays(self, kept: BoolArray, leads: bool, known: dict[bytes, Following | None]) -> float:
-        """Return how often the action is played next if it has the largest estimate, or has not."""
+        """Return the action's number of plays in the next phase, if it has the largest estimate or if not."""
         key = kept.tobytes()
         if key not in known:
             known[key] = self.at.learner.continuation(kept)
@@ -258,11 +258,11 @@ def _open_phases(build: BuildPhased, seed: np.random.SeedSequence) -> Iterator[_
 def decisive_pairs(
     build: BuildPhased, *, epsilon: float, delta: float, samples: int, seed: np.random.SeedSequence
 ) -> list[_TippingPair]:
-    """Return the pairs that promise most against a claim of (epsilon, delta), best first; none if no client tips."""
+    """Return the pairs of largest predicted bound at (epsilon, delta), the best first; none if no client tips."""
     found: list[_TippingPair] = []
     history: tuple[_OpenPhase, ...] = ()
     for at in own_steps(_open_phases(build, seed)):
-        found += _pairs_of(history, at, epsilon, delta, samples)
+        found += _elimination_pairs(history, at, epsilon, delta, samples)
         following = at.learner.continuation(np.ones(at.learner.active.size, dtype=bool))
         if following is not None and following.exploration is None:
             found += _leading_pairs(history, at, epsilon, delta, samples)
@@ -270,10 +270,14 @@ def decisive_pairs(
     return sorted(found, key=lambda pair: -pair.predicted)[:_MOST_PAIRS]
 
 
-def _pairs_of(
+def _elimination_pairs(
     history: tuple[_OpenPhase, ...], at: _OpenPhase, epsilon: float, delta: float, samples: int
 ) -> list[_TippingPair]:
-    """Look at all pairs (a, b), a played: the data that raise <theta~, b - a> fastest, and one client's share."""
+    """Return pairs at the threshold at which an action b eliminates a played action a.
+
+    The data raise <theta~, b - a> fastest. Of all (a, b), those come first in which one client raises it most,
+    relative to the noise.
+    """
     slopes, number_of = at.slopes.T, at.clients_of
     position = np.searchsorted(at.learner.active, at.phase.support)
     gains = slopes[np.newaxis] - slopes[position][:, np.newaxis]  # (a, b, coordinate)
@@ -318,7 +322,7 @@ def _pairs_of(
 def _leading_pairs(
     history: tuple[_OpenPhase, ...], at: _OpenPhase, epsilon: float, delta: float, samples: int
 ) -> list[_TippingPair]:
-    """Look at data that raise one action, then another: where the lead changes, one client decides who has it."""
+    """Return pairs at a change of the lead, between data that raise one action and another: one client decides it."""
     slopes, number_of = at.slopes.T, at.clients_of
     position = {int(action): i for i, action in enumerate(at.learner.active)}
     largest = np.argsort(-np.abs(slopes) @ number_of, kind="stable")[:_LEADERS]
@@ -357,22 +361,22 @@ def _threshold(at: _OpenPhase, direction: FloatArray, action: int) -> float | No
     None too if the action would not be played next even as a survivor.
     """
     low, high = 0.0, _REACH
-    if at.kept(high * direction)[action]:
+    if at.survivors(high * direction)[action]:
         return None
     for _ in range(50):
         middle = 0.5 * (low + high)
-        low, high = (middle, high) if at.kept(middle * direction)[action] else (low, middle)
-    following = at.learner.continuation(at.kept(low * direction))
+        low, high = (middle, high) if at.survivors(middle * direction)[action] else (low, middle)
+    following = at.learner.continuation(at.survivors(low * direction))
     leader = int(at.leaders(low * direction))
     if following is None or not following.plays(int(at.learner.active[action]), leader):
-        return None  # nobody sees that it was eliminated
+        return None  # its elimination changes no play
     return high
 
 
 def _offset(
     client: float, deviation: float, epsilon: float, delta: float, samples: int
 ) -> tuple[float, float]:
-    """Return how far beyond the threshold D lies, and the bound on epsilon that counts may show.
+    """Return the distance of D beyond the threshold, and the bound on epsilon that counts may show.
 
     With m standard deviations beyond it on D, and mu = 2 client / deviation less on D′, the probabilities are
     Φ(m) and Φ(m - mu); a test cannot see one below a few in all its draws.

@@ -41,8 +41,8 @@ from verify.transcripts.transcript import Transcript
 from verify.transcripts.view_pair import ViewPair
 from verify.transcripts.views import played_actions
 
-_MOST_LANES = 1 << 13  # played at once,
-_LANE_ROUNDS = 1 << 19  # and no more than so many rounds of all of them together: what is held stays small
+_MOST_LANES = 1 << 13  # most lanes that are played at once
+_LANE_ROUNDS = 1 << 19  # most rounds of all of these lanes together, which bounds memory
 _FEWEST_HITS = 32  # draws in an event below which it is not considered
 _CUT = 1.001  # weights are cut at this multiple of the largest seen while choosing
 
@@ -56,9 +56,9 @@ class Chosen:
     event
         The event.
     swapped
-        Whether it is likelier on D' than on D.
+        True if it is likelier on D' than on D.
     cut
-        Where weights are cut.
+        The largest weight; larger ones are cut to it.
     predicted
         The bound expected of the final draws.
     share
@@ -116,11 +116,11 @@ def choose_event(
     final_draws
         Draws of the world where the event is rare that will be made.
     error
-        Of the coming bound.
+        Error probability of the coming bound.
     seed
         Of all randomness.
     orders
-        Which to look for: events likelier on D (False), on D' (True), or both.
+        The events to consider: likelier on D (False), on D' (True), or both.
     """
     best: Chosen | None = None
     for swapped in orders:
@@ -197,7 +197,7 @@ def _weighted_draws(
 def _best_event(
     sample: ViewSample, index: int, weights: FloatArray, cut: float, scale: float, delta: float, error: float
 ) -> tuple[float, Event | None]:
-    """Return the best event of one column and the bound it promises: a half-line, or a set of labels."""
+    """Return the best event of one column, a half-line or a set of labels, and the bound expected of it."""
     column = sample.columns[index]
     values, place, hits = np.unique(sample.values[:, index], return_inverse=True, return_counts=True)
     sums: list[FloatArray] = [hits.astype(np.float64)]
@@ -213,7 +213,7 @@ def _best_event(
     directions = (order,) if column.kind == "category" else (order, order[::-1])
     for above, members in enumerate(directions):
         seen, totals, squares = (np.cumsum(each[members]) for each in sums)
-        promises = _promised(seen, totals, squares, len(weights), cut, scale, delta, error)
+        promises = _expected_bounds(seen, totals, squares, len(weights), cut, scale, delta, error)
         at = int(np.argmax(promises)) if promises.size else 0
         if promises.size and promises[at] > best:
             best = float(promises[at])
@@ -225,7 +225,7 @@ def _best_event(
     return best, event if best > 0.0 else None
 
 
-def _promised(
+def _expected_bounds(
     hits: FloatArray,
     totals: FloatArray,
     squares: FloatArray,
@@ -249,7 +249,7 @@ def _promised(
 
 
 def _log_bound(weights: FloatArray, draws: int, cut: float, delta: float, error: float) -> float:
-    """``ln`` of the lower bound on the ratio (less what delta allows); at least 0."""
+    """Return ``ln`` of the lower bound on the ratio, less delta's share of it; at least 0."""
     n = weights.size
     if n < 2:
         return 0.0

@@ -28,11 +28,11 @@ def verify_learner(family: LearnerFamily, conduct: Conduct, tester: Tester | Non
     Parameters
     ----------
     family
-        The learner, what it is held to, and how it is played.
+        The learner with its claim and its plays.
     conduct
-        How the verification is carried out.
+        The conduct of the verification.
     tester
-        Who tests the claim's own view; None leaves that test out.
+        The tester of the claim's own view; None leaves that test out.
 
     Raises
     ------
@@ -45,16 +45,16 @@ def verify_learner(family: LearnerFamily, conduct: Conduct, tester: Tester | Non
     *proof_seeds, view_seed = np.random.SeedSequence(conduct.seed).spawn(7)
     with stopped_in_time(evidence, conduct.seconds, conduct.elapsed_seconds):
         accounting = _prove(evidence, family, shared, proof_seeds)
-        with stopped_by_hand(evidence):  # what stands in the way of a certificate has been looked at by now
+        with stopped_by_hand(evidence):  # everything that may prevent a certificate has been examined by now
             if tester is not None and not accounting.caught:
                 _test_view(evidence, family, shared, tester, view_seed)
     return evidence
 
 
 def _with_shared_error(effort: Effort, claim: Claim) -> Effort:
-    """Return the effort with the share of the false-alarm rate that each of the layers that may refute has.
+    """Return the effort with the false-alarm rate of each of the layers that may refute.
 
-    For δ > 0, what coupled runs show of all releases rests on draws; where the adversary sees the releases it may
+    For δ > 0, bounds from coupled runs on all releases rest on draws; where the adversary sees the releases they may
     refute the claim, beside the test of the view: each is wrong with half of the probability.
     """
     both = claim.delta > 0.0 and claim.view in RELEASED_VIEWS
@@ -64,9 +64,9 @@ def _with_shared_error(effort: Effort, claim: Claim) -> Effort:
 def _prove(
     evidence: Evidence, family: LearnerFamily, conduct: Conduct, seeds: list[np.random.SeedSequence]
 ) -> Accounting:
-    """Collect what needs no sampling of the view: accounting, replays and coupled runs.
+    """Collect the evidence that needs no sampling of the view: from accounting, replays and coupled runs.
 
-    Gates of plays draw what every accountant refuses: of a learner that catches such a refusal they tell nothing.
+    Gates of plays do not refuse as accountants do: plays of a learner that catches such a refusal show nothing of it.
     """
     data_seed, accounting_seed, coupled_seed, mechanism_seed, replay_seed, trial_seed = seeds
     conduct.progress(0.0, "accounting runs")
@@ -79,7 +79,7 @@ def _prove(
     add_false_profiles(evidence, accounting.mechanisms, conduct, mechanism_seed)
     evidence.findings += family.remarks(accounting)
     conduct.progress(0.1, "replays and coupled runs")
-    family.try_functions(evidence, trial_seed)  # they say more of a function than replays
+    family.try_functions(evidence, trial_seed)  # they show more of a function than replays
     if not evidence.does_not_run:
         family.replays.add(evidence, family.replay_data(accounting, replay_seed))
     if not accounting.caught:
@@ -94,7 +94,7 @@ def _test_view(
     tester: Tester,
     seed: np.random.SeedSequence,
 ) -> None:
-    """Test the claim's own view on the pairs that look worst, and what no proof stands for twice if that is near."""
+    """Test the claim's own view on the worst pairs; a second time, without a proof, if the first leaves doubt."""
     told = replace(conduct, progress=subprogress(conduct.progress, 0.4, 1.0))
     try:
         source = family.source(evidence, conduct, tester, seed)

@@ -63,7 +63,7 @@ class AddOrRemoveOne:
         from verify.neighbouring.strategies import tables
 
         def of_size(size: int) -> SearchStrategy[Pair]:
-            return st.builds(_removed, tables(self.record, size), st.integers(0, size - 1))
+            return st.builds(_removal, tables(self.record, size), st.integers(0, size - 1))
 
         return st.integers(1, self.records).flatmap(of_size)
 
@@ -98,17 +98,17 @@ def _removals(record: Domain, records: int) -> Iterator[Pair]:
             data = table.data.copy()
             data[i] = point
             others = f", the others {table.words}" if table.words else ""
-            yield _removed(data, i, f"record {i + 1} of {size} removed{others}")
+            yield _removal(data, i, f"record {i + 1} of {size} removed{others}")
 
     alone = [TablePattern(points[0][None], "")]
     one = removed([*points, *rising_point(record)], 1, [0], alone)
     # Where every draw is a call, there are draws for the first three or seven only: one of each sort first.
     yield from islice(one, 1)
     if records > 1:
-        yield from _outweighing(record, 2)
+        yield from _outweighing_removals(record, 2)
     yield from one
     if records > 2:
-        yield from _outweighing(record, records)
+        yield from _outweighing_removals(record, records)
     yield from removed(points[:1], records, [0], list(tables_of(record, records)))
     half = (records + 1) // 2
     for size, point in product((*_FEW, half, records), points[:2]):
@@ -123,7 +123,7 @@ def _removals(record: Domain, records: int) -> Iterator[Pair]:
         )
 
 
-def _outweighing(record: Domain, size: int) -> Iterator[Pair]:
+def _outweighing_removals(record: Domain, size: int) -> Iterator[Pair]:
     """Yield removals of a record that outweighs an opposite one, the others being zero; none if none are opposite.
 
     The other is half as large. Both are on the first axis, where one coordinate of an output says all; or they are
@@ -146,13 +146,13 @@ def _outweighing(record: Domain, size: int) -> Iterator[Pair]:
         table = np.zeros((size, *heavy.shape), heavy.dtype)
         table[0] = np.where(kept, heavy, 0)
         table[1] = as_domain_data(record, np.where(turned, -share, share) * table[0])
-        yield _removed(table, 0, f"record 1 of {size} removed, record 2 smaller and {words}, the others zero")
+        yield _removal(table, 0, f"record 1 of {size} removed, record 2 smaller and {words}, the others zero")
 
 
 def _among_equal(point: Data, size: int) -> Pair:
     words = f"record 1 of {size} removed, the others equal to it"
-    return _removed(np.repeat(point[None], size, axis=0), 0, words)
+    return _removal(np.repeat(point[None], size, axis=0), 0, words)
 
 
-def _removed(table: Data, place: int, words: str = "") -> Pair:
+def _removal(table: Data, place: int, words: str = "") -> Pair:
     return Pair(table, np.delete(table, place, axis=0), words)

@@ -41,7 +41,7 @@ class Pair:
     data, other
         The data sets.
     words
-        What the pair is, as "all lowest / all highest"; may be empty.
+        The pair in words, as "all lowest / all highest"; may be empty.
     """
 
     data: Data

@@ -51,7 +51,7 @@ def climb(adjacency: Adjacency, scorer: PairScorer, examples: int, seed: int) ->
 
     seen: dict[bytes, tuple[float, Pair]] = {}
 
-    def look(pair: Pair) -> None:
+    def target_score(pair: Pair) -> None:
         score = scorer.score(pair)
         if math.isfinite(score):
             seen.setdefault(pair.key, (score, pair))
@@ -59,7 +59,7 @@ def climb(adjacency: Adjacency, scorer: PairScorer, examples: int, seed: int) ->
 
     scorer.draws.remaining_draws = 2 * scorer.rows * examples
     with contextlib.suppress(_Spent):
-        _run(adjacency, look, examples, seed, shrinks=False)
+        _run(adjacency, target_score, examples, seed, shrinks=False)
     return sorted(seen.values(), key=lambda entry: -entry[0])
 
 
@@ -73,7 +73,7 @@ def shrink(adjacency: Adjacency, scorer: PairScorer, enough: float, examples: in
 
     plainest: list[Pair] = []
 
-    def look(pair: Pair) -> None:
+    def stop_at_enough(pair: Pair) -> None:
         score = scorer.score(pair)
         if score >= enough:
             plainest.append(pair)
@@ -82,7 +82,7 @@ def shrink(adjacency: Adjacency, scorer: PairScorer, enough: float, examples: in
             hypothesis.target(score)
 
     with contextlib.suppress(_Found, _Spent):
-        _run(adjacency, look, examples, seed, shrinks=True)
+        _run(adjacency, stop_at_enough, examples, seed, shrinks=True)
     return plainest[-1] if plainest else None
 
 
@@ -99,14 +99,14 @@ class _Found(Exception):
 
 
 def _run(
-    adjacency: Adjacency, look: Callable[[Pair], None], examples: int, seed: int, *, shrinks: bool
+    adjacency: Adjacency, test: Callable[[Pair], None], examples: int, seed: int, *, shrinks: bool
 ) -> None:
     """Run a property on generated pairs.
 
     Raises
     ------
     _Spent
-        If `look` raises it, or there were too many tries. Hypothesis bounds the number of valid examples only: its
+        If `test` raises it, or there were too many tries. Hypothesis bounds the number of valid examples only: its
         optimiser can go on and on among pairs that are none, or that it has seen.
     """
     import hypothesis
@@ -123,16 +123,16 @@ def _run(
 
     configured = _settings(examples, Phase.generate, Phase.target, *((Phase.shrink,) if shrinks else ()))
     try:
-        hypothesis.seed(seed)(configured(hypothesis.given(limited())(look)))()
+        hypothesis.seed(seed)(configured(hypothesis.given(limited())(test)))()
     except hypothesis.errors.FlakyStrategyDefinition:
-        # An example that came before, with nothing drawn this time: that is how it may see the end of the tries.
+        # Where the tries end at an example that was run before, Hypothesis sees that nothing was drawn this time.
         if next(tries) < _TRIES * examples:
             raise
         raise _Spent from None
 
 
 def generated_pairs(adjacency: Adjacency, examples: int, seed: int) -> list[Pair]:
-    """Return pairs of neighbours as they come, at most so many."""
+    """Return generated pairs of neighbours, at most `examples`."""
     import hypothesis
 
     found: list[Pair] = []
@@ -148,7 +148,7 @@ def generated_pairs(adjacency: Adjacency, examples: int, seed: int) -> list[Pair
 
 
 def _settings(examples: int, *phases: hypothesis.Phase) -> hypothesis.settings:
-    """Settings under which Hypothesis keeps nothing, reports nothing, and repeats itself for a seed."""
+    """Return settings under which Hypothesis stores nothing, reports nothing, and is repeatable for a seed."""
     from hypothesis import HealthCheck, Verbosity, settings
 
     return settings(

@@ -32,7 +32,7 @@ MOST_EXAMPLES = 40
 
 @dataclass(frozen=True, kw_only=True)
 class _Plan:
-    """How a search spends its draws; chosen by hand on the zoo's functions.
+    """Shares of the draws of a search, and numbers of its pairs; chosen by hand on the zoo's functions.
 
     Attributes
     ----------
@@ -41,19 +41,19 @@ class _Plan:
     compared
         Seeds, and as many generated pairs, that are compared on larger samples.
     profiles
-        Of all draws: for points of a domain one by one.
+        The share of all draws for points of a domain one by one.
     seeds, generated, comparison
-        Of the others: for known pairs, generated ones, and the best of both.
+        The shares of the other draws for known pairs, generated ones, and the best of both.
     beats
         A generated pair must exceed the best seed's score by this part of it: seeds are plainer.
     loses
         A shrunk pair may lose this part of the best pair's score.
     least_climb
-        Draws of a world and generated pair; fewer pairs are generated rather.
+        Least draws of each world of a generated pair; where there are fewer, fewer pairs are generated.
     narrow, narrow_examples
-        Columns up to which a look costs little, and how many times as many pairs are generated of such views.
+        Columns up to which a view is cheap to score, and the factor by which more pairs are generated for such views.
     shrinks
-        As many times the draws of the generated pairs may go into shrinking.
+        Most draws for shrinking, as a multiple of those for the generated pairs.
     """
 
     finalists: int = 2
@@ -119,17 +119,17 @@ def search_neighbours(
         The largest number of draws to spend, all pairs and both worlds: at most 15 % of them on single points; of the
         others half on the seeds, a fifth on generated pairs, and the rest on comparing the best of both.
     seed
-        Of everything random.
+        The seed of everything random.
     seeds
         Number of the adjacency's known pairs to try.
     examples
         The largest number of pairs to generate; three times as many of views with at most four columns.
     written
-        Numbers that stand in the subject's code; asked for where data are whole numbers or labels.
+        Numbers in the subject's code; iterated only where data are whole numbers or labels.
     tell
         Called with the share done and the name of the current stage.
     executor
-        Where known pairs are compared, by default in this process; the result does not depend on it.
+        The executor that compares known pairs, by default this process; the result does not depend on it.
     """
     draws = PairDraws(draw, seed)
     elsewhere = executor or Serial()
@@ -157,36 +157,38 @@ def search_neighbours(
     fresh = [ComparedPair(pair) for _, pair in generated if pair.key not in taken][: _PLAN.compared]
     comparison.score_pairs(known, playoff)
     comparison.score_pairs(fresh, playoff)
-    ranked = _ranked(known)
+    ranked = _rank_pairs(known)
     best = max(fresh, key=lambda one: one.score.lower, default=None)
-    if best is not None and best.score.lower > _beaten(ranked[0].score.lower):
+    if best is not None and best.score.lower > _beating_score(ranked[0].score.lower):
         tell(0.75, "shrinking the best pair")
         # The smaller of the two estimates: the one that won the climb was lucky more often than not.
         reached = min(best.score.lower, scorer.known[best.pair.key])
         draws.remaining_draws = int(2 * rows * count * _PLAN.shrinks)
-        shrunk = shrink(adjacency, scorer, _kept(reached), count, seed)
+        shrunk = shrink(adjacency, scorer, _least_shrunk_score(reached), count, seed)
         if shrunk is not None:
             plain = ComparedPair(shrunk)
             comparison.score_pairs([plain], playoff)
-            if plain.score.lower >= _kept(best.score.lower):
+            if plain.score.lower >= _least_shrunk_score(best.score.lower):
                 best = plain
         ranked = [best, *ranked]
     pairs = {one.pair.key: one.pair for one in ranked}
     return SearchResult(tuple(pairs.values())[: _PLAN.finalists], draws.spent, len(generated))
 
 
-def _ranked(known: Sequence[ComparedPair]) -> list[ComparedPair]:
-    """Rank by lower bounds; but the largest upper bound comes second, if it exceeds the first's by a tenth."""
+def _rank_pairs(known: Sequence[ComparedPair]) -> list[ComparedPair]:
+    """Sort pairs by their lower bounds; the largest upper bound comes second if it exceeds the first's by a tenth."""
     ranked = sorted(known, key=lambda one: -one.score.lower)
     hopeful = max(ranked, key=lambda one: one.score.upper)
-    if hopeful.score.upper > _beaten(ranked[0].score.upper):
+    if hopeful.score.upper > _beating_score(ranked[0].score.upper):
         ranked = [ranked[0], hopeful, *(one for one in ranked[1:] if one is not hopeful)]
     return ranked
 
 
-def _beaten(known: float) -> float:
+def _beating_score(known: float) -> float:
+    """Return the score that a pair must exceed to be better than one of a known score."""
     return known + _PLAN.beats * abs(known)
 
 
-def _kept(score: float) -> float:
+def _least_shrunk_score(score: float) -> float:
+    """Return the least score that a shrunk pair may have in place of one of this score."""
     return score - _PLAN.loses * abs(score)

@@ -30,18 +30,18 @@ class PairDraws:
     Attributes
     ----------
     draw
-        Where they come from.
+        The source of draws.
     seed
-        Of everything random.
-    left
-        Draws that may still be made.
+        The seed of all draws.
+    remaining_draws
+        Draws that `draw_within_budget` may still make.
     spent
         Draws that were made, both worlds of all pairs.
     coupled
-        Whether both worlds get the same random numbers; None before the first pair shows whether these go against each
-        other.
+        True if both worlds are drawn with the same random numbers; None before the first pair shows whether draws from
+        these are negatively correlated.
     columns
-        Of the view; 0 before the first draws.
+        Number of columns of the view; 0 before the first draws.
     """
 
     draw: Draw
@@ -52,7 +52,7 @@ class PairDraws:
     columns: int = 0
 
     def draw_within_budget(self, pair: Pair, rows: int, look: int) -> WorldSamples | None:
-        """Return `rows` draws of each world of a pair, others for each number of a look; None if they are not left."""
+        """Return `rows` draws of each world of a pair, new ones for each `look`; None if the budget has fewer left."""
         if 2 * rows > self.remaining_draws:
             return None
         self.remaining_draws -= 2 * rows
@@ -60,21 +60,21 @@ class PairDraws:
         return self.draw_pair(pair, rows, look)
 
     def draw_pair(self, pair: Pair, rows: int, look: int) -> WorldSamples:
-        """Return `rows` draws of each world of a pair, of any budget left.
+        """Return `rows` draws of each world of a pair, also where the budget has fewer left.
 
         The first ones decide whether both worlds are drawn with the same random numbers.
         """
         first, second = self._world(pair, rows, look, False), self._world(pair, rows, look, True)
         self.columns = len(first.columns)
         if self.coupled is None:
-            self.coupled = not _against(first, second)
+            self.coupled = not _is_negatively_correlated(first, second)
             if not self.coupled:
                 self.spent += rows
                 second = self._world(pair, rows, look, True)
         return first, second
 
     def draw_point(self, point: Data, rows: int, look: int = 0) -> ViewSample:
-        """Return `rows` draws of one data set, others for each look, of any budget left; the caller counts them."""
+        """Return `rows` draws of one data set, new ones for each `look`; the caller counts them as spent."""
         world = self._world(Pair(point, point), rows, look, False)
         self.columns = len(world.columns)
         return world
@@ -85,8 +85,8 @@ class PairDraws:
         return self.draw(pair, other, rows, SpawnKey.NEIGHBOUR_SEARCH.sequence(self.seed, *key))
 
 
-def _against(first: ViewSample, second: ViewSample) -> bool:
-    """Whether draws from the same random numbers go against each other, as those do that flip a bit of the data.
+def _is_negatively_correlated(first: ViewSample, second: ViewSample) -> bool:
+    """Return True if two worlds drawn with the same random numbers are negatively correlated, as for a flipped bit.
 
     Judged by a score's covariance over pairs of rows that it was not fitted to: a difference of means is then known
     worse than from independent draws.

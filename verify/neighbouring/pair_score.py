@@ -27,7 +27,7 @@ from verify.events.search import search_events
 from verify.events.view_sample import WorldSamples
 from verify.neighbouring.score_slope import slope
 
-_ENOUGH = 16_384  # fresh draws of a world from which events are confirmed: the bound is what is wanted
+_ENOUGH = 16_384  # fresh draws of a world from which events are confirmed: then only the bound counts
 _MOST_INNOVATIONS = 4  # in a score: a record's own step is one of many, and each table has its noise
 
 
@@ -42,7 +42,7 @@ class FinalTest:
 
 @dataclass(frozen=True, kw_only=True)
 class _StandardErrors:
-    """By how many standard errors the bounds of an event are moved off its estimate.
+    """Numbers of standard errors between the bounds of an event and its estimate.
 
     Chosen by hand on the zoo's functions. Errors are larger on independent worlds: √J is the better guide there.
     """
@@ -66,7 +66,7 @@ class PairScore:
     upper
         One standard error above it, for the event for which this is most.
     divergence
-        What all draws at once say; `lower` where there are so many that events say it better.
+        The estimate √J from all draws at once; `lower` where draws are so many that events give a better one.
     """
 
     lower: float = -math.inf
@@ -87,7 +87,7 @@ def score_pair(sample: WorldSamples, fresh: WorldSamples, test: FinalTest, *, co
     test
         The final test.
     coupled
-        Whether both worlds were drawn with the same random numbers.
+        True if both worlds were drawn with the same random numbers.
     """
     fit, choose = halves(sample)
     events = search_events(
@@ -106,15 +106,15 @@ def score_pair(sample: WorldSamples, fresh: WorldSamples, test: FinalTest, *, co
     ]
     drawn = len(fresh[0].values)
 
-    def best(caution: float) -> float:
+    def best_bound(caution: float) -> float:
         return max(
             promised_epsilon(first, second, drawn, test.samples, test.delta, test.error, caution, apart)
             for (first, second), apart in zip(counts, split.tolist(), strict=True)
         )
 
     errors = _STANDARD_ERRORS
-    lower = best(errors.below if coupled else errors.below_if_independent)
-    upper = best(-errors.above)
+    lower = best_bound(errors.below if coupled else errors.below_if_independent)
+    upper = best_bound(-errors.above)
     if drawn >= _ENOUGH:
         return PairScore(lower, upper, lower)
     divergence = max(_divergence(score, fresh) for score in _fitted_scores(sample))
@@ -134,25 +134,25 @@ def halves(worlds: WorldSamples) -> tuple[WorldSamples, WorldSamples]:
 def fitted_score(fit: WorldSamples) -> AdditiveScore:
     """Return a naive-Bayes score of all columns."""
     values = [ColumnValue(column) for column in fit[0].columns]
-    return naive_bayes(features(fit, values), _drawn(fit))
+    return naive_bayes(features(fit, values), _world_sizes(fit))
 
 
 def _fitted_scores(fit: WorldSamples) -> list[AdditiveScore]:
     """Return naive-Bayes scores: of all columns, and of the most telling innovations if there are any."""
     measured = [column for column in fit[0].columns if column.kind == "real"]
-    draws = _drawn(fit)
+    draws = _world_sizes(fit)
     telling = most_telling(features(fit, innovations(fit, measured)), draws, _MOST_INNOVATIONS)
     return [fitted_score(fit), *([naive_bayes(telling, draws)] if telling else [])]
 
 
-def _drawn(fit: WorldSamples) -> Draws:
+def _world_sizes(fit: WorldSamples) -> Draws:
     return Draws.from_sizes((len(fit[0].values), len(fit[1].values)))
 
 
 def _divergence(score: AdditiveScore, fresh: WorldSamples) -> float:
     """Return √J of a score, one standard error below its estimate on fresh draws; J if negative.
 
-    The score counts twice what two columns say; `slope` takes that back.
+    The score counts the information that columns share once for each of them; `slope` corrects this.
     """
     ours, theirs = score.values(fresh[0]), score.values(fresh[1])
     spread = math.sqrt(float((ours - theirs).var()) / len(ours))

@@ -19,7 +19,7 @@ class Path:
 def path(adjacency: Adjacency, start: Data, end: Data) -> Path | None:
     """Return a path from one data set to another; None if none is known.
 
-    Where an adjacency knows no paths, any two data sets are taken for neighbours: whoever uses the path checks.
+    Where an adjacency knows no paths, any two data sets are taken for neighbours: the user of the path checks.
     """
     known: Callable[[Data, Data], Path | None] | None = getattr(adjacency, "path", None)
     return Path(lambda i: (start, end)[i], 1) if known is None else known(start, end)

@@ -35,11 +35,11 @@ class _Gap(NamedTuple):
     Attributes
     ----------
     steps
-        How wide it is, in steps of the largest move.
+        Its width, in steps of the largest move.
     ahead
-        Whether the part is ahead of the rest.
+        True if the part is ahead of the rest.
     part
-        Which coordinates.
+        The name of the part.
     """
 
     steps: int
@@ -80,7 +80,7 @@ def extreme_points(domain: Domain) -> list[tuple[str, Data]]:
         extremes = list(domain.extremes()[:8])
         return [(f"{point.tolist()}", np.asarray(point)) for point in extremes]
     low, high = ends
-    middle = _whole(domain, low + (high - low) / 2.0)
+    middle = _floor_integers(domain, low + (high - low) / 2.0)
     named = [("lowest", low), ("highest", high), ("in the middle", middle)]
     named += [(f"{value:g}", np.full(low.shape, value)) for value in (0.0, 1.0)]
     inside = [(words, point) for words, point in named if (low <= point).all() and (point <= high).all()]
@@ -97,7 +97,7 @@ def rising_point(domain: Domain) -> list[Data]:
         return []
     low, high = ends
     share = np.linspace(0.0, 1.0, low.size).reshape(low.shape)
-    return [as_domain_data(domain, _whole(domain, low + share * (high - low)))]
+    return [as_domain_data(domain, _floor_integers(domain, low + share * (high - low)))]
 
 
 def ends_of(domain: Domain) -> tuple[FloatArray, FloatArray] | None:
@@ -169,7 +169,7 @@ def _centres(domain: Domain) -> list[tuple[str, FloatArray]]:
     assert ends is not None
     low, high = ends
     size = math.prod(domain.shape)
-    middle = _whole(domain, low + (high - low) / 2.0)
+    middle = _floor_integers(domain, low + (high - low) / 2.0)
     zero = np.clip(np.zeros(domain.shape), low, high)
     gap = np.minimum(10.0, (high - low) / 2.0)
     first = np.eye(size)[0].reshape(domain.shape) if size > 1 else np.zeros(domain.shape)
@@ -184,7 +184,7 @@ def _centres(domain: Domain) -> list[tuple[str, FloatArray]]:
         ("the lowest", low),
         ("the highest", high),
     ]
-    return _distinct([(words, _whole(domain, point)) for words, point in named])
+    return _distinct([(words, _floor_integers(domain, point)) for words, point in named])
 
 
 def _pattern_moves(
@@ -202,7 +202,7 @@ def _gap_moves(domain: Domain, distances: Distances) -> Iterator[Pair]:
     if ends is None or size < 2 or not math.isfinite(distances.linf):
         return
     low, high = ends
-    middle = _whole(domain, np.clip(np.zeros(domain.shape), low, high))
+    middle = _floor_integers(domain, np.clip(np.zeros(domain.shape), low, high))
     for gap in _GAPS:
         part, side = _part(gap.part, size), 1.0 if gap.ahead else -1.0
         if part is None:
@@ -214,7 +214,7 @@ def _gap_moves(domain: Domain, distances: Distances) -> Iterator[Pair]:
         step = distances.step(direction)
         start = middle + side * gap.steps * step * (part - below)
         # Moved inside as a whole, so that the gap stays.
-        start = _whole(domain, start + max(0.0, float((low - start).max())))
+        start = _floor_integers(domain, start + max(0.0, float((low - start).max())))
         start = start - max(0.0, float((start - high).max()))
         if math.isfinite(step) and (low <= start).all() and (start <= high).all():
             where = "ahead" if gap.ahead else "behind"
@@ -349,7 +349,8 @@ def _label_moves(domain: Categories) -> Iterator[Pair]:
             yield Pair(np.array(first), np.array(second), f"labels {first} / {second}")
 
 
-def _whole(domain: Domain, point: FloatArray) -> FloatArray:
+def _floor_integers(domain: Domain, point: FloatArray) -> FloatArray:
+    """Return a point, its coordinates rounded down where the domain is of whole numbers."""
     return np.floor(point) if isinstance(domain, Integers) else point
 
 

@@ -35,7 +35,7 @@ from verify.neighbouring.within import Within
 
 @dataclass(frozen=True, kw_only=True)
 class _Profile:
-    """What is drawn, and which pairs are put forward; chosen by hand.
+    """Numbers of points and draws, and the conditions on proposed pairs; chosen by hand.
 
     Attributes
     ----------
@@ -46,14 +46,14 @@ class _Profile:
     rows
         Draws of each point and look, at least and at most.
     first
-        Of all draws: for the first look.
+        The share of all draws for the first look.
     values
-        Of all draws, about which more are not sorted.
+        Most values of all draws together: more take too long to sort.
     places
-        Pairs that are looked at once more, and may be put forward.
+        Most pairs that are drawn a second time, and may be proposed.
     beats
         On fresh draws, a pair must differ so many times as much as the known pair that differs most, and by `errors`
-        standard errors more: a pair that tells a little less is not worth a place.
+        standard errors more: a pair that differs a little less is not worth comparing.
     """
 
     whole: tuple[int, int] = (8, 64)
@@ -77,15 +77,15 @@ def profiled_pairs(
     Parameters
     ----------
     adjacency
-        Which data sets are neighbours.
+        The adjacency of the data sets.
     known
         Pairs that are compared anyway; their points are drawn as well.
     draws
-        Where draws come from; those that are made are counted.
+        The source of draws; those that are made are counted.
     samples
         The largest number of draws to spend: none, if these are too few.
     executor
-        Where points are drawn.
+        The executor that draws points.
     """
     if not isinstance(adjacency, Within):
         return []
@@ -102,7 +102,7 @@ def profiled_pairs(
         return []
     draws.draw_point(points[0], BLOCK)  # shows how many columns there are
     draws.spent += BLOCK
-    differ, _ = _looked_at(points, draws, 0, first - BLOCK, executor)
+    differ, _ = _compare_points(points, draws, 0, first - BLOCK, executor)
     place = {_key(point): i for i, point in enumerate(points)}
     best = max(((place[_key(pair.data)], place[_key(pair.other)]) for pair in known), key=differ.__getitem__)
     further = sorted((pair for pair in others if differ[pair] > differ[best]), key=lambda pair: -differ[pair])
@@ -110,17 +110,17 @@ def profiled_pairs(
     few = sorted({i for pair in (best, *further) for i in pair})
     if not further or samples - first < _PROFILE.rows[0] * len(few):
         return []
-    fresh, error = _looked_at([points[i] for i in few], draws, 1, samples - first, executor)
+    fresh, error = _compare_points([points[i] for i in few], draws, 1, samples - first, executor)
     differ[np.ix_(few, few)] = fresh
     beaten = _PROFILE.beats * max(differ[best], 0.0) + _PROFILE.errors * error(differ[best])
     telling = sorted((pair for pair in further if differ[pair] > beaten), key=lambda pair: -differ[pair])
     return [Pair(points[i], points[j], "points that differ") for i, j in telling]
 
 
-def _looked_at(
+def _compare_points(
     points: Sequence[Data], draws: PairDraws, look: int, samples: int, executor: Executor
 ) -> tuple[FloatArray, Callable[[float], float]]:
-    """Return how much every two points differ on at most so many draws, and the standard error of a difference."""
+    """Return the differences of every two points on at most `samples` draws, and a difference's standard error."""
     least, most = _PROFILE.rows
     affordable = min(samples, _PROFILE.values // draws.columns) // len(points)
     rows = min(max(affordable, least), most) // BLOCK * BLOCK
@@ -186,7 +186,7 @@ def _key(point: Data) -> bytes:
 
 
 def _differences(worlds: Sequence[ViewSample]) -> tuple[FloatArray, float]:
-    """Return the relative entropies of every two worlds, less what equal ones have, and the variance of these."""
+    """Return symmetric relative entropies of every two worlds, less their mean for equal worlds, and its variance."""
     rows, total, freedom = len(worlds[0].values), np.zeros((len(worlds), len(worlds))), 0
     for column in worlds[0].columns:
         reading = ColumnValue(column)

@@ -24,8 +24,8 @@ ADJACENCIES = (AnyTwo, Within, ReplaceOne, AddOrRemoveOne, Listed)
 """The adjacencies that the command line knows; `written` says how each is written there."""
 
 
-class _Known(NamedTuple):
-    """What a name stands for: what is called, and how the call is written."""
+class _Constructor(NamedTuple):
+    """A domain or adjacency that a text may name: the callable that makes it, and the form of the call."""
 
     make: Callable[..., Any]
     written: str
@@ -36,14 +36,14 @@ class _Known(NamedTuple):
 
 
 _DOMAINS = (
-    _Known(Interval, "interval(lower, upper)"),
-    _Known(Box, "box(lower, upper, size)"),
-    _Known(Ball, "ball(radius, size, order=2)"),
-    _Known(Integers, "integers(lower, upper, size=1)"),
-    _Known(Categories, "categories(size)"),
-    _Known(OneHot, "one_hot(size)"),
+    _Constructor(Interval, "interval(lower, upper)"),
+    _Constructor(Box, "box(lower, upper, size)"),
+    _Constructor(Ball, "ball(radius, size, order=2)"),
+    _Constructor(Integers, "integers(lower, upper, size=1)"),
+    _Constructor(Categories, "categories(size)"),
+    _Constructor(OneHot, "one_hot(size)"),
 )
-_RELATIONS = tuple(_Known(adjacency, adjacency.written) for adjacency in ADJACENCIES)
+_RELATIONS = tuple(_Constructor(adjacency, adjacency.written) for adjacency in ADJACENCIES)
 _KNOWN = {known.name: known for known in (*_DOMAINS, *_RELATIONS)}
 
 
@@ -53,7 +53,7 @@ def as_adjacency(data: object, name: str = "data") -> Adjacency:
     Parameters
     ----------
     data
-        What is one of these.
+        The adjacency, domain or list.
     name
         The parameter that it was given as.
 
@@ -92,7 +92,7 @@ def adjacency_from_words(text: str) -> Adjacency:
     try:
         expression = ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        raise ParameterError(f"{text!r}: cannot be read; {_written()}") from None
+        raise ParameterError(f"{text!r}: cannot be read; {_known_names()}") from None
     try:
         found = _value(expression, text)
         return as_adjacency(found)
@@ -104,7 +104,7 @@ def adjacency_from_words(text: str) -> Adjacency:
 def _value(node: ast.expr, text: str) -> Any:
     match node:
         case ast.Call(func=ast.Name(id=name)):
-            return _called(name, node, text)
+            return _make_named(name, node, text)
         case ast.Constant(value=int() | float() as number) if not isinstance(number, bool):
             return number
         case ast.UnaryOp(op=ast.USub() | ast.UAdd() as sign, operand=operand):
@@ -115,14 +115,14 @@ def _value(node: ast.expr, text: str) -> Any:
             return math.inf
         case ast.List(elts=entries) | ast.Tuple(elts=entries):
             return [_value(entry, text) for entry in entries]
-    raise ParameterError(f"{text!r}: {ast.unparse(node)!r} means nothing here; {_written()}")
+    raise ParameterError(f"{text!r}: {ast.unparse(node)!r} means nothing here; {_known_names()}")
 
 
-def _called(name: str, call: ast.Call, text: str) -> Any:
+def _make_named(name: str, call: ast.Call, text: str) -> Any:
     key = name.lower()
     if key not in _KNOWN:
         near = difflib.get_close_matches(key, _KNOWN, n=1, cutoff=0.6)
-        hint = f"did you mean {near[0]}?" if near else _written()
+        hint = f"did you mean {near[0]}?" if near else _known_names()
         raise ParameterError(f"{text!r}: unknown name {name!r}; {hint}")
     arguments = [_value(argument, text) for argument in call.args]
     named = {keyword.arg: _value(keyword.value, text) for keyword in call.keywords if keyword.arg is not None}
@@ -132,6 +132,6 @@ def _called(name: str, call: ast.Call, text: str) -> Any:
         raise ParameterError(f"{text!r}: {name} is written {_KNOWN[key].written}") from None
 
 
-def _written() -> str:
+def _known_names() -> str:
     domains, relations = (", ".join(known.name for known in group) for group in (_DOMAINS, _RELATIONS))
     return f"write a domain ({domains}) or an adjacency ({relations})"

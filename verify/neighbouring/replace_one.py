@@ -69,7 +69,7 @@ class ReplaceOne:
         from verify.neighbouring.strategies import tables
 
         return st.builds(
-            _replaced,
+            _replacement_pair,
             tables(self.record, self.records),
             st.integers(0, self.records - 1),
             AnyTwo(self.record).pairs(),
@@ -101,7 +101,7 @@ def _replacements(record: Domain, records: int) -> Iterator[Pair]:
     ) -> Iterator[Pair]:
         for change, i, table in product(changes, places, tables):
             words = f"record {i + 1} replaced ({change.words}), the others {table.words}"
-            yield _replaced(table.data, i, change, words)
+            yield _replacement_pair(table.data, i, change, words)
 
     # Where every draw is a call, there are draws for the first dozen or two only, or for four: one of each sort first.
     yield from changed(changes[:1], [0, min(2, records - 1)], tables[:1])
@@ -115,7 +115,7 @@ def _replacements(record: Domain, records: int) -> Iterator[Pair]:
     yield from changed(changes, doubling_places(records), tables)
 
 
-def _replaced(table: Data, place: int, change: Pair, words: str = "") -> Pair:
+def _replacement_pair(table: Data, place: int, change: Pair, words: str = "") -> Pair:
     data, other = table.copy(), table.copy()
     data[place], other[place] = change.data, change.other
     return Pair(data, other, words)

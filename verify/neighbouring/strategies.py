@@ -60,7 +60,7 @@ def moves(domain: Domain, distances: Distances) -> SearchStrategy[Pair]:
     widest = float((ends[1] - ends[0]).min()) if ends is not None else 2.0 * domain.widths.max()
     size = math.prod(domain.shape)
 
-    def moved(centre: Data, signs: list[int]) -> Pair:
+    def move_from(centre: Data, signs: list[int]) -> Pair:
         direction = np.array(signs, dtype=np.float64).reshape(domain.shape)
         if not direction.any():
             return Pair(centre, centre)
@@ -74,7 +74,7 @@ def moves(domain: Domain, distances: Distances) -> SearchStrategy[Pair]:
         return Pair(start.astype(centre.dtype), end.astype(centre.dtype))
 
     signs = st.lists(st.sampled_from((0, 1, -1)), min_size=size, max_size=size)
-    along = st.builds(moved, points(domain), signs)
+    along = st.builds(move_from, points(domain), signs)
     unlimited = math.isinf(min(distances.l1, distances.l2, distances.linf))
     return along | st.builds(Pair, points(domain), points(domain)) if unlimited else along
 

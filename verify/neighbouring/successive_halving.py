@@ -34,16 +34,16 @@ _MOST_KEPT = 1 << 19  # values of a world that are kept to find the next round's
 
 @dataclass(frozen=True, kw_only=True)
 class _Rounds:
-    """How the draws for known pairs are divided into rounds; chosen by hand on the zoo's functions.
+    """Shares of the draws and of the pairs in each round; chosen by hand on the zoo's functions.
 
     Attributes
     ----------
     shares
-        Of the draws, for each round.
+        The share of the draws for each round.
     go_on
         The share of a round's pairs that go on to the next.
     places_of_named
-        Of so many places in the second round one is of a pattern that is named first: few draws rank badly.
+        One of this many places in the second round goes to a pattern that is named first: few draws rank badly.
     """
 
     shares: tuple[float, ...] = (0.25, 0.35, 0.4)
@@ -65,7 +65,7 @@ class ComparedPair:
     rounds
         Number of rounds in which it was drawn.
     score
-        Of the last of them.
+        The score in the last of them.
     kept
         Draws on which the next round may find events.
     """
@@ -78,7 +78,7 @@ class ComparedPair:
 
 @dataclass(eq=False)
 class PairComparison:
-    """A comparison of pairs: where draws come from, the final test, and where pairs are looked at."""
+    """A comparison of pairs: the source of draws, the final test, and the executor that scores pairs."""
 
     draws: PairDraws
     test: FinalTest
@@ -89,12 +89,12 @@ class PairComparison:
         self.draws.spent += 2 * rows * len(pairs)
         alone = [] if self.draws.coupled is not None else pairs[:1]  # it shows how worlds are drawn
         for group, executor in ((alone, Serial()), (pairs[len(alone) :], self.executor)):
-            with executor.open(partial(self._looked, rows, keep), most=len(group)) as pool:
+            with executor.open(partial(self._score_pair, rows, keep), most=len(group)) as pool:
                 for compared, (score, kept) in zip(group, pool.results(group), strict=True):
                     compared.score, compared.kept = score, kept
                     compared.rounds += 1
 
-    def _looked(self, rows: int, keep: bool, one: ComparedPair) -> tuple[PairScore, WorldSamples | None]:
+    def _score_pair(self, rows: int, keep: bool, one: ComparedPair) -> tuple[PairScore, WorldSamples | None]:
         """Return the score of a pair by new draws, and the draws if they are to be kept."""
         new = self.draws.draw_pair(one.pair, rows, one.rounds)
         sample, fresh = halves(new)
@@ -106,14 +106,14 @@ class PairComparison:
     def best_pairs(
         self, pairs: Sequence[Pair], least: int, samples: int, tell: Progress
     ) -> list[ComparedPair]:
-        """Return the best of some pairs after three rounds, at least so many.
+        """Return the best of some pairs after three rounds, at least `least`.
 
         Parameters
         ----------
         pairs
-            Those that are known to tell most come first: where there are few draws, only these are compared.
+            Those known to differ most come first: where there are few draws, only these are compared.
         least
-            How many to return, if there are as many.
+            Number of pairs to return, if there are as many.
         samples
             The largest number of draws, all pairs and both worlds.
         tell
@@ -133,7 +133,7 @@ class PairComparison:
             scores = [each.score for each in left]
             orders = zip(*((one.lower, one.upper, one.divergence) for one in scores), strict=True)
             named = places // _ROUNDS.places_of_named if number == 0 else 0
-            left = [left[i] for i in _in_turns(list(orders), places, named)]
+            left = [left[i] for i in _take_in_turns(list(orders), places, named)]
         return left
 
 
@@ -143,17 +143,17 @@ def whole_blocks(rows: int) -> int:
     return rounded if rounded >= _LEAST_ROWS else 0
 
 
-def _in_turns(scores: Sequence[Sequence[float]], places: int, named: int = 0) -> list[int]:
-    """Return the indices of those that go on: the best by the first scores, the best of the others by the next, ...
+def _take_in_turns(scores: Sequence[Sequence[float]], places: int, named: int = 0) -> list[int]:
+    """Return the indices of the candidates that go on: the best by the first scores, the best others by the next, ...
 
     Parameters
     ----------
     scores
-        Of each candidate, by one sort of score after the other; of equal ones those named first are taken.
+        The scores of each candidate, one sort after the other; of equal ones those named first are taken.
     places
-        How many go on; all, if there are no more.
+        Number of candidates that go on; all, if there are no more.
     named
-        As many as are named first go on in any case, and take places of those that would have been the last: few draws
+        This many of those named first go on in any case, in place of those that would have been the last: few draws
         rank badly.
 
     Returns

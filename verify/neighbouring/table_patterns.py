@@ -44,7 +44,7 @@ def tables_of(record: Domain, records: int) -> Iterator[TablePattern]:
     if len(points) > 1 and records > 1:
         low, high = points[0][1], points[1][1]
         bits = np.arange(records) % 2 == 1
-        yield TablePattern(_mixed(low, high, bits), "alternating")
+        yield TablePattern(_table_of_bits(low, high, bits), "alternating")
         inside = low + _PART * (high - low)
         if records >= _LEAST_TIED and _strictly_between(low, inside, high):
             # Records at both ends, and one value in between that several have (medians and other quantiles).
@@ -56,8 +56,8 @@ def tables_of(record: Domain, records: int) -> Iterator[TablePattern]:
             rest = [point for _, point in points[1:]]
             turns = np.stack([rest[k % len(rest)] for k in range(records)])
             yield TablePattern(turns, "each of the other values in turn")
-        yield TablePattern(_mixed(low, high, np.arange(records) >= records // 2), "half and half")
-        yield TablePattern(_mixed(low, high, np.arange(records) == records // 2), "all but one equal")
+        yield TablePattern(_table_of_bits(low, high, np.arange(records) >= records // 2), "half and half")
+        yield TablePattern(_table_of_bits(low, high, np.arange(records) == records // 2), "all but one equal")
         if records >= _LEAST_SWINGING and _strictly_between(low, inside, high):
             # Sums of two records in turn have one sign, and the other where they begin one record later: what is
             # worked out of batches or windows, in order, changes in all of them with the first record.
@@ -71,5 +71,5 @@ def _strictly_between(low: Data, inside: Data, high: Data) -> bool:
     return low.dtype.kind == "f" and bool(((low < inside) & (inside < high)).all())
 
 
-def _mixed(low: Data, high: Data, bits: BoolArray) -> Data:
+def _table_of_bits(low: Data, high: Data, bits: BoolArray) -> Data:
     return np.stack([high if bit else low for bit in bits])

@@ -101,7 +101,7 @@ class Within:
             steps = math.floor(1.0 / min(self.distances.step(direction), 1.0)) + 2
             return Path(lambda i: end if i == steps else start + (i / steps) * direction, steps)
         most = math.floor(min(*limits, float(np.iinfo(np.int32).max)))
-        return None if most < 1 else _one_by_one(start, end, most)
+        return None if most < 1 else _coordinate_path(start, end, most)
 
     def _known_pairs(self) -> Iterator[Pair]:
         return filter(self._fits, extreme_moves(self.domain, self.distances))
@@ -122,14 +122,14 @@ class AnyTwo(Within):
         return f"AnyTwo(domain={self.domain!r})"
 
 
-def _one_by_one(start: Data, end: Data, most: int) -> Path:
-    """Move one coordinate after the other, by at most so much."""
+def _coordinate_path(start: Data, end: Data, most: int) -> Path:
+    """Return a path on which one coordinate after the other moves, by at most `most` in a step."""
     moves = -(-np.abs(end - start).ravel() // most)
     before = np.cumsum(moves) - moves
 
-    def at(i: int) -> Data:
+    def point_at(i: int) -> Data:
         done = np.clip(i - before, 0, moves)
         gone = np.sign(end - start).ravel() * np.minimum(done * most, np.abs(end - start).ravel())
         return np.asarray(start + gone.astype(start.dtype).reshape(start.shape))
 
-    return Path(at, int(moves.sum()))
+    return Path(point_at, int(moves.sum()))

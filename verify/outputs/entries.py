@@ -1,4 +1,4 @@
-"""The entries of one output: their names and values, in order, and what tells outputs of one form from others."""
+"""The entries of one output: their names and values, in order, and the differences between outputs of several forms."""
 
 from __future__ import annotations
 
@@ -132,5 +132,5 @@ def take_apart(output: Any, entries: list[Any], marks: list[Any], depth: int = 0
 
 
 def is_flat(output: Any) -> bool:
-    """Return whether an output is a list of numbers and nothing else."""
+    """Return True if an output is a list of numbers and nothing else."""
     return type(output) in (list, tuple) and bool(output) and _FLAT.issuperset(map(type, output))

@@ -49,7 +49,7 @@ class _NumberColumns:
         for at, name in enumerate(self.names):
             if name in self.offsets and name in places:
                 place = places[name]
-                values[:, at] = _less(
+                values[:, at] = _subtract(
                     readings.values[:, place], readings.whole.get(place), self.offsets[name]
                 )
         return values
@@ -85,7 +85,7 @@ def number_columns(places: Sequence[SeenPlace]) -> tuple[_NumberColumns, _LowBit
             integers = [x for both in numbers for x in _integers_of(*both) if x is not None]
             smallest, largest = min(integers), max(integers)
             offsets[place.name] = smallest
-            values = np.concatenate([_less(*both, smallest) for both in numbers])
+            values = np.concatenate([_subtract(*both, smallest) for both in numbers])
             if largest - smallest >= LEAST_INEXACT:
                 bits = np.concatenate([_low_bits(*both) for both in numbers])
                 few = np.unique(bits[~np.isnan(bits)]).size <= _FEW_VALUES
@@ -126,7 +126,7 @@ def _integers_of(values: FloatArray, whole: WholeArray | None) -> list[int | Non
     ]
 
 
-def _less(values: FloatArray, whole: WholeArray | None, offset: int) -> FloatArray:
+def _subtract(values: FloatArray, whole: WholeArray | None, offset: int) -> FloatArray:
     """Return numbers minus a whole number, rounded once; of fractions, both are rounded before."""
     if whole is not None and whole.dtype.kind in "iu":
         smallest, largest = int(whole.min()), int(whole.max())

@@ -21,19 +21,19 @@ _SAID = ((0.0, "no"), (1.0, "yes"))
 
 @dataclass(frozen=True)
 class _Mark:
-    """Something that a number has or has not, beside its value.
+    """A property of a number beside its value, such as its type or its sign at zero.
 
     Attributes
     ----------
     key
-        In the names of columns.
+        Its part of the names of columns.
     said
-        What a number with it is, as the end of a sentence.
+        The words for a number with the mark, as the end of a sentence.
     of
-        Whether the numbers at a place have it, shape (n,).
+        Returns True for each number at a place that has the mark, shape (n,).
     follows
-        Whether it mostly follows from the value, as ``max(0, x)`` is a whole number by its type where it is 0: it is a
-        column only where equal numbers have it and have it not.
+        True if the mark mostly follows from the value, as ``max(0, x)`` is a whole number by its type where it is 0: it
+        is a column only where it differs between equal numbers.
     """
 
     key: str
@@ -64,7 +64,7 @@ class _MarkedNumbers:
     mark: _Mark
 
     def values(self, readings: Readings) -> FloatArray:
-        """Return whether numbers have the mark, or how many have it, shape (n, columns); NaN where there is none."""
+        """Return 1 for numbers with the mark, 0 for others and NaN for none, shape (n, columns); or counts, (n, 1)."""
         marked = np.full((len(readings), len(self.names)), np.nan)
         for at, name in enumerate(self.names):
             if name in readings.places:
@@ -81,7 +81,7 @@ def marked_numbers(places: Sequence[SeenPlace]) -> list[_MarkedNumbers]:
     """Return columns for the marks that some of the numbers at these places have, and others have not."""
     found = []
     for mark in _MARKS:
-        marked = [place for place in places if _mixed(place, mark)]
+        marked = [place for place in places if _is_mixed(place, mark)]
         if not marked:
             continue
         columns = [
@@ -96,8 +96,8 @@ def marked_numbers(places: Sequence[SeenPlace]) -> list[_MarkedNumbers]:
     return found
 
 
-def _mixed(place: SeenPlace, mark: _Mark) -> bool:
-    """Whether some of the numbers at a place have a mark, and others have not."""
+def _is_mixed(place: SeenPlace, mark: _Mark) -> bool:
+    """Return True if some numbers at a place have a mark and others have not, of equal values if the mark follows."""
     numbers = [(r, at, ~np.isnan(r.values[:, at])) for r, at in place.outputs]
     if mark.follows:  # truth values have a mark of their own
         numbers = [(r, at, here & ~r.truth_at(at)) for r, at, here in numbers]

@@ -31,7 +31,7 @@ _MOST_SPELLED = (
 )
 # Part of the numbers to which their steps are rounded: a sum of many terms is rounded, too.
 _ROUNDED = 2.0**-40
-_ANOTHER = -1.0  # stands for all words that were not seen at first, where their parts are columns, too
+_ANOTHER = -1.0  # the code of all words that were not seen at first, where their parts are columns, too
 
 
 class _ColumnSource(Protocol):
@@ -47,12 +47,12 @@ class _ColumnSource(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Steps:
-    """Columns of which it is read how much they change from the output before.
+    """Columns read as changes from the output before.
 
     Attributes
     ----------
     units
-        To a multiple of what each change is rounded, by the numbers of the sources' columns; 0 for whole numbers.
+        The unit to a multiple of which each change is rounded, by the sources' columns' numbers; 0 for whole numbers.
     """
 
     units: Mapping[int, float]
@@ -102,23 +102,23 @@ class OutputLayout:
     def columns(self) -> tuple[Column, ...]:
         """All columns."""
         every = self._every_column if self.steps is None else self.steps.step_columns(self._every_column)
-        return tuple(every[i] for i in self._kept)
+        return tuple(every[i] for i in self._view_columns)
 
     @cached_property
     def _every_column(self) -> tuple[Column, ...]:
         return tuple(column for source in self.sources for column in source.columns)
 
     @cached_property
-    def _kept(self) -> list[int]:
+    def _view_columns(self) -> list[int]:
         return [i for i in range(len(self._every_column)) if i not in self.left_out]
 
     def without(self, columns: Collection[int]) -> OutputLayout:
         """Return the layout without some of its columns, by their numbers."""
-        return replace(self, left_out=self.left_out | {self._kept[i] for i in columns})
+        return replace(self, left_out=self.left_out | {self._view_columns[i] for i in columns})
 
     def stepping(self, units: Mapping[int, float]) -> OutputLayout:
         """Return the layout with some of its columns read as steps; see `Steps`."""
-        return replace(self, steps=Steps({self._kept[i]: unit for i, unit in units.items()}))
+        return replace(self, steps=Steps({self._view_columns[i]: unit for i, unit in units.items()}))
 
     @property
     def width(self) -> int:
@@ -135,7 +135,7 @@ class OutputLayout:
         values = self._values(readings)
         if self.steps is not None and before is not None:
             values = self.steps.apply(values, self._values(before))
-        return ViewSample(values[:, self._kept] if self.left_out else values, self.columns)
+        return ViewSample(values[:, self._view_columns] if self.left_out else values, self.columns)
 
     def _values(self, readings: Readings) -> FloatArray:
         """Return the values of all sources' columns."""
@@ -208,7 +208,7 @@ class _WordColumn:
     words
         The words, or None if no output has any.
     number
-        What stands for a word.
+        Returns the code of a word.
     """
 
     column: Column
@@ -229,7 +229,7 @@ class _WordColumn:
 
 
 def _label_column(place: SeenPlace, codes: WordCodes, *, closed: bool) -> _WordColumn:
-    """Return the words at a place as labels; one label for all that were not seen at first, if `closed`."""
+    """Return the words at a place as labels; if `closed`, one label for all words that were not seen at first."""
     key, said = place.key, place.description
     if place.holds_numbers:  # they have a column, too
         key, said = f"{key}:word", f"{said} as a word"
@@ -248,14 +248,14 @@ def _codes(columns: Iterable[Words | None]) -> WordCodes:
 
 @dataclass(frozen=True)
 class _SpelledColumns:
-    """The words at one place, taken apart."""
+    """The columns of the parts of the words at one place."""
 
     name: str
     columns: tuple[Column, ...]
     spelling: Spelling
 
     def values(self, readings: Readings) -> FloatArray:
-        """Return what the words are made of, shape (n, columns)."""
+        """Return the columns' values from the parts of the words, shape (n, columns); NaN where there is no word."""
         words = readings.words_at(self.name)
         if words is None:
             return np.full((len(readings), len(self.columns)), np.nan)

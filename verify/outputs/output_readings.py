@@ -55,12 +55,12 @@ class Readings:
     integers
         For each place that holds numbers of a type of whole numbers, whether each output's is one, shape (n,).
     raised
-        What was raised, by the number of the output.
+        The exceptions that were raised, by the number of the output.
     whole
         For each place with whole numbers of 2^53 or more, which `values` rounds, the numbers themselves, shape (n,);
         None where an output holds no such number there.
     beyond
-        How many entries each output has beside those that were asked for, shape (n,); None if all were.
+        The number of entries of each output beside those asked for, shape (n,); None if all were asked for.
     orders
         The keys of outputs that are dictionaries, in their order; None if there are none.
     """
@@ -90,14 +90,14 @@ class Readings:
         return self.shapes if len(self.shapes) == len(self) else self.shapes * len(self)
 
     def truth_at(self, place: int) -> BoolArray:
-        """Return whether each output's entry at a place is a truth value, shape (n,)."""
-        return self._marked(self.truths, place)
+        """Return True for each output with a truth value at a place, shape (n,)."""
+        return self._marks_at(self.truths, place)
 
     def integer_at(self, place: int) -> BoolArray:
-        """Return whether each output's entry at a place is of a type of whole numbers: 1, not 1.0; shape (n,)."""
-        return self._marked(self.integers, place)
+        """Return True for each output with an entry of a type of whole numbers at a place (1, not 1.0), shape (n,)."""
+        return self._marks_at(self.integers, place)
 
-    def _marked(self, marks: Mapping[int, BoolArray], place: int) -> BoolArray:
+    def _marks_at(self, marks: Mapping[int, BoolArray], place: int) -> BoolArray:
         return marks[place] if place in marks else np.zeros(len(self), dtype=bool)
 
     def words_at(self, name: str) -> Words | None:
@@ -124,7 +124,7 @@ class Readings:
 
     def _places_with(self, marks: Mapping[int, BoolArray]) -> list[frozenset[int]]:
         """Return the places at which each output is marked."""
-        marked = np.stack([self._marked(marks, place) for place in range(len(self.names))], axis=1)
+        marked = np.stack([self._marks_at(marks, place) for place in range(len(self.names))], axis=1)
         return [frozenset(np.flatnonzero(row).tolist()) for row in marked]
 
 

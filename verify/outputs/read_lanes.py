@@ -66,7 +66,7 @@ def read_lanes(result: Any, lanes: int, known: Collection[str] | None = None) ->
     for array in arrays:
         flat = array.reshape(lanes, -1)
         if array.dtype.kind in "US":
-            words |= {start + j: _words(flat[:, j]) for j in range(flat.shape[1])}
+            words |= {start + j: _unmasked_words(flat[:, j]) for j in range(flat.shape[1])}
             values.append(np.full(flat.shape, np.nan))
         else:
             numbers, beyond = _unmasked(flat)
@@ -87,14 +87,14 @@ def read_lanes(result: Any, lanes: int, known: Collection[str] | None = None) ->
 
 
 def _shape(arrays: Sequence[npt.NDArray[Any]], keys: Sequence[Any] | None) -> str:
-    """Say the shape of one lane's output."""
+    """Return the shape of one lane's output in words."""
     if keys is not None:
         return shape_of({key: array[0] for key, array in zip(keys, arrays, strict=True)})
     return " and ".join(entries_in_words(array.shape[1:]) for array in arrays)
 
 
 def _names(arrays: Sequence[npt.NDArray[Any]], keys: Sequence[Any] | None) -> tuple[str, ...]:
-    """Name the places of one lane's output, as those of outputs that are returned one at a time."""
+    """Return the names of the places of one lane's output, as `read_outputs` names them."""
     if keys is None and len(arrays) == 1 and arrays[0].ndim == 1:
         return ("",)
     sizes = [math.prod(array.shape[1:]) for array in arrays]
@@ -108,7 +108,7 @@ def _names(arrays: Sequence[npt.NDArray[Any]], keys: Sequence[Any] | None) -> tu
 
 
 def _array(part: Any, lanes: int) -> npt.NDArray[Any]:
-    """Return what a function returned as an array, masked if it is, once its leading axis is the lanes."""
+    """Return a function's result as an array, masked if it is; refuse another leading axis than the lanes."""
     if part is None or isinstance(part, Mapping | str | bytes | set | frozenset):
         said = "None" if part is None else f"a {type(part).__name__}, {part!r:.60},"
         raise UnreadableOutput(f"returned {said} for {lanes} lanes: {_WANTED}")
@@ -143,7 +143,8 @@ def _unmasked(flat: npt.NDArray[Any]) -> tuple[FloatArray, Mapping[int, WholeArr
     return numbers, objects
 
 
-def _words(column: npt.NDArray[Any]) -> Words:
+def _unmasked_words(column: npt.NDArray[Any]) -> Words:
+    """Return a column of texts as words; none where it is masked."""
     words = Words.of_array(np.ma.getdata(column))
     if not isinstance(column, np.ma.MaskedArray):
         return words

@@ -20,7 +20,7 @@ class SeenPlace:
     name
         Its name.
     single
-        Whether outputs have no other place.
+        True if outputs have no other place.
     outputs
         The outputs on each data set on which some have this place, with its number.
     """
@@ -59,7 +59,7 @@ class SeenPlace:
     @property
     def description(self) -> str:
         """The place in words, such as "output 2"; a member of a set as "3 in the output"."""
-        return _said(self.name, self.single)
+        return _describe_place(self.name, self.single)
 
 
 def seen_places(seen: Sequence[Readings]) -> list[SeenPlace]:
@@ -75,10 +75,11 @@ def seen_places(seen: Sequence[Readings]) -> list[SeenPlace]:
     ]
 
 
-def _said(name: str, single: bool) -> str:
+def _describe_place(name: str, single: bool) -> str:
+    """Return the name of a place in words."""
     if name.endswith("}"):
         of, _, member = name.rpartition("{")
-        return f"{member[:-1]} in {_said(of, single)}"
+        return f"{member[:-1]} in {_describe_place(of, single)}"
     if not name or (single and name == "[1]"):
         return "the output"
     if name.startswith("[") and name.count("[") == 1 and name.endswith("]"):

@@ -38,7 +38,7 @@ def dataclass_values(output: Any) -> dict[str, Any]:
 
 
 def entries_in_words(shape: tuple[int, ...]) -> str:
-    """Say the shape of an array: "2 × 3 entries"; empty for a single value."""
+    """Return the shape of an array in words: "2 × 3 entries"; empty for a single value."""
     if not shape:
         return ""
     entries = " × ".join(map(str, shape))
@@ -58,12 +58,12 @@ def _pattern(output: Any) -> str:
     if isinstance(output, np.ndarray):
         pattern = "·"
         for length in reversed(output.shape):
-            pattern = _listed([pattern] * length)
+            pattern = _list_pattern([pattern] * length)
         return pattern
     if isinstance(output, list | tuple):
-        return _listed([_pattern(item) for item in output])
+        return _list_pattern([_pattern(item) for item in output])
     if isinstance(output, set | frozenset):
-        return _listed([_pattern(item) for item in sorted(output, key=repr)])
+        return _list_pattern([_pattern(item) for item in sorted(output, key=repr)])
     if is_dataclass(output):
         return _pattern(dataclass_values(output))
     if isinstance(output, Mapping):
@@ -73,8 +73,8 @@ def _pattern(output: Any) -> str:
     return "·"
 
 
-def _listed(items: list[str]) -> str:
-    """Write a list; a long run of equal items is counted."""
+def _list_pattern(items: list[str]) -> str:
+    """Return the pattern of a list; a run of more than three equal items is counted."""
     parts: list[str] = []
     for item, run in groupby(items):
         length = len(list(run))

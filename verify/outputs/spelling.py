@@ -22,10 +22,10 @@ from verify.outputs.word_columns import WordCodes, Words
 _Unit = Literal["number", "part", "letter"]
 
 FEW_WORDS = 8
-"""Different words up to which they are labels: a table of all of them says everything."""
+"""Different words up to which they are labels: a table of all of them holds all information."""
 
 MOST_PARTS = 64
-"""Parts or letters that are columns of their own; longer words are still told by their length."""
+"""Parts or letters that are columns of their own; longer words still differ in their length."""
 
 _FURTHER = 4
 """Parts or letters behind these that are columns, too, where data sets choose them: those that differ most."""
@@ -52,11 +52,11 @@ class Spelling:
     numeric
         For each of these, True if it is a number.
     codes
-        Of the parts that are no numbers.
+        Codes of the parts that are no numbers.
     long
         True if the number of parts is a column.
     forms
-        Of the form of a word around its digits or its parts: a space behind a number is not part of the number; None
+        Codes of a word's form around its digits or its parts: a space behind a number is not part of the number; None
         for letters, of which nothing is left out.
     """
 
@@ -69,7 +69,7 @@ class Spelling:
 
     @classmethod
     def from_words(cls, *apart: Sequence[str]) -> Spelling | None:
-        """Return how words like those seen are taken apart; None if they are few, or have nothing in them.
+        """Return the division into parts of words like those seen; None if they are few, or are empty.
 
         Parameters
         ----------
@@ -87,7 +87,7 @@ class Spelling:
             return None
         places = [
             *range(min(len(every), MOST_PARTS)),
-            *_telling([[_parts_of(w, unit) for w in of] for of in apart]),
+            *_telling_places([[_parts_of(w, unit) for w in of] for of in apart]),
         ]
         columns = [every[place] for place in places]
         numeric = tuple(
@@ -106,18 +106,18 @@ class Spelling:
     @property
     def width(self) -> int:
         """The number of columns."""
-        return len(self.numeric) + self.long + (self.forms is not None) + self._whole
+        return len(self.numeric) + self.long + (self.forms is not None) + self._is_number
 
     @property
-    def _whole(self) -> bool:
-        """Whether the length of a word is a column: of a number, which may have zeros at its end, or spaces."""
+    def _is_number(self) -> bool:
+        """True if words are numbers: their length is a column, too, as they may end in zeros or spaces."""
         return self.unit == "number"
 
     def columns(self, key: str, said: str) -> tuple[Column, ...]:
         """Return the columns of a place with this key and these words."""
         labels = self.codes.labels()
-        found = [Column(f"{key}:number", f"{said} read as a number", "real")] if self._whole else []
-        for place, number in zip(self.places, () if self._whole else self.numeric, strict=False):
+        found = [Column(f"{key}:number", f"{said} read as a number", "real")] if self._is_number else []
+        for place, number in zip(self.places, () if self._is_number else self.numeric, strict=False):
             name, words = f"{key}:{self.unit}[{place + 1}]", f"{self.unit} {place + 1} of {said}"
             found.append(Column(name, words, "real") if number else Column(name, words, "category", labels))
         if self.long:
@@ -126,7 +126,7 @@ class Spelling:
             # Shows a space at the end.
             forms = tuple((code, f"'{form}'") for code, form in self.forms.labels())
             found.append(Column(f"{key}:form", f"the way in which {said} is written", "category", forms))
-        if self._whole:
+        if self._is_number:
             found.append(Column(f"{key}:letters", f"the number of letters of {said}", "real"))
         return tuple(found)
 
@@ -138,15 +138,15 @@ class Spelling:
             parts = _parts_of(word, self.unit)
             for i, (place, numeric) in enumerate(zip(self.places, self.numeric, strict=True)):
                 if place < len(parts):
-                    row[i] = _number(parts[place]) if numeric else self.codes.code_of(parts[place])
+                    row[i] = _parse_number(parts[place]) if numeric else self.codes.code_of(parts[place])
             beside = [float(len(parts))] if self.long else []
             beside += [self.forms.code_of(_form(word, self.unit))] if self.forms is not None else []
-            beside += [float(len(word))] if self._whole else []
+            beside += [float(len(word))] if self._is_number else []
             row[first:] = beside
         return np.asarray(table[words.codes])
 
 
-def _telling(apart: Sequence[Sequence[Sequence[str]]]) -> list[int]:
+def _telling_places(apart: Sequence[Sequence[Sequence[str]]]) -> list[int]:
     """Return the places behind the first ones at which parts differ most between data sets, by more than chance."""
     longest = max((len(parts) for of in apart for parts in of), default=0)
     found = []
@@ -174,12 +174,12 @@ def _parts_of(word: str, unit: _Unit) -> Sequence[str]:
 
 
 def _form(word: str, unit: _Unit) -> str:
-    """Return a word with its digits, or its parts, left out: what stands around and between them."""
+    """Return a word with each run of digits, or each part, replaced by one character."""
     return _DIGITS.sub("0", word) if unit == "number" else _PARTS.sub("x", word)
 
 
 def _unit(words: Sequence[str]) -> _Unit:
-    """Return what words are made of: numbers, parts between separators, or letters."""
+    """Return the unit of words: numbers, parts between separators, or letters."""
     if _all_numbers(words) and (
         any(_FRACTIONAL.search(word) for word in words)  # bits, such as "0010", are no number
         or not any(len(word) > 1 and word.startswith("0") for word in words)
@@ -190,11 +190,11 @@ def _unit(words: Sequence[str]) -> _Unit:
 
 
 def _all_numbers(words: Iterable[str]) -> bool:
-    return all(not np.isnan(_number(word)) for word in words)
+    return all(not np.isnan(_parse_number(word)) for word in words)
 
 
-def _number(word: str) -> float:
-    """Return the number that a word writes; NaN if it writes none."""
+def _parse_number(word: str) -> float:
+    """Return the number that a word denotes; NaN if it denotes none."""
     try:
         return float(word)
     except ValueError:

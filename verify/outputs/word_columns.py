@@ -19,7 +19,7 @@ NO_WORD = -1  # the code of an output that holds no word at the place
 _UNSEEN = 2.0**32  # numbers of words that were not seen when the layout was made lie above
 _ADDRESS = re.compile(r"(?<= at )0x[0-9a-f]{6,16}(?=>)")  # as in "<object object at 0x7f6960912a50>"
 AN_ADDRESS = "0x…"
-"""What stands in words for an object's address in memory, which is the process's and nobody's data."""
+"""The substitute in words for an object's address in memory, which depends on the process and on no data."""
 _FEW = 24  # different words up to which comparing all with each is faster than sorting
 
 
@@ -56,7 +56,7 @@ class Words:
             return cls(("",), np.zeros(len(array), dtype=np.int64))
         size: Any = np.uint32 if array.dtype.kind == "U" else np.uint8
         units = array.view(size).reshape(len(array), -1).astype(np.uint64)
-        codes, firsts = _coded(mixed_keys(units.T, len(array)))
+        codes, firsts = _number_keys(mixed_keys(units.T, len(array)))
         if not np.array_equal(array[firsts][codes], array):  # two words with one key
             _, places, codes = np.unique(array, return_index=True, return_inverse=True)
             firsts = places.tolist()
@@ -128,7 +128,7 @@ class WordCodes:
         )
 
 
-def _coded(keys: npt.NDArray[np.uint64]) -> tuple[IntArray, list[int]]:
+def _number_keys(keys: npt.NDArray[np.uint64]) -> tuple[IntArray, list[int]]:
     """Number different keys: the number of each entry's key, and where each key is found."""
     codes = np.full(len(keys), NO_WORD, dtype=np.int64)
     firsts: list[int] = []

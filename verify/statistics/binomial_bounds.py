@@ -1,4 +1,4 @@
-"""Exact confidence bounds for two event probabilities, and what they say about ε and δ.
+"""Exact confidence bounds for two event probabilities, and the bounds on ε and δ that follow.
 
 One event S is watched under two worlds: it has probability p on data D and q on the neighbouring data D′. A
 mechanism that is (ε, δ)-differentially private obeys p ≤ e^ε q + δ, so a lower confidence bound on p
@@ -46,9 +46,8 @@ def clopper_pearson_lower(successes: npt.ArrayLike, trials: npt.ArrayLike, error
     ParameterError
         If a count or the error is out of range.
     """
-    k, n = _checked(successes, trials, error)
-    # At k = 0 the Beta distribution is not defined; any positive first parameter stands in and is
-    # overwritten.
+    k, n = _counts(successes, trials, error)
+    # At k = 0 the Beta distribution is not defined: any positive first parameter will do, its bound is overwritten.
     bound = special.betaincinv(np.where(k > 0, k, 1.0), n - k + 1.0, error)
     return np.asarray(np.where(k > 0, bound, 0.0), dtype=np.float64)
 
@@ -62,7 +61,7 @@ def clopper_pearson_upper(successes: npt.ArrayLike, trials: npt.ArrayLike, error
 
     Parameters, shapes and errors are those of `clopper_pearson_lower`.
     """
-    k, n = _checked(successes, trials, error)
+    k, n = _counts(successes, trials, error)
     # The complemented inverse keeps full precision for errors near 0, where 1 - error would round.
     bound = special.betainccinv(k + 1.0, np.where(k < n, n - k, 1.0), error)
     return np.asarray(np.where(k < n, bound, 1.0), dtype=np.float64)
@@ -104,7 +103,7 @@ class Union:
         Parameters
         ----------
         hits, n
-            How often the event occurred, and in how many draws, on data D.
+            Number of occurrences of the event, and of draws, on data D.
         hits_other, n_other
             The same on data D′.
         delta
@@ -148,7 +147,7 @@ class Union:
         return p_low - math.exp(exponent) if exponent < 700.0 else -math.inf
 
     def _bounds(self, hits: int, n: int, hits_other: int, n_other: int, error: float) -> tuple[float, float]:
-        """p_low and q_up."""
+        """Return p_low and q_up."""
         p_low = float(clopper_pearson_lower(hits, n, error * self.share))
         q_up = float(clopper_pearson_upper(hits_other, n_other, error * (1.0 - self.share)))
         return p_low, q_up
@@ -158,7 +157,8 @@ class Union:
         return {"name": self.name, "share": self.share}
 
 
-def _checked(successes: npt.ArrayLike, trials: npt.ArrayLike, error: float) -> tuple[FloatArray, FloatArray]:
+def _counts(successes: npt.ArrayLike, trials: npt.ArrayLike, error: float) -> tuple[FloatArray, FloatArray]:
+    """Return successes and trials as arrays of one shape; refuse impossible counts, and an error outside (0, 1)."""
     k, n = np.broadcast_arrays(np.asarray(successes, dtype=np.float64), np.asarray(trials, dtype=np.float64))
     if not 0.0 < error < 1.0:
         raise ParameterError(f"error must lie in (0, 1), got {error}")

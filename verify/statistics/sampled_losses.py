@@ -23,7 +23,7 @@ class LossBound:
     epsilon
         The bound at the delta it was asked for.
     neighbour
-        Which neighbour shows it.
+        The number of the neighbour that shows it.
     threshold
         The event is "the privacy loss exceeds this".
     probability, trials
@@ -65,7 +65,7 @@ def loss_lower_bound(losses: FloatArray, delta: float, error: float) -> LossBoun
         return LossBound(shown, worst, shown, share, losses.shape[1], 1.0)
     half = losses.shape[1] // 2
     best, neighbour, threshold = -math.inf, 0, math.inf
-    # Of lanes with a loss at least this large: what the other half will prove, if this half shows three
+    # Of lanes with a loss at least this large: the bound that the other half will prove, if this half shows three
     # standard errors too many (the winner's curse: the best of many shares is a lucky one).
     few = clopper_pearson_lower(np.arange(half, 0, -1), half, 0.00135)
     shares = clopper_pearson_lower(few * half, half, error)

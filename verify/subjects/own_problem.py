@@ -109,12 +109,12 @@ def _is_problem(value: Any) -> bool:
 
 
 def _is_number(value: Any) -> bool:
-    """Whether a value is one real number, of Python or NumPy."""
+    """Return True if a value is one real number, of Python or NumPy."""
     return np.ndim(value) == 0 and np.asarray(value).dtype.kind in "iuf"
 
 
 def _check_structure(problem: Problem, reference: str) -> None:
-    """Refuse a structure whose oracle's answers are no super arms, or are worth less than it says."""
+    """Refuse a structure with wrong attributes, or an oracle with answers that are invalid or worse than promised."""
     structure: SuperArms = problem.structure
     name = f"{reference}: {type(structure).__name__}"
     missing = [each for each in _OF_STRUCTURE if not hasattr(structure, each)]

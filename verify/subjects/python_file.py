@@ -119,7 +119,7 @@ def is_package_of_users(name: str) -> bool:
 
 
 def _is_stale(kept: Path, file: Path) -> bool:
-    """Whether there is byte code for a file that Python would take as its own, and that is not."""
+    """Return True if there is cached byte code that Python would run for a file, and it is not the file's own."""
     try:
         code = marshal.loads(kept.read_bytes()[_HEADER:])
         return bool(code != compile(file.read_bytes(), str(file), "exec", dont_inherit=True))

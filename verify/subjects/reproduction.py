@@ -20,9 +20,9 @@ def reproduction(subject: object, found: Subject, options: Options) -> str:
     Parameters
     ----------
     subject, found
-        What was verified, as the caller named it and as it was found.
+        The subject that was verified, as the caller named it and as it was resolved.
     options
-        As they are to be said: with the numbers of the claim, and the seed that was used.
+        The options to write: with the numbers of the claim, and the seed that was used.
     """
     arguments = found.arguments if isinstance(found, FunctionSubject) else ()
     named = isinstance(subject, str) or found.name in every_learner or bool(arguments)
@@ -46,15 +46,15 @@ def rerun_command(
     Parameters
     ----------
     function
-        What is called in Python; on the command line it is `verify`.
+        The name of the function called in Python; on the command line it is `verify`.
     called
         The subject in a Python call.
     options
-        What is to be said, where it is not the default.
+        The options; those of default value are not written.
     named
-        Whether a command line can name the subject.
+        True if a command line can name the subject.
     arguments
-        How; by default as a Python call does.
+        The words by which it does; by default the subject as in a Python call.
     further
         Flags of the command line alone.
     """
@@ -72,7 +72,7 @@ def rerun_command(
 
 
 def _is_default(value: Any, default: Any) -> bool:
-    """Whether a value need not be said; a number of NumPy's is compared with numbers only."""
+    """Return True if an option's value is the default, or an empty dictionary or list."""
     return (isinstance(value, dict | list) and not value) or bool(value == default)
 
 

@@ -50,7 +50,7 @@ class Named:
     name
         ``"file.py:object"``, or another name.
     arguments
-        What the command line says of it: the name, and the words for its neighbours.
+        The words of the command line for it: the name, and the words for its neighbours.
     """
 
     name: str
@@ -63,7 +63,7 @@ def names_file(name: str) -> bool:
 
 
 def file_of(subject: object) -> Path | None:
-    """Return the Python file that a subject's name leads to, None if it is no such name."""
+    """Return the Python file that a subject's name leads to; None if it names no file."""
     name = subject.name if isinstance(subject, Named) else subject
     if not isinstance(name, str) or not names_file(name):
         return None
@@ -97,7 +97,7 @@ def resolve(subject: object, neighbours: Domain | Adjacency | None = None) -> Su
         A learner's name, ``"zoo/<name>"``, ``"file.py:object"``, ``"file.toml"``
         (`verify.functions.command_subject`), or an object.
     neighbours
-        For functions: which data sets are neighbours, in place of what the function declares, if it does.
+        For functions: the adjacency of data sets, in place of one that the function declares.
 
     Raises
     ------
@@ -109,10 +109,10 @@ def resolve(subject: object, neighbours: Domain | Adjacency | None = None) -> Su
     if isinstance(subject, LearnerSubject | MechanismSubject | FunctionSubject | BanditSubject):
         return subject
     if neighbours is None:
-        return _found(subject, None)
+        return _find_subject(subject, None)
     adjacency = as_adjacency(neighbours, "neighbours")
     form = claim_form("central", "", "said by the caller", adjacency)
-    found = _found(subject.name if isinstance(subject, Named) else subject, Declared(adjacency, form))
+    found = _find_subject(subject.name if isinstance(subject, Named) else subject, Declared(adjacency, form))
     if not isinstance(found, FunctionSubject):
         raise SubjectError(f"{found.name} is no function: it takes no neighbours")
     arguments = subject.arguments if isinstance(subject, Named) else found.arguments
@@ -120,7 +120,7 @@ def resolve(subject: object, neighbours: Domain | Adjacency | None = None) -> Su
     return replace(found, neighbours=adjacency, form=form, guessed=False, arguments=arguments)
 
 
-def _found(subject: object, declared: Declared | None) -> Subject:
+def _find_subject(subject: object, declared: Declared | None) -> Subject:
     """Find a subject; a function that declares nothing is taken as `declared`."""
     if isinstance(subject, str):
         if subject.endswith(".toml"):
@@ -172,7 +172,7 @@ def _classify(found: object, name: str, declared: Declared | None = None) -> Sub
 
 
 def _plays_contexts(found: type[Any]) -> bool:
-    """Whether instances have a policy for contexts in place of `act`."""
+    """Return True if instances of a class have a policy for contexts in place of `act`."""
     return getattr(found, "family", None) == "contextual"
 
 
@@ -208,7 +208,7 @@ def _classify_function(
 
 
 def _takes_randomness(function: Callable[..., Any]) -> bool:
-    """Return whether a function's second parameter is a generator or a gate."""
+    """Return True if a function's second parameter is a generator or a gate."""
     parameters = list(inspect.signature(function).parameters)
     return len(parameters) >= 2 and parameters[1] in ("rng", "gate")
 
@@ -242,7 +242,7 @@ def load_object(reference: str) -> object:
 
 
 def _contents(module: ModuleType) -> str:
-    """Return what a file holds: subjects, and its other callables with their signatures."""
+    """Return the contents of a file in words: its subjects, and its other callables with their signatures."""
     subjects = {name: value for name, value in vars(module).items() if _is_subject(value)}
     others = {
         name: value

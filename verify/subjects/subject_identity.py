@@ -133,11 +133,11 @@ def _versions(modules: Collection[str]) -> dict[str, str]:
     packages = {name.partition(".")[0] for name in imported}.difference(
         LIBRARY, sys.stdlib_module_names, own, ("",)
     )
-    return {name: version for package in sorted(packages) for name, version in _distributed(package)}
+    return {name: version for package in sorted(packages) for name, version in _versions_of(package)}
 
 
-def _distributed(package: str) -> list[tuple[str, str]]:
-    """Return the names and versions of what installed a package; most have its own name."""
+def _versions_of(package: str) -> list[tuple[str, str]]:
+    """Return the names and versions of the distributions that installed a package; most have its name."""
     try:
         return [(package, metadata.version(package))]
     except metadata.PackageNotFoundError:
@@ -155,13 +155,13 @@ def class_without_source(subject: object) -> str | None:
         if not is_of_python(base):
             try:
                 inspect.getsource(base)
-            except Exception:  # a class may say that it stands where nothing can be read
+            except Exception:  # a class may name a module whose source cannot be read
                 return base.__qualname__
     return None
 
 
 def _bandit_source(bandit: PlainBandit) -> str:
-    """The code of a bandit's class and of what calls it, and all its parameters."""
+    """Return the code of a bandit's class and of its calling functions, and all its parameters."""
     parts = []
     for name in sorted(one.name for one in dataclasses.fields(PlainBandit)):
         value = getattr(bandit, name)
@@ -181,7 +181,7 @@ def adversary_words(adversary: Any) -> str:
 
 
 def _class_source(made: type[Any]) -> str:
-    """The source of a class and of its bases, as far as there is any; Python's own by their names."""
+    """Return the source of a class and of its bases, as far as there is any; Python's own by their names."""
     return "\n".join(
         _fixed_text(base) if _stays_what_it_is(base) else _text_of(base)
         for base in made.__mro__
@@ -190,7 +190,7 @@ def _class_source(made: type[Any]) -> str:
 
 
 def _source(called: Callable[..., Any]) -> str:
-    """The source of a function, of a class, or of the class of an object that can be called."""
+    """Return the source of a function, of a class, or of the class of a callable object."""
     if inspect.isclass(called):
         return _class_source(called)
     if isinstance(called, functools.partial):
@@ -208,7 +208,7 @@ def _source(called: Callable[..., Any]) -> str:
 
 
 def _command_source(command: Command) -> str:
-    """The words of a command, and the content of those that name a file."""
+    """Return the words of a command, and digests of the files that any of them name."""
     folder = command.folder or Path()
     contents = []
     for word in command.arguments:
@@ -235,7 +235,7 @@ def _text_of(found: Any) -> str:
 
 @functools.cache  # inspect parses a module for each of its classes; users' modules may be read again, and change
 def _fixed_text(found: type[Any]) -> str:
-    # What is Python's differs from version to version, and is the same subject.
+    # Python's own source differs between versions, but the subject is the same.
     ours = is_of_library(found) or of_users({found.__module__})
     return _text_of(found) if ours else f"{found.__module__}.{found.__qualname__}"
 
@@ -248,7 +248,7 @@ def _content(cell: Any) -> str:
 
 
 def _plain(value: Any) -> str:
-    """A value as text that is the same in every process; of others their type only."""
+    """Return a plain value as text that is the same in every process; the type's name of any other value."""
     if isinstance(value, _PLAIN):
         return repr(value)
     if isinstance(value, tuple | list):

@@ -112,7 +112,7 @@ class _ReusedRewards(EpisodicUCB):
     why="whether an episode goes on depends on the raw reward",
 )
 class _PhaseOnRawRewards(EpisodicUCB):
-    """An episode ends early when its raw rewards are too low: its length tells them."""
+    """An episode ends early when its raw rewards are too low: its length reveals them."""
 
     def observe(self, feedback: Private) -> None:
         """Add the reward; a reward of 0 ends the episode."""

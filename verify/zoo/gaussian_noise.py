@@ -94,7 +94,7 @@ def _classic_large_epsilon(data: float, rng: np.random.Generator, lanes: int) ->
     why="σ was computed for δ = 0.1: δ(1) is 0.0031, not 0.001",
 )
 def _wrong_delta(data: float, rng: np.random.Generator, lanes: int) -> FloatArray:
-    """Gaussian mechanism whose σ was computed for δ = 0.1 and which is sold with δ = 0.001."""
+    """Gaussian mechanism with σ computed for δ = 0.1 and a claim of δ = 0.001."""
     return data + LOOSE_SIGMA * rng.standard_normal(lanes)
 
 

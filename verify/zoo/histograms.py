@@ -95,7 +95,7 @@ _on_whole_counts = partial(
     why="δ pays for a cell that appears with its only individual; two occupied cells at δ give ε + 2 ln(1 - δ)",
 )
 def _stable_hist(data: FloatArray, rng: np.random.Generator, lanes: int) -> FloatArray:
-    """Stability-based histogram: occupied cells whose noisy count exceeds 1 + ln(1/2δ)/ε. Correct.
+    """Stability-based histogram: noisy counts of occupied cells that exceed 1 + ln(1/2δ)/ε. Correct.
 
     A single individual's cell appears with probability ½ e^(-ε (threshold - 1)) = δ.
     """

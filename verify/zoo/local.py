@@ -64,7 +64,7 @@ def _grr(data: int, rng: np.random.Generator, lanes: int) -> IntArray:
     why="a lie may be the truth by chance: the ratio is 1 + k e^ε / (k - 1)",
 )
 def _grr_too_honest(data: int, rng: np.random.Generator, lanes: int) -> IntArray:
-    """GRR whose lie is drawn from all k categories, the true one among them.
+    """GRR with its lie drawn from all k categories, the true one among them.
 
     The truth has probability p + (1 - p)/k and a lie (1 - p)/k: ln(1 + k e^ε / (k - 1)).
     """

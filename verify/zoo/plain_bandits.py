@@ -95,7 +95,7 @@ class _StopsOnSuccess(DPUCB):
         """Add the reward, and release the sum at the end of the episode or when there is enough of it."""
         self.sums[arm] += reward
         self.filled[arm] += 1
-        enough = self.sums[arm] >= 0.5 * self.length[arm]  # the bug: the episode's length tells its rewards
+        enough = self.sums[arm] >= 0.5 * self.length[arm]  # the bug: the episode's length reveals its rewards
         if enough or self.filled[arm] == self.length[arm]:
             self.end_episode(arm)
 
@@ -119,7 +119,7 @@ class _Elimination:
         self.played = 0
 
     def select_arm(self) -> int:
-        """Return the active arm whose turn it is."""
+        """Return the active arm of the current turn."""
         return self.active[self.played // self.length]
 
     def update(self, arm: int, reward: float) -> None:

@@ -50,7 +50,7 @@ def _median_local_sensitivity(data: FloatArray, rng: np.random.Generator, lanes:
 )
 @claimed(data=AddOrRemoveOne(Interval(0, 1), MOST_RECORDS), comment=f"{_RECORD}, present or not")
 def _mean_secret_count(data: FloatArray, rng: np.random.Generator, lanes: int) -> FloatArray:
-    """Mean of n numbers + Lap(1/(n ε)), where n itself is private: the noise's scale tells n.
+    """Mean of n numbers + Lap(1/(n ε)), where n itself is private: the noise's scale reveals n.
 
     The tails of Lap(1/ε) and Lap(1/(2ε)) have an unbounded ratio.
     """

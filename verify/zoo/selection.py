@@ -28,7 +28,7 @@ def _winner(noisy: FloatArray) -> npt.NDArray[np.int64]:
     return np.asarray(np.argmax(noisy, axis=1), dtype=np.int64)
 
 
-def _largest(noisy: FloatArray) -> FloatArray:
+def _maximum(noisy: FloatArray) -> FloatArray:
     return np.asarray(np.max(noisy, axis=1), dtype=np.float64)
 
 
@@ -70,7 +70,7 @@ def _laplace_value(data: FloatArray, rng: np.random.Generator, lanes: int) -> Fl
 
     The maximum is below t if all five are, and each of the five pays ε/2: 5ε/2 for t below all counts.
     """
-    return _largest(data + rng.laplace(scale=2.0 / EPSILON, size=(lanes, OPTIONS)))
+    return _maximum(data + rng.laplace(scale=2.0 / EPSILON, size=(lanes, OPTIONS)))
 
 
 @_on_answers(
@@ -85,7 +85,7 @@ def _exponential_value(data: FloatArray, rng: np.random.Generator, lanes: int) -
     The noise is positive, so a maximum below the largest count is impossible: infinite, on the event of mass
     (1 - e^(-ε/2))^5 = 2.8e-7 that all five noises are below 1. Just above it the ratio is large, not infinite.
     """
-    return _largest(data + rng.exponential(scale=2.0 / EPSILON, size=(lanes, OPTIONS)))
+    return _maximum(data + rng.exponential(scale=2.0 / EPSILON, size=(lanes, OPTIONS)))
 
 
 def selection_law(utilities: FloatArray, rate: float) -> FloatArray:

@@ -35,8 +35,8 @@ def _noise(rng: np.random.Generator, scale: float, lanes: int, queries: int = QU
     return rng.laplace(scale=scale, size=(lanes, queries))
 
 
-def _stopped(above: npt.NDArray[np.bool_], most: int) -> npt.NDArray[np.bool_]:
-    """Which places come after the `most`-th TRUE of their row."""
+def _is_after_stop(above: npt.NDArray[np.bool_], most: int) -> npt.NDArray[np.bool_]:
+    """Return True for each place after the `most`-th TRUE of its row."""
     return np.cumsum(above, axis=1, dtype=np.int8) - above >= most
 
 
@@ -44,14 +44,14 @@ def _transcript(above: npt.NDArray[np.bool_], most: int | None) -> FloatArray:
     """TRUE and FALSE as 1 and 0, NaN after the `most`-th TRUE."""
     out = above.astype(np.float64)
     if most is not None:
-        out[_stopped(above, most)] = np.nan
+        out[_is_after_stop(above, most)] = np.nan
     return out
 
 
 def _values(above: npt.NDArray[np.bool_], values: FloatArray, most: int) -> FloatArray:
     """The value where TRUE, 0 where FALSE, NaN after the `most`-th TRUE."""
     out = np.where(above, values, 0.0)
-    out[_stopped(above, most)] = np.nan
+    out[_is_after_stop(above, most)] = np.nan
     return out
 
 
@@ -117,7 +117,7 @@ def _svt3(data: FloatArray, rng: np.random.Generator, lanes: int) -> FloatArray:
     why="the query noise ignores the factor 2 (and c): (1 + 6c) ε / 4 in the limit",
 )
 def _svt4(data: FloatArray, rng: np.random.Generator, lanes: int) -> FloatArray:
-    """Alg. 4 (Lee and Clifton 2014): ρ = Lap(4/ε), ν_i = Lap(4/(3ε)), whatever c. T = 1.
+    """Alg. 4 (Lee and Clifton 2014): ρ = Lap(4/ε), ν_i = Lap(4/(3ε)), the same for every c. T = 1.
 
     A TRUE costs 2 · 3ε/4 and the threshold ε/4: (1 + 6c) ε / 4, which is 1.75 ε at c = 1.
     """

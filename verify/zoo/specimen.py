@@ -21,8 +21,8 @@ class Specimen:
     name
         As in ``dpwitness verify zoo/<name>``.
     subject
-        What `verify.verify` takes: a function ``f(data, rng, lanes)`` marked with `claimed`, a learner class, or
-        another object that makes a claim.
+        The subject that `verify.verify` takes: a function ``f(data, rng, lanes)`` marked with `claimed`, a learner
+        class, or another object that makes a claim.
     epsilon, delta
         What is claimed of it.
     true_epsilon

@@ -45,7 +45,7 @@ def test_where_the_leader_is_played_next_one_client_decides_who_leads() -> None:
     pair, n = found[0], 20_000
     assert pair.at.learner.continuation(np.ones(pair.at.learner.active.size, dtype=bool)).exploration is None
     assert np.abs(pair.reports).max() <= 1
-    assert "these shares of the bound: " in pair.words(False)
+    assert "these shares of the bound: " in pair.describe_data(False)
     on, off = (
         np.mean(pair.worlds(10**6).draw(other, n, np.random.SeedSequence(3)).values == 0.0)
         for other in (False, True)

@@ -10,7 +10,7 @@ from verify.neighbouring.adjacency import Pair
 from verify.neighbouring.neighbour_search import search_neighbours
 from verify.neighbouring.pair_draws import PairDraws
 from verify.neighbouring.pair_score import FinalTest, PairScore, score_pair
-from verify.neighbouring.successive_halving import ComparedPair, PairComparison, _in_turns
+from verify.neighbouring.successive_halving import ComparedPair, PairComparison, _take_in_turns
 
 LOWER, UPPER = (5.0, 4.0, 3.0, 0.0, 0.0), (5.5, 0.0, 3.5, 9.0, 3.6)
 
@@ -29,12 +29,12 @@ LOWER, UPPER = (5.0, 4.0, 3.0, 0.0, 0.0), (5.5, 0.0, 3.5, 9.0, 3.6)
     ],
 )
 def test_places_go_to_lower_and_upper_bounds_in_turns(places, named, chosen):
-    assert _in_turns((LOWER, UPPER), places, named) == chosen
+    assert _take_in_turns((LOWER, UPPER), places, named) == chosen
 
 
 def test_of_equal_scores_those_named_first_go_on_and_the_named_take_the_last_places():
-    assert _in_turns(((1.0, 1.0, 1.0), (1.0, 1.0, 1.0)), 2) == [0, 1]
-    assert _in_turns(((0.0, 0.0, 1.0, 2.0), (0.0, 0.0, 1.0, 2.0)), 3, named=1) == [3, 2, 0]
+    assert _take_in_turns(((1.0, 1.0, 1.0), (1.0, 1.0, 1.0)), 2) == [0, 1]
+    assert _take_in_turns(((0.0, 0.0, 1.0, 2.0), (0.0, 0.0, 1.0, 2.0)), 3, named=1) == [3, 2, 0]
 
 
 COLUMN = (Column("output", "the output", "category"),)
