@@ -13,7 +13,7 @@ ROOT = Path(__file__).parent.parent
 
 CEILINGS = {
     "mechanisms": {"code lines": 10_988, "public functions and classes": 355, "files": 96, "floors": 19},
-    "accountant": {"code lines": 15_106, "public functions and classes": 488, "files": 140, "floors": 9},
+    "accountant": {"code lines": 15_119, "public functions and classes": 488, "files": 140, "floors": 9},
     "algorithms": {"code lines": 11_609, "public functions and classes": 409, "files": 156, "floors": 9},
     "verify": {"code lines": 30_537, "public functions and classes": 893, "files": 320, "floors": 9},
 }

@@ -209,7 +209,7 @@ def test_an_index_that_finds_other_entries_than_were_written_is_noticed_when_ope
     damage(page)
     with_rules.write_bytes(whole[: (root - 1) * size] + page + whole[root * size :])
     try:
-        with pytest.raises(LedgerDamaged, match="the index `rare` finds|a second time"):
+        with pytest.raises(LedgerDamaged, match=r"the index `rare` finds|a second time"):
             open_store(with_rules)
         with pytest.raises(LedgerDamaged, match="SQLite finds"):
             verify_store(with_rules)
