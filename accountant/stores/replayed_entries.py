@@ -72,6 +72,7 @@ from accountant.rules.clock import ClockAhead
 from accountant.rules.rule import Rule, checked_rules
 from accountant.rules.scope import Scope
 from accountant.stores.chain import FORMAT, START, bound_together, entry_hash, parse_entry
+from accountant.stores.entry_bodies import RARE_WORDS
 from accountant.stores.payments import Payments
 from accountant.stores.store_refusals import LedgerDamaged
 from accountant.stores.waiting import Waiting
@@ -209,6 +210,9 @@ class ReplayedEntries(State):
     trusted
         Kinds whose mechanism cannot be rebuilt, or has no charge now: theirs is taken on trust. So is what a fold says;
         its kinds have negative numbers.
+    rare
+        How many entries there are of those that are found by an index when a store is opened, and the sum of their
+        positions.
     folds
         What folds say of themselves, in order.
     anchored
@@ -248,6 +252,7 @@ class ReplayedEntries(State):
         self.saved: tuple[int, str] | None = None
         self.waiting = Waiting()
         self.trusted: list[int] = []
+        self.rare = 0, 0
         self.folds: list[Mapping[str, Any]] = []
         self._left = False  # whether what is fed was left by a fold, which has counted it
         self._terms: Terms | None = None
@@ -296,6 +301,8 @@ class ReplayedEntries(State):
             raise LedgerDamaged(f"damaged ({type(error).__name__}: {error})", position) from None
         if "kind" in text[:8]:
             self.texts[position] = text
+        if text[2:9] in RARE_WORDS:
+            self.rare = self.rare[0] + 1, self.rare[1] + position
 
     def feed_left(self, row: EntryRow) -> None:
         """Go on with an entry that a fold left: it is bound to none before it.

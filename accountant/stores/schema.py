@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from sqlalchemy import BigInteger, Column, Index, Integer, LargeBinary, MetaData, Table, Text, text
 
+from accountant.stores.entry_bodies import RARE_WORDS
+
 VERSION = 13
 """The version of these tables: that of the first release."""
 
@@ -39,9 +41,9 @@ _ENTRY = Table(
     Column("hash", LargeBinary, nullable=False),
 )
 
-_RARE = "'adopted'", "'anchore'", "'assumed'", "'closed\"'", "'fold\":{'", "'key\":{\"'", "'rules\":'"
 # As a list (IN) SQLite would make a table of them, for each entry that is written anew: 2 of 5 us of an INSERT.
-RARE = f"CASE substr(body, 3, 7) {' '.join(f'WHEN {each} THEN 1' for each in _RARE)} ELSE 0 END = 1"
+_CASES = " ".join(f"WHEN '{each}' THEN 1" for each in RARE_WORDS)
+RARE = f"CASE substr(body, 3, 7) {_CASES} ELSE 0 END = 1"
 """Entries that whoever opens a store has to know, wherever they stand."""
 
 Index("rare", _ENTRY.c.position, sqlite_where=text(RARE), postgresql_where=text(RARE))
@@ -118,7 +120,9 @@ Table(
 )
 
 TALLY = Table(
-    "tally",  # of kinds of charges; in the row of kind 0, of accounts, and the sum of the digests of their rows
+    # Of kinds of charges; in the row of kind 0, of accounts, and the sum of the digests of their rows; in that of
+    # kind -3, of rare entries, and the sum of their positions.
+    "tally",
     METADATA,
     Column("kind", BigInteger().with_variant(Integer, "sqlite"), primary_key=True, autoincrement=False),
     Column("releases", BigInteger, nullable=False),

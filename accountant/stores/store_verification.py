@@ -19,6 +19,7 @@ from accountant.stores.session import Session
 from accountant.stores.store_refusals import LedgerDamaged, StoreMoved, StoreRefused
 from accountant.stores.work import (
     ACCOUNT_ROW,
+    RARE_TALLY,
     STORE_ROW,
     account_row,
     check_mass,
@@ -301,6 +302,13 @@ def _compare_store(replay: ReplayedEntries, session: Session) -> None:
     if (None if closed is None else json.loads(closed)) != replay.closed:
         raise LedgerDamaged("the table `store` does not say of the gate what the entries say")
     store_row("the row", row)
+    # An index finds them when a store is opened: one changed bit of it hides one, names another entry, or one twice.
+    found = session.row("SELECT releases, records FROM tally WHERE kind = ?", RARE_TALLY)
+    if (found or (0, 0)) != replay.rare:
+        raise LedgerDamaged(
+            "the entries that concern the store as a whole are not those that were written: the index `rare` finds "
+            f"{replay.rare[0]}, the table `tally` has {found[0] if found else 0}"
+        )
 
 
 def _compare_run(replay: ReplayedEntries, session: Session) -> None:

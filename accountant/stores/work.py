@@ -36,7 +36,7 @@ from accountant.rules.rule import Rule
 from accountant.rules.scope import Scope
 from accountant.stores.anchor import Mark
 from accountant.stores.chain import canonical, commitment, encode_name, entry_hash, row_digest
-from accountant.stores.entry_bodies import add_time, charge_body, outcome_body
+from accountant.stores.entry_bodies import RARE_WORDS, add_time, charge_body, outcome_body
 from accountant.stores.location import same_location
 from accountant.stores.replayed_entries import rules_of
 from accountant.stores.schema import OPEN_WITH_DEADLINE, OUTCOME
@@ -687,6 +687,8 @@ class Work(State):
         if self.session.together:
             self._take_turn()
         self.session.run("INSERT INTO entry (position, body, hash) VALUES (?, ?, ?)", self._entries)
+        if rare := [position for position, text, _ in self._entries if text[2:9] in RARE_WORDS]:
+            self._tally[RARE_TALLY] = len(rare), sum(rare)
         if self._kind_rows:
             self.session.run("INSERT INTO kind (digest, position) VALUES (?, ?)", [*self._kind_rows.items()])
         self.session.run(
@@ -786,6 +788,8 @@ _HEAD = (
 )
 _GIVEN = -2
 """In the table of tallies the kind whose row has the last number of an account that was given to a process."""
+RARE_TALLY = -3
+"""The kind whose row has the number of rare entries, and the sum of their positions."""
 ACCOUNT_ROW = "SELECT number, label, salt, spent, counted, digest FROM account"
 _REQUEST_ROW = "SELECT key, position, stamped, answered, answer FROM request"
 

@@ -181,6 +181,53 @@ def test_a_store_is_closed_while_what_refused_it_is_still_known(stored: Path, tm
     assert refused.tb is not None
 
 
+def find_too_few(page: bytearray) -> None:
+    page[4] -= 1  # how many cells there are
+
+
+def find_one_twice(page: bytearray) -> None:
+    page[10:12] = page[8:10]  # where the second cell is, and the first
+
+
+def find_another(page: bytearray) -> None:
+    cell = int.from_bytes(page[10:12], "big")
+    assert page[cell : cell + 6] == bytes([5, 3, 1, 1, 3, 3])  # sizes, types, and twice the position
+    page[cell + 4 : cell + 6] = bytes([4, 4])  # of a kind of charges
+
+
+@pytest.mark.parametrize("damage", [find_too_few, find_one_twice, find_another])
+def test_an_index_that_finds_other_entries_than_were_written_is_noticed_when_opened(
+    with_rules: Path, damage: Callable[[bytearray], None]
+) -> None:
+    """An assumption was not known then; one changed bit of the index is enough, and no entry is."""
+    whole = with_rules.read_bytes()
+    with closing(sqlite3.connect(with_rules)) as connection:
+        root = connection.execute("SELECT rootpage FROM sqlite_master WHERE name = 'rare'").fetchone()[0]
+        size = connection.execute("PRAGMA page_size").fetchone()[0]
+    page = bytearray(whole[(root - 1) * size : root * size])
+    assert page[:1] + page[3:5] == bytes([10, 0, 2])  # a leaf of two: the rules, and the assumption at 3
+    damage(page)
+    with_rules.write_bytes(whole[: (root - 1) * size] + page + whole[root * size :])
+    try:
+        with pytest.raises(LedgerDamaged, match=r"the index `rare` finds|a second time"):
+            open_store(with_rules)
+        with pytest.raises(LedgerDamaged, match="SQLite finds"):
+            verify_store(with_rules)
+    finally:
+        with_rules.write_bytes(whole)
+
+
+def test_a_lost_count_of_what_is_found_when_opened_is_noticed(with_rules: Path, tmp_path: Path) -> None:
+    path = tmp_path / "ledger.db"
+    path.write_bytes(with_rules.read_bytes())
+    adopt(path, "a copy")
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("DELETE FROM tally WHERE kind = -3")
+    for opens in (open_store, verify_store):
+        with pytest.raises(LedgerDamaged, match="finds 3, the table `tally` has 0"):
+            opens(path)
+
+
 @pytest.mark.slow_cells(".db-25")
 @pytest.mark.parametrize(("suffix", "least"), [(".db", 25), (".json", 190)])
 def test_200_changes_are_refused_or_change_nothing(stored: Path, suffix: str, least: int) -> None:
