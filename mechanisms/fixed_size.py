@@ -17,7 +17,7 @@ from mechanisms.gaussian import GaussianProfile
 from mechanisms.neighbouring import Neighbouring
 from mechanisms.parameters import ParameterError
 from mechanisms.privacy_loss import ROUNDING, PrivacyLoss, SampledPair
-from mechanisms.profile import BoundedCurve, PrivacyProfile, bounds_on_both_sides
+from mechanisms.profile import PrivacyProfile, bounds_on_both_sides
 from mechanisms.related_profile import HeldProfile, RelatedProfile, bare
 from mechanisms.rounding import up
 from mechanisms.subsampled import SampledProfile, SubsampledDirection, check_sampled
@@ -70,7 +70,7 @@ def triangle_at_least(rate: float, mu: float) -> AtomicProfile:
 
 
 @dataclass(frozen=True)
-class FixedSizeProfile(BoundedCurve, SampledProfile):
+class FixedSizeProfile(SampledProfile):
     """Profile of a mechanism run on m of n records, for replacing one of the n.
 
     With q = m/n and w = e^ε: δ(ε) = q δ_base(ln((w - 1 + q) / q)) for w >= 1, and δ(-ε) = 1 - 1/w + δ(ε)/w.
@@ -159,3 +159,6 @@ class FixedSizeProfile(BoundedCurve, SampledProfile):
         if self.pure_epsilon is not None:
             high = np.where(size >= up(self.pure_epsilon), 0.0, high)
         return bounds_on_both_sides(x, (low, high))
+
+    def _curve(self, epsilon: FloatArray) -> FloatArray:
+        return self._upper_side._everywhere(epsilon)

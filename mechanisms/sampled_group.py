@@ -33,6 +33,8 @@ from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
+import numpy.typing as npt
+from scipy.special import logsumexp
 
 from mechanisms.arrays import FloatArray
 from mechanisms.delegation import delegated
@@ -148,6 +150,18 @@ class SampledGroupDirection(OneDirection, GroupOnSample):
     size: int
     added: bool
 
+    def renyi(self, order: npt.ArrayLike) -> FloatArray:
+        """Return the loss's; of Gaussian noise ln(Σ_j p_j e^{a(a-1) (jμ)²/2}) / (a-1) at orders a, in both directions.
+
+        E R^a <= Σ_j p_j E r_j^a and E R^{1-a} <= Σ_j p_j E r_j^{1-a}, as both powers are convex and Σ p_j = 1.
+        """
+        if isinstance(self._noise, LaplaceProfile):
+            return super().renyi(order)
+        a = np.asarray(order, dtype=np.float64)
+        movements, log_weights = np.array(binomial_mixture(self.size, self.rate)).T
+        logs = log_weights + np.multiply.outer(a * (a - 1.0), 0.5 * (self._noise.mu * movements) ** 2)
+        return np.asarray(logsumexp(logs, axis=-1) / (a - 1.0) * (1.0 + 1e-12) + 1e-12)
+
 
 @dataclass(frozen=True)
 class SampledGroupProfile(BothDirections, SampledProfile):
@@ -184,6 +198,10 @@ class SampledGroupProfile(BothDirections, SampledProfile):
 
     gaussian_mu = delegated("_removed.gaussian_mu")
     rho = delegated("_removed.rho")
+
+    def renyi(self, order: npt.ArrayLike) -> FloatArray:
+        """Return the larger of both directions'."""
+        return np.asarray(np.maximum(*(side.renyi(order) for side in self._sides)))
 
     @property
     def _removed(self) -> SampledGroupDirection:

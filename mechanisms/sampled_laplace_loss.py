@@ -140,6 +140,19 @@ class LaplacePiece:
         inner = inner + 4.0 * (np.abs(m) + 2.0 * abs(self.offset)) + self.off / ROUNDING
         return self.sign * m, logs, inner
 
+    def cost(self, s: float, height: float) -> float:
+        """Return about how many quadrature nodes there are, at a tenth."""
+        (low, top), begin = self._ends, math.exp(self.start)
+        (p, q), length = self.shares, self.end - self.start
+        # Of m, within the panels.
+        fall = min((51.0 + self.end) / (s + 1.0 if self.sign > 0 else max(s, 1e-300)), top - low)
+        if self.sign > 0:
+            end = math.exp(top - self.offset - fall) - p
+            kept = self.end - math.log(end / q) if end > q * begin else length
+        else:
+            kept = math.log1p((p + q * begin) * math.expm1(fall) / q / begin)
+        return 3.2 * (10.0 + 0.85 * min(kept, length) + fall * (height + 1.0) / 16.0)
+
     def variation(self, s: float, log_m: float) -> float:
         """Return ρ(l-) + ρ(l+) + TV ρ of the tilted density of the loss, over M(s).
 
@@ -295,8 +308,7 @@ class SampledLaplaceLoss(PrivacyLoss):
 
     def cost(self, s: float, height: float) -> float:
         """The quadrature nodes, at a tenth (a matrix product); their number grows with the height."""
-        rules = [piece.panels(piece.tilt(s), height) for piece in self._pieces]
-        return 3.2 * sum(panels.centres.size for panels in rules)
+        return sum(piece.cost(s, height) for piece in self._pieces)
 
     def log_mgf_line(self, s: float, t: FloatArray) -> tuple[ComplexArray, FloatArray]:
         """Return the sum over the atoms and the quadrature nodes.

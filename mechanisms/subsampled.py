@@ -76,6 +76,9 @@ class BothDirections(BoundedCurve, OneRelation):
         (low, high), (low_added, high_added) = (side.bounds(epsilon) for side in self._sides)
         return np.maximum(low, low_added), np.maximum(high, high_added)
 
+    def _everywhere(self, epsilon: FloatArray) -> FloatArray:
+        return np.maximum(*(np.asarray(side._everywhere(epsilon)) for side in self._sides))
+
 
 class OneDirection(OneRelation):
     """Base class of profiles of one direction: a record, or a group, is removed, or it is added."""
@@ -104,7 +107,7 @@ _FOR_REPLACING = (
 
 
 @dataclass(frozen=True)
-class SubsampledDirection(BoundedCurve, OneDirection, SampledProfile):
+class SubsampledDirection(OneDirection, SampledProfile):
     """One direction of a Poisson-subsampled mechanism, for every real ε.
 
     The pair is ((1-q) Q + q P, Q) if a record is removed and (Q, (1-q) Q + q P) if one is added, (P, Q) the
@@ -206,6 +209,21 @@ class SubsampledDirection(BoundedCurve, OneDirection, SampledProfile):
         w = np.exp(-np.where(apart, safe, 1.0))
         far = safe - math.log(q) + np.log(-np.expm1(-np.where(apart, safe, 1.0)) + q * w)
         return np.where(apart, far, near)
+
+    def _curve(self, epsilon: FloatArray) -> FloatArray:
+        return self._everywhere(epsilon)
+
+    def _everywhere(self, epsilon: FloatArray) -> FloatArray:
+        q = self.rate
+        if self.added:
+            keep = -np.expm1(np.minimum(epsilon + math.log1p(-q), 0.0))  # 1 - w(1-q)
+            inside = keep > 0.0
+            at = math.log(q) + np.where(inside, epsilon, 0.0) - np.log(np.where(inside, keep, 1.0))
+            return np.where(inside, keep * self.base.delta(at), 0.0)
+        inside = epsilon > math.log1p(-q)
+        return np.where(
+            inside, q * self.base.delta(self._argument(epsilon)), -np.expm1(np.minimum(epsilon, 0.0))
+        )
 
 
 @dataclass(frozen=True)

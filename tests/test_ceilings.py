@@ -12,7 +12,7 @@ import pytest
 ROOT = Path(__file__).parent.parent
 
 CEILINGS = {
-    "mechanisms": {"code lines": 11_080, "public functions and classes": 361, "files": 96, "floors": 19},
+    "mechanisms": {"code lines": 11_120, "public functions and classes": 360, "files": 96, "floors": 19},
     "accountant": {"code lines": 15_008, "public functions and classes": 492, "files": 140, "floors": 9},
     "algorithms": {"code lines": 11_342, "public functions and classes": 413, "files": 156, "floors": 9},
     "verify": {"code lines": 30_511, "public functions and classes": 891, "files": 320, "floors": 9},

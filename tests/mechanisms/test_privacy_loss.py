@@ -403,8 +403,8 @@ def test_subsampled_atoms() -> None:
     mixed = (1 - q) * under_q + q * np.array([p, 1 - p])
     for x in (-0.3, 0.0, 0.1, 0.4):
         remove, add = subsampled(base, q).directions()
-        assert remove.delta(x) == pytest.approx(np.maximum(mixed - math.exp(x) * under_q, 0).sum(), abs=1e-14)
-        assert add.delta(x) == pytest.approx(np.maximum(under_q - math.exp(x) * mixed, 0).sum(), abs=1e-14)
+        assert remove.delta(x) == pytest.approx(np.maximum(mixed - math.exp(x) * under_q, 0).sum(), abs=1e-15)
+        assert add.delta(x) == pytest.approx(np.maximum(under_q - math.exp(x) * mixed, 0).sum(), abs=1e-15)
 
 
 @pytest.mark.parametrize("rate", [0.0, -0.1, 1.5, float("nan")])
