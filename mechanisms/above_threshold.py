@@ -51,7 +51,7 @@ class AboveThresholdProfile(PrivacyProfile):
 
     def __post_init__(self) -> None:
         for name in ("threshold_mu", "query_mu"):
-            positive(name, float(getattr(self, name)))
+            positive(name, up(getattr(self, name)))
         whole_number("queries", self.queries, least=1)
 
     @property

@@ -90,12 +90,17 @@ class GroupOnSample(BoundedCurve, SampledProfile):
         return Fraction(math.nextafter(self.size * one * (1.0 + 1e-14), math.inf))
 
     @cached_property
-    def _in_full(self) -> PrivacyProfile:
+    def _in_full(self) -> GaussianProfile | LaplaceProfile:
         """Of noise on all records: for every sample outputs are at most so far apart (joint convexity)."""
         times = self.size * (2.0 if self.pair is SampledPair.REPLACED else 1.0)
         if isinstance(self._noise, GaussianProfile):
             return GaussianProfile(multiply_up(self._noise.mu, times))
         return dataclasses.replace(self._noise, shift=multiply_up(self._noise.shift, times))
+
+    @property
+    def _largest_movement(self) -> float:
+        """The movement of all records, in units of the noise."""
+        return self._in_full.mu if isinstance(self._in_full, GaussianProfile) else up(self._in_full.pure_epsilon)
 
     gaussian_mu = delegated("_in_full.gaussian_mu")
     rho = delegated("_in_full.rho")
@@ -120,7 +125,10 @@ class GroupOnSample(BoundedCurve, SampledProfile):
         """Bound the curve, by the chance that one of the records is in the sample, too."""
         x = np.asarray(epsilon, dtype=np.float64)
         symmetric = self.pair is SampledPair.REPLACED
-        low, high = self._curve_of_pair.bounds(np.abs(x) if symmetric else x)
+        far = 1e10 * (1.0 + self._largest_movement**2)  # the curve falls: beyond, its value there bounds it
+        size = np.abs(x) if symmetric else x
+        low, high = self._curve_of_pair.bounds(np.minimum(size, far))
+        low = np.where(size > far, 0.0, low)
         if symmetric:
             low, high = bounds_on_both_sides(x, (low, high))
         taken, w = -math.expm1(self.size * math.log1p(-self.rate)), np.minimum(x, 0.0)

@@ -5,8 +5,7 @@ default), "add or remove one" or "zero out". A file with a sampled release must 
 
 ``sensitivity`` is how far one record moves the query under that relation, with one exception: for replacing a record
 of a *Poisson* sample it is how far a record moves the query that joins or leaves (`PoissonReplacedProfile`). A sample
-of fixed size takes the movement of replacing a record of it. ``coordinates`` is read from older files and says nothing:
-Laplace noise on a Poisson sample costs the same for any number of them.
+of fixed size takes the movement of replacing a record of it.
 
 ``shuffled = n``: n clients send one message each by this mechanism, and a shuffler forgets the senders. The loss of one
 client's record is that of `mechanisms.shuffled`, under "replace one"; of randomized responses it is that of
@@ -61,7 +60,6 @@ _COMMON = (
     "count",
     "sampling_rate",
     "sampling",
-    "coordinates",
     "triangle",
     "selected",
     "shuffled",
@@ -76,7 +74,7 @@ _OF_FILE = ("release", "neighbours", "title", "date", "notes")
 _APART = ("count", "records", "partition", "date", "notes")
 """Keys in which two releases of one kind may differ."""
 _LABELS = ("records", "partition")
-_UNSAID = (*_APART, "mechanism", "name", "neighbours", "sampling", "coordinates")
+_UNSAID = (*_APART, "mechanism", "name", "neighbours", "sampling")
 
 
 def from_tables(
@@ -260,6 +258,9 @@ def _kind_of_release(table: Mapping[str, Any], index: int, neighbours: Neighbour
             "loss at this sensitivity, or the mechanism and its noise",
         )
     parameters = {ALIASES.get(key, key): table[key] for key in table if key in kind.keys}
+    for key, most in kind.most.items():
+        if isinstance(parameters.get(key), int) and parameters[key] > most:
+            raise TableError(key, f"{key} = {parameters[key]}: must be at most {most:,}")
     sensitivity = _sensitivity(table["sensitivity"]) if "sensitivity" in table else None
     rate = _check_key("sampling_rate", lambda: _rate(table.get("sampling_rate", 1.0)))
     sampling = _sampling(table)

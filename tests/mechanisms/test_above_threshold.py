@@ -61,6 +61,10 @@ def test_a_run_in_a_file():
     assert found[True].upper < found[False].upper
     with pytest.raises(ReleaseFileError, match="queries = 0"):
         from_tables("a file", {"release": [{**table, "queries": 0}]})
+    with pytest.raises(ReleaseFileError, match="queries = 1000001: must be at most 1,000,000"):
+        from_tables("a file", {"release": [{**table, "queries": 1_000_001}]})
+    with pytest.raises(ReleaseFileError, match="query_mu = inf: must be positive and finite"):
+        from_tables("a file", {"release": [{**table, "query_sigma": 5e-324}]})
 
 
 def test_more_queries_and_less_noise_cost_more():

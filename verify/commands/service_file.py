@@ -18,6 +18,7 @@ KEYS: Mapping[str, Mapping[str, type]] = {
 }
 """The keys of the file and of its tables, and the types of their values."""
 
+_LARGEST_PORT = 65_535
 _WORDS = {str: "a text", int: "a whole number", float: "a number", bool: "true or false"}
 
 
@@ -148,4 +149,6 @@ def _checked(path: Path, table: str, given: Any) -> dict[str, Any]:
         right = isinstance(value, int | float) if kind is float else isinstance(value, kind)
         if not right or (kind is not bool and isinstance(value, bool)):
             raise SettingError(f"{where}{name} = {value!r}: must be {_WORDS[kind]}")
+        if name == "port" and not 0 <= value <= _LARGEST_PORT:
+            raise SettingError(f"{where}port = {value}: must be from 0 to {_LARGEST_PORT}")
     return dict(given)

@@ -103,7 +103,9 @@ def result_console() -> Console:
 
 def json_text(data: Mapping[str, Any]) -> bytes:
     """Return a result as a file of JSON."""
-    return (json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode()
+    return (json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode(
+        errors="backslashreplace"  # half a surrogate pair, as JSON escapes it
+    )
 
 
 def written_by() -> str:

@@ -52,6 +52,7 @@ PLAIN: dict[str, dict[str, Any]] = {
         "neighbours": "add or remove one",
     },
     "sparse-vector": {"threshold_scale": 1, "query_scale": 2, "positives": 3, "monotone": False},
+    "gaussian-sparse-vector": {"threshold_sigma": 1, "query_sigma": 2, "queries": 3, "monotone": False},
     "thresholded-keys": {"noise": "laplace", "scale": 1, "threshold": 20, "keys": 3}
     | {"neighbours": "zero out"},
     "propose-test-release": {"test_scale": 1, "epsilon": 1, "delta": 0.1},
@@ -63,7 +64,6 @@ KEYS = [
     "sensitivity",
     "delta",
     "size",
-    "coordinates",
     "records",
     "name",
     "date",

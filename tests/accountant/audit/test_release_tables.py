@@ -98,7 +98,7 @@ def one(releases, factor=1.0):
             PoissonReplacedProfile(joining(GaussianProfile(1.0)), 0.1),
         ),
         (
-            'mechanism = "laplace"\nscale = 2.0\nsampling_rate = 0.1\nneighbours = "replace one"\ncoordinates = 1',
+            'mechanism = "laplace"\nscale = 2.0\nsampling_rate = 0.1\nneighbours = "replace one"',
             PoissonReplacedProfile(joining(LaplaceProfile(1.0, 2.0)), 0.1),
         ),
         (

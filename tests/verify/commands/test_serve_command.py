@@ -244,6 +244,8 @@ ONE = "[[run]]\nname = 'web'\nwhere = 'a'\n"
         ("anchor = 'b'\nkeys = 'k.keys'\n" + ONE, "so store must be given"),
         ("keys = 'k'\n" + ONE, "keys = 'k': must end in .keys"),
         ("store = 'a.db'\nport = '80'", "port = '80': must be a whole number"),
+        ("store = 'a.db'\nport = 65536", "port = 65536: must be from 0 to 65535"),
+        ("store = 'a.db'\nport = -1", "port = -1: must be from 0 to 65535"),
         ("store = 'a.db'\nport = true", "port = True: must be a whole number"),
         ("store = 'a.db'\nhots = 'x'", "did you mean host"),
         ("store = 'a.db'\n[tls]\nplain = true", "unknown key of"),
