@@ -100,7 +100,9 @@ class GroupOnSample(BoundedCurve, SampledProfile):
     @property
     def _largest_movement(self) -> float:
         """The movement of all records, in units of the noise."""
-        return self._in_full.mu if isinstance(self._in_full, GaussianProfile) else up(self._in_full.pure_epsilon)
+        return (
+            self._in_full.mu if isinstance(self._in_full, GaussianProfile) else up(self._in_full.pure_epsilon)
+        )
 
     gaussian_mu = delegated("_in_full.gaussian_mu")
     rho = delegated("_in_full.rho")
