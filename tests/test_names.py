@@ -55,6 +55,14 @@ KNOWN_NAMES = {
 """The refused names of each package, each with how often it occurs: a ceiling."""
 
 
+PRIVATE_TOO = """
+accountant/audit accountant/files accountant/gates accountant/plans accountant/proofs accountant/rules
+accountant/service verify/certificates verify/commands verify/conduct verify/deployments verify/document
+verify/experiments verify/findings verify/learners verify/neighbouring verify/outputs verify/statistics verify/subjects
+verify/verdict verify/zoo
+""".split()
+"""The folders whose private functions and classes follow the rule, too: add the next one with its last renaming."""
+
 DEFINITIONS = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 
@@ -108,6 +116,19 @@ def test_no_name_is_refused_that_was_not_before(package):
 def test_no_first_line_is_refused(package):
     lines = refused(package)[1]
     assert not lines, "begin with an imperative or a noun:\n" + "\n".join(lines)
+
+
+@pytest.mark.parametrize("folder", PRIVATE_TOO)
+def test_private_names_and_first_lines_follow_the_rule_too(folder):
+    found = []
+    for file in sorted((ROOT / folder).rglob("*.py")):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, DEFINITIONS):
+                line = (ast.get_docstring(node) or "").partition("\n")[0]
+                refused_name = not isinstance(node, ast.ClassDef) and node.name.lstrip("_") in REFUSED_NAMES
+                if refused_name or is_refused_line(line):
+                    found.append(f"{file.relative_to(ROOT)}:{node.lineno}: {node.name}: {line}")
+    assert not found, "\n".join(found)
 
 
 @pytest.mark.parametrize("name", ["charged", "of", "zero"])

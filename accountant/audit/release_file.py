@@ -113,7 +113,7 @@ _READ: dict[str, Callable[[Path, str, Neighbouring | None], Releases]] = {
 def _required_relation(path: Path, neighbours: Neighbouring | None) -> Neighbouring:
     """Return the relation that a file of this kind needs beside it."""
     if neighbours is None:
-        known = ", ".join(repr(one.value) for one in Neighbouring)
+        known = ", ".join(one.value.replace(" ", "-") for one in Neighbouring)
         raise ReleaseFileError(
             f"{path}: a file of this kind does not say when two data sets are neighbours: give neighbours "
             f"(--neighbors), one of {known}"
