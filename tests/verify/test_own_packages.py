@@ -330,6 +330,7 @@ class Mine(dpwitness.library_module("algorithms").CUCBBatch):
 """
 
 
+@pytest.mark.slow
 def test_a_durable_run_of_such_a_package_goes_on_and_notices_changed_code(tmp_path: Path) -> None:
     (tmp_path / "algorithms").mkdir()
     files = {
