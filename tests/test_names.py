@@ -55,12 +55,29 @@ KNOWN_NAMES = {
 """The refused names of each package, each with how often it occurs: a ceiling."""
 
 
-PRIVATE_TOO = """
-accountant/audit accountant/files accountant/gates accountant/plans accountant/proofs accountant/rules
-accountant/service verify/certificates verify/commands verify/conduct verify/deployments verify/document
-verify/experiments verify/findings verify/learners verify/neighbouring verify/outputs verify/statistics verify/subjects
-verify/verdict verify/zoo
-""".split()
+PRIVATE_TOO = [
+    "accountant/audit",
+    "accountant/files",
+    "accountant/gates",
+    "accountant/plans",
+    "accountant/proofs",
+    "accountant/rules",
+    "accountant/service",
+    "verify/certificates",
+    "verify/commands",
+    "verify/conduct",
+    "verify/deployments",
+    "verify/document",
+    "verify/experiments",
+    "verify/findings",
+    "verify/learners",
+    "verify/neighbouring",
+    "verify/outputs",
+    "verify/statistics",
+    "verify/subjects",
+    "verify/verdict",
+    "verify/zoo",
+]
 """The folders whose private functions and classes follow the rule, too: add the next one with its last renaming."""
 
 DEFINITIONS = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
