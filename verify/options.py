@@ -20,6 +20,7 @@ from accountant.compositions import composition_named
 from algorithms.blocks import Executor, make_executor
 from algorithms.problems import LinearBandit, LinearContexts, Problem, Value
 from algorithms.unit import named_unit
+from dpwitness import library_in_place
 from mechanisms import Domain
 from mechanisms.parameters import ParameterError
 from verify.conduct import rules
@@ -256,7 +257,8 @@ class Options:
 
 def each_option(options: type[Options]) -> Iterator[tuple[str, Any, OptionFacts]]:
     """Yield the name, default and facts of every option, in order."""
-    hints = get_type_hints(options)
+    with library_in_place():  # names are looked up in the class's module
+        hints = get_type_hints(options)
     for one in fields(options):
         reads = next((kind for kind in (int, float) if hints[one.name] in (kind, kind | None)), str)
         yield one.name, one.default, replace(one.metadata["facts"], reads=reads)

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Literal, Self, get_args, get_origin, get_type_hints
 
+from dpwitness import library_in_place
 from mechanisms.parameters import ParameterError
 from verify.events.view_sample import Column, column_named
 
@@ -67,7 +68,8 @@ class Written(abc.ABC):
         ParameterError
             If a field cannot have its value, or a column is not in the view.
         """
-        types = get_type_hints(cls)
+        with library_in_place():  # names are looked up in the class's module
+            types = get_type_hints(cls)
         return cls(
             **{
                 field.name: _read(field.name, data[field.name], types[field.name], columns)

@@ -19,6 +19,7 @@ from accountant.files.json_object import JsonError, JsonObject
 from accountant.provenance import Provenance
 from algorithms.claim import Claim
 from algorithms.unit import checked_unit
+from dpwitness import library_in_place
 from mechanisms import Neighbouring
 from mechanisms.parameters import ParameterError
 
@@ -145,7 +146,8 @@ def reader_of(kind: type[_Written]) -> Callable[[JsonObject], _Written]:
 
 def read_fields(read: JsonObject, kind: type, names: Iterable[str]) -> dict[str, Any]:
     """Return the values of some fields of a data class, by name, from an object that has more."""
-    hints = get_type_hints(kind)
+    with library_in_place():  # names are looked up in the class's module
+        hints = get_type_hints(kind)
     return {name: _read_value(read, name, hints[name]) for name in names}
 
 
