@@ -41,7 +41,7 @@ from mechanisms.binomial_law import MOST_TRIALS
 from mechanisms.gaussian_mixture import GaussianMixtureProfile
 from mechanisms.mechanism import checked_whole_sensitivity
 from mechanisms.neighbouring import Neighbouring
-from mechanisms.parameters import DPWitnessError, delta_of_approximate, nonnegative, whole_number
+from mechanisms.parameters import DPWitnessError, delta_of_approximate, nonnegative
 from mechanisms.related_profile import restate
 from mechanisms.sensitivity import UNIT
 from mechanisms.toeplitz_counter import ToeplitzCounter
@@ -51,6 +51,8 @@ ALIASES = {"k": "size"}
 """Other names of parameters."""
 _LONGEST = 10**7
 """Steps of a counter: its columns are written out."""
+_MOST = {"trials": MOST_TRIALS, "dimension": 10**6}
+"""The largest values of keys of mechanisms; a vector of more coordinates takes minutes, or all memory."""
 
 
 class TableError(DPWitnessError, ValueError):
@@ -76,7 +78,7 @@ class MechanismKind:
     whole, optional
         The keys that take whole numbers, and those that may be null.
     most
-        The largest values of keys that have one.
+        The largest values of whole numbers, where they are less than the 10^12 that a file permits.
     default_sensitivity
         Returns the sensitivity for the parameters, if the table has none.
     """
@@ -127,7 +129,7 @@ def _built_in(mechanism: type[Any]) -> MechanismKind:
         profile,
         whole=frozenset(integers),
         optional=frozenset(optional),
-        most={"trials": MOST_TRIALS} if "trials" in keys else {},
+        most={key: most for key, most in _MOST.items() if key in keys},
         default_sensitivity=default_sensitivity,
     )
 
@@ -199,8 +201,6 @@ def _counter(
     def profile(
         parameters: Mapping[str, Any], sensitivity: Sensitivity, neighbouring: Neighbouring
     ) -> PrivacyProfile:
-        if whole_number("horizon", parameters["horizon"], least=1) > _LONGEST:
-            raise ParameterError(f"horizon = {parameters['horizon']}: must be at most {_LONGEST:,}")
         noise = Gaussian(sigma=parameters["sigma"], sensitivity=sensitivity)
         given = {key: value for key, value in parameters.items() if key in fields}
         built = counter(mechanism=noise, sensitivity=sensitivity, **given)

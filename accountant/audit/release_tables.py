@@ -258,9 +258,11 @@ def _kind_of_release(table: Mapping[str, Any], index: int, neighbours: Neighbour
             "loss at this sensitivity, or the mechanism and its noise",
         )
     parameters = {ALIASES.get(key, key): table[key] for key in table if key in kind.keys}
-    for key, most in kind.most.items():
-        if isinstance(parameters.get(key), int) and parameters[key] > most:
-            raise TableError(key, f"{key} = {parameters[key]}: must be at most {most:,}")
+    for key in sorted(kind.whole):
+        most, value = kind.most.get(key, MOST), parameters.get(key)
+        if isinstance(value, int) and value > most:
+            written = next(one for one in table if ALIASES.get(one, one) == key)
+            raise TableError(written, f"{written} = {value}: must be at most {most:,}")
     sensitivity = _sensitivity(table["sensitivity"]) if "sensitivity" in table else None
     rate = _check_key("sampling_rate", lambda: _rate(table.get("sampling_rate", 1.0)))
     sampling = _sampling(table)

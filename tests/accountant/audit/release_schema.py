@@ -105,8 +105,7 @@ def _table(name: str, kind: MechanismKind) -> Schema:
 
 def _parameter(name: str, kind: MechanismKind) -> Schema:
     if name in kind.whole:
-        most = {"maximum": kind.most[name]} if name in kind.most else {}
-        schema: Schema = {"type": "integer", "minimum": 1, **most}
+        schema: Schema = {"type": "integer", "minimum": 1, "maximum": kind.most.get(name, MOST)}
     else:
         schema = (_VALUES if kind.moves else _OF_NOTIONS).get(name, {"type": "number"})
     return nullable(schema) if name in kind.optional else schema

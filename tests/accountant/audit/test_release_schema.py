@@ -152,3 +152,13 @@ def test_what_is_outside_of_tables() -> None:
     ):
         assert not validator().is_valid(content)
         assert not is_read(content)
+
+
+@pytest.mark.parametrize("name", PLAIN)
+def test_the_largest_whole_numbers_are_refused_by_name(name: str) -> None:
+    for key in mechanism_kinds()[name].whole.intersection(mechanism_kinds()[name].keys):
+        given = {other: value for other, value in PLAIN[name].items() if {key, other} != {"k", "size"}}
+        content = {"release": [{"mechanism": name, **given, key: 10**400}]}
+        with pytest.raises(ValueError, match=f"{key} = 10{{400}}: must be at most"):
+            from_tables("it", content)
+        assert not validator().is_valid(content)
