@@ -24,9 +24,9 @@ _LARGEST_TABLE = 1_000_000  # numbers held at once; at more points the curve is 
 
 
 def _add_up_other_law(losses: tuple[Fraction, ...], probabilities: tuple[float, ...]) -> float:
-    """Return Σ p e^{-loss}, what the other law of the pair gives to all outputs that both have.
+    """Return Σ p e^{-loss}: the probability under the other law of all outputs that both can have.
 
-    Without the last digits of numbers that hardly are floats.
+    Each p is lowered by the smallest float: one that is hardly above it may have been rounded up.
     """
     masses, sizes = np.array(probabilities) - 2.0**-1074, np.array(losses, dtype=np.float64)
     some = masses > 0.0
@@ -128,18 +128,14 @@ class AtomicProfile(PrivacyProfile):
         return self._hash
 
     @cached_property
-    def _largest(self) -> Fraction:
-        return max(self.losses)
-
-    @property
     def largest_finite(self) -> Fraction:
         """The largest value, at least 0."""
-        return max(self._largest, Fraction(0))
+        return max(max(self.losses), Fraction(0))
 
     @property
     def pure_epsilon(self) -> Fraction | None:
         """The largest loss; None if infinite losses have positive probability."""
-        return None if self.infinite_mass else max(self._largest, Fraction(0))
+        return None if self.infinite_mass else self.largest_finite
 
     @cached_property
     def _arrays(self) -> tuple[FloatArray, FloatArray, FloatArray]:

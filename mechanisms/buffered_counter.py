@@ -178,14 +178,14 @@ class BufferFactors:
 
 
 def _sum(one: FloatArray, other: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return a sum, rounded, and what it lacks, exactly (Knuth)."""
+    """Return a rounded sum, and its exact difference from the true one (Knuth)."""
     total = one + other
     part = total - one
     return total, (one - (total - part)) + (other - part)
 
 
 def _product(one: FloatArray, other: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return a product, rounded, and what it lacks, exactly unless it underflows (Dekker, Veltkamp)."""
+    """Return a rounded product, and its difference from the true one, exact but for underflow (Dekker, Veltkamp)."""
     product = one * other
     (a, b), (c, d) = _halves(one), _halves(other)
     return product, ((a * c - product) + a * d + b * c) + b * d

@@ -40,9 +40,9 @@ def triangle_at_least(rate: float, mu: float) -> AtomicProfile:
     """Return a loss that is attained where three records are pairwise mu apart: one is changed to the second, all else
     like the third.
 
-    The pair ((1-q) R + q U, (1-q) R + q V), R, U, V normal around the corners of the triangle, in its plane, which the
-    output tells at least (noise around it is independent). Which of some cells the output is in is post-processing, for
-    any cells: here the rectangles between strips, those of about the same loss put together. In such a cell the loss is
+    The pair ((1-q) R + q U, (1-q) R + q V), R, U, V normal around the corners of the triangle, in its plane (the noise
+    in other directions is independent of the data). The cell in which the output lies is post-processing, for any
+    cells: here the rectangles between strips, those of about the same loss put together. In such a cell the loss is
     ln P/Q, and P (1 - e^{ε-L})^+ rises with L, so that losses are rounded down: by the relative errors of both sums.
     """
     reach = 8.5 + mu
@@ -117,7 +117,7 @@ class FixedSizeProfile(SampledProfile):
 
     @cached_property
     def _upper_side(self) -> SubsampledDirection:
-        """The pair ((1-q) Q + q P, Q), whose curve is this one's at ε >= 0."""
+        """The pair ((1-q) Q + q P, Q): its curve at ε >= 0 is this one's."""
         removed = RelatedProfile(
             self.base, Neighbouring.ADD_OR_REMOVE
         )  # for its curve, which is not stated anew

@@ -96,7 +96,7 @@ class FloatBounds:
 
     def shift_by(self, numbers: npt.NDArray[np.float64]) -> FloatBounds:
         """Return the bounds after public numbers are added."""
-        return self.add(FloatBounds(_largest(numbers), 0.0, _lowest_bit(numbers)))
+        return self.add(FloatBounds(_largest_magnitude(numbers), 0.0, _lowest_bit(numbers)))
 
     def scale_by(self, factors: npt.NDArray[np.float64]) -> FloatBounds:
         """Return the bounds after multiplication by public factors.
@@ -104,7 +104,7 @@ class FloatBounds:
         A product of multiples of 2^a and 2^b is one of 2^(a+b), and a float if it is at most 2^53 as large. What may
         have overflowed stays so: infinity times 0 is no number.
         """
-        return self._times(factors, _largest(factors), 1.0)
+        return self._times(factors, _largest_magnitude(factors), 1.0)
 
     def combine(self, coefficients: npt.NDArray[np.float64]) -> FloatBounds:
         """Return the bounds of sums of numbers times public coefficients, one number each, added in any order."""
@@ -173,7 +173,7 @@ def _unit(magnitude: float) -> float:
     return math.ulp(magnitude) if math.isfinite(magnitude) else math.inf
 
 
-def _largest(numbers: npt.NDArray[np.float64]) -> float:
+def _largest_magnitude(numbers: npt.NDArray[np.float64]) -> float:
     return float(np.abs(numbers).max(initial=0.0))
 
 
@@ -222,7 +222,7 @@ def is_bounded(domain: Domain) -> bool:
 
 @dataclass(frozen=True)
 class _Grid:
-    """How values of one domain are rounded.
+    """The rounding of the values of one domain.
 
     Attributes
     ----------
@@ -233,7 +233,7 @@ class _Grid:
     radius, order
         Of a ball, whose vectors are rounded towards zero.
     rounds
-        Whether there is anything to do.
+        True if values are rounded at all.
     """
 
     bounds: FloatBounds
@@ -307,8 +307,8 @@ def _power(number: float) -> int:
 
 
 def _foreign_bounds(domain: Any) -> FloatBounds:
-    """Return what is known of a user's own domain: its extreme points, which are taken to be extreme."""
+    """Return the bounds of a user's own domain by its extreme points, which are trusted; infinite if it has none."""
     try:
-        return FloatBounds(_largest(np.asarray(domain.extremes(), dtype=np.float64)))
+        return FloatBounds(_largest_magnitude(np.asarray(domain.extremes(), dtype=np.float64)))
     except Exception:  # a user's domain may raise anything
         return FloatBounds(math.inf)

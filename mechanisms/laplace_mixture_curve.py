@@ -34,7 +34,7 @@ class LaplaceMixtureCurve(MixtureCurve):
     """
 
     def __init__(self, rate: float, e: float, size: int, pair: SampledPair) -> None:
-        """Take what `SampledLaplaceLoss` does."""
+        """Tabulate the parts of the curve; the parameters are those of `SampledLaplaceLoss`."""
         self._e, self._pair, self._sign = e, pair, -1.0 if pair is SampledPair.ADDED else 1.0
         self._places, self._log_weights = np.array(binomial_mixture(size, rate)).T
         parts = laplace_parts(rate, e, size)

@@ -82,7 +82,7 @@ class OpenDPProfile(PrivacyProfile):
 
 
 _NOTHING_CERTIFIED = NoPrivacy("OpenDP's privacy map")
-"""A map bounds the loss: where it says nothing, nothing is known of a lower end either."""
+"""A map bounds the loss: if its bound is infinite, nothing is known of a lower end either."""
 
 
 def _approximate_concentrated(rho: float, delta: float) -> PrivacyProfile:
@@ -97,10 +97,10 @@ def _approximate_concentrated(rho: float, delta: float) -> PrivacyProfile:
     )
 
 
-def _certified(
+def _certified_profile(
     curve: Callable[[float, float], PrivacyProfile], distance: float, delta: float
 ) -> PrivacyProfile:
-    """Return the curve of what a map certifies; infinity, as of noise of scale 0, is no privacy."""
+    """Return the profile at the numbers that a map certifies; infinity, as of noise of scale 0, is no privacy."""
     size, failure = nonnegative("what the privacy map certifies", distance), nonnegative("its delta", delta)
     return _NOTHING_CERTIFIED if math.isinf(size) or failure >= 1.0 else curve(size, failure)
 
@@ -111,10 +111,10 @@ def _pure(epsilon: float, delta: float) -> PrivacyProfile:
 
 # From the name of an OpenDP measure to the profile that its distance certifies.
 _PROFILE_OF: Mapping[str, Callable[[Any], PrivacyProfile]] = {
-    "MaxDivergence": lambda epsilon: _certified(_pure, epsilon, 0.0),
-    "ZeroConcentratedDivergence": lambda rho: _certified(_approximate_concentrated, rho, 0.0),
-    "Approximate(MaxDivergence)": lambda d: _certified(_pure, *d),
-    "Approximate(ZeroConcentratedDivergence)": lambda d: _certified(_approximate_concentrated, *d),
+    "MaxDivergence": lambda epsilon: _certified_profile(_pure, epsilon, 0.0),
+    "ZeroConcentratedDivergence": lambda rho: _certified_profile(_approximate_concentrated, rho, 0.0),
+    "Approximate(MaxDivergence)": lambda d: _certified_profile(_pure, *d),
+    "Approximate(ZeroConcentratedDivergence)": lambda d: _certified_profile(_approximate_concentrated, *d),
     "SmoothedMaxDivergence": OpenDPProfile,
 }
 
@@ -146,7 +146,7 @@ def _is_counted(metric: str) -> bool:
 
 
 def _relation_of(metric: str, d_in: float) -> Neighbouring:
-    """Return what data sets at distance d_in are: a replaced record counts 2 where records are added and removed."""
+    """Return the relation of data sets at distance d_in; a replaced record is one removed and one added: 2."""
     added = metric.startswith(_OF_DATA_SETS)
     return Neighbouring.ADD_OR_REMOVE if added and d_in < 2.0 else Neighbouring.REPLACE_ONE
 
@@ -208,7 +208,7 @@ class OpenDPMeasurement(BuiltInMechanism):
 
     def rests_on(self) -> tuple[Assumption, ...]:
         """Return the assumption that OpenDP's privacy map is correct: a measurement may hold a user's function."""
-        message = "your OpenDP measurement is as private as its map says"
+        message = "the privacy map of your OpenDP measurement is correct"
         own = Assumption(AssumptionKind.OPENDP, message)
         return own, *assumptions_of((self.d_in, self.nominal_delta, self.declared_sensitivity))
 

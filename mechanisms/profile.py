@@ -185,7 +185,7 @@ class PrivacyProfile(abc.ABC):
         return guess if math.isinf(guess) else smallest(guess, lambda x: self.proves(x, target))
 
     def _largest_finite_loss(self, mass: float) -> float:
-        """Return ε at the mass of an infinite loss: what no finite loss exceeds, or inf."""
+        """Return ε at the mass of an infinite loss: an upper bound on all finite losses, or inf."""
         if self.largest_finite is not None:
             return up(self.largest_finite)
         sides = self.directions()

@@ -159,7 +159,7 @@ class _PeriodSums:
     smoothed: FloatArray
 
     @staticmethod
-    def at(v: FloatArray, transform: _LognormalTransform, steps: int, period: float) -> _PeriodSums:
+    def for_points(v: FloatArray, transform: _LognormalTransform, steps: int, period: float) -> _PeriodSums:
         """Return the sums, smoothed if else too many terms are needed."""
         c, unit = _DAMPING / period, 2.0 * math.pi / period
         numbers = _NUMBERS
@@ -211,7 +211,7 @@ def put_bounds(movement: float, steps: int) -> tuple[FloatArray, FloatArray, Flo
     places = np.unique(np.concatenate((np.linspace(0.0, first[0], 64), first)))
     period, known = 4.0 * near, []
     while True:
-        sums = _PeriodSums.at(places, transform, steps, period)
+        sums = _PeriodSums.for_points(places, transform, steps, period)
         value = sums.values - (places - steps) * (x / (1.0 - x)) - period * x / (1.0 - x) ** 2
         off = sums.off + 16.0 * ROUNDING * (np.abs(value) + period)
         high = np.maximum(value + off, 0.0)

@@ -42,7 +42,7 @@ _Fills = list[tuple[Callable[..., Any], slice]]
 
 
 class _BlockDraws:
-    """Draws whose leading axis is cut into stretches, each filled by its own generator, in order."""
+    """Draws with a leading axis that is cut into stretches, each filled by its own generator, in order."""
 
     def __init__(self, generators: Sequence[np.random.Generator], bounds: Sequence[tuple[int, int]]) -> None:
         self._stretches = [(g, slice(*bound)) for g, bound in zip(generators, bounds, strict=True)]
@@ -63,7 +63,7 @@ class _BlockDraws:
         return [(g.standard_exponential, s) for g, s in self._stretches]
 
     def rests_on(self) -> tuple[Assumption, ...]:
-        """Return what the generators rest on."""
+        """Return the assumptions on the generators."""
         return assumptions_of([generator for generator, _ in self._stretches])
 
     def _empty(self, size: _Size) -> FloatArray:

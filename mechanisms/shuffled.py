@@ -103,7 +103,7 @@ def _among_clones(local: float, clients: int) -> AtomicProfile:
     coins, chances = numbers_of_coins(clients - 1, share)
     losses, masses = [], []
     for c, chance in zip(coins.tolist(), chances.tolist(), strict=True):
-        own_losses, own_masses = _given(c, local)
+        own_losses, own_masses = _losses_given(c, local)
         losses.append(own_losses)
         masses.append(chance * own_masses)
     deviation = 2.0 * math.tanh(0.5 * local) / math.sqrt(max(1.0, (clients - 1) * share))
@@ -143,8 +143,8 @@ def numbers_of_coins(
     return np.concatenate([[0], edges]), np.concatenate([[below], chances])
 
 
-def _given(coins: int, local: float) -> tuple[FloatArray, FloatArray]:
-    """Return the losses given C, and their probabilities under P; the last stands for what is far out.
+def _losses_given(coins: int, local: float) -> tuple[FloatArray, FloatArray]:
+    """Return the losses given C, and their probabilities under P; the last one has the mass of all far-out outcomes.
 
     With y = 2x - 1 the loss is 2 artanh(y tanh(ε₀/2)), where that does not cancel. Losses are raised by their rounding,
     and that of `on_grid`.

@@ -169,7 +169,7 @@ def _trinomial(trials: int, chance: float, counts: FloatArray) -> FloatArray:
 
 
 def _among_uniform(m: int, k: int, p: float, r: float) -> tuple[FloatArray, FloatArray, float]:
-    """Return the losses given m, their probabilities under P, and a bound on what is left out."""
+    """Return the losses given m, their probabilities under P, and a bound on the mass left out."""
     counts = _window(m, 1.0 / k)
     weights = k * ((p - r) * (counts / m) + r)
     logs = np.log(weights)

@@ -63,6 +63,7 @@ PRIVATE_TOO = [
     "accountant/proofs",
     "accountant/rules",
     "accountant/service",
+    "mechanisms",
     "verify/certificates",
     "verify/commands",
     "verify/conduct",

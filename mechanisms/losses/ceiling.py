@@ -38,7 +38,7 @@ class NearCeiling:
     name = "near the largest loss"
 
     def __init__(self, law: CeilingLaw, sums: dict[Fraction, float], horizon: Fraction, s: float) -> None:
-        """Take what `near_ceiling` found."""
+        """Take the results of `near_ceiling`."""
         self.s, self._ceiling, self._horizon = s, law.ceiling, horizon
         self._sums = sorted(sums.items())
         self._laplace = sum(n for _, n in law.laplace)

@@ -107,8 +107,8 @@ class TiltedLoss:
         self._likely: dict[int, float] = self._certain if self._rough is loss else {}
 
     @cached_property
-    def _further(self) -> tuple[FloatArray, FloatArray]:
-        """S' > s, and ln c(s') M(s'), roughly."""
+    def _larger_tilts(self) -> tuple[FloatArray, FloatArray]:
+        """Tilts s' > s, and ln c(s') M(s'), roughly."""
         further = self.s * _FURTHER
         with np.errstate(all="ignore"):
             return further, self._rough.log_mgf_real(further) + log_chernoff_factor(further)
@@ -126,14 +126,14 @@ class TiltedLoss:
         reach = self.loss.supremum - epsilon
         if reach <= left:
             return left, 0.0
-        further, logs = self._further
+        further, logs = self._larger_tilts
         with np.errstate(all="ignore"):
             periods = (logs - further * epsilon + wanted) / (further - s)
         periods = np.where(np.isfinite(periods), periods, np.inf)
         best = int(np.argmin(periods))
         right = float(periods[best])
         if self._rough is not self.loss and math.isfinite(right):
-            # What some of the losses say chooses s', and all of them how far away aliases must be.
+            # The approximation chooses s'; the distance of aliases needs all losses.
             if best not in self._log_tops:
                 self._log_tops[best] = self.loss.log_top(float(further[best]))
             log_c = float(log_chernoff_factor(further[best]))

@@ -222,7 +222,7 @@ def _curves(loss: ComposedLoss, *, by_products: bool = False) -> list[_DeltaCurv
     back = reverse_of(loss)
     losses = [one for one in (loss, back) if one is not None]
 
-    def both(size: float) -> tuple[Enclosure | Bound, ...]:
+    def both_directions(size: float) -> tuple[Enclosure | Bound, ...]:
         if size not in known:
             known[size] = tuple(
                 found
@@ -232,10 +232,10 @@ def _curves(loss: ComposedLoss, *, by_products: bool = False) -> list[_DeltaCurv
         return known[size]
 
     def curve(i: int) -> _DeltaCurve:
-        def at(epsilon: float) -> Enclosure | Bound:
+        def delta_at(epsilon: float) -> Enclosure | Bound:
             if epsilon >= 0.0:
-                return both(epsilon)[i]
-            other = both(-epsilon)[-1 - i]
+                return both_directions(epsilon)[i]
+            other = both_directions(-epsilon)[-1 - i]
             keep, rest = math.exp(epsilon), -math.expm1(epsilon)
             upper = min(1.0, (rest + keep * other.upper) * (1.0 + 8 * ROUNDING))
             if isinstance(other, Bound):
@@ -243,9 +243,9 @@ def _curves(loss: ComposedLoss, *, by_products: bool = False) -> list[_DeltaCurv
             lower = max(0.0, (rest + keep * other.lower) * (1.0 - 8 * ROUNDING))
             return Enclosure(lower, upper, other.attained_by, other.by)
 
-        return at
+        return delta_at
 
-    return [curve(i) for i in range(len(both(0.0)) // len(losses))]
+    return [curve(i) for i in range(len(both_directions(0.0)) // len(losses))]
 
 
 def _lower_line(curve: _DeltaCurve, k: float, best: float) -> float:

@@ -258,7 +258,7 @@ class _InfiniteMass:
     def __init__(self, logs: tuple[float, float] = (0.0, 0.0), terms: int = 0) -> None:
         self._logs, self._terms = logs, terms
 
-    def plus(self, loss: PrivacyLoss, count: int) -> _InfiniteMass:
+    def with_loss(self, loss: PrivacyLoss, count: int) -> _InfiniteMass:
         if loss.infinite_mass == 0.0:
             return self
         ends = (loss.least_infinite_mass, loss.infinite_mass)
@@ -287,11 +287,11 @@ class _Growing:
         self._until = math.inf
 
     def add(self, loss: PrivacyLoss | None, count: int) -> None:
-        """Take a loss; one of which only the curve is known ends what the contour can do."""
+        """Add a loss; if only its curve is known, the contour is given up."""
         if loss is None:
             self._contour = None
             return
-        self.mass = self.mass.plus(loss, count)
+        self.mass = self.mass.with_loss(loss, count)
         self._count += count
         if self._count > self._until:
             self._contour, self._until = None, math.inf
@@ -325,7 +325,7 @@ class _Growing:
         return contour
 
     def at_most(self, epsilon: float, delta: float) -> bool:
-        """Whether the contour proves that this direction's ε(δ) is at most another one's."""
+        """Return True if the contour proves that this direction's ε(δ) is at most ``epsilon``."""
         if self._contour is None or not epsilon > 0.0:
             return False
         targets = without_mass(delta, *self.mass.bounds)
@@ -338,7 +338,7 @@ class _Growing:
         contour = self._current()
         return contour is not None and contour.bounds(epsilon)[1] <= targets[0]
 
-    def _inverted(self, contour: Contour, delta: float) -> Enclosure | None:
+    def _interval(self, contour: Contour, delta: float) -> Enclosure | None:
         targets = without_mass(delta, *self.mass.bounds)
         if targets is None:
             return None
@@ -350,7 +350,7 @@ class _Growing:
     def epsilon(self, delta: float, width: float) -> Enclosure | None:
         """Return the contour's interval, if it is about as narrow as one can be."""
         contour = self._current()
-        own = None if contour is None else self._inverted(contour, delta)
+        own = None if contour is None else self._interval(contour, delta)
         if own is None or own.width > max(_ENOUGH * width * max(1.0, own.lower), _WORSE * self._reached):
             return None
         return own
@@ -361,7 +361,7 @@ class _Growing:
         self._contour, self._transforms = None, {}
         self._pending, self._most_pending = {}, 0.0
         self._start = result.upper if math.isfinite(result.upper) else 0.0
-        own = None if contour is None else self._inverted(contour, delta)
+        own = None if contour is None else self._interval(contour, delta)
         if own is not None and own.width <= max(_ENOUGH * width * max(1.0, own.lower), _WORSE * result.width):
             self._contour, self._reached = contour, own.width
             self._until = _GROWN * self._count
@@ -380,11 +380,11 @@ class _Growing:
         return replace(found, lower=(found.lower + least) * (1.0 - 4 * ROUNDING), upper=upper)
 
     def fits(self, side: PrivacyProfile, count: int, epsilon: float, delta: float) -> bool | None:
-        """Whether δ(epsilon) stays within delta with so many more; None if the contour leaves it open."""
+        """Return True if δ(epsilon) stays within delta with so many more; None if the contour leaves it open."""
         contour, loss = self._current(), side.loss()
         if contour is None or loss is None:
             return None
-        targets = without_mass(delta, *self.mass.plus(loss, count).bounds)
+        targets = without_mass(delta, *self.mass.with_loss(loss, count).bounds)
         if targets is None:
             return None
         lower, upper = contour.including(self._transform(contour, loss), count).bounds(epsilon)

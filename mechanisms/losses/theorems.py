@@ -131,7 +131,7 @@ class CompositionTheorem:
 
 
 def _is_pure(profile: PrivacyProfile) -> bool:
-    """Whether a release is one of pure ε, of a size that says more than its curve at some δ."""
+    """Return True if a release is one of pure ε, so small that it gives more than its curve at some δ."""
     return profile.pure_epsilon is not None and profile.pure_epsilon <= _OF_USE
 
 
@@ -153,7 +153,7 @@ def _guarantees(releases: CountedProfiles, delta: float) -> list[tuple[float, fl
 
 
 def _split(releases: CountedProfiles, delta: float) -> tuple[list[tuple[float, float, int]], float]:
-    """Return guarantees that use up half of delta (none if all are pure), and what is left."""
+    """Return guarantees that use up half of delta (none of it if all are pure), and the rest of delta."""
     pure = all(_is_pure(profile) for profile, _ in releases)
     return (
         (_guarantees(releases, delta), delta) if pure else (_guarantees(releases, 0.5 * delta), 0.5 * delta)
@@ -264,7 +264,7 @@ def optimal(releases: CountedProfiles, delta: float) -> Bound:
 
 
 def _optimal_delta(releases: CountedProfiles, epsilon: float) -> Bound:
-    """Return the δ of the worst mechanisms, for a few choices of what their own δ_i are: every choice gives a bound.
+    """Return the δ of the worst mechanisms, for a few choices of their own δ_i: every choice gives a bound.
 
     The first choice is the δ that the closed bound proves, as it bounds the same worst mechanisms.
     """
@@ -360,15 +360,15 @@ def _known_divergences(profile: PrivacyProfile, low: int, high: int) -> FloatArr
 def _known_sum(releases: CountedProfiles, low: int, high: int) -> FloatArray:
     """Return `sum_of_divergences` at `_orders_between`."""
     shape = _orders_between(low, high).shape
-    return _summed(releases, lambda profile: _known_divergences(profile, low, high), shape)
+    return _sum_over_releases(releases, lambda profile: _known_divergences(profile, low, high), shape)
 
 
 def sum_of_divergences(releases: CountedProfiles, orders: FloatArray) -> FloatArray:
     """Return Σ D_α in the worse direction, rounded up; infinite if a loss is so with some probability."""
-    return _summed(releases, lambda profile: profile.renyi(orders), orders.shape)
+    return _sum_over_releases(releases, lambda profile: profile.renyi(orders), orders.shape)
 
 
-def _summed(
+def _sum_over_releases(
     releases: CountedProfiles, divergences: Callable[[PrivacyProfile], FloatArray], shape: tuple[int, ...]
 ) -> FloatArray:
     with np.errstate(over="ignore"):  # infinite is an upper bound, too

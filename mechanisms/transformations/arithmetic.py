@@ -239,7 +239,7 @@ class LinearMap(Transformation):
             return Box(-far, far, rows)
         with np.errstate(over="ignore", invalid="ignore"):
             ends = self.matrix * lower, self.matrix * upper
-            low, high = _in_order(np.minimum(*ends).T).min(), _in_order(np.maximum(*ends).T).max()
+            low, high = _sum_in_order(np.minimum(*ends).T).min(), _sum_in_order(np.maximum(*ends).T).max()
         if not (np.isfinite(low) and np.isfinite(high)):
             return Box(-math.inf, math.inf, rows)
         exact = [
@@ -252,11 +252,11 @@ class LinearMap(Transformation):
     def apply(self, values: npt.NDArray[Any]) -> FloatArray:
         """Return ``matrix @ values``, over the last axis."""
         columns = range(self.matrix.shape[1])
-        return _in_order(values[..., column, None] * self.matrix[:, column] for column in columns)
+        return _sum_in_order(values[..., column, None] * self.matrix[:, column] for column in columns)
 
 
-def _in_order(terms: Iterable[FloatArray]) -> FloatArray:
-    """Return the sum from the first term to the last: what it is does not depend on how many are computed at once."""
+def _sum_in_order(terms: Iterable[FloatArray]) -> FloatArray:
+    """Return the sum from the first term to the last: it does not depend on how many are computed at once."""
     return functools.reduce(np.add, terms)
 
 

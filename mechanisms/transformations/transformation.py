@@ -116,7 +116,7 @@ class Transformation(abc.ABC):
         return NotImplemented
 
     def __eq__(self, other: object) -> bool:
-        """Whether the other is of the same class with the same parameters, bit for bit."""
+        """Return True if the other is of the same class with the same parameters, bit for bit."""
         if type(other) is not type(self):
             return NotImplemented
         return self._parameters() == other._parameters()
