@@ -116,10 +116,6 @@ def check_within(array: FloatArray, lower: float, upper: float, name: str, domai
         raise DomainError(f"{name} holds {float(outside[0])!r}: outside {domain}")
 
 
-def _distinct(points: list[list[float]]) -> FloatArray:
-    return np.array(list(dict.fromkeys(map(tuple, points))), dtype=np.float64)
-
-
 def box_corners(lower: float, upper: float, size: int) -> FloatArray:
     """Return all-low, all-high, then each corner with one coordinate high and its complement."""
     corners = [[lower] * size, [upper] * size]
@@ -129,7 +125,7 @@ def box_corners(lower: float, upper: float, size: int) -> FloatArray:
         complement = [upper] * size
         complement[i] = lower
         corners += [corner, complement]
-    return _distinct(corners)
+    return np.array(list(dict.fromkeys(map(tuple, corners))), dtype=np.float64)
 
 
 @dataclass(frozen=True)

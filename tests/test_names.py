@@ -64,6 +64,7 @@ PRIVATE_TOO = [
     "accountant/rules",
     "accountant/service",
     "mechanisms",
+    "verify/betting",
     "verify/certificates",
     "verify/commands",
     "verify/conduct",
@@ -74,8 +75,10 @@ PRIVATE_TOO = [
     "verify/learners",
     "verify/neighbouring",
     "verify/outputs",
+    "verify/sampling",
     "verify/statistics",
     "verify/subjects",
+    "verify/transcripts",
     "verify/verdict",
     "verify/zoo",
 ]

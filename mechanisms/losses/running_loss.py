@@ -79,7 +79,7 @@ class RunningLoss:
     def __init__(self, releases: Iterable[tuple[PrivacyProfile, int]] = ()) -> None:
         self._counts: dict[PrivacyProfile, int] = {}
         self._examples: tuple[PrivacyProfile, ...] = ()
-        self._directions: list[_Growing] = []
+        self._directions: list[_GrowingDirection] = []
         self._attained = True
         self._by_curves = False
         self._fixed_data: tuple[float, list[Enclosure]] | None = None
@@ -100,7 +100,7 @@ class RunningLoss:
         return self._composed
 
     def add(self, profile: PrivacyProfile, count: int = 1) -> None:
-        """Take ``count`` more releases of one profile; on an error nothing is taken.
+        """Add ``count`` more releases of one profile; on an error nothing is added.
 
         Raises
         ------
@@ -117,21 +117,18 @@ class RunningLoss:
     def _add(self, profile: PrivacyProfile, more: int) -> None:
         sides = profile.directions()
         losses = [side.loss() for side in sides]
-        # One profile says the relation of all, one more of which record all are about, if any does.
+        # The first profile has the relation of all; one of a single direction, if there is any, has that of all.
         if not self._examples or isinstance(profile, OneDirection):
             self._examples = (*self._examples[:1], profile)
+        mass = self._directions[0].mass if self._directions else _InfiniteMass()  # both were alike so far
         while len(self._directions) < len(sides):
-            self._directions.append(_Growing(self._mass_so_far()))
+            self._directions.append(_GrowingDirection(mass))
         for i, growing in enumerate(self._directions):
             growing.add(losses[min(i, len(sides) - 1)], more)
         self._counts[profile] = self._counts.get(profile, 0) + more
         self._composed = None
         self._attained = self._attained and all(side.attained() == (side,) for side in sides)
         self._by_curves = self._by_curves or None in losses
-
-    def _mass_so_far(self) -> _InfiniteMass:
-        """Return that of a direction in which everything so far was alike."""
-        return self._directions[0].mass if self._directions else _InfiniteMass()
 
     def epsilon(self, delta: float, *, width: float = 1e-7) -> Enclosure | Bound:
         """Return an enclosure of the least ε >= 0 with δ(ε) <= delta, or an upper bound; see `ComposedLoss.epsilon`.
@@ -148,7 +145,7 @@ class RunningLoss:
             if not growing.at_most(result.lower, target):
                 own = growing.epsilon(target, width)
                 if own is None:
-                    own, anew = growing.replanned(self.composed.directions[i], target, width), True
+                    own, anew = growing.plan_anew(self.composed.directions[i], target, width), True
                 result = result.maximum(own)
         if anew:
             result = self.composed.at_most_the_largest(result)
@@ -157,7 +154,7 @@ class RunningLoss:
             return result.stated_for(relation)
         answer = self.composed.by_theorems(result, width, delta=target)
         if isinstance(answer, Bound):
-            # What fewer releases cost with fixed data is a lower end, too.
+            # The loss of fewer releases on fixed data is a lower end, too.
             if anew or self._fixed_data is None or self._fixed_data[0] != target:
                 self._fixed_data = target, self.composed.epsilons_of_data(target, width)
             answer = answer.above(self._fixed_data[1])
@@ -272,7 +269,7 @@ class _InfiniteMass:
         return least * (1.0 - rounding), min(1.0, most * (1.0 + rounding))
 
 
-class _Growing:
+class _GrowingDirection:
     """One direction of the neighbouring relation: a contour, and the losses that it does not include yet."""
 
     def __init__(self, mass: _InfiniteMass) -> None:
@@ -331,7 +328,7 @@ class _Growing:
         targets = without_mass(delta, *self.mass.bounds)
         if targets is None:
             return False
-        # What is not included yet loses no more than its largest losses, so δ is at most that of the others before.
+        # Losses not included yet add at most their largest values, so δ is at most that of the others that far before.
         before = math.nextafter(epsilon - self._most_pending, -math.inf)
         if self._pending and before > 0.0 and self._contour.bounds(before)[1] <= targets[0]:
             return True
@@ -355,8 +352,8 @@ class _Growing:
             return None
         return own
 
-    def replanned(self, direction: Product, delta: float, width: float) -> Enclosure:
-        """Return the interval of the whole composition, and keep the contour that gave it, if one did."""
+    def plan_anew(self, direction: Product, delta: float, width: float) -> Enclosure:
+        """Return the interval of the whole composition, and keep the contour that gave it, if there is one."""
         result, contour = direction.epsilon_and_contour(delta, width)
         self._contour, self._transforms = None, {}
         self._pending, self._most_pending = {}, 0.0

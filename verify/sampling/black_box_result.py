@@ -15,8 +15,8 @@ from verify.sampling.counted_event import CountedEvent
 from verify.sampling.delta_band import DeltaBand
 from verify.sampling.detection_floor import CountsOfEvent, Detectable, detectable_losses, detection_floor
 
-_MORE = 10  # times the draws, for which it is said what they would buy
-_NEAR = 0.01  # chance with which these would refute, from which on a claim is near
+_MORE = 10  # times the draws, for which the predicted power is stated
+_NEAR = 0.01  # predicted power of that many draws, from which on a claim is near
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ class BlackBoxResult(CountedEvent):
 
     @property
     def _strict_error(self) -> float:
-        """What the decision spent of the false-alarm rate."""
+        """The part of the false-alarm rate that the decision spent."""
         return self.significance * self.share_of_error
 
     @property

@@ -22,6 +22,7 @@ import numpy.typing as npt
 from scipy import special
 
 from mechanisms.arrays import FloatArray
+from mechanisms.atomic import lower_hull
 from mechanisms.parameters import ParameterError
 from mechanisms.printed_numbers import at_least
 from verify.events.event import Event
@@ -68,7 +69,7 @@ class DeltaBand:
     trials
         Final draws a world.
     confidence
-        Probability with which everything that the band says holds, all of it together.
+        Probability with which all bounds of the band hold together.
     """
 
     events: tuple[BandEvent, ...]
@@ -92,14 +93,18 @@ class DeltaBand:
     def trade_off(self, alpha: npt.ArrayLike) -> FloatArray:
         """Upper bound on the false-negative rate that the mechanism forces on a test of false-positive rate α.
 
-        Looking for an event tells the worlds apart with rates at most (U, 1 - L). The trade-off function of a
-        mechanism is convex, and one and the same for both orders (Dong, Roth and Su, JRSSB 84, 2022,
-        propositions 2.2 and 2.4), so that it lies below the convex hull of these points, (0, 1) and (1, 0).
+        The test "in the event" has a false-positive rate of at most U, and a false-negative rate of at most 1 - L.
+        The trade-off function of a mechanism is convex, and one and the same for both orders (Dong, Roth and Su,
+        JRSSB 84, 2022, propositions 2.2 and 2.4), so that it lies below the convex hull of these points, (0, 1) and
+        (1, 0).
         """
         low, up = self._bounds()
         x, y = np.append(up, [0.0, 1.0]), np.append(1.0 - low, [1.0, 0.0])
-        corner_x, corner_y = _lower_hull(x, y)
-        return np.asarray(np.interp(np.asarray(alpha, dtype=np.float64), corner_x, corner_y))
+        order = np.lexsort((y, x))
+        x, lowest = np.unique(x[order], return_index=True)
+        y = y[order][lowest]
+        corners = lower_hull(x, y)
+        return np.asarray(np.interp(np.asarray(alpha, dtype=np.float64), x[corners], y[corners]))
 
     @property
     def mu(self) -> float:
@@ -221,7 +226,7 @@ def delta_band(
     confidence
         Of the band.
     share_of_error
-        Of 1 - confidence, what may be spent; below 1 if there could have been other looks.
+        Share of 1 - confidence that may be spent; below 1 if there could have been other looks.
 
     Raises
     ------
@@ -229,9 +234,9 @@ def delta_band(
         If there are too many events, or a count, share or the confidence is out of range.
     """
     if len(events) > MOST_EVENTS:
-        raise ParameterError(f"events must be at most {MOST_EVENTS}, got {len(events)}")
+        raise ParameterError(f"{len(events)} events: must be at most {MOST_EVENTS}")
     if not 0.0 < confidence < 1.0:
-        raise ParameterError(f"confidence must lie in (0, 1), got {confidence}")
+        raise ParameterError(f"confidence = {confidence!r}: must lie in (0, 1)")
     error = (1.0 - confidence) * share_of_error / max(len(events), 1)
     band = []
     for (event, swapped, share), counts in zip(events, hits.T.tolist(), strict=True):
@@ -257,18 +262,3 @@ def pair_profile(epsilon: float, delta: float) -> Callable[[float], float]:
         return min(1.0, delta + (1.0 - delta) * kept)
 
     return profile
-
-
-def _lower_hull(x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Corners of the lower convex hull of points, from left to right (Andrew's monotone chain)."""
-    corners: list[tuple[float, float]] = []
-    for a, b in sorted(zip(x.tolist(), y.tolist(), strict=True)):
-        if corners and corners[-1][0] == a:
-            continue  # the lower one of the same place came first
-        while len(corners) >= 2:
-            (x0, y0), (x1, y1) = corners[-2:]
-            if (x1 - x0) * (b - y0) > (y1 - y0) * (a - x0):
-                break
-            corners.pop()
-        corners.append((a, b))
-    return np.array([a for a, _ in corners]), np.array([b for _, b in corners])

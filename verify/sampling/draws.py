@@ -4,7 +4,7 @@ Batch b of world w, drawn for candidate i at stage s, has the seed ``SeedSequenc
 and a size, a multiple of `mechanisms.BLOCK`, that depends on nothing but the number of rows and of columns. So draws
 repeat bit by bit, whichever process draws them and in whatever order.
 
-Draws that only compare are asked for `alike`: both worlds get the seed of w = 0, *common random numbers* (Glasserman
+Draws for comparisons alone are `alike`: both worlds get the seed of w = 0, *common random numbers* (Glasserman
 and Yao 1992, Management Science 38). A view that moves little with the data then moves little from the one world to the
 other, and what differs between them is seen through far less noise. The draws of each world are still independent of
 each other. Draws that decide are alike only where every pair has a seed of its own (`verify.betting.e_process`); all
@@ -49,11 +49,11 @@ class WorldStream:
     stage
         Of the test.
     world
-        Whether it is D′.
+        True for D′.
     seed
         Of the test.
     alike
-        Whether they are drawn with the random numbers of the first world.
+        True if they are drawn with the random numbers of the first world.
     """
 
     candidate: NeighbouringWorlds

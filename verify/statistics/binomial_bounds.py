@@ -122,7 +122,7 @@ class Union:
             If a count, delta or the error is out of range.
         """
         if not 0.0 <= delta < 1.0:
-            raise ParameterError(f"delta must lie in [0, 1), got {delta}")
+            raise ParameterError(f"delta = {delta!r}: must lie in [0, 1)")
         p_low, q_up = self._bounds(hits, n, hits_other, n_other, error)
         return math.log((p_low - delta) / q_up) if p_low > delta else -math.inf
 
@@ -161,9 +161,9 @@ def _counts(successes: npt.ArrayLike, trials: npt.ArrayLike, error: float) -> tu
     """Return successes and trials as arrays of one shape; refuse impossible counts, and an error outside (0, 1)."""
     k, n = np.broadcast_arrays(np.asarray(successes, dtype=np.float64), np.asarray(trials, dtype=np.float64))
     if not 0.0 < error < 1.0:
-        raise ParameterError(f"error must lie in (0, 1), got {error}")
+        raise ParameterError(f"error = {error!r}: must lie in (0, 1)")
     if not np.all(n >= 1):
-        raise ParameterError(f"trials must be at least 1, got {trials!r}")
+        raise ParameterError(f"trials = {trials!r}: must be at least 1")
     if not np.all((k >= 0) & (k <= n)):
-        raise ParameterError(f"successes must lie between 0 and trials, got {successes!r} of {trials!r}")
+        raise ParameterError(f"successes = {successes!r}: must lie between 0 and the trials, {trials!r}")
     return k, n

@@ -108,7 +108,7 @@ def _score(
     planned: PlannedTest,
     scored: list[list[ScoredFeature]],
 ) -> None:
-    """Append to each neighbour's list what the best event of every feature predicts, and the rounds it takes."""
+    """Append to each neighbour's list the bound that the best event of every feature predicts, and its rounds."""
     of_those = weights[list(which)]
     neighbours, draws = of_those.shape
 
@@ -148,13 +148,13 @@ def _careful_bound(
     p, q, squares
         Means of 1, w and w^2 over the draws in each event: p and q are its probabilities on D and on D'.
     draws
-        How many draws the means are of.
+        Number of draws of the means.
     final
-        How many there will be.
+        Number of draws a side of the final test.
     delta
         Of the claim.
     more
-        Whether the event is expected to be likelier on D than on D'.
+        True if the event is expected to be likelier on D than on D'.
     """
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         ratio = q / p

@@ -27,7 +27,7 @@ from verify.transcripts.transcript import ActionSpace
 from verify.transcripts.view_pair import ViewPair
 
 FEWEST_HITS = 16
-"""Draws in an event below which a scan believes nothing."""
+"""Draws in an event below which a scan makes no estimate."""
 STANDARD_ERRORS = 2.0
 """Taken off every estimate."""
 _FEWEST_OF_LABEL = 6  # draws with a label below which it is not told from other rare ones
@@ -46,13 +46,13 @@ class PlannedTest:
     delta
         Of the claim.
     hidden
-        Whether the adversary does not see the action of the changed record's own round.
+        True if the adversary does not see the action of the changed record's own round.
     units
-        What playing the final draws of one world may cost, all draws together.
+        Largest cost of the final draws of one world, all together.
     most_draws
         The largest number of final draws of one world.
     round_cost
-        What a round costs.
+        Cost of a round.
     """
 
     delta: float
@@ -156,7 +156,7 @@ def best_pair(
     scored
         The features of each of the neighbours; those that never vary are left out.
     space
-        What actions are made of.
+        The space of actions.
 
     Returns
     -------

@@ -16,7 +16,6 @@ from verify.sampling.delta_band import (
     MOST_EVENTS,
     BandEvent,
     DeltaBand,
-    _lower_hull,
     delta_band,
     pair_profile,
 )
@@ -141,20 +140,8 @@ def test_a_band_without_events_says_nothing() -> None:
     json.dumps(band.to_dict(), allow_nan=False)
 
 
-@given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), min_size=1, max_size=12))
-def test_the_lower_hull_is_the_lowest_line_between_any_two_points(points: list[tuple[int, int]]) -> None:
-    x, y = (np.array(part, dtype=np.float64) for part in zip(*points, strict=True))
-    corner_x, corner_y = _lower_hull(x, y)
-    slopes = np.diff(corner_y) / np.diff(corner_x)
-    assert (np.diff(corner_x) > 0.0).all()
-    assert (np.diff(slopes) > 0.0).all(), "a corner bends"
-    assert (corner_x[0], corner_x[-1]) == (x.min(), x.max())
-    for at in x:
-        lowest = min(
-            b if a == at else b + (d - b) * (at - a) / (c - a)
-            for a, b in points for c, d in points if a == at or a < at < c
-        )  # fmt: skip
-        assert np.interp(at, corner_x, corner_y) == pytest.approx(lowest, abs=1e-12)
+def test_of_events_with_one_false_positive_rate_the_most_powerful_one_counts() -> None:
+    assert float(band_of((0.6, 0.2), (0.7, 0.2)).trade_off(0.2)) == pytest.approx(0.3)
 
 
 def test_json_has_both_curves() -> None:
