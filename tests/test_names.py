@@ -70,6 +70,7 @@ PRIVATE_TOO = [
     "verify/conduct",
     "verify/deployments",
     "verify/document",
+    "verify/events",
     "verify/experiments",
     "verify/findings",
     "verify/learners",

@@ -42,7 +42,7 @@ _PHRASES: dict[SummaryOperation, str] = {
     "count from": "the number of values of at least {value} among {of}",
     "first of": "the place (from 1; 0 if none) of the first {value} among {of}",
     "first change": "the place (from 1; 0 if none) of the first of {of} that differs from the one before",
-    "present": "how many of {of} are present",
+    "present": "the number of present values among {of}",
 }
 
 
@@ -59,7 +59,7 @@ class ColumnSummary(Reading):
         The columns.
     value
         The number looked for by ``"count of"``, ``"count from"`` and ``"first of"``; for places of the largest and
-        the smallest, how far from it values are taken to be equal to it; 0 for the others.
+        the smallest, the distance from it at which values are taken to be equal to it; 0 for the others.
     """
 
     kind: ClassVar[str] = "summary"
@@ -137,9 +137,9 @@ def _extreme(values: Sequence[FloatArray], sign: float) -> FloatArray:
 
 
 def _changes(values: Sequence[FloatArray]) -> Iterator[BoolArray]:
-    """For each column, where it is present and differs from the last present one before it."""
+    """Yield, for each column, True where it is present and differs from the last present one before it."""
     present = [~np.isnan(column) for column in values]
-    later = [np.zeros(values[0].size, dtype=np.bool_)]  # from the end: whether any from here on is present
+    later = [np.zeros(values[0].size, dtype=np.bool_)]  # from the end: True if any from here on is present
     for here in reversed(present):
         later.append(later[-1] | here)
     last = np.full(values[0].size, np.nan)

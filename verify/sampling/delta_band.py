@@ -103,7 +103,7 @@ class DeltaBand:
         order = np.lexsort((y, x))
         x, lowest = np.unique(x[order], return_index=True)
         y = y[order][lowest]
-        corners = lower_hull(x, y)
+        corners = lower_hull(x.tolist(), y.tolist())
         return np.asarray(np.interp(np.asarray(alpha, dtype=np.float64), x[corners], y[corners]))
 
     @property

@@ -75,7 +75,7 @@ class WorldStream:
         sample = self.candidate.draw(self.world, size, sequence)
         if len(sample.values) != size:
             raise ParameterError(
-                f"draw must return {size} views, got {len(sample.values)} ({self.candidate.pair_label})"
+                f"draw returned {len(sample.values)} views ({self.candidate.pair_label}): must return {size}"
             )
         return sample
 
