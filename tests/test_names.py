@@ -64,6 +64,7 @@ PRIVATE_TOO = [
     "accountant/rules",
     "accountant/service",
     "mechanisms",
+    "verify/bandits",
     "verify/betting",
     "verify/certificates",
     "verify/commands",
