@@ -159,7 +159,7 @@ class PlaysOfSame:
     def column(self) -> Column:
         first, last = self.record + 1, self.last_round
         when = f"round {first}" if first == last else f"rounds {first} to {last}"
-        words = f"the number of repetitions of round {self.record}'s action in {when}"
+        words = f"the repeats of round {self.record}'s action in {when}"
         return Column(f"repeats[{self.record},{last}]", words, "real")
 
     def values(self, transcript: Transcript) -> IntArray:
