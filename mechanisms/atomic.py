@@ -61,7 +61,7 @@ class AtomicProfile(PrivacyProfile):
     ------
     ParameterError
         If lengths differ, a probability is negative or NaN, or they do not add up to one (within 1e-9), or those of the
-        other law, Σ p e^{-loss}, are above one; of a bound these are not looked at.
+        other law, Σ p e^{-loss}, are above one; of a bound these are not checked.
     """
 
     losses: tuple[Fraction, ...]
@@ -165,7 +165,7 @@ class AtomicProfile(PrivacyProfile):
         else:
             near, rest, kept, lost = self._sums
             first, last = (np.searchsorted(near, flat, side=side) for side in ("left", "right"))
-            below = np.append(0, np.cumsum(rest <= 0.0))  # of those whose larger part is the number asked for
+            below = np.append(0, np.cumsum(rest <= 0.0))  # of those with a larger part equal to the argument
             j = first + below[last] - below[first]
             finite = lost[j] - np.expm1(-np.maximum((near[j] - flat) + rest[j], 0.0)) * kept[j]
         return np.asarray(self.infinite_mass + finite.reshape(np.shape(epsilon)))

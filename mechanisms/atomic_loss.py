@@ -48,7 +48,7 @@ class AtomicLoss(PrivacyLoss):
     relative_rounding : float
         Relative rounding error of each probability, and of ``mass``.
     displaced : float
-        How far each true value may be from the one given (0: they are exact).
+        Largest distance of a true value from the one given (0: they are exact).
     mirrored : bool
         True if the mass of -l is, exactly, that of l times e^{-l}, for every l.
     """
@@ -168,7 +168,7 @@ class AtomicLoss(PrivacyLoss):
         error = max(self.relative_rounding, ROUNDING * (16.0 - 4.0 * float(np.min(self._arrays[1]))))
         for loss, p in of.items():
             if loss < 0 and -loss in of:
-                continue  # looked at from the other side
+                continue  # checked from the other side
             expected = p * math.exp(-min(float(loss), 745.0))
             allowed = 2.0 * (error + self.displaced + 4.0 * ROUNDING * float(loss)) * expected + 1e-300
             if loss < 0 or abs(of.get(-loss, 0.0) - expected) > allowed:
@@ -177,7 +177,7 @@ class AtomicLoss(PrivacyLoss):
 
     @property
     def _sampled_rounding(self) -> tuple[float, float]:
-        """Return the relative rounding of a sampled loss's probabilities, and how far its values are displaced.
+        """Return the relative rounding of a sampled loss's probabilities, and the displacement of its values.
 
         l -> ln(1-q + q e^l) is no expansion, and its parts have a few roundings each.
         """
@@ -192,7 +192,7 @@ class AtomicLoss(PrivacyLoss):
         """Return the loss on a sample of fixed size when one record is replaced; atoms stay atoms.
 
         A positive loss l of mass p, p e^{-l} under Q, becomes m = ln(1-q + q e^l) with mass (1-q) p e^{-l} + q p
-        and -m with mass p e^{-l}; (1-q) (p - p e^{-l}) of it has none, as what had none before.
+        and -m with mass p e^{-l}; (1-q) (p - p e^{-l}) of it has none, as the mass that had none before.
         """
         mixed: dict[Fraction, float] = {}
         without = [(1.0 - rate) * self.mass]

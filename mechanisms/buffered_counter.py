@@ -50,8 +50,8 @@ class BufferedCounter(ToeplitzCounter):
 
     Dvijotham, McMahan, Pillutla, Steinke & Thakurta 2024, "Efficient and near-optimal noise generation for streaming
     differential privacy" (buffered linear Toeplitz matrices): (L z)_t = z_t + Σ_i ω_i s_i, s_i <- θ_i s_i + z_t.
-    The θ, ω of a table for T = 10², ..., 10⁷ are used at the next horizon in it, and the last beyond; whatever they
-    are, the noise is calibrated to the norm that they have at T.
+    The θ, ω of a table for T = 10², ..., 10⁷ are used at the next horizon in it, and the last beyond; for any θ, ω
+    the noise is calibrated to the norm that they have at T.
     """
 
     @cached_property

@@ -1,15 +1,15 @@
 """Conversions between neighbouring relations, each with its proof; none happens unasked.
 
 ====================  ==================  ==============================================================
-from                  to                  what it takes
+from                  to                  conditions
 ====================  ==================  ==============================================================
 add or remove one     replace one         nothing: a group of two, `GroupOfTwoProfile`
 replace one           zero out            the null record lies in the domain
 zero out              add or remove one   the query ignores null records, and uses no number of records
 ====================  ==================  ==============================================================
 
-Others are refused. In particular a curve for replacing a record says nothing of adding one (the number of records may
-be released as it is), and one for adding or removing says nothing of a null record that the query does not ignore.
+Others are refused. In particular a curve for replacing a record is no bound for adding one (the number of records may
+be released as it is), and one for adding or removing is none for a null record that the query does not ignore.
 """
 
 from __future__ import annotations
@@ -237,7 +237,7 @@ def _same_curve(profile: PrivacyProfile, to: Neighbouring) -> PrivacyProfile:
             return SubsampledProfile(_same_curve(base, to), rate)
         case SubsampledDirection(base, rate, added):
             return SubsampledDirection(_same_curve(base, to), rate, added)
-        case FixedSizeProfile(base, rate, True):  # whether the null record is one of the three is not said
+        case FixedSizeProfile(base, rate, True):  # the null record need not be one of the three
             return HeldProfile(FixedSizeProfile(base, rate), to)
         case ComposedProfile(releases):
             return ComposedProfile(tuple((_same_curve(part, to), n) for part, n in releases))

@@ -1,4 +1,4 @@
-"""Domains: where the value of ONE record may lie, and how far it can move within.
+"""Domains: the possible values of ONE record, and their largest distances.
 
 Arrays of values have any leading axes; their trailing axes are the domain's ``shape``.
 """
@@ -92,7 +92,7 @@ def as_numbers(values: npt.ArrayLike, name: str = "value") -> FloatArray:
 def _check_complete(values: npt.ArrayLike, name: str) -> None:
     """Raise `DomainError` if some values are missing (masked)."""
     if np.ma.is_masked(values):
-        raise DomainError(f"{name}: holds masked values; what is missing is no number")
+        raise DomainError(f"{name}: holds masked values; a missing value is no number")
 
 
 def _width(lower: float, upper: float) -> float:

@@ -1,9 +1,9 @@
-"""Public bounds on what floating point does to private numbers.
+"""Public bounds on the floating-point error of private numbers.
 
 A sum of floats may move further, when one record changes, than the sum of the real numbers they stand for: after
-2^60 is added and taken away, a number near 1/2 comes back as 0 or 256. What is known in public of private numbers,
-never their own size, tells how far: see `FloatBounds`. Values that enter a gate lie on a grid of their domain
-(`on_grid`), on which honest sums are exact.
+2^60 is added and taken away, a number near 1/2 comes back as 0 or 256. Public bounds on private numbers, never their
+own size, bound the movement: see `FloatBounds`. Values that enter a gate lie on a grid of their domain (`on_grid`), on
+which honest sums are exact.
 """
 
 from __future__ import annotations
@@ -101,8 +101,8 @@ class FloatBounds:
     def scale_by(self, factors: npt.NDArray[np.float64]) -> FloatBounds:
         """Return the bounds after multiplication by public factors.
 
-        A product of multiples of 2^a and 2^b is one of 2^(a+b), and a float if it is at most 2^53 as large. What may
-        have overflowed stays so: infinity times 0 is no number.
+        A product of multiples of 2^a and 2^b is one of 2^(a+b), and a float if it is at most 2^53 as large. An overflow
+        stays one: infinity times 0 is no number.
         """
         return self._times(factors, _largest_magnitude(factors), 1.0)
 
@@ -128,12 +128,12 @@ class FloatBounds:
         stability
             Its Lipschitz constant in L1 norm.
         size
-            How many numbers it takes.
+            The number of its arguments.
         offset
             The largest size of its results for zeros.
         units
-            How many units in the last place of the largest result it rounds off; 0 if `stability` says it of the floats
-            that it computes.
+            Its rounding, in units in the last place of the largest result; 0 if `stability` holds for the floats that
+            it computes.
         """
         factor = multiply_up(stability, float(size))
         magnitude = add_up(multiply_up(self.magnitude, factor), offset)
@@ -195,8 +195,8 @@ def _bit_of(number: float) -> int:
 def on_grid(domain: Domain, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Return values of a domain as multiples of its grid, in the domain.
 
-    Every gate does this to what is let in and to what `Private.map` gives, so that sums are exact. Each value is
-    rounded on its own. It stays in the domain, so that the domain's sensitivity bounds how far it moves.
+    Every gate does this to the values that it lets in and to the results of `Private.map`, so that sums are exact. Each
+    value is rounded on its own, and stays in the domain, so that the domain's sensitivity bounds its movement.
 
     Parameters
     ----------
@@ -231,7 +231,7 @@ class _Grid:
     ends
         The lowest and highest multiple in the domain, if one of the domain's ends is none.
     radius, order
-        Of a ball, whose vectors are rounded towards zero.
+        Of a ball: its vectors are rounded towards zero.
     rounds
         True if values are rounded at all.
     """

@@ -120,7 +120,7 @@ class GaussianMixtureLoss(PrivacyLoss):
             assert isinstance(loss, GaussianMixtureLoss)
             centres = tuple(tuple(m for m, _ in side) for side in (loss.above, loss.below))
             alike.setdefault(centres, []).append((loss, n))
-        # What has more noise takes fewer nodes: neighbours in the sum are done together.
+        # More noise takes fewer nodes: neighbours in the sum are done together.
         ordered = [
             sorted(own, key=lambda pair: (pair[0].sigma, pair[0].above, pair[0].below))
             for own in alike.values()
@@ -226,7 +226,7 @@ class GaussianMixtureLossSum(LossSum):
         return most * (1.0 + (len(self.losses) + 2.0) * ROUNDING)
 
     def _numbers(self, s: float) -> float:
-        """Return about how many numbers the trapezoid rule for M(s) takes: nodes of every loss, times centres."""
+        """Return about the number of terms of the trapezoid rule for M(s): nodes of every loss, times centres."""
         at = np.array([s])
         (low,), (high,) = self._reach(at)
         centres = sum(own.size for own, _ in self._sides)
@@ -281,7 +281,7 @@ class GaussianMixtureLossSum(LossSum):
     def _losses_at(
         self, u: FloatArray, rows: slice
     ) -> tuple[tuple[FloatArray, FloatArray], tuple[FloatArray, FloatArray]]:
-        """Return A and B at the nodes, each with how many u it may be off."""
+        """Return A and B at the nodes, each with a bound on its error in units of u."""
         found = []
         for side in (0, 1):
             own, v, logs = self._log_density(side, u, rows)
@@ -563,7 +563,7 @@ def _turns(angles: FloatArray, count: int) -> FloatArray:
 
 
 def binomial_mixture(size: int, rate: float) -> Mixture:
-    """Return Bin(size, rate), how many of some records are in a Poisson sample, as centres and ln of the weights.
+    """Return Bin(size, rate), the number of records of a group in a Poisson sample, as centres and ln of the weights.
 
     The weights are exact before their logarithms are taken.
     """

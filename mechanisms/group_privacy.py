@@ -1,4 +1,4 @@
-"""Group privacy: what k records together lose, all of them replaced, added, removed or zeroed out at once.
+"""Group privacy: the loss of k records together, all of them replaced, added, removed or zeroed out at once.
 
 =============================  =========================================================  ======
 curve for one record           for a group of k                                           bound
@@ -55,8 +55,8 @@ _LEAST_EPSILONS = np.geomspace(1e-6, 300.0, 256)
 def for_group(profile: PrivacyProfile, size: int) -> PrivacyProfile:
     """Return the profile for groups of up to ``size`` records that take part in the same releases.
 
-    Of one record the profile itself. What holds for a pair of data sets holds composed, too: pairs that dominate each
-    mechanism dominate their adaptive composition (Zhu, Dong, Wang 2022, Thm 10).
+    Of one record the profile itself. It holds composed, too: pairs that dominate each mechanism dominate their adaptive
+    composition (Zhu, Dong, Wang 2022, Thm 10).
 
     Raises
     ------

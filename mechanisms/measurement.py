@@ -101,7 +101,7 @@ def _certified_profile(
     curve: Callable[[float, float], PrivacyProfile], distance: float, delta: float
 ) -> PrivacyProfile:
     """Return the profile at the numbers that a map certifies; infinity, as of noise of scale 0, is no privacy."""
-    size, failure = nonnegative("what the privacy map certifies", distance), nonnegative("its delta", delta)
+    size, failure = nonnegative("the privacy map's value", distance), nonnegative("its delta", delta)
     return _NOTHING_CERTIFIED if math.isinf(size) or failure >= 1.0 else curve(size, failure)
 
 
@@ -131,17 +131,17 @@ def _sensitivity_of(metric: str, d_in: float) -> Sensitivity:
 
 
 def _is_integer(words: str) -> bool:
-    """Return whether a domain or a metric, as OpenDP writes it, is of integers."""
+    """Return True if a domain or a metric, as OpenDP writes it, is of integers."""
     return re.search(r"\b([iu](8|16|32|64|128)|usize)\b", words) is not None
 
 
 _OF_DATA_SETS = ("SymmetricDistance", "InsertDeleteDistance")
 _COUNTED = (*_OF_DATA_SETS, "ChangeOneDistance", "HammingDistance", "DiscreteDistance")
-"""Metrics whose distances are numbers of records, or 1, and which do not name their type."""
+"""Metrics with distances that are numbers of records, or 1, and with names that do not state their type."""
 
 
 def _is_counted(metric: str) -> bool:
-    """Return whether distances in a metric, as OpenDP writes it, are whole numbers."""
+    """Return True if distances in a metric, as OpenDP writes it, are whole numbers."""
     return metric.startswith(_COUNTED) or _is_integer(metric)
 
 
@@ -169,8 +169,8 @@ class OpenDPMeasurement(BuiltInMechanism):
     nominal_delta : float
         The δ at which ``epsilon`` evaluates the profile.
     declared_sensitivity : Sensitivity, optional
-        How far a record moves the value, where the metric is no distance between numbers (e.g. SymmetricDistance, of a
-        query on data sets). By default 0: it can be audited, but releases no value that depends on a record.
+        The movement of the value by a record, where the metric is no distance between numbers (e.g. SymmetricDistance,
+        of a query on data sets). By default 0: it can be audited, but releases no value that depends on a record.
 
     Raises
     ------
@@ -261,7 +261,7 @@ class OpenDPMeasurement(BuiltInMechanism):
         Raises
         ------
         DomainError
-            If a measurement on single numbers is given vectors: its map says nothing of several at once.
+            If a measurement on single numbers is given vectors: its map does not bound the loss of several at once.
         """
         array = np.asarray(value)
         if not self.releases_single_numbers:
@@ -272,20 +272,19 @@ class OpenDPMeasurement(BuiltInMechanism):
 
     def log_density(self, output: npt.ArrayLike, value: npt.ArrayLike) -> FloatArray:
         """Raise `DensityUnavailable`: OpenDP does not give a measurement's density."""
-        raise DensityUnavailable("OpenDPMeasurement: OpenDP does not tell the density of its output")
+        raise DensityUnavailable("OpenDPMeasurement: OpenDP gives no density of its output")
 
     def to_dict(self) -> dict[str, Any]:
         """Raise `ParameterError`: a measurement lives in OpenDP's memory and cannot be written down."""
-        raise ParameterError("OpenDPMeasurement: cannot be saved; save what built the measurement")
+        raise ParameterError("OpenDPMeasurement: cannot be saved; save the code that built the measurement")
 
 
 def from_opendp(measurement: Any, d_in: float, *, nominal_delta: float = 0.0) -> OpenDPMeasurement:
     """Return the mechanism that wraps an OpenDP measurement at input distance ``d_in``.
 
-    OpenDP does not tell which noise a measurement adds, so the result knows its privacy map and how to
-    release, not its density. Nor can it be looked into: it may hold a user's function with any map. So it is an
-    assumption (`AssumptionKind.OPENDP`), and no certificate rests on it. For OpenDP's own noise nothing needs to be
-    assumed: it is what `Laplace`, `Gaussian` and their discrete forms draw from an `OpenDPNoise`, which is an
-    `Accountant`'s default.
+    OpenDP does not state which noise a measurement adds, so the result has its privacy map and its release, not its
+    density. Nor can it be inspected: it may hold a user's function with any map. So it is an assumption
+    (`AssumptionKind.OPENDP`), and no certificate rests on it. OpenDP's own noise needs no assumption: `Laplace`,
+    `Gaussian` and their discrete forms draw it from an `OpenDPNoise`, which is an `Accountant`'s default.
     """
     return OpenDPMeasurement(measurement, d_in, nominal_delta)

@@ -32,7 +32,7 @@ import scipy
 from mechanisms.arrays import FloatArray
 
 _MOST_POINTS = 2**22
-_BETWEEN = 0.1  # what c may exceed its points by, in A
+_BETWEEN = 0.1  # excess of c over its points, in A
 _PER_BIN = 16.0  # the FFT is this much longer than the points needed: (2π/16)²/8 = .02 A
 _ROUNDING = 1e-9
 """Of A: the rounding of the FFT is below 8u lg N √N, N = `_MOST_POINTS` (Higham 2002, Thm 24.2), and that is 1e-11."""
@@ -136,7 +136,7 @@ class BoundedOscillations:
     Attributes
     ----------
     oscillations
-        What is bounded.
+        The oscillations that are bounded.
     step
         D.
     values

@@ -1,7 +1,7 @@
 """Privatizers: (randomizer, shuffler, analyzer), of which central, local and shuffle trust are instances.
 
-n clients hold one vector in [-B, B]^s each; the server learns their mean. Who is trusted decides where the
-noise is added:
+n clients hold one vector in [-B, B]^s each; the server learns their mean. The party that adds the noise
+depends on trust:
 
 ========  ===================  ====================  =============================
 trust     randomizer (client)  shuffler              analyzer (server)
@@ -159,7 +159,7 @@ class _Gaussian(abc.ABC):
     @staticmethod
     @abc.abstractmethod
     def _movement(clients: int, size: int, bound: float) -> Sensitivity:
-        """Return how far one client can move the vector that the noise is added to."""
+        """Return the largest movement by one client of the vector to which the noise is added."""
 
     @property
     def _client_movement(self) -> Sensitivity:

@@ -13,7 +13,7 @@ from mechanisms.assumptions import Assumption, assumptions_of
 from mechanisms.parameters import ParameterError, whole_number
 
 BLOCK = 64
-"""How many lanes share one generator."""
+"""Number of lanes that share one generator."""
 
 _Size = int | tuple[int, ...]
 
@@ -119,8 +119,8 @@ class LaneStreams(_BlockDraws):
     """Randomness with a leading axis of lanes, in blocks of `BLOCK` with one seed each.
 
     Block b draws from ``SeedSequence(entropy, spawn_key=(*key, b))``. A lane's draws therefore depend
-    on the seed, the key and the lane's number only: not on how many lanes run beside it, nor on how
-    they are divided between processes.
+    on the seed, the key and the lane's number only: not on the number of lanes beside it, nor on their
+    division between processes.
 
     Parameters
     ----------
@@ -170,7 +170,7 @@ class LaneStreams(_BlockDraws):
         """Return randomness for ragged draws: entry i belongs to lane ``lane_of[i]``.
 
         Draws have size n = len(lane_of) or (n, ...). Each block supplies exactly its own entries, in
-        order, so they are the same whatever other blocks exist.
+        order, so they do not depend on other blocks.
 
         Raises
         ------

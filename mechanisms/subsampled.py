@@ -280,7 +280,7 @@ def check_sampled(base: PrivacyProfile, rate: float) -> None:
         raise ParameterError(f"sampling rate = {rate!r}: must lie in (0, 1)")
     if len(bare(base).statable) < len(Neighbouring):
         raise ParameterError(
-            "base: must be a curve whose movement is known, not one that is already subsampled or converted"
+            "base: must be a curve of a known movement, not one that is already subsampled or converted"
         )
     largest = base.pure_epsilon
     if largest is not None and largest > 0 and float(largest) * rate < 1e-290:

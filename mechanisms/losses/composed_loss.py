@@ -1,4 +1,4 @@
-"""Privacy loss of a multiset of mechanisms: ε(δ) and δ(ε), between what data sets attain and what theorems prove.
+"""Privacy loss of a multiset of mechanisms: ε(δ) and δ(ε), between attained lower ends and proved upper ends.
 
 >>> from mechanisms import LaplaceProfile, ZeroConcentratedProfile
 >>> from mechanisms.losses.composed_loss import compose
@@ -118,9 +118,9 @@ class ComposedLoss:
     """The privacy loss of a composition.
 
     An answer is the intersection of certified statements. From above: the product of dominating pairs, and every
-    theorem that may say less (`mechanisms.losses.theorems`). From below: what fixed data sets lose, of which a pair is
-    known for each release (`PrivacyProfile.attained`), the same for all or in the same proportions; releases of which
-    none is known take nothing of it away (post-processing). If there is none for any the answer is a `Bound`.
+    theorem that may prove less (`mechanisms.losses.theorems`). From below: the loss of fixed data sets, for the
+    releases with known pairs (`PrivacyProfile.attained`), the same pair for all or in the same proportions; other
+    releases take nothing of it away (post-processing). If no release has a known pair the answer is a `Bound`.
 
     Parameters
     ----------

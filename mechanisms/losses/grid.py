@@ -49,7 +49,7 @@ _TIGHT = 1e-12  # aliases, relative to δ
 _BENT = 1e-2
 _MATTERS = 1e3  # times what is left out at the ends, 1e-7 of δ
 _SADDLES = 3
-_NEAR = 3.0  # how many 1/s below its saddle's ε a contour is asked: aliases are small down to 4
+_NEAR = 3.0  # units of 1/s below its saddle's ε at which a contour is used: aliases are small down to 4
 _AT_ZERO = Fraction(0)
 
 
@@ -143,7 +143,7 @@ def rounded_up(
     right = np.append(steps, 0.0)
     left = np.append((values[0] - 1.0), steps * math.exp(h))
     masses = np.maximum(right - left, 0.0)
-    # Second differences of values with unit rounding u: raise every mass by what rounding may have taken.
+    # Second differences of values with unit rounding u: raise every mass by its rounding error.
     noise = 4.0 * ROUNDING * (values + np.append(values[:1], values[:-1])) / math.expm1(h)
     return GridLoss(first, spacing, masses + np.where(masses > 0.0, noise, 0.0), float(values[-1]), offset)
 
@@ -220,7 +220,7 @@ class Grid:
     def __init__(
         self, above: LatticeContour, below: Sequence[LatticeContour], mass: float, off: float, start: float
     ) -> None:
-        """Take the engines, P_∞ of the upper one, how far the nodes may be off in sum, and a guess."""
+        """Take the engines, P_∞ of the upper one, a bound on the nodes' total error, and a guess."""
         self._above, self._below, self._mass, self._off = above, below, mass, off
         self.s, self.start = above.s, start
 

@@ -21,7 +21,7 @@ Compositions = Callable[[float], Sequence[CountedProfiles]]
 RELATIVE = 1e-7
 """The factor found is at most this much above the least one, where bounds on δ are tight."""
 MOST_EPSILON = 1e100
-"""The largest target: squares of what is near it are floats."""
+"""The largest target: squares of numbers near it are floats."""
 _FARTHEST = 2.0**60
 _OUT_OF_REACH = "no factor up to 2^60 on the noise meets the target"
 

@@ -53,9 +53,9 @@ _CONTOURS = 16
 
 @dataclass(frozen=True)
 class _Work:
-    """When an engine is good enough, and how much it may cost.
+    """Limits on the width and the cost of engines.
 
-    The numbers decide how long an answer takes and how wide it is, never whether it holds: an answer takes
+    The numbers change the time of an answer and its width, never its validity: an answer takes
     milliseconds (``tests/benchmarks/bench_accounting.py``).
     """
 
@@ -70,13 +70,13 @@ class _Work:
     rough: float
     """Relative error of δ, beside a Chernoff bound's, with which ε is located."""
     overshoot: float
-    """How many 1/s a Chernoff bound is above ε, about."""
+    """About the excess of a Chernoff bound over ε, in units of 1/s."""
     far: float
-    """How many 1/s it may be further above ε."""
+    """A further excess that is accepted, in units of 1/s."""
     little: float
     """Nodes of a contour that is taken at once."""
     few: float
-    """Nodes that a contour may have whatever each costs: as much as finding the saddle takes."""
+    """Nodes that a contour may have at any cost: as much as finding the saddle takes."""
     some: float
     """Complex exponentials of a contour for many different losses with atoms."""
     much: float
@@ -98,13 +98,13 @@ _WORK = _Work(
 )
 
 CountedProfiles = Sequence[tuple[PrivacyProfile, int]]
-"""Profiles, and how often each is released."""
+"""Profiles, each with its number of releases."""
 
 
 def largest_losses(
     releases: Iterable[tuple[PrivacyProfile, int]],
 ) -> list[tuple[Fraction, int]] | None:
-    """Return each release's largest loss, and how often it is made; None if one is unbounded."""
+    """Return each release's largest loss with its count; None if one is unbounded."""
     known = [(profile.pure_epsilon, count) for profile, count in releases]
     terms = [(largest, count) for largest, count in known if largest is not None]
     return terms if len(terms) == len(known) else None
@@ -235,7 +235,7 @@ class Product:
         """Raise the lower end to the loss of one release: the others take nothing of it away (post-processing).
 
         This holds for pairs. A bound of which only the curve is known need not be a pair's curve: it may lie above the
-        convex curves of all pairs that it bounds, which is what a composition with it is made of.
+        convex curves of all pairs that it bounds, and a composition is one of pairs.
         """
         for profile in () if time_is_over() else self.profiles:
             if profile.bound and profile.loss() is None:
@@ -322,10 +322,10 @@ class Product:
                     break
             else:
                 break
-            # The Chernoff bound was further above ε: what is too small beside δ depends on where ε is.
+            # The Chernoff bound was further above ε: the terms that are negligible beside δ depend on ε.
             saddle = replace(saddle_for_epsilon(loss, result.lower), log_delta=math.log(delta))
             line = TiltedLoss(loss, saddle.s)
-        # Where what is summed is that much larger than δ, rounding is what makes it wide, and a grid does no better.
+        # If the summands are that much larger than δ, rounding makes the interval wide, and a grid does no better.
         sums_round = line.log_size(result.upper) - math.log(delta) > math.log(_WORK.not_tight / _WORK.tight)
         if result.width > _WORK.not_tight * max(1.0, result.upper) and not sums_round and not time_is_over():
             result = result.intersect(self._grid_epsilon(delta + loss.infinite_mass, width))
@@ -451,7 +451,7 @@ def engines(
     a contour that is only as good as asked for; the series over equal Laplace losses; a contour with a phantom
     Gaussian μ² = width/(s+1), which is wider when the nodes it needs are too many. If the last takes many nodes and
     where ε is is not known well, one with few goes ahead (``rough_first``). After a deadline there are no more, and
-    what was begun is left.
+    the one begun is given up.
     """
     try:
         yield from _in_order(line, saddle, width, rough_first)

@@ -32,7 +32,7 @@ from mechanisms.saved_profile import profile_from_dict, profile_to_dict
 from mechanisms.subsampled import OneDirection
 
 _ENOUGH = 3.0
-"""A contour this many times wider than what was asked for is good enough, as in `ComposedLoss`."""
+"""A contour this many times wider than the width aimed at is good enough, as in `ComposedLoss`."""
 _WORSE = 1.5
 """And one that is not much wider than it was when it was planned."""
 _GROWN = 2.0

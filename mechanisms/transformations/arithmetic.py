@@ -78,7 +78,7 @@ class Affine(Transformation):
 class Clip(Transformation):
     """Each coordinate, or the end of [lower, upper] that it lies beyond. Exact: nothing is rounded.
 
-    Domain out: [lower, upper], or what of it values of the domain reach, as clipping is monotone. Stability 1:
+    Domain out: the part of [lower, upper] that values of the domain reach, as clipping is monotone. Stability 1:
     ``x -> min(max(x, lower), upper)`` never lengthens the distance of two numbers, so in every norm none of vectors.
 
     Parameters
@@ -127,7 +127,7 @@ class Clip(Transformation):
 class Choose(Transformation):
     """The coordinates of a vector at a public index, in its order; a negative entry is padding and gives 0.
 
-    Domain out: what the chosen coordinates can be. Stability: the largest number of times that one coordinate is
+    Domain out: that of the chosen coordinates. Stability: the largest number of times that one coordinate is
     chosen, as it appears so often in the L1 distance of results; 1 if all differ.
 
     Parameters
