@@ -90,7 +90,7 @@ class FoundPairs:
     scan
         The scan of the messages of all rounds, if the bandit sends messages.
     screen
-        The screen of the actions after all rounds; None if messages tell enough.
+        The screen of the actions after all rounds; None if messages suffice.
     """
 
     candidates: Candidates

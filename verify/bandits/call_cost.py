@@ -33,7 +33,7 @@ def cost_of(run: Callable[[], object]) -> int:
     """Count the calls that `run` makes, those of NumPy ten times; rounded up to 2^k or 3 · 2^k.
 
     One unit takes roughly 0.06 microseconds. The count depends on the versions of Python and NumPy, not on the
-    machine; it is rounded because what is called once in a while (a cache that fills) should not matter.
+    machine; it is rounded because rare calls (a cache that fills) should not matter.
     """
     units = 0
 

@@ -1,12 +1,12 @@
 """A lower bound on epsilon from one run in production: some users' rewards are coins, which the auditor guesses.
 
 Before the run, the rewards of m users are replaced by fair coins, 0 or 1, all independent; afterwards each coin gets a
-score from what the adversary sees: above 0 it is guessed to be 1, below 0 to be 0, and at 0 it is not guessed. This
-shows the epsilon of local learners, and of deployments whose logs hold messages; of central learners it shows gross
+score from the adversary's view: above 0 it is guessed to be 1, below 0 to be 0, and at 0 it is not guessed. This
+shows the epsilon of local learners, and of deployments with messages in their logs; of central learners it shows gross
 faults only, since all users' noise hides a coin.
 
 Theorem (Steinke, Nasr, Jagielski, *Privacy Auditing with One (1) Training Run*, NeurIPS 2023, Theorem 5.2, for
-delta = 0). Let the run be (epsilon, 0)-differentially private for one coin, whatever the others. Given its output and
+delta = 0). Let the run be (epsilon, 0)-differentially private for one coin, given the others. Given its output and
 all other coins, a coin is 1 with probability in [1 - p, p] with p = e^epsilon / (1 + e^epsilon), by Bayes' rule; so a
 guess that is a function of the output is right with probability at most p, given which of the guesses before it were
 right. If the guessed coins are a function of the output alone, then given the output the number of right guesses among

@@ -3,7 +3,7 @@
 In a screened run all rounds pay alike, but a coin of its own changes each round with probability 1/8. If a bandit is
 (epsilon, delta)-private for one changed round, then for every event E of the actions and every round u,
 ``P(E | u changed) <= e^epsilon P(E | u unchanged) + delta``: condition on the other rounds, which are independent of
-u's coin, and average. So one batch of runs compares the two for every round, whatever generator a bandit draws from.
+u's coin, and average. So one batch of runs compares the two for every round, for any generator of a bandit.
 
 The screen only proposes: a proposed pair of tables is tested on fresh draws.
 """
@@ -236,7 +236,7 @@ class _Scores:
         self._keep(u, scores, u + lag, -1)
 
     def compare_counts(self, played: BoolArray, arm: int) -> None:
-        """Compare whether the arm is played more often than its median in all rounds after each."""
+        """Compare the event that the arm is played more often than its median in all rounds after each."""
         later = np.cumsum(played[:, :0:-1], axis=1)[:, ::-1]  # in rounds u + 1, ..
         event = later > np.median(later, axis=0)
         u = np.arange(self.rounds - 1)

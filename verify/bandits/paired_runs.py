@@ -26,7 +26,7 @@ from verify.transcripts.transcript import ActionArray
 UNITS_OF_ROUND = 5
 """Units of cost that a test of plain Python may spend for each lane-round of the effort."""
 
-_MOST_CHANGES = 2  # arms, those most played in the round, whose reward alone is changed
+_MOST_CHANGES = 2  # arms, those most played in the round, of which the reward alone is changed
 _FEWEST_LANE_ROUNDS = 3_000_000
 _MOST_FINAL = 100_000  # draws that pairs are ranked for
 

@@ -42,7 +42,7 @@ class _Round:
     longer
         Tables are cut to so many times the rounds that their best event takes.
     parents, children
-        Tables that get variants, and how many each.
+        Tables that get variants, and the number of variants of each.
     all_partners
         True if every run gets a partner, and features of all kinds are read.
     """
@@ -88,7 +88,7 @@ class _SearchSize:
     anchor_units, anchor_draws
         Units for each lane-round of the effort that drawing on all these tables may take; fewest and most draws.
     bisection_units, bisections
-        Units that bisection may take, and how many there are at most.
+        Units that bisection may take, and the most bisections.
     plain_units, plain_runs, plain_rounds
         Units that the plainest tables may take, the fewest and most runs of each, and their longest.
     """
@@ -186,7 +186,7 @@ def plainest_pair(
 
     All rewards are the same but those of round 1, or of the round after every arm was played once. The search ranks
     tables by few runs, and at first by counts and times, not by whole sequences. Here all runs have partners, and
-    features of all kinds are read, so that a difference on these tables is found whatever the luck of the search.
+    features of all kinds are read, so that a difference on these tables does not depend on the luck of the search.
     Parameters as for `telling_tables`.
     """
     search, records = _TableSearch(bandit, claim, effort, seed), bandit.records

@@ -131,7 +131,7 @@ class AnytimeResult(CountedEvent):
     refuted
         True if the wealth ever reached 1 / `significance`.
     significance
-        Over all runs whose wealth is carried on.
+        Over all runs that carry the wealth on.
     samples
         All draws, those of the search too.
     log_wealth, log_peak

@@ -54,11 +54,11 @@ class _BettingSchedule:
     search_after
         Draws a side before which no more pairs are searched for.
     patience, longest
-        Of the cost of the search, what bets spend before it; and at most, while they win.
+        Shares of the cost of the search that bets spend before it: usually, and at most, while they win.
     prune_from, prune_dear_from
         Draws a side after which the less promising half of the pairs is dropped, at every look; where draws are dear.
     worth_a_pair
-        Draws a side that must be affordable for every pair that is looked at.
+        Draws a side that must be affordable for every pair that is tried.
     independence
         Draws a side of the event that won in which dependence is looked for, if they can be had.
     first_bound, first_seconds
@@ -111,11 +111,11 @@ def anytime_test(
     confidence
         Of the lower bound on ε.
     significance
-        The claim is refuted when the wealth reaches 1 / `significance`; at most half of what `confidence` leaves.
+        The claim is refuted when the wealth reaches 1 / `significance`; at most half of 1 - `confidence`.
     seed
         Of everything random. With an `opening`, one that no earlier run used.
     progress
-        Called with the share of `samples` that is spent and what is being done.
+        Called with the share of `samples` that is spent, and the present task in words.
     opening
         The wealth of earlier runs.
     source
@@ -197,7 +197,7 @@ class _Run:
                 self._search()
                 self.to_search = False
                 continue
-            behind = [pair for pair in self.active if pair.seen == seen]  # those who came late catch up
+            behind = [pair for pair in self.active if pair.seen == seen]  # later pairs catch up
             first = 1 if self.active[0].candidate.one_by_one else SCHEDULE.first_look
             if not self._advance(behind, seen or first):
                 break

@@ -7,8 +7,8 @@ Let X be drawn on data D, Y on its neighbour, S be an event. If (ε, δ)-differe
 has expectation at most 0, given everything seen before, as long as S was chosen before X and Y were drawn. So
 the wealth of a bettor who stakes a share λ ≥ 0, also chosen before, the product of all 1 + λ g, is a
 nonnegative supermartingale that starts at 1 (an e-process), and by Ville's inequality it ever reaches 1/α with
-probability at most α: at whatever time one stops, and however the events, stakes and pairs of data sets were
-chosen from the past.
+probability at most α: at any stopping time, and for any choice of events, stakes and pairs of data sets by
+the past.
 
 Nothing is asked of the joint law of X and Y but that each has its law given all pairs before. So both may be drawn with
 the same random numbers, if every pair has a seed of its own: one stream that goes on from pair to pair would not do,

@@ -90,7 +90,7 @@ class PairUnderTest:
         """Make sure that `rows` draws a side are ready.
 
         If draws are made one by one, each pair of them has a seed of its own, the same for both worlds, and a fair coin
-        decides which is drawn first: a drift from call to call, whatever the data, then favours neither.
+        decides which is drawn first: a drift from call to call that does not depend on data then favours neither.
         """
         if self.candidate.one_by_one:
             while self.unused_draws < rows:

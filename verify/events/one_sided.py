@@ -50,7 +50,7 @@ def one_sided_families(sorted_values: Sorted) -> Iterator[EventFamily]:
 
 
 def _one_sided_values(own: FloatArray, other: FloatArray) -> tuple[FloatArray, npt.NDArray[np.integer[Any]]]:
-    """The values seen often in one sorted sample and never in the other, the most frequent first, and how often."""
+    """Return the values frequent in one sorted sample and never in the other, by falling counts, and these."""
     starts, lengths = runs(own)
     often = np.flatnonzero(lengths >= SEEN_OFTEN)
     values, lengths = own[starts[often]] + 0.0, lengths[often]  # -0.0 is 0.0

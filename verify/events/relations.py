@@ -87,7 +87,7 @@ def _telling_relations(basis: Sequence[FloatArray], own: FloatArray, other: Floa
     size = np.maximum(np.abs(own).max(axis=0), np.abs(other).max(axis=0))
 
     def checked(weights: FloatArray) -> tuple[float, _Relation]:
-        """Return how much more often the relation with these weights fails in the other world, and the relation."""
+        """Return the excess share of failures in the other world, and the relation with these weights."""
         values, tolerance = own @ weights, unit * float(np.sum(np.abs(weights) * size))
         centre = _tidy_number(float(np.median(values)), tolerance)
         there, here = (np.mean(np.abs(v - centre) > tolerance) for v in (other @ weights, values))

@@ -2,13 +2,13 @@
 
 A claim is about the mechanism as it is written, in real arithmetic. There 0.3 + 2 · 0.1 and 0.2 + 3 · 0.1 are one
 number, and 1 - p - q is 0 where p + q is 1; in floating point they are several, a few units in the last place apart,
-and which one it is may tell the data. A column in which values come so close to each other again and again is read
+and which one it is may depend on the data. A column in which values come so close to each other again and again is read
 rounded, to 39 to 42 bits, by the search and by the final count alike. Draws of a density hardly ever come so close, and
 columns of whole numbers are read as they are.
 
-Draws of a density do come so close where a large number known to all is added to them: of 1e14 + x, all that tells x
-lies in the last bits. Such draws fill the machine's numbers where they are, as results of rounding do not. The large
-number is then taken away, and what is left is read in steps of several units in the last place. The machine's rounding
+Draws of a density do come so close if a large public number is added to them: in 1e14 + x, x is in the last bits
+alone. Such draws fill the machine's numbers where they are, as results of rounding do not. The large
+number is then taken away, and the rest is read in steps of several units in the last place. The machine's rounding
 is no longer small beside it: what it may add to a loss is known (`Event.rounding`), and must be exceeded beside the
 claim.
 """
@@ -56,7 +56,7 @@ class _Beside:
     filled
         Share of the different numbers to be expected of a density that are there.
     step, steps
-        Units of a step at least, and of how many steps the middle half consists otherwise.
+        The fewest units of a step, and the number of steps of the middle half otherwise.
     moved
         Units by which an output differs at most from that in real arithmetic: two sums, rounded to half a unit each.
     slope

@@ -209,7 +209,7 @@ class _Model:
             step = _solve(self.hessian + roughness, gradient)
             # Half the Newton decrement squared.
             if 0.5 * float(np.sum(gradient * step)) < SETTINGS.least_gain:
-                return weights + step  # where there is so little to gain, it is not worth a look at all draws
+                return weights + step  # so little gain is not worth an evaluation on all draws
             for _ in range(6):
                 new_value, new_score = objective(weights + step)
                 if new_value <= value:
@@ -256,7 +256,7 @@ def _solve(matrix: FloatArray, right: FloatArray) -> FloatArray:
     """Solve a positive definite system to three digits: conjugate gradients, scaled by the diagonal.
 
     A truncated solution is still a direction of descent. Unlike a factorisation in parallel, this gives the
-    same bits whatever the number of threads.
+    same bits for any number of threads.
     """
     scale = 1.0 / np.diagonal(matrix)
     solution, residual = np.zeros_like(right), right.copy()

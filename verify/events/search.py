@@ -248,7 +248,7 @@ class _Candidates:
     ) -> tuple[int, float]:
         """Of the first family with a value near the largest, the event with the largest, and that value.
 
-        `value` is that of the events `some`, in increasing order. Near is what falls short by no more than the share
+        `value` is that of the events `some`, in increasing order. Near values fall short by no more than the share
         `within`.
         """
         family = self.family[some]
@@ -265,7 +265,7 @@ def _best_of_order(counted: _Candidates, swapped: bool, test: _ComingTest) -> Ch
     rough = test.rough_ratio(p, q, 0.75)
     most = np.argsort(-rough, kind="stable")[: _SETTINGS.listed]
     top = float(test.predicted(p[most], q[most]).max())
-    # Together p and q have to bear more of the error than half of the score each: a bound on what to expect.
+    # Together p and q have to bear more of the error than half of the score each: an upper bound on the prediction.
     hopeful = test.rough_ratio(p, q, 0.5)
     near = (
         hopeful >= np.exp(min(top - _SETTINGS.simpler_within * max(top, 0.0), 700.0))

@@ -1,7 +1,7 @@
 """One number that sums up several columns of a view: their sum, their largest value, its place, counts ...
 
 Draws are read many millions of times: columns are worked on whole, marks are counted in bytes, and no draw needs a
-branch, whose prediction would fail for every other one.
+branch, as branch prediction would fail for every other one.
 """
 # ruff: noqa: D102 (the methods of every reading are documented once, at `Reading`)
 
@@ -145,7 +145,7 @@ def _changes(values: Sequence[FloatArray]) -> Iterator[BoolArray]:
     last = np.full(values[0].size, np.nan)
     for column, here, after in zip(values, present, later[-2::-1], strict=True):
         yield here & (last == last) & (column != last)
-        # Where nothing follows, it does not matter what the last one was.
+        # Where no value follows, the last one does not matter.
         last = np.where(here, column, last) if np.any(after & ~here) else column
 
 

@@ -17,7 +17,7 @@ from verify.events.view_sample import ViewSample, WorldSamples
 
 _MOST_ROWS = 1024  # rows of a table: a witness must remain short enough to be read
 MOST_LISTED = 16_384  # values listed in a table
-SEEN_OFTEN = 4  # a row seen less often in the pooled sample says nothing yet
+SEEN_OFTEN = 4  # the fewest draws of a row in the pooled sample from which it is counted
 _MOST_CODES = 200  # values of a reading that is read together with another one
 
 
@@ -194,7 +194,7 @@ def _split_together(
 
 
 def _up_to(ranks: npt.NDArray[np.int64], count: int) -> IntArray:
-    """For k = 0, ..., count, how many ranks are below k."""
+    """Return the number of ranks below k, for k = 0, ..., count."""
     return np.concatenate([[0], np.cumsum(np.bincount(ranks, minlength=count + 1)[:count])]).astype(np.int64)
 
 

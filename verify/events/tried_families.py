@@ -244,7 +244,7 @@ def _summaries(columns: tuple[Column, ...], kinds: _Kinds, rounding: Rounding) -
         found.append(rounding.round_reading(summary) if operation == "sum" else summary)
 
     lists = sequences(columns) or [columns]
-    for entries in lists:  # the same number may stand for different words elsewhere
+    for entries in lists:  # the same number may be a code of different words elsewhere
         for value in kinds.atoms():
             add("count of", entries, value)
             add("first of", entries, value)

@@ -24,11 +24,11 @@ class Column:
     name
         Short and unique within the view, such as ``"action[1,0]"``.
     words
-        What it is, as part of a sentence: ``"the item shown at position 1 in round 1"``.
+        Its description, as part of a sentence: ``"the item shown at position 1 in round 1"``.
     kind
         ``"category"`` for labels, ``"real"`` for measurements.
     labels
-        What some of the values stand for, as (value, word): a category that is a word is a number in a sample.
+        Words for some of the values, as (value, word): a category that is a word is a number in a sample.
     """
 
     name: str

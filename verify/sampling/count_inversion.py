@@ -53,7 +53,7 @@ def choose_inversion(
     Parameters
     ----------
     hits, hits_other, chosen_on
-        How often the event occurred on data D and on D′, in `chosen_on` earlier draws each.
+        Numbers of draws in the event on data D and on D′, of `chosen_on` earlier ones each.
     trials
         Draws a side of the coming test.
     delta, error

@@ -159,7 +159,7 @@ class CountedEvent(ABC):
         Parameters
         ----------
         upper, upper_by
-            An upper bound on δ at every ε ≥ 0, if one is known, and what proves it.
+            An upper bound on δ at every ε ≥ 0, if one is known, and the method that proves it.
         """
         return None
 

@@ -21,7 +21,7 @@ _UNLUCKY = 1.0 - math.sqrt(POWER)
 """Probability with which each of the two counts is worse than assumed: both are better with probability `POWER`."""
 
 _CASES = 4_096  # probabilities of power are right to about a percent
-_IMPOSSIBLE = -30.0  # ln of a probability that no test of this size tells from 0
+_IMPOSSIBLE = -30.0  # ln of a probability that a test of this size cannot distinguish from 0
 
 
 @dataclass(frozen=True, slots=True)

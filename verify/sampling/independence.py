@@ -1,10 +1,10 @@
 """Tests of the independence of the draws on which an event was counted: counts of dependent draws prove too much.
 
-A subject whose single output has the right law may still share noise between outputs: a pool of noises per call, a coin
+A subject with the right law of each output may still share noise between outputs: a pool of noises per call, a coin
 that is kept for a while, a table of noises dealt in turn. An event's count then scatters more than a binomial one, and
 bounds computed from it are too high. Such draws are recognised by where the event occurred, in the order of drawing:
 
-- *Blocks*: counts in blocks of consecutive draws scatter more than they should. Given how often the event occurred, the
+- *Blocks*: counts in blocks of consecutive draws scatter more than they should. Given the number of hits, the
   sum X² of the squared deviations, each divided by the binomial variance, is compared with a multiple of a chi-square
   variable of the same mean and variance.
 - *Lags*: pairs of draws at one distance agree too often, within a world; or disagree too often, between the worlds. The

@@ -139,7 +139,7 @@ def _check_moves(mechanism: Mechanism) -> None:
 
 
 def _moves(mechanism: Mechanism) -> list[tuple[npt.NDArray[Any], npt.NDArray[Any]]]:
-    """Return pairs of values as far apart as the mechanism is calibrated for: one coordinate, and spread.
+    """Return pairs of values at the largest distance the mechanism is calibrated for: in one coordinate, and spread.
 
     Values have at least two coordinates, so that noise shared between coordinates shows, unless the mechanism
     takes fewer.
@@ -180,7 +180,7 @@ def _noisy_parts(mechanism: Mechanism) -> Iterator[Mechanism]:
 
 
 def _is_called_singly(mechanism: Mechanism) -> bool:
-    """Return whether every number that is released takes a call of another library."""
+    """Return True if every released number takes a call of another library."""
     return isinstance(mechanism, OpenDPMeasurement) and mechanism.releases_single_numbers
 
 

@@ -110,7 +110,7 @@ def _hold(
 ) -> CountedEvent:
     """Hold a test that may spend `share` of the candidates' part of every error.
 
-    `looks` is how many tests there were with this one.
+    `looks` is the number of tests, with this one.
     """
     shared = replace(
         candidates,

@@ -26,7 +26,7 @@ from verify.transcripts.transcript import ActionSpace, Transcript
 
 _MOST_ARMS = 12  # arms that features are made for: the most played
 MOST_ACTIONS = 6
-"""Rounds whose actions are features as they are."""
+"""Rounds with actions that are features as they are."""
 
 
 class ActionFeature(Protocol):

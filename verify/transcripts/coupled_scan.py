@@ -1,9 +1,9 @@
-"""Find the data sets, the changed record and the features in which actions tell most, from a few coupled runs.
+"""Scan by a few coupled runs: the data sets, the changed record and the features in which actions differ most.
 
 A coupled run on D gives, for every draw, the actions A and the exact privacy loss L of the releases to each
 neighbour D'. Since A is a function of the releases and of randomness that both worlds share,
 ``P_D'(A in E) = E_D[1{A in E} e^-L]`` for every event E: one run on D estimates every event's probability on all
-neighbours at once. The estimates here only rank pairs and features; what is reported about a claim is counted on
+neighbours at once. The estimates here only rank pairs and features; reported events are counted on
 fresh draws of both worlds afterwards, which know nothing of densities.
 """
 
@@ -49,7 +49,7 @@ def scan_transcripts(
     Parameters
     ----------
     build, problem
-        The learner, and what it plays.
+        The learner, and its problem.
     backgrounds
         Data sets with their neighbours.
     planned

@@ -28,7 +28,7 @@ class _Limits:
     records, values
         Changed records of a background, and values that each is replaced by.
     separate_arms
-        Arms whose initial outcome is replaced by itself.
+        Arms of which the initial outcome is replaced alone.
     """
 
     points: int = 6
@@ -49,7 +49,7 @@ class Neighbour:
     record
         Which record; 0 is the outcome vector of a learner with a warm start, t the user of round t.
     value
-        What it is replaced by, shape (arms,).
+        Its replacement, shape (arms,).
     words
         The replacement in words.
     rounds

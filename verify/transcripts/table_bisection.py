@@ -3,8 +3,8 @@
 If little is random, a change of one row changes actions only near a decision: on most tables a bandit acts the same on
 all neighbours. But if some event has probabilities p on a table A and q on a table B that differs in
 h rows, then along the h neighbouring tables from A to B one step changes its probability by |p - q| / h or more.
-Bisection finds such a step in about log2 h estimates: of the two halves it keeps the one whose ends differ more, so the
-last step changes the estimated probability by |p - q| / (2h) or more, and by 1 if the actions are a function of the
+Bisection finds such a step in about log2 h estimates: it keeps the half with ends that differ more, so the last step
+changes the estimated probability by |p - q| / (2h) or more, and by 1 if the actions are a function of the
 table. The estimates only rank: a test takes fresh draws.
 """
 
@@ -31,7 +31,7 @@ _MOST_LABELS = 64  # the most common labels of a feature, that are compared
 
 @dataclass(frozen=True)
 class _SeparatingEvent:
-    """A feature is at most `value` (is `value`, for labels); `gap` is by how much two tables differ in it."""
+    """A feature is at most `value` (is `value`, for labels); `gap` is the difference of its shares on two tables."""
 
     feature: ActionFeature
     value: int

@@ -62,7 +62,7 @@ class LearnerView:
         """Try one block of lanes."""
         try:
             self.watch(Simulation(0, BLOCK, transcript=True))
-        except (Exception, SystemExit):  # whatever a user's learner raises on more than one lane
+        except (Exception, SystemExit):  # a user's learner may raise anything on more than one lane
             return False
         return True
 
@@ -137,7 +137,7 @@ def message_view(
         if message.shape[1] != len(columns):
             raise ParameterError(
                 f"the user of round {record} sent {message.shape[1]} values in one run and {len(columns)} in another: "
-                "messages must be of one length; release under a mask (where=) what is sent in some runs only"
+                "messages must be of one length; release values of some runs only under a mask (where=)"
             )
         return ViewSample(message, columns)
 

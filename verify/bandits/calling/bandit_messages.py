@@ -64,7 +64,7 @@ class MessageLog:
             raise BanditError(
                 f"message = {self.message!r}: {type(bandit).__qualname__} has no such method; it has "
                 f"{', '.join(methods_of(bandit)) or 'none'}; give message=..., the name of the method that returns "
-                "what is sent, or a function of the bandit that returns what is stored after a round"
+                "the sent value, or a function of the bandit that returns the value stored after a round"
             )
 
         def note_message(*args: Any, **kwargs: Any) -> Any:

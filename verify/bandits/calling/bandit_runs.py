@@ -78,7 +78,7 @@ class BanditRuns:
             if log is not None:
                 log.end_round(made, number)
 
-        pulls = min(rounds, own.rounds) if own.stops else rounds  # the last place may be for what it returns
+        pulls = min(rounds, own.rounds) if own.stops else rounds  # the last place may be for its returned arm
         environment = Environment(own.arms, pulls, reward, own.rounds, round_ends)
         made = self._make_bandit(environment)
         if log is not None:

@@ -64,8 +64,8 @@ class PlainBandit:
         Numbers of arms and of rounds.
     select
         The name of the method that returns the next arm; or a function ``select(bandit, round)``. By default the
-        first of the usual names in `verify.bandits.calling.bandit_methods` that the bandit has. What it returns must be
-        a whole number from 0 to `arms` - 1.
+        first of the usual names in `verify.bandits.calling.bandit_methods` that the bandit has. It must return a whole
+        number from 0 to `arms` - 1.
     update
         The name of the method that learns from an arm and its reward; or a function ``update(bandit, arm, reward)``. By
         default the first of the usual names, too.
