@@ -219,15 +219,7 @@ class AnytimeResult(CountedEvent):
 
     def lower_bound(self) -> LowerBound:
         """The bound for a verdict; decisive if the claim is refuted."""
-        return LowerBound(
-            epsilon=self.epsilon_lower,
-            delta=self.claim_delta,
-            confidence=self.confidence,
-            method=BETTING,
-            samples=self.samples,
-            in_view=True,
-            decisive=self.refuted,
-        )
+        return self._lower_bound(BETTING, self.samples)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything that a re-run needs and gives, as JSON-able data."""

@@ -157,6 +157,11 @@ def runs(values: npt.NDArray[np.generic]) -> tuple[npt.NDArray[np.intp], npt.NDA
     return starts, np.diff(np.concatenate([starts, [values.size]]))
 
 
+def occurrences(values: FloatArray, ordered: FloatArray) -> IntArray:
+    """Return the number of times that each value occurs in a sorted sample."""
+    return np.searchsorted(ordered, values, "right") - np.searchsorted(ordered, values, "left")
+
+
 def nested(mass: FloatArray) -> FloatArray:
     """Alternatives of nested events: a few for every factor e of their probability."""
     return 1.0 - 2.0 * np.log(np.maximum(mass, 1e-300))

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from mechanisms.arrays import FloatArray
 from verify.events.event import Event, RowTable
-from verify.events.families import EventFamily, Sorted, nested, runs
+from verify.events.families import EventFamily, Sorted, nested, occurrences, runs
 from verify.events.table_families import MOST_LISTED, SEEN_OFTEN
 
 _LEVELS = (1, 2, 4, 16)  # times `SEEN_OFTEN` that a value must have been seen, to be among the listed ones
@@ -39,9 +39,7 @@ def one_sided_families(sorted_values: Sorted) -> Iterator[EventFamily]:
         tables += [values[:size] for size in dict.fromkeys(sizes) if size >= _FEWEST]
     if not tables:
         return
-    hits = [
-        np.array([_count(table, world) for table in tables], dtype=np.int64) for world in sorted_values.choose
-    ]
+    hits = [np.array([occurrences(table, world).sum() for table in tables]) for world in sorted_values.choose]
 
     def build(at: int) -> Event:
         return RowTable((reading,), tuple((value,) for value in tables[at].tolist()))
@@ -59,8 +57,3 @@ def _one_sided_values(own: FloatArray, other: FloatArray) -> tuple[FloatArray, n
         values, lengths = values[~there], lengths[~there]
     order = np.argsort(-lengths, kind="stable")[:MOST_LISTED]
     return values[order], lengths[order]
-
-
-def _count(table: FloatArray, world: FloatArray) -> int:
-    """Return the number of values of a sorted sample that are in a table."""
-    return int((np.searchsorted(world, table, "right") - np.searchsorted(world, table, "left")).sum())

@@ -172,7 +172,7 @@ def search_events(
     best = _best_of_order(counted, False, test), _best_of_order(counted, True, test)
     listed = {(event.event, event.swapped): event for event in best}
     least = max(0.0, *(event.predicted for event in best))
-    readable = _readable(families) if shortlist else []
+    readable = [family for family in families if shortlist and family.hits.size and family.build(0).readable]
     for swapped in (False, True) if shortlist else ():
         if readable and not best[swapped].event.readable:
             read = _best_of_order(_Candidates.from_families(readable, rounded), swapped, test)
@@ -281,11 +281,6 @@ def _best_of_order(counted: _Candidates, swapped: bool, test: _ComingTest) -> Ch
     some = np.sort(order[rank < _SETTINGS.of_a_family])
     predicted = test.predicted(p[some], q[some])
     return counted.choose(*counted.simplest(predicted, some), swapped)
-
-
-def _readable(families: Sequence[EventFamily]) -> list[EventFamily]:
-    """Return the families of readable events."""
-    return [family for family in families if family.hits.size and family.build(0).readable]
 
 
 def _bolder(counted: _Candidates, swapped: bool, test: _ComingTest, least: float) -> list[ChosenEvent]:

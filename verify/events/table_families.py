@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from mechanisms.arrays import FloatArray, IntArray
 from verify.events.event import Event, RowTable, row_keys
-from verify.events.families import EventFamily, Sorted, disjoint, nested, runs
+from verify.events.families import EventFamily, Sorted, disjoint, nested, occurrences, runs
 from verify.events.readings import Reading
 from verify.events.view_sample import ViewSample, WorldSamples
 
@@ -26,10 +26,7 @@ def value_families(sorted_values: Sorted) -> Iterator[EventFamily]:
     pooled, starts, lengths = sorted_values.pooled, sorted_values.starts, sorted_values.lengths
     often = _most_frequent(lengths, _MOST_ROWS)
     table = pooled[starts[often]] + 0.0  # -0.0 is 0.0
-    counts = [
-        np.searchsorted(world, table, side="right") - np.searchsorted(world, table, side="left")
-        for world in sorted_values.fit
-    ]
+    counts = [occurrences(table, world) for world in sorted_values.fit]
     places = [_places(table, world) for world in sorted_values.fresh]
     absent = [
         size - world.size for world, size in zip(sorted_values.fit, sorted_values.fit_size, strict=True)

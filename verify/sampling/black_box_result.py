@@ -141,15 +141,8 @@ class BlackBoxResult(CountedEvent):
 
     def lower_bound(self) -> LowerBound:
         """The bound for a verdict; decisive if the claim is refuted at the strict level."""
-        return LowerBound(
-            epsilon=self.epsilon_lower,
-            delta=self.claim_delta,
-            confidence=self.confidence,
-            method="black-box test" + (", stopped before its end" if self.interrupted else ""),
-            samples=self.samples + self.search_samples,
-            in_view=True,
-            decisive=self.refuted,
-        )
+        method = "black-box test" + (", stopped before its end" if self.interrupted else "")
+        return self._lower_bound(method, self.samples + self.search_samples)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything that a re-run needs and gives, as JSON-able data; without the band, which is long."""

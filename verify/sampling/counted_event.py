@@ -153,6 +153,17 @@ class CountedEvent(ABC):
     def lower_bound(self) -> LowerBound:
         """Return the bound for a verdict; decisive if the claim is refuted."""
 
+    def _lower_bound(self, method: str, samples: int) -> LowerBound:
+        return LowerBound(
+            epsilon=self.epsilon_lower,
+            delta=self.claim_delta,
+            confidence=self.confidence,
+            method=method,
+            samples=samples,
+            in_view=True,
+            decisive=self.refuted,
+        )
+
     def band_beside(self, upper: Callable[[float], float] | None, upper_by: str) -> dict[str, Any] | None:
         """Return lower bounds on δ at many ε, beside an upper one, as JSON-able data; None if it has none.
 

@@ -53,15 +53,7 @@ class CountedAgain(CountedEvent):
 
     def lower_bound(self) -> LowerBound:
         """Return the bound for a verdict; decisive if the claim is refuted."""
-        return LowerBound(
-            epsilon=self.epsilon_lower,
-            delta=self.claim_delta,
-            confidence=self.confidence,
-            method="witness drawn again",
-            samples=self.samples,
-            in_view=True,
-            decisive=self.refuted,
-        )
+        return self._lower_bound("witness drawn again", self.samples)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the entries of a report, as JSON-able data."""

@@ -149,7 +149,8 @@ def _moves(mechanism: Mechanism) -> list[tuple[npt.NDArray[Any], npt.NDArray[Any
     allowed = mechanism.sensitivity
     step = min(allowed.linf, allowed.l1, allowed.l2)
     together = min(_MOST_COORDINATES, allowed.l1 / step, (allowed.l2 / step) ** 2 + 1e-9)
-    size = 1 if _is_called_singly(mechanism) else _coordinates(mechanism, max(2, int(together)))
+    size = 1 if _is_called_singly(mechanism) else max(2, int(together))
+    size = min([size, *(getattr(part, "dimension", size) for part in _noisy_parts(mechanism))])
     many = min(max(1, int(together)), size)
     spread = np.zeros(size)
     spread[:many] = step
@@ -161,11 +162,6 @@ def _moves(mechanism: Mechanism) -> list[tuple[npt.NDArray[Any], npt.NDArray[Any
     if needs_whole_numbers(mechanism):
         return [(start.astype(np.int64), end.astype(np.int64)) for start, end in pairs]
     return pairs
-
-
-def _coordinates(mechanism: Mechanism, wanted: int) -> int:
-    """Return the number of coordinates of a value: so many, unless a part of the mechanism takes fewer."""
-    return min([wanted, *(getattr(part, "dimension", wanted) for part in _noisy_parts(mechanism))])
 
 
 def _noisy_parts(mechanism: Mechanism) -> Iterator[Mechanism]:
