@@ -64,7 +64,7 @@ def verify_bandit(bandit: PlainBandit, claim: Claim, conduct: Conduct, tester: T
             raise error.with_claim(claim.epsilon, claim.delta) from None
         except BanditError:
             raise
-        except (Exception, SystemExit) as error:  # a user's bandit may raise anything
+        except (Exception, SystemExit) as error:  # whatever a user's bandit raises
             place = place_in_bandit(error)
             if place is None:
                 raise

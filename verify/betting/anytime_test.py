@@ -131,7 +131,7 @@ def anytime_test(
     Raises
     ------
     ParameterError
-        If a parameter is out of range, or a candidate draws another number of views, or other columns.
+        If a parameter is out of range, or a candidate draws something else than it was asked for.
     KeyboardInterrupt
         If it came before any bet.
     """
@@ -305,7 +305,7 @@ class _Run:
         self.active = [*self.active, *late]
 
     def result(self, stopped: KeyboardInterrupt | None) -> AnytimeResult:
-        """Return the result, with the event on which most was won."""
+        """Name the event on which most was won."""
         wealth, state = self.wealth, self.wealth.state
         best = self._bets_of_best_event()
         dependent = self.pairs[best[0].candidate].dependence if stopped is None else None

@@ -70,7 +70,7 @@ class ReportCount(Event):
             return f"the output is {'present' if self.at_least else 'absent'}"
         counted = "entries of the output"
         if "raised" in names:
-            counted += " (a raised error counts as one)"
+            counted += " (what the call raised counts as one)"
         always = len(names & {"shape", "unknown"})  # of the output itself
         return f"number of {counted} {side} {self.limit - always}"
 

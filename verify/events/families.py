@@ -149,17 +149,17 @@ def _sorted_present(values: FloatArray) -> FloatArray:
     return np.sort(values[~absent] if absent.any() else values)
 
 
+def occurrences(values: FloatArray, ordered: FloatArray) -> IntArray:
+    """Return the number of times that each value occurs in a sorted sample."""
+    return np.searchsorted(ordered, values, "right") - np.searchsorted(ordered, values, "left")
+
+
 def runs(values: npt.NDArray[np.generic]) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
     """Return the start of each run of equal values of a sorted array, and its length."""
     if values.size == 0:
         return np.zeros(0, dtype=np.intp), np.zeros(0, dtype=np.intp)
     starts = np.concatenate([[0], np.flatnonzero(values[1:] != values[:-1]) + 1])
     return starts, np.diff(np.concatenate([starts, [values.size]]))
-
-
-def occurrences(values: FloatArray, ordered: FloatArray) -> IntArray:
-    """Return the number of times that each value occurs in a sorted sample."""
-    return np.searchsorted(ordered, values, "right") - np.searchsorted(ordered, values, "left")
 
 
 def nested(mass: FloatArray) -> FloatArray:

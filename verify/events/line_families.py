@@ -71,8 +71,8 @@ def _edges(worlds: tuple[FloatArray, FloatArray]) -> FloatArray:
 def report_count_family(fit: WorldSamples, choose: WorldSamples) -> Iterator[EventFamily]:
     """At most k, then at least k reports; only if something is absent at all.
 
-    Others show as much; this one has the plainest description: "the number of reports sent is at most 1 (of 4
-    possible)", which refutes five published cascade learners.
+    Others show as much; this one says it best: "the number of reports sent is at most 1 (of 4 possible)", which is what
+    refutes five published cascade learners.
     """
     columns = choose[0].columns
     places = len(columns)

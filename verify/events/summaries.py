@@ -42,7 +42,7 @@ _PHRASES: dict[SummaryOperation, str] = {
     "count from": "the number of values of at least {value} among {of}",
     "first of": "the place (from 1; 0 if none) of the first {value} among {of}",
     "first change": "the place (from 1; 0 if none) of the first of {of} that differs from the one before",
-    "present": "the number of present values among {of}",
+    "present": "how many of {of} are present",
 }
 
 

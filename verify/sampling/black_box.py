@@ -124,8 +124,8 @@ def black_box_test(
     Raises
     ------
     ParameterError
-        If a parameter is out of range, there are too few samples for the candidates, or a candidate draws another
-        number of views, or other columns in each world.
+        If a parameter is out of range, there are too few samples for the candidates, or a candidate draws
+        something else than it was asked for.
     KeyboardInterrupt
         If it came before any final draws.
     """

@@ -85,7 +85,7 @@ class Stouffer:
             If a count, delta or the error is out of range.
         """
         if not 0.0 <= delta < 1.0:
-            raise ParameterError(f"delta = {delta!r}: must lie in [0, 1)")
+            raise ParameterError(f"delta must lie in [0, 1), got {delta}")
         p, q = _region_corners(hits, n, hits_other, n_other, error, self.weight)
         return float(np.log((p - delta) / q).min()) if p.min() > delta else -math.inf
 

@@ -142,7 +142,7 @@ class Tester(Protocol):
         ParameterError
             If there are too few draws.
         KeyboardInterrupt
-            If it came before there was any result.
+            If it came before anything was seen that says something.
         """
         ...
 

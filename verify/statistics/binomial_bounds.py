@@ -122,7 +122,7 @@ class Union:
             If a count, delta or the error is out of range.
         """
         if not 0.0 <= delta < 1.0:
-            raise ParameterError(f"delta = {delta!r}: must lie in [0, 1)")
+            raise ParameterError(f"delta must lie in [0, 1), got {delta}")
         p_low, q_up = self._bounds(hits, n, hits_other, n_other, error)
         return math.log((p_low - delta) / q_up) if p_low > delta else -math.inf
 

@@ -62,7 +62,7 @@ class LearnerView:
         """Try one block of lanes."""
         try:
             self.watch(Simulation(0, BLOCK, transcript=True))
-        except (Exception, SystemExit):  # a user's learner may raise anything on more than one lane
+        except (Exception, SystemExit):  # whatever a user's learner raises on more than one lane
             return False
         return True
 

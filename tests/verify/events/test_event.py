@@ -193,5 +193,5 @@ def test_events_of_outputs_are_said_of_their_entries():
     assert said(0, True, "output") == said(1, False, "output") == "any output"
     shaped = ("output[1]", "output[2]", "shape", "unknown")
     assert said(3, False, *shaped) == "number of entries of the output ≤ 1"
-    assert "(a raised error counts as one) ≥ 1" in said(3, True, *shaped, "raised")
+    assert "(what the call raised counts as one) ≥ 1" in said(3, True, *shaped, "raised")
     assert said(1, False, "report[0]", "report[1]") == "number of reports ≤ 1 (of 2)"
