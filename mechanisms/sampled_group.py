@@ -53,7 +53,7 @@ from mechanisms.rounding import multiply_up, up
 from mechanisms.subsampled import BothDirections, OneDirection, SampledProfile, check_sampled
 
 MOST_SAMPLED = 256
-"""The largest group with a computed pair; the time grows with it."""
+"""The largest group whose pair is computed; the time grows with it."""
 
 
 def has_pair(base: PrivacyProfile) -> bool:

@@ -143,7 +143,7 @@ def rounded_up(
     right = np.append(steps, 0.0)
     left = np.append((values[0] - 1.0), steps * math.exp(h))
     masses = np.maximum(right - left, 0.0)
-    # Second differences of values with unit rounding u: raise every mass by its rounding error.
+    # Second differences of values with unit rounding u: raise every mass by what rounding may have taken.
     noise = 4.0 * ROUNDING * (values + np.append(values[:1], values[:-1])) / math.expm1(h)
     return GridLoss(first, spacing, masses + np.where(masses > 0.0, noise, 0.0), float(values[-1]), offset)
 
