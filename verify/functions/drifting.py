@@ -76,6 +76,9 @@ class _StepRules:
 
 _BLOCKS, _STEPS = _Blocks(), _StepRules()
 
+_BothWorlds = Sequence[tuple[FloatArray, FloatArray]]
+"""For each data set of a pair, the draws of two blocks, one after the other; each of shape (draws, columns)."""
+
 
 def drop_drifting_columns(runs: FunctionRuns, looked: Probe, pair: Pair, seed: int) -> Probe:
     """Return the result of a first look without columns that become larger or smaller with calls on one data set.
@@ -96,7 +99,7 @@ def drop_drifting_columns(runs: FunctionRuns, looked: Probe, pair: Pair, seed: i
         units = {i: _unit(seen, i) for i in drifting if columns[i].kind == "real"}
     if units:
         steps = look.blocks(layout.stepping(units), 10)
-        unsteady = {*look.moving_columns(steps, units), *look.clock_columns(layout, units)}
+        unsteady = {*look.moving_columns(steps, units), *look.clocks(layout, units)}
         units = {i: unit for i, unit in units.items() if i not in unsteady and not _stands_still(steps, i)}
     left_out = [i for i in drifting if i not in units]
     if len(left_out) == len(columns):
@@ -120,7 +123,7 @@ class _Look:
     size: int
     seed: int
 
-    def blocks(self, layout: OutputLayout, key: int) -> list[tuple[FloatArray, FloatArray]]:
+    def blocks(self, layout: OutputLayout, key: int) -> _BothWorlds:
         """Return for each data set the draws of two blocks, one after the other."""
 
         def block(data: Data, beside: Data, number: int) -> FloatArray:
@@ -130,14 +133,12 @@ class _Look:
         pair = self.pair.data, self.pair.other
         return [(block(*one, 2 * i), block(*one, 2 * i + 1)) for i, one in enumerate((pair, pair[::-1]))]
 
-    def moving_columns(
-        self, seen: Sequence[tuple[FloatArray, FloatArray]], columns: Iterable[int]
-    ) -> list[int]:
+    def moving_columns(self, seen: _BothWorlds, columns: Iterable[int]) -> list[int]:
         """Return those of `columns` that move from block to block."""
         level = _BLOCKS.error / (seen[0][0].shape[1] * len(seen))
         return [i for i in columns if any(_differ(one[:, i], other[:, i], level) for one, other in seen)]
 
-    def clock_columns(self, layout: OutputLayout, columns: Collection[int]) -> list[int]:
+    def clocks(self, layout: OutputLayout, columns: Collection[int]) -> list[int]:
         """Return those of `columns` that move while nothing is called."""
         found: tuple[list[FloatArray], list[FloatArray]] = [], []
         pause = max(_STEPS.pause, self.runs.seconds_a_draw)
@@ -159,7 +160,7 @@ class _Look:
         return self.runs.sample(layout, self.pair.data, 1, sequence, self.pair.other).values
 
 
-def _unit(seen: Sequence[tuple[FloatArray, FloatArray]], column: int) -> float:
+def _unit(seen: _BothWorlds, column: int) -> float:
     """Return the unit to which the steps of a column are rounded; 0 if its values are whole numbers."""
     values = [np.concatenate([one[:, column], other[:, column]]) for one, other in seen]
     present = [each[np.isfinite(each)] for each in values]
@@ -167,7 +168,7 @@ def _unit(seen: Sequence[tuple[FloatArray, FloatArray]], column: int) -> float:
     return step_unit(np.concatenate(present), step * _STEPS.calls)
 
 
-def _stands_still(steps: Sequence[tuple[FloatArray, FloatArray]], column: int) -> bool:
+def _stands_still(steps: _BothWorlds, column: int) -> bool:
     """Return whether a column hardly ever moves, on either data set."""
     return all(float(np.mean(block[:, column] == 0.0)) > _STEPS.still for blocks in steps for block in blocks)
 

@@ -16,18 +16,9 @@ from verify.functions.runs import FunctionRuns, same_data
 from verify.neighbouring.adjacency import Pair
 
 _CERTAIN = 1_000  # equal outputs after which a function counts as deterministic
-
-
-@dataclass(frozen=True, kw_only=True)
-class _RepeatedCalls:
-    """Calls that are compared to find repeated noise, and lanes of each; few calls where each starts a process."""
-
-    calls: int = 12
-    of_a_command: int = 4
-    lanes: int = 256
-
-
-_REPEATED = _RepeatedCalls()
+_CALLS = 12  # that are compared to find repeated noise
+_CALLS_OF_A_COMMAND = 4  # each starts a process
+_LANES = 256  # of each of these calls
 
 
 @dataclass(frozen=True)
@@ -75,13 +66,10 @@ class NoiseChecks:
 
         The lanes of such calls are not independent draws.
         """
-        calls = _REPEATED.calls if self.runs.subject.single_lanes else _REPEATED.of_a_command
+        calls = _CALLS if self.runs.subject.single_lanes else _CALLS_OF_A_COMMAND
         sequences = SpawnKey.PROBE.sequence(self.seed, 4).spawn(calls)
         share = repeated_share(
-            [
-                self.runs.outputs_with_effects(self.pair.data, _REPEATED.lanes, sequence)
-                for sequence in sequences
-            ]
+            [self.runs.outputs_with_effects(self.pair.data, _LANES, sequence) for sequence in sequences]
         )
         if share is None:
             return []

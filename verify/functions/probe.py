@@ -115,7 +115,7 @@ def glance(runs: FunctionRuns, pair: Pair, seed: int, seconds: float) -> Probe |
 def check_dear_calls(
     runs: FunctionRuns, looked: Probe, pair: Pair, seed: int, seconds: float
 ) -> list[Finding]:
-    """Return evidence against the draws of a function whose calls take long; it takes only a few calls.
+    """Return evidence against the draws of a function with long calls, after only a few of them.
 
     Parameters
     ----------
