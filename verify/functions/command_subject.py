@@ -233,10 +233,10 @@ def subject_from_file(path: str) -> FunctionSubject:
     command = read["command"]
     if not isinstance(command, str | list):
         raise SubjectError(f"{path}: command = {command!r}: must be text or a list of texts")
-    said: dict[str, Any] = {key: read[key] for key in ("model", "comment") if key in read}
+    options: dict[str, Any] = {key: read[key] for key in ("model", "comment") if key in read}
     try:
-        said |= {key: real(key, read[key]) for key in ("epsilon", "delta") if key in read}
-        return command_subject(command, adjacency_from_words(words), folder=file.parent, name=path, **said)
+        options |= {key: real(key, read[key]) for key in ("epsilon", "delta") if key in read}
+        return command_subject(command, adjacency_from_words(words), folder=file.parent, name=path, **options)
     except ValueError as error:
         raise SubjectError(f"{path}: {error}") from None
 
@@ -260,48 +260,48 @@ def _value_of(text: str) -> Any:
 
 def _conversation(process: subprocess.Popen[bytes], question: str) -> tuple[str | None, str]:
     """Ask a command; return its standard output, None if that is too long, and the end of its standard error."""
-    asked, said, complained = process.stdin, process.stdout, process.stderr
-    assert asked is not None
-    assert said is not None
-    assert complained is not None
-    last = b""
+    stdin, stdout, stderr = process.stdin, process.stdout, process.stderr
+    assert stdin is not None
+    assert stdout is not None
+    assert stderr is not None
+    end = b""
 
     def ask() -> None:
-        with suppress(OSError), asked:  # it may answer without reading
-            asked.write(question.encode())
+        with suppress(OSError), stdin:  # it may answer without reading
+            stdin.write(question.encode())
 
-    def overhear() -> None:
-        nonlocal last
-        with suppress(OSError, ValueError):  # closed by whoever ended the wait
-            while part := os.read(complained.fileno(), _AT_ONCE):
-                last = (last + part)[-_AT_ONCE:]
+    def keep_end() -> None:
+        nonlocal end
+        with suppress(OSError, ValueError):  # closed when the wait ends
+            while part := os.read(stderr.fileno(), _AT_ONCE):
+                end = (end + part)[-_AT_ONCE:]
 
-    others = [threading.Thread(target=one, daemon=True) for one in (ask, overhear)]
-    for other in others:
-        other.start()
+    threads = [threading.Thread(target=one, daemon=True) for one in (ask, keep_end)]
+    for thread in threads:
+        thread.start()
     parts: list[bytes] = []
-    left, ended = _MOST_PRINTED, False
+    left, complete = _MOST_PRINTED, False
     try:
-        while left > 0 and (part := os.read(said.fileno(), min(left, _AT_ONCE))):
+        while left > 0 and (part := os.read(stdout.fileno(), min(left, _AT_ONCE))):
             parts.append(part)
             left -= len(part)
         if left > 0:
             process.wait()
-            ended = True
+            complete = True
     except TimeLimitReached as error:
         answer = b"".join(parts).decode(errors="replace")
         error.add_note(f"it was sent {_excerpt(question.strip())} and printed {_excerpt(answer)!r}")
         raise
     finally:  # also when a time limit or Ctrl-C ends the wait
-        if not ended:
+        if not complete:
             _end(process)
-        for other in others:
-            other.join(_PATIENCE)
-        said.close()
-        if not others[1].is_alive():
-            complained.close()
-    printed = b"".join(parts).decode(errors="replace") if ended else None
-    return printed, last.decode(errors="replace")
+        for thread in threads:
+            thread.join(_PATIENCE)
+        stdout.close()
+        if not threads[1].is_alive():
+            stderr.close()
+    printed = b"".join(parts).decode(errors="replace") if complete else None
+    return printed, end.decode(errors="replace")
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

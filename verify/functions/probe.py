@@ -208,7 +208,7 @@ def _inside(
         data, error = next(iter(runs.outside.values()))
         raise SubjectError(
             f"{runs.name} raised {error.message} (at {error.where}) on {describe_data(data)}, and on one of every two "
-            "neighbours that were tried: what its data are is a guess; say it with @claimed(data=...) or --data"
+            "neighbours that were tried: its data are a guess; state them with @claimed(data=...) or --data"
         )
     return inside, [one for one in seen if not runs.is_outside(one.data)]
 

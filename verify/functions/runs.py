@@ -26,8 +26,8 @@ from verify.outputs.output_readings import Raised, Readings, UnreadableOutput
 from verify.outputs.read_lanes import read_lanes
 from verify.outputs.read_outputs import read_outputs
 
-_LONGEST_MESSAGE = 200  # characters of what an error says that a finding shows
-_EXCERPT = 60  # characters of what a subject prints that a finding shows
+_LONGEST_MESSAGE = 200  # characters of an error in a finding
+_EXCERPT = 60  # characters of printed text in a finding
 _MOST_VALUES = 1 << 22  # entries of outputs that are read at once
 _UNCHANGING = frozenset({bool, int, float, str, bytes, type(None), np.float64, np.int64, np.bool_})
 _FEWEST = 64  # outputs that are read at once, however long they are

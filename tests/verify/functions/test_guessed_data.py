@@ -99,7 +99,7 @@ def of_four(values, rng):
 
 def test_lengths_may_be_wrong_too():
     guess = claimed(data=ReplaceOne(Interval(0, 1), records=10), guessed=True)
-    with pytest.raises(SubjectError, match=r"four values.* is a guess; say it with @claimed\(data=\.\.\.\)"):
+    with pytest.raises(SubjectError, match=r"four values.* are a guess; state them with @claimed\(data=\.\.\.\)"):
         verify(guess(of_four), epsilon=1.0, **FEW)
 
 
