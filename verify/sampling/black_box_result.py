@@ -90,7 +90,7 @@ class BlackBoxResult(CountedEvent):
 
     @property
     def inversion(self) -> str:
-        """``"union"`` or ``"stouffer"``: the inversion of the counts to the reported bounds."""
+        """``"union"`` or ``"stouffer"``: how the counts became the reported bounds."""
         return self.inverted_by.name
 
     @property

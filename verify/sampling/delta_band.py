@@ -3,7 +3,7 @@
 Each of K events, fixed before the final draws, gets a lower bound L on its probability p in the world where
 it is likelier and an upper bound U on its probability q in the other, Clopper and Pearson's, wrong with
 probability at most (1 - confidence) / K together. Then *all* of p ≥ L and q ≤ U hold with probability at
-least `confidence`, and with them, for all ε at once, δ(ε) ≥ L - e^ε U for every event, and all that follows:
+least `confidence`, and with them, for all ε at once, δ(ε) ≥ L - e^ε U for every event, and whatever follows:
 δ(ε) ≥ (1 - U) - e^ε (1 - L), by the complements in the other order of the worlds, a trade-off curve, a
 Gaussian-DP parameter, Rényi divergences.
 
