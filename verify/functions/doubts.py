@@ -56,8 +56,8 @@ def dependence_reason(
     """Return a finding that draws with a result are not independent; None without evidence of it, or if it was stopped.
 
     The new draws are made in the workers of the test, so that what a function remembers from call to call shows in
-    them. Nothing is drawn where the test chose the data set of each call at random: no drift can then look like a
-    difference of the two data sets.
+    them. Nothing is drawn where the test drew one output on each data set in turn, the first of the two by a fair coin:
+    no drift can then look like a difference of the two data sets.
     """
     if result.interrupted or result.worlds.one_by_one:
         return None

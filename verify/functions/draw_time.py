@@ -65,7 +65,7 @@ def expected_seconds(runs: FunctionRuns, conduct: Conduct, data: Data) -> float:
         before = runs.seconds
         runs.outputs(data, _ESTIMATE.lanes, SpawnKey.PROBE.sequence(conduct.seed, 8))
         seconds = min(seconds, (runs.seconds - before) / _ESTIMATE.lanes)
-    # Of functions that answer for many lanes only the number is told: most of a call of few lanes is overhead.
+    # The time of a call of few lanes is mostly overhead, and tells nothing of many.
     said += "" if runs.together else f", whose calls take about {max(seconds * calls, 1.0):.0f} s"
     conduct.progress(0.0, said)
     return seconds * calls
@@ -78,5 +78,5 @@ def seconds_for_calls(conduct: Conduct) -> float:
 
 
 def draws_fit(runs: FunctionRuns, conduct: Conduct, draws: int) -> bool:
-    """Return whether so many draws of a test, and those that doubt it, fit into the time that is left."""
+    """Return whether the draws of a test, and those that doubt its result, fit into the time that is left."""
     return _ESTIMATE.doubts * runs.seconds_a_draw * draws <= seconds_for_calls(conduct)

@@ -84,7 +84,7 @@ def drop_drifting_columns(runs: FunctionRuns, looked: Probe, pair: Pair, seed: i
     """Return the result of a first look without columns that become larger or smaller with calls on one data set.
 
     Those that do so by steps of one law are read by their steps; the others are left out. The names of either are a
-    finding. Where nothing is left, all stay: the draws are then in doubt, whatever is tested.
+    finding. If all columns would be left out, none is: the draws are then in doubt.
     """
     layout, columns = looked.layout, looked.layout.columns
     affordable = _BLOCKS.seconds / (4.0 * max(runs.seconds_a_draw, 1e-9))

@@ -89,7 +89,7 @@ def look_elsewhere(runs: FunctionRuns, known: Sequence[Data], same: object, seed
 def remembers_elsewhere(
     runs: FunctionRuns, known: Sequence[Data], seed: int, seconds: float = _SECONDS
 ) -> bool:
-    """Return whether a function that looks deterministic returns something else in another process.
+    """Return whether a function that looks deterministic has another output in another process.
 
     A function may draw noise from a generator of its own when it first sees a data set, and return the same output
     from then on; its outputs so far are those of a function without noise. It is therefore called on new data sets: in

@@ -78,11 +78,11 @@ class FunctionPairs(CandidateSource):
     runs, looked
         Calls of the function, and the result of a first look.
     delta
-        The claim's.
+        The δ of the claim.
     conduct
-        The conduct of the verification: its whole progress, of which the search takes a part.
+        The conduct of the verification; the search reports a part of its progress.
     floating_point
-        True if a second test, of the lowest bits, counts against the claim: then it takes half of the error.
+        True if a second test, of the lowest bits, counts against the claim: it then takes half of the error.
     dear
         True if calls take so long that there is time for only a few.
     search
@@ -123,7 +123,7 @@ class FunctionPairs(CandidateSource):
                 self.runs.outputs(data, tries, np.random.SeedSequence(self.conduct.seed))
 
     def is_outside(self, worlds: NeighbouringWorlds) -> bool:
-        """Return whether the subject raised on one of two data sets that were drawn from, and they are a guess."""
+        """Return whether the data are a guess and the subject raised on one of these two data sets."""
         raised = {describe_data(data) for data, _ in self.runs.outside.values()}
         return not raised.isdisjoint(worlds.words)
 

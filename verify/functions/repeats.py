@@ -1,16 +1,16 @@
 """Do calls for several lanes repeat each other's noise? Then their outputs are not independent draws.
 
-A function ``f(data, rng, lanes)`` that makes a generator with a seed of its own, or sets back the state of the one it
+A function ``f(data, rng, lanes)`` that makes a generator with a seed of its own, or resets the state of the one it
 gets, looks random within a call and repeats itself from call to call. Counts of its outputs are then counts of one
 call, many times over, and prove nothing. Calls on one data set, with different generators, are compared in three ways:
 
 - *Lane by lane*: how often two calls agree on the same lane, against how often they agree on different lanes. For
   independent draws both are equally likely.
-- *Exceptions*: on how many lanes both calls show something else than the commonest output.
-- *Anywhere*: how many outputs both calls show, where neither shows one twice. Independent draws that never repeat
+- *Exceptions*: on how many lanes both calls have another output than the commonest one.
+- *Anywhere*: how many outputs both calls have, where neither has one twice. Independent draws that never repeat
   within a call hardly do between two.
 
-All tests are exact, so that functions whose lanes are independent pass but for a probability of 1e-10.
+All tests are exact: a function whose lanes are independent fails with a probability of at most 1e-10.
 """
 
 from __future__ import annotations

@@ -298,9 +298,9 @@ def _has_fractions(layout: OutputLayout, worlds: NeighbouringWorlds, seed: int) 
 
 
 def _lattice_finding(result: CountedEvent, *, counts: bool) -> Finding:
-    """Return the finding for a test of the lattice that refutes the claim; `counts` is whether that is meant.
+    """Return the finding for a test of the lattice that refutes the claim; `counts` is True if it counts.
 
-    A claim is about the mechanism as it is written, in real arithmetic, unless the caller says that the machine's
+    A claim is about the mechanism in real arithmetic, unless the caller says that the machine's arithmetic
     counts (Mironov, *On significance of the least significant bits for differential privacy*, CCS 2012).
     """
     data, other = result.likelier_first

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 _MOST = 16  # numbers
-_MOST_STEPS = 10_000  # each looks at one value, or finds that what holds some has no more
+_MOST_STEPS = 10_000  # each takes one value, or finds a container exhausted
 _EXACT = 2.0**53  # whole numbers below are all floats
 
 
