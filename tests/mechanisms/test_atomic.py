@@ -4,13 +4,10 @@ import math
 from collections import defaultdict
 from fractions import Fraction
 
-import hypothesis.strategies as st
 import numpy as np
 import pytest
-from hypothesis import given
 
 from mechanisms import AtomicProfile, RandomizedResponse
-from mechanisms.atomic import lower_hull
 from mechanisms.privacy_loss import SampledPair
 
 
@@ -60,17 +57,3 @@ def test_many_points_are_read_from_sums_as_each_by_itself(monkeypatch: pytest.Mo
     each = profile.delta(points)
     monkeypatch.setattr("mechanisms.atomic._LARGEST_TABLE", 1)
     np.testing.assert_allclose(profile.delta(points), each, rtol=4e-15, atol=0.0)
-
-
-@given(st.dictionaries(st.integers(0, 6), st.integers(0, 6), min_size=1))
-def test_the_lower_hull_is_the_lowest_line_between_any_two_points(points: dict[int, int]) -> None:
-    x, y = (np.array(part, dtype=np.float64) for part in zip(*sorted(points.items()), strict=True))
-    corners = lower_hull(x, y)
-    assert (np.diff(np.diff(y[corners]) / np.diff(x[corners])) > 0.0).all(), "a corner bends"
-    assert (corners[0], corners[-1]) == (0, x.size - 1)
-    for at in points:
-        lowest = min(
-            b if a == at else b + (d - b) * (at - a) / (c - a)
-            for a, b in points.items() for c, d in points.items() if a == at or a < at < c
-        )  # fmt: skip
-        assert np.interp(at, x[corners], y[corners]) == pytest.approx(lowest, abs=1e-12)

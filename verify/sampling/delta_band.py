@@ -101,9 +101,7 @@ class DeltaBand:
         low, up = self._bounds()
         x, y = np.append(up, [0.0, 1.0]), np.append(1.0 - low, [1.0, 0.0])
         order = np.lexsort((y, x))
-        x, lowest = np.unique(x[order], return_index=True)
-        y = y[order][lowest]
-        corners = lower_hull(x.tolist(), y.tolist())
+        corners = order[lower_hull(x[order].tolist(), y[order].tolist())]
         return np.asarray(np.interp(np.asarray(alpha, dtype=np.float64), x[corners], y[corners]))
 
     @property

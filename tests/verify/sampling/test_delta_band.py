@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import special, stats
 
+from mechanisms.atomic import lower_hull
 from verify.events.event import Event, ReportCount
 from verify.sampling.delta_band import (
     MOST_EVENTS,
@@ -138,6 +139,23 @@ def test_a_band_without_events_says_nothing() -> None:
     assert float(band.delta(0.0)) == float(band.epsilon(0.0)) == band.mu == band.rho == 0.0
     assert np.allclose(band.trade_off([0.0, 0.5, 1.0]), [1.0, 0.5, 0.0])
     json.dumps(band.to_dict(), allow_nan=False)
+
+
+@given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), min_size=1, max_size=12))
+def test_the_lower_hull_is_the_lowest_line_between_any_two_points(points: list[tuple[int, int]]) -> None:
+    x, y = (np.array(part, dtype=np.float64) for part in zip(*sorted(points), strict=True))
+    corners = lower_hull(x.tolist(), y.tolist())
+    corner_x, corner_y = x[corners], y[corners]
+    slopes = np.diff(corner_y) / np.diff(corner_x)
+    assert (np.diff(corner_x) > 0.0).all()
+    assert (np.diff(slopes) > 0.0).all(), "a corner bends"
+    assert (corner_x[0], corner_x[-1]) == (x.min(), x.max())
+    for at in x:
+        lowest = min(
+            b if a == at else b + (d - b) * (at - a) / (c - a)
+            for a, b in points for c, d in points if a == at or a < at < c
+        )  # fmt: skip
+        assert np.interp(at, corner_x, corner_y) == pytest.approx(lowest, abs=1e-12)
 
 
 def test_of_events_with_one_false_positive_rate_the_most_powerful_one_counts() -> None:
