@@ -71,7 +71,7 @@ class MixtureCurve(abc.ABC):
         middle = 0.5 * (max(least, min(most, 0.0) - 2.0) + min(most, max(least, 0.0) + 2.0))
         tau = self._point(np.where(inside, x, middle))
         (_, slope), off = self._loss(tau), self._off(tau)
-        apart = 4.0 * off / np.maximum(slope, 1e-300) + MARGIN * (1.0 + np.abs(tau))
+        apart = 4.0 * off / np.maximum(slope, 1e-12 * off + 1e-300) + MARGIN * (1.0 + np.abs(tau))
         left, off_left, _, high = self._sums(tau - apart)
         right, off_right, low, _ = self._sums(tau + apart)
         certain = -np.expm1(np.minimum(x, 0.0)) * (1.0 - 8.0 * ROUNDING)  # 1 - w
