@@ -128,15 +128,16 @@ class GroupOnSample(BoundedCurve, SampledProfile):
     def bounds(self, epsilon: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Bound the curve, by the chance that one of the records is in the sample, too.
 
-        Movements above 10^7 are beyond the curve's precision: there it is at most that of noise on all records.
+        Gaussian movements above 10^7 are beyond its precision: there it is at most that of noise on all records.
         """
         x = np.asarray(epsilon, dtype=np.float64)
         symmetric = self.pair is SampledPair.REPLACED
         size = np.abs(x) if symmetric else x
-        if self._largest_movement > _MOST_MOVEMENT:
+        moved = self._largest_movement
+        if moved > _MOST_MOVEMENT and isinstance(self._noise, GaussianProfile):
             low, high = np.maximum(-np.expm1(np.minimum(size, 0.0)), 0.0), self._in_full.bounds(size)[1]
         else:
-            far = 1e10 * (1.0 + self._largest_movement**2)  # the curve falls: beyond, its value there bounds it
+            far = 1e10 * (1.0 + moved * moved)  # the curve falls: beyond, its value there bounds it
             low, high = self._curve_of_pair.bounds(np.minimum(size, far))
             low = np.where(size > far, 0.0, low)
         if symmetric:
