@@ -179,7 +179,7 @@ class GaussianMixtureCurve(MixtureCurve):
             curve = GaussianProfile(apart)
             own = first[j] - second[i]
             # g falls by at most (1 + 40/m) of itself a unit of its argument while it is above 1e-300.
-            error = 1e-12 + MARGIN * (1.0 + 40.0 / apart) * (np.abs(own) + apart**2)
+            error = 1e-12 + MARGIN * (np.abs(own) + apart**2 + 40.0 * (np.abs(own) / apart + apart))
             below, above = curve.bounds(own)
             factor = np.exp(log_a[j].reshape(-1, *([1] * x.ndim)) + parts[i] - b)
             low += np.sum(factor * below * np.maximum(1.0 - error, 0.0), axis=0)
