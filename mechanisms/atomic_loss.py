@@ -309,7 +309,7 @@ class _AtomicLossSum(LossSum):
 
     def log_mgf_line(self, s: float, t: FloatArray) -> tuple[ComplexArray, FloatArray]:
         """Return the sum of n_i ln M_i: of losses that are small at this tilt by M_i - 1, of others by tilted sums."""
-        n, near = self._table[4], self._near_one(s)
+        n, near = self._table[4], (s + 1.0) * np.max(np.abs(self._table[0]), axis=1) <= 1.0
         value, bound = np.zeros(t.size, dtype=np.complex128), np.zeros(t.size)
         for rows, method in ((near, self._logs_near_one), (~near, self._logs_by_tilting)):
             if rows.any():
@@ -317,9 +317,6 @@ class _AtomicLossSum(LossSum):
                 value += n[rows] @ logs
                 bound += n[rows] @ (error + ROUNDING * (np.count_nonzero(rows) + 4.0) * np.abs(logs))
         return value, bound + 2.0 * ROUNDING * np.abs(value)
-
-    def _near_one(self, s: float) -> BoolArray:
-        return np.asarray((s + 1.0) * np.max(np.abs(self._table[0]), axis=1) <= 1.0)
 
     @cached_property
     def _infinite_parts(self) -> tuple[FloatArray, FloatArray, BoolArray]:

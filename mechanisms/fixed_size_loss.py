@@ -24,7 +24,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
@@ -59,10 +58,6 @@ class FixedSizeGaussianLoss(PrivacyLoss):
 
     rate: float
     sigma: float
-
-    @cached_property
-    def _atom(self) -> float:
-        return (1.0 - self.rate) * math.erf(0.5 / (self.sigma * math.sqrt(2.0)))
 
     def _ratio(self, x: FloatArray) -> FloatArray:
         return log_mixture(self.rate, (2.0 * x - 1.0) / (2.0 * self.sigma**2))
@@ -114,7 +109,8 @@ class FixedSizeGaussianLoss(PrivacyLoss):
         self, s: float, height: float
     ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, float]:
         """Return ln(mass e^{sL}), the losses, v, half-widths (0 for the atom), and the error over M(s)."""
-        log_masses, losses = [np.array([math.log(self._atom)])], [np.zeros(1)]
+        atom = (1.0 - self.rate) * math.erf(0.5 / (self.sigma * math.sqrt(2.0)))
+        log_masses, losses = [np.array([math.log(atom)])], [np.zeros(1)]
         places, halves = [np.zeros(1)], [np.zeros(1)]
         error = 0.0
         for power, side in ((s + 1.0, 1.0), (-s, -1.0)):

@@ -291,11 +291,12 @@ class ShuffledMean:
         """Return the number of ones that each client sends among its g + b bits, shape (clients, size)."""
         source = noise_source(noise)
         vectors = checked_vectors(self, values)
-        whole_numbers = self.encode(vectors, _uniform(source, vectors.shape))
+        # Uniform draws for rounding; their quality bears on the bias only, not on privacy.
+        uniform = np.minimum(ndtr(source.gaussian(np.zeros(vectors.shape), 1.0)), math.nextafter(1.0, 0.0))
         added = Binomial(
             trials=self.added, shift=1, dimension=self.size, probability=self.probability
         ).release(np.zeros(vectors.shape, dtype=np.int64), source)
-        return whole_numbers + added
+        return self.encode(vectors, uniform) + added
 
     def shuffle(self, messages: npt.NDArray[Any]) -> IntArray:
         """Return the number of ones of each coordinate: all that a permutation of the bits leaves.
@@ -336,8 +337,3 @@ def _check_bits(bits: int, most: int, epsilon: float, delta: float, clients: int
 def _printed_bits(x: float) -> tuple[int, float]:
     b = math.ceil(x)
     return b, x / (2.0 * b)
-
-
-def _uniform(source: NoiseSource, shape: tuple[int, ...]) -> FloatArray:
-    """Return uniform draws for rounding; their quality bears on the bias only, not on privacy."""
-    return np.minimum(ndtr(source.gaussian(np.zeros(shape), 1.0)), math.nextafter(1.0, 0.0))
