@@ -155,16 +155,12 @@ class ClickTheorem:
     """The statements that the regret proof of a ranked list makes on the way.
 
     With n displays of an item, j releases, C its clicks and E its examinations as estimated from them, and w its
-    attraction: ``|C - w E| <= R(w)`` and ``E >= Q - S``, where Q sums the probabilities that it was examined.
+    attraction: ``|C - w E| <= R(w)``, and its index is at most the largest u with ``u E <= C + R(u)``.
 
     Attributes
     ----------
     radii
         R(u), the least of these, in n, j, x, u and the bound's symbols; either side fails with probability ``e^-x``.
-    scarcity
-        S, which fails with probability ``e^-x``.
-    growth
-        g with ``R(u) - R(w) <= g (u - w)``: the gap lemma is ``w_K - w <= 2 R(w) / (E - g)``.
     noise, scale
         The law of a released click count, as for `ConfidenceTheorem`; or "symbol", one of K + 1 by
         randomized response.
@@ -172,15 +168,13 @@ class ClickTheorem:
         Whether a list is kept for as many rounds as its least displayed item was displayed, and released once; else
         every round is.
     failure
-        Of the good event over the whole horizon.
+        With which probability the index of one of the best items is below its mean at some time, at most.
     index_level
         Of the mixture that may lower an index (`algorithms.estimates.response_mixture`): it fails for an item with
         probability ``e^-x`` of this x, and need be valid for the best items only. None where there is none.
     """
 
     radii: tuple[sp.Expr, ...]
-    scarcity: sp.Expr
-    growth: sp.Expr
     noise: Literal["symbol", "Laplace", "Gaussian", "below Gaussian"]
     scale: sp.Expr
     phases: bool
@@ -195,18 +189,6 @@ class ClickTheorem:
         return lambda count, releases, level, at: np.minimum.reduce(
             [function(count, releases, level, at) for function in functions]
         )
-
-    def scarcity_on(
-        self, values: Mapping[sp.Symbol, float], definitions: tuple[tuple[sp.Symbol, sp.Expr], ...]
-    ) -> _ClickRadius:
-        """Return S as such a function."""
-        return _on(self.scarcity, values, definitions)
-
-    def growth_on(
-        self, values: Mapping[sp.Symbol, float], definitions: tuple[tuple[sp.Symbol, sp.Expr], ...]
-    ) -> _ClickRadius:
-        """Return g as such a function."""
-        return _on(self.growth, values, definitions)
 
 
 @dataclass(frozen=True)

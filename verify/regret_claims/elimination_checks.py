@@ -98,8 +98,12 @@ class EliminationRun(BatchedRun):
             f"and {removed:,} arms were removed"
         )
         noise = self.noise.p, self.noise.description
-        lemmas = ("gap lemma",) if self.theorem.largest is None else ("gap lemma", "path")
-        return self.all_checks(error, noise, self.theorem.sides, lemmas=lemmas, radius=seen)
+        return self.all_checks(error, noise, self.theorem.sides, radius=seen)
+
+    @property
+    def lemmas(self) -> tuple[str, ...]:
+        """Which statements are held against every lane on the good event."""
+        return ("gap lemma",) if self.theorem.largest is None else super().lemmas
 
     def _begin_phase(self, lanes: BoolArray) -> None:
         """Set how many values each arm's batch of the phase has in some lanes, and their x."""
@@ -256,8 +260,3 @@ class EliminationRun(BatchedRun):
             ]
         )
         return values[which.ravel()].reshape(next(iter(numbers.values())).shape)
-
-    def check_end(self) -> None:
-        """Check that no lane on the good event has lost more than the bound, if the proof states that."""
-        if self.laws and self.theorem.largest is not None:
-            super().check_end()

@@ -48,9 +48,6 @@ class EpisodeRun(MeanRun):
         self.level: FloatArray = np.zeros((lanes, 1))
         self._index: FloatArray | None = None
 
-    def check_end(self) -> None:
-        """Check nothing: the theorem has no statement about a single lane's regret."""
-
     def _enter_round(self, shown: Confidence) -> None:
         """Check the indices where an episode starts, and that no others have moved."""
         self.exponent = self.bound.value_of(self.theorem.exponent, self.instance, t=float(self.round))

@@ -49,7 +49,6 @@ from verify.regret_claims.proof_run import (
 )
 
 BuildExplained = Callable[[Gate], ExplainedLearner]
-_GAP = ("gap lemma",)
 
 
 class MeanRun(BatchedRun):
@@ -136,9 +135,6 @@ class MeanRun(BatchedRun):
             error,
             (1.0, "by the theorem: none") if none else (self.noise.p, self.noise.description),
             self.theorem.sides,
-            lemmas=_GAP
-            if self.in_expectation
-            else {"episode": _GAP}.get(self.theorem.lemma, (*_GAP, "path")),
             radius="all indices were 1: radii are too large to be seen" if self.clipped else "",
         )
 
@@ -147,10 +143,11 @@ class MeanRun(BatchedRun):
         """True if the bound adds up the costs of rare events: then a single lane may exceed it."""
         return self.theorem.index == "level-free"
 
-    def check_end(self) -> None:
-        """Check the regret of lanes on the good event, unless the bound is one in expectation."""
-        if self.laws and not self.in_expectation:
-            super().check_end()
+    @property
+    def lemmas(self) -> tuple[str, ...]:
+        """Which statements are held against every lane on the good event."""
+        alone = self.in_expectation or self.theorem.lemma == "episode"
+        return ("gap lemma",) if alone else super().lemmas
 
     def _set_levels(self) -> None:
         """Set the exponent of the radii."""

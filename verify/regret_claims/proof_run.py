@@ -159,14 +159,19 @@ class ProofRun(abc.ABC):
         return replace(self.instance, horizon=self.round + 1) if by_epochs else self.instance
 
     @property
+    def lemmas(self) -> tuple[str, ...]:
+        """Which statements are held against every lane on the good event."""
+        return ("gap lemma", "path")
+
+    @property
     def epoch_ends(self) -> bool:
         """True if an epoch ends with this round, and all indices get another level."""
         by_epochs = self.instance.anytime and self.bound.levels
         return by_epochs and bool(epoch_of(self.round) != epoch_of(self.round - 1))
 
     def check_end(self) -> None:
-        """Check that no lane on the good event has lost more than the bound; without one that is no statement."""
-        if self.failure is None:
+        """Check that no lane on the good event has lost more than the bound, where the proof states that."""
+        if self.failure is None or not self.laws or "path" not in self.lemmas:
             return
         bound = self.bound.evaluate(self.instance)
         self.refuse(
@@ -196,7 +201,6 @@ class ProofRun(abc.ABC):
         sides: float | None,
         *,
         further: tuple[ProofCheck, ...] = (),
-        lemmas: tuple[str, ...] = ("gap lemma", "path"),
         radius: str = "",
     ) -> tuple[ProofCheck, ...]:
         """Return the checks, in the proof's order, once all rounds are played.
@@ -211,8 +215,6 @@ class ProofRun(abc.ABC):
             How many ``e^-level`` an estimate may be off on one side; None if that was not tested.
         further
             Other tests; they take their share of the error themselves.
-        lemmas
-            Which statements were held against every lane on the good event.
         radius
             What is to be said of the radii, if not that they were exact.
         """
@@ -231,7 +233,7 @@ class ProofRun(abc.ABC):
             *further,
             self._law(level, sides),
             *event,
-            *(ProofCheck(name, 1.0, 0.0, self.in_runs(held)) for name in lemmas),
+            *(ProofCheck(name, 1.0, 0.0, self.in_runs(held)) for name in self.lemmas),
             *([] if self.difference is None else [self.difference]),
         )
 
