@@ -91,8 +91,8 @@ from algorithms.theory.regret_bound import (
     w_1,
 )
 
-# Two clicks differ by 2 in L1 and sqrt(2) in L2 norm, a click and none (all there is for K = 1) by 1.
 y, r = sp.symbols("y r", positive=True)
+# Two clicks differ by 2 in L1 and sqrt(2) in L2 norm, a click and none (all there is for K = 1) by 1.
 _clicks = ((b, sp.Min(K, 2) / epsilon), (sigma, sp.sqrt(sp.Min(K, 2)) / mu))
 _phase_exponents = (
     (M, L * (2 + sp.log(T, 2))),
@@ -103,28 +103,10 @@ _phase_exponents = (
 _odds = sp.exp(-epsilon)  # in this form no epsilon is too large for a float
 _gain = (1 - _odds) / (1 + K * _odds)
 
-
-# Without a horizon: a phase is as long as all rounds before it at most, so those that begin in epoch i are 3 N_i rounds
-# (2 N_0 in epoch 0) where the failure of its good event was counted for N_i: 5/2 in all, for 1.
-_outlasting = sp.Rational(3, 2)
-
-
 _FEW_REPORTS = (
     "the printed tail of n Laplace variables needs n >= 3 ln T: with fewer, the radius fails more often than the proof "
     "counts"
 )
-
-
-def _additive(noise: Literal["Laplace", "Gaussian", "below Gaussian"]) -> ClickTheorem:
-    """Return the proof for click counts with additive noise."""
-    proxy, tail, scale = (2 * b**2, b * x, b) if noise == "Laplace" else (sigma**2, sp.Integer(0), sigma)
-    return ClickTheorem(
-        radii=(tail + sp.sqrt(2 * x * (n / 4 + proxy * j * (1 + u**2 * (K - 1)))),),
-        noise=noise,
-        scale=scale,
-        phases=True,
-        failure=1 / T,
-    )
 
 
 _false = _odds / (1 + K * _odds)  # the probability of each false symbol
@@ -177,25 +159,33 @@ _before = sp.Max(t - 1, 1)
 
 def _batched(
     noise: Literal["Laplace", "Gaussian", "below Gaussian"],
-    definitions: tuple[tuple[sp.Symbol, sp.Expr], ...],
+    deviation: tuple[tuple[sp.Symbol, sp.Expr], ...],
     source: str,
 ) -> RegretBound:
     """Return the theorem of lists that are held for phases, with an index of a confidence level."""
-    deviation, tail = (sp.sqrt(2) * b, b * (x + y)) if noise == "Laplace" else (sigma, sp.Integer(0))
-    noisy = r * deviation * sp.sqrt(2 * M * (1 + w_1**2 * (K - 1)))
+    proxy, scale, b_or_0 = (2 * b**2, b, b) if noise == "Laplace" else (sigma**2, sigma, sp.S.Zero)
+    tail, noisy = b_or_0 * (x + y), r * sp.sqrt(2 * proxy * M * (1 + w_1**2 * (K - 1)))
     h = r**2 / (4 * p0 * Delta)
-    least = tail + h + sp.sqrt((h + tail) ** 2 + noisy**2 - tail**2)
+    least = tail + h + sp.sqrt((tail + h) ** 2 + noisy**2 - tail**2)
     larger = r**2 / (2 * p0) * (1 / Delta - 1 / Delta_max) + (2 * tail + noisy) * sp.log(rho)
     return RegretBound(
         family="cascade",
         constant=sp.Integer(1),
         per_arm=(1 + sp.Rational(11, 10) / p0) * (least + larger) + Delta_max,
-        definitions=definitions,
+        definitions=(*deviation, *_phase_exponents),
         source=source,
         regime="index=confidence (no theorem is known of a level-free index of lists); every epsilon > 0 and T >= 1",
         applies=lambda instance: instance.settings.get("index") == "confidence",
-        confidence=_additive(noise),
-        outlasting=_outlasting,
+        confidence=ClickTheorem(
+            radii=(b_or_0 * x + sp.sqrt(2 * x * (n / 4 + proxy * j * (1 + u**2 * (K - 1)))),),
+            noise=noise,
+            scale=scale,
+            phases=True,
+            failure=1 / T,
+        ),
+        # Without a horizon: a phase is as long as all rounds before it at most, so those that begin in epoch i are 3
+        # N_i rounds (2 N_0 in epoch 0) where the failure of its good event was counted for N_i: 5/2 in all, for 1.
+        outlasting=sp.Rational(3, 2),
     )
 
 
@@ -236,20 +226,17 @@ CASCADE_BOUNDS: dict[str, RegretBound] = {
     ),
     "cascade-ucb-batch": _batched(
         "Laplace",
-        (*_clicks, *_phase_exponents),
+        _clicks,
         "this library: phases of doubling length and the estimating equation (Theorem 6)",
     ),
     "cascade-ucb-batch-gaussian": _batched(
         "Gaussian",
-        (*_clicks, *_phase_exponents),
+        _clicks,
         "this library: phases of doubling length with Gaussian noise (Theorem 6, 2 b^2 -> sigma^2)",
     ),
     "cascade-ucb-batch-shuffle": _batched(
         "below Gaussian",
-        (
-            (sigma, sp.Rational(NOISE.numerator, NOISE.denominator) * sp.sqrt(sp.Min(K, 2)) / mu),
-            *_phase_exponents,
-        ),
+        ((sigma, sp.Rational(NOISE.numerator, NOISE.denominator) * sp.sqrt(sp.Min(K, 2)) / mu),),
         "this library: phases of doubling length with shuffled bits, whose tail is below a normal one's of deviation "
         "sigma (Theorem 6, 2 b^2 -> sigma^2)",
     ),

@@ -185,10 +185,16 @@ class ClickTheorem:
         self, values: Mapping[sp.Symbol, float], definitions: tuple[tuple[sp.Symbol, sp.Expr], ...]
     ) -> _ClickRadius:
         """Return R on an instance as a function of n, j, x and u."""
-        functions = [_on(radius, values, definitions) for radius in self.radii]
-        return lambda count, releases, level, at: np.minimum.reduce(
-            [function(count, releases, level, at) for function in functions]
-        )
+        functions = [_compiled(radius, definitions) for radius in self.radii]
+        fixed = {str(symbol): value for symbol, value in values.items()}
+
+        def radius(count: FloatArray, releases: FloatArray, level: float, at: FloatArray) -> FloatArray:
+            given: Mapping[str, float | FloatArray]
+            given = {**fixed, "n": count, "j": releases, "x": level, "u": at}
+            each = [np.broadcast_to(function(given), count.shape) for function in functions]
+            return np.asarray(np.minimum.reduce(each))
+
+        return radius
 
 
 @dataclass(frozen=True)
@@ -313,18 +319,6 @@ def _radius_on(
         return np.where(count > 0, found, np.inf)
 
     return radius
-
-
-def _on(
-    expression: sp.Expr,
-    values: Mapping[sp.Symbol, float],
-    definitions: tuple[tuple[sp.Symbol, sp.Expr], ...],
-) -> _ClickRadius:
-    function = _compiled(expression, definitions)
-    fixed = {str(symbol): value for symbol, value in values.items()}
-    return lambda count, releases, level, at: np.broadcast_to(
-        function({**fixed, "n": count, "j": releases, "x": level, "u": at}), count.shape
-    )
 
 
 @functools.cache

@@ -60,20 +60,6 @@ def test_theorem_5_for_randomized_response():
     assert bound("cascade-ucb-rr", problem, epsilon, horizon) == pytest.approx(expected)
 
 
-def test_theorem_5_adds_up_its_proof_s_probabilities():
-    """N(u) is above the sum over all numbers of displays of what Hoeffding's inequality leaves, and not far."""
-    epsilon, horizon, p0 = 2.0, 10**6, 0.4
-    x, gain = math.log(6 * 3 * horizon**2), (math.exp(epsilon) - 1) / (math.exp(epsilon) + 2)
-    n = np.arange(1, horizon + 1)
-    for gap in (0.05, 0.2, 0.6):
-        problem = Cascade(3, 2, [0.6, 0.6, 0.6 - gap])
-        plays = (bound("cascade-ucb-rr", problem, epsilon, horizon) - 1) / gap
-        few = p0 * ((math.sqrt(x) + math.sqrt(2)) / (math.sqrt(2) * gain * p0 * gap)) ** 2
-        z = math.sqrt(2) * gain * np.maximum(p0 * n, few) / np.sqrt(n)
-        summed = few + 1 + np.exp(-((gap * z - math.sqrt(x)) ** 2)).sum() + np.exp(-(z**2)).sum()
-        assert 0.97 * plays < summed < plays
-
-
 def test_the_other_bounds():
     horizon, epsilon, log = 1000, 0.7, math.log(1000)
     top_k = SemiBandit(TopK(5, 3), [0.9, 0.8, 0.6, 0.5, 0.1])
