@@ -18,7 +18,7 @@ from algorithms.estimates.doubling_batches import released_counts
 from algorithms.estimates.level_free import sharpened
 from algorithms.play import play_fresh
 from algorithms.problems import Arms, SemiBandit, TopK, build_problem
-from algorithms.theory.level_free_regret import ReleaseCounts
+from algorithms.theory.level_free_regret import ReleaseCounts, rejection_chance
 from algorithms.theory.regret import BOUNDS
 from algorithms.theory.regret_bound import Instance
 from mechanisms import LaneStreams
@@ -232,23 +232,18 @@ def test_rounds_below_by_hand(share):
 
 
 @pytest.mark.parametrize("gain", [1.3, 2.164, 10.0])
-def test_rounds_below_of_bits_are_above_those_of_exact_tails(gain):
-    """Of any mean: binomial probabilities that too few ones reject the mean less z, at so late a round."""
-    releases = ReleaseCounts(10**4, 1.0, 0.0, 0.0, gain=gain, falling=0.0)
-    rounds = np.concatenate([[0.0], np.geomspace(1, 10**4, 41)])
-    late = [levels(releases, j, rounds[1:]) for j in range(releases.counts.size)]
-    for mean, z in itertools.product((0.02, 0.3, 0.5, 0.9, 1.0), (0.02, 0.1, 0.3)):
-        chance, less = 0.5 + (mean - 0.5) / gain, 0.5 + (mean - z - 0.5) / gain
-        if mean < z:
-            continue
-        summed = np.zeros(41)
-        for n, v in zip(releases.counts, late, strict=True):
-            ones = np.arange(math.ceil(n * less))
-            against = n * (rel_entr(ones / n, less) + rel_entr(1 - ones / n, 1 - less))
-            many = np.searchsorted(-against, -v, side="right")  # of the ones, so many reject
-            summed += np.where(many > 0, stats.binom.cdf(many - 1, n, chance), 0.0)
-        exact = np.diff(rounds) @ np.minimum(summed, 1.0)  # at the upper ends of pieces
-        assert exact < (1 + 1e-9) * releases.rounds_below(np.array([z]))[0]
+def test_no_binomial_number_rejects_its_chance_more_often_than_is_said(gain):
+    """Of all chances that bits can have, at the levels that so many ones just reach: exact probabilities."""
+    sharper = 0
+    for n, share in itertools.product([*range(1, 30), 80, 400, 3000], np.linspace(0, 1, 21)):
+        chance = 0.5 + (share - 0.5) / gain
+        ones = np.arange(math.ceil(n * chance - 1e-9))
+        level = n * (rel_entr(ones / n, chance) + rel_entr(1 - ones / n, 1 - chance))
+        ones, level = ones[level < 600], level[level < 600]  # below, floats underflow
+        said = rejection_chance(level, np.full(level.shape, float(n)), gain)
+        assert (stats.binom.cdf(ones, n, chance) <= said * (1 + 1e-9)).all()
+        sharper += int((said < 0.3 * np.exp(-level)).sum())
+    assert sharper > 100
 
 
 @settings(max_examples=50)
