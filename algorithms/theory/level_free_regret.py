@@ -183,26 +183,6 @@ _DISTANCES = 1_000
 _ROUNDED = 1 + 1e-9
 
 
-def rejection_chance(level: FloatArray, count: FloatArray, gain: float) -> FloatArray:
-    """Return ``e^-v``, or what may be said for it of randomized bits: how likely so few ones reject their own chance.
-
-    Parameters
-    ----------
-    level
-        v, with which the chance is rejected at least.
-    count
-        n_j, of a shape that is broadcast to that of `level`.
-    gain
-        G.
-    """
-    chance = 0.5 - 0.5 / gain
-    lower = chance - np.sqrt(level / (2 * count)) - 1 / count
-    likely, left = np.exp(-level), np.full_like(level, -1.0)
-    left[lower > 0] = level[lower > 0] - logit(chance) + logit(lower[lower > 0])
-    likely[left > 0] = np.minimum(likely[left > 0], ndtr(-np.sqrt(2 * left[left > 0])))
-    return likely
-
-
 @dataclass(frozen=True)
 class ReleaseCounts:
     """The counts of an arm after its releases in T rounds, and the sums of the theorems over them.
@@ -276,13 +256,30 @@ class ReleaseCounts:
         h = self.scale * moved / self._variance
         return np.asarray(moved**2 / (self._variance * (1 + h + np.sqrt(1 + 2 * h))))
 
+    def rejection_chance(self, level: FloatArray, count: FloatArray) -> FloatArray:
+        """Return ``e^-v``, or less where the counts are of randomized bits: a bound on how likely so few are ones.
+
+        Parameters
+        ----------
+        level
+            v, with which they reject their own chance at least.
+        count
+            n_j, of a shape that is broadcast to that of `level`.
+        """
+        chance = 0.5 - 0.5 / self.gain
+        lower = chance - np.sqrt(level / (2 * count)) - 1 / count
+        likely, left = np.exp(-level), np.full_like(level, -1.0)
+        left[lower > 0] = level[lower > 0] - logit(chance) + logit(lower[lower > 0])
+        likely[left > 0] = np.minimum(likely[left > 0], ndtr(-np.sqrt(2 * left[left > 0])))
+        return likely
+
     @functools.cached_property
     def _rare(self) -> tuple[FloatArray, FloatArray]:
         """Lengths of pieces of [0, T], and at the left end t of each ``e^-v_j(t)``, or less: shape (counts, pieces)."""
         ends = np.concatenate([[0.0], np.geomspace(1.0, self.horizon, _PIECES + 1)])
         late = np.log(np.maximum((ends[:-1] - 1) / self.later[:, np.newaxis], 1.0))
         level = unsharpened(late, self.share)
-        return np.diff(ends), rejection_chance(level, self.counts[:, np.newaxis], self.gain)
+        return np.diff(ends), self.rejection_chance(level, self.counts[:, np.newaxis])
 
     @functools.cached_property
     def _below(self) -> tuple[FloatArray, FloatArray]:

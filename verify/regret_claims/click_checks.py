@@ -112,7 +112,7 @@ class ClickRun(StructuredRun[ClickConfidence]):
 
     @property
     def lemmas(self) -> tuple[str, ...]:
-        """None: the bound adds up the costs of rare events, which a single lane may exceed."""
+        """The statements on single lanes: none, as the bound is on what rare events cost in expectation."""
         return ()
 
     def state(self, learner: ExplainedLists) -> ClickConfidence:

@@ -102,7 +102,7 @@ class EliminationRun(BatchedRun):
 
     @property
     def lemmas(self) -> tuple[str, ...]:
-        """Which statements are held against every lane on the good event."""
+        """The statements that are held against every lane on the good event."""
         return ("gap lemma",) if self.theorem.largest is None else super().lemmas
 
     def _begin_phase(self, lanes: BoolArray) -> None:

@@ -145,7 +145,7 @@ class MeanRun(BatchedRun):
 
     @property
     def lemmas(self) -> tuple[str, ...]:
-        """Which statements are held against every lane on the good event."""
+        """The statements that are held against every lane on the good event."""
         alone = self.in_expectation or self.theorem.lemma == "episode"
         return ("gap lemma",) if alone else super().lemmas
 

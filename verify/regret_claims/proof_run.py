@@ -160,7 +160,7 @@ class ProofRun(abc.ABC):
 
     @property
     def lemmas(self) -> tuple[str, ...]:
-        """Which statements are held against every lane on the good event."""
+        """The statements that are held against every lane on the good event."""
         return ("gap lemma", "path")
 
     @property

@@ -18,7 +18,7 @@ from algorithms.estimates.doubling_batches import released_counts
 from algorithms.estimates.level_free import sharpened
 from algorithms.play import play_fresh
 from algorithms.problems import Arms, SemiBandit, TopK, build_problem
-from algorithms.theory.level_free_regret import ReleaseCounts, rejection_chance
+from algorithms.theory.level_free_regret import ReleaseCounts
 from algorithms.theory.regret import BOUNDS
 from algorithms.theory.regret_bound import Instance
 from mechanisms import LaneStreams
@@ -234,13 +234,13 @@ def test_rounds_below_by_hand(share):
 @pytest.mark.parametrize("gain", [1.3, 2.164, 10.0])
 def test_no_binomial_number_rejects_its_chance_more_often_than_is_said(gain):
     """Of all chances that bits can have, at the levels that so many ones just reach: exact probabilities."""
-    sharper = 0
+    sharper, releases = 0, ReleaseCounts(10**6, 1.0, 0.0, 0.0, gain=gain, falling=0.0)
     for n, share in itertools.product([*range(1, 30), 80, 400, 3000], np.linspace(0, 1, 21)):
         chance = 0.5 + (share - 0.5) / gain
         ones = np.arange(math.ceil(n * chance - 1e-9))
         level = n * (rel_entr(ones / n, chance) + rel_entr(1 - ones / n, 1 - chance))
         ones, level = ones[level < 600], level[level < 600]  # below, floats underflow
-        said = rejection_chance(level, np.full(level.shape, float(n)), gain)
+        said = releases.rejection_chance(level, np.full(level.shape, float(n)))
         assert (stats.binom.cdf(ones, n, chance) <= said * (1 + 1e-9)).all()
         sharper += int((said < 0.3 * np.exp(-level)).sum())
     assert sharper > 100
