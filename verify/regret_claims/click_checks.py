@@ -112,7 +112,7 @@ class ClickRun(StructuredRun[ClickConfidence]):
 
     @property
     def lemmas(self) -> tuple[str, ...]:
-        """The statements on single lanes: none, as the bound is on what rare events cost in expectation."""
+        """The statements that are held against single lanes: none, as the bound adds up the costs of rare events."""
         return ()
 
     def state(self, learner: ExplainedLists) -> ClickConfidence:
