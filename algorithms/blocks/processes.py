@@ -19,9 +19,8 @@ from typing import Any
 from algorithms.blocks.executor import Serial, Workers, WorkersDied
 from mechanisms.parameters import ParameterError
 
-_AHEAD = (
-    2  # tasks a worker that are in hand at once: no worker waits for the next, and results do not pile up
-)
+# Tasks a worker that are in hand at once: no worker waits for the next, and results do not pile up.
+_AHEAD = 2
 MOST_DEATHS = 3
 """So often a task may be in the hands of workers when one of them dies, before it is given up."""
 

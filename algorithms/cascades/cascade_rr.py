@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +17,7 @@ from algorithms.claim import ClaimForm
 from algorithms.epochs import epoch_horizon, epoch_of
 from algorithms.estimates.response_mixture import ResponseMixture
 from algorithms.lanes import positions
-from algorithms.learner import ClickConfidence, Family, check_epsilon
+from algorithms.learner import ClickConfidence, check_epsilon
 from algorithms.message_learner import MessageLearner, Question
 from algorithms.problems import RankedLists
 from mechanisms import FirstAbove, Mechanism, RandomizedResponse
@@ -154,9 +154,8 @@ class _ResponseEstimates(RankedItems):
         del self.found  # if this is interrupted, it is found again
         at = positions(self.displays, shown)
         width = self.sums.shape[2]
-        rows = self.sums.reshape(-1, width).view(np.dtype((np.void, 8 * width)))[
-            :, 0
-        ]  # numbers of one item at once
+        # Numbers of one item at once.
+        rows = self.sums.reshape(-1, width).view(np.dtype((np.void, 8 * width)))[:, 0]
         new = rows.take(at).view(np.float64).reshape(*at.shape, width)
         new += self._steps.take(symbols, axis=0)
         rows[at] = new.view(rows.dtype)[..., 0]
@@ -286,12 +285,12 @@ class CascadeUCBRR(MessageLearner[RankedLists], AnytimeLearner[RankedLists]):
         "certified repair of published/cascade-ucb-ldp-laplace; the least regret here of local learners of "
         "lists"
     )
-    claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
+    claim = ClaimForm.for_reports(
         "local",
         "cascading bandits paper, Algorithms 2 and 3, repaired: randomized response on the click vector",
     )
-    family: ClassVar[Family] = "cascade"
-    needs_all_arms: ClassVar[str] = ""
+    family = "cascade"
+    needs_all_arms = ""
 
     def __init__(self, structure: RankedLists, gate: Gate, *, epsilon: float, horizon: int | None) -> None:
         super().__init__(structure, gate, horizon)

@@ -25,10 +25,7 @@ from algorithms.problems import Parameter, Value, parse_settings
 _ProblemType = TypeVar("_ProblemType")
 LearnerType = TypeVar("LearnerType")
 
-_CHECKS: dict[str, Callable[[Any], Any]] = {
-    "epsilon": check_epsilon,
-    "delta": check_delta,
-}
+_CHECKS: dict[str, Callable[[Any], Any]] = {"epsilon": check_epsilon, "delta": check_delta}
 
 ANYTIME = Parameter(
     "anytime",

@@ -242,9 +242,8 @@ class DurableRun(Generic[LearnerType]):
             raise
 
     def _write(self, store: RunStore, keep: Mapping[str, bytes]) -> None:
-        with undisturbed(
-            self.accountant
-        ):  # what is charged meanwhile would be in no save, and removed as if it were
+        # What is charged meanwhile would be in no save, and removed as if it were.
+        with undisturbed(self.accountant):
             notes = store.notes()
             encoder = Encoder(self.accountant, own_modules(self.learner), notes)
             state = {

@@ -37,7 +37,7 @@ told apart by the phase that they played:
 
 from __future__ import annotations
 
-from typing import ClassVar, Unpack
+from typing import Unpack
 
 import numpy.typing as npt
 
@@ -57,7 +57,7 @@ class DPE(NoNoise[Phase], PhasedElimination):
     name = "dpe"
     summary = "distributed phased elimination with exact widths, no privacy"
     source = "distributed linear bandits paper, Algorithm 1"
-    claim: ClassVar[ClaimForm] = NO_CLAIM
+    claim = NO_CLAIM
 
 
 class _Private(PhasedElimination, GaussianNoise[Phase]):
@@ -90,7 +90,7 @@ class DPDPECentral(CentralNoise[Phase], _Private):
     name = "dp-dpe-central"
     summary = "distributed phased elimination, analytic Gaussian noise on each phase's sum"
     as_printed = "certified repair of published/dp-dpe-central"
-    claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
+    claim = ClaimForm.for_reports(
         "central",
         "distributed linear bandits paper, Algorithm 1 with (5), repaired: analytic noise, clipped reports",
     )
@@ -102,7 +102,7 @@ class DPDPELocal(LocalNoise[Phase], _Private):
     name = "dp-dpe-local"
     summary = "distributed phased elimination, analytic Gaussian noise on each report"
     as_printed = "certified repair of published/dp-dpe-local"
-    claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
+    claim = ClaimForm.for_reports(
         "local",
         "distributed linear bandits paper, Algorithm 1 with (7), repaired: analytic noise, clipped reports",
     )
@@ -114,7 +114,7 @@ class DPDPEShuffle(ShuffledNoise[Phase], _Private):
     name = "dp-dpe-shuffle"
     summary = "distributed phased elimination, numerically calibrated shuffled bits"
     as_printed = "certified repair of published/dp-dpe-shuffle"
-    claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
+    claim = ClaimForm.for_reports(
         "shuffle",
         "distributed linear bandits paper, Algorithm 1 with (9), repaired: calibrated bits, clipped reports",
     )

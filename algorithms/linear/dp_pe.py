@@ -77,7 +77,7 @@ class StandardElimination(Elimination[RewardPhase]):
     """
 
     parameters: ClassVar[tuple[Parameter, ...]] = (ASSUMED_BOUND,)
-    _waited_for: ClassVar[str] = "rewards"
+    _waited_for = "rewards"
     reward_bound: float
 
     def __init__(
@@ -85,9 +85,8 @@ class StandardElimination(Elimination[RewardPhase]):
     ) -> None:
         super().__init__(actions, gate, horizon)
         self.reward_bound = checked_reward_bound(reward_bound, ": a single reward is not concentrated")
-        self._received: IntArray = np.zeros(
-            0, dtype=np.int64
-        )  # rewards of each action of the open phase's support
+        # Rewards of each action of the open phase's support.
+        self._received: IntArray = np.zeros(0, dtype=np.int64)
         self._begin(self.horizon)
 
     def _begin(self, horizon: int) -> None:
@@ -189,7 +188,7 @@ class PE(NoNoise[RewardPhase], StandardElimination):
     name = "pe"
     summary = "phased elimination with exact widths, one client per round, no privacy"
     source = "distributed linear bandits paper, Algorithm 3"
-    claim: ClassVar[ClaimForm] = NO_CLAIM
+    claim = NO_CLAIM
 
 
 class _Private(StandardElimination):
@@ -223,7 +222,7 @@ class DPPECentral(CentralNoise[RewardPhase], _Private):
     name = "dp-pe-central"
     summary = "phased elimination, analytic Gaussian noise on each action's sum"
     as_printed = "certified repair of published/dp-pe-central"
-    claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
+    claim = ClaimForm.for_reports(
         "central", "distributed linear bandits paper, Algorithm 3 with (55), repaired: analytic noise"
     )
 
@@ -234,7 +233,7 @@ class DPPELocal(LocalNoise[RewardPhase], _Private):
     name = "dp-pe-local"
     summary = "phased elimination, analytic Gaussian noise on each reward"
     as_printed = "certified repair of published/dp-pe-local"
-    claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
+    claim = ClaimForm.for_reports(
         "local", "distributed linear bandits paper, Algorithm 3 with (57), repaired: analytic noise"
     )
 
@@ -245,7 +244,7 @@ class DPPEShuffle(ShuffledNoise[RewardPhase], _Private):
     name = "dp-pe-shuffle"
     summary = "phased elimination, numerically calibrated shuffled bits"
     as_printed = "certified repair of published/dp-pe-shuffle"
-    claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
+    claim = ClaimForm.for_reports(
         "shuffle", "distributed linear bandits paper, Algorithm 3 with (59), repaired: calibrated bits"
     )
 

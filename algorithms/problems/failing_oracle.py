@@ -65,9 +65,8 @@ class FailingTopK:
         """Return the K arms of largest weight or, where the oracle fails, of smallest, in increasing order."""
         weights = checked_weights(weights, self.arms) + 0.0  # -0.0 is 0.0, and so is its hash
         signs = np.where([_share(row.tobytes()) < self.beta for row in weights], 1.0, -1.0)[:, np.newaxis]
-        finite = np.minimum(
-            weights, np.finfo(np.float64).max
-        )  # an arm not seen yet is no reason to fail otherwise
+        # An arm not seen yet is no reason to fail otherwise.
+        finite = np.minimum(weights, np.finfo(np.float64).max)
         return TopK(self.arms, self.size).solve(signs * finite)
 
     def super_arms(self) -> Iterator[tuple[int, ...]]:

@@ -54,12 +54,7 @@ class _PrintedWidth(ExploresToTheEnd[Phase], PhasedElimination):
 
     parameters: ClassVar[tuple[Parameter, ...]] = (ALPHA, ASSUMED_BOUND)
 
-    def __init__(
-        self,
-        actions: npt.ArrayLike,
-        gate: Gate,
-        **settings: Unpack[PhasedSettings],
-    ) -> None:
+    def __init__(self, actions: npt.ArrayLike, gate: Gate, **settings: Unpack[PhasedSettings]) -> None:
         settings.setdefault("reward_bound", 1.0)
         super().__init__(actions, gate, **settings)
         self.dimension = d = self.actions.shape[1]
@@ -78,7 +73,7 @@ class DPE(NoNoise[Phase], _PrintedWidth):
     name = "published/dpe"
     summary = "distributed phased elimination as printed, no privacy"
     source: ClassVar[str] = _PAPER + "Algorithm 1"
-    claim: ClassVar[ClaimForm] = NO_CLAIM
+    claim = NO_CLAIM
 
 
 class DPEFixedU(DPE):
@@ -92,7 +87,7 @@ class DPEFixedU(DPE):
 
     name = "published/dpe-fixed-u"
     summary = "distributed phased elimination, the same number of clients in every phase, no privacy"
-    parameters: ClassVar[tuple[Parameter, ...]] = (_FIXED, ASSUMED_BOUND)
+    parameters = (_FIXED, ASSUMED_BOUND)
     source = _PAPER + "DPE-FixedU of Section 7"
 
     def __init__(self, actions: npt.ArrayLike, gate: Gate, **settings: Unpack[PhasedSettings]) -> None:
@@ -154,9 +149,7 @@ class DPDPECentral(CentralNoise[Phase], _Printed):
     name = "published/dp-dpe-central"
     summary = "as printed: classical Gaussian noise, common width"
     as_printed = "FALSE for large epsilon (above 5.12 at delta = 0.25); below, holds with slack"
-    claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
-        "central", _PAPER + "Algorithm 1 with (5), Theorem 4.2"
-    )
+    claim = ClaimForm.for_reports("central", _PAPER + "Algorithm 1 with (5), Theorem 4.2")
 
     def _width_of_noise(self, phase: Phase, noise: FloatArray) -> float:
         return 2 * self._sigma(phase) / phase.clients * math.sqrt(self.support_bound * self.dimension)
@@ -168,7 +161,7 @@ class DPDPELocal(LocalNoise[Phase], _Printed):
     name = "published/dp-dpe-local"
     summary = "as printed: classical Gaussian noise on each report, common width"
     as_printed = "FALSE for large epsilon (above 5.12 at delta = 0.25); below, holds with slack"
-    claim: ClassVar[ClaimForm] = ClaimForm.for_reports("local", _PAPER + "Algorithm 1 with (7), Theorem 4.4")
+    claim = ClaimForm.for_reports("local", _PAPER + "Algorithm 1 with (7), Theorem 4.4")
 
     def _width_of_noise(self, phase: Phase, noise: FloatArray) -> float:
         return 2 * self._sigma(phase) * math.sqrt(self.support_bound * self.dimension / phase.clients)
@@ -184,10 +177,8 @@ class DPDPEShuffle(ShuffledNoise[Phase], _Printed):
     name = "published/dp-dpe-shuffle"
     summary = "as printed: Algorithm 2's bits, common width"
     as_printed = "holds with huge slack (g rounded up): true epsilon is claim / 200 or less"
-    parameters: ClassVar[tuple[Parameter, ...]] = (ALPHA, ASSUMED_BOUND)
-    claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
-        "shuffle", _PAPER + "Algorithm 1 with (9), Theorem 4.6"
-    )
+    parameters = (ALPHA, ASSUMED_BOUND)
+    claim = ClaimForm.for_reports("shuffle", _PAPER + "Algorithm 1 with (9), Theorem 4.6")
 
     def _protocol(self, clients: int, size: int) -> ShuffledMean:
         return ShuffledMean.vector_as_printed(self.epsilon, self.delta, clients=clients, size=size, bound=1.0)

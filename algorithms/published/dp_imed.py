@@ -16,8 +16,6 @@ theorems, not how batch sizes are rounded. Here they are rounded up, and an arm'
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import numpy as np
 import numpy.typing as npt
 
@@ -68,7 +66,7 @@ class DPIMED(HeldBatchLearner):
     parameters = (_GROWTH,)
     repaired_by = "dp-bandit"
     batches: GrowingBatches
-    claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
+    claim = ClaimForm.for_reports(
         "central", "Azize, Wu, Honda, Orabona, Ito & Basu 2025, DP-IMED, Proposition 2"
     )
 

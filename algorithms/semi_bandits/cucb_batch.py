@@ -50,8 +50,8 @@ class LevelFreeLearner(HorizonLearner[StructureType]):
     """
 
     family: ClassVar[Family] = "semi-bandit"
-    needs_horizon: ClassVar[str] = ""
-    needs_all_arms: ClassVar[str] = ""
+    needs_horizon = ""
+    needs_all_arms = ""
     growth: ClassVar[float] = 0.1
     """By which share of what was released an arm's data grow with its next batch, at least."""
     falling: ClassVar[float] = 1.5
@@ -177,9 +177,7 @@ class CUCBBatch(HeldBatches[SuperArms]):
     name = "cucb-batch"
     summary = "combinatorial UCB, growing batches of the few least-counted arms with Laplace noise, level-free index"
     as_printed = "certified; the least regret here of learners of super arms in the central model"
-    claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
-        "central", "this library: accumulated batches of the least-counted arms"
-    )
+    claim = ClaimForm.for_reports("central", "this library: accumulated batches of the least-counted arms")
 
     def __init__(self, structure: SuperArms, gate: Gate, *, epsilon: float, horizon: int | None) -> None:
         size = self.size_of(structure)
@@ -209,7 +207,7 @@ class CUCBBatchGaussian(HeldBatches[SuperArms]):
     name = "cucb-batch-gaussian"
     summary = "combinatorial UCB, growing batches of all played arms with Gaussian noise, level-free index"
     as_printed = "certified repair of Algorithm 3, (epsilon, delta)"
-    claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
+    claim = ClaimForm.for_reports(
         "central", "Chen et al. 2020, Algorithm 3, repaired: growing batches with Gaussian noise"
     )
 
@@ -242,8 +240,8 @@ class CUCBKL(HeldBatches[SuperArms]):
     name = "cucb-kl"
     summary = "cucb-batch without noise: growing batches of all played arms, level-free index, no privacy"
     source = "this library; Garivier & Cappe 2011"
-    claim: ClassVar[ClaimForm] = NO_CLAIM
-    needs_all_arms: ClassVar[str] = "it is what private learners of all arms are compared with"
+    claim = NO_CLAIM
+    needs_all_arms = "it is what private learners of all arms are compared with"
 
     def __init__(self, structure: SuperArms, gate: Gate) -> None:
         super().__init__(structure, gate, None, None, few=self.size_of(structure))

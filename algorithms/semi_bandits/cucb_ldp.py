@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import abc
 import math
-from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +17,7 @@ from algorithms.anytime_learner import AnytimeLearner
 from algorithms.claim import ClaimForm
 from algorithms.estimates.message_means import MessageMeans, least_counted
 from algorithms.lanes import gather
-from algorithms.learner import Confidence, Family, check_epsilon
+from algorithms.learner import Confidence, check_epsilon
 from algorithms.problems import SuperArms
 from algorithms.problems.availability import mask_weights
 from mechanisms import Box, Gaussian, Laplace
@@ -38,8 +37,8 @@ class MessageMeanLearner(AnytimeLearner[SuperArms], abc.ABC):
         The number of rounds T; None if it is not known (`algorithms.epochs`).
     """
 
-    family: ClassVar[Family] = "semi-bandit"
-    needs_all_arms: ClassVar[str] = ""
+    family = "semi-bandit"
+    needs_all_arms = ""
 
     def __init__(
         self, structure: SuperArms, gate: Gate, randomizer: Laplace | Gaussian, horizon: int | None
@@ -99,7 +98,7 @@ class CUCBLDP1(MessageMeanLearner):
     name = "cucb-ldp1"
     summary = "combinatorial UCB, every user sends all played outcomes with Laplace noise"
     as_printed = "certified as printed, tight"
-    claim: ClassVar[ClaimForm] = ClaimForm.for_reports("local", "Chen et al. 2020, Algorithm 1, Theorem 1")
+    claim = ClaimForm.for_reports("local", "Chen et al. 2020, Algorithm 1, Theorem 1")
 
     def __init__(self, structure: SuperArms, gate: Gate, *, epsilon: float, horizon: int | None) -> None:
         self.epsilon = check_epsilon(epsilon)
@@ -130,7 +129,7 @@ class CUCBLDP2(MessageMeanLearner):
     name = "cucb-ldp2"
     summary = "combinatorial UCB, every user sends the least-pulled outcome with Laplace noise"
     as_printed = "certified as printed, tight"
-    claim: ClassVar[ClaimForm] = ClaimForm.for_reports("local", "Chen et al. 2020, Algorithm 2, Theorem 3")
+    claim = ClaimForm.for_reports("local", "Chen et al. 2020, Algorithm 2, Theorem 3")
 
     def __init__(self, structure: SuperArms, gate: Gate, *, epsilon: float, horizon: int | None) -> None:
         self.epsilon = check_epsilon(epsilon)

@@ -37,7 +37,7 @@ from algorithms.claim import ClaimForm
 from algorithms.estimates.chernoff import NoiseTail, chernoff_separation, sum_exponent
 from algorithms.estimates.doubling_batches import GrowingBatches
 from algorithms.lanes import gather
-from algorithms.learner import Confidence, Family, as_number, check_epsilon
+from algorithms.learner import Confidence, as_number, check_epsilon
 from algorithms.problems import Arms, Parameter
 from algorithms.structured_learner import StructuredLearner
 from mechanisms import Interval, Laplace
@@ -98,9 +98,9 @@ class DPBestArm(StructuredLearner[Arms]):
     summary = "K arms, elimination on batches with Laplace noise finds the best one with a chosen error, and plays it"
     as_printed = "certified; it stops by itself, so that regret is for dp-bandit"
     parameters = (_ERROR, _TOLERANCE)
-    family: ClassVar[Family] = "bandit"
-    needs_all_arms: ClassVar[str] = "a phase plays every arm that is left"
-    claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
+    family = "bandit"
+    needs_all_arms = "a phase plays every arm that is left"
+    claim = ClaimForm.for_reports(
         "central", "this library: successive elimination on accumulated batches with Laplace noise"
     )
     growth: ClassVar[float] = 0.5

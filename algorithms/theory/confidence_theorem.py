@@ -76,13 +76,7 @@ class ConfidenceTheorem:
     noise: Literal["none", "bit", "Laplace", "Gaussian", "below Gaussian"]
     scale: sp.Expr
     feeds: Literal["all", "least", "examined"]
-    counting: Literal[
-        "every value",
-        "last batch",
-        "growing batches",
-        "doubling episodes",
-        "tree",
-    ]
+    counting: Literal["every value", "last batch", "growing batches", "doubling episodes", "tree"]
     index: Literal["clipped", "unclipped", "level-free", "divergence"]
     lemma: Literal["B_inf", "B_1", "exchange", "item", "episode"]
     failure: sp.Expr | None

@@ -262,9 +262,8 @@ def _printed_proof(single: bool, model: str) -> PhaseTheorem:
             "shuffle": (sp.Rational(3, 2) * bits**2, bits),
         }[model]
         spread = sp.sqrt(2 * d / (clients * 2**phase)) + sigma_client / sp.sqrt(clients)
-        width = spread + 2 * deviations * sp.sqrt(
-            (4 * d * sp.log(sp.log(d)) + 16) * d
-        )  # S is its integer part
+        # S is the integer part of 4 d ln ln d + 16.
+        width = spread + 2 * deviations * sp.sqrt((4 * d * sp.log(sp.log(d)) + 16) * d)
         phases = _phases_dpe
     return _proof(
         single,

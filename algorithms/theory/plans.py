@@ -103,9 +103,8 @@ def _noisy(
         import sympy
 
         step = (_gaussian if gaussian else _laplace)(sympy.sympify(moved), why)
-        of_clicks = IntegerRange(
-            1, computed=lambda point: min(2, int(point[symbols()[0]]))
-        )  # as K is 1 at least
+        # From 1 on, as K is 1 at least.
+        of_clicks = IntegerRange(1, computed=lambda point: min(2, int(point[symbols()[0]])))
         chosen = {
             symbol(name): values
             for name, values in (("q", IntegerRange(1)), ("c", of_clicks))

@@ -132,9 +132,8 @@ class ProofRun(abc.ABC):
         self.round = 0
         self.failed: BoolArray = np.zeros(lanes, dtype=bool)
         self.regret: FloatArray = np.zeros(lanes)
-        self._rounds_failed: list[
-            tuple[int, float]
-        ] = []  # of each round: lanes, and the share that is allotted
+        # Of each round: lanes, and the share that is allotted.
+        self._rounds_failed: list[tuple[int, float]] = []
         self._hits: dict[tuple[int, int, int, int], int] = {}  # arm, count, level, side: lanes
         self._cells = 0
         self._counts: set[int] = set()
