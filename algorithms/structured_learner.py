@@ -15,7 +15,16 @@ from accountant import Gate, Private, check_feedback, check_gate
 from algorithms.claim import ClaimForm
 from algorithms.epochs import epoch_horizon
 from algorithms.learner import Family, check_horizon, check_rounds
-from algorithms.problems import Arms, Experts, Matroid, ProblemError, RankedLists, SuperArms
+from algorithms.problems import (
+    Arms,
+    Experts,
+    LinearBandit,
+    LinearContexts,
+    Matroid,
+    ProblemError,
+    RankedLists,
+    SuperArms,
+)
 from algorithms.problems.availability import available_arms
 from algorithms.problems.own_choices import check_choice, is_ours
 from algorithms.tickets import Ticket, TicketedLearner
@@ -29,8 +38,10 @@ PLAYS: dict[str, tuple[Family, ...]] = {
     "matroid": ("matroid",),
     "cascade": ("cascade",),
     "experts": ("experts",),
+    "linear": ("linear",),
+    "contextual": ("contextual",),
 }
-"""Which structures each family of learners plays: a matroid's bases are super arms, and so is one of some arms."""
+"""The kinds of problems that each family of learners plays: a matroid's bases are super arms, and so is one arm."""
 
 StructureType = TypeVar("StructureType", bound=SuperArms | RankedLists)
 
@@ -53,6 +64,21 @@ def structure_kind(structure: object) -> Family:
     if isinstance(structure, Experts):
         return "experts"
     return "matroid" if isinstance(structure, Matroid) else "semi-bandit"
+
+
+def problem_kind(problem: object) -> Family:
+    """Return the kind of a problem, or of a log: that of its structure, if it has one.
+
+    Raises
+    ------
+    ProblemError
+        If it is of no kind.
+    """
+    if isinstance(problem, LinearBandit):
+        return "linear"
+    if isinstance(problem, LinearContexts):
+        return "contextual"
+    return structure_kind(getattr(problem, "structure", problem))
 
 
 @functools.lru_cache(maxsize=256)  # asked in every round of a service, of few functions

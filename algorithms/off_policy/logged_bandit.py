@@ -14,8 +14,6 @@ import numpy.typing as npt
 from algorithms.problems import Arms, ProblemError
 from mechanisms.arrays import FloatArray, IntArray
 
-__all__ = ["LoggedBandit", "read_log"]
-
 _OPEN_BANDIT = ("item_id", "click", "propensity_score")
 _PLAIN = ("action", "reward", "propensity")
 _ROUNDED = 0.01  # propensities are often written with two or three digits

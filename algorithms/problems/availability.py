@@ -19,8 +19,6 @@ from algorithms.problems.super_arms import SuperArms
 from algorithms.problems.top_k import TopK
 from mechanisms.arrays import BoolArray, FloatArray, IntArray
 
-__all__ = ["available_arms", "least_among", "mask_weights"]
-
 
 def available_arms(structure: SuperArms | RankedLists, available: Iterable[int]) -> BoolArray:
     """Return which arms are available, shape (arms,), if the structure can be played without the others.

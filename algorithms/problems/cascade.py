@@ -13,8 +13,6 @@ from algorithms.problems.ranked_lists import RankedLists
 from mechanisms import Box, OneHot, Randomness
 from mechanisms.arrays import FloatArray, IntArray
 
-__all__ = ["Cascade"]
-
 
 class Cascade:
     """Item e attracts a user with probability ``w(e)``, independently of the other items.

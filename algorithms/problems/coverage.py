@@ -14,8 +14,6 @@ from algorithms.problems.problem_errors import ProblemError, require_count, requ
 from algorithms.problems.super_arms import checked_weights
 from mechanisms.arrays import FloatArray, IntArray
 
-__all__ = ["MaximumCoverage"]
-
 _LARGEST_ENUMERATION = 2_000_000
 _CHUNK = 1 << 14
 

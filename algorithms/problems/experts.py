@@ -12,8 +12,6 @@ from algorithms.problems.problem_errors import require_count
 from algorithms.problems.super_arms import ExactOracle, checked_weights
 from mechanisms.arrays import FloatArray, IntArray
 
-__all__ = ["Experts"]
-
 
 @dataclass(frozen=True)
 class Experts(ExactOracle):

@@ -16,8 +16,6 @@ from algorithms.problems.super_arms import checked_weights
 from algorithms.problems.top_k import TopK
 from mechanisms.arrays import FloatArray, IntArray
 
-__all__ = ["FailingTopK"]
-
 
 @dataclass(frozen=True)
 class FailingTopK:

@@ -18,8 +18,6 @@ from mechanisms.arrays import BoolArray, FloatArray, IntArray
 
 MatroidState = npt.NDArray[Any]  # what a matroid remembers of one set per lane; leading axis: lanes
 
-__all__ = ["Matroid"]
-
 _LARGEST_TABLE = 12  # elements: up to 2**12 sets are kept in a table
 _MOST_BASES = 2_000_000
 

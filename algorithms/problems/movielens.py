@@ -22,8 +22,6 @@ from algorithms.problems.linear_matroid import LinearMatroid
 from algorithms.problems.logged_users import LoggedUsers
 from algorithms.problems.problem_errors import ProblemError, require_count
 
-__all__ = ["movielens"]
-
 
 def movielens(folder: str | Path, movies: int = 100) -> LoggedUsers:
     """Return the problem of recommending diverse popular movies.

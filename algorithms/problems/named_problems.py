@@ -31,8 +31,6 @@ from algorithms.problems.shortest_path import ShortestPath
 from algorithms.problems.synthetic_movies import synthetic_movies
 from algorithms.problems.top_k import TopK
 
-__all__ = ["ProblemEntry", "build_problem", "problems"]
-
 _Built = TypeVar("_Built")
 
 

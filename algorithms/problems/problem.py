@@ -12,8 +12,6 @@ from algorithms.problems.super_arms import SuperArms
 from mechanisms import Domain, Randomness
 from mechanisms.arrays import FloatArray, IntArray
 
-__all__ = ["Problem", "checked_means"]
-
 
 class Problem(Protocol):
     """A stochastic environment: records are independent from round to round and identically distributed.

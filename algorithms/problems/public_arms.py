@@ -11,8 +11,6 @@ from algorithms.problems.problem_errors import ProblemError, require_count
 from algorithms.problems.super_arms import ExactOracle, checked_weights
 from mechanisms.arrays import FloatArray, IntArray
 
-__all__ = ["PublicArms"]
-
 
 @dataclass(frozen=True)
 class PublicArms(ExactOracle):

@@ -13,8 +13,6 @@ from algorithms.problems.super_arms import SuperArms
 from mechanisms import Box, Randomness
 from mechanisms.arrays import FloatArray, IntArray
 
-__all__ = ["SemiBandit"]
-
 
 @dataclass(frozen=True, eq=False)
 class SemiBandit:

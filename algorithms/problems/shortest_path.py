@@ -14,8 +14,6 @@ from algorithms.problems.problem_errors import ProblemError, require_count
 from algorithms.problems.super_arms import ExactOracle, checked_weights
 from mechanisms.arrays import FloatArray, IntArray
 
-__all__ = ["ShortestPath"]
-
 
 @dataclass(frozen=True)
 class _Stage:

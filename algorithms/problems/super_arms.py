@@ -11,8 +11,6 @@ from algorithms.lanes import lookup
 from algorithms.problems.problem_errors import ProblemError
 from mechanisms.arrays import FloatArray, IntArray
 
-__all__ = ["ExactOracle", "SuperArms", "check_super_arms", "checked_weights", "linear_reward"]
-
 
 class SuperArms(Protocol):
     """A combinatorial structure over base arms ``0 .. arms - 1``, with its oracle and reward function.

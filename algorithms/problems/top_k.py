@@ -9,8 +9,6 @@ from algorithms.problems.problem_errors import require_count, require_size
 from algorithms.problems.super_arms import ExactOracle, checked_weights
 from mechanisms.arrays import FloatArray, IntArray
 
-__all__ = ["TopK"]
-
 
 @dataclass(frozen=True)
 class TopK(ExactOracle):

@@ -25,7 +25,7 @@ from algorithms.learner import DEFAULT_DELTA, Family, check_delta, check_epsilon
 from algorithms.problems import LinearBandit, LinearContexts, Problem, Value
 from algorithms.restarts import restart_end, restart_epoch, restart_horizon
 from algorithms.semi_bandits.cucb_batch import UNKNOWN_HORIZON
-from algorithms.structured_learner import PLAYS, structure_kind
+from algorithms.structured_learner import PLAYS, problem_kind
 from algorithms.theory.confidence_theorem import (
     ClickTheorem,
     ConfidenceTheorem,
@@ -152,11 +152,7 @@ class Instance:
     @property
     def family(self) -> Family:
         """The kind of its problem."""
-        if isinstance(self.problem, LinearBandit):
-            return "linear"
-        if isinstance(self.problem, LinearContexts):
-            return "contextual"
-        return structure_kind(self.problem.structure)
+        return problem_kind(self.problem)
 
     @property
     def anytime(self) -> bool:
@@ -337,7 +333,7 @@ class RegretBound:
 
     def _played(self, instance: Instance) -> bool:
         """Whether the learner plays problems of this kind."""
-        return instance.family in PLAYS.get(self.family, (self.family,))
+        return instance.family in PLAYS[self.family]
 
     def _as_declared(self, instance: Instance) -> bool:
         """Whether rewards are drawn with the law that the problem declares."""

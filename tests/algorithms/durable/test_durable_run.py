@@ -33,8 +33,9 @@ from algorithms import (
     DurableRun,
     PrivateHybridSums,
 )
+from algorithms.catalogue import learner_builder
 from algorithms.catalogue.linear_entries import linear_learners
-from algorithms.catalogue.structured_entries import learner_builder, learners
+from algorithms.catalogue.structured_entries import learners
 from algorithms.durable.run_place import pack, reopen, unpack
 from algorithms.durable.state import StateError
 from algorithms.play import start_warm

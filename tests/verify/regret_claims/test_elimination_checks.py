@@ -9,7 +9,8 @@ import pytest
 import sympy as sp
 from chernoff_search import search_separation
 
-from algorithms.catalogue.structured_entries import learner_builder, learners
+from algorithms.catalogue import learner_builder
+from algorithms.catalogue.structured_entries import learners
 from algorithms.estimates.chernoff import NoiseTail, chernoff_separation
 from algorithms.problems import Arms, SemiBandit, TopK
 from algorithms.semi_bandits.dp_best_arm import phase_exponent

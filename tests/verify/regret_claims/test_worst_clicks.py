@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 from worst_clicks import check_worst_clicks, worst_lists
 
-from algorithms.catalogue.structured_entries import learner_builder, learners
+from algorithms.catalogue import learner_builder
+from algorithms.catalogue.structured_entries import learners
 from algorithms.theory.confidence_theorem import ClickTheorem
 from algorithms.theory.regret import BOUNDS
 from algorithms.theory.regret_bound import Instance
