@@ -119,7 +119,6 @@ CONTEXTUAL_BOUNDS: dict[str, RegretBound] = {
     name: RegretBound(
         family="contextual",
         constant=allowed + _FAILURE * T * R_max,
-        per_arm=sp.S.Zero,
         source=source,
         regime="actions in the unit ball, rewards in [-1, 1] of mean theta* . x, |theta*| <= S (the setting norm)",
         applies=_covered,

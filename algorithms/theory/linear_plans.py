@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from accountant.plans.plan import Plan, PlanStep
 from accountant.plans.symbolic import (
-    CounterexampleFound,
     IntegerRange,
     NumericClaim,
     RealAbove,
@@ -30,7 +29,6 @@ from accountant.plans.symbolic import (
     SymbolicGaussian,
     SymbolicPlan,
     SymbolicStep,
-    find_counterexample,
 )
 from mechanisms import Gaussian, Mechanism, Sensitivity, ShuffledMean
 from mechanisms.losses.enclosure import Enclosure
@@ -105,24 +103,6 @@ def linear_claim(name: str) -> sp.Expr | NumericClaim:
     if name.startswith("published/"):
         return NumericClaim("mu(epsilon)^2", _analytic_mu_squared)
     return epsilon if name.endswith("shuffle") else mu**2
-
-
-def linear_counterexample(name: str, *, replacement: bool = False) -> CounterexampleFound | None:
-    """Return numbers at which a client pays more than the learner's claim; None if none were found.
-
-    Parameters
-    ----------
-    name
-        A registered name.
-    replacement
-        True if clients may report in several phases.
-
-    Raises
-    ------
-    ParameterError
-        As `linear_plan`.
-    """
-    return find_counterexample(linear_plan(name, replacement=replacement), linear_claim(name))
 
 
 def log_above(value: float) -> Fraction:

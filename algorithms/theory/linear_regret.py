@@ -373,7 +373,6 @@ def _printed(name: str, single: bool, model: str) -> RegretBound:
     return RegretBound(
         family="linear",
         constant=_printed_pe(model) if single else _printed_dpe(model),
-        per_arm=sp.S.Zero,
         source=f"{_PAPER}Theorem {_NUMBERS[name]} with its proof's constants",
         regime="d >= 3, so that S = 4 d ln ln d + 16 bounds a support, and rewards in [-B, B]",
         applies=lambda instance: _linear(instance).actions.shape[1] >= 3 and _bounded(instance),
@@ -395,7 +394,6 @@ def _certified(name: str, single: bool, model: str) -> RegretBound:
     return RegretBound(
         family="linear",
         constant=least + explored.remainder(sp.Integer(1)),
-        per_arm=sp.S.Zero,
         source="this library: exact widths, one failure event and the leader in the end (Theorem 7"
         + (", one client per play)" if single else ")")
         + (", shuffled noise at most 1.3 times the central one" if shuffled else ""),

@@ -123,7 +123,6 @@ PUBLISHED_BANDIT_BOUNDS: dict[str, RegretBound] = {
             radius=sp.sqrt(x / (2 * n)) + b * x / n,
             noise="Laplace",
             scale=b,
-            feeds="all",
             counting="doubling episodes",
             index="divergence",
             lemma="episode",

@@ -29,8 +29,10 @@ from algorithms.structured_learner import PLAYS, problem_kind
 from algorithms.theory.confidence_theorem import (
     ClickTheorem,
     ConfidenceTheorem,
+    Definitions,
     EliminationTheorem,
     PhaseTheorem,
+    Values,
     WeightTheorem,
     WidthTheorem,
 )
@@ -103,13 +105,9 @@ class FloorLog2(sp.Function):  # type: ignore[misc]
         return sp.Integer(int(z).bit_length() - 1) if z.is_Integer and z > 0 else None
 
 
-_Values = Mapping[sp.Symbol, float]
-_Function = Callable[[_Values], float]
+_Function = Callable[[Values], float]
 
-_NUMERICAL = [
-    {"FloorLog2": lambda z: int(z).bit_length() - 1, "coth": lambda z: 1.0 / math.tanh(z)},
-    "math",
-]
+_NUMERICAL = [{"FloorLog2": lambda z: int(z).bit_length() - 1}, "math"]
 
 
 def spread(a: sp.Expr, largest: sp.Expr = Delta_max) -> sp.Expr:
@@ -249,13 +247,13 @@ class RegretBound:
     """
 
     constant: sp.Expr
-    per_arm: sp.Expr
     source: str
     family: Family
     regime: str = "every epsilon > 0 and T >= 1"
+    per_arm: sp.Expr = sp.S.Zero
     per_optimal: sp.Expr = sp.S.Zero
     per_member: sp.Expr = sp.S.Zero
-    definitions: tuple[tuple[sp.Symbol, sp.Expr], ...] = ()
+    definitions: Definitions = ()
     applies: Callable[[Instance], bool] = field(default=lambda instance: True)
     printed: str = ""
     correction: str = ""
@@ -433,7 +431,7 @@ class RegretBound:
             Values of other positive symbols, by name.
         """
         own = {sp.Symbol(name, positive=True): value for name, value in further.items()}
-        return _number(self._function(expression), self.values(instance) | own)
+        return _number(_compiled(expression, self.definitions), self.values(instance) | own)
 
     def _summands(self, instance: Instance, *, whole: bool) -> list[tuple[sp.Expr, float]]:
         """Return the parts, or the terms they add, with their values summed over the arms that they count.
@@ -447,7 +445,7 @@ class RegretBound:
         if isinstance(instance.problem, LinearBandit | LinearContexts):
             values = self.values(instance)
             parts = [self.constant] if whole else sp.Add.make_args(self.constant)
-            return [(part, _number(self._function(part), values)) for part in parts]
+            return [(part, _number(_compiled(part, self.definitions), values)) for part in parts]
         each = [
             self._parts(instance, self.values(instance) | {theta: share}, whole=whole)
             for share in self.shares or (0.0,)
@@ -456,14 +454,14 @@ class RegretBound:
             each.append([(self.gap_free, self.value_of(self.gap_free, instance))])
         return min(each, key=lambda parts: sum(value for _, value in parts))
 
-    def _parts(self, instance: Instance, common: _Values, *, whole: bool) -> list[tuple[sp.Expr, float]]:
+    def _parts(self, instance: Instance, common: Values, *, whole: bool) -> list[tuple[sp.Expr, float]]:
         """Return the summands, with these values of the symbols that are not about one arm."""
         gaps = instance.gaps
         per_arm = [
             {Delta: gap.least, Delta_max: gap.largest, rho: gap.largest / gap.least, k: gap.count}
             for gap in gaps.suboptimal
         ]
-        summed: list[tuple[sp.Expr, Sequence[_Values]]] = [
+        summed: list[tuple[sp.Expr, Sequence[Values]]] = [
             (self.constant, [{}]),
             (self.outlasting if instance.anytime else sp.S.Zero, [{}]),
             (self.per_arm, per_arm),
@@ -471,7 +469,7 @@ class RegretBound:
             (self.per_member, [{Delta: least} for least in gaps.members]),
         ]
         return [
-            (part, _sum_over_arms(self._function(part), common, owned))
+            (part, _sum_over_arms(_compiled(part, self.definitions), common, owned))
             for expression, owned in summed
             for part in ([expression] if whole else sp.Add.make_args(expression))
         ]
@@ -491,12 +489,9 @@ class RegretBound:
         ended = [(terms[0][0], sum(value for _, value in terms)) for terms in zip(*each, strict=True)]
         return ended + opened
 
-    def _function(self, expression: sp.Expr) -> _Function:
-        return _compiled(expression, self.definitions)
-
 
 @functools.cache
-def _compiled(expression: sp.Expr, definitions: tuple[tuple[sp.Symbol, sp.Expr], ...]) -> _Function:
+def _compiled(expression: sp.Expr, definitions: Definitions) -> _Function:
     """Return an expression as a function of its symbols' values: once, as a search over T asks it often."""
     for symbol, definition in reversed(definitions):
         expression = expression.subs(symbol, definition)
@@ -505,7 +500,7 @@ def _compiled(expression: sp.Expr, definitions: tuple[tuple[sp.Symbol, sp.Expr],
     return lambda values: float(function(*(values[symbol] for symbol in symbols)))
 
 
-def _number(function: _Function, values: _Values) -> float:
+def _number(function: _Function, values: Values) -> float:
     try:
         number = function(values)
     except ZeroDivisionError:  # p_0 = 0
@@ -513,7 +508,7 @@ def _number(function: _Function, values: _Values) -> float:
     return math.inf if math.isnan(number) else number
 
 
-def _sum_over_arms(function: _Function, common: _Values, owned: Sequence[_Values]) -> float:
+def _sum_over_arms(function: _Function, common: Values, owned: Sequence[Values]) -> float:
     """Return the sum of a function over the values that each arm has of its own, equal ones evaluated once."""
     value = functools.cache(lambda own: _number(function, {**common, **dict(own)}))
     return sum(value(tuple(own.items())) for own in owned)

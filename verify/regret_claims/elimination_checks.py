@@ -22,7 +22,7 @@ from algorithms.estimates.chernoff import SHORTFALL, NoiseTail, chernoff_separat
 from algorithms.lanes import gather
 from algorithms.learner import Confidence, ExplainedLearner
 from algorithms.problems import Arms, SemiBandit
-from algorithms.theory.confidence_theorem import EliminationTheorem
+from algorithms.theory.confidence_theorem import EliminationTheorem, radius_on
 from algorithms.theory.regret_bound import Instance, RegretBound
 from mechanisms.arrays import BoolArray, FloatArray, IntArray
 from mechanisms.parameters import ParameterError
@@ -73,7 +73,7 @@ class EliminationRun(BatchedRun):
         super().__init__(bound, instance, lanes, good_event_failure(theorem.failure, bound, instance))
         self.theorem, self.fresh = theorem, theorem.fresh
         self.problem: SemiBandit = problem  # type: ignore[assignment]
-        self.radius = theorem.radius_on(bound.values(instance), bound.definitions)
+        self.radius = radius_on(theorem.radius, bound.values(instance), bound.definitions)
         self.scale = bound.value_of(theorem.scale, instance)
         self.noise = AdditiveNoise(theorem.noise, self.scale)
         self.tail = NoiseTail(2 * self.scale**2, self.scale)

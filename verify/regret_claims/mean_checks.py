@@ -32,7 +32,7 @@ from algorithms.estimates.level_free import level_free_upper, unsharpened
 from algorithms.lanes import gather, lookup
 from algorithms.learner import Confidence, ExplainedLearner
 from algorithms.problems import Cascade, DisjointPaths, Matroid, RankedLists, SemiBandit, TopK
-from algorithms.theory.confidence_theorem import ConfidenceTheorem, x
+from algorithms.theory.confidence_theorem import ConfidenceTheorem, radius_on, x
 from algorithms.theory.regret_bound import Instance, RegretBound
 from mechanisms.arrays import BoolArray, FloatArray, IntArray
 from mechanisms.parameters import ParameterError
@@ -95,7 +95,7 @@ class MeanRun(BatchedRun):
         self._set_levels()
         self.first = max(1, math.ceil(bound.value_of(theorem.first, instance)))
         self.few = int(bound.value_of(theorem.few, instance))
-        self.radius = theorem.radius_on(values, bound.definitions)
+        self.radius = radius_on(theorem.radius, values, bound.definitions)
         self.scale = bound.value_of(theorem.scale, instance)
         laplace, self.gain = theorem.noise == "Laplace", self.scale if theorem.noise == "bit" else 1.0
         proxy = 0.0 if theorem.noise == "bit" else (2 if laplace else 1) * self.scale**2
