@@ -3,12 +3,16 @@
 s is the number of coordinates of a client's report (1 where it has one reward), m in how many phases it reports: 1
 without replacement. Gaussian claims are ones of Gaussian DP: mu stands for the one with which (epsilon, delta) holds.
 
+>>> from accountant.plans.symbolic import find_counterexample
 >>> linear_plan("dp-dpe-central").costs(), linear_claim("dp-dpe-central")
 ({'one client': mu**2}, mu**2)
->>> print(linear_counterexample("dp-dpe-central", replacement=True))
+>>> plan = linear_plan("dp-dpe-central", replacement=True)
+>>> print(find_counterexample(plan, linear_claim("dp-dpe-central")))
 one client pays m*mu**2 = 2, more than 1, at s = 1, mu = 1, m = 2
->>> print(linear_counterexample("published/dp-dpe-local"))  # at delta = 1/4
+>>> print(find_counterexample(linear_plan("published/dp-dpe-local"), linear_claim("published/dp-dpe-local")))
 one client pays epsilon**2/(2*l) = 31.0667, more than 16.368, at s = 1, epsilon = 10, l = 1.60944
+
+The last one is at delta = 1/4.
 """
 
 from __future__ import annotations

@@ -19,6 +19,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from accountant.plans.symbolic import (
+    CounterexampleFound,
     DeclassifiedStep,
     IntegerRange,
     NumericClaim,
@@ -30,6 +31,7 @@ from accountant.plans.symbolic import (
     SymbolicPlan,
     SymbolicResponse,
     SymbolicStep,
+    find_counterexample,
 )
 from accountant.proofs.plan_document import plan_document
 from algorithms.estimates.shuffled_counts import ShuffledCounts
@@ -290,3 +292,14 @@ def plan_as_data(name: str) -> dict[str, Any]:
         As `plan_and_claim`; `NoProof` if values are released raw.
     """
     return plan_document(*plan_and_claim(name), str(ONE_REPORT), {})
+
+
+def plan_counterexample(name: str) -> CounterexampleFound | None:
+    """Return K, L, epsilon (or mu) and T at which a record pays more than its learner claims; None if none were found.
+
+    Raises
+    ------
+    ParameterError
+        As `plan_and_claim`.
+    """
+    return find_counterexample(*plan_and_claim(name))

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from accountant import Accountant, Budget, BudgetExceeded, GaussianComposition, Plan, PlanStep, Trust
-from accountant.plans.symbolic import find_counterexample
 from algorithms.catalogue.structured_entries import learners
 from algorithms.estimates.randomized_bits import bits_of_one_message
 from algorithms.play import play_records
@@ -16,6 +15,7 @@ from algorithms.problems import Arms, Cascade, Experts, SemiBandit, TopK, Unifor
 from algorithms.theory.plans import (
     PLANNED,
     plan_and_claim,
+    plan_counterexample,
     symbol,
     symbolic_plan,
     symbols,
@@ -72,7 +72,7 @@ def test_the_claim_is_proved_for_all_values(name):
 @pytest.mark.parametrize("name", ["published/dpucb-mat", "published/dpts-mat"])
 def test_the_printed_matroid_claims_are_refuted(name):
     K, L, eps = symbols()
-    refutation = find_counterexample(*plan_and_claim(name))
+    refutation = plan_counterexample(name)
     assert refutation is not None
     assert refutation.formula == L * eps / K
     assert refutation.kind == "the round-0 vector"
@@ -107,14 +107,14 @@ def test_the_printed_trees_lose_the_number_of_nodes_over_two_logarithms(name):
     assert share_at(10**5) == pytest.approx(0.738, abs=5e-4)
     # The node of round T is in no action: in their view the claim holds at T = 2 and 4 too.
     assert max(len(f"{horizon - 1:b}") / (2 * math.log(horizon)) for horizon in share) < 0.94
-    refutation = find_counterexample(*plan_and_claim(f"published/{name}"))
+    refutation = plan_counterexample(f"published/{name}")
     assert refutation is not None
     assert refutation.point[symbol("T")] == 2
 
 
 @pytest.mark.parametrize("name", RAW)
 def test_printed_claims_with_raw_values_are_refuted_without_bound(name):
-    refutation = find_counterexample(*plan_and_claim(name))
+    refutation = plan_counterexample(name)
     assert refutation is not None
     assert refutation.cost == math.inf
 
