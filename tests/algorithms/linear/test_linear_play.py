@@ -7,11 +7,11 @@ from accountant import Accountant, Budget, Coupled, Simulation, Trust
 from algorithms.catalogue import learner_builder
 from algorithms.catalogue.linear_entries import linear_learners
 from algorithms.linear.linear_play import play_linear
-from algorithms.problems import LinearBandit
+from algorithms.problems import linear_problems
 from mechanisms import Box, Gaussian
 
-PROBLEM = LinearBandit.random(
-    actions=6, dimension=3, length=0.7, sigma=0.05, population=2000, seed=1, rewards="signs"
+PROBLEM = linear_problems["linear"].build(
+    actions=6, dimension=3, length=0.7, sigma=0.05, population=2000, instance=1, rewards="signs"
 )
 HORIZON = 600
 
