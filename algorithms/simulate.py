@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from accountant import Simulation
 from accountant.gates.random_streams import RandomStream
-from algorithms.blocks import Arrays, Blocks, BlockStore, Executor, Processes, Tell, run_blocks
+from algorithms.blocks import Arrays, Blocks, BlockStore, Executor, Tell, run_blocks
 from algorithms.learner import PhasedLearner, check_horizon
 from algorithms.play import BuildLearner, play_fresh, play_phases
 from algorithms.problems import Problem
@@ -136,10 +136,9 @@ def simulate(
         If `horizon`, `runs` or `workers` is below 1, or `seed` is negative; or a stored block is damaged.
     """
     check_counts(horizon, runs, checkpoints, seed)
-    executor = Processes(workers) if isinstance(workers, int) else workers
     start = time.perf_counter()
     job = _Job(build, problem, seed, checkpoint_rounds(horizon, checkpoints))
-    done = run_blocks([_lane_blocks(job, runs)], executor, store=store, progress=progress)
+    done = run_blocks([_lane_blocks(job, runs)], workers, store=store, progress=progress)
     reward = np.concatenate([block["reward"] for block in done.results[0]], axis=1)[:, :runs]
     regret = problem.benchmark * job.rounds[:, np.newaxis] - reward
     return Trace(job.rounds, regret, reward, time.perf_counter() - start, done.stored)

@@ -13,7 +13,7 @@ import numpy as np
 
 from accountant import Gate, Simulation
 from accountant.gates.random_streams import RandomStream
-from algorithms.blocks import Arrays, Blocks, BlockStore, Executor, Processes, Tell, run_blocks
+from algorithms.blocks import Arrays, Blocks, BlockStore, Executor, Tell, run_blocks
 from algorithms.linear.contextual_learner import ContextualLearner, LinearUCB
 from algorithms.problems.linear_contexts import LinearContexts
 from algorithms.problems.own_draws import checked_contexts, checked_rewards
@@ -217,7 +217,6 @@ def simulate_contexts(
         If horizon, runs, checkpoints or workers is below 1, or seed negative; or a stored block is damaged.
     """
     check_counts(horizon, runs, checkpoints, seed)
-    executor = Processes(workers) if isinstance(workers, int) else workers
     start = time.perf_counter()
     rounds = checkpoint_rounds(horizon, checkpoints)
     says = {
@@ -229,7 +228,7 @@ def simulate_contexts(
     }
     work = functools.partial(_simulate_lanes, build, problem, seed, rounds.tolist())
     done = run_blocks(
-        [Blocks(work, math.ceil(runs / BLOCK), says=says)], executor, store=store, progress=progress
+        [Blocks(work, math.ceil(runs / BLOCK), says=says)], workers, store=store, progress=progress
     )
     reward, regret, allowed = (
         np.concatenate([block[name] for block in done.results[0]], axis=1)[:, :runs]

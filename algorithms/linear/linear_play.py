@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from accountant import Gate, Simulation
-from algorithms.blocks import Arrays, Blocks, BlockStore, Executor, Processes, Tell, run_blocks
+from algorithms.blocks import Arrays, Blocks, BlockStore, Executor, Tell, run_blocks
 from algorithms.linear.dp_pe import StandardElimination
 from algorithms.linear.linear_phases import Phase, cut
 from algorithms.linear.phased_elimination import PhasedElimination
@@ -236,7 +236,6 @@ def simulate_phases(
         `play_linear`.
     """
     check_counts(1 if rounds is None else rounds, runs, 1, seed)
-    executor = Processes(workers) if isinstance(workers, int) else workers
     start = time.perf_counter()
     says = {
         "what": "runs of a linear learner, one a block",
@@ -247,7 +246,7 @@ def simulate_phases(
     if rounds is not None:
         says["rounds"] = rounds
     blocks = Blocks(functools.partial(_simulate_runs, build, problem, seed, rounds), runs, says=says)
-    finished = run_blocks([blocks], executor, store=store, progress=progress)
+    finished = run_blocks([blocks], workers, store=store, progress=progress)
     done = finished.results[0]
     curves = tuple(run["path"][:, run["ends"]] for run in done)
     return PhasedTrace(

@@ -17,7 +17,7 @@ from mechanisms.arrays import FloatArray, IntArray
 
 @dataclass(frozen=True)
 class _Stage:
-    """Vertices whose longest way to the sink has the same number of edges, with their outgoing edges."""
+    """Vertices at the same number of edges from the sink, on their longest way, with their outgoing edges."""
 
     vertices: IntArray  # (vertices,)
     edges: IntArray  # (vertices, largest out-degree), in increasing order of id, padded with -1
