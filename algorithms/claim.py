@@ -104,7 +104,7 @@ class ClaimForm:
         if not isinstance(self.view, View):
             names = [f"View.{view.name}" for view in View]
             raise ParameterError(
-                f"view={self.view!r}: must be a View{_near(self.view, names)}; one of {', '.join(names)}"
+                f"view={self.view!r}: must be a View{_suggestion(self.view, names)}; one of {', '.join(names)}"
             )
         _check_seen(self.model, self.view)
         object.__setattr__(self, "unit", checked_unit(self.unit))
@@ -197,7 +197,7 @@ class Claim:
 def _check_one_of(name: str, value: object, known: Sequence[str]) -> None:
     if type(value) is not str or value not in known:
         listed = ", ".join(map(repr, known))
-        raise ParameterError(f"{name}={value!r}: must be one of {listed}{_near(value, known)}")
+        raise ParameterError(f"{name}={value!r}: must be one of {listed}{_suggestion(value, known)}")
 
 
 def _check_seen(model: Model, view: View) -> None:
@@ -231,7 +231,7 @@ def _check_neighbours(neighbours: object, differ: object) -> None:
         raise ParameterError(f"differ={differ!r}: must say in words how two neighbouring data sets differ")
 
 
-def _near(value: Any, known: Sequence[str]) -> str:
+def _suggestion(value: Any, known: Sequence[str]) -> str:
     """Return the known word that may be meant, as the end of a sentence."""
     if not isinstance(value, str):
         return ""

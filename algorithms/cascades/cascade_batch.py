@@ -87,7 +87,7 @@ class _PhaseLearner(AnytimeLearner[RankedLists]):
 
     @abc.abstractmethod
     def _awaited(self) -> Mechanism | None:
-        """Return what the open phase's histogram will be released through."""
+        """Return the mechanism that will release the open phase's histogram."""
 
     @abc.abstractmethod
     def _released(self, full: npt.NDArray[np.bool_]) -> FloatArray:

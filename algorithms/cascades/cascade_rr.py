@@ -150,8 +150,8 @@ class _ResponseEstimates(RankedItems):
 
     def hear(self, shown: IntArray, symbols: IntArray) -> None:
         """Add one symbol about each lane's list, shapes (lanes, K) and (lanes,)."""
-        lists, safe = self.found
-        del self.found  # if this is interrupted, it is found again
+        lists, safe = self.ranking
+        del self.ranking  # if this is interrupted, it is found again
         at = positions(self.displays, shown)
         width = self.sums.shape[2]
         # Numbers of one item at once.
@@ -173,7 +173,7 @@ class _ResponseEstimates(RankedItems):
         safe.reshape(-1)[fewer] = n.take(some) + spare
         moved = np.concatenate((some[index != known], np.flatnonzero(shown != lists)))
         self._find_again(lists, moved // size)
-        self.found = lists, safe
+        self.ranking = lists, safe
 
     def _lowered(
         self, index: FloatArray, n: FloatArray, sums: FloatArray, due: IntArray
@@ -192,12 +192,12 @@ class _ResponseEstimates(RankedItems):
         return lower, spare
 
     def best_lists(self, available: BoolArray | None = None) -> IntArray:
-        """Return what `RankedItems.best_lists` does."""
-        return self.found[0].copy() if available is None else super().best_lists(available)
+        """Return the best lists, as `RankedItems.best_lists` does."""
+        return self.ranking[0].copy() if available is None else super().best_lists(available)
 
     @cached_property
-    def found(self) -> tuple[IntArray, FloatArray]:
-        """What is kept because it seldom changes, though it follows from all else: it is no part of a saved state.
+    def ranking(self) -> tuple[IntArray, FloatArray]:
+        """Best lists and safe displays, kept as they seldom change; they follow from all else, and are not saved.
 
         The best lists: all items of a list are displayed together, so where no index changes their order does not. And
         up to how many displays of each item U is surely no less than its index (`_ResponseBound.spare`); 0 at first.
@@ -219,10 +219,10 @@ class _ResponseEstimates(RankedItems):
         n, sums = self.displays[some], self.sums[some]
         upper = self.bound.upper(n, n, sums[:, _CLICKS], sums[:, _EXAMINATIONS])
         self.index[some] = self._mixed(sums, ranked_first(upper, n))
-        vars(self).pop("found", None)
+        vars(self).pop("ranking", None)
 
     def _mixed(self, sums: FloatArray, index: FloatArray) -> FloatArray:
-        """Return the indices of items with these sums, or what the mixture allows if it is less."""
+        """Return the indices of items with these sums, or the mixture's bounds where they are less."""
         start = np.minimum(np.maximum(index, 0.0), 1.0)
         upper = self.mixture.upper(start, sums[:, _SAID], sums[:, _ABOVE], sums[:, _PLACED:])
         lowered: FloatArray = np.where(upper < start, upper, index)
@@ -309,7 +309,7 @@ class CascadeUCBRR(MessageLearner[RankedLists], AnytimeLearner[RankedLists]):
         return math.log(6 * self.structure.arms * horizon**2)
 
     def _mixture(self, horizon: int) -> ResponseMixture:
-        """Return the mixture whose bounds fail for one of K items with probability ``1 / (2 T)`` at most."""
+        """Return the mixture, with bounds that fail for one of K items with probability ``1 / (2 T)`` at most."""
         exponent = math.log(2 * self.positions * horizon)
         return ResponseMixture(self.positions, self.false_rate, self.gain, exponent, horizon)
 
@@ -329,10 +329,10 @@ class CascadeUCBRR(MessageLearner[RankedLists], AnytimeLearner[RankedLists]):
 
     def ask(self, action: IntArray) -> Question:
         """Ask for the clicked position, or none, by randomized response."""
-        return Question(self._asked, self.feedback_domain, action)
+        return Question(self._answer_mechanism, self.feedback_domain, action)
 
     @cached_property
-    def _asked(self) -> Mechanism:
+    def _answer_mechanism(self) -> Mechanism:
         return self.symbol >> self.randomizer
 
     def hear(self, about: IntArray, message: npt.NDArray[Any]) -> None:

@@ -360,7 +360,7 @@ class DurableRun(Generic[LearnerType]):
         at = absolute_location(where)
         store, kept = reopen(at, adopt=adopt, wait=wait)
         try:
-            with _damage_named(location_name(at)):
+            with _damage_of(location_name(at)):
                 saved, arrays = unpack(kept.state)
                 accountant = restore_accountant(
                     kept.terms, kept.ledger, kept.assumptions, saved, noise, stopped=kept.stopped
@@ -369,7 +369,7 @@ class DurableRun(Generic[LearnerType]):
                 if drawn_from is not None:
                     set_randomness(accountant, drawn_from)
             run = cls(build, accountant)
-            with _damage_named(location_name(at)):
+            with _damage_of(location_name(at)):
                 run._check_same(saved, code, location_name(at))
                 run._drawn_from = drawn_from
                 decoder = Decoder(accountant, arrays, own_modules(run.learner), kept.waiting.sums)
@@ -424,8 +424,8 @@ class DurableRun(Generic[LearnerType]):
 
 
 @contextmanager
-def _damage_named(path: str) -> Iterator[None]:
-    """Call what a damaged file leads to by its name."""
+def _damage_of(path: str) -> Iterator[None]:
+    """Raise the errors that a damaged file leads to as one of its name."""
     try:
         yield
     except (ArithmeticError, AttributeError, LookupError, TypeError) as error:

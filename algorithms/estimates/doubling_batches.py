@@ -92,7 +92,7 @@ class DoublingBatches:
         self._sums.clear(full)
 
     def _awaited(self, elements: IntArray) -> Mechanism | None:
-        """Return what the open batches of some elements will be released through."""
+        """Return the mechanism that will release the open batches of some elements."""
         return self._mechanism
 
     def _released(self, full: npt.NDArray[np.bool_]) -> FloatArray:

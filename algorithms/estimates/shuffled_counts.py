@@ -172,7 +172,7 @@ class ShuffledBatches(GrowingBatches):
         self._counts = counts
 
     def _awaited(self, elements: IntArray) -> Mechanism:
-        """Return the shuffler of the first lane's open batch: where somebody pays, there is no other lane."""
+        """Return the shuffler of the first lane's open batch: under an accountant there is no other lane."""
         return self._counts.mechanism(int(self._next_size[0, elements[0, 0]]))
 
     def _released(self, full: npt.NDArray[np.bool_]) -> FloatArray:

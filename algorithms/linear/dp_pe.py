@@ -111,10 +111,10 @@ class StandardElimination(Elimination[RewardPhase]):
         return None if self._phase is None else int(self._phase.support[self._coordinate(self._phase)])
 
     def _coordinate(self, phase: RewardPhase) -> int:
-        """Return the place in the support of the first action whose rewards have not all come."""
+        """Return the place in the support of the first action that lacks rewards."""
         return int(np.argmax(self._received < phase.counts))
 
-    def _place(self, phase: RewardPhase, action: int) -> int:
+    def _place_of(self, phase: RewardPhase, action: int) -> int:
         """Return the place in the support of an action that a client played."""
         found = np.flatnonzero(phase.support == action)
         if found.size == 0 or self._received[found[0]] == phase.counts[found[0]]:
@@ -151,7 +151,9 @@ class StandardElimination(Elimination[RewardPhase]):
         if self._phase is None:
             raise RuntimeError("no phase waits for rewards: call act first")
         self._observe(
-            report, 1, self._coordinate(self._phase) if action is None else self._place(self._phase, action)
+            report,
+            1,
+            self._coordinate(self._phase) if action is None else self._place_of(self._phase, action),
         )
 
     def observe_many(self, reports: Private, clients: int) -> None:

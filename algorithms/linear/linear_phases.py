@@ -286,7 +286,7 @@ def _add_reports(
     release: Mechanism | None,
     beside: Sequence[PrivateSums] = (),
 ) -> None:
-    """Add up reports that stand side by side, coordinate by coordinate from a place on; see `add_to_all`."""
+    """Add reports side by side, coordinate by coordinate from a place on; see `add_to_all`."""
     size = reports.shape[1] // clients
     if clients == 1:
         releases = () if release is None else ((release, reports, 1),)

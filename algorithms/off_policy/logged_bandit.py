@@ -112,12 +112,14 @@ def read_log(file: str | Path, *, position: int | None = None) -> LoggedBandit:
         rows = csv.reader(opened)
         try:
             header = next(rows, [])
-            return _read(str(file), header, rows, position)
+            return _parse_log(str(file), header, rows, position)
         except (UnicodeDecodeError, csv.Error) as error:
             raise ProblemError(f"{file}: is no CSV file in UTF-8 ({error})") from None
 
 
-def _read(file: str, header: Sequence[str], rows: Iterable[list[str]], position: int | None) -> LoggedBandit:
+def _parse_log(
+    file: str, header: Sequence[str], rows: Iterable[list[str]], position: int | None
+) -> LoggedBandit:
     columns = _columns(file, header)
     for name in (*columns, "position"):
         if header.count(name) > 1:
@@ -137,7 +139,10 @@ def _read(file: str, header: Sequence[str], rows: Iterable[list[str]], position:
             raise ProblemError(f"{file}:{line}: has {len(row)} values, the first line {len(header)} names")
         if place is not None:
             own = _float(row[place])
-            if _number(row[place], f"{file}:{line}: position", math.isfinite(own), "of a place") != position:
+            if (
+                _parse_number(row[place], f"{file}:{line}: position", math.isfinite(own), "of a place")
+                != position
+            ):
                 continue
         label, reward, propensity = (row[i].strip() for i in at)
         if not label:
@@ -145,8 +150,10 @@ def _read(file: str, header: Sequence[str], rows: Iterable[list[str]], position:
         labels.append(label)
         numbers.append(
             (
-                _number(reward, f"{file}:{line}: {columns[1]}", 0.0 <= _float(reward) <= 1.0, "in [0, 1]"),
-                _number(
+                _parse_number(
+                    reward, f"{file}:{line}: {columns[1]}", 0.0 <= _float(reward) <= 1.0, "in [0, 1]"
+                ),
+                _parse_number(
                     propensity,
                     f"{file}:{line}: {columns[2]}",
                     0.0 < _float(propensity) <= 1.0,
@@ -190,7 +197,7 @@ def _float(text: str) -> float:
         return math.nan
 
 
-def _number(text: str, where: str, right: bool, rule: str) -> float:
+def _parse_number(text: str, where: str, right: bool, rule: str) -> float:
     if not right:
         raise ProblemError(f"{where} = {text!r}: must be a number {rule}")
     return float(text)

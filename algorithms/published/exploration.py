@@ -23,7 +23,7 @@ class ExploresToTheEnd(Elimination[P]):
         return not self.actions[self.active].any()
 
     def _exploration(self, left: int, widest: float | None) -> P | None:
-        """Return the design's phase, or what is left of it."""
+        """Return the design's phase, or the part of it before the end."""
         if self._settled:
             return None
         design = g_optimal_design(self.actions[self.active])

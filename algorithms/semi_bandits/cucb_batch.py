@@ -107,7 +107,7 @@ class LevelFreeLearner(HorizonLearner[StructureType]):
         self.index[some] = np.clip(self._unbiased(upper), 0.0, 1.0)
 
     def _unbiased(self, mean: FloatArray) -> FloatArray:
-        """Return what is said of an arm's mean by that of the values in its batches: the same."""
+        """Return bounds of arms' means from those of the values in their batches: the same."""
         return mean
 
 

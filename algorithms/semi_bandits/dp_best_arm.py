@@ -133,7 +133,7 @@ class DPBestArm(StructuredLearner[Arms]):
 
     @property
     def _waiting(self) -> npt.NDArray[np.bool_]:
-        """Which arms are to be played in this phase; none after the end."""
+        """True of the arms that this phase has still to play; of none after the end."""
         missing = self.left & (self.batches.releases < self.phase)
         return missing & ~self.has_stopped[:, np.newaxis]
 
@@ -164,7 +164,7 @@ class DPBestArm(StructuredLearner[Arms]):
             self._end_phase(np.flatnonzero(over))
 
     def _end_phase(self, lanes: IntArray) -> None:
-        """Remove arms in the lanes whose phase is over, and stop where the leader is apart from all others."""
+        """Remove arms in the lanes at the end of a phase, and stop where the leader is apart from all others."""
         left, mean, total = self.left[lanes], self.batches.mean[lanes], self.batches.total[lanes]
         leader = np.where(left, mean, -np.inf).argmax(axis=1)[:, np.newaxis]
         others = left.copy()

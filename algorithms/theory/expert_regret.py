@@ -40,7 +40,7 @@ def _expert_deviation(horizon: float, experts: float, epsilon: float, delta: flo
 
 
 def _known_or_short(instance: Instance) -> bool:
-    """Return False beyond the longest epoch of a learner that is not told the horizon."""
+    """Return False beyond the longest epoch of a learner without a horizon."""
     return not instance.anytime or instance.horizon <= LONGEST_STREAM
 
 
@@ -49,7 +49,7 @@ _Deviation = implemented_function("s", _expert_deviation)
 
 
 def _theorem(noise: sp.Expr, source: str, regime: str) -> RegretBound:
-    """Return the theorem of exponential weights whose sums have noise that costs so much."""
+    """Return the theorem of exponential weights, with the cost of noise in their sums."""
     return RegretBound(
         family="experts",
         constant=sp.Min(T * R_max, sp.sqrt(T * sp.log(K) / 2) + noise),

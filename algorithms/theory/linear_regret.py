@@ -150,7 +150,7 @@ class _Exploration:
         """Return 4 W_l, or the cap, in the rounds that explore after phases from one to another."""
         return sp.Sum(self.rounds * _least(4 * self.width, cap), (_l, start, end))
 
-    def least(self, cost: Callable[[sp.Expr], sp.Expr]) -> sp.Expr:
+    def capped_cost(self, cost: Callable[[sp.Expr], sp.Expr]) -> sp.Expr:
         """Return a cost that is capped at R_max where the theorem on caps holds."""
         capped = 2 * self._cost(sp.Integer(1), R_max) < R_max * (T - self.first)
         return sp.Piecewise((cost(R_max), capped), (cost(sp.oo), True))
@@ -162,15 +162,15 @@ class _Exploration:
         the horizon does not cut is played at 2 W_l. Where the leader is played earlier, 2 W_l in all rounds to come is
         no more.
         """
-        return self.least(lambda cap: self._cost(start, cap))
+        return self.capped_cost(lambda cap: self._cost(start, cap))
 
-    def begun(self) -> sp.Expr:
+    def cost_so_far(self) -> sp.Expr:
         """Return the cost of exploring after all phases that have ended in t rounds, where the horizon is to come.
 
         Where the leader is played already, that is no more: what exploring costs grows ever more slowly, as widths
         shrink, and at the horizon it is at least what the leader costs, which grows evenly.
         """
-        return self.least(lambda cap: self.explored(sp.Integer(1), self.phases.subs(T, t), cap))
+        return self.capped_cost(lambda cap: self.explored(sp.Integer(1), self.phases.subs(T, t), cap))
 
 
 def _reporting(number: sp.Expr) -> sp.Expr:
@@ -301,7 +301,7 @@ def _linear(instance: Instance) -> LinearBandit:
 
 
 def _bounded(instance: Instance) -> bool:
-    """Whether rewards lie in [-1, 1] and B is no less."""
+    """Return True if rewards lie in [-1, 1] and B is no less."""
     return _linear(instance).rewards == "signs" and not 0 < _reward_bound(instance) < 1
 
 
@@ -353,22 +353,22 @@ def _regime(name: str, otherwise: str, largest: int) -> str:
 
 
 def _wide(instance: Instance) -> bool:
-    """The same, or rewards have no bound and B is wide enough for no report to be clipped."""
+    """Return True if that holds, or rewards have no bound and B is wide enough for no report to be clipped."""
     return _bounded(instance) or (_linear(instance).rewards != "signs" and _reward_bound(instance) == 0)
 
 
 def _shuffled_wide(instance: Instance) -> bool:
-    """The same, with at least ``2^alpha`` clients in every phase."""
+    """Return True if that holds, with at least ``2^alpha`` clients in every phase."""
     fewest = math.ceil(2.0 ** float(instance.settings.get("alpha", 0.8)))
     return _wide(instance) and shuffles_well(instance, fewest)
 
 
 def _shuffled_bounded(instance: Instance) -> bool:
-    """The same of rewards of single plays, of which an action may have one in a phase."""
+    """Return True if it holds of rewards of single plays, of which an action may have one in a phase."""
     return _bounded(instance) and shuffles_well(instance, 1)
 
 
-def _printed(name: str, single: bool, model: str) -> RegretBound:
+def _printed_bound(name: str, single: bool, model: str) -> RegretBound:
     """Return a theorem as printed, with the constants of its proof."""
     return RegretBound(
         family="linear",
@@ -382,7 +382,7 @@ def _printed(name: str, single: bool, model: str) -> RegretBound:
     )
 
 
-def _certified(name: str, single: bool, model: str) -> RegretBound:
+def _certified_bound(name: str, single: bool, model: str) -> RegretBound:
     """Return the theorem of a certified learner."""
     shuffled = model == "shuffle"
     if single:
@@ -402,7 +402,7 @@ def _certified(name: str, single: bool, model: str) -> RegretBound:
         definitions=((_P, explored.phases),),
         confidence=_certified_proof(single, model, explored),
         restarts=True,
-        begun=least + explored.begun(),
+        begun=least + explored.cost_so_far(),
     )
 
 
@@ -419,14 +419,14 @@ class _LinearBounds(Mapping[str, RegretBound]):
         known = name.removeprefix("published/")
         if known not in _NUMBERS:
             raise KeyError(name)
-        return _made(known, name != known)
+        return _bound_of(known, name != known)
 
 
 @functools.cache
-def _made(name: str, printed: bool) -> RegretBound:
+def _bound_of(name: str, printed: bool) -> RegretBound:
     single = name.split("-")[1 if "-" in name else 0] == "pe"
     model = name.rpartition("-")[2] if "-" in name else ""
-    return (_printed if printed else _certified)(name, single, model)
+    return (_printed_bound if printed else _certified_bound)(name, single, model)
 
 
 LINEAR_BOUNDS: Mapping[str, RegretBound] = _LinearBounds()

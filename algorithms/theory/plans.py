@@ -85,12 +85,12 @@ def _plan(
 
 
 def _laplace(moved: sp.Expr | int, why: str) -> SymbolicStep:
-    """So many coordinates with Lap(moved / epsilon)."""
+    """Return the release of so many coordinates with Lap(moved / epsilon)."""
     return SymbolicStep(SymbolicLaplace(moved / symbols()[2], coordinates=moved), moved, why)
 
 
 def _gaussian(moved: sp.Expr, why: str) -> SymbolicStep:
-    """So many coordinates with N(0, moved / mu²)."""
+    """Return the release of so many coordinates with N(0, moved / mu²)."""
     return SymbolicStep(SymbolicGaussian(moved / symbol("mu") ** 2, coordinates=moved), moved, why)
 
 
@@ -133,12 +133,12 @@ def _shuffled(make: Callable[[Mapping[Any, Any]], Mechanism], why: str) -> Calla
 
 
 def _shuffled_bit(point: Mapping[Any, Any]) -> Mechanism:
-    """Return what is shuffled of a bit of two users at delta = 1e-6: an instance of the calibration."""
+    """Return the shuffler of a bit of two users at delta = 1e-6: an instance of the calibration."""
     return ShuffledCounts(float(point[symbols()[2]]), 1e-6).mechanism(2)
 
 
 def _shuffled_clicks(point: Mapping[Any, Any]) -> Mechanism:
-    """Return what is shuffled of two users' clicks, of which two counts move at most."""
+    """Return the shuffler of two users' clicks, of which two counts move at most."""
     size, _, epsilon = symbols()
     moved = min(2, int(point[size]))
     return ShuffledCounts(float(point[epsilon]), 1e-6, moved, moved).mechanism(2)
@@ -181,7 +181,7 @@ def _cascade_as_printed() -> SymbolicPlan:
 
 
 def _cascade_hybrid_as_printed() -> SymbolicPlan:
-    """The sums of the hybrid mechanism add to what is infinite already."""
+    """Return the plan without the sums of the hybrid mechanism: it is infinite already."""
     return _plan(
         {
             "one round": (SymbolicStep(DeclassifiedStep("the counts of examinations are used raw")),),

@@ -279,7 +279,7 @@ class RegretBound:
     def bound_for(self, instance: Instance) -> RegretBound:
         """Return the learner's theorem about an instance: this one, or the one elsewhere."""
         other = self.elsewhere
-        return other if other is not None and other._played(instance) and other.applies(instance) else self
+        return other if other is not None and other._plays(instance) and other.applies(instance) else self
 
     def values(self, instance: Instance) -> dict[sp.Symbol, float]:
         """Return the value of every symbol that is not about one arm.
@@ -307,12 +307,12 @@ class RegretBound:
     def covers(self, instance: Instance) -> bool:
         """Return True if the theorem covers this learner on this instance: its play, noise, oracle and regime."""
         proved = float(instance.settings.get("noise_multiplier", 1.0)) == 1.0
-        serves = self._played(instance) and proved and self._oracle_serves(instance)
+        serves = self._plays(instance) and proved and self._oracle_serves(instance)
         return serves and self.applies(instance) and self._as_declared(instance)
 
     def claimed(self, instance: Instance) -> bool:
         """Return True if the theorem, or its paper beyond the theorem's regime, claims the bound on this instance."""
-        printed = bool(self.printed) and self._played(instance) and self._oracle_serves(instance)
+        printed = bool(self.printed) and self._plays(instance) and self._oracle_serves(instance)
         return printed or self.covers(instance)
 
     def regime_on(self, instance: Instance) -> str:
@@ -322,24 +322,24 @@ class RegretBound:
             words.append(
                 "an oracle that never fails, as it may be asked with the same weights in many rounds"
             )
-        if self._played(instance) and not self._as_declared(instance):
+        if self._plays(instance) and not self._as_declared(instance):
             words.append(
                 "a problem that draws what it declares, with the means that regret is counted by, as this one does not "
                 "(`algorithms.theory.own_problems`)"
             )
         return "; ".join(words)
 
-    def _played(self, instance: Instance) -> bool:
-        """Whether the learner plays problems of this kind."""
+    def _plays(self, instance: Instance) -> bool:
+        """Return True if the learner plays problems of this kind."""
         return instance.family in PLAYS[self.family]
 
     def _as_declared(self, instance: Instance) -> bool:
-        """Whether rewards are drawn with the law that the problem declares."""
+        """Return True if rewards are drawn with the law that the problem declares."""
         single = isinstance(self.confidence, PhaseTheorem) and self.confidence.clients == 0
         return drawn_as_declared(instance.problem, averages=not single)
 
     def _oracle_serves(self, instance: Instance) -> bool:
-        """Whether the oracle does not fail or, given the past, with probability 1 - beta at most in every round.
+        """Return True if the oracle does not fail or, given the past, with probability 1 - beta at most in every round.
 
         Its answer is a function of the weights: so it must be asked with other ones in every round, as by indices that
         grow with the rounds. Else a failure lasts as long as the weights, which the failure itself decides.
@@ -431,7 +431,7 @@ class RegretBound:
             Values of other positive symbols, by name.
         """
         own = {sp.Symbol(name, positive=True): value for name, value in further.items()}
-        return _number(_compiled(expression, self.definitions), self.values(instance) | own)
+        return _value_at(_compiled(expression, self.definitions), self.values(instance) | own)
 
     def _summands(self, instance: Instance, *, whole: bool) -> list[tuple[sp.Expr, float]]:
         """Return the parts, or the terms they add, with their values summed over the arms that they count.
@@ -445,7 +445,7 @@ class RegretBound:
         if isinstance(instance.problem, LinearBandit | LinearContexts):
             values = self.values(instance)
             parts = [self.constant] if whole else sp.Add.make_args(self.constant)
-            return [(part, _number(_compiled(part, self.definitions), values)) for part in parts]
+            return [(part, _value_at(_compiled(part, self.definitions), values)) for part in parts]
         each = [
             self._parts(instance, self.values(instance) | {theta: share}, whole=whole)
             for share in self.shares or (0.0,)
@@ -500,7 +500,7 @@ def _compiled(expression: sp.Expr, definitions: Definitions) -> _Function:
     return lambda values: float(function(*(values[symbol] for symbol in symbols)))
 
 
-def _number(function: _Function, values: Values) -> float:
+def _value_at(function: _Function, values: Values) -> float:
     try:
         number = function(values)
     except ZeroDivisionError:  # p_0 = 0
@@ -510,7 +510,7 @@ def _number(function: _Function, values: Values) -> float:
 
 def _sum_over_arms(function: _Function, common: Values, owned: Sequence[Values]) -> float:
     """Return the sum of a function over the values that each arm has of its own, equal ones evaluated once."""
-    value = functools.cache(lambda own: _number(function, {**common, **dict(own)}))
+    value = functools.cache(lambda own: _value_at(function, {**common, **dict(own)}))
     return sum(value(tuple(own.items())) for own in owned)
 
 

@@ -45,7 +45,7 @@ def _size(instance: Instance) -> int:
 
 
 def _radius_holds(instance: Instance, scale: float) -> bool:
-    """Whether the radius printed for noise of a scale holds: the scale is not small, nor T (H_k) too large."""
+    """Return True if the radius printed for noise of a scale holds: that is not small, nor T (H_k) too large."""
     return scale >= 1 / 3.65 and instance.level_horizon <= _LONGEST_PRINTED
 
 
