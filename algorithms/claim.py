@@ -107,9 +107,7 @@ class ClaimForm:
                 f"view={self.view!r}: must be a View{_suggestion(self.view, names)}; one of {', '.join(names)}"
             )
         _check_seen(self.model, self.view)
-        object.__setattr__(self, "unit", checked_unit(self.unit))
-        _check_neighbours(self.neighbours, self.differ)
-        _check_comment(self.comment)
+        _check_common(self)
         if self.composition != "":
             composition_named(self.composition)
 
@@ -167,9 +165,7 @@ class Claim:
         _check_one_of("model", self.model, _MODELS)
         _check_one_of("view", self.view, [view.value for view in View])
         _check_seen(self.model, View(self.view))
-        object.__setattr__(self, "unit", checked_unit(self.unit))
-        _check_neighbours(self.neighbours, self.differ)
-        _check_comment(self.comment)
+        _check_common(self)
         for name, value in (("epsilon", self.epsilon), ("delta", self.delta)):
             if isinstance(value, bool) or not isinstance(value, numbers.Real):
                 raise ParameterError(f"{name}={value!r}: must be a number")
@@ -218,17 +214,19 @@ def _check_composition(composition: str, budget: Budget) -> None:
         ) from None
 
 
-def _check_comment(comment: object) -> None:
-    if type(comment) is not str:
-        raise ParameterError(f"comment={comment!r}: must be a text")
-
-
-def _check_neighbours(neighbours: object, differ: object) -> None:
-    if not isinstance(neighbours, Neighbouring):
+def _check_common(claim: ClaimForm | Claim) -> None:
+    object.__setattr__(claim, "unit", checked_unit(claim.unit))
+    if not isinstance(claim.neighbours, Neighbouring):
         names = [f"Neighbouring.{relation.name}" for relation in Neighbouring]
-        raise ParameterError(f"neighbours={neighbours!r}: must be a Neighbouring; one of {', '.join(names)}")
-    if type(differ) is not str:
-        raise ParameterError(f"differ={differ!r}: must say in words how two neighbouring data sets differ")
+        raise ParameterError(
+            f"neighbours={claim.neighbours!r}: must be a Neighbouring; one of {', '.join(names)}"
+        )
+    if type(claim.differ) is not str:
+        raise ParameterError(
+            f"differ={claim.differ!r}: must say in words how two neighbouring data sets differ"
+        )
+    if type(claim.comment) is not str:
+        raise ParameterError(f"comment={claim.comment!r}: must be a text")
 
 
 def _suggestion(value: Any, known: Sequence[str]) -> str:

@@ -82,7 +82,7 @@ def packages_named(modules: Iterable[str]) -> set[str]:
         for name, tree in trees
         if tree is not None
         for statement in _imports(tree, inside=True)
-        for imported, _ in _imported_names(statement, name)
+        for imported, _ in _names_in(statement, name)
     }
 
 
@@ -103,7 +103,7 @@ def forget_sources() -> None:
     known_digests.cache_clear()
     _tree_then.cache_clear()
     _bindings_then.cache_clear()
-    _imported_names_then.cache_clear()
+    _names_then.cache_clear()
 
 
 # --- what a module uses --------------------------------------------------------------------------
@@ -130,22 +130,20 @@ def _imported_by(name: str, packages: frozenset[str]) -> set[str]:
     """Return the modules that a module's import statements name, within some packages."""
     used = {
         imported if attribute is None else _origin(imported, attribute)
-        for imported, attribute in _imported_names_then(name, _stamp(name))
+        for imported, attribute in _names_then(name, _stamp(name))
         if imported.partition(".")[0] in packages
     }
     return used - {name}
 
 
 @functools.cache
-def _imported_names_then(name: str, _: tuple[int, int] | None) -> tuple[tuple[str, str | None], ...]:
+def _names_then(name: str, _: tuple[int, int] | None) -> tuple[tuple[str, str | None], ...]:
     """Return the names in a module's import statements; those inside functions count in users' modules only."""
     tree = _tree(name)
     if tree is None:
         return ()
     inside = name.partition(".")[0] not in LIBRARY_OF_LEARNERS
-    return tuple(
-        each for statement in _imports(tree, inside=inside) for each in _imported_names(statement, name)
-    )
+    return tuple(each for statement in _imports(tree, inside=inside) for each in _names_in(statement, name))
 
 
 def _imports(tree: ast.AST, *, inside: bool) -> Iterator[ast.Import | ast.ImportFrom]:
@@ -179,7 +177,7 @@ def _called_import(call: ast.Call) -> ast.Import | ast.ImportFrom | None:
     return ast.Import([ast.alias(name)])
 
 
-def _imported_names(statement: ast.Import | ast.ImportFrom, inside: str) -> Iterator[tuple[str, str | None]]:
+def _names_in(statement: ast.Import | ast.ImportFrom, inside: str) -> Iterator[tuple[str, str | None]]:
     """Yield the names of a statement: a module, and an attribute of it (None for the whole)."""
     if isinstance(statement, ast.Import):
         for alias in statement.names:
@@ -219,7 +217,7 @@ def _origin(module: str, attribute: str) -> str:
 
 
 def _bindings(name: str) -> dict[str, tuple[str, str | None]]:
-    """Return the names bound by one import statement of a module alone, each with its module and attribute."""
+    """Return the names bound in a module by one import statement alone, each with its module and attribute."""
     return _bindings_then(name, _stamp(name))
 
 

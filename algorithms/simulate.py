@@ -7,7 +7,7 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -159,6 +159,14 @@ def check_counts(horizon: int, runs: int, checkpoints: int, seed: int) -> None:
         raise ParameterError(f"seed={seed!r}: must be at least 0")
 
 
+def work_description(
+    what: str, build: object, problem: object, seed: int, rounds: list[int] | int | None
+) -> dict[str, Any]:
+    """Return the description of the blocks of a simulation in a store; with `rounds` if there are some."""
+    said = {"what": what, "learner": repr(build)[:1000], "problem": repr(problem)[:1000], "seed": seed}
+    return said if rounds is None else {**said, "rounds": rounds}
+
+
 def checkpoint_rounds(horizon: int, count: int) -> npt.NDArray[np.int64]:
     """Return at most `count` rounds up to and with `horizon`, spaced geometrically from 1."""
     return np.unique(np.round(np.geomspace(horizon, 1, count)).astype(np.int64))
@@ -166,13 +174,8 @@ def checkpoint_rounds(horizon: int, count: int) -> npt.NDArray[np.int64]:
 
 def _lane_blocks(job: _Job, runs: int) -> Blocks:
     """Return the runs in blocks of 64 lanes, which share a generator."""
-    says = {
-        "what": "rewards of a simulation at checkpoints, 64 lanes a block",
-        "learner": repr(job.build)[:1000],
-        "problem": repr(job.problem)[:1000],
-        "seed": job.seed,
-        "rounds": job.rounds.tolist(),
-    }
+    words = "rewards of a simulation at checkpoints, 64 lanes a block"
+    says = work_description(words, job.build, job.problem, job.seed, job.rounds.tolist())
     return Blocks(functools.partial(_run, job), math.ceil(runs / BLOCK), _BLOCKS_AT_ONCE, says)
 
 

@@ -113,9 +113,7 @@ def suggest(
     needed = needs_horizon(entry.make)
     if horizon is not None or not needed:
         _check_made(name, entry, problem, epsilon, delta or DEFAULT_DELTA, horizon)
-    if isinstance(problem, LinearContexts):
-        return Suggestion(name, why, None, None, needed)
-    if horizon is None and not needed:
+    if isinstance(problem, LinearContexts) or (horizon is None and not needed):
         return Suggestion(name, why, None, None, needed)
     horizon = check_horizon(horizon, needed)
     instance = Instance(problem, epsilon, horizon, delta or DEFAULT_DELTA)

@@ -18,7 +18,7 @@ from algorithms.linear.contextual_learner import ContextualLearner, LinearUCB
 from algorithms.problems.linear_contexts import LinearContexts
 from algorithms.problems.own_draws import checked_contexts, checked_rewards
 from algorithms.reward_curve import RewardCurve
-from algorithms.simulate import Trace, check_counts, checkpoint_rounds
+from algorithms.simulate import Trace, check_counts, checkpoint_rounds, work_description
 from algorithms.unit import RecordOf, each_its_own
 from mechanisms import BLOCK, LaneStreams, Randomness, RegressionMoments
 from mechanisms.arrays import FloatArray, IntArray
@@ -219,13 +219,8 @@ def simulate_contexts(
     check_counts(horizon, runs, checkpoints, seed)
     start = time.perf_counter()
     rounds = checkpoint_rounds(horizon, checkpoints)
-    says = {
-        "what": "contextual rewards, regret and what radii allow at checkpoints, 64 lanes a block",
-        "learner": repr(build)[:1000],
-        "problem": repr(problem)[:1000],
-        "seed": seed,
-        "rounds": rounds.tolist(),
-    }
+    words = "contextual rewards, regret and what radii allow at checkpoints, 64 lanes a block"
+    says = work_description(words, build, problem, seed, rounds.tolist())
     work = functools.partial(_simulate_lanes, build, problem, seed, rounds.tolist())
     done = run_blocks(
         [Blocks(work, math.ceil(runs / BLOCK), says=says)], workers, store=store, progress=progress

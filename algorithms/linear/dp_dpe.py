@@ -45,7 +45,7 @@ from accountant import Gate
 from algorithms.claim import NO_CLAIM, ClaimForm
 from algorithms.learner import check_delta, check_epsilon
 from algorithms.linear.g_optimal import support_bound
-from algorithms.linear.linear_phases import Phase
+from algorithms.linear.linear_phases import PAPER, Phase
 from algorithms.linear.phased_elimination import PhasedElimination, PhasedSettings
 from algorithms.linear.report_noise import CentralNoise, GaussianNoise, LocalNoise, NoNoise, ShuffledNoise
 from mechanisms import ShuffledMean
@@ -56,7 +56,7 @@ class DPE(NoNoise[Phase], PhasedElimination):
 
     name = "dpe"
     summary = "distributed phased elimination with exact widths, no privacy"
-    source = "distributed linear bandits paper, Algorithm 1"
+    source = PAPER + "Algorithm 1"
     claim = NO_CLAIM
 
 
@@ -91,8 +91,7 @@ class DPDPECentral(CentralNoise[Phase], _Private):
     summary = "distributed phased elimination, analytic Gaussian noise on each phase's sum"
     as_printed = "certified repair of published/dp-dpe-central"
     claim = ClaimForm.for_reports(
-        "central",
-        "distributed linear bandits paper, Algorithm 1 with (5), repaired: analytic noise, clipped reports",
+        "central", PAPER + "Algorithm 1 with (5), repaired: analytic noise, clipped reports"
     )
 
 
@@ -103,8 +102,7 @@ class DPDPELocal(LocalNoise[Phase], _Private):
     summary = "distributed phased elimination, analytic Gaussian noise on each report"
     as_printed = "certified repair of published/dp-dpe-local"
     claim = ClaimForm.for_reports(
-        "local",
-        "distributed linear bandits paper, Algorithm 1 with (7), repaired: analytic noise, clipped reports",
+        "local", PAPER + "Algorithm 1 with (7), repaired: analytic noise, clipped reports"
     )
 
 
@@ -115,8 +113,7 @@ class DPDPEShuffle(ShuffledNoise[Phase], _Private):
     summary = "distributed phased elimination, numerically calibrated shuffled bits"
     as_printed = "certified repair of published/dp-dpe-shuffle"
     claim = ClaimForm.for_reports(
-        "shuffle",
-        "distributed linear bandits paper, Algorithm 1 with (9), repaired: calibrated bits, clipped reports",
+        "shuffle", PAPER + "Algorithm 1 with (9), repaired: calibrated bits, clipped reports"
     )
 
     def _begin(self, horizon: int) -> None:

@@ -42,7 +42,7 @@ from algorithms.learner import check_delta, check_epsilon
 from algorithms.linear.elimination import Elimination
 from algorithms.linear.g_optimal import support_bound
 from algorithms.linear.linear_parameters import checked_reward_bound
-from algorithms.linear.linear_phases import RewardPhase, check_reports
+from algorithms.linear.linear_phases import PAPER, RewardPhase, check_reports
 from algorithms.linear.report_noise import CentralNoise, LocalNoise, NoNoise, ShuffledNoise
 from algorithms.problems import Parameter
 from mechanisms import Box, ShuffledMean
@@ -148,12 +148,9 @@ class StandardElimination(Elimination[RewardPhase]):
             release itself, if a client has spent its budget elsewhere meanwhile: then the phase ends, and nobody
             learns from it.
         """
-        if self._phase is None:
-            raise RuntimeError("no phase waits for rewards: call act first")
+        phase = self._asking_phase()
         self._observe(
-            report,
-            1,
-            self._coordinate(self._phase) if action is None else self._place_of(self._phase, action),
+            phase, report, 1, self._coordinate(phase) if action is None else self._place_of(phase, action)
         )
 
     def observe_many(self, reports: Private, clients: int) -> None:
@@ -167,13 +164,10 @@ class StandardElimination(Elimination[RewardPhase]):
             As `observe`; also if fewer clients are to play the next action, or several come elsewhere than under
             `Simulation`.
         """
-        if self._phase is None:
-            raise RuntimeError("no phase waits for rewards: call act first")
-        self._observe(reports, clients, self._coordinate(self._phase))
+        phase = self._asking_phase()
+        self._observe(phase, reports, clients, self._coordinate(phase))
 
-    def _observe(self, reports: Private, clients: int, coordinate: int) -> None:
-        phase = self._phase
-        assert phase is not None
+    def _observe(self, phase: RewardPhase, reports: Private, clients: int, coordinate: int) -> None:
         left = int(phase.counts[coordinate] - self._received[coordinate])
         check_reports(self.gate, reports, phase, clients, left)
         self._take(phase, reports, clients, coordinate)
@@ -189,7 +183,7 @@ class PE(NoNoise[RewardPhase], StandardElimination):
 
     name = "pe"
     summary = "phased elimination with exact widths, one client per round, no privacy"
-    source = "distributed linear bandits paper, Algorithm 3"
+    source = PAPER + "Algorithm 3"
     claim = NO_CLAIM
 
 
@@ -224,9 +218,7 @@ class DPPECentral(CentralNoise[RewardPhase], _Private):
     name = "dp-pe-central"
     summary = "phased elimination, analytic Gaussian noise on each action's sum"
     as_printed = "certified repair of published/dp-pe-central"
-    claim = ClaimForm.for_reports(
-        "central", "distributed linear bandits paper, Algorithm 3 with (55), repaired: analytic noise"
-    )
+    claim = ClaimForm.for_reports("central", PAPER + "Algorithm 3 with (55), repaired: analytic noise")
 
 
 class DPPELocal(LocalNoise[RewardPhase], _Private):
@@ -235,9 +227,7 @@ class DPPELocal(LocalNoise[RewardPhase], _Private):
     name = "dp-pe-local"
     summary = "phased elimination, analytic Gaussian noise on each reward"
     as_printed = "certified repair of published/dp-pe-local"
-    claim = ClaimForm.for_reports(
-        "local", "distributed linear bandits paper, Algorithm 3 with (57), repaired: analytic noise"
-    )
+    claim = ClaimForm.for_reports("local", PAPER + "Algorithm 3 with (57), repaired: analytic noise")
 
 
 class DPPEShuffle(ShuffledNoise[RewardPhase], _Private):
@@ -246,9 +236,7 @@ class DPPEShuffle(ShuffledNoise[RewardPhase], _Private):
     name = "dp-pe-shuffle"
     summary = "phased elimination, numerically calibrated shuffled bits"
     as_printed = "certified repair of published/dp-pe-shuffle"
-    claim = ClaimForm.for_reports(
-        "shuffle", "distributed linear bandits paper, Algorithm 3 with (59), repaired: calibrated bits"
-    )
+    claim = ClaimForm.for_reports("shuffle", PAPER + "Algorithm 3 with (59), repaired: calibrated bits")
 
     def _begin(self, horizon: int) -> None:
         ShuffledMean.check_claim(self.epsilon, self.delta, size=1)  # before anybody reports

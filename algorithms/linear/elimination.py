@@ -270,6 +270,12 @@ class Elimination(abc.ABC, Generic[P]):
         """The phase that waits for reports; None if `act` is next."""
         return self._phase
 
+    def _asking_phase(self) -> P:
+        """Return the phase that waits for reports; refuse reports if there is none."""
+        if self._phase is None:
+            raise RuntimeError(f"no phase waits for {self._waited_for}: call act first")
+        return self._phase
+
     # --- what a released value would lead to, for audits of the action sequence ------------------
 
     @property

@@ -18,6 +18,9 @@ from mechanisms import Box, Communication, Gaussian, Mechanism, Sensitivity, Shu
 from mechanisms.arrays import FloatArray, IntArray
 from mechanisms.parameters import DPWitnessError, ParameterError
 
+PAPER = "distributed linear bandits paper, "
+"""The beginning of sources: Li, Zhou & Ji 2022."""
+
 SHUFFLED = Fraction(13, 10)
 """How far shuffled noise, calibrated with fair bits, may exceed the central Gaussian's; checked numerically."""
 

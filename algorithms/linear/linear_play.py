@@ -18,7 +18,7 @@ from algorithms.linear.linear_phases import Phase, cut
 from algorithms.linear.phased_elimination import PhasedElimination
 from algorithms.problems.linear import LinearBandit
 from algorithms.problems.own_draws import checked_averages
-from algorithms.simulate import Trace, check_counts
+from algorithms.simulate import Trace, check_counts, work_description
 from algorithms.unit import RecordOf, each_its_own
 from mechanisms import Communication
 from mechanisms.arrays import FloatArray, IntArray
@@ -237,14 +237,7 @@ def simulate_phases(
     """
     check_counts(1 if rounds is None else rounds, runs, 1, seed)
     start = time.perf_counter()
-    says = {
-        "what": "runs of a linear learner, one a block",
-        "learner": repr(build)[:1000],
-        "problem": repr(problem)[:1000],
-        "seed": seed,
-    }
-    if rounds is not None:
-        says["rounds"] = rounds
+    says = work_description("runs of a linear learner, one a block", build, problem, seed, rounds)
     blocks = Blocks(functools.partial(_simulate_runs, build, problem, seed, rounds), runs, says=says)
     finished = run_blocks([blocks], workers, store=store, progress=progress)
     done = finished.results[0]

@@ -139,28 +139,17 @@ def _parse_log(
             raise ProblemError(f"{file}:{line}: has {len(row)} values, the first line {len(header)} names")
         if place is not None:
             own = _float(row[place])
-            if (
-                _parse_number(row[place], f"{file}:{line}: position", math.isfinite(own), "of a place")
-                != position
-            ):
+            _check_cell(row[place], f"{file}:{line}: position", math.isfinite(own), "of a place")
+            if own != position:
                 continue
         label, reward, propensity = (row[i].strip() for i in at)
         if not label:
             raise ProblemError(f"{file}:{line}: {columns[0]} = '': must name the action that was taken")
         labels.append(label)
-        numbers.append(
-            (
-                _parse_number(
-                    reward, f"{file}:{line}: {columns[1]}", 0.0 <= _float(reward) <= 1.0, "in [0, 1]"
-                ),
-                _parse_number(
-                    propensity,
-                    f"{file}:{line}: {columns[2]}",
-                    0.0 < _float(propensity) <= 1.0,
-                    "above 0 and at most 1",
-                ),
-            )
-        )
+        earned, chance = _float(reward), _float(propensity)
+        _check_cell(reward, f"{file}:{line}: {columns[1]}", 0.0 <= earned <= 1.0, "in [0, 1]")
+        _check_cell(propensity, f"{file}:{line}: {columns[2]}", 0.0 < chance <= 1.0, "above 0 and at most 1")
+        numbers.append((earned, chance))
     if not labels:
         raise ProblemError(f"{file}: has no events{'' if position is None else f' at position {position}'}")
     names = tuple(sorted(set(labels), key=_in_order))
@@ -197,10 +186,9 @@ def _float(text: str) -> float:
         return math.nan
 
 
-def _parse_number(text: str, where: str, right: bool, rule: str) -> float:
+def _check_cell(text: str, where: str, right: bool, rule: str) -> None:
     if not right:
         raise ProblemError(f"{where} = {text!r}: must be a number {rule}")
-    return float(text)
 
 
 def _in_order(name: str) -> tuple[int, int, str]:

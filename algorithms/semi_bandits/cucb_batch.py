@@ -21,7 +21,7 @@ import numpy as np
 from accountant import Gate, Private
 from algorithms.claim import NO_CLAIM, ClaimForm
 from algorithms.estimates.chernoff import NoiseTail
-from algorithms.estimates.doubling_batches import GrowingBatches
+from algorithms.estimates.doubling_batches import BatchSizes, GrowingBatches
 from algorithms.estimates.level_free import UNCOUNTED, level_free_upper
 from algorithms.estimates.message_means import least_counted
 from algorithms.lanes import gather
@@ -74,6 +74,11 @@ class LevelFreeLearner(HorizonLearner[StructureType]):
         self.noise, self.few = noise, few
         self.first = max(1, math.ceil(noise.first_size(self.horizon)))
         self.index: FloatArray = np.ones((gate.lanes, structure.arms))
+
+    @property
+    def sizes(self) -> BatchSizes:
+        """The sizes of an arm's batches."""
+        return BatchSizes(self.first, self.growth, self.falling)
 
     def choose(self, available: BoolArray | None = None) -> IntArray:
         """Return the oracle's answer to the indices."""
@@ -136,14 +141,7 @@ class HeldBatches(BatchLearner[StructureType]):
     ) -> None:
         super().__init__(structure, gate, NoiseTail.from_mechanism(mechanism), horizon, few=few)
         self.mechanism = mechanism
-        self.batches = GrowingBatches(
-            gate,
-            structure.arms,
-            mechanism,
-            first_size=self.first,
-            growth=self.growth,
-            falling=self.falling,
-        )
+        self.batches = GrowingBatches(gate, structure.arms, mechanism, self.sizes)
 
     @property
     def committed_rounds(self) -> IntArray:

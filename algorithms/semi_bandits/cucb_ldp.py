@@ -76,7 +76,25 @@ class MessageMeanLearner(AnytimeLearner[SuperArms], abc.ABC):
         self.estimates.add(action, messages)
 
 
-class CUCBLDP1(MessageMeanLearner):
+class _PrintedMessages(MessageMeanLearner):
+    """Algorithms 1 and 2: messages about `sent` outcomes with noise ``Lap(sent / epsilon)`` on each."""
+
+    def __init__(
+        self, structure: SuperArms, gate: Gate, *, epsilon: float, horizon: int | None, sent: int
+    ) -> None:
+        self.epsilon = check_epsilon(epsilon)
+        randomizer = Laplace.for_epsilon(self.epsilon, sensitivity=Box(0, 1, sent).sensitivity)
+        super().__init__(structure, gate, randomizer, horizon)
+
+    def exponent_for(self, horizon: int) -> float:
+        """Return ``ln T``."""
+        return math.log(horizon)
+
+    def _root(self) -> float:
+        return 4 * math.sqrt(2 * self.randomizer.sensitivity.l1**2 * self.exponent) / self.epsilon
+
+
+class CUCBLDP1(_PrintedMessages):
     """CUCB-LDP1 (Algorithm 1): every played arm's outcome is sent with noise ``Lap(K / epsilon)``.
 
     A user's message is ``|S_t|`` numbers, each in [0, 1], so replacing the user moves it by at most K
@@ -101,20 +119,10 @@ class CUCBLDP1(MessageMeanLearner):
     claim = ClaimForm.for_reports("local", "Chen et al. 2020, Algorithm 1, Theorem 1")
 
     def __init__(self, structure: SuperArms, gate: Gate, *, epsilon: float, horizon: int | None) -> None:
-        self.epsilon = check_epsilon(epsilon)
-        sensitivity = Box(0, 1, self.size_of(structure)).sensitivity
-        randomizer = Laplace.for_epsilon(self.epsilon, sensitivity=sensitivity)
-        super().__init__(structure, gate, randomizer, horizon)
-
-    def exponent_for(self, horizon: int) -> float:
-        """Return ``ln T``."""
-        return math.log(horizon)
-
-    def _root(self) -> float:
-        return 4 * math.sqrt(2 * self.structure.size**2 * self.exponent) / self.epsilon
+        super().__init__(structure, gate, epsilon=epsilon, horizon=horizon, sent=self.size_of(structure))
 
 
-class CUCBLDP2(MessageMeanLearner):
+class CUCBLDP2(_PrintedMessages):
     """CUCB-LDP2 (Algorithm 2): only the least-pulled played arm's outcome is sent, with ``Lap(1 / epsilon)``.
 
     ``I_t = argmin_{i in S_t} T_i`` is a function of public counters, so the message is one number in
@@ -132,17 +140,7 @@ class CUCBLDP2(MessageMeanLearner):
     claim = ClaimForm.for_reports("local", "Chen et al. 2020, Algorithm 2, Theorem 3")
 
     def __init__(self, structure: SuperArms, gate: Gate, *, epsilon: float, horizon: int | None) -> None:
-        self.epsilon = check_epsilon(epsilon)
-        sensitivity = Box(0, 1, 1).sensitivity
-        randomizer = Laplace.for_epsilon(self.epsilon, sensitivity=sensitivity)
-        super().__init__(structure, gate, randomizer, horizon)
-
-    def exponent_for(self, horizon: int) -> float:
-        """Return ``ln T``."""
-        return math.log(horizon)
-
-    def _root(self) -> float:
-        return 4 * math.sqrt(2 * self.exponent) / self.epsilon
+        super().__init__(structure, gate, epsilon=epsilon, horizon=horizon, sent=1)
 
     @property
     def fed_arms(self) -> IntArray:

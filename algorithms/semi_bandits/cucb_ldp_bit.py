@@ -65,9 +65,7 @@ class CUCBLDPBit(MessageLearner[SuperArms], LevelFreeLearner[SuperArms]):
         few = bits_of_one_message(check_epsilon(epsilon), self.size_of(structure))
         super().__init__(structure, gate, NoiseTail(0.0, 0.0), horizon, few=few)
         self.bits = RandomizedBits(gate, epsilon, few)
-        self.batches = PublicBatches(
-            gate, structure.arms, first_size=self.first, growth=self.growth, falling=self.falling
-        )
+        self.batches = PublicBatches(gate, structure.arms, self.sizes)
 
     def _unbiased(self, mean: FloatArray) -> FloatArray:
         """Return ``1/2 + (mean - 1/2) gain``, of an index in [0, 1]."""

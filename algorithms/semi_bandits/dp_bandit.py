@@ -137,9 +137,7 @@ class DPBanditShuffle(BatchLearner[Arms]):
     ) -> None:
         counts = ShuffledCounts(check_epsilon(epsilon), check_delta(delta))
         super().__init__(structure, gate, counts.noise, horizon)
-        self.batches = ShuffledBatches(
-            gate, structure.arms, counts, first_size=self.first, growth=self.growth, falling=self.falling
-        )
+        self.batches = ShuffledBatches(gate, structure.arms, counts, self.sizes)
         self._uniform: FloatArray | None = None
 
     def learn(self, action: IntArray, feedback: Private, rounds: IntArray | None = None) -> None:

@@ -35,7 +35,7 @@ import numpy.typing as npt
 from accountant import Gate, Private
 from algorithms.claim import ClaimForm
 from algorithms.estimates.chernoff import NoiseTail, chernoff_separation, sum_exponent
-from algorithms.estimates.doubling_batches import GrowingBatches
+from algorithms.estimates.doubling_batches import BatchSizes, GrowingBatches
 from algorithms.lanes import gather
 from algorithms.learner import Confidence, as_number, check_epsilon
 from algorithms.problems import Arms, Parameter
@@ -114,13 +114,8 @@ class DPBestArm(StructuredLearner[Arms]):
         self.tolerance = _check_share("tolerance", tolerance, above=False)
         self.mechanism = Laplace.for_epsilon(check_epsilon(epsilon), sensitivity=Interval(0, 1).sensitivity)
         self.noise = NoiseTail.from_mechanism(self.mechanism)
-        self.batches = GrowingBatches(
-            gate,
-            structure.arms,
-            self.mechanism,
-            first_size=first_batch(structure.arms, self.error, self.mechanism.scale),
-            growth=self.growth,
-        )
+        first = first_batch(structure.arms, self.error, self.mechanism.scale)
+        self.batches = GrowingBatches(gate, structure.arms, self.mechanism, BatchSizes(first, self.growth))
         self.left = np.ones((gate.lanes, structure.arms), dtype=np.bool_)
         self.phase: FloatArray = np.ones((gate.lanes, 1))
         self.recommendation: IntArray = np.full(gate.lanes, 0 if structure.arms == 1 else -1, dtype=np.int64)

@@ -298,6 +298,10 @@ class WeightTheorem:
     noisy: bool
 
 
+Theorem = ConfidenceTheorem | EliminationTheorem | ClickTheorem | PhaseTheorem | WidthTheorem | WeightTheorem
+"""The statements of the proof of any theorem."""
+
+
 def radius_on(expression: sp.Expr, values: Values, definitions: Definitions) -> Radius:
     """Return a radius on an instance as a function of n, j and x; infinite where n is 0."""
     function = _compiled(expression, definitions)

@@ -34,6 +34,7 @@ from accountant.plans.symbolic import (
     SymbolicPlan,
     SymbolicStep,
 )
+from algorithms.linear.linear_phases import PAPER
 from mechanisms import Gaussian, Mechanism, Sensitivity, ShuffledMean
 from mechanisms.losses.enclosure import Enclosure
 from mechanisms.parameters import ParameterError
@@ -50,7 +51,6 @@ LINEAR_PLANNED = tuple(
 """The registered names of linear learners that claim privacy."""
 
 _PRINTED_DELTA = 0.25  # the published experiment's
-_PAPER = "distributed linear bandits paper, "
 
 
 @functools.cache
@@ -97,7 +97,7 @@ def linear_plan(name: str, *, replacement: bool = False) -> SymbolicPlan:
         values[sympy.Symbol("l")] = RealAbove(0, computed=lambda point: log_above(1.25 / _PRINTED_DELTA))
     # The loss of binomial noise as it is printed has no formula; `verify` computes it for given numbers.
     currency: Literal["epsilon", "mu_squared"] = "epsilon" if shuffled and not printed else "mu_squared"
-    source = _PAPER + ("as printed" if printed else "repaired")
+    source = PAPER + ("as printed" if printed else "repaired")
     return SymbolicPlan(SymbolDomain(values), {"one client": (step,)}, source, currency)
 
 

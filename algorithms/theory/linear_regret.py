@@ -28,7 +28,7 @@ import sympy as sp
 from sympy.utilities.lambdify import implemented_function
 
 from algorithms.linear.g_optimal import support_bound
-from algorithms.linear.linear_phases import SHUFFLED, calibrated_bits
+from algorithms.linear.linear_phases import PAPER, SHUFFLED, calibrated_bits
 from algorithms.problems.linear import LinearBandit
 from algorithms.theory.confidence_theorem import PhaseTheorem, clients, deviation, n, phase, size, t
 from algorithms.theory.regret_bound import (
@@ -275,7 +275,6 @@ def _printed_proof(single: bool, model: str) -> PhaseTheorem:
     )
 
 
-_PAPER = "distributed linear bandits paper, "
 _NUMBERS = {"dpe": "5.1", "dp-dpe-central": "5.3", "dp-dpe-local": "5.4", "dp-dpe-shuffle": "5.5"} | {
     "pe": "C.2 without noise",
     "dp-pe-central": "C.2",
@@ -373,7 +372,7 @@ def _printed_bound(name: str, single: bool, model: str) -> RegretBound:
     return RegretBound(
         family="linear",
         constant=_printed_pe(model) if single else _printed_dpe(model),
-        source=f"{_PAPER}Theorem {_NUMBERS[name]} with its proof's constants",
+        source=f"{PAPER}Theorem {_NUMBERS[name]} with its proof's constants",
         regime="d >= 3, so that S = 4 d ln ln d + 16 bounds a support, and rewards in [-B, B]",
         applies=lambda instance: _linear(instance).actions.shape[1] >= 3 and _bounded(instance),
         printed="the same up to constants",

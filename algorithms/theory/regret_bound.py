@@ -27,14 +27,11 @@ from algorithms.restarts import restart_end, restart_epoch, restart_horizon
 from algorithms.semi_bandits.cucb_batch import UNKNOWN_HORIZON
 from algorithms.structured_learner import PLAYS, problem_kind
 from algorithms.theory.confidence_theorem import (
-    ClickTheorem,
     ConfidenceTheorem,
     Definitions,
-    EliminationTheorem,
     PhaseTheorem,
+    Theorem,
     Values,
-    WeightTheorem,
-    WidthTheorem,
 )
 from algorithms.theory.gaps import Gaps, problem_gaps
 from algorithms.theory.own_problems import drawn_as_declared
@@ -259,15 +256,7 @@ class RegretBound:
     correction: str = ""
     unproved: str = ""
     printed_plays: sp.Expr | None = None
-    confidence: (
-        ConfidenceTheorem
-        | EliminationTheorem
-        | ClickTheorem
-        | PhaseTheorem
-        | WidthTheorem
-        | WeightTheorem
-        | None
-    ) = None
+    confidence: Theorem | None = None
     levels: bool = True
     outlasting: sp.Expr = sp.S.Zero
     restarts: bool = False

@@ -35,6 +35,7 @@ from verify.regret_claims.proof_run import (
     good_event_failure,
     rounded,
     scatter_masked,
+    theorem_of,
 )
 
 _CLOSE = 1e-5  # relative: so little below equality an arm may be removed
@@ -63,14 +64,13 @@ class EliminationRun(BatchedRun):
     """
 
     def __init__(self, bound: RegretBound, instance: Instance, lanes: int, *, laws: bool = True) -> None:
-        theorem, problem = bound.confidence, instance.problem
-        if not isinstance(theorem, EliminationTheorem):
-            raise ParameterError("bound: its theorem is not about elimination")
+        theorem, problem = theorem_of(bound, EliminationTheorem, "elimination"), instance.problem
         structure = getattr(problem, "structure", None)
         if not isinstance(structure, Arms) or (laws and not isinstance(problem, SemiBandit)):
             raise ParameterError(f"problem={problem!r}: must be arms")
         self.laws = laws
-        super().__init__(bound, instance, lanes, good_event_failure(theorem.failure, bound, instance))
+        failure = good_event_failure(theorem.failure, bound, instance)
+        super().__init__(bound, instance, lanes, failure, structure.arms)
         self.theorem, self.fresh = theorem, theorem.fresh
         self.problem: SemiBandit = problem  # type: ignore[assignment]
         self.radius = radius_on(theorem.radius, bound.values(instance), bound.definitions)
@@ -82,11 +82,7 @@ class EliminationRun(BatchedRun):
         self.left: BoolArray = np.ones(shape, dtype=bool)
         self.phase: FloatArray = np.ones((lanes, 1))
         self.done: BoolArray = np.zeros(shape, dtype=bool)  # released in this phase
-        self.feeds: FloatArray = np.zeros(shape)
-        self.filled: FloatArray = np.zeros(shape)
-        self.open: FloatArray = np.zeros(shape)
         self.count: FloatArray = np.zeros(shape)
-        self.releases: FloatArray = np.zeros(shape)
         self.batch: FloatArray = np.zeros(shape)  # not rounded
         self._begin_phase(np.ones((lanes, 1), dtype=bool))
 
@@ -173,10 +169,7 @@ class EliminationRun(BatchedRun):
             self.noise.add((sums - self.open)[whole])
             self.open[released] = 0.0
             if self.laws:
-                off = after.estimate - self.problem.means
-                self.note_radii(
-                    self.count, released, off, lambda level: self.radius(self.count, self.releases, level)
-                )
+                self.note_off(after, released)
         return released
 
     def _end_phase(self, after: Confidence, over: BoolArray) -> None:

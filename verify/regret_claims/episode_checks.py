@@ -111,8 +111,6 @@ class EpisodeRun(MeanRun):
         super().check_feedback(before, after, action, feedback, held)
         self.begins = np.asarray(due)
 
-    def _note(self, after: Confidence, count: FloatArray, releases: FloatArray, due: BoolArray) -> None:
+    def _note(self, after: Confidence, due: BoolArray) -> None:
         """Note how far estimates are off, and where the next round starts an episode."""
-        off = after.estimate - self.problem.means
-        several = due & (self.feeds > 1)  # one value is there twice
-        self.note_radii(count, several, off, lambda level: self.radius(count, releases, level))
+        self.note_off(after, due & (self.feeds > 1))  # one value is there twice

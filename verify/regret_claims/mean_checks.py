@@ -22,11 +22,9 @@ is meanwhile, is learned from no more.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 import numpy as np
 
-from accountant import Gate
 from algorithms.estimates.chernoff import NoiseTail
 from algorithms.estimates.level_free import level_free_upper, unsharpened
 from algorithms.lanes import gather, lookup
@@ -46,9 +44,9 @@ from verify.regret_claims.proof_run import (
     rounded,
     scatter_masked,
     stale,
+    theorem_of,
 )
 
-BuildExplained = Callable[[Gate], ExplainedLearner]
 _GAP = ("gap lemma",)
 
 
@@ -73,9 +71,7 @@ class MeanRun(BatchedRun):
     """
 
     def __init__(self, bound: RegretBound, instance: Instance, lanes: int, *, laws: bool = True) -> None:
-        theorem, problem = bound.confidence, instance.problem
-        if not isinstance(theorem, ConfidenceTheorem):
-            raise ParameterError("bound: its theorem says nothing of the learner's estimates")
+        theorem, problem = theorem_of(bound, ConfidenceTheorem, "the learner's estimates"), instance.problem
         if theorem.feeds == "examined":
             if not isinstance(problem, Cascade):
                 raise ParameterError(f"problem={problem!r}: must be a cascade")
@@ -87,10 +83,10 @@ class MeanRun(BatchedRun):
                 "paths"
             )
         failure = None if theorem.failure is None else good_event_failure(theorem.failure, bound, instance)
-        super().__init__(bound, instance, lanes, failure)
+        self.problem: SemiBandit | Cascade = problem  # type: ignore[assignment]
+        super().__init__(bound, instance, lanes, failure, self.problem.structure.arms)
         values = bound.values(instance)
         self.theorem: ConfidenceTheorem = theorem
-        self.problem: SemiBandit | Cascade = problem  # type: ignore[assignment]
         self.laws = laws
         self._set_levels()
         self.first = max(1, math.ceil(bound.value_of(theorem.first, instance)))
@@ -107,13 +103,9 @@ class MeanRun(BatchedRun):
             self.best = structure.solve(self.problem.means[np.newaxis])[0]
             self.least = float(self.problem.means[self.best].min())
         shape = (lanes, structure.arms)
-        self.feeds: FloatArray = np.zeros(shape)
-        self.filled: FloatArray = np.zeros(shape)
-        self.open: FloatArray = np.zeros(shape)
         self.batch: FloatArray = np.full(
             shape, float(self.first if theorem.counting == "growing batches" else 1)
         )
-        self.releases: FloatArray = np.zeros(shape)
         self.ended: FloatArray = np.zeros(shape)  # batches
         self.clock: FloatArray = np.zeros((lanes, 1))  # the round of the last release
         self.lowest: FloatArray = np.full(shape, np.inf)  # of the valid indices so far
@@ -288,7 +280,7 @@ class MeanRun(BatchedRun):
             released = self._check_releases(before, after, due)
             self._check_indices(before, after, released)
             if self.laws:
-                self._note(after, after.count, after.releases, released)
+                self._note(after, released)
 
     def _check_indices(self, before: Confidence, after: Confidence, released: BoolArray) -> None:
         """Check the indices after a round in which some arms' values were released."""
@@ -303,7 +295,7 @@ class MeanRun(BatchedRun):
             return
         self._check_index(before, after, levelled)
         if self.laws and self.failure is not None:
-            self._note_event(after, after.count, after.releases, levelled)
+            self._note_event(after, levelled)
 
     def _check_releases(self, before: Confidence, after: Confidence, due: BoolArray) -> BoolArray:
         """Check which arms' values are in their estimates after a round; return whose were released."""
@@ -446,27 +438,23 @@ class MeanRun(BatchedRun):
         several = first & certain & (sizes > 1)
         self.noise.add_sums(nearest[several], sums[several], sizes[several])
 
-    def _note_event(
-        self, after: Confidence, count: FloatArray, releases: FloatArray, levelled: BoolArray
-    ) -> None:
+    def _note_event(self, after: Confidence, levelled: BoolArray) -> None:
         """Note which lanes leave the good event, where indices are new."""
-        means = self.problem.means
-        off = after.estimate - means
-        radius = self.radius(count, releases, self.exponent) * (1 + TOLERANCE)
+        off = after.estimate - self.problem.means
+        radius = self.radius(after.count, after.releases, self.exponent) * (1 + TOLERANCE)
         below = off < -radius
         if self.in_expectation:  # what indices below means cost is in the bound
             below &= False
         self.failed |= (levelled & (below | (off > radius))).any(axis=1)
 
-    def _note(self, after: Confidence, count: FloatArray, releases: FloatArray, due: BoolArray) -> None:
+    def _note(self, after: Confidence, due: BoolArray) -> None:
         """Note how far estimates are off at dyadic counts."""
         if self.theorem.sides is None:
             return
         here = due
         if self.theorem.counting != "growing batches":
-            here = due & (np.log2(np.maximum(count, 1.0)) % 1.0 == 0)
-        off = after.estimate - self.problem.means
-        self.note_radii(count, here, off, lambda level: self.radius(count, releases, level))
+            here = due & (np.log2(np.maximum(after.count, 1.0)) % 1.0 == 0)
+        self.note_off(after, here)
 
     def _allowance(self, radius: FloatArray, action: IntArray) -> FloatArray:
         """Return the largest gap that an action may have on the good event."""

@@ -27,7 +27,7 @@ from mechanisms.arrays import FloatArray, IntArray
 from mechanisms.parameters import ParameterError
 from verify.findings.sentences import exact
 from verify.regret_claims.noise_tests import AdditiveNoise
-from verify.regret_claims.proof_run import TOLERANCE, Contradiction, ProofCheck, ProofRun, rounded
+from verify.regret_claims.proof_run import TOLERANCE, Contradiction, ProofCheck, ProofRun, rounded, theorem_of
 
 _GRID = 1e-6  # values are rounded to a grid where they enter
 
@@ -71,9 +71,7 @@ class PhaseRun(ProofRun):
     """
 
     def __init__(self, bound: RegretBound, instance: Instance, lanes: int, *, laws: bool = True) -> None:
-        theorem, problem = bound.confidence, instance.problem
-        if not isinstance(theorem, PhaseTheorem):
-            raise ParameterError("bound: its theorem says nothing of phases")
+        theorem, problem = theorem_of(bound, PhaseTheorem, "phases"), instance.problem
         if not isinstance(problem, LinearBandit) or (laws and problem.rewards != "signs"):
             raise ParameterError(f"problem={problem!r}: must be a linear bandit with rewards that are signs")
         super().__init__(bound, instance, lanes, bound.value_of(theorem.failure, instance))

@@ -22,13 +22,16 @@ from accountant.gates.simulation import lane_randomness
 from algorithms.epochs import epoch_of
 from algorithms.learner import Confidence, Learner
 from algorithms.play import checked_action, start_warm
+from algorithms.problems import Cascade, SemiBandit
 from algorithms.problems.own_draws import checked_outcomes
+from algorithms.theory.confidence_theorem import Radius
 from algorithms.theory.regret_bound import Instance, RegretBound
 from mechanisms.arrays import BoolArray, FloatArray, IntArray
 from mechanisms.parameters import ParameterError
 from verify.findings.sentences import Basis, Sentence, exact, remark
 
 State = TypeVar("State")
+TheoremType = TypeVar("TheoremType")
 
 
 TOLERANCE = 1e-8
@@ -93,6 +96,13 @@ class ProofCheck:
     def was_tested(self) -> bool:
         """True if it was tested by itself."""
         return self.sentence != _NOT_TESTED
+
+
+def theorem_of(bound: RegretBound, kind: type[TheoremType], subject: str) -> TheoremType:
+    """Return the statements that the proof of a bound rests on; refuse those of another kind."""
+    if not isinstance(bound.confidence, kind):
+        raise ParameterError(f"bound: its theorem says nothing of {subject}")
+    return bound.confidence
 
 
 class Contradiction(Exception):
@@ -436,15 +446,33 @@ class BatchedRun(StructuredRun[Confidence]):
         Number of outcomes that wait for a release, and their sum.
     batch
         After how many a release is due.
+    releases
+        Number of noises in each estimate.
     fresh
         Whether an estimate is of the last batch alone.
+    radius
+        The theorem's, as a function of counts, noises and exponents.
     """
 
     fresh: bool
-    feeds: FloatArray
-    filled: FloatArray
-    open: FloatArray
     batch: FloatArray
+    radius: Radius
+    problem: SemiBandit | Cascade
+
+    def __init__(
+        self, bound: RegretBound, instance: Instance, lanes: int, failure: float | None, arms: int
+    ) -> None:
+        super().__init__(bound, instance, lanes, failure)
+        shape = (lanes, arms)
+        self.feeds: FloatArray = np.zeros(shape)
+        self.filled: FloatArray = np.zeros(shape)
+        self.open: FloatArray = np.zeros(shape)
+        self.releases: FloatArray = np.zeros(shape)
+
+    def note_off(self, after: Confidence, here: BoolArray) -> None:
+        """Count as `note_radii` the estimates of a mask that are off the means by more than their radii."""
+        off = after.estimate - self.problem.means
+        self.note_radii(after.count, here, off, lambda level: self.radius(after.count, after.releases, level))
 
     def state(self, learner: Any) -> Confidence:
         """Return the estimates, counts and indices."""

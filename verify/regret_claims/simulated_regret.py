@@ -38,10 +38,9 @@ def simulated_regret(
     simulation
         Runs, seed, workers, store and progress, as `algorithms.simulate.simulate` takes them.
     """
-    build, horizon = builder_for(make, instance), instance.horizon
-    return simulate_learner(build, instance.problem, horizon=horizon, checkpoints=checkpoints, **simulation)[
-        0
-    ]
+    build, problem = builder_for(make, instance), instance.problem
+    how = {"horizon": instance.horizon, "checkpoints": checkpoints, **simulation}
+    return simulate_learner(build, problem, **how)[0]
 
 
 def check_numbers(
