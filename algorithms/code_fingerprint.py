@@ -205,7 +205,7 @@ def _origin(module: str, attribute: str) -> str:
     seen: set[tuple[str, str]] = set()
     while (module, attribute) not in seen:
         seen.add((module, attribute))
-        source = _bindings(module).get(attribute)
+        source = _bindings_then(module, _stamp(module)).get(attribute)
         # Defined there, or a package's own module, imported by its __init__.
         if source is None or source == (module, attribute):
             submodule = f"{module}.{attribute}"
@@ -216,13 +216,9 @@ def _origin(module: str, attribute: str) -> str:
     return module
 
 
-def _bindings(name: str) -> dict[str, tuple[str, str | None]]:
-    """Return the names bound in a module by one import statement alone, each with its module and attribute."""
-    return _bindings_then(name, _stamp(name))
-
-
 @functools.cache
 def _bindings_then(name: str, _: tuple[int, int] | None) -> dict[str, tuple[str, str | None]]:
+    """Return the names bound in a module by one import statement alone, each with its module and attribute."""
     bound: dict[str, tuple[str, str | None]] = {}
     tree = _tree(name)
     times = Counter[str]()

@@ -138,7 +138,10 @@ def simulate(
     check_counts(horizon, runs, checkpoints, seed)
     start = time.perf_counter()
     job = _Job(build, problem, seed, checkpoint_rounds(horizon, checkpoints))
-    done = run_blocks([_lane_blocks(job, runs)], workers, store=store, progress=progress)
+    words = "rewards of a simulation at checkpoints, 64 lanes a block"
+    says = work_description(words, build, problem, seed, job.rounds.tolist())
+    blocks = Blocks(functools.partial(_run, job), math.ceil(runs / BLOCK), _BLOCKS_AT_ONCE, says)
+    done = run_blocks([blocks], workers, store=store, progress=progress)
     reward = np.concatenate([block["reward"] for block in done.results[0]], axis=1)[:, :runs]
     regret = problem.benchmark * job.rounds[:, np.newaxis] - reward
     return Trace(job.rounds, regret, reward, time.perf_counter() - start, done.stored)
@@ -170,13 +173,6 @@ def work_description(
 def checkpoint_rounds(horizon: int, count: int) -> npt.NDArray[np.int64]:
     """Return at most `count` rounds up to and with `horizon`, spaced geometrically from 1."""
     return np.unique(np.round(np.geomspace(horizon, 1, count)).astype(np.int64))
-
-
-def _lane_blocks(job: _Job, runs: int) -> Blocks:
-    """Return the runs in blocks of 64 lanes, which share a generator."""
-    words = "rewards of a simulation at checkpoints, 64 lanes a block"
-    says = work_description(words, job.build, job.problem, job.seed, job.rounds.tolist())
-    return Blocks(functools.partial(_run, job), math.ceil(runs / BLOCK), _BLOCKS_AT_ONCE, says)
 
 
 def _run(job: _Job, blocks: range, progress: Tell) -> list[Arrays]:

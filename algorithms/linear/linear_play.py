@@ -238,7 +238,8 @@ def simulate_phases(
     check_counts(1 if rounds is None else rounds, runs, 1, seed)
     start = time.perf_counter()
     says = work_description("runs of a linear learner, one a block", build, problem, seed, rounds)
-    blocks = Blocks(functools.partial(_simulate_runs, build, problem, seed, rounds), runs, says=says)
+    one = functools.partial(_simulate_run, build, problem, seed, rounds)
+    blocks = Blocks(functools.partial(_simulate_each, one), runs, says=says)
     finished = run_blocks([blocks], workers, store=store, progress=progress)
     done = finished.results[0]
     curves = tuple(run["path"][:, run["ends"]] for run in done)
@@ -254,15 +255,8 @@ def simulate_phases(
     )
 
 
-def _simulate_runs(
-    build: BuildPhased,
-    problem: LinearBandit,
-    seed: int,
-    rounds: int | None,
-    numbers: range,
-    progress: Tell,
-) -> list[Arrays]:
-    return [_simulate_run(build, problem, seed, rounds, number) for number in numbers]
+def _simulate_each(run: Callable[[int], Arrays], numbers: range, progress: Tell) -> list[Arrays]:
+    return [run(number) for number in numbers]
 
 
 def _simulate_run(

@@ -126,13 +126,13 @@ class EliminationRun(BatchedRun):
 
     @property
     def _decided(self) -> BoolArray:
-        """In which lanes one arm is left; shape (lanes, 1)."""
+        """True in the lanes in which one arm is left; shape (lanes, 1)."""
         return np.asarray(self.left.sum(axis=1, keepdims=True) == 1)
 
     def check_feedback(
         self, before: Confidence, after: Confidence, action: IntArray, feedback: FloatArray, held: int
     ) -> None:
-        """Check counts and means after the feedback, at the end of a phase which arms are removed."""
+        """Check counts and means after the feedback, and the removals at the end of a phase."""
         fed = (np.arange(self.left.shape[1]) == action) & ~self._decided
         self.filled += held * fed
         self.feeds += held * fed
@@ -155,7 +155,7 @@ class EliminationRun(BatchedRun):
         )
 
     def _check_releases(self, before: Confidence, after: Confidence, due: BoolArray) -> BoolArray:
-        """Check counts of values and noises, and the means, after a round; return whose batch was released."""
+        """Check counts of values and noises, and the means, after a round; return the arms with a release."""
         released: BoolArray = (after.count != before.count) | (due & (after.estimate != before.estimate))
         whole = self.check_counts(before, after, released, due)
         self.check_noises(
@@ -173,7 +173,7 @@ class EliminationRun(BatchedRun):
         return released
 
     def _end_phase(self, after: Confidence, over: BoolArray) -> None:
-        """Check which arms are removed, and what is said of the others."""
+        """Check the removals, and the indices of the other arms."""
         theorem, level, mean = self.theorem, self.level, after.estimate
         values = (
             np.where(self.count == np.ceil(self.batch), self.batch, self.count) if self.fresh else self.count
@@ -190,7 +190,7 @@ class EliminationRun(BatchedRun):
             found = scatter_masked(chernoff_separation(*counts, *totals, noise=self.tail), others)
         now = after.index > -np.inf
 
-        def words(lane: int, arm: int) -> str:
+        def describe(lane: int, arm: int) -> str:
             return (
                 f"after phase {self.phase[lane, 0]:g} the arm is {'left' if now[lane, arm] else 'removed'}: means are "
                 f"{rounded(mean[lane])}, and what sets it apart is {found[lane, arm]:.6g}, where more than "
@@ -198,8 +198,8 @@ class EliminationRun(BatchedRun):
             )
 
         wrong = here & np.where(now, found > _APART * most, found < most * (1 - _CLOSE))
-        self.refuse_arm("radius", wrong, words)
-        self.note_difference("radius", here & now & (found > most * (1 + _UNSURE)), words)
+        self.refuse_arm("radius", wrong, describe)
+        self.note_difference("radius", here & now & (found > most * (1 + _UNSURE)), describe)
         expected = mean + radius if theorem.apart == "radii" else mean
         off, slack = after.index - expected, HAIR * (1 + np.abs(expected))
 
@@ -217,7 +217,7 @@ class EliminationRun(BatchedRun):
         self._begin_phase(over)
 
     def _check_gaps(self, off: FloatArray, radius: FloatArray, here: BoolArray, now: BoolArray) -> None:
-        """Note who leaves the good event; check the gaps of what is left."""
+        """Note the lanes that leave the good event; check the gaps of the arms left."""
         gaps = self.problem.means[self.best] - self.problem.means
         best, left = (each[:, self.best, np.newaxis] for each in (here, now))
         self.failed |= (best & ~left)[:, 0]

@@ -193,7 +193,7 @@ class ExpertRun(StructuredRun[Weights]):
         return (*found, *([] if self.difference is None else [self.difference]))
 
     def _statements(self) -> list[tuple[str, str]]:
-        """Return what held in every run; with noise there is no such statement."""
+        """Return the statements that held in every run; with noise there is none."""
         if self._counter is not None:
             return []
         return [

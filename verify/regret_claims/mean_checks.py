@@ -221,7 +221,7 @@ class MeanRun(BatchedRun):
         )
 
     def _fed_by(self, learner: ExplainedLearner, shown: Confidence, action: IntArray) -> IntArray:
-        """Return whose outcomes a round takes in, once that is checked; of lists, all that may be examined."""
+        """Return the arms of the outcomes that a round takes in, checked; of lists, all that may be examined."""
         if self.theorem.feeds != "least":
             return action
         fed: IntArray = learner.fed_arms  # type: ignore[attr-defined]
@@ -247,7 +247,7 @@ class MeanRun(BatchedRun):
         return np.asarray(fed.copy())
 
     def _enter_round(self, shown: Confidence) -> None:
-        """Set the round's exponent; check all indices, which it moves, and who is on the round's good event."""
+        """Set the round's exponent; check all indices, which it moves, and the lanes on the round's good event."""
         now = float(self.round)
         assert self.theorem.exponent is not None
         self.exponent = self.bound.value_of(self.theorem.exponent, self.instance, t=now)
@@ -275,7 +275,7 @@ class MeanRun(BatchedRun):
         self.filled[rows, arms] += held
         self.open[rows, arms] += np.take_along_axis(feedback, place, axis=1)[here]
         due = self.filled >= self.batch
-        self.changed = bool(due.any()) or self.epoch_ends or not _same(before, after)
+        self.changed = bool(due.any()) or self.epoch_ends or not _is_unchanged(before, after)
         if self.changed:
             released = self._check_releases(before, after, due)
             self._check_indices(before, after, released)
@@ -298,7 +298,7 @@ class MeanRun(BatchedRun):
             self._note_event(after, levelled)
 
     def _check_releases(self, before: Confidence, after: Confidence, due: BoolArray) -> BoolArray:
-        """Check which arms' values are in their estimates after a round; return whose were released."""
+        """Check the arms' values in their estimates after a round; return the arms with a release."""
         theorem = self.theorem
         ended = theorem.counting == "doubling episodes"  # the second play makes a count of one again
         released: BoolArray = (after.count != before.count) | (
@@ -335,7 +335,7 @@ class MeanRun(BatchedRun):
         self.check_noises(after, expected)
 
     def _take_releases(self, before: Confidence, after: Confidence, whole: BoolArray) -> None:
-        """Compare what was released with the true sums, where it is known of which outcomes it is."""
+        """Compare released numbers with the true sums, where their outcomes are known."""
         sums, start = _totals(after), self.round == 0
         if self.tree:  # one node holds all rounds so far, with a noise of its own
             whole = whole & (self.round & (self.round - 1) == 0)
@@ -378,21 +378,21 @@ class MeanRun(BatchedRun):
         stuck = above & ~moves & stale(after.count, self.moved)
         stuck &= (index < 1) | (after.estimate + wide < 1)
 
-        def words(lane: int, arm: int) -> str:
+        def describe(lane: int, arm: int) -> str:
             return (
                 f"index {index[lane, arm]:.6g} where estimate {after.estimate[lane, arm]:.6g} of "
                 f"{after.count[lane, arm]:g} values makes from {least[lane, arm]:.6g} to {most[lane, arm]:.6g}"
             )
 
-        self.refuse_arm("radius", below, words)
+        self.refuse_arm("radius", below, describe)
         self.refuse_arm(
             "radius",
             stuck,
             lambda lane, arm: (
-                f"{words(lane, arm)}: too large and the same since there were {self.moved[lane, arm]:g}"
+                f"{describe(lane, arm)}: too large and the same since there were {self.moved[lane, arm]:g}"
             ),
         )
-        self.note_difference("radius", above, words)
+        self.note_difference("radius", above, describe)
 
     def interval(self, after: Confidence, here: BoolArray) -> tuple[FloatArray, FloatArray]:
         """Return the least valid index of the arms in a mask, and the largest that the proof allows."""
@@ -469,7 +469,7 @@ class MeanRun(BatchedRun):
         return most
 
     def _shortfall(self, shown: Confidence, action: IntArray) -> FloatArray:
-        """Return what indices below the means of arms of the best super arm add to the gap of an action."""
+        """Return the sum by which indices below the means of arms of the best super arm add to the gap of an action."""
         off = np.maximum(self.problem.means - np.maximum(shown.index, 0.0), 0.0)[:, self.best]
         if self.theorem.lemma == "exchange":
             played = (action[:, :, np.newaxis] == self.best).any(axis=1)
@@ -477,7 +477,7 @@ class MeanRun(BatchedRun):
         return np.asarray(self.problem.structure.smoothness_linf * off.max(axis=1))
 
 
-def _same(before: Confidence, after: Confidence) -> bool:
+def _is_unchanged(before: Confidence, after: Confidence) -> bool:
     """Return True if a learner shows the same as before."""
     return all(
         np.array_equal(getattr(before, name), getattr(after, name))

@@ -486,7 +486,7 @@ class BatchedRun(StructuredRun[Confidence]):
         whole: BoolArray = after.count - (0.0 if self.fresh else before.count) == self.filled
         self.refuse_counts("values", released & (after.count > self.feeds), after.count, self.feeds)
 
-        def words(lane: int, arm: int) -> str:
+        def describe(lane: int, arm: int) -> str:
             return (
                 f"{after.count[lane, arm]:g} values are counted and {self.filled[lane, arm]:g} wait, where "
                 f"{np.ceil(self.batch[lane, arm]):g} make a release"
@@ -495,9 +495,9 @@ class BatchedRun(StructuredRun[Confidence]):
         late = due & ~released & (self.filled > self.batch)
         late &= stale(after.count + self.filled, after.count + self.batch)
         self.refuse_arm(
-            "bookkeeping", late, lambda lane, arm: f"{words(lane, arm)}: nothing is learned any more"
+            "bookkeeping", late, lambda lane, arm: f"{describe(lane, arm)}: nothing is learned any more"
         )
-        self.note_difference("bookkeeping", (due & ~released) | (released & (~due | ~whole)), words)
+        self.note_difference("bookkeeping", (due & ~released) | (released & (~due | ~whole)), describe)
         moved = np.abs(after.estimate - before.estimate) > TOLERANCE * (1 + np.abs(before.estimate))
         moved &= ~released & (before.count > 0)
         self.refuse_moves("bookkeeping", "estimate", moved, before.estimate, after.estimate)

@@ -123,11 +123,11 @@ class WidthRun(ProofRun):
         width = self._width(numbers["n"], numbers["j"], volume)
         off = policy.width - width
 
-        def words(lane: int, arm: int = 0) -> str:
+        def describe(lane: int, arm: int = 0) -> str:
             return f"the width is {policy.width[lane]:.6g}, and the theorem's is {width[lane]:.6g}"
 
-        self.refuse("radius", ~(off >= -_SOLVED * width), words)
-        self.note_difference("radius", (off > _SOLVED * width)[:, np.newaxis], words)
+        self.refuse("radius", ~(off >= -_SOLVED * width), describe)
+        self.note_difference("radius", (off > _SOLVED * width)[:, np.newaxis], describe)
         along = np.einsum("ld,lde->le", policy.estimate - self.problem.parameter, axes)
         self.failed |= np.sqrt((values * along**2).sum(axis=1)) > policy.width * (1 + TOLERANCE)
         self._policy = policy
