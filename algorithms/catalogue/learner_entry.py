@@ -194,7 +194,7 @@ def learner_builder(
         if name in passed:
             check(passed[name])
     build: Callable[..., Any] = make
-    return functools.partial(build, played, **passed, **given)
+    return functools.partial(build, played, **(passed | given))
 
 
 def check_family(make: type[Any], problem: object) -> None:
