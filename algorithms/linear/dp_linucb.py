@@ -128,11 +128,7 @@ class BatchedLinUCB(ContextualLearner):
         """Release the batch, and make the next policy of all that was released."""
         everywhere = np.ones(self._total.shape, dtype=np.bool_)
         try:
-            if self.mechanism is None:
-                released = self.gate.declassify(self._sums, f"{type(self).__name__} is not private")
-            else:
-                released = self.gate.release(self.mechanism, self._sums)
-            self._total = self._total + released
+            self._total = self._total + self._released()
             self.releases += 1
             self.released += self._filled
             self.policy = self._policy(*self.noise_bounds(self.releases))
@@ -140,6 +136,11 @@ class BatchedLinUCB(ContextualLearner):
         finally:  # if a record spent its budget elsewhere meanwhile, the batch is lost, and the next one starts
             self._filled = 0
             self._sums.clear(everywhere)
+
+    def _released(self) -> FloatArray:
+        if self.mechanism is None:
+            return self.gate.declassify(self._sums, f"{type(self).__name__} is not private")
+        return self.gate.release(self.mechanism, self._sums)
 
     def _policy(self, operator: float, vector: float) -> LinearUCB:
         """Return the policy at the noise bounds of the releases so far."""
