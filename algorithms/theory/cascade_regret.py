@@ -121,7 +121,7 @@ _RESPONSE = ClickTheorem(
 )
 
 
-def _examined(
+def _item_averages(
     radius: sp.Expr,
     noise: Literal["none", "Laplace", "Gaussian"],
     scale: sp.Expr,
@@ -149,7 +149,7 @@ def _examined(
 def _printed_laplace(scale: sp.Expr) -> ConfidenceTheorem:
     """Return the proof of Algorithm 2; the tail of few noises is none of its lemma's."""
     radius = sp.sqrt(sp.Rational(3, 2) * x / n) + scale * sp.sqrt(24 * x / n)
-    return _examined(radius, "Laplace", scale, sp.log(t), 4 * L / t**2, sides=None)
+    return _item_averages(radius, "Laplace", scale, sp.log(t), 4 * L / t**2, sides=None)
 
 
 _deviation = sp.sqrt(2 * K * sp.log(sp.Rational(5, 4) / delta)) / epsilon
@@ -208,7 +208,7 @@ CASCADE_BOUNDS: dict[str, RegretBound] = {
         per_arm=spread(6 * sp.log(T)),
         source="Kveton et al. 2015, Theorem 2",
         regime="every T >= 1",
-        confidence=_examined(
+        confidence=_item_averages(
             sp.sqrt(x / (2 * n)), "none", sp.S.Zero, 3 * sp.log(_before), 2 * L * t / _before**3
         ),
     ),
@@ -254,7 +254,7 @@ CASCADE_BOUNDS: dict[str, RegretBound] = {
     "published/cascade-ucb-ldp-gaussian": _printed_list(
         sp.S.One,
         4 * sp.sqrt(K * sp.log(sp.Rational(5, 4) / delta)) / epsilon,
-        _examined(
+        _item_averages(
             sp.sqrt(sp.Rational(3, 2) * x / n) + _deviation * sp.sqrt(2 * (sp.log(2) + 3 * x) / n),
             "Gaussian",
             _deviation,

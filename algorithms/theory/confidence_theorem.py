@@ -24,6 +24,9 @@ phase, clients, size, deviation = sp.symbols("l U s tau", positive=True)
 left = sp.Symbol("m", positive=True)
 volume = sp.Symbol("v", positive=True)
 
+Values = Mapping[sp.Symbol, float]
+Definitions = tuple[tuple[sp.Symbol, sp.Expr], ...]
+"""Abbreviations of formulas, each in those that come later."""
 Radius = Callable[[FloatArray, FloatArray, float | FloatArray], FloatArray]
 _ClickRadius = Callable[[FloatArray, FloatArray, float, FloatArray], FloatArray]
 
@@ -73,19 +76,15 @@ class ConfidenceTheorem:
     """
 
     radius: sp.Expr
-    noise: Literal["none", "bit", "Laplace", "Gaussian", "below Gaussian"]
-    scale: sp.Expr
-    feeds: Literal["all", "least", "examined"]
-    counting: Literal[
-        "every value",
-        "last batch",
-        "growing batches",
-        "doubling episodes",
-        "tree",
-    ]
     index: Literal["clipped", "unclipped", "level-free", "divergence"]
     lemma: Literal["B_inf", "B_1", "exchange", "item", "episode"]
     failure: sp.Expr | None
+    noise: Literal["none", "bit", "Laplace", "Gaussian", "below Gaussian"] = "none"
+    scale: sp.Expr = sp.S.Zero
+    feeds: Literal["all", "least", "examined"] = "all"
+    counting: Literal["every value", "last batch", "growing batches", "doubling episodes", "tree"] = (
+        "every value"
+    )
     sides: float | None = 1.0
     exponent: sp.Expr | None = None
     start: Literal["none", "raw", "noisy"] = "none"
@@ -93,12 +92,6 @@ class ConfidenceTheorem:
     first: sp.Expr = sp.S.One
     growth: float = 1.0
     falling: float = 0.0
-
-    def radius_on(
-        self, values: Mapping[sp.Symbol, float], definitions: tuple[tuple[sp.Symbol, sp.Expr], ...]
-    ) -> Radius:
-        """Return the radius on an instance as a function of n, j and x; infinite where n is 0."""
-        return _radius_on(self.radius, values, definitions)
 
 
 @dataclass(frozen=True)
@@ -143,12 +136,6 @@ class EliminationTheorem:
     failure: sp.Expr
     largest: sp.Expr | None = None
 
-    def radius_on(
-        self, values: Mapping[sp.Symbol, float], definitions: tuple[tuple[sp.Symbol, sp.Expr], ...]
-    ) -> Radius:
-        """Return the radius on an instance as a function of n, j and x; infinite where n is 0."""
-        return _radius_on(self.radius, values, definitions)
-
 
 @dataclass(frozen=True)
 class ClickTheorem:
@@ -181,9 +168,7 @@ class ClickTheorem:
     failure: sp.Expr
     index_level: sp.Expr | None = None
 
-    def radius_on(
-        self, values: Mapping[sp.Symbol, float], definitions: tuple[tuple[sp.Symbol, sp.Expr], ...]
-    ) -> _ClickRadius:
+    def radius_on(self, values: Values, definitions: Definitions) -> _ClickRadius:
         """Return R on an instance as a function of n, j, x and u."""
         functions = [_compiled(radius, definitions) for radius in self.radii]
         fixed = {str(symbol): value for symbol, value in values.items()}
@@ -273,7 +258,7 @@ class WidthTheorem:
     first: sp.Expr = sp.S.One
     growth: float = 1.0
 
-    def width_on(self, values: Mapping[sp.Symbol, float]) -> Callable[[float, float, FloatArray], FloatArray]:
+    def width_on(self, values: Values) -> Callable[[float, float, FloatArray], FloatArray]:
         """Return the width on an instance as a function of n, j and v."""
         function = _compiled(self.width, ())
         fixed = {str(symbol): value for symbol, value in values.items()}
@@ -305,11 +290,12 @@ class WeightTheorem:
     noisy: bool
 
 
-def _radius_on(
-    expression: sp.Expr,
-    values: Mapping[sp.Symbol, float],
-    definitions: tuple[tuple[sp.Symbol, sp.Expr], ...],
-) -> Radius:
+Theorem = ConfidenceTheorem | EliminationTheorem | ClickTheorem | PhaseTheorem | WidthTheorem | WeightTheorem
+"""The statements of the proof of any theorem."""
+
+
+def radius_on(expression: sp.Expr, values: Values, definitions: Definitions) -> Radius:
+    """Return a radius on an instance as a function of n, j and x; infinite where n is 0."""
     function = _compiled(expression, definitions)
     fixed = {str(symbol): value for symbol, value in values.items()}
 
@@ -323,14 +309,13 @@ def _radius_on(
 
 @functools.cache
 def _compiled(
-    expression: sp.Expr, definitions: tuple[tuple[sp.Symbol, sp.Expr], ...]
+    expression: sp.Expr, definitions: Definitions
 ) -> Callable[[Mapping[str, float | FloatArray]], FloatArray]:
     for symbol, definition in reversed(definitions):
         if symbol != x:
             expression = expression.subs(symbol, definition)
     symbols = sorted(expression.free_symbols, key=str)
-    scalars = {"coth": lambda z: 1.0 / np.tanh(z), "FloorLog2": lambda z: int(z).bit_length() - 1}
-    modules = [scalars, "numpy"]
+    modules = [{"FloorLog2": lambda z: int(z).bit_length() - 1}, "numpy"]
     function = sp.lambdify(symbols, expression, modules=modules)
     names = [str(symbol) for symbol in symbols]  # SymPy takes long to print one
     return lambda values: np.asarray(function(*(values[name] for name in names)), dtype=np.float64)

@@ -407,7 +407,7 @@ class _Form:
 
     @property
     def scale(self) -> sp.Expr:
-        """The scale of Laplace noise b, the deviation sigma of what is below normal, or the gain of bits g."""
+        """The scale of Laplace noise b, the deviation sigma of noise at or below normal, or the gain of bits g."""
         return {"none": sp.S.Zero, "bit": g, "Laplace": b}.get(self.noise, sigma)
 
     @property
@@ -443,20 +443,8 @@ class _Form:
         own = {"none": (), "bit": _bits}.get(self.noise, ((self.scale, self.deviation),))
         return (*own, (x, sp.log(L * releases * T)))
 
-    def own_charge(self, low: sp.Expr, high: sp.Expr) -> sp.Expr:
-        """Return S of A."""
-        return _Fed(*self.law, low, high, theta)
-
-    def foreign_charge(self, few: sp.Expr, many: sp.Expr, low: sp.Expr, high: sp.Expr) -> sp.Expr:
-        """Return S of N."""
-        return _Charged(*self.law, few, many, low, high, theta)
-
-    def behind(self, low: sp.Expr, high: sp.Expr) -> sp.Expr:
-        """Return V."""
-        return _Behind(*self.law, low, high, theta)
-
     def confidence(self, lemma: Literal["exchange", "B_inf"]) -> ConfidenceTheorem:
-        """Return what the theorems rest on, with the lemma of either."""
+        """Return the statements of the proofs, with the lemma of either."""
         proxy, scale = self.tail
         gain = self.law[4]
         return ConfidenceTheorem(
@@ -478,7 +466,7 @@ class _Form:
 def _theorem(
     form: _Form, source: str, lemma: Literal["exchange", "B_inf"] = "exchange"
 ) -> functools.partial[RegretBound]:
-    """Return what makes a bound that a form's confidence proves."""
+    """Return the maker of a bound, with a form's confidence as its proof."""
     return functools.partial(
         RegretBound,
         definitions=form.definitions,
@@ -494,15 +482,15 @@ def _one_arm(noise: _Noise, deviation: sp.Expr) -> RegretBound:
     return _theorem(form, "Theorem 1")(
         family="bandit",
         shares=_THETAS,
-        constant=form.behind(Delta_0, Delta_1),
-        per_arm=form.own_charge(Delta, Delta),
+        constant=_Behind(*form.law, Delta_0, Delta_1, theta),
+        per_arm=_Fed(*form.law, Delta, Delta, theta),
     )
 
 
 def _super_arms(form: _Form, elsewhere: _Form) -> RegretBound:
     """Return Theorem 2, with Theorem 3 elsewhere."""
     unfed = sp.Max(0, sp.Min(K - form.few, L - K))
-    by_arm = B * elsewhere.behind(Delta_0 / B, R_max / B)
+    by_arm = B * _Behind(*elsewhere.law, Delta_0 / B, R_max / B, theta)
     least = theta * Delta_0 / (2 * K * B1)
     by_sum = 2 * B1 / theta * _Shortfall(*elsewhere.law, least)
     return _theorem(form, "Theorem 2: bijective exchange")(
@@ -510,9 +498,9 @@ def _super_arms(form: _Form, elsewhere: _Form) -> RegretBound:
         shares=_THETAS,
         regime="sets of K arms and matroids; every epsilon > 0 and T >= 1",
         applies=_exchanged,
-        constant=L / form.few * form.foreign_charge(unfed, sp.Max(0, L - K), Delta_0, Delta_1),
-        per_arm=form.own_charge(Delta, Delta_max),
-        per_optimal=form.behind(Delta, Delta_max),
+        constant=L / form.few * _Charged(*form.law, unfed, sp.Max(0, L - K), Delta_0, Delta_1, theta),
+        per_arm=_Fed(*form.law, Delta, Delta_max, theta),
+        per_optimal=_Behind(*form.law, Delta, Delta_max, theta),
         elsewhere=_theorem(
             elsewhere,
             "Theorem 3: the least-counted arm is charged; Theorem 4: overestimates are added up",
@@ -524,7 +512,7 @@ def _super_arms(form: _Form, elsewhere: _Form) -> RegretBound:
             applies=_not_exchanged,
             constant=K * sp.Min(by_arm, by_sum),
             per_arm=sp.S.Zero,
-            per_member=B * elsewhere.foreign_charge(sp.S.One, L, Delta / B, R_max / B),
+            per_member=B * _Charged(*elsewhere.law, sp.S.One, L, Delta / B, R_max / B, theta),
             gap_free=B1 * _GapFree(*elsewhere.law, K, L, elsewhere.few),
         ),
     )

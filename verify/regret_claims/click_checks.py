@@ -280,15 +280,15 @@ class ClickRun(StructuredRun[ClickConfidence]):
         self.moved = np.where(moves | (here & ~over), after.displays, self.moved)
         stuck = over & (most < 1) & ~moves & stale(after.displays, self.moved)
 
-        def words(lane: int, arm: int) -> str:
+        def describe(lane: int, arm: int) -> str:
             return (
                 f"index {after.index[lane, arm]:.6g} where {after.clicks[lane, arm]:.6g} clicks and "
                 f"{after.examinations[lane, arm]:.6g} examinations in {after.displays[lane, arm]:g} displays with "
                 f"{after.releases[lane, arm]:g} noises make from {least[lane, arm]:.6g} to {most[lane, arm]:.6g}"
             )
 
-        self.refuse_arm("radius", below | stuck, words)
-        self.note_difference("radius", over, words)
+        self.refuse_arm("radius", below | stuck, describe)
+        self.note_difference("radius", over, describe)
 
     def _passed(self, n: FloatArray, m: FloatArray, clicks: FloatArray, examined: FloatArray) -> FloatArray:
         """Return ``(C + R(u)) / E`` after three passes from u = 1; infinite where E is not above 0."""

@@ -5,7 +5,8 @@ import inspect
 import numpy as np
 import pytest
 
-from algorithms.catalogue.structured_entries import learner_builder, learners
+from algorithms.catalogue import learner_builder
+from algorithms.catalogue.structured_entries import learners
 from algorithms.problems import Cascade, SemiBandit, TopK
 from algorithms.theory.confidence_theorem import ClickTheorem
 from algorithms.theory.regret import BOUNDS
