@@ -241,7 +241,7 @@ def _rounded_up(spent: Spend) -> list[float]:
 def _order_limits(
     orders: tuple[float, ...], weights: tuple[float, ...], epsilon: float, delta: Fraction
 ) -> tuple[Fraction, ...]:
-    """Return the largest divergence of each order that implies (epsilon, delta)-DP whatever the others are."""
+    """Return the largest divergence of each order that implies (epsilon, delta)-DP by itself."""
     share = float(delta) * (1 - _SLACK)
     limits = (
         allowance(order, epsilon, weight * share) for order, weight in zip(orders, weights, strict=True)

@@ -99,16 +99,18 @@ class Database:
         self.url = url
         self.sqlite = url.get_backend_name() == "sqlite"
         self.path = Path(url.database).absolute() if self.sqlite and url.database else None
-        self.name = _masked(url.render_as_string(hide_password=True)) if self.path is None else str(self.path)
+        self.name = (
+            _mask_passwords(url.render_as_string(hide_password=True)) if self.path is None else str(self.path)
+        )
         if self.path is not None:
             _close_inherited()
         dialect = url.get_dialect()
         self._dialect = dialect()
         self.driver: Any = sqlite3 if self.sqlite else dialect.import_dbapi()
         connect = (
-            partial(_opened, self.path)
+            partial(_connect_to_file, self.path)
             if self.sqlite
-            else partial(_connected, self.driver, self._dialect, url)
+            else partial(_connect_to_server, self.driver, self._dialect, url)
         )
         self._connections = Connections(connect, _usable if self.sqlite else alive, self.name)
         self._in_memory = connect() if self.sqlite and self.path is None else None
@@ -139,13 +141,13 @@ class Database:
             try:
                 url = make_url(text)
                 if url.get_backend_name() not in ("sqlite", "postgresql"):
-                    raise ParameterError(f"store={_masked(text)!r}: {rule}")
+                    raise ParameterError(f"store={_mask_passwords(text)!r}: {rule}")
                 url.get_dialect().import_dbapi()
             except ImportError as error:
                 words = f"{error} (pip install 'dpwitness[postgresql]')"
-                raise ParameterError(f"store={_masked(text)!r}: {words}") from None
+                raise ParameterError(f"store={_mask_passwords(text)!r}: {words}") from None
             except (SQLAlchemyError, ValueError):  # whose words may have a password
-                raise ParameterError(f"store={_masked(text)!r}: {rule}") from None
+                raise ParameterError(f"store={_mask_passwords(text)!r}: {rule}") from None
             if url.get_backend_name() == "sqlite" and url.database:
                 return cls.from_location(Path(url.database))
             return cls(url)
@@ -458,7 +460,7 @@ class Database:
             return  # it is not this thread's
 
     def _trouble(self, error: Any) -> Exception:
-        """Return what an error of the driver means: the file is damaged, or it cannot be read or written."""
+        """Return the exception for an error of the driver: the file is damaged, or cannot be read or written."""
         words = f"{self.name}: {' '.join(str(error).split())}"
         if self.sqlite and "readonly" in words:
             words += (
@@ -480,7 +482,7 @@ class Database:
         """Return the identity of this database, with the tables of a store: no copy of it has the same."""
         if self.path is not None:
             return location_of(self.path)
-        return {} if self.sqlite else _named(session.rows(_PLACE)[0])
+        return {} if self.sqlite else _server_identity(session.rows(_PLACE)[0])
 
     def row_in_place(
         self, session: Session, sql: str, *parameters: Any
@@ -492,7 +494,7 @@ class Database:
         if self.sqlite:
             return session.rows(sql, *parameters)[0], None, clock.wall()
         found = session.rows(f"SELECT *, {_NOW} FROM ({sql}) AS found, ({_PLACE}) AS place", *parameters)[0]
-        return found[: -len(_PLACED) - 1], _named(found[-len(_PLACED) - 1 : -1]), int(found[-1])
+        return found[: -len(_PLACED) - 1], _server_identity(found[-len(_PLACED) - 1 : -1]), int(found[-1])
 
     def current_time(self, session: Session) -> int:
         """Return milliseconds since 1970, by the clock that all writers of this database share."""
@@ -554,7 +556,7 @@ def _close_forgotten(connections: Connections, process: int) -> None:
 
 
 def _close_inherited() -> None:
-    """Close what a fork has of its parent's SQLite files: SQLite would believe that it has its parent's locks."""
+    """Close a fork's copies of its parent's SQLite files: SQLite would believe that it has its parent's locks."""
     for database in list(_databases):
         if database._process != os.getpid() and database.path is not None:
             database._connections.dispose()
@@ -562,7 +564,7 @@ def _close_inherited() -> None:
 
 
 def _wait_for_transactions() -> None:
-    """Let no fork begin in a transaction: the child would have its locks, and nobody to end it."""
+    """Wait for the end of all transactions, before a fork: its locks would be the child's, too, and for ever."""
     for database in list(_databases):
         database._transaction.acquire()
         _waited_for.append(database)
@@ -577,12 +579,12 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=_wait_for_transactions, after_in_parent=_go_on, after_in_child=_go_on)
 
 
-def _named(place: Sequence[Any]) -> dict[str, Any]:
+def _server_identity(place: Sequence[Any]) -> dict[str, Any]:
     return {name: int(value) for name, value in zip(_PLACED, place, strict=True)}
 
 
-def _connected(driver: Any, dialect: Dialect, url: URL) -> Any:
-    """Return a connection to a server, unless that acknowledges what it has not written; no role's setting asks it to.
+def _connect_to_server(driver: Any, dialect: Dialect, url: URL) -> Any:
+    """Return a connection to a server that acknowledges nothing unwritten; no role's setting asks it to.
 
     Raises
     ------
@@ -604,13 +606,13 @@ def _connected(driver: Any, dialect: Dialect, url: URL) -> Any:
     return connection
 
 
-def _masked(text: str) -> str:
-    """Return the text of a URL without what may be a password."""
+def _mask_passwords(text: str) -> str:
+    """Return the text of a URL, its passwords masked."""
     return _SECRETS.sub(lambda found: f"{found[1] or found[2]}***", text)
 
 
 def _sqlite_writer(index: str) -> str:
-    """Return who has SQLite's lock for writing, a byte of the index of its log; where Linux tells."""
+    """Return the holder of SQLite's lock for writing, a byte of the index of its log, as far as Linux shows it."""
     with suppress(OSError):
         held = f":{os.stat(index).st_ino} 120 120"
         for line in Path("/proc/locks").read_text(encoding="ascii").splitlines():
@@ -634,8 +636,8 @@ class _File(sqlite3.Connection):
         self.note_closed()
 
 
-def _opened(path: Path | None) -> sqlite3.Connection:
-    """Return a connection that is durable; what was set is read back, since network files refuse it without a word.
+def _connect_to_file(path: Path | None) -> sqlite3.Connection:
+    """Return a durable connection; its settings are read back, since network files refuse them silently.
 
     Raises
     ------

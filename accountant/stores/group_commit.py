@@ -77,7 +77,7 @@ class GroupCommit(Generic[Task]):
         return job.result
 
     def _commit_if_first(self, job: _Job[Task]) -> bool:
-        """Commit for all who wait, unless another thread does; return True if this one need not wait any more."""
+        """Commit for all callers that wait, unless another thread does; return True if this one need not wait."""
         if job.done:
             return True
         try:

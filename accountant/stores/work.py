@@ -223,7 +223,7 @@ class Work(State):
     def _load_missing(self, wanted: Sequence[str]) -> None:
         if not wanted:
             return
-        self._read(BY_LABEL, wanted)
+        self._read_accounts(BY_LABEL, wanted)
         for name in wanted:
             if name not in self._rows:
                 if not self._database.accounts_checked > -math.inf:
@@ -233,9 +233,9 @@ class Work(State):
 
     def load_numbers(self, numbers: Iterable[Any]) -> None:
         """Read accounts that entries name, all at once."""
-        self._read(_BY_NUMBER, sorted({each for each in numbers if each not in self._numbered}))
+        self._read_accounts(_BY_NUMBER, sorted({each for each in numbers if each not in self._numbered}))
 
-    def _read(self, accounts: tuple[str, str], keys: Sequence[Any]) -> None:
+    def _read_accounts(self, accounts: tuple[str, str], keys: Sequence[Any]) -> None:
         if keys and self._looked_up:
             self._need_to_be_alone()  # whoever locks more, out of order, may wait for one who waits for this one
         for row in self.session.select(accounts[self.session.together], keys):
@@ -371,7 +371,7 @@ class Work(State):
         return self.requests.get(key)
 
     def _load_requests(self, keys: Mapping[str, str]) -> None:
-        """Read requests, whose keys are given by their labels."""
+        """Read requests by their keys, given by label."""
         for found, position, stamped, digest, answer in self.session.select(
             _REQUESTS[self.session.together], sorted(keys)
         ):
@@ -795,7 +795,7 @@ _REQUEST_ROW = "SELECT key, position, stamped, answered, answer FROM request"
 
 
 def _with_locked(rows: str, column: str, key: str) -> tuple[str, str]:
-    """Return a statement with a list of keys for who writes alone, and one that locks its rows, ordered by a key."""
+    """Return a statement with a list of keys for a writer alone, and one that locks its rows, ordered by a key."""
     alone = f"{rows} WHERE {column} IN (...)"
     return alone, f'{alone} ORDER BY {key} COLLATE "C" FOR UPDATE'
 
