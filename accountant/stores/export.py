@@ -181,7 +181,7 @@ class _EntriesInMemory:
 
     def _kind(self, entry: Entry) -> int:
         """Return the position of a kind of entry; of other objects that are equal it may be another."""
-        key = id(entry.mechanism), id(entry.sensitivity), id(entry.charge), entry.where, entry.note
+        key = entry.kind_key()
         if key not in self._kinds:
             if len(self._kinds) >= _KEPT:
                 self._kinds.clear()

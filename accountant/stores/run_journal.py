@@ -295,7 +295,7 @@ class RunJournal:
 
     def _kind(self, entry: Entry) -> str:
         """Return an entry without its records in JSON; of the same objects the same text."""
-        key = id(entry.mechanism), id(entry.charge), entry.sensitivity, entry.where, entry.note
+        key = entry.kind_key()
         known = self._kinds.get(key)
         if known is not None:
             return known[1]

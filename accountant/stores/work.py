@@ -224,12 +224,14 @@ class Work(State):
         if not wanted:
             return
         self._read_accounts(BY_LABEL, wanted)
-        for name in wanted:
-            if name not in self._rows:
-                if not self._database.accounts_checked > -math.inf:
-                    self._need_to_be_alone()
-                check_accounts(self.session)
-                self._rows[name] = AccountRow(None, name)
+        new = [name for name in wanted if name not in self._rows]
+        if new:
+            if not self._database.accounts_checked > -math.inf:
+                self._need_to_be_alone()
+            check_accounts(self.session)
+            salts = os.urandom(16 * len(new))
+            for i, name in enumerate(new):
+                self._rows[name] = AccountRow(None, name, salt=salts[16 * i : 16 * i + 16])
 
     def load_numbers(self, numbers: Iterable[Any]) -> None:
         """Read accounts that entries name, all at once."""
@@ -530,7 +532,7 @@ class Work(State):
     def open_account(self, name: str) -> list[Any]:
         """Open the account of a new record; return its content in the entry that does it."""
         row = self.row(name)
-        row.number, row.salt = self._fresh_number(), os.urandom(16)
+        row.number = self._fresh_number()
         self._numbered[row.number] = row
         if name in self.accounts:
             self.accounts[row.number] = self.accounts.pop(name)
@@ -551,7 +553,7 @@ class Work(State):
 
     def kind(self, entry: Entry) -> int:
         """Return the position of a kind of entry: mechanism, sensitivity, charge, place and note."""
-        key = id(entry.mechanism), entry.sensitivity, id(entry.charge), entry.where, entry.note
+        key = entry.kind_key()
         known = self._kinds.get(key) or self.new_kinds.get(key)
         if known is None:
             body = {"kind": entry_terms(entry)}
