@@ -166,11 +166,11 @@ class EventColumns:
         scope, entry = kind
         written = scope.purpose, scope.tenant, entry_terms(entry), self._derivations[entry.derivation]
         try:
-            return written if self._kind_from_terms(written, {}, ways) == kind else None
+            return written if self._rebuilt_kind(written, {}, ways) == kind else None
         except Exception:  # a user's mechanism may raise anything
             return None
 
-    def _kind_from_terms(
+    def _rebuilt_kind(
         self, written: Any, charges: dict[tuple[str | None, ...], Any], ways: Sequence[Derivation | None]
     ) -> _Kind:
         purpose, tenant, terms, number = written
@@ -188,9 +188,7 @@ class EventColumns:
                 del unpacked[min(unpacked)]
             charges: dict[tuple[str | None, ...], Any] = {}
             written, ways = json.loads(zlib.decompress(self._blocks[block])), list(self._derivations)
-            unpacked[block] = {
-                int(i): self._kind_from_terms(each, charges, ways) for i, each in written.items()
-            }
+            unpacked[block] = {int(i): self._rebuilt_kind(each, charges, ways) for i, each in written.items()}
         return unpacked[block][number]
 
 

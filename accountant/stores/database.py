@@ -38,12 +38,8 @@ from mechanisms.parameters import ParameterError
 
 _PRAGMAS = {"journal_mode": "wal", "synchronous": 2, "foreign_keys": 1, "busy_timeout": 30_000}
 _EMPTY_LOG = "PRAGMA wal_checkpoint(TRUNCATE)"
-_DAMAGED = (
-    "XX",
-    "23",
-    "42P01",
-    "42703",
-)  # how codes of errors begin: corrupted, contradicting, without a table or column
+_DAMAGED = "XX", "23", "42P01", "42703"
+"""Beginnings of codes of errors: corrupted, contradicting, without a table, without a column."""
 _SECRETS = re.compile(r"(?<=://)([^:/?@]*:)[^?]*(?=@)|((?:ssl)?password=)[^&]*")
 _PLACED = "system", "timeline", "database", "table"
 # The timeline that is written, as the control file has an older one after a promotion, until a checkpoint has ended.
@@ -99,9 +95,7 @@ class Database:
         self.url = url
         self.sqlite = url.get_backend_name() == "sqlite"
         self.path = Path(url.database).absolute() if self.sqlite and url.database else None
-        self.name = (
-            _mask_passwords(url.render_as_string(hide_password=True)) if self.path is None else str(self.path)
-        )
+        self.name = _masked(url.render_as_string(hide_password=True)) if self.path is None else str(self.path)
         if self.path is not None:
             _close_inherited()
         dialect = url.get_dialect()
@@ -141,13 +135,13 @@ class Database:
             try:
                 url = make_url(text)
                 if url.get_backend_name() not in ("sqlite", "postgresql"):
-                    raise ParameterError(f"store={_mask_passwords(text)!r}: {rule}")
+                    raise ParameterError(f"store={_masked(text)!r}: {rule}")
                 url.get_dialect().import_dbapi()
             except ImportError as error:
                 words = f"{error} (pip install 'dpwitness[postgresql]')"
-                raise ParameterError(f"store={_mask_passwords(text)!r}: {words}") from None
+                raise ParameterError(f"store={_masked(text)!r}: {words}") from None
             except (SQLAlchemyError, ValueError):  # whose words may have a password
-                raise ParameterError(f"store={_mask_passwords(text)!r}: {rule}") from None
+                raise ParameterError(f"store={_masked(text)!r}: {rule}") from None
             if url.get_backend_name() == "sqlite" and url.database:
                 return cls.from_location(Path(url.database))
             return cls(url)
@@ -539,9 +533,8 @@ class Database:
         _close_forgotten(self._connections, self._process)
         if self._in_memory is not None:
             self._in_memory.close()
-        if self._turns is not None and self._transaction.acquire(
-            blocking=False
-        ):  # else a thread is in its turn
+        # Else a thread is in its turn.
+        if self._turns is not None and self._transaction.acquire(blocking=False):
             try:
                 self._turns.close()
             finally:
@@ -606,7 +599,7 @@ def _connect_to_server(driver: Any, dialect: Dialect, url: URL) -> Any:
     return connection
 
 
-def _mask_passwords(text: str) -> str:
+def _masked(text: str) -> str:
     """Return the text of a URL, its passwords masked."""
     return _SECRETS.sub(lambda found: f"{found[1] or found[2]}***", text)
 

@@ -84,9 +84,8 @@ def export_ledger(
                 "the run's entries were folded, and this process has only sums of them: save and close the run, and "
                 "export the ledger in its folder by `dpwitness ledger show -o`"
             )
-        Terms.from_dict(
-            terms.to_dict()
-        )  # a plan of mechanisms that cannot be rebuilt could not be opened again
+        # A plan of mechanisms that cannot be rebuilt could not be opened again.
+        Terms.from_dict(terms.to_dict())
         parts = _EntriesInMemory(ledger, terms).parts(assumptions, closed)
     with whole_file(path) as file:
         for part in parts:
@@ -144,10 +143,7 @@ class _EntriesInMemory:
         if not isinstance(event, Answered | ClockConfirmed):
             self._at = max(self._at, self._now if event.at is None else event.at)
         if isinstance(event, Charged):
-            paid = [
-                (self._kind(entry), tuple(map(self._account_number, entry.records)))
-                for entry in event.entries
-            ]
+            paid = [(self._kind(each), tuple(map(self._account_of, each.records))) for each in event.entries]
             opened, self._opened = self._opened, []
             position = self._append(charge_body(event, self._at, paid, opened))
             if event.reserved:
@@ -159,7 +155,7 @@ class _EntriesInMemory:
         elif isinstance(event, DrawnAgain | Answered):
             self._append(outcome_body(event, self._requests[event.request]))
         elif isinstance(event, Ruled):
-            rules = [rule.with_members(self._account_number).to_dict() for rule in event.rules]
+            rules = [rule.with_members(self._account_of).to_dict() for rule in event.rules]
             opened, self._opened = self._opened, []
             body = {"rules": rules, "by": event.by, "reason": event.reason, "opened": opened}
             self._append({"rules": add_time(body, self._at, event.drift)})
@@ -169,7 +165,7 @@ class _EntriesInMemory:
     def _salt(self, number: int) -> bytes:
         return bytes(self._salts[16 * number - 16 : 16 * number])
 
-    def _account_number(self, record: RecordId) -> int:
+    def _account_of(self, record: RecordId) -> int:
         """Return the number of a record's account, which is opened if it is new."""
         number = self._accounts.get(record)
         if number is None:

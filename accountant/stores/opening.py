@@ -110,9 +110,8 @@ def open_store(
         _check_location(database, replay.location)
         _check_anchored(database.name, replay, pinned)
         if pinned is not None and pinned.read_mark() != head:
-            with (
-                database.writing() as session
-            ):  # of who died before it was durable: no anchor may name it then
+            # The head may be of a process that died before it was durable: no anchor may name it then.
+            with database.writing() as session:
                 database.sync(session)
             pinned.write(head)
         if database.holding:

@@ -69,9 +69,8 @@ class _FileLines:
                 raise InUse(f"{self._path}: another process has written to it: load the run again")
             os.ftruncate(self._file, end)
         data = f"{line}\n".encode("ascii")
-        self._torn = (
-            True  # if this fails or is interrupted: nothing is drawn for it, and the next line is put over it
-        )
+        # If this fails or is interrupted, nothing is drawn for it, and the next line is put over it.
+        self._torn = True
         if os.write(self._file, data) < len(data):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self._path))
         self._torn = False
@@ -267,11 +266,8 @@ class RunJournal:
         if isinstance(event, Charged):
             charges += 1
             self._made[event.position] = -charges
-        self._end = (
-            end,
-            digest,
-            charges,
-        )  # interrupted before, the line is written over: nothing is drawn for it
+        # Interrupted before, the line is written over: nothing is drawn for it.
+        self._end = end, digest, charges
 
     def _event_members(self, event: LedgerEvent | Assumption) -> str:
         """Return an event as the members of an object in JSON."""

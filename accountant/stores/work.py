@@ -333,10 +333,8 @@ class Work(State):
         if found is None:
             raise LedgerDamaged("it is missing", position)
         before = b"" if found[2] is None else stored_bytes(found[2])
-        if stored_bytes(found[1]) not in (
-            entry_hash(before, found[0]),
-            entry_hash(b"", found[0]),
-        ):  # left by a fold
+        # Without one before it, it was left by a fold.
+        if stored_bytes(found[1]) not in (entry_hash(before, found[0]), entry_hash(b"", found[0])):
             raise LedgerDamaged("its hash is not that of what it says and of what stands before it", position)
         return json.loads(found[0])
 
