@@ -6,9 +6,11 @@ piecewise linear φ with nodes w_j = e^{x_j} and P_j = w_j (slope to the right -
 Composition is monotone: E(1 - w ΠV_i)^+, V_i = e^{-L_i}, is convex and decreasing in each V_i, so larger φ_i pointwise
 give a larger δ of the composition, also for measures that do not add up to one.
 
-Upwards (connect the dots; Doroshenko, Ghazi, Kamath, Kumar, Manurangsi 2022): join the points (w_j, φ(w_j)), from
-(0, 1), P_∞ = φ at the last node. A convex φ lies below. Negative masses (rounding) are set to 0, which only
-raises φ. If the curve is an upper bound and not convex: the true φ is convex and below it, hence below the chords.
+Upwards (connect the dots; Doroshenko, Ghazi, Kamath, Kumar, Manurangsi 2022): join corners of the lower convex hull of
+(0, 1) and the points (w_j, φ(w_j)); P_∞ = φ at the last node. The true φ is convex, as sup (P(S) - w Q(S)) over pairs of
+data sets and events S, and at most the curve, hence below every chord between two of the points, also if the curve is
+an upper bound and not convex. Whichever corners are joined this holds, and negative masses (rounding) set to 0
+only raise φ: the hull is taken in floats.
 
 Downwards. In the cell [w_j, w_{j+1}] φ is above both neighbouring chords, extended; the cell's chord, lowered by its
 largest distance to them, is a line below φ everywhere. In the first cell 1 - w is taken, in the last 0, and
@@ -138,14 +140,18 @@ def rounded_up(
     """Round the profile up to a loss on the grid, with the chords between its values there as curve."""
     check_time()
     h = float(spacing)
-    values = np.minimum.accumulate(_nodes_bounds(profile, _nodes(spacing, first, last, offset))[1])
-    steps = np.diff(values) / math.expm1(h)  # slope to the right, times w_j
-    right = np.append(steps, 0.0)
-    left = np.append((values[0] - 1.0), steps * math.exp(h))
-    masses = np.maximum(right - left, 0.0)
-    # Second differences of values with unit rounding u: raise every mass by what rounding may have taken.
-    noise = 4.0 * ROUNDING * (values + np.append(values[:1], values[:-1])) / math.expm1(h)
-    return GridLoss(first, spacing, masses + np.where(masses > 0.0, noise, 0.0), float(values[-1]), offset)
+    x = _nodes(spacing, first, last, offset)
+    values = np.minimum.accumulate(_nodes_bounds(profile, x)[1])
+    corners = np.array(lower_hull([0.0, *np.exp(x).tolist()], [1.0, *values.tolist()])[1:]) - 1
+    gaps, falls = h * np.diff(corners), -np.diff(values[corners])
+    # Minus the slopes on both sides of a corner, times w_j; each is off by 8u (1 + gap), relatively.
+    right = np.append(falls / np.expm1(gaps), 0.0)
+    left = np.append(1.0 - values[corners[0]], falls / -np.expm1(-gaps))
+    noise = 8.0 * ROUNDING * (1.0 + np.append(gaps, 0.0)) * right
+    noise += 8.0 * ROUNDING * (1.0 + np.append(0.0, gaps)) * left
+    masses = np.zeros(x.size)
+    masses[corners] = np.maximum(left - right + noise, 0.0)
+    return GridLoss(first, spacing, masses, float(values[-1]), offset)
 
 
 def rounded_down(
