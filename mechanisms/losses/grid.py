@@ -142,16 +142,27 @@ def rounded_up(
     h = float(spacing)
     x = _nodes(spacing, first, last, offset)
     values = np.minimum.accumulate(_nodes_bounds(profile, x)[1])
-    corners = np.array(lower_hull([0.0, *np.exp(x).tolist()], [1.0, *values.tolist()])[1:]) - 1
-    gaps, falls = h * np.diff(corners), -np.diff(values[corners])
-    # Minus the slopes on both sides of a corner, times w_j; each is off by 8u (1 + gap), relatively.
-    right = np.append(falls / np.expm1(gaps), 0.0)
-    left = np.append(1.0 - values[corners[0]], falls / -np.expm1(-gaps))
-    noise = 8.0 * ROUNDING * (1.0 + np.append(gaps, 0.0)) * right
-    noise += 8.0 * ROUNDING * (1.0 + np.append(0.0, gaps)) * left
+    corners = np.arange(x.size)
+    bends, off = _bends(values, h * corners)
+    if (bends < -off).any():
+        hull = lower_hull([0.0, *np.exp(x).tolist()], [1.0, *values.tolist()])
+        corners = np.array(hull[1:]) - 1
+        bends, off = _bends(values[corners], h * corners)
     masses = np.zeros(x.size)
-    masses[corners] = np.maximum(left - right + noise, 0.0)
+    masses[corners] = np.maximum(bends + off, 0.0)
     return GridLoss(first, spacing, masses, float(values[-1]), offset)
+
+
+def _bends(values: FloatArray, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return by how much the slope of chords through (0, 1) and (e^x, values) changes, times e^x; and how far it is off.
+
+    Each slope is off by 8u (1 + length of the chord in x), relatively.
+    """
+    gaps, falls = np.diff(x), -np.diff(values)
+    left = np.append(1.0 - values[0], falls / -np.expm1(-gaps))
+    right = np.append(falls / np.expm1(gaps), 0.0)
+    off = (1.0 + np.append(0.0, gaps)) * left + (1.0 + np.append(gaps, 0.0)) * right
+    return left - right, 8.0 * ROUNDING * off
 
 
 def rounded_down(
