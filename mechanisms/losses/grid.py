@@ -7,10 +7,10 @@ Composition is monotone: E(1 - w ΠV_i)^+, V_i = e^{-L_i}, is convex and decreas
 give a larger δ of the composition, also for measures that do not add up to one.
 
 Upwards (connect the dots; Doroshenko, Ghazi, Kamath, Kumar, Manurangsi 2022): join corners of the lower convex hull of
-(0, 1) and the points (w_j, φ(w_j)); P_∞ = φ at the last node. The true φ is convex, as sup (P(S) - w Q(S)) over pairs of
-data sets and events S, and at most the curve, hence below every chord between two of the points, also if the curve is
-an upper bound and not convex. Whichever corners are joined this holds, and negative masses (rounding) set to 0
-only raise φ: the hull is taken in floats.
+(0, 1) and the points (w_j, φ(w_j)); P_∞ = φ at the last node. The true φ is convex, as sup (P(S) - w Q(S)) over pairs
+of data sets and events S, and at most the curve, hence below every chord between two of the points, also if the curve
+is an upper bound and not convex. Whichever corners are joined this holds, and negative masses (rounding) set to 0 only
+raise φ: the hull is taken in floats.
 
 Downwards. In the cell [w_j, w_{j+1}] φ is above both neighbouring chords, extended; the cell's chord, lowered by its
 largest distance to them, is a line below φ everywhere. In the first cell 1 - w is taken, in the last 0, and
@@ -154,7 +154,7 @@ def rounded_up(
 
 
 def _bends(values: FloatArray, x: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return by how much the slope of chords through (0, 1) and (e^x, values) changes, times e^x; and how far it is off.
+    """Return by how much the slope of chords through (0, 1) and (e^x, values) changes, times e^x; and its error.
 
     Each slope is off by 8u (1 + length of the chord in x), relatively.
     """
