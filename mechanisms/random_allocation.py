@@ -423,10 +423,6 @@ class RandomAllocationProfile(BothDirections):
                 f"be {least:g} to {_LARGEST_MOVEMENT:g}"
             )
 
-    @property
-    def _removed(self) -> RandomAllocationDirection:
-        return self._sides[0]
-
     gaussian_mu = delegated("_removed.gaussian_mu")
     rho = delegated("_removed.rho")
 

@@ -275,7 +275,7 @@ def grid(
     if not max(high, -low) <= 700.0:
         return None  # e^loss would overflow
     spacing = Fraction(max(high - low, 1e-6) / 1024.0)
-    coarse = _losses(_above, profiles, ends, spacing)
+    coarse = _losses(rounded_up, profiles, ends, spacing)
     rough = LossSum(coarse, tuple(counts))
     saddle = _saddle(rough, delta, epsilon)
     if saddle is None:
@@ -289,14 +289,14 @@ def grid(
         # Nodes at ±ε of the smallest pure mechanism keep its atoms in place, unless they lie too close.
         fits = unit is not None and h <= float(unit) < h * _MOST_NODES
         spacing = unit / math.ceil(float(unit) / h) if unit is not None and fits else Fraction(h)
-    above = LossSum(_losses(_above, profiles, ends, spacing), tuple(counts))
+    above = LossSum(_losses(rounded_up, profiles, ends, spacing), tuple(counts))
     found = _engine(above, spacing, delta, epsilon)
     if found is None:
         return None
     off = 8.0 * ROUNDING * total * (max(high, -low) + 1.0)
     if upper_only:
         return Grid(found[0], (), above.infinite_mass, off, found[1].epsilon)
-    plain = _losses(_below, profiles, ends, spacing)
+    plain = _losses(rounded_down, profiles, ends, spacing)
     bent = tuple(
         _bent(profile, spacing, end) if _lost(profile, loss) > _MATTERS * small else loss
         for profile, end, loss in zip(profiles, ends, plain, strict=True)
@@ -342,25 +342,18 @@ def _saddle(loss: PrivacyLoss, delta: float | None, epsilon: float | None) -> Sa
 
 
 def _losses(
-    build: Callable[[PrivacyProfile, Fraction, tuple[float, float]], GridLoss],
+    build: Callable[[PrivacyProfile, Fraction, int, int], GridLoss],
     profiles: Sequence[PrivacyProfile],
     ends: Sequence[tuple[float, float]],
     spacing: Fraction,
 ) -> tuple[GridLoss, ...]:
-    return tuple(build(profile, spacing, end) for profile, end in zip(profiles, ends, strict=True))
+    pairs = zip(profiles, ends, strict=True)
+    return tuple(build(profile, spacing, *_cells(spacing, end)) for profile, end in pairs)
 
 
 def _cells(spacing: Fraction, ends: tuple[float, float]) -> tuple[int, int]:
     """Return the first and the last node, whatever the offset: the loss is not in the first cell."""
     return math.floor(ends[0] / float(spacing)) - 2, math.ceil(ends[1] / float(spacing)) + 1
-
-
-def _above(profile: PrivacyProfile, spacing: Fraction, ends: tuple[float, float]) -> GridLoss:
-    return rounded_up(profile, spacing, *_cells(spacing, ends))
-
-
-def _below(profile: PrivacyProfile, spacing: Fraction, ends: tuple[float, float]) -> GridLoss:
-    return rounded_down(profile, spacing, *_cells(spacing, ends))
 
 
 def _bent(profile: PrivacyProfile, spacing: Fraction, ends: tuple[float, float]) -> GridLoss:
