@@ -142,12 +142,12 @@ def rounded_up(
     h = float(spacing)
     x = _nodes(spacing, first, last, offset)
     values = np.minimum.accumulate(_nodes_bounds(profile, x)[1])
-    corners = np.arange(x.size)
-    bends, off = _bends(values, h * corners)
+    corners, places = np.arange(x.size), h * np.arange(x.size, dtype=np.float64)
+    bends, off = _bends(values, places)
     if (bends < -off).any():
         hull = lower_hull([0.0, *np.exp(x).tolist()], [1.0, *values.tolist()])
         corners = np.array(hull[1:]) - 1
-        bends, off = _bends(values[corners], h * corners)
+        bends, off = _bends(values[corners], places[corners])
     masses = np.zeros(x.size)
     masses[corners] = np.maximum(bends + off, 0.0)
     return GridLoss(first, spacing, masses, float(values[-1]), offset)
