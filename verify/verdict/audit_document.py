@@ -126,7 +126,7 @@ def _ends(audited: Audit) -> str:
     """Return the ends of the answer that are proved; one number where they agree to ten digits."""
     answer, (symbol, _) = audited.answer, _symbols(audited)
     lower = _lower_end(answer)
-    if not _is_bounded(answer):
+    if not _bounds_above(answer):
         return f"no bound on {symbol}" if lower is None else f"{symbol} ≥ {at_least(lower.value, _DIGITS)}"
     if lower is None:
         return f"{symbol} ≤ {at_most(answer.upper, _DIGITS)}"
@@ -155,8 +155,8 @@ def _lower_end(answer: Enclosure | Bound) -> _LowerEnd | None:
     return _LowerEnd(answer.lower, answer.attained_by)
 
 
-def _is_bounded(answer: Enclosure | Bound) -> bool:
-    """Return True if the upper end says something: it is finite, or data sets attain infinity."""
+def _bounds_above(answer: Enclosure | Bound) -> bool:
+    """Return True if the upper end is finite, or is one that data sets attain."""
     return math.isfinite(answer.upper) or lower_end(answer) == math.inf
 
 
@@ -215,7 +215,7 @@ def _metadata_section(about: FileMetadata) -> Section | None:
 
 def _meaning(audited: Audit) -> Section:
     answer, (symbol, other) = audited.answer, _symbols(audited)
-    lower, bounded = _lower_end(answer), _is_bounded(answer)
+    lower, bounded = _lower_end(answer), _bounds_above(answer)
     pairs: list[tuple[str, Words]] = [
         ("Upper bound", _bound(at_most(answer.upper, _DIGITS), answer.by) if bounded else "none is proved"),
         *([] if lower is None else [("Lower bound", _bound(at_least(lower.value, _DIGITS), lower.method))]),
@@ -316,7 +316,7 @@ def _certainty_sentence(audited: Audit) -> Sentence:
         (True, False): "only the upper bound is proved",
         (False, True): "only the lower bound is proved",
         (False, False): "nothing is proved",
-    }[_is_bounded(audited.answer), _lower_end(audited.answer) is not None]
+    }[_bounds_above(audited.answer), _lower_end(audited.answer) is not None]
     return exact("Deterministic computation with outward rounding; {ends}.", ends=ends)
 
 
