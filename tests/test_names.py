@@ -43,26 +43,12 @@ REFUSED_WORD = re.compile(
     re.IGNORECASE,
 )
 
-PUBLIC_ONLY = (
-    "accountant/filters/",
-    "accountant/ledger/",
-    "accountant/stores/",
-    "algorithms/",
-    "verify/functions/",
-    "verify/regret_claims/",
-)
-"""The folders whose private names and first lines do not follow the rule yet: the list only gets shorter."""
-
 DEFINITIONS = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 
-def public_definitions(tree):
-    """Yield the public classes and functions of a module, and the public methods of these classes."""
-    for node in tree.body:
-        if isinstance(node, DEFINITIONS) and not node.name.startswith("_"):
-            yield node
-            if isinstance(node, ast.ClassDef):
-                yield from public_definitions(node)
+def definitions(tree):
+    """Yield all classes, functions and methods of a module, public and private."""
+    return (node for node in ast.walk(tree) if isinstance(node, DEFINITIONS))
 
 
 def is_refused_name(node):
@@ -73,19 +59,11 @@ def is_refused_line(line):
     return REFUSED_BEGINNING.match(line) or REFUSED_WORD.search(line)
 
 
-def checked_definitions(file):
-    """Yield all classes and functions of a file, only the public ones in the folders of `PUBLIC_ONLY`."""
-    tree = ast.parse(file.read_text(encoding="utf-8"))
-    if file.relative_to(ROOT).as_posix().startswith(PUBLIC_ONLY):
-        return public_definitions(tree)
-    return (node for node in ast.walk(tree) if isinstance(node, DEFINITIONS))
-
-
 @pytest.mark.parametrize("package", PACKAGES)
 def test_names_and_first_lines_follow_the_rule(package):
     found = []
     for file in sorted((ROOT / package).rglob("*.py")) or [ROOT / package]:
-        for node in checked_definitions(file):
+        for node in definitions(ast.parse(file.read_text(encoding="utf-8"))):
             line = (ast.get_docstring(node) or "").partition("\n")[0]
             if is_refused_name(node) or is_refused_line(line):
                 found.append(f"{file.relative_to(ROOT)}:{node.lineno}: {node.name}: {line}")
@@ -98,8 +76,7 @@ def test_names_and_first_lines_follow_the_rule(package):
 @pytest.mark.parametrize("name", ["charged", "of", "zero"])
 def test_a_bare_participle_is_refused(name):
     tree = ast.parse(f"class Row:\n    def {name}(self): ...\n    def _{name}(self): ...\n")
-    assert [node.name for node in public_definitions(tree) if is_refused_name(node)] == [name]
-    assert all(is_refused_name(node) for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))
+    assert [node.name for node in definitions(tree) if is_refused_name(node)] == [name, f"_{name}"]
 
 
 @pytest.mark.parametrize("line", ["What is left.", "Whether it fits.", "Return what was told.", "See `of`."])
