@@ -57,7 +57,7 @@ def _half_lines(
 
 
 def _up_to_cuts(parts: Sequence[FloatArray], cuts: FloatArray, side: Literal["left", "right"]) -> IntArray:
-    """How many values of sorted arrays are at most ("left": below) each cut."""
+    """Return the number of values of sorted arrays that are at most ("left": below) each cut."""
     return np.asarray(np.sum([np.searchsorted(part, cuts, side) for part in parts], axis=0))
 
 
