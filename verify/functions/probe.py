@@ -302,7 +302,7 @@ def _check_readable(runs: FunctionRuns, seen: Sequence[SeenOutputs], tried: int)
 
 
 def _check_stays(seen: Sequence[SeenOutputs], beside: str) -> None:
-    """Raise `NoOutput` if all calls were to end the process, in any way that Python has."""
+    """Raise `NoOutput` if all calls were to end the process, in any of the ways of Python."""
     raised = [each for one in seen for each in one.readings.raised.values()]
     if [each.error for each in raised] == ["SystemExit"] * sum(len(one.readings) for one in seen):
         how = f"{raised[0].message} (at {raised[0].where}) in all {len(raised):,} calls{beside}"
