@@ -15,6 +15,7 @@ from mechanisms.arrays import FloatArray
 from mechanisms.printed_numbers import at_least, at_most
 from verify.conduct.conduct import Conduct
 from verify.conduct.effort import Effort
+from verify.conduct.interrupts import subject_exceptions
 from verify.conduct.other_processes import Again
 from verify.conduct.process_state import subjects_own
 from verify.events.reading_bins import NumberBins
@@ -91,14 +92,14 @@ def try_coupled(
         return run(lanes=effort.coupled_lanes, seed=seed)
     except RawRead:
         return None  # the accounting run has reported the place
-    except (Exception, SystemExit) as error:  # whatever a user's learner raises in lanes
+    except subject_exceptions() as error:  # whatever a user's learner raises in lanes
         if evidence.does_not_run:
             return None
         add_once(evidence.findings, Statement.NO_LANES.finding(failing_place(error), error=error))
     try:
         runs = [run(lanes=1, seed=child) for child in seed.spawn(_ONE_LANE_RUNS)]
         return replace(_join_runs(runs, axis=1), in_lanes=False)
-    except (Exception, SystemExit):  # for the reason in the finding
+    except subject_exceptions():  # for the reason in the finding
         return None
 
 

@@ -21,6 +21,7 @@ from mechanisms.arrays import BoolArray, FloatArray
 from mechanisms.parameters import ParameterError
 from verify.conduct.conduct import Conduct
 from verify.conduct.effort import Effort
+from verify.conduct.interrupts import subject_exceptions
 from verify.conduct.process_state import subjects_own
 from verify.findings.finding import Finding, Statement
 from verify.learners.accounting_run import Accounting, Play, TapedRun
@@ -224,7 +225,7 @@ class LinearFamily(LearnerFamily):
             gate = Coupled(0, 1, 1)
             for _ in self._play(self.build(gate), gate, self._law_clients(_NOBODY), worlds=record_reports):
                 pass
-        except (Exception, SystemExit):  # accounting has reported it
+        except subject_exceptions():  # accounting has reported it
             pass
         often = [record for record, _ in Counter(reports).most_common(1)]
         known = set(reports)

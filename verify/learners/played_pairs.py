@@ -19,6 +19,7 @@ from mechanisms import Binomial, Gaussian, GaussianProfile, Laplace, NumpyNoise,
 from mechanisms.losses.composed_loss import ComposedLoss, compose
 from mechanisms.losses.enclosure import lower_end
 from verify.conduct.conduct import Conduct
+from verify.conduct.interrupts import subject_exceptions
 from verify.conduct.other_processes import Again
 from verify.conduct.process_state import subjects_own
 from verify.findings.finding import LowerBound, Witness
@@ -189,7 +190,7 @@ class PlayedPairs:
                 for _ in self.pairs.play(self.build(gate), gate, pairs):
                     if over():
                         break
-            except (Exception, SystemExit) as error:
+            except subject_exceptions() as error:
                 raise _NotPlayed from error
 
     def _visible_moves(self, moves: Iterable[Move]) -> list[Move]:

@@ -126,7 +126,7 @@ def black_box_test(
     ParameterError
         If a parameter is out of range, there are too few samples for the candidates, or a candidate draws
         something else than it was asked for.
-    KeyboardInterrupt
+    Stop
         If it came before any final draws.
     """
     if not candidates:

@@ -14,6 +14,7 @@ import numpy.typing as npt
 import pytest
 
 from algorithms.blocks import Processes
+from verify.conduct.interrupts import Stop
 from verify.conduct.spawn_keys import SpawnKey
 from verify.events.event import Event
 from verify.events.search import Found, search_events
@@ -361,7 +362,7 @@ def interrupted(after: int, samples: int = 2_000_000) -> BlackBoxResult:
         global calls
         calls += 1
         if calls == after:
-            raise KeyboardInterrupt
+            raise Stop
         return x + rng.laplace(0.0, 0.5, n)
 
     return run(mechanism, samples=samples)
@@ -385,7 +386,7 @@ def test_an_interrupted_test_keeps_what_it_has_with_wider_bounds() -> None:
 
 
 def test_nothing_is_said_if_nothing_final_was_drawn() -> None:
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(Stop):
         interrupted(1)
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from algorithms.blocks import Processes
 from mechanisms import BLOCK
+from verify.conduct.interrupts import Stop
 from verify.conduct.spawn_keys import SpawnKey
 from verify.events.count_events import count_events
 from verify.events.event import HalfLine, Near, ReportCount, RowTable
@@ -45,7 +46,7 @@ def run(stop_after: float = math.inf, trials: int = 700_032) -> Any:
         def results(self, tasks: Iterable[FinalTask]) -> Iterator[Any]:
             for number, task in enumerate(tasks):
                 if number >= stop_after:
-                    raise KeyboardInterrupt
+                    raise Stop
                 yield task.counts(CANDIDATES, 3)
 
     return final_counts(Stopping(), 0, [EVENT], trials=trials, columns=1, progress=lambda done: None)
@@ -57,7 +58,7 @@ def test_a_stopped_test_has_the_first_batches_of_both_worlds() -> None:
     assert whole.trials == sum(whole.sizes) == 700_032
     assert whole.share_of_error == 0.8
     partial = run(stop_after=5)
-    assert isinstance(partial.stopped, KeyboardInterrupt)
+    assert isinstance(partial.stopped, Stop)
     assert partial.sizes == whole.sizes[:2]
     assert partial.share_of_error == pytest.approx((0.2 - OPENING_SHARE) * 6 / (math.pi**2 * 4))
     assert np.array_equal(partial.hits, run(trials=sum(whole.sizes[:2])).hits)
