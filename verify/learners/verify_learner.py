@@ -14,8 +14,8 @@ from verify.conduct.progress import subprogress
 from verify.findings.finding import Statement
 from verify.findings.subject_error import failing_place
 from verify.learners.accounting_run import Accounting, add_accounting, add_overspending, enforced_accounting
-from verify.learners.coupled_run import RELEASED_VIEWS
 from verify.learners.learner_family import LearnerFamily
+from verify.learners.played_pairs import RELEASED_VIEWS
 from verify.sampling.evidence import Evidence
 from verify.sampling.mechanism_worlds import add_false_profiles
 from verify.sampling.second_test import hold_tests, second_unless
