@@ -7,9 +7,10 @@ one lane is played a few times: these plays (pilots) choose a pair, and bounds a
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -103,19 +104,20 @@ class CoupledRun:
     rests_on_word: bool
 
     @classmethod
-    def join(cls, runs: Sequence[CoupledRun], axis: int) -> CoupledRun:
-        """Return the joint result of runs on further neighbours (axis 0), or in further lanes (axis 1)."""
-        divergences: dict[tuple[str, object], Divergence] = {}
-        for run in runs:
-            for found in run.divergences:
-                divergences.setdefault((found.kind, found.where), found)
+    def of_gates(cls, gates: Sequence[Sequence[Coupled]], *, sees_draws: bool) -> CoupledRun:
+        """Return the result of plays of further neighbours in each row, and in further lanes in each column."""
+        every = [gate for row in gates for gate in row]
+
+        def shown(gate: Coupled) -> FloatArray:
+            return np.where(gate.hidden, 0.0, gate.loss if sees_draws else gate.loss_before_draws)
+
         return cls(
-            np.concatenate([run.losses for run in runs], axis),
-            np.concatenate([run.shown_losses for run in runs], axis),
-            tuple(divergences.values()),
-            any(run.more_than_seen for run in runs),
-            all(run.in_lanes for run in runs),
-            any(run.rests_on_word for run in runs),
+            np.block([[gate.loss for gate in row] for row in gates]),
+            np.block([[shown(gate) for gate in row] for row in gates]),
+            tuple(divergence for gate in every for divergence in gate.divergences),
+            any(gate.more_than_seen for gate in every),
+            every[0].lanes > 1,
+            any(gate.rests_on_word for gate in every),
         )
 
 
@@ -218,7 +220,6 @@ class PlayedPairs:
     draws_from_gate: bool
     sees_draws: bool
     sees_all: bool = False
-    _known: dict[tuple[object, bytes], ComposedLoss | None] = field(default_factory=dict)
 
     def add(self, evidence: Evidence, seed: np.random.SeedSequence) -> bool | None:
         """Add the lower bounds from single plays; return True if any release moved, or None if it could not be played.
@@ -227,34 +228,33 @@ class PlayedPairs:
         """
         pilot_seed, first_seed, further_seed = seed.spawn(3)
         everybody, seeds = range(len(self.pairs.words)), pilot_seed.spawn(_PLAYS.pilots)
-
-        def bounds(plays: PlayedPairs) -> list[_Bound]:
-            return list(plays._bounds(pilots, run, first_seed, further_seed))
-
         try:
             pilots = [self._play_on(Watched(each, len(everybody)), everybody) for each in seeds]
             again = self._play_on(Watched(seeds[0], len(everybody)), everybody)
-            run = CoupledRun.join([self._run(gate) for gate in pilots], axis=1)
-            self._add_bounds(evidence, run, bounds, seeds[0], np.array_equal(again.loss, pilots[0].loss))
+            run = CoupledRun.of_gates([pilots], sees_draws=self.sees_draws)
+            self._add_bounds(
+                evidence,
+                run,
+                lambda plays: list(plays._bounds(pilots, run, first_seed, further_seed)),
+                seeds[0],
+                np.array_equal(again.loss, pilots[0].loss),
+            )
         except _NotPlayed:  # accounting has reported the error, if its runs raise it, too
             return None
         return any(any(gate.moves) for gate in pilots)
 
     def run(self, evidence: Evidence, seed: np.random.SeedSequence) -> CoupledRun | None:
         """Play in lanes, or else one lane at a time; None if that fails, with a finding that gives the reason."""
-        lanes = self.conduct.effort.coupled_lanes
         try:
-            return self._run_in(lanes, seed)
+            return self._run_in(self.conduct.effort.coupled_lanes, [seed])
         except _NotPlayed as failed:
             error = failed.__cause__
-            if isinstance(error, RawRead) or evidence.does_not_run:
-                return None  # the accounting run has reported the place
-            assert error is not None
-            add_once(evidence.findings, Statement.NO_LANES.finding(failing_place(error), error=error))
+        if isinstance(error, RawRead) or evidence.does_not_run:
+            return None  # the accounting run has reported the place
+        assert error is not None
+        add_once(evidence.findings, Statement.NO_LANES.finding(failing_place(error), error=error))
         try:
-            return CoupledRun.join(
-                [self._run_in(1, each) for each in seed.spawn(_PLAYS.single_lanes)], axis=1
-            )
+            return self._run_in(1, seed.spawn(_PLAYS.single_lanes))
         except _NotPlayed:  # for the reason in the finding
             return None
 
@@ -266,15 +266,7 @@ class PlayedPairs:
         It is wrong with the false alarm of the effort, at most. A run that does not repeat with its seed draws from
         elsewhere, and it is not known who sees that.
         """
-
-        def bounds(plays: PlayedPairs) -> list[_Bound]:
-            losses = plays._losses_of(run)
-            found = loss_lower_bound(losses, self.claim.delta, self.conduct.effort.significance)
-            decides = losses[found.neighbour, -found.trials :]
-            method, error = "exact privacy losses of all releases (coupled run)", 1.0 - found.confidence
-            return [_counted_bound(found.neighbour, decides, found.threshold, found.epsilon, method, error)]
-
-        self._add_bounds(evidence, run, bounds, seed, repeats)
+        self._add_bounds(evidence, run, lambda plays: [plays._sampled_bound(run)], seed, repeats)
 
     def _add_bounds(
         self,
@@ -317,25 +309,21 @@ class PlayedPairs:
         for bound in found:
             self._offer(evidence, bound, seed, in_view=in_view)
 
-    def _run_in(self, lanes: int, seed: np.random.SeedSequence) -> CoupledRun:
-        """Play all pairs, some at a time, with the same randomness."""
-        numbers = range(len(self.pairs.words))
-        batches = [
-            numbers[start : start + _PLAYS.neighbours] for start in range(0, len(numbers), _PLAYS.neighbours)
+    def _run_in(self, lanes: int, seeds: Sequence[np.random.SeedSequence]) -> CoupledRun:
+        """Play all pairs, some at a time, with the randomness of each seed."""
+        numbers, most = range(len(self.pairs.words)), _PLAYS.neighbours
+        batches = [numbers[start : start + most] for start in range(0, len(numbers), most)]
+        gates = [
+            [self._play_on(Coupled(seed, lanes, len(batch)), batch) for seed in seeds] for batch in batches
         ]
-        played = [self._play_on(Coupled(seed, lanes, len(batch)), batch) for batch in batches]
-        return CoupledRun.join([self._run(gate) for gate in played], axis=0)
+        return CoupledRun.of_gates(gates, sees_draws=self.sees_draws)
 
-    def _run(self, gate: Coupled) -> CoupledRun:
-        shown = gate.loss if self.sees_draws else gate.loss_before_draws
-        return CoupledRun(
-            gate.loss,
-            np.where(gate.hidden, 0.0, shown),
-            tuple(gate.divergences),
-            gate.more_than_seen,
-            gate.lanes > 1,
-            gate.rests_on_word,
-        )
+    def _sampled_bound(self, run: CoupledRun) -> _Bound:
+        losses = self._losses_of(run)
+        found = loss_lower_bound(losses, self.claim.delta, self.conduct.effort.significance)
+        decides = losses[found.neighbour, -found.trials :]
+        method, error = "exact privacy losses of all releases (coupled run)", 1.0 - found.confidence
+        return _counted_bound(found.neighbour, decides, found.threshold, found.epsilon, method, error)
 
     def _losses_of(self, run: CoupledRun) -> FloatArray:
         return run.losses if self.sees_all else run.shown_losses
@@ -390,20 +378,13 @@ class PlayedPairs:
         if steered and max(steered)[0] > 0.0:
             yield from self._steered_plays(*max(steered), further_seed)
 
-    def _loss(self, move: Move) -> ComposedLoss | None:
-        """Return the privacy loss of a release of its own; None if there is no formula for it."""
-        key = (move.mechanism, move.distances.tobytes())
-        if key not in self._known:
-            self._known[key] = None if move.mechanism is None else _release_loss(move)
-        return self._known[key]
-
     def _epsilon(self, move: Move, delta: float) -> float:
         """Return a rough ε that a first release like this may show at δ, to choose a release by."""
         if delta >= 1.0:
             return 0.0
         if move.mechanism is None:
             return math.inf
-        loss = None if type(move.mechanism) is Binomial else self._loss(move)  # whose grid takes seconds
+        loss = None if type(move.mechanism) is Binomial else _release_loss(move)  # whose grid takes seconds
         if loss is not None:
             return lower_end(loss.epsilon(delta)) or 0.0
         return float(np.quantile(_losses(move, 1000, np.random.SeedSequence(0)), 1.0 - delta))
@@ -424,7 +405,7 @@ class PlayedPairs:
         if share <= delta:
             return
         rare = type(kind.mechanism) is Binomial and share < _WORTH_A_GRID
-        what, more, loss = "exact privacy loss", 0.0, None if rare else self._loss(kind)
+        what, more, loss = "exact privacy loss", 0.0, None if rare else _release_loss(kind)
         if kind.mechanism is None:  # the published values differ for certain
             epsilon, tells = math.inf, lambda at: share
         elif loss is not None:
@@ -509,7 +490,8 @@ class PlayedPairs:
         largest = losses.max(axis=1)
         chosen = np.argsort(largest)[::-1][: _PLAYS.reflected].tolist()
         for pair, child in zip(chosen, seed.spawn(len(chosen)), strict=True):
-            reflected = self._run(self._play_on(Reflected(child, 1), [pair]))
+            gate = self._play_on(Reflected(child, 1), [pair])
+            reflected = CoupledRun.of_gates([[gate]], sees_draws=self.sees_draws)
             largest[pair] = max(largest[pair], self._losses_of(reflected)[0, 0])
         worst = int(largest.argmax())
         loss = _round_down(float(largest[worst]))
@@ -517,13 +499,8 @@ class PlayedPairs:
 
     def _digest(self, pair: int, seed: np.random.SeedSequence) -> str:
         """Return the digest of a play in one lane, which ends some steps after the first different release."""
-        gate, left = Watched(seed, 1), _PLAYS.again
-
-        def over() -> bool:
-            nonlocal left
-            left -= bool(gate.moves[0])
-            return left == 0
-
+        gate, steps = Watched(seed, 1), itertools.count()
+        over = lambda: bool(gate.moves[0]) and next(steps) >= _PLAYS.again  # noqa: E731
         return self._play_on(gate, [pair], over).digest
 
     def _offer(
@@ -596,32 +573,24 @@ def _round_down(loss: float) -> float:
 
 def _kinds(moves: Sequence[Move]) -> list[tuple[Move, int]]:
     """Return a move of each kind, and the number of moves of that kind."""
-    kinds: list[list[Move]] = []
-    for move in moves:
-        known = next((kind for kind in kinds if kind[0].like(move)), None)
-        if known is None:
-            kinds.append([move])
-        else:
-            known.append(move)
-    return [(kind[0], len(kind)) for kind in kinds]
+    return [
+        (move, sum(move.like(other) for other in moves))
+        for number, move in enumerate(moves)
+        if not any(move.like(earlier) for earlier in moves[:number])
+    ]
 
 
 def _length(moves: Sequence[Move]) -> float:
     """Return Σ μ² of the Gaussian releases before the first of other noise."""
-    total = 0.0
-    for move in moves:
-        mu = move.mu
-        if mu is None:
-            break
-        total += mu * mu
-    return total
+    gaussian = itertools.takewhile(lambda move: move.mu is not None, moves)
+    return sum((move.mu or 0.0) ** 2 for move in gaussian)
 
 
 def _release_loss(move: Move) -> ComposedLoss | None:
     """Return the exact loss of one release, composed of its coordinates' independent ones; None without a formula."""
     noise, apart = move.mechanism, move.distances.tolist()
     if type(noise) is Gaussian:
-        size = float(np.linalg.norm(move.distances))
+        size = float(np.linalg.norm(apart))
         return compose([(noise.profile(Sensitivity(size, size, size)), 1)])
     if type(noise) is Laplace:
         return compose([(noise.profile(Sensitivity(each, each, each)), 1) for each in apart])
