@@ -22,7 +22,7 @@ from importlib import import_module, util
 from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 from types import FunctionType, ModuleType
-from typing import Any
+from typing import Any, get_type_hints
 
 LIBRARY = ("mechanisms", "accountant", "algorithms", "verify")
 """The packages of this library."""
@@ -290,6 +290,13 @@ def loaded_of_library(name: str) -> ModuleType | None:
         return sys.modules.get(name) if name.partition(".")[0] in LIBRARY else None
 
 
+@functools.cache
+def field_types(kind: type) -> Mapping[str, Any]:
+    """Return the types of the fields of a class of this library, whose names are looked up in its own modules."""
+    with library_in_place():
+        return get_type_hints(kind)
+
+
 def is_of_python(found: type) -> bool:
     """Return True for a class of Python's own modules, whatever others say of their own."""
     name = str(found.__module__)
@@ -303,7 +310,7 @@ def is_python_module(name: str) -> bool:
 
 
 def _holds(module: ModuleType, found: type) -> bool:
-    """Return True if a class is what has its name in a module; a body and names anybody's can have."""
+    """Return True if a module holds this very class under its name, which any other class may have, too."""
     held: Any = module
     for part in found.__qualname__.split("."):
         held = vars(held).get(part) if isinstance(held, ModuleType | type) else None

@@ -14,13 +14,13 @@ import textwrap
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, ParamSpec, Protocol, TypeVar, cast, get_type_hints
+from typing import Any, ParamSpec, Protocol, TypeVar, cast
 
 from accountant.compositions import composition_named
 from algorithms.blocks import Executor, make_executor
 from algorithms.problems import LinearBandit, LinearContexts, Problem, Value
 from algorithms.unit import named_unit
-from dpwitness import library_in_place
+from dpwitness import field_types
 from mechanisms import Domain
 from mechanisms.parameters import ParameterError
 from verify.conduct import rules
@@ -257,10 +257,9 @@ class Options:
 
 def each_option(options: type[Options]) -> Iterator[tuple[str, Any, OptionFacts]]:
     """Yield the name, default and facts of every option, in order."""
-    with library_in_place():  # names are looked up in the class's module
-        hints = get_type_hints(options)
+    types = field_types(cast("type", options))  # mypy: the hash of its values is not that of the class
     for one in fields(options):
-        reads = next((kind for kind in (int, float) if hints[one.name] in (kind, kind | None)), str)
+        reads = next((kind for kind in (int, float) if types[one.name] in (kind, kind | None)), str)
         yield one.name, one.default, replace(one.metadata["facts"], reads=reads)
 
 

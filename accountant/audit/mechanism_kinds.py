@@ -49,10 +49,8 @@ from mechanisms.truncated_batches import MOST_RECORDS, TruncatedBatchProfile
 
 ALIASES = {"k": "size"}
 """Other names of parameters."""
-_LONGEST = 10**7
-"""Steps of a counter: its columns are written out."""
-_MOST = {"trials": MOST_TRIALS, "dimension": 10**6}
-"""The largest values of keys of mechanisms; a vector of more coordinates takes minutes, or all memory."""
+_MOST = {"trials": MOST_TRIALS, "dimension": 10**6, "horizon": 10**7}
+"""The largest whole numbers: the columns of a counter and the losses of a vector's coordinates are written out."""
 
 
 class TableError(DPWitnessError, ValueError):
@@ -89,7 +87,7 @@ class MechanismKind:
     moves: bool = True
     whole: frozenset[str] = frozenset()
     optional: frozenset[str] = frozenset()
-    most: Mapping[str, int] = field(default_factory=dict)
+    most: Mapping[str, int] = field(default_factory=lambda: _MOST)
     default_sensitivity: Callable[[Mapping[str, Any]], Sensitivity] = lambda _: UNIT
 
     @property
@@ -129,7 +127,6 @@ def _built_in(mechanism: type[Any]) -> MechanismKind:
         profile,
         whole=frozenset(integers),
         optional=frozenset(optional),
-        most={key: most for key, most in _MOST.items() if key in keys},
         default_sensitivity=default_sensitivity,
     )
 
@@ -214,7 +211,6 @@ def _counter(
         ("sigma", "horizon", *own),
         profile,
         whole=frozenset(numbers) - {"sampling_probability"},
-        most={"horizon": _LONGEST},
     )
 
 

@@ -261,8 +261,8 @@ def _kind_of_release(table: Mapping[str, Any], index: int, neighbours: Neighbour
     for key in sorted(kind.whole):
         most, value = kind.most.get(key, MOST), parameters.get(key)
         if isinstance(value, int) and value > most:
-            written = next(one for one in table if ALIASES.get(one, one) == key)
-            raise TableError(written, f"{written} = {value}: must be at most {most:,}")
+            name = next(one for one in table if ALIASES.get(one, one) == key)
+            raise TableError(name, f"{name} = {value}: must be at most {most:,}")
     sensitivity = _sensitivity(table["sensitivity"]) if "sensitivity" in table else None
     rate = _check_key("sampling_rate", lambda: _rate(table.get("sampling_rate", 1.0)))
     sampling = _sampling(table)

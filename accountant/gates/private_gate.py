@@ -30,7 +30,7 @@ class PrivateGate(Closing):
 
     def sums(self, size: int) -> PrivateSums:
         """Open `size` running private sums per lane."""
-        return PrivateSums(self, self.lanes, size)  # type: ignore[arg-type]
+        return PrivateSums(self, self.lanes, size)  # type: ignore[arg-type]  # each subclass is a whole `Gate`
 
     def try_function(
         self, function: Callable[[Any], Any], values: npt.NDArray[Any], domain: Domain | None

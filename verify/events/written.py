@@ -6,9 +6,9 @@ import abc
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar, Literal, Self, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar, Literal, Self, get_args, get_origin
 
-from dpwitness import library_in_place
+from dpwitness import field_types
 from mechanisms.parameters import ParameterError
 from verify.events.view_sample import Column, column_named
 
@@ -68,8 +68,7 @@ class Written(abc.ABC):
         ParameterError
             If a field cannot have its value, or a column is not in the view.
         """
-        with library_in_place():  # names are looked up in the class's module
-            types = get_type_hints(cls)
+        types = field_types(cls)
         return cls(
             **{
                 field.name: _read(field.name, data[field.name], types[field.name], columns)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields, is_dataclass
 from enum import Enum
 from pathlib import Path
-from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from accountant.files.json_object import JsonError, JsonObject
 from accountant.provenance import Provenance
 from algorithms.claim import Claim
 from algorithms.unit import checked_unit
-from dpwitness import library_in_place
+from dpwitness import field_types
 from mechanisms import Neighbouring
 from mechanisms.parameters import ParameterError
 
@@ -146,9 +146,8 @@ def reader_of(kind: type[_Written]) -> Callable[[JsonObject], _Written]:
 
 def read_fields(read: JsonObject, kind: type, names: Iterable[str]) -> dict[str, Any]:
     """Return the values of some fields of a data class, by name, from an object that has more."""
-    with library_in_place():  # names are looked up in the class's module
-        hints = get_type_hints(kind)
-    return {name: _read_value(read, name, hints[name]) for name in names}
+    types = field_types(kind)
+    return {name: _read_value(read, name, types[name]) for name in names}
 
 
 def _read_value(read: JsonObject, key: str, kind: Any) -> Any:
