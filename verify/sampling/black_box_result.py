@@ -155,22 +155,9 @@ class BlackBoxResult(CountedEvent):
         """Everything that a re-run needs and gives, as JSON-able data; without the band, which is long."""
         return {
             **super().to_dict(),
-            "epsilon_lower": self.epsilon_lower,
-            "delta_lower": self.delta_lower,
-            "confidence": self.confidence,
             "inversion": self.inverted_by.to_dict(),
-            "strict_epsilon_lower": self.strict_epsilon_lower,
             "strict_inversion": self.strictly_inverted_by.to_dict(),
-            "share_of_error": self.share_of_error,
-            "refuted": self.refuted,
-            "dependent": self.dependent,
-            "significance": self.significance,
-            "looks": self.looks,
-            "samples": self.samples,
-            "detection_floor": self.detection_floor,
             "detectable": [one.to_dict() for one in self.detectable],
-            "interrupted": self.interrupted,
-            "seed": self.seed,
             "final_batches": list(self.final_batches),
         }
 
