@@ -90,7 +90,7 @@ def test_a_number_of_reports_that_tells_the_input_is_refuted() -> None:
     assert result.refuted
     assert (result.probability, result.probability_prime) == (1.0, 0.0)
     assert result.delta_lower > 0.999
-    assert "number of reports" in result.event.description
+    assert "number of entries present" in result.event.description
 
 
 def test_one_noise_draw_shared_by_all_coordinates_is_refuted_massively() -> None:

@@ -11,7 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import special, stats
 
-from verify.events.event import Event, ReportCount
+from verify.events.event import Event, HalfLine
+from verify.events.readings import ColumnValue
+from verify.events.view_sample import Column
 from verify.sampling.delta_band import (
     MOST_EVENTS,
     BandEvent,
@@ -23,7 +25,7 @@ from verify.sampling.delta_band import (
 
 
 def some_event(limit: int = 1) -> Event:
-    return ReportCount(limit, False, ())
+    return HalfLine(ColumnValue(Column("a", "a", "real")), float(limit), False)
 
 
 def band_of(*bounds: tuple[float, float]) -> DeltaBand:

@@ -14,8 +14,9 @@ from mechanisms import BLOCK
 from verify.conduct.interrupts import Stop
 from verify.conduct.spawn_keys import SpawnKey
 from verify.events.count_events import count_events
-from verify.events.event import HalfLine, Near, ReportCount, RowTable
+from verify.events.event import HalfLine, Near, RowTable
 from verify.events.readings import ColumnValue
+from verify.events.summaries import ColumnSummary
 from verify.events.view_sample import Column, ViewSample
 from verify.events.worlds import NeighbouringWorlds
 from verify.sampling.draws import FIRST_BATCH, WorldStream, batch_sizes
@@ -95,7 +96,7 @@ def test_counting_together_is_counting_one_by_one() -> None:
     a, b = ColumnValue(columns[0]), ColumnValue(columns[1])
     events = [
         HalfLine(a, 1.0, True), HalfLine(a, 2.0, False), Near(a, 1.0, 0.5, True), HalfLine(b, 1.0, True),
-        RowTable((a, b), ((1.0, 2.0), (math.nan, 1.0))), ReportCount(1, False, columns),
+        RowTable((a, b), ((1.0, 2.0), (math.nan, 1.0))), HalfLine(ColumnSummary("present", columns), 1.0, False),
     ]  # fmt: skip
     assert count_events(events, sample).tolist() == [
         np.count_nonzero(event.holds(sample)) for event in events
