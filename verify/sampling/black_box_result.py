@@ -89,11 +89,6 @@ class BlackBoxResult(CountedEvent):
         return self.band.to_dict(upper, upper_by=upper_by, reach=1.5 * self.claim_epsilon)
 
     @property
-    def inversion(self) -> str:
-        """``"union"`` or ``"stouffer"``: how the counts became the reported bounds."""
-        return self.inverted_by.name
-
-    @property
     def detectable(self) -> tuple[Detectable, ...]:
         """For events of many probabilities, the smallest loss that this effort detects with power 80 %."""
         return detectable_losses(self.claim_epsilon, self.claim_delta, self.trials, self._strict_error)
