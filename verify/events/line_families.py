@@ -69,9 +69,10 @@ def _up_to_cuts(parts: Sequence[FloatArray], cuts: FloatArray, side: Literal["le
 
 
 def _edges(worlds: tuple[FloatArray, FloatArray]) -> FloatArray:
-    """Numbers just outside each world's range."""
-    edges = [np.nextafter(world[0], -np.inf) for world in worlds if world.size]
-    edges += [np.nextafter(world[-1], np.inf) for world in worlds if world.size]
+    """Numbers just outside each world's range; whole ones of whole numbers."""
+    by = 1.0 if all((world == np.round(world)).all() for world in worlds) else 0.0
+    edges = [min(world[0] - by, np.nextafter(world[0], -np.inf)) for world in worlds if world.size]
+    edges += [max(world[-1] + by, np.nextafter(world[-1], np.inf)) for world in worlds if world.size]
     return np.asarray(edges)
 
 

@@ -108,12 +108,12 @@ class CoupledRun:
         """Return the result of plays of further neighbours in each row, and in further lanes in each column."""
         every = [gate for row in gates for gate in row]
 
-        def shown(gate: Coupled) -> FloatArray:
+        def shown_loss(gate: Coupled) -> FloatArray:
             return np.where(gate.hidden, 0.0, gate.loss if sees_draws else gate.loss_before_draws)
 
         return cls(
             np.block([[gate.loss for gate in row] for row in gates]),
-            np.block([[shown(gate) for gate in row] for row in gates]),
+            np.block([[shown_loss(gate) for gate in row] for row in gates]),
             tuple(divergence for gate in every for divergence in gate.divergences),
             any(gate.more_than_seen for gate in every),
             every[0].lanes > 1,
@@ -276,7 +276,7 @@ class PlayedPairs:
         seed: np.random.SeedSequence,
         repeats: bool,
     ) -> None:
-        """Add the results of a run, and the bounds that its adversary is sure to see, or else one who sees more."""
+        """Add the results of a run, and the bounds that hold in the claim's view; where these are 0, those beyond it."""
         of_pairs = run.losses.max(axis=1)
         largest, worst = float(of_pairs.max()), int(of_pairs.argmax())
         evidence.details["coupled"] = {
@@ -323,7 +323,7 @@ class PlayedPairs:
         found = loss_lower_bound(losses, self.claim.delta, self.conduct.effort.significance)
         decides = losses[found.neighbour, -found.trials :]
         method, error = "exact privacy losses of all releases (coupled run)", 1.0 - found.confidence
-        return _counted_bound(found.neighbour, decides, found.threshold, found.epsilon, method, error)
+        return _bound_of_losses(found.neighbour, decides, found.threshold, found.epsilon, method, error)
 
     def _losses_of(self, run: CoupledRun) -> FloatArray:
         return run.losses if self.sees_all else run.shown_losses
@@ -485,7 +485,7 @@ class PlayedPairs:
         for pair, of_pair in enumerate(losses):
             if any(move.mu is not None for of_play in moves for move in of_play[pair]):
                 method = "Gaussian noise bounds no privacy loss, on played pairs"
-                yield _counted_bound(pair, of_pair, self.claim.epsilon + 1.0, math.inf, method)
+                yield _bound_of_losses(pair, of_pair, self.claim.epsilon + 1.0, math.inf, method)
                 return
         largest = losses.max(axis=1)
         chosen = np.argsort(largest)[::-1][: _PLAYS.reflected].tolist()
@@ -495,7 +495,7 @@ class PlayedPairs:
             largest[pair] = max(largest[pair], self._losses_of(reflected)[0, 0])
         worst = int(largest.argmax())
         loss = _round_down(float(largest[worst]))
-        yield _counted_bound(worst, losses[worst], loss, loss, "the privacy loss of plays, on played pairs")
+        yield _bound_of_losses(worst, losses[worst], loss, loss, "the privacy loss of plays, on played pairs")
 
     def _digest(self, pair: int, seed: np.random.SeedSequence) -> str:
         """Return the digest of a play in one lane, which ends some steps after the first different release."""
@@ -529,10 +529,10 @@ class PlayedPairs:
         evidence.offer(lower, witness, Again(lambda: self._digest(bound.pair, seed)))
 
 
-def _counted_bound(
+def _bound_of_losses(
     pair: int, losses: FloatArray, threshold: float, epsilon: float, method: str, error: float = 0.0
 ) -> _Bound:
-    """Return a bound whose event, a loss of at least a threshold, is counted among losses sampled on D."""
+    """Return a bound with the event of a loss of at least a threshold, counted among losses sampled on D."""
     hits = int((losses >= threshold).sum())
     share = hits / losses.size
     return _Bound(
