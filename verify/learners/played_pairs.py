@@ -276,7 +276,7 @@ class PlayedPairs:
         seed: np.random.SeedSequence,
         repeats: bool,
     ) -> None:
-        """Add the results of a run, and the bounds that hold in the claim's view; where these are 0, those beyond it."""
+        """Add the results of a run, and bounds in the claim's view; where these are 0, those beyond it."""
         of_pairs = run.losses.max(axis=1)
         largest, worst = float(of_pairs.max()), int(of_pairs.argmax())
         evidence.details["coupled"] = {
