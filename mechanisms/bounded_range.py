@@ -76,17 +76,6 @@ _LITTLE = 1e-3
 """Orders times ε, below which αρ is at most 1e-6 above the divergence."""
 
 
-def _log_sinhc(x: FloatArray) -> FloatArray:
-    """Return ln(sinh x / x), x > 0, to a few u of itself: by its series where x is small."""
-    square = np.minimum(x, 0.5) ** 2
-    series = square * (
-        1 / 6 - square * (1 / 180 - square * (1 / 2835 - square * (1 / 37800 - square / 467775)))
-    )
-    with np.errstate(divide="ignore"):
-        plain = x + np.log1p(-np.exp(-2.0 * x)) - np.log(2.0 * x)
-    return np.where(x < 0.1, series, plain)
-
-
 @dataclass(frozen=True)
 class BoundedRangeProfile(PrivacyProfile):
     """Bound for any mechanism with loss in [t - ε, t] for some t ("bounded range", Durfee & Rogers 2019).
@@ -138,10 +127,10 @@ class BoundedRangeProfile(PrivacyProfile):
         """Return the divergence at the worst t of each order, rounded up.
 
         Of the two ends of the interval the larger, t, has the probability (E - Y)/(E - 1), E = e^ε, Y = e^t (see
-        above), so M_t(s) = [(E - Y) Y^s + (Y - 1)(Y/E)^s]/(E - 1), s = α - 1. Its derivative in Y has the sign of
-        s(E - E^{-s}) - (s + 1)(1 - E^{-s}) Y, so it is largest at ln Y = ε/2 + h((s+1)ε/2) - h(sε/2), h(x) = ln(sinh x
-        / x). Rounding moves Y by a few u, which costs its square, and ln M by a few u sε, which is added. Where that
-        would be much beside ln M itself it is αρ.
+        above), so M_t(s) = Y^s (1 - c (Y - 1)/(E - 1)), s = α - 1, c = 1 - E^{-s}. It is largest at Y = E e^{-d}, e^d =
+        (1 + 1/s)(1 - e^{-sε})/(1 - e^{-(s+1)ε}). ln M is concave in Y: a d that is off by η costs at most η times the
+        slope there in ln Y. Rounding moves ln M by a few u sε, which is added. Where that would be much beside ln M
+        itself the divergence is αρ.
         """
         orders = np.asarray(order, dtype=np.float64)
         e, s = float(self.epsilon_bound), orders - 1.0
@@ -150,9 +139,15 @@ class BoundedRangeProfile(PrivacyProfile):
         if not usual.any():
             return np.asarray(by_rho)
         s = np.where(usual, s, 1.0)
-        y = np.clip(0.5 * e + _log_sinhc(0.5 * (s + 1.0) * e) - _log_sinhc(0.5 * s * e), 0.0, e)
-        small = np.exp(y - e) * np.expm1(-y) / np.expm1(-e)  # the probability of the smaller end
-        mean = s * y + np.log1p(small * np.expm1(-s * e))
+        all_e, c = math.expm1(-e), -np.expm1(-s * e)
+        first, both = np.log1p(1.0 / s), np.expm1(-(s + 1.0) * e)
+        second = np.where(s * e < 1.0, np.log(-c / both), np.log1p(-np.exp(-s * e) * all_e / both))
+        d = np.clip(first + second, 0.0, e)
+        smaller = np.exp(-d) * np.expm1(d - e) / all_e  # the probability of the smaller end
+        rest = np.expm1(-d) / all_e + smaller * np.exp(-s * e)  # 1 - c times it, which may cancel
+        log_rest = np.where(c * smaller < 0.5, np.log1p(-np.minimum(c * smaller, 0.5)), np.log(rest))
+        slope = s + c * np.exp(-d) / all_e / rest
+        mean = s * (e - d) + log_rest + 8.0 * ROUNDING * (1.0 + first - second) * np.abs(slope)
         worst = mean / s * (1.0 + 1e-13) + 2.0**-48 * e
         return np.where(usual, np.minimum(worst, by_rho), by_rho)
 

@@ -71,7 +71,7 @@ class MixtureCurve(abc.ABC):
         middle = 0.5 * (max(least, min(most, 0.0) - 2.0) + min(most, max(least, 0.0) + 2.0))
         tau = self._point(np.where(inside, x, middle))
         (_, slope), off = self._loss(tau), self._off(tau)
-        apart = 4.0 * off / np.maximum(slope, 1e-300) + MARGIN * (1.0 + np.abs(tau))
+        apart = 4.0 * off / np.maximum(slope, 1e-12 * off + 1e-300) + MARGIN * (1.0 + np.abs(tau))
         left, off_left, _, high = self._sums(tau - apart)
         right, off_right, low, _ = self._sums(tau + apart)
         certain = -np.expm1(np.minimum(x, 0.0)) * (1.0 - 8.0 * ROUNDING)  # 1 - w
@@ -179,7 +179,7 @@ class GaussianMixtureCurve(MixtureCurve):
             curve = GaussianProfile(apart)
             own = first[j] - second[i]
             # g falls by at most (1 + 40/m) of itself a unit of its argument while it is above 1e-300.
-            error = 1e-12 + MARGIN * (1.0 + 40.0 / apart) * (np.abs(own) + apart**2)
+            error = 1e-12 + MARGIN * (np.abs(own) + apart**2 + 40.0 * (np.abs(own) / apart + apart))
             below, above = curve.bounds(own)
             factor = np.exp(log_a[j].reshape(-1, *([1] * x.ndim)) + parts[i] - b)
             low += np.sum(factor * below * np.maximum(1.0 - error, 0.0), axis=0)

@@ -565,13 +565,17 @@ def _turns(angles: FloatArray, count: int) -> FloatArray:
 def binomial_mixture(size: int, rate: float) -> Mixture:
     """Return Bin(size, rate), how many of some records are in a Poisson sample, as centres and ln of the weights.
 
-    The weights are exact before their logarithms are taken.
+    The weights are exact before their logarithms are taken; of one near 1 that of the rest is.
     """
     taken, whole = rate.as_integer_ratio()
     scale = size * (whole.bit_length() - 1)
-    weights = [math.comb(size, j) * taken**j * (whole - taken) ** (size - j) for j in range(size + 1)]
-    bits = [weight.bit_length() for weight in weights]
-    return tuple(
-        (float(j), math.log(weight / (1 << own)) + (own - scale) * math.log(2.0))
-        for j, (weight, own) in enumerate(zip(weights, bits, strict=True))
-    )
+    found = []
+    for j in range(size + 1):
+        weight = math.comb(size, j) * taken**j * (whole - taken) ** (size - j)
+        if 2 * weight > 1 << scale:
+            log_weight = math.log1p(-(((1 << scale) - weight) / (1 << scale)))
+        else:
+            bits = weight.bit_length()
+            log_weight = math.log(weight / (1 << bits)) + (bits - scale) * math.log(2.0)
+        found.append((float(j), log_weight))
+    return tuple(found)

@@ -54,6 +54,8 @@ from mechanisms.subsampled import BothDirections, OneDirection, SampledProfile, 
 
 MOST_SAMPLED = 256
 """The largest group whose pair is computed; the time grows with it."""
+_MOST_MOVEMENT = 1e7
+"""The largest movement, in units of the noise, at which rounding leaves something of a curve of mixtures."""
 
 
 def has_pair(base: PrivacyProfile) -> bool:
@@ -124,13 +126,20 @@ class GroupOnSample(BoundedCurve, SampledProfile):
         return GaussianMixtureCurve(above, AT_ZERO if self.pair is SampledPair.REMOVED else taken)
 
     def bounds(self, epsilon: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Bound the curve, by the chance that one of the records is in the sample, too."""
+        """Bound the curve, by the chance that one of the records is in the sample, too.
+
+        Gaussian movements above 10^7 are beyond its precision: there it is at most that of noise on all records.
+        """
         x = np.asarray(epsilon, dtype=np.float64)
         symmetric = self.pair is SampledPair.REPLACED
-        far = 1e10 * (1.0 + self._largest_movement**2)  # the curve falls: beyond, its value there bounds it
         size = np.abs(x) if symmetric else x
-        low, high = self._curve_of_pair.bounds(np.minimum(size, far))
-        low = np.where(size > far, 0.0, low)
+        moved = self._largest_movement
+        if moved > _MOST_MOVEMENT and isinstance(self._noise, GaussianProfile):
+            low, high = np.maximum(-np.expm1(np.minimum(size, 0.0)), 0.0), self._in_full.bounds(size)[1]
+        else:
+            far = 1e10 * (1.0 + moved * moved)  # the curve falls: beyond, its value there bounds it
+            low, high = self._curve_of_pair.bounds(np.minimum(size, far))
+            low = np.where(size > far, 0.0, low)
         if symmetric:
             low, high = bounds_on_both_sides(x, (low, high))
         taken, w = -math.expm1(self.size * math.log1p(-self.rate)), np.minimum(x, 0.0)

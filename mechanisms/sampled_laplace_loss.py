@@ -352,7 +352,7 @@ def laplace_parts(rate: float, e: float, size: int) -> list[tuple[tuple[float, f
     See `SampledLaplaceLoss`. Each term of α and β is off by 8u (1 + |ln p_j| + |its logarithm|) of itself, sums by
     (k+4)u more, so both shares by as much: m moves by that, times the smaller share and e^e - 1 if this is less. Where
     α + β is about 1, α + β - 1 is Σ p_j (e^{...} - 1). A share below e^{-600} counts as that, which moves m by less
-    than e^{e-600}.
+    than e^{e-600}, and e.
     """
     if size == 1:
         return [((1.0 - rate, rate), 0.0, 0.0)]
@@ -370,7 +370,8 @@ def laplace_parts(rate: float, e: float, size: int) -> list[tuple[tuple[float, f
         apart = min(max(alpha - beta, -600.0), 600.0)
         shares = 1.0 / (1.0 + math.exp(-apart)), 1.0 / (1.0 + math.exp(apart))
         wrong += 4.0 * ROUNDING * (1.0 + abs(alpha) + abs(beta))
-        moved = 2.0 * wrong * min(1.0, min(shares) * math.expm1(e)) + math.exp(e - 600.0)
+        moved = 2.0 * wrong * min(1.0, min(shares) * math.expm1(min(e, 700.0)))
+        moved += min(e, math.exp(min(e - 600.0, 700.0)))
         parts = np.exp(weights) * np.expm1(np.minimum(grown, 700.0))
         if abs(float(np.sum(parts))) < 0.3:
             offset, off = math.log1p(float(np.sum(parts))), 2.0 * float(np.abs(parts) @ terms)

@@ -63,6 +63,7 @@ def pytest_configure(config):
         sys.dont_write_bytecode = False
 
 
+@pytest.hookimpl(optionalhook=True)  # also without pytest-xdist
 def pytest_xdist_auto_num_workers():
     """Return one worker more than there are processors: a quarter of the time, tests wait for disks and processes."""
     return (os.cpu_count() or 1) + 1

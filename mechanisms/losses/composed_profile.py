@@ -16,6 +16,7 @@ from mechanisms.atomic import AtomicProfile, convolved
 from mechanisms.bounds import NoPrivacy, PerfectPrivacy, ZeroConcentratedProfile
 from mechanisms.gaussian import GaussianProfile
 from mechanisms.losses.composed_loss import LEAST_DELTA, ComposedLoss, compose, reverse_of
+from mechanisms.losses.deadline import time_is_over
 from mechanisms.losses.enclosure import Bound, Enclosure, lower_end
 from mechanisms.losses.theorems import concentrated, gaussian_dp, sum_of_divergences
 from mechanisms.neighbouring import Neighbouring
@@ -201,11 +202,15 @@ class ComposedProfile(BoundedCurve):
 
 
 def _curve_of(loss: ComposedLoss, sizes: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Bound δ at rising nonnegative numbers."""
+    """Bound δ at rising nonnegative numbers; when the time is over, by its value at the last one before."""
+    highs = [1.0]
 
     def ends(size: float) -> tuple[float, float]:
+        if time_is_over() and len(highs) > 1:
+            return 0.0, highs[-1]
         found: list[Enclosure | Bound] = list(loss.directed_delta(size, width=_WIDTH))
-        return max(lower_end(one) or 0.0 for one in found), max(one.upper for one in found)
+        highs.append(max(one.upper for one in found))
+        return max(lower_end(one) or 0.0 for one in found), highs[-1]
 
     nodes = sizes
     if sizes.size > _MOST_NODES:

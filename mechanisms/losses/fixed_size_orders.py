@@ -57,7 +57,7 @@ def fixed_size_divergence(rate: float, sigma: float, s: float) -> float:
     s
         Positive.
     """
-    most = sigma**-2
+    most = 1.0 / sigma / sigma  # infinite where the square is beyond floats
     if _is_far(most, s):
         return math.inf
     known = max(_log_moment(rate, s, *corner) for corner in ((most, 0.0, 0.0), (most, most, 0.5 * most)))
@@ -79,7 +79,7 @@ def fixed_size_divergence(rate: float, sigma: float, s: float) -> float:
 
 def triangle_divergence(rate: float, sigma: float, s: float) -> float:
     """Return about the divergence for records at the corners of an equilateral triangle: for choosing an order."""
-    most = sigma**-2
+    most = 1.0 / sigma / sigma  # infinite where the square is beyond floats
     if _is_far(most, s):
         return math.inf
     return _log_moment(rate, s, most, most, 0.5 * most) / s

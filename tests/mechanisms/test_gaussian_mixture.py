@@ -2,12 +2,13 @@
 
 import math
 
+import mpmath as mp
 import numpy as np
 import pytest
 
 from mechanisms import GaussianProfile, ParameterError
 from mechanisms.gaussian_mixture import GaussianMixtureProfile
-from mechanisms.gaussian_mixture_loss import GaussianMixtureLoss
+from mechanisms.gaussian_mixture_loss import GaussianMixtureLoss, binomial_mixture
 from mechanisms.losses.composed_loss import compose
 from mechanisms.losses.enclosure import Enclosure
 from mechanisms.neighbouring import Neighbouring
@@ -57,3 +58,14 @@ def test_much_noise_on_samples_is_nearly_one_gaussian(mu: float) -> None:
 def test_samples_that_hardly_ever_have_the_record_lose_nothing(mu: float) -> None:
     base = RelatedProfile(GaussianProfile(mu), Neighbouring.ADD_OR_REMOVE)
     assert compose([(SubsampledProfile(base, 1e-16), 10**6)]).epsilon(1e-9).upper == 0.0
+
+
+@pytest.mark.parametrize("rate", [5e-324, 1e-15, 1e-6, 0.3, 1.0 - 1e-12])
+@pytest.mark.parametrize("size", [1, 3, 256])
+def test_logarithms_of_weights_are_right_to_their_last_digits(size: int, rate: float) -> None:
+    """Of a weight near 1 the logarithm of the rounded weight was off by 1e-16, however small it is."""
+    with mp.workdps(400):
+        for centre, log_weight in binomial_mixture(size, rate):
+            j, q = int(centre), mp.mpf(rate)
+            truth = mp.log(mp.binomial(size, j)) + j * mp.log(q) + (size - j) * mp.log1p(-q)
+            assert abs(log_weight - truth) <= 1e-15 * abs(truth)

@@ -251,7 +251,7 @@ def test_zeroing_out_on_a_sample_is_like_removing() -> None:
 
 
 @pytest.mark.few(1)
-@pytest.mark.parametrize("sampling", list(Sampling))
+@pytest.mark.parametrize("sampling", [Sampling.POISSON, Sampling.FIXED_SIZE, Sampling.SHUFFLED])
 def test_replacing_records_of_a_sample_goes_by_steps(sampling: Sampling) -> None:
     base = joining(GaussianProfile(1.0)) if sampling is Sampling.POISSON else GaussianProfile(1.0)
     one = sampled(base, 0.01, R, sampling)
@@ -451,3 +451,17 @@ def test_groups_of_sampled_laplace_cost_less_than_by_steps() -> None:
     replaced = compose([(for_group(sampled(one.base, 0.01, R), 2), 40)]).epsilon(1e-6)
     assert found.upper < replaced.upper
     assert replaced.width < 1e-6
+
+
+@pytest.mark.parametrize("size", [1, 3])
+@pytest.mark.parametrize(
+    "noise", [*map(GaussianProfile, (1e300, 1e8)), *map(LaplaceProfile, (1.0, 1.0), (1e-3, 1e-200))]
+)
+def test_next_to_no_noise_on_a_sample_costs_a_group_that_one_of_it_takes_part(
+    noise: PrivacyProfile, size: int
+) -> None:
+    """Powers and exponentials of the movement were beyond floats."""
+    low, high = SampledGroupProfile(RelatedProfile(noise, A), 0.01, size).bounds(np.array([0.0, 10.0]))
+    taken = -math.expm1(size * math.log1p(-0.01))
+    assert np.all(low <= taken * (1.0 + 1e-12))
+    assert high == pytest.approx(taken, rel=1e-12)

@@ -4,7 +4,9 @@ import math
 from fractions import Fraction
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
+import numpy as np
 import pytest
 
 from accountant import deadline, risk_of
@@ -25,7 +27,8 @@ from mechanisms.losses import composed_loss
 from mechanisms.losses import contour as contours
 from mechanisms.losses import deadline as deadlines
 from mechanisms.losses import least_noise as search
-from mechanisms.losses.composed_loss import compose
+from mechanisms.losses.composed_loss import ComposedLoss, compose
+from mechanisms.losses.composed_profile import composed_profile
 from mechanisms.losses.deadline import OutOfTime, check_time, time_is_over
 from mechanisms.losses.enclosure import Bound, Enclosure
 from mechanisms.losses.product import CountedProfiles
@@ -207,3 +210,24 @@ def test_noise_that_was_proved_to_be_enough_is_given(tmp_path: Path, monkeypatch
     some = calibrate(releases, 0.5, 1e-6)
     assert some.factor >= least.factor * (1.0 - 1e-6)
     assert some.epsilon <= 0.5
+
+
+def test_a_curve_at_many_points_asks_once_after_a_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A group's curve over a sampled composition took minutes: it was asked 256 times, ten times over."""
+    profile = composed_profile([(LaplaceProfile(1.0, 2.0), 2), (GaussianProfile(0.3), 1)])
+    x = np.linspace(0.0, 3.0, 200)
+    low, high = profile.bounds(x)
+    asked: list[float] = []
+    directed_delta = ComposedLoss.directed_delta
+
+    def counted(loss: ComposedLoss, epsilon: float, **terms: float) -> Any:
+        asked.append(epsilon)
+        return directed_delta(loss, epsilon, **terms)
+
+    monkeypatch.setattr(ComposedLoss, "directed_delta", counted)
+    with deadline(NO_TIME):
+        later_low, later_high = profile.bounds(x)
+    assert len(asked) == 1
+    assert np.all(later_low <= high)
+    assert np.all(later_high >= low)
+    assert np.all(np.diff(later_high) <= 0.0)
