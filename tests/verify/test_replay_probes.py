@@ -79,6 +79,12 @@ def exits_on_data(data, gate):
     return gate.release(UNIT, data)
 
 
+def interrupts_on_data(data, gate):
+    if data > 0.5:
+        raise KeyboardInterrupt
+    return gate.release(UNIT, data)
+
+
 def raises_on_data(data, gate):
     if data > 0.5:
         raise ValueError
@@ -91,7 +97,7 @@ def raises_on_coins(data, gate):
     return gate.release(UNIT, data)
 
 
-@pytest.mark.parametrize("function", [exits_on_data, raises_on_data])
+@pytest.mark.parametrize("function", [exits_on_data, interrupts_on_data, raises_on_data])
 def test_an_error_or_exit_on_some_data_is_an_output_that_differs(function):
     data = ReplaceOne(Interval(0, 1), 1)
     result = verify(claimed(data=data)(lambda data, gate: function(data[0], gate)), epsilon=1.0, **FEW)

@@ -136,6 +136,7 @@ def test_wrong_noise_is_refuted_with_the_line(name, kind, exact):
         ("CatchesErrorsOfMap", "error-in-map"),
         ("CountsInPlace", "raw-read"),
         ("ActsBadly", "action"),
+        ("InterruptsItself", "crash"),
         ("ExitsQuietly", "ends-process"),
     ],
 )

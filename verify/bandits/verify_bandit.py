@@ -20,6 +20,7 @@ from verify.bandits.calling.plain_bandit import PlainBandit
 from verify.bandits.coin_screen import CoinScreen
 from verify.bandits.message_search import MessageScan
 from verify.conduct.conduct import Conduct
+from verify.conduct.interrupts import subject_exceptions
 from verify.conduct.kept_outside import changed_state, class_state
 from verify.conduct.time_limit import TimeLimitReached, time_limit
 from verify.findings.finding import Finding, FindingKind, Statement, UpperBound
@@ -64,7 +65,7 @@ def verify_bandit(bandit: PlainBandit, claim: Claim, conduct: Conduct, tester: T
             raise error.with_claim(claim.epsilon, claim.delta) from None
         except BanditError:
             raise
-        except (Exception, SystemExit) as error:  # whatever a user's bandit raises
+        except subject_exceptions() as error:  # whatever a user's bandit raises
             place = place_in_bandit(error)
             if place is None:
                 raise

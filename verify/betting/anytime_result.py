@@ -49,18 +49,7 @@ class Bet:
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-able data."""
-        return {
-            "candidate": self.candidate,
-            "label": self.label,
-            "swapped": self.swapped,
-            "event": self.event.to_dict(),
-            "event_words": self.event.description,
-            "start": self.start,
-            "draws": self.draws,
-            "hits": self.hits,
-            "hits_prime": self.hits_prime,
-            "gain": self.gain,
-        }
+        return {**vars(self), "event": self.event.to_dict(), "event_words": self.event.description}
 
 
 @dataclass(frozen=True)
@@ -225,21 +214,11 @@ class AnytimeResult(CountedEvent):
         """Everything that a re-run needs and gives, as JSON-able data."""
         return {
             **super().to_dict(),
-            "log_wealth": self.log_wealth,
-            "log_peak": self.log_peak,
             "p_value": self.p_value,
-            "refuted": self.refuted,
-            "significance": self.significance,
-            "epsilon_lower": self.epsilon_lower,
-            "confidence": self.confidence,
-            "draws": self.draws,
-            "samples": self.samples,
-            "search_samples": self.search_samples,
             "stopped": ("time-limit" if self.by_time_limit else "interrupt") if self.interrupted else "",
             "said": self.sentence.to_dict(),
             "detection_floor": self.detection_floor,
             "bets": [bet.to_dict() for bet in self.bets],
-            "seed": self.seed,
         }
 
 

@@ -34,6 +34,7 @@ from verify.betting.pair_under_test import PairUnderTest
 from verify.betting.tracked_event import Stakes
 from verify.betting.wealth import Wealth
 from verify.conduct.effort import FALSE_ALARM
+from verify.conduct.interrupts import Stop
 from verify.conduct.progress import Progress, no_progress
 from verify.conduct.time_limit import TimeLimitReached
 from verify.events.worlds import NeighbouringWorlds
@@ -132,7 +133,7 @@ def anytime_test(
     ------
     ParameterError
         If a parameter is out of range, or a candidate draws something else than it was asked for.
-    KeyboardInterrupt
+    Stop
         If it came before any bet.
     """
     if not candidates:
@@ -149,10 +150,10 @@ def anytime_test(
     source = source or Candidates(candidates, samples)
     wealth = Wealth(claim_epsilon, claim_delta, confidence, significance, opening or Opening())
     run = _Run(wealth, candidates, samples, seed, progress or no_progress, source, pace)
-    stopped: KeyboardInterrupt | None = None
+    stopped: Stop | None = None
     try:
         run.bet()
-    except KeyboardInterrupt as stop:
+    except Stop as stop:
         if not wealth.state.bets:
             raise
         stopped = stop
@@ -304,7 +305,7 @@ class _Run:
         self.pairs = [*self.pairs, *late]
         self.active = [*self.active, *late]
 
-    def result(self, stopped: KeyboardInterrupt | None) -> AnytimeResult:
+    def result(self, stopped: Stop | None) -> AnytimeResult:
         """Name the event on which most was won."""
         wealth, state = self.wealth, self.wealth.state
         best = self._bets_of_best_event()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,14 +12,29 @@ from types import FrameType
 _ENDING = 3  # a double press is common, and must not lose the report; a third press ends it
 
 
+class Stop(KeyboardInterrupt):
+    """A stop of the work, by Ctrl-C or by a limit."""
+
+
+def subject_exceptions() -> tuple[type[BaseException], ...]:
+    """Return the classes of exceptions that an ``except`` around code under test catches: all, unless it was stopped.
+
+    While presses of Ctrl-C are counted, a `KeyboardInterrupt` that is no `Stop` is the code's own. Otherwise Python's
+    handler may have raised it.
+    """
+    uncounted = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    stopped = isinstance(sys.exc_info()[1], KeyboardInterrupt if uncounted else Stop)
+    return () if stopped else (BaseException,)
+
+
 class _Interrupts:
     """The presses of Ctrl-C while a verification runs and its report is made.
 
     Attributes
     ----------
     first
-        Done at the first press; it raises `KeyboardInterrupt`, unless another process does the work. The second press
-        does nothing, the third raises `KeyboardInterrupt`.
+        Done at the first press; it raises `Stop`, unless another process does the work. The second press does nothing,
+        the third raises `Stop`.
     """
 
     def __init__(self) -> None:
@@ -31,7 +47,7 @@ class _Interrupts:
         if self._presses == 1:
             self.first()
         elif self._presses >= _ENDING:
-            raise KeyboardInterrupt
+            raise Stop
 
     @property
     def pressed(self) -> bool:
@@ -66,4 +82,4 @@ def count_interrupts() -> Iterator[_Interrupts]:
 
 
 def _stop() -> None:
-    raise KeyboardInterrupt
+    raise Stop

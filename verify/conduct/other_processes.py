@@ -29,6 +29,7 @@ from typing import Any
 import numpy as np
 import scipy
 
+from verify.conduct.interrupts import subject_exceptions
 from verify.conduct.isolation import Reports, in_own_process
 from verify.conduct.process_state import subjects_own
 from verify.conduct.progress import no_progress
@@ -135,7 +136,7 @@ def differs_in_other_processes(again: Again, modules: Sequence[ModuleType], seco
                 try:
                     _run_again(held)
                     yield work()
-                except (Exception, SystemExit) as error:  # of a user's module
+                except subject_exceptions() as error:  # of a user's module
                     yield type(error).__qualname__
                 if time.monotonic() > end:
                     return

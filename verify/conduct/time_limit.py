@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from types import FrameType
 
 from mechanisms.parameters import ParameterError, real
+from verify.conduct.interrupts import Stop
 
 SECONDS = 600.0
 """The default time limit of one verification."""
@@ -19,11 +20,11 @@ _LEAST = 1e-3  # of a limit that is over already: a timer takes 0 for none
 _AGAIN = 0.5  # seconds after which a limit that was swallowed by a bare `except:` is raised again
 
 
-class TimeLimitReached(KeyboardInterrupt):
+class TimeLimitReached(Stop):
     """Code ran longer than it may.
 
-    A `KeyboardInterrupt`, so that code under test that catches `Exception` does not swallow it, and so that a test
-    that survives Ctrl-C with a partial result does the same here.
+    It is no `Exception`, so that code under test that catches these does not swallow it, and a test that survives
+    Ctrl-C with a partial result does the same here.
     """
 
 

@@ -10,16 +10,16 @@ from __future__ import annotations
 
 import abc
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from mechanisms.arrays import BoolArray, FloatArray
 from verify.events.readings import ColumnValue, Reading, format_value, join_names
-from verify.events.view_sample import Column, ViewSample
+from verify.events.view_sample import ViewSample
 from verify.events.written import Written
 
 KeyArray = npt.NDArray[np.uint64]
@@ -38,49 +38,6 @@ class Event(Written):
     def rounding(self) -> float:
         """Largest part of a loss shown by the event that may come from rounding alone, which is no part of a claim."""
         return 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class ReportCount(Event):
-    """The number of places at which something was sent, of all columns of a view, is at most, or at least, `limit`."""
-
-    kind: ClassVar[str] = "report_count"
-    limit: int
-    at_least: bool
-    columns: tuple[Column, ...]
-
-    @staticmethod
-    def counts(sample: ViewSample) -> npt.NDArray[np.intp]:
-        """Return the number of values of each draw that are present; shape (n,)."""
-        return np.asarray(np.count_nonzero(~np.isnan(sample.values), axis=1))
-
-    def holds(self, sample: ViewSample) -> BoolArray:
-        count = self.counts(sample)
-        return count >= self.limit if self.at_least else count <= self.limit
-
-    @property
-    def description(self) -> str:
-        side = "≥" if self.at_least else "≤"
-        places, names = len(self.columns), {column.name for column in self.columns}
-        if not any(name.startswith("output") for name in names):
-            return f"number of reports {side} {self.limit} (of {places})"
-        if self.limit == (0 if self.at_least else places):
-            return "any output"
-        if places == 1:
-            return f"the output is {'present' if self.at_least else 'absent'}"
-        counted = "entries of the output"
-        if "raised" in names:
-            counted += " (what the call raised counts as one)"
-        always = len(names & {"shape", "unknown"})  # of the output itself
-        return f"number of {counted} {side} {self.limit - always}"
-
-    def to_dict(self) -> dict[str, Any]:
-        places = len(self.columns)
-        return {"kind": self.kind, "limit": self.limit, "at_least": self.at_least, "places": places}
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any], columns: Sequence[Column]) -> ReportCount:
-        return cls(data["limit"], data["at_least"], tuple(columns))
 
 
 @dataclass(frozen=True, slots=True)

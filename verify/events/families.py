@@ -12,7 +12,7 @@ neither, and a ratio of its frequencies is known the better the fewer pairs of d
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -160,6 +160,20 @@ def runs(values: npt.NDArray[np.generic]) -> tuple[npt.NDArray[np.intp], npt.NDA
         return np.zeros(0, dtype=np.intp), np.zeros(0, dtype=np.intp)
     starts = np.concatenate([[0], np.flatnonzero(values[1:] != values[:-1]) + 1])
     return starts, np.diff(np.concatenate([starts, [values.size]]))
+
+
+def counted_family(events: Sequence[Event], *samples: WorldSamples) -> EventFamily:
+    """Return the family of a few events, counted on samples on which they were not laid out."""
+    holds = [
+        [np.concatenate([event.holds(sample[world]) for sample in samples]) for event in events]
+        for world in (0, 1)
+    ]
+    hits = [np.array([np.count_nonzero(held) for held in world], dtype=np.int64) for world in holds]
+    sizes, split = (holds[0][0].size, holds[1][0].size), None
+    if sizes[0] == sizes[1]:
+        apart = [np.count_nonzero(ours != theirs) for ours, theirs in zip(*holds, strict=True)]
+        split = (np.array(apart) + 1.0) / sizes[0]
+    return EventFamily(hits[0], hits[1], sizes, events.__getitem__, nested, split)
 
 
 def nested(mass: FloatArray) -> FloatArray:

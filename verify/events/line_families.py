@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
 
 from mechanisms.arrays import FloatArray, IntArray
-from verify.events.event import Event, HalfLine, ReportCount
-from verify.events.families import EventFamily, Pairs, Sorted, nested, quantiles
-from verify.events.readings import Reading
+from verify.events.event import Event, HalfLine, RowTable
+from verify.events.families import EventFamily, Pairs, Sorted, counted_family, nested, quantiles
+from verify.events.readings import ColumnValue, Reading
+from verify.events.summaries import ColumnSummary
 from verify.events.view_sample import WorldSamples
+
+_ALWAYS = frozenset(
+    {"shape", "unknown"}
+)  # names of columns about the output itself, which are present in every draw
 
 
 def half_line_family(sorted_values: Sorted) -> Iterator[EventFamily]:
@@ -62,42 +69,34 @@ def _up_to_cuts(parts: Sequence[FloatArray], cuts: FloatArray, side: Literal["le
 
 
 def _edges(worlds: tuple[FloatArray, FloatArray]) -> FloatArray:
-    """Numbers just outside each world's range."""
-    edges = [np.nextafter(world[0], -np.inf) for world in worlds if world.size]
-    edges += [np.nextafter(world[-1], np.inf) for world in worlds if world.size]
+    """Numbers just outside each world's range; whole ones of whole numbers."""
+    by = 1.0 if all((world == np.round(world)).all() for world in worlds) else 0.0
+    edges = [min(world[0] - by, np.nextafter(world[0], -np.inf)) for world in worlds if world.size]
+    edges += [max(world[-1] + by, np.nextafter(world[-1], np.inf)) for world in worlds if world.size]
     return np.asarray(edges)
 
 
-def report_count_family(fit: WorldSamples, choose: WorldSamples) -> Iterator[EventFamily]:
-    """At most k, then at least k reports; only if something is absent at all.
+def present_families(fit: WorldSamples, choose: WorldSamples) -> Iterator[EventFamily]:
+    """Half-lines of the number of entries that are present, or that the only entry is absent; only if some are absent.
 
-    Others show as much; this one says it best: "the number of reports sent is at most 1 (of 4 possible)", which is what
-    refutes five published cascade learners.
+    Others show as much; this one says it best: "the number of entries present (of 4) ≤ 1", which is what refutes five
+    published cascade learners.
     """
-    columns = choose[0].columns
-    places = len(columns)
-    counts = [
-        np.bincount(ReportCount.counts(a), minlength=places + 1)
-        + np.bincount(ReportCount.counts(b), minlength=places + 1)
-        for a, b in zip(fit, choose, strict=True)
-    ]
-    if all(count[places] == count.sum() for count in counts):
+    if not any(np.isnan(world.values).any() for world in (*fit, *choose)):
         return
-    at_most = [np.cumsum(count) for count in counts]
-    at_least = [np.cumsum(count[::-1]) for count in counts]  # at least places, places - 1, ...
-    hits, hits_prime = (np.concatenate(both) for both in zip(at_most, at_least, strict=True))
-
-    def build(at: int) -> Event:
-        if at <= places:
-            return ReportCount(at, False, columns)
-        return ReportCount(2 * places + 1 - at, True, columns)
-
-    yield EventFamily(hits, hits_prime, (int(counts[0].sum()), int(counts[1].sum())), build, nested)
+    if len(choose[0].columns) > 1:
+        yield from half_line_family(Sorted.from_reading(_count_present(choose), fit, choose))
+    else:
+        absent = RowTable((ColumnValue(choose[0].columns[0]),), ((math.nan,),))
+        yield counted_family((absent, replace(absent, complement=True)), fit, choose)
 
 
 def certain_family(choose: WorldSamples) -> EventFamily:
     """Return the event that always holds, for views that have no other event."""
-    columns = choose[0].columns
-    sizes = len(choose[0].values), len(choose[1].values)
-    hits, hits_prime = (np.array([size], dtype=np.int64) for size in sizes)
-    return EventFamily(hits, hits_prime, sizes, lambda at: ReportCount(0, True, columns), nested)
+    return counted_family((HalfLine(_count_present(choose), 0.0, True),), choose)
+
+
+def _count_present(choose: WorldSamples) -> ColumnSummary:
+    """Return the number of entries that are present, of those that are not always."""
+    columns = [column for column in choose[0].columns if column.name not in _ALWAYS]
+    return ColumnSummary("present", tuple(columns) or choose[0].columns)

@@ -8,13 +8,13 @@ in which the draws of one world do not spread at all; a singular value decomposi
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from mechanisms.arrays import FloatArray
-from verify.events.event import Event, Near
-from verify.events.families import EventFamily, nested
+from verify.events.event import Near
+from verify.events.families import EventFamily, counted_family
 from verify.events.readings import Combination
 from verify.events.view_sample import WorldSamples
 
@@ -59,21 +59,11 @@ def relation_families(fit: WorldSamples, choose: WorldSamples) -> Iterator[Event
             places = np.flatnonzero(relation.weights)
             weights = tuple(relation.weights[places].tolist())
             reading = Combination(tuple(columns[i] for i in places.tolist()), weights)
-            yield _family(Near(reading, relation.centre, relation.tolerance), fit, choose)
-
-
-def _family(near: Near, fit: WorldSamples, choose: WorldSamples) -> EventFamily:
-    """An event and its complement, counted on the draws on which it was not laid out."""
-    events: tuple[Event, ...] = (near, Near(near.reading, near.centre, near.tolerance, complement=True))
-    fresh = [[world.rows(_CHECKED), more] for world, more in zip(fit, choose, strict=True)]
-    holds = [[np.concatenate([event.holds(part) for part in parts]) for event in events] for parts in fresh]
-    hits = [np.array([np.count_nonzero(held) for held in world], dtype=np.int64) for world in holds]
-    sizes = holds[0][0].size, holds[1][0].size
-    split = None
-    if sizes[0] == sizes[1]:
-        apart = [np.count_nonzero(ours != theirs) for ours, theirs in zip(*holds, strict=True)]
-        split = (np.array(apart) + 1.0) / sizes[0]
-    return EventFamily(hits[0], hits[1], sizes, events.__getitem__, nested, split)
+            near = Near(reading, relation.centre, relation.tolerance)
+            # The draws on which it was not laid out.
+            yield counted_family(
+                (near, replace(near, complement=True)), (fit[0].rows(_CHECKED), fit[1].rows(_CHECKED)), choose
+            )
 
 
 def _telling_relations(basis: Sequence[FloatArray], own: FloatArray, other: FloatArray) -> list[_Relation]:

@@ -19,7 +19,7 @@ from verify.events.float_lattice import LatticeReading
 from verify.events.line_families import (
     certain_family,
     half_line_family,
-    report_count_family,
+    present_families,
     score_family,
 )
 from verify.events.one_sided import one_sided_families
@@ -126,7 +126,7 @@ def all_families(fit: WorldSamples, choose: WorldSamples) -> Iterator[EventFamil
     columns = fit[0].columns
     values = [ColumnValue(column) for column in columns]
     kinds = _Kinds()
-    yield from report_count_family(fit, choose)
+    yield from present_families(fit, choose)
     for value in values:
         view = Sorted.from_reading(value, fit, choose)
         different = kinds.note(value.column, view)
@@ -163,7 +163,7 @@ def quick_families(
     """The families that cost little: single columns, whole rows and scores; enough to compare pairs of data."""
     columns = fit[0].columns
     values = [ColumnValue(column) for column in columns]
-    yield from report_count_family(fit, choose)
+    yield from present_families(fit, choose)
     kinds = _Kinds()
     for value in values:
         view = Sorted.from_reading(value, fit, choose)

@@ -22,10 +22,12 @@ from mechanisms.arrays import FloatArray
 from mechanisms.printed_numbers import as_given, at_least
 from verify.conduct.conduct import Conduct
 from verify.conduct.effort import CONFIRMATIONS, FALSE_ALARM
+from verify.conduct.interrupts import subject_exceptions
 from verify.conduct.process_state import subjects_own
 from verify.findings.finding import Finding, FindingKind, Statement, add_once
 from verify.functions.function_subject import FunctionSubject
 from verify.functions.probe_result import describe_data
+from verify.functions.runs import error_name
 from verify.neighbouring.adjacency import Data, Pair
 from verify.outputs.read_outputs import read_outputs
 from verify.statistics.sampled_losses import LossBound, loss_lower_bound
@@ -57,8 +59,8 @@ def _flat(subject: FunctionSubject, data: Data, gate: Recorder | Replay) -> Floa
     try:
         with subjects_own():
             output = subject.function(given, gate)
-    except (Exception, SystemExit) as error:  # whoever sees outputs sees which calls raise
-        output = [math.nan, type(error).__name__]
+    except subject_exceptions() as error:  # whoever sees outputs sees which calls raise
+        output = [math.nan, error_name(error)]
     readings = read_outputs([output])
     beside = [*readings.words.values(), *readings.whole.values()]
     words = [float(zlib.crc32(repr(column[0]).encode())) for column in beside]

@@ -22,7 +22,7 @@ from verify.functions.probe_result import Probe, SeenOutputs, describe_data
 from verify.functions.runs import FunctionRuns, same_data
 from verify.neighbouring.adjacency import Data, Pair
 from verify.outputs.output_layout import OutputLayout, layout_of
-from verify.outputs.output_readings import Readings
+from verify.outputs.output_readings import Raised, Readings
 from verify.outputs.shapes import format_shape
 from verify.outputs.wide_outputs import BLOCKS, KEPT, MOST_PLACES
 from verify.outputs.word_columns import AN_ADDRESS
@@ -288,24 +288,31 @@ def _check_readable(runs: FunctionRuns, seen: Sequence[SeenOutputs], tried: int)
     """
     beside = f" ({tried} other data sets were tried)" if tried else ""
     readings = [one.readings for one in seen]
-    calls = f"all {sum(map(len, readings)):,} calls"
     _check_stays(seen, beside)
-    if all(len(r.raised) == len(r) for r in readings):
-        error = readings[0].raised[0]
-        alike = len({(each.error, each.message) for r in readings for each in r.raised.values()}) == 1
-        where = f"(at {error.where}){'' if alike else ' or something else'} in {calls}{beside}"
-        raise SubjectError(f"{runs.name} {error.verb} {error.message} {where}")
+    calls = f"in all {sum(map(len, readings)):,} calls{beside}"
+    errors = _errors_of_all(seen)
+    if len({error.error for error in errors}) == 1:  # several kinds are outputs to compare
+        first = errors[0]
+        several = "" if len({error.message for error in errors}) == 1 else ", the first of several messages,"
+        raise SubjectError(f"{runs.name} {first.verb} {first.message} (at {first.where}){several} {calls}")
     if all(map(_is_empty, readings)) or all(map(_is_none, readings)):
         raise SubjectError(
-            f"{runs.name} returned nothing in {calls}{beside}: must return a number or an array of numbers, or words"
+            f"{runs.name} returned nothing {calls}: must return a number or an array of numbers, or words"
         )
 
 
+def _errors_of_all(seen: Sequence[SeenOutputs]) -> list[Raised]:
+    """Return the errors of all calls; empty if one returned."""
+    errors = [error for one in seen for error in one.readings.raised.values()]
+    return errors if len(errors) == sum(len(one.readings) for one in seen) else []
+
+
 def _check_stays(seen: Sequence[SeenOutputs], beside: str) -> None:
-    """Raise `NoOutput` if all calls were to end the process, in any of the ways of Python."""
-    raised = [each for one in seen for each in one.readings.raised.values()]
-    if [each.error for each in raised] == ["SystemExit"] * sum(len(one.readings) for one in seen):
-        how = f"{raised[0].message} (at {raised[0].where}) in all {len(raised):,} calls{beside}"
+    """Raise `NoOutput` if all calls were to end the process with one exit status, in any of the ways of Python."""
+    errors = _errors_of_all(seen)
+    kinds = {error.error for error in errors}
+    if len(kinds) == 1 and kinds.pop().startswith(SystemExit.__name__):
+        how = f"{errors[0].message} (at {errors[0].where}) in all {len(errors):,} calls{beside}"
         raise NoOutput(Statement.ENDS_PROCESS.finding(how=f"was asked to end by {how}"))
 
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from accountant import Direct
 from mechanisms.arrays import FloatArray
+from verify.conduct.interrupts import subject_exceptions
 from verify.conduct.process_state import subjects_own
 from verify.events.view_sample import ViewSample
 from verify.findings.subject_error import SubjectError, describe_error, failing_place
@@ -215,7 +216,7 @@ class FunctionRuns:
             given = _argument_of(turns[0])
             try:
                 result = self.subject.function(given, rng, lanes=len(turns))
-            except (Exception, SystemExit) as error:  # whatever a user's function raises
+            except subject_exceptions() as error:  # whatever a user's function raises
                 if isinstance(error, SubjectError):
                     raise
                 raise RaisedInLanes(_raised(error).message) from error
@@ -228,9 +229,9 @@ class FunctionRuns:
             given = _argument_of(data)
             try:
                 outputs.append(_as_returned(call(given)))
-            except (Exception, SystemExit) as error:
+            except subject_exceptions() as error:
                 # Where it was raised takes a hundred times as long to find as the call took: once is enough.
-                outputs.append(_raised(error) if watch else Raised(type(error).__name__, "", ""))
+                outputs.append(_raised(error) if watch else Raised(error_name(error), "", ""))
                 if self.subject.guessed and (key := key_of(data)) not in self.outside:
                     self.outside[key] = data, _raised(error)
             if watch:
@@ -312,7 +313,16 @@ def _raised(error: BaseException) -> Raised:
     """Return the error as an output: its message on one line, cut to at most `_LONGEST_MESSAGE` characters."""
     said = " ".join(describe_error(error).split())
     said = said if len(said) <= _LONGEST_MESSAGE else f"{said[: _LONGEST_MESSAGE - 3]}..."
-    return Raised(type(error).__name__, said, str(failing_place(error)))
+    return Raised(error_name(error), said, str(failing_place(error)))
+
+
+def error_name(error: BaseException) -> str:
+    """Return the kind of an error, as an output; of an end of the process with its exit status."""
+    name = type(error).__name__
+    if not isinstance(error, SystemExit):
+        return name
+    status = error.code if isinstance(error.code, int) else int(error.code is not None)
+    return f"{name}({status})"
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from algorithms.blocks import Serial
 from algorithms.claim import Claim
 from mechanisms.printed_numbers import at_least
 from verify.conduct.conduct import Conduct
+from verify.conduct.interrupts import Stop
 from verify.conduct.progress import no_progress, subprogress
 from verify.conduct.spawn_keys import SpawnKey
 from verify.conduct.time_limit import TimeLimitReached
@@ -271,7 +272,7 @@ def _or_opening(opening: CountedEvent | None, results: Iterator[CountedEvent]) -
         for result in results:
             some = True
             yield result
-    except KeyboardInterrupt as stop:
+    except Stop as stop:
         if some or opening is None:
             raise
         yield opening.with_interruption(by_time_limit=isinstance(stop, TimeLimitReached))

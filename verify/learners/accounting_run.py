@@ -39,6 +39,7 @@ from algorithms.claim import Claim
 from algorithms.play import ActionError, place_of_act
 from mechanisms import Assumption, AssumptionKind, DomainError, Mechanism
 from mechanisms.printed_numbers import as_given, at_most
+from verify.conduct.interrupts import subject_exceptions
 from verify.conduct.kept_outside import changed_state, class_state
 from verify.conduct.process_state import own_steps, subjects_own
 from verify.findings.finding import Finding, FindingKind, Statement, UpperBound, add_once
@@ -332,7 +333,7 @@ def run_accounting(
         except ActionError as error:
             result.refused = True
             add_once(result.findings, Statement.INVALID_ACTION.finding(error.where, error=error.message))
-        except (Exception, SystemExit) as error:  # a user's learner may raise anything
+        except subject_exceptions() as error:  # a user's learner may raise anything
             if run.altered is None:  # else it fails on altered releases, which shows nothing about the data
                 result.refused = True
                 add_once(result.findings, Statement.RAISED.finding(failing_place(error), error=error))

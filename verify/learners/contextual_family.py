@@ -24,10 +24,9 @@ from verify.findings.finding import Statement
 from verify.learners.accounting_run import Accounting, Play
 from verify.learners.context_view import users_who_tell
 from verify.learners.contextual_data import ShownTurn, constant_users, drawn_users, growing_users, other_users
-from verify.learners.coupled_run import RELEASED_VIEWS
 from verify.learners.learner_family import LearnerFamily, Retold
 from verify.learners.other_records import boundary_values, groups_of_records
-from verify.learners.played_pairs import PlayedNeighbours
+from verify.learners.played_pairs import RELEASED_VIEWS, PlayedNeighbours
 from verify.learners.replay_run import OtherData, Replays
 from verify.sampling.evidence import Evidence
 from verify.sampling.tester import Candidates, CandidateSource, Tester
@@ -108,7 +107,7 @@ class ContextualFamily(LearnerFamily):
         """Play pairs in which one user has an extreme action and reward on D and others on D′."""
         self._stopped = accounting.refused or evidence.does_not_run
         view = self.claim.view
-        moved = self.play_pairs(self._pairs(accounting), evidence, accounting, conduct, seed)
+        moved = self.on_pairs(self._pairs(accounting), accounting, conduct).add(evidence, seed)
         if view == View.OTHER_ACTIONS.value or self._stopped:
             return
         if view in RELEASED_VIEWS and moved is not None:

@@ -7,6 +7,7 @@ import numpy as np
 from accountant.gates.trying import Trying
 from mechanisms import AssumptionKind
 from mechanisms.arrays import FloatArray
+from verify.conduct.interrupts import subject_exceptions
 from verify.conduct.process_state import subjects_own
 from verify.findings.finding import Statement, add_once
 from verify.learners.learner_case import LearnerCase
@@ -47,7 +48,7 @@ def add_function_trials(
             with subjects_own():
                 for _ in case.play(case.build(gate), gate, values):
                     pass
-        except (Exception, SystemExit):  # other layers say that it does not run
+        except subject_exceptions():  # other layers say that it does not run
             pass
         for where, after in gate.impure.items():
             add_once(evidence.findings, Statement.IMPURE_MAP.finding(where, after=after))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mechanisms.arrays import FloatArray
-from verify.learners.coupled_run import CoupledRun
+from verify.learners.played_pairs import CoupledRun
 from verify.sampling.evidence import Evidence
 from verify.transcripts.neighbours import Neighbour
 

@@ -72,17 +72,10 @@ class LearnerFamily(abc.ABC):
     ) -> None:
         """Play it on pairs of data sets, side by side; add the bounds found, and the view that was tested."""
 
-    def play_pairs(
-        self,
-        pairs: PlayedNeighbours,
-        evidence: Evidence,
-        accounting: Accounting,
-        conduct: Conduct,
-        seed: np.random.SeedSequence,
-    ) -> bool | None:
-        """Add the lower bounds from plays of pairs; return True if any release moved, None if it cannot be played."""
+    def on_pairs(self, pairs: PlayedNeighbours, accounting: Accounting, conduct: Conduct) -> PlayedPairs:
+        """Return it on pairs of data sets."""
         kind = accounting.learner
-        played = PlayedPairs(
+        return PlayedPairs(
             self.build,
             pairs,
             self.claim,
@@ -90,7 +83,6 @@ class LearnerFamily(abc.ABC):
             draws_from_gate=is_of_algorithms(kind),
             sees_draws=shows_draws(kind),
         )
-        return played.add(evidence, seed)
 
     @abc.abstractmethod
     def source(

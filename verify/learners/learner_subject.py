@@ -33,6 +33,7 @@ from algorithms.problems import (
 from algorithms.problems.problem_settings import check_shared
 from algorithms.theory.linear_plans import LINEAR_PLANNED
 from algorithms.unit import ONE_REPORT
+from verify.conduct.interrupts import subject_exceptions
 from verify.conduct.process_state import subjects_own
 from verify.findings.sentences import Sentence, exact, observed, remark
 from verify.findings.subject_error import SubjectError, describe_error_with_location
@@ -116,7 +117,7 @@ def try_build(build: Callable[[Any], Any], subject: LearnerSubject) -> Any:
     try:
         with subjects_own():
             return build(Simulation(0, 1))
-    except (Exception, SystemExit) as error:  # whatever a user's constructor raises
+    except subject_exceptions() as error:  # whatever a user's constructor raises
         if subject.entry is not None:
             raise
         raise SubjectError(
@@ -214,7 +215,7 @@ def attribute_errors_to_subject(subject: LearnerSubject, problem: str | None = N
     """
     try:
         yield
-    except (Exception, SystemExit) as error:
+    except subject_exceptions() as error:
         known = subject.entry is not None and problem is None
         if known or (isinstance(error, ValueError) and type(error) is not ValueError):
             raise

@@ -21,15 +21,15 @@ from mechanisms.arrays import BoolArray, FloatArray
 from mechanisms.parameters import ParameterError
 from verify.conduct.conduct import Conduct
 from verify.conduct.effort import Effort
+from verify.conduct.interrupts import subject_exceptions
 from verify.conduct.process_state import subjects_own
 from verify.findings.finding import Finding, Statement
 from verify.learners.accounting_run import Accounting, Play, TapedRun
-from verify.learners.coupled_run import RELEASED_VIEWS
 from verify.learners.learner_family import LearnerFamily, Retold
 from verify.learners.learner_randomness import is_of_algorithms
 from verify.learners.linear_data import HUGE, Constant, Growing, OneByOne, OtherClients, same_phase
 from verify.learners.other_records import RecordGroup, boundary_values, groups_of_records
-from verify.learners.played_pairs import PlayedNeighbours
+from verify.learners.played_pairs import RELEASED_VIEWS, PlayedNeighbours
 from verify.learners.replay_run import OtherData, Replays
 from verify.learners.tipping_view import NEGLIGIBLE, decisive_pairs
 from verify.sampling.evidence import Evidence
@@ -200,7 +200,7 @@ class LinearFamily(LearnerFamily):
         """Play pairs in which all rewards of one client are at their upper bounds on D and others on D′."""
         self._stopped = accounting.refused or evidence.does_not_run
         pairs = self._pairs(accounting)
-        moved = self.play_pairs(pairs, evidence, accounting, conduct, seed) if pairs.records else False
+        moved = self.on_pairs(pairs, accounting, conduct).add(evidence, seed) if pairs.records else False
         if self._stopped or self.claim.view == View.ACTIONS.value:
             return
         if self.claim.view not in RELEASED_VIEWS or moved is None:
@@ -224,7 +224,7 @@ class LinearFamily(LearnerFamily):
             gate = Coupled(0, 1, 1)
             for _ in self._play(self.build(gate), gate, self._law_clients(_NOBODY), worlds=record_reports):
                 pass
-        except (Exception, SystemExit):  # accounting has reported it
+        except subject_exceptions():  # accounting has reported it
             pass
         often = [record for record, _ in Counter(reports).most_common(1)]
         known = set(reports)

@@ -35,6 +35,8 @@ class Move(NamedTuple):
         True if nothing was released before.
     drew
         True if the learner drew randomness of its own before.
+    hidden
+        True if a declassified value that is not itself shown differed before.
     """
 
     mechanism: Mechanism | None
@@ -42,6 +44,7 @@ class Move(NamedTuple):
     other: npt.NDArray[Any]
     first: bool
     drew: bool
+    hidden: bool
 
     @property
     def distances(self) -> FloatArray:
@@ -114,9 +117,9 @@ class Watched(Coupled):
 
     def _keep(self, mechanism: Mechanism | None, worlds: npt.NDArray[Any]) -> None:
         own, *others = worlds.reshape(len(worlds), -1)
-        for moves, other in zip(self.moves, others, strict=False):
+        for moves, other, hidden in zip(self.moves, others, self.hidden[:, 0].tolist(), strict=False):
             if not np.array_equal(own, other):
-                moves.append(Move(mechanism, own, other, self.releases == 0, self.drew))
+                moves.append(Move(mechanism, own, other, self.releases == 0, self.drew, hidden))
 
 
 class Reflected(Watched):

@@ -18,6 +18,7 @@ from accountant import Accountant, Place, RecordId, Retelling
 from algorithms import play
 from algorithms.linear import contextual_play, linear_play
 from verify.conduct.effort import CONFIRMATIONS
+from verify.conduct.interrupts import subject_exceptions
 from verify.conduct.process_state import subjects_own
 from verify.findings.finding import Finding, FindingKind, Statement, add_once
 from verify.findings.subject_error import failing_place
@@ -79,7 +80,7 @@ class Replays:
             for run, own, others in runs:
                 for finding in self.findings(run, own, others):
                     add_once(evidence.findings, finding)
-        except (Exception, SystemExit) as error:  # whatever a user's learner raises
+        except subject_exceptions() as error:  # whatever a user's learner raises
             add_once(
                 evidence.findings, Statement.LEARNER_NOT_REPLAYED.finding(failing_place(error), error=error)
             )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,22 +17,21 @@ from mechanisms.arrays import FloatArray
 from verify.conduct.conduct import Conduct
 from verify.findings.finding import Statement
 from verify.learners.accounting_run import Accounting, Play, TapedRun
-from verify.learners.coupled_run import RELEASED_VIEWS, CoupledRun, add_coupled, played_again, try_coupled
 from verify.learners.function_trials import add_function_trials
 from verify.learners.groundwork import Groundwork
 from verify.learners.learner_case import LearnerCase
 from verify.learners.learner_family import LearnerFamily, Retold
 from verify.learners.learner_pairs import LearnerPairs
-from verify.learners.learner_randomness import draws_elsewhere, shows_draws
 from verify.learners.likelihood import likelihoods_hold
 from verify.learners.other_records import boundary_values, groups_of_records, growing_records, other_records
-from verify.learners.played_pairs import PlayedNeighbours
+from verify.learners.played_pairs import RELEASED_VIEWS, CoupledRun, PlayedNeighbours
 from verify.learners.replay_run import OtherData, Replays
 from verify.sampling.counted_event import CountedEvent
 from verify.sampling.evidence import Evidence
 from verify.sampling.tester import CandidateSource, Tester
 from verify.transcripts.action_features import with_paths_spelled
 from verify.transcripts.neighbours import (
+    Neighbour,
     constant_data,
     initial_replacements,
     of_people,
@@ -170,45 +168,27 @@ class StructuredFamily(LearnerFamily):
         if isinstance(self.claim.unit, OnePerson):
             people = [*_PEOPLE, *([payer] if isinstance(payer, int) else [])]
             data, replaced = of_people(data, domain, self.claim.unit, people)
-            effort = replace(effort, significance=effort.significance / 2.0)  # two layers may refute
-            self._add_people(evidence, accounting, replace(conduct, effort=effort), seed, people)
+            # Two layers may refute.
+            conduct = replace(conduct, effort=replace(effort, significance=effort.significance / 2.0))
+            # Such pairs with all lowest in all rounds, and all highest.
+            pairs = self._pairs(*of_people(drawn[: _RELEASED_ROUNDS + 1], domain, self.claim.unit, people))
+            own_seed = np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, 0))
+            self.on_pairs(pairs, accounting, conduct).add(evidence, own_seed)
         neighbours = [*initial_replacements(data, domain, self.case.initial), *replaced]
-        sees_draws = shows_draws(accounting.learner)
-        run = partial(try_coupled, self.case, data, neighbours, effort, seed, evidence, sees_draws=sees_draws)
-        coupled = run()
+        plays = self.on_pairs(self._pairs(data, neighbours), accounting, conduct)
+        coupled = plays.run(evidence, seed)
         if coupled is not None:
-            repeats = not draws_elsewhere(evidence)
-            if repeats and not accounting.taped:  # else replays have looked
-                again = run()
-                repeats = again is not None and np.array_equal(again.losses, coupled.losses)
-            add_coupled(
-                evidence,
-                coupled,
-                neighbours,
-                data,
-                self.claim,
-                replace(conduct, effort=effort),
-                repeats=repeats,
-                again=lambda neighbour: played_again(self.case, data, neighbour, seed),
-            )
+            again = coupled if accounting.taped else plays.run(evidence, seed)  # else replays have looked
+            repeats = again is not None and np.array_equal(again.losses, coupled.losses)
+            plays.add_run(evidence, coupled, seed, repeats=repeats)
         self._add_view(evidence, coupled)
         trusted = not evidence.declassified and likelihoods_hold(evidence, list(accounting.mechanisms))
         # Likelihood ratios leave out the action of one round only.
         trusted = trusted and not (isinstance(self.claim.unit, OnePerson) and self.case.hides_own_action)
         self._ground = Groundwork(evidence, drawn, neighbours, coupled, trusted, evidence.proves(self.claim))
 
-    def _add_people(
-        self,
-        evidence: Evidence,
-        accounting: Accounting,
-        conduct: Conduct,
-        seed: np.random.SeedSequence,
-        people: Sequence[int],
-    ) -> None:
-        """Offer the bounds from plays of pairs in which a person has all lowest in all rounds, and all highest."""
-        assert isinstance(self.claim.unit, OnePerson)
-        drawn, domain = self._law_records[: _RELEASED_ROUNDS + 1], self._problem.record_domain
-        data, neighbours = of_people(drawn, domain, self.claim.unit, people)
+    def _pairs(self, data: FloatArray, neighbours: Sequence[Neighbour]) -> PlayedNeighbours:
+        """Return pairs of D and a neighbour."""
 
         def play(learner: Any, gate: Coupled, numbers: Sequence[int]) -> Iterator[object]:
             worlds = np.stack([data, *(neighbours[number].apply_to(data) for number in numbers)])
@@ -221,9 +201,7 @@ class StructuredFamily(LearnerFamily):
             )
             for each in neighbours
         ]
-        pairs = PlayedNeighbours(words, [each.record for each in neighbours], play)
-        own_seed = np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, 0))
-        self.play_pairs(pairs, evidence, accounting, conduct, own_seed)
+        return PlayedNeighbours(words, [each.record for each in neighbours], play)
 
     def _add_view(self, evidence: Evidence, coupled: CoupledRun | None) -> None:
         """Record which view is tested, and add a finding if that is not the claimed one."""

@@ -9,12 +9,13 @@ import numpy as np
 from algorithms.claim import Claim
 from verify.conduct.conduct import Conduct
 from verify.conduct.effort import Effort
+from verify.conduct.interrupts import subject_exceptions
 from verify.conduct.progress import subprogress
 from verify.findings.finding import Statement
 from verify.findings.subject_error import failing_place
 from verify.learners.accounting_run import Accounting, add_accounting, add_overspending, enforced_accounting
-from verify.learners.coupled_run import RELEASED_VIEWS
 from verify.learners.learner_family import LearnerFamily
+from verify.learners.played_pairs import RELEASED_VIEWS
 from verify.sampling.evidence import Evidence
 from verify.sampling.mechanism_worlds import add_false_profiles
 from verify.sampling.second_test import hold_tests, second_unless
@@ -103,7 +104,7 @@ def _test_view(
         second = second_unless(evidence.proves(family.claim), conduct.effort)
         for result in hold_tests(tester, source, family.claim, told, second=second):
             family.keep(evidence, result, conduct)
-    except (Exception, SystemExit) as error:  # whatever a user's learner raises
+    except subject_exceptions() as error:  # whatever a user's learner raises
         if not evidence.does_not_run:
             found = Statement.LEARNER_NOT_SAMPLED.finding(failing_place(error), error=error)
             evidence.findings.append(found)

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from verify.conduct.interrupts import Stop
 from verify.neighbouring.adjacency import Adjacency, NotNeighbours, Pair
 from verify.neighbouring.pair_draws import PairDraws
 from verify.neighbouring.pair_score import FinalTest, halves, score_pair
@@ -86,7 +87,7 @@ def shrink(adjacency: Adjacency, scorer: PairScorer, enough: float, examples: in
     return plainest[-1] if plainest else None
 
 
-class _Spent(KeyboardInterrupt):
+class _Spent(Stop):
     """No draws or tries are left.
 
     Hypothesis ends at once at an interrupt from the keyboard; of any other exception it asks whether it was raised

@@ -28,6 +28,7 @@ from algorithms.simulate import checkpoint_rounds
 from algorithms.theory.gaps import GapsUnavailable
 from algorithms.theory.regret import BOUNDS, WITHOUT_BOUND
 from algorithms.theory.regret_bound import Instance, RegretBound
+from verify.conduct.interrupts import subject_exceptions
 from verify.conduct.progress import Progress, no_progress
 from verify.findings.subject_error import SubjectError, describe_error, failing_place
 from verify.learners.learner_on_problem import build_learner, is_contextual, is_linear
@@ -253,7 +254,7 @@ def _value_of(bound: StatedBound, instance: Instance) -> float:
         stated: object = bound(instance)
     except GapsUnavailable:
         raise
-    except Exception as error:  # whatever a user's bound raises
+    except subject_exceptions() as error:  # whatever a user's bound raises
         raise SubjectError(
             f"regret_bound raised {describe_error(error)} at horizon {instance.horizon} (at {failing_place(error)})"
         ) from error

@@ -39,12 +39,13 @@ from verify.events.view_sample import ViewSample
 from verify.events.worlds import NeighbouringWorlds
 from verify.sampling.black_box_result import BlackBoxResult
 from verify.sampling.confirmation import Comparison, Confirmation, Counts
-from verify.sampling.count_inversion import Inversion, best_share, choose_inversion
+from verify.sampling.count_inversion import best_share, choose_inversion
 from verify.sampling.delta_band import delta_band
 from verify.sampling.detection_floor import detection_floor
 from verify.sampling.event_choice import Search, Searched, WorldDraws, choose_events, search
 from verify.sampling.final_test import STOPPED_EARLY, Batch, FinalTask, final_counts
 from verify.sampling.stage_sizes import BEFORE_FINAL, stage_sizes
+from verify.statistics.binomial_bounds import Inversion
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +127,7 @@ def black_box_test(
     ParameterError
         If a parameter is out of range, there are too few samples for the candidates, or a candidate draws
         something else than it was asked for.
-    KeyboardInterrupt
+    Stop
         If it came before any final draws.
     """
     if not candidates:

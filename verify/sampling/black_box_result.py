@@ -10,10 +10,10 @@ from typing import Any, ClassVar
 from mechanisms.printed_numbers import nearest
 from verify.findings.finding import Finding, LowerBound, ReadingLaws, Statement, Witness
 from verify.findings.sentences import Sentence, exact, observed
-from verify.sampling.count_inversion import Inversion
 from verify.sampling.counted_event import CountedEvent
 from verify.sampling.delta_band import DeltaBand
 from verify.sampling.detection_floor import CountsOfEvent, Detectable, detectable_losses, detection_floor
+from verify.statistics.binomial_bounds import Inversion
 
 _MORE = 10  # times the draws, for which the predicted power is stated
 _NEAR = 0.01  # predicted power of that many draws, from which on a claim is near
@@ -89,11 +89,6 @@ class BlackBoxResult(CountedEvent):
         return self.band.to_dict(upper, upper_by=upper_by, reach=1.5 * self.claim_epsilon)
 
     @property
-    def inversion(self) -> str:
-        """``"union"`` or ``"stouffer"``: how the counts became the reported bounds."""
-        return self.inverted_by.name
-
-    @property
     def detectable(self) -> tuple[Detectable, ...]:
         """For events of many probabilities, the smallest loss that this effort detects with power 80 %."""
         return detectable_losses(self.claim_epsilon, self.claim_delta, self.trials, self._strict_error)
@@ -148,22 +143,9 @@ class BlackBoxResult(CountedEvent):
         """Everything that a re-run needs and gives, as JSON-able data; without the band, which is long."""
         return {
             **super().to_dict(),
-            "epsilon_lower": self.epsilon_lower,
-            "delta_lower": self.delta_lower,
-            "confidence": self.confidence,
             "inversion": self.inverted_by.to_dict(),
-            "strict_epsilon_lower": self.strict_epsilon_lower,
             "strict_inversion": self.strictly_inverted_by.to_dict(),
-            "share_of_error": self.share_of_error,
-            "refuted": self.refuted,
-            "dependent": self.dependent,
-            "significance": self.significance,
-            "looks": self.looks,
-            "samples": self.samples,
-            "detection_floor": self.detection_floor,
             "detectable": [one.to_dict() for one in self.detectable],
-            "interrupted": self.interrupted,
-            "seed": self.seed,
             "final_batches": list(self.final_batches),
         }
 

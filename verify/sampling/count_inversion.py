@@ -8,41 +8,14 @@ estimates from earlier draws.
 
 from __future__ import annotations
 
-from typing import Any, Protocol
-
 import numpy as np
 from scipy import special
 
 from verify.events.predicted_bound import approximate_lower, approximate_upper
 from verify.sampling.stouffer import Stouffer, stouffer_weight
-from verify.statistics.binomial_bounds import Union
+from verify.statistics.binomial_bounds import Inversion, Union
 
 _SHARES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98)
-
-
-class Inversion(Protocol):
-    """A way to invert the counts of one event into bounds on ε and δ, both from one confidence region."""
-
-    @property
-    def name(self) -> str:
-        """``"union"`` or ``"stouffer"``."""
-        ...
-
-    def epsilon_lower(
-        self, hits: int, n: int, hits_other: int, n_other: int, delta: float, error: float
-    ) -> float:
-        """Lower bound on ε at `delta`, wrong with probability at most `error`; may be negative or -inf."""
-        ...
-
-    def delta_lower(
-        self, hits: int, n: int, hits_other: int, n_other: int, epsilon: float, error: float
-    ) -> float:
-        """Lower bound on δ at `epsilon`; holds together with `epsilon_lower`; may be negative or -inf."""
-        ...
-
-    def to_dict(self) -> dict[str, Any]:
-        """The inversion as JSON-able data."""
-        ...
 
 
 def choose_inversion(

@@ -224,14 +224,11 @@ class CountedEvent(ABC):
     def to_dict(self) -> dict[str, Any]:
         """Everything that a re-run needs and gives, as JSON-able data."""
         return {
-            "candidate": self.candidate,
             "label": self.worlds.pair_label,
             "data": self.worlds.data,
             "rounds": self.worlds.rounds,
-            "swapped": self.swapped,
             "event": self.event.to_dict(),
             "event_words": self.event.description,
-            "hits": self.hits,
-            "hits_prime": self.hits_prime,
-            "trials": self.trials,
+            "dependent": self.dependent,
+            **{name: value for name, value in vars(self).items() if isinstance(value, bool | int | float)},
         }

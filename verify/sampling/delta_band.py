@@ -4,8 +4,8 @@ Each of K events, fixed before the final draws, gets a lower bound L on its prob
 it is likelier and an upper bound U on its probability q in the other, Clopper and Pearson's, wrong with
 probability at most (1 - confidence) / K together. Then *all* of p ≥ L and q ≤ U hold with probability at
 least `confidence`, and with them, for all ε at once, δ(ε) ≥ L - e^ε U for every event, and whatever follows:
-δ(ε) ≥ (1 - U) - e^ε (1 - L), by the complements in the other order of the worlds, a trade-off curve, a
-Gaussian-DP parameter, Rényi divergences.
+δ(ε) ≥ (1 - U) - e^ε (1 - L), by the complements in the other order of the worlds, a trade-off curve, and
+a Gaussian-DP parameter.
 
 Nothing here is an upper bound; no finite test gives one.
 """
@@ -31,7 +31,6 @@ from verify.statistics.binomial_bounds import clopper_pearson_lower, clopper_pea
 
 MOST_EVENTS = 32
 _CURVE = 121  # points of the curves written to JSON
-_RENYI_ORDERS = (1.01, 1.1, 1.25, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 32.0, 64.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,31 +112,6 @@ class DeltaBand:
         low, up = self._bounds()
         return float(np.max(special.ndtri(low) - special.ndtri(up), initial=0.0))
 
-    def renyi(self, order: float) -> float:
-        """Lower bound on the Rényi divergence of this order, of one world from the other in the worse order.
-
-        Of the two outcomes "in the event" and "not in it" alone, by the data-processing inequality; it rises
-        in p and falls in q for p ≥ q.
-
-        Raises
-        ------
-        ParameterError
-            If the order is not above 1.
-        """
-        if not 1.0 < order < math.inf:
-            raise ParameterError(f"order={order!r}: must be above 1 and finite")
-        low, up = self._bounds()
-        telling = low > up
-        p, q = low[telling], up[telling]
-        inside = order * np.log(p) + (1.0 - order) * np.log(q)
-        outside = order * np.log1p(-p) + (1.0 - order) * np.log1p(-q)
-        return float(np.max(np.logaddexp(inside, outside) / (order - 1.0), initial=0.0))
-
-    @property
-    def rho(self) -> float:
-        """Lower bound on ρ: the mechanism is not ρ-zCDP for any smaller one (the best of a few orders)."""
-        return max(self.renyi(order) / order for order in _RENYI_ORDERS)
-
     @property
     def sentence(self) -> Sentence:
         """The band as a sentence."""
@@ -181,7 +155,6 @@ class DeltaBand:
             "delta_upper_by": None if upper is None else upper_by,
             "trade_off": {"alpha": alpha.tolist(), "beta_upper": self.trade_off(alpha).tolist()},
             "mu": self.mu,
-            "rho": self.rho,
             "events": [
                 {
                     "event": one.event.to_dict(),

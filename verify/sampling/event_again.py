@@ -57,13 +57,8 @@ class CountedAgain(CountedEvent):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the entries of a report, as JSON-able data."""
-        own = ("epsilon_lower", "confidence", "refuted", "dependent", "significance", "samples", "seed")
         neighbours = dict(zip(("data", "data_prime"), self.likelier_first, strict=True))
-        return {
-            **super().to_dict(),
-            **{name: getattr(self, name) for name in own},
-            "neighbours": neighbours,
-        }
+        return {**super().to_dict(), "neighbours": neighbours}
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from algorithms.blocks import Workers
 from mechanisms.arrays import BoolArray, FloatArray, IntArray
+from verify.conduct.interrupts import Stop
 from verify.conduct.spawn_keys import SpawnKey
 from verify.events.count_events import counted_and_marked
 from verify.events.event import Event
@@ -83,7 +84,7 @@ class _FinalCounts:
     hits: IntArray
     sizes: tuple[int, ...]
     planned: int
-    stopped: KeyboardInterrupt | None
+    stopped: Stop | None
     batches: tuple[Sequence[Batch], Sequence[Batch]]
 
     @property
@@ -152,7 +153,7 @@ def final_counts(
     Returns
     -------
     _FinalCounts
-        Of the batches that were drawn of both worlds before a `KeyboardInterrupt` (Ctrl-C, or a time limit) stopped it.
+        Of the batches that were drawn of both worlds before a `Stop` (Ctrl-C, or a time limit).
     """
     sizes = batch_sizes(trials, columns)
     shared = tuple(events)
@@ -162,13 +163,13 @@ def final_counts(
         for world in (False, True)
     ]
     drawn: list[Batch] = []
-    stopped: KeyboardInterrupt | None = None
+    stopped: Stop | None = None
     try:
         for batch_counts in pool.results(tasks):
             drawn.append(batch_counts)
             if len(drawn) % 2 == 0:
                 progress(sum(sizes[: len(drawn) // 2]) / trials)
-    except KeyboardInterrupt as stop:
+    except Stop as stop:
         if len(drawn) < len(tasks):  # else it came too late to change anything
             stopped = stop
     done = len(drawn) // 2

@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from verify.conduct.interrupts import Stop
 from verify.conduct.time_limit import TimeLimitReached, check_time_limit, time_limit
 from verify.findings.finding import Statement
 from verify.findings.subject_error import failing_place
@@ -30,7 +31,7 @@ def stopped_in_time(evidence: Evidence, seconds: float, spent: float = 0.0) -> I
             yield
     except TimeLimitReached as error:
         where = str(failing_place(error, own=("verify", "numpy")))
-    except KeyboardInterrupt:
+    except Stop:
         evidence.details["interrupted"] = True
         evidence.findings.append(Statement.STOPPED_EARLY.finding())
     if time.monotonic() - start >= limit:
@@ -47,5 +48,5 @@ def stopped_by_hand(evidence: Evidence) -> Iterator[None]:
         yield
     except TimeLimitReached:
         raise
-    except KeyboardInterrupt:
+    except Stop:
         evidence.note_interruption()

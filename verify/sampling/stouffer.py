@@ -25,14 +25,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from scipy import special
 
 from mechanisms.arrays import FloatArray
 from mechanisms.parameters import ParameterError
-from verify.statistics.binomial_bounds import clopper_pearson_lower, clopper_pearson_upper
+from verify.statistics.binomial_bounds import Inversion, clopper_pearson_lower, clopper_pearson_upper
 
 BOX = 0.01
 """Share of the error that is spent on the box around the estimates."""
@@ -47,7 +47,7 @@ _MOST_WEIGHT = 0.98
 
 
 @dataclass(frozen=True, slots=True)
-class Stouffer:
+class Stouffer(Inversion):
     """Bounds on ε and δ from the joint region of two counts.
 
     Attributes
@@ -72,44 +72,42 @@ class Stouffer:
                 "is as good as known and a union of two bounds is sharper"
             )
 
-    def epsilon_lower(
-        self, hits: int, n: int, hits_other: int, n_other: int, delta: float, error: float
-    ) -> float:
-        """Lower bound on the ε that the event forces at `delta`, wrong with probability at most `error`.
+    def region_corners(
+        self, hits: int, n: int, hits_other: int, n_other: int, error: float
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return corners of a staircase around the region R of the module; see `Inversion`.
 
-        The infimum of ln((p - δ) / q) over the region; -inf if some p of it is at most δ.
-
-        Raises
-        ------
-        ParameterError
-            If a count, delta or the error is out of range.
+        If there were no hits on D, or only hits on D′, it is the corner of the box alone.
         """
-        if not 0.0 <= delta < 1.0:
-            raise ParameterError(f"delta must lie in [0, 1), got {delta}")
-        p, q = _region_corners(hits, n, hits_other, n_other, error, self.weight)
-        return float(np.log((p - delta) / q).min()) if p.min() > delta else -math.inf
+        top = -float(special.ndtri(0.5 * BOX * error))  # the box's normal score, for u and for v
+        z = -float(special.ndtri((1.0 - BOX) * error))
+        w1, w2 = self.weight, math.sqrt(1.0 - self.weight * self.weight)
+        p_box = float(clopper_pearson_lower(hits, n, 0.5 * BOX * error))
+        q_box = float(clopper_pearson_upper(hits_other, n_other, 0.5 * BOX * error))
+        if hits == 0 or hits_other == n_other:
+            return np.array([p_box * (1.0 - _ROUNDING)]), np.array([min(q_box * (1.0 + _ROUNDING), 1.0)])
+        # The edge runs from (u, v) = (top, least v) to (least u, top).
+        least_u = max((z - w2 * top) / w1, _LEAST_SCORE)
+        least_v = max((z - w1 * top) / w2, _LEAST_SCORE)
+        p_end = _beta_quantile(hits, n - hits + 1.0, -least_u)
+        q_start = _beta_quantile(hits_other + 1.0, n_other - hits_other, least_v)
 
-    def delta_lower(
-        self, hits: int, n: int, hits_other: int, n_other: int, epsilon: float, error: float
-    ) -> float:
-        """Lower bound on the δ that the event forces at `epsilon`: the infimum of p - e^ε q over the region.
+        p_knots = _spread(p_box, p_end)
+        above, below = (f(hits, n - hits + 1.0, p_knots) for f in (special.betainc, special.betaincc))
+        log_u = _log_of_complement(above, below)  # ln Φ(u), falling in p
+        q_knots = _spread(q_start, q_box)
+        above, below = (
+            f(hits_other + 1.0, n_other - hits_other, q_knots) for f in (special.betaincc, special.betainc)
+        )
+        log_v = np.maximum.accumulate(_log_of_complement(above, below))  # ln Φ(v), rising in q
 
-        The region is that of `epsilon_lower`, so that both bounds, for all ε and all δ, hold together.
-
-        Raises
-        ------
-        ParameterError
-            If a count, epsilon or the error is out of range.
-        """
-        if math.isnan(epsilon):
-            raise ParameterError("epsilon must be a number, got nan")
-        p, q = _region_corners(hits, n, hits_other, n_other, error, self.weight)
-        exponent = epsilon + np.log(q)
-        return float((p - np.exp(exponent)).min()) if exponent.max() < 700.0 else -math.inf
-
-    def to_dict(self) -> dict[str, Any]:
-        """The inversion as JSON-able data."""
-        return {"name": self.name, "weight": self.weight}
+        p = np.interp(np.linspace(0.0, 1.0, _STAIRS), np.linspace(0.0, 1.0, _KNOTS), p_knots)
+        u = special.ndtri_exp(np.interp(p, p_knots, log_u))
+        # On a step p lies between p[i] and p[i + 1] and u is at least u[i + 1]: v is at most this, or top.
+        v = np.minimum((z - w1 * np.minimum.accumulate(u)[1:]) / w2, top)
+        q = np.interp(special.log_ndtr(v), log_v, q_knots, right=q_box)
+        # Where least_u was cut off, the rest of the edge lies right of the last corner, (p_end, q_box).
+        return p * (1.0 - _ROUNDING), np.minimum(np.append(q, q_box) * (1.0 + _ROUNDING), 1.0)
 
 
 def stouffer_weight(p: float, q: float, delta: float) -> float:
@@ -124,55 +122,6 @@ def stouffer_weight(p: float, q: float, delta: float) -> float:
     whole = math.hypot(first, second)
     share = first / whole if 0.0 < whole < math.inf else 0.5
     return min(max(share, _LEAST_WEIGHT), _MOST_WEIGHT)
-
-
-def _region_corners(
-    hits: int, n: int, hits_other: int, n_other: int, error: float, weight: float
-) -> tuple[FloatArray, FloatArray]:
-    """Corners (p, q) of a staircase around the region R of the module.
-
-    Every point of R has, for one of the corners, a p at least as large and a q at most as large. A function
-    that increases in p and decreases in q is therefore bounded over R by its least value at the corners.
-
-    Returns
-    -------
-    tuple of FloatArray
-        p and q, shape (corners,); the corner of the box alone if there were no hits on D, or only hits on D′.
-
-    Raises
-    ------
-    ParameterError
-        If a count or the error is out of range.
-    """
-    top = -float(special.ndtri(0.5 * BOX * error))  # the box's normal score, for u and for v
-    z = -float(special.ndtri((1.0 - BOX) * error))
-    w1, w2 = weight, math.sqrt(1.0 - weight * weight)
-    p_box = float(clopper_pearson_lower(hits, n, 0.5 * BOX * error))
-    q_box = float(clopper_pearson_upper(hits_other, n_other, 0.5 * BOX * error))
-    if hits == 0 or hits_other == n_other:
-        return np.array([p_box * (1.0 - _ROUNDING)]), np.array([min(q_box * (1.0 + _ROUNDING), 1.0)])
-    # The edge runs from (u, v) = (top, least v) to (least u, top).
-    least_u = max((z - w2 * top) / w1, _LEAST_SCORE)
-    least_v = max((z - w1 * top) / w2, _LEAST_SCORE)
-    p_end = _beta_quantile(hits, n - hits + 1.0, -least_u)
-    q_start = _beta_quantile(hits_other + 1.0, n_other - hits_other, least_v)
-
-    p_knots = _spread(p_box, p_end)
-    above, below = (f(hits, n - hits + 1.0, p_knots) for f in (special.betainc, special.betaincc))
-    log_u = _log_of_complement(above, below)  # ln Φ(u), falling in p
-    q_knots = _spread(q_start, q_box)
-    above, below = (
-        f(hits_other + 1.0, n_other - hits_other, q_knots) for f in (special.betaincc, special.betainc)
-    )
-    log_v = np.maximum.accumulate(_log_of_complement(above, below))  # ln Φ(v), rising in q
-
-    p = np.interp(np.linspace(0.0, 1.0, _STAIRS), np.linspace(0.0, 1.0, _KNOTS), p_knots)
-    u = special.ndtri_exp(np.interp(p, p_knots, log_u))
-    # On a step p lies between p[i] and p[i + 1] and u is at least u[i + 1]: v is at most this, or top.
-    v = np.minimum((z - w1 * np.minimum.accumulate(u)[1:]) / w2, top)
-    q = np.interp(special.log_ndtr(v), log_v, q_knots, right=q_box)
-    # Where least_u was cut off, the rest of the edge lies right of the last corner, (p_end, q_box).
-    return p * (1.0 - _ROUNDING), np.minimum(np.append(q, q_box) * (1.0 + _ROUNDING), 1.0)
 
 
 def _beta_quantile(a: float, b: float, score: float) -> float:

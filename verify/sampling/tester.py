@@ -141,7 +141,7 @@ class Tester(Protocol):
         ------
         ParameterError
             If there are too few draws.
-        KeyboardInterrupt
+        Stop
             If it came before anything was seen that says something.
         """
         ...

@@ -12,7 +12,8 @@ every probability.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
 import numpy as np
@@ -68,7 +69,96 @@ def clopper_pearson_upper(successes: npt.ArrayLike, trials: npt.ArrayLike, error
 
 
 @dataclass(frozen=True, slots=True)
-class Union:
+class Inversion(ABC):
+    """A way to invert the counts of one event into bounds on ε and δ, both from one confidence region."""
+
+    name: ClassVar[str]
+
+    @abstractmethod
+    def region_corners(
+        self, hits: int, n: int, hits_other: int, n_other: int, error: float
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return corners (p, q) of the region that holds both probabilities, but for an error of at most `error`.
+
+        Every point of the region has, for one of the corners, a p at least as large and a q at most as large. A
+        function that increases in p and decreases in q is therefore bounded by its least value at the corners.
+
+        Parameters
+        ----------
+        hits, n
+            Number of occurrences of the event, and of draws, on data D.
+        hits_other, n_other
+            The same on data D′.
+        error
+            In (0, 1).
+
+        Returns
+        -------
+        tuple of FloatArray
+            p and q, shape (corners,); q is above 0.
+
+        Raises
+        ------
+        ParameterError
+            If a count or the error is out of range.
+        """
+
+    def epsilon_lower(
+        self, hits: int, n: int, hits_other: int, n_other: int, delta: float, error: float
+    ) -> float:
+        """Lower confidence bound on the ε that an event forces at a given δ: the infimum of ln((p - δ) / q).
+
+        Every (ε, δ)-DP mechanism has ε ≥ ln((p - δ) / q), so that the bound is wrong with probability at most `error`.
+
+        Parameters
+        ----------
+        hits, n, hits_other, n_other, error
+            As of `region_corners`.
+        delta
+            The δ at which ε is bounded, in [0, 1).
+
+        Returns
+        -------
+        float
+            The bound; negative where the event says nothing, -inf where some p of the region is at most δ; never
+            +inf, because q > 0.
+
+        Raises
+        ------
+        ParameterError
+            If a count, delta or the error is out of range.
+        """
+        if not 0.0 <= delta < 1.0:
+            raise ParameterError(f"delta must lie in [0, 1), got {delta}")
+        p, q = self.region_corners(hits, n, hits_other, n_other, error)
+        return float(np.log((p - delta) / q).min()) if p.min() > delta else -math.inf
+
+    def delta_lower(
+        self, hits: int, n: int, hits_other: int, n_other: int, epsilon: float, error: float
+    ) -> float:
+        """Lower confidence bound on the δ that an event forces at a given ε: the infimum of p - e^ε q.
+
+        The region is that of `epsilon_lower`; so all statements, for all ε and all δ, hold together with probability
+        1 - `error`. Negative where the event says nothing, -inf where e^ε q is out of a float's range.
+
+        Raises
+        ------
+        ParameterError
+            If a count, epsilon or the error is out of range.
+        """
+        if math.isnan(epsilon):
+            raise ParameterError("epsilon must be a number, got nan")
+        p, q = self.region_corners(hits, n, hits_other, n_other, error)
+        exponent = epsilon + np.log(q)  # q ≤ 1: above 700 the product is far above 1
+        return float((p - np.exp(exponent)).min()) if exponent.max() < 700.0 else -math.inf
+
+    def to_dict(self) -> dict[str, Any]:
+        """The inversion as JSON-able data."""
+        return {"name": self.name, **{own.name: getattr(self, own.name) for own in fields(self)}}
+
+
+@dataclass(frozen=True, slots=True)
+class Union(Inversion):
     """Two Clopper-Pearson bounds that hold together by the union bound.
 
     p ≥ p_low is wrong with probability at most `share` of the error, q ≤ q_up with the rest.
@@ -92,69 +182,13 @@ class Union:
         if not 0.0 < self.share < 1.0:
             raise ParameterError(f"share={self.share!r}: must lie in (0, 1)")
 
-    def epsilon_lower(
-        self, hits: int, n: int, hits_other: int, n_other: int, delta: float, error: float
-    ) -> float:
-        """Lower confidence bound on the ε that an event forces at a given δ.
-
-        Every (ε, δ)-DP mechanism has ε ≥ ln((p - δ) / q) ≥ ln((p_low - δ) / q_up), which is wrong with probability at
-        most `error`.
-
-        Parameters
-        ----------
-        hits, n
-            Number of occurrences of the event, and of draws, on data D.
-        hits_other, n_other
-            The same on data D′.
-        delta
-            The δ at which ε is bounded, in [0, 1).
-        error
-            Probability that the bound is wrong, in (0, 1).
-
-        Returns
-        -------
-        float
-            The bound; negative where the event says nothing, -inf where p_low ≤ δ; never +inf, because q_up > 0.
-
-        Raises
-        ------
-        ParameterError
-            If a count, delta or the error is out of range.
-        """
-        if not 0.0 <= delta < 1.0:
-            raise ParameterError(f"delta must lie in [0, 1), got {delta}")
-        p_low, q_up = self._bounds(hits, n, hits_other, n_other, error)
-        return math.log((p_low - delta) / q_up) if p_low > delta else -math.inf
-
-    def delta_lower(
-        self, hits: int, n: int, hits_other: int, n_other: int, epsilon: float, error: float
-    ) -> float:
-        """Lower confidence bound on the δ that an event forces at a given ε.
-
-        It is p_low - e^ε q_up, with the same two bounds as `epsilon_lower`; so both statements, for all ε and
-        all δ, hold together with probability 1 - `error`. Negative where the event says nothing.
-
-        Raises
-        ------
-        ParameterError
-            If a count, epsilon or the error is out of range.
-        """
-        if math.isnan(epsilon):
-            raise ParameterError("epsilon must be a number, got nan")
-        p_low, q_up = self._bounds(hits, n, hits_other, n_other, error)
-        # q_up ≤ 1: beyond ε ≈ 709 the product is out of floating-point range only where it is far above 1.
-        exponent = epsilon + math.log(q_up)
-        return p_low - math.exp(exponent) if exponent < 700.0 else -math.inf
-
-    def _bounds(self, hits: int, n: int, hits_other: int, n_other: int, error: float) -> tuple[float, float]:
-        """Return p_low and q_up."""
-        p_low = float(clopper_pearson_lower(hits, n, error * self.share))
-        q_up = float(clopper_pearson_upper(hits_other, n_other, error * (1.0 - self.share)))
-        return p_low, q_up
-
-    def to_dict(self) -> dict[str, Any]:
-        """The inversion as JSON-able data."""
-        return {"name": self.name, "share": self.share}
+    def region_corners(
+        self, hits: int, n: int, hits_other: int, n_other: int, error: float
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return the one corner of a rectangle: p_low and q_up."""
+        p_low = clopper_pearson_lower(hits, n, error * self.share)
+        q_up = clopper_pearson_upper(hits_other, n_other, error * (1.0 - self.share))
+        return np.atleast_1d(p_low), np.atleast_1d(q_up)
 
 
 def _counts(successes: npt.ArrayLike, trials: npt.ArrayLike, error: float) -> tuple[FloatArray, FloatArray]:

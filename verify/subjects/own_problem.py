@@ -12,6 +12,7 @@ import numpy as np
 
 from algorithms.problems import LinearBandit, LinearContexts, Problem, ProblemError, SuperArms
 from algorithms.problems.super_arms import check_super_arms
+from verify.conduct.interrupts import subject_exceptions
 from verify.findings.subject_error import SubjectError, describe_error_with_location
 from verify.learners.learner_subject import AnyProblem
 from verify.subjects.resolve import load_object, names_file
@@ -76,7 +77,7 @@ def own_problem(reference: str) -> AnyProblem:
             float(found.benchmark)
     except ProblemError:
         raise
-    except Exception as error:  # whatever a user's code raises
+    except subject_exceptions() as error:  # whatever a user's code raises
         raise SubjectError(f"{reference} raised {describe_error_with_location(error)}") from error
     own: AnyProblem = found
     return own

@@ -15,6 +15,7 @@ from algorithms.problems import Problem
 from mechanisms import BLOCK
 from mechanisms.arrays import FloatArray
 from mechanisms.parameters import ParameterError
+from verify.conduct.interrupts import subject_exceptions
 from verify.conduct.process_state import subjects_own
 from verify.events.view_sample import Column, ViewSample
 from verify.transcripts.action_features import ActionFeature, first_actions, read_features
@@ -62,7 +63,7 @@ class LearnerView:
         """Try one block of lanes."""
         try:
             self.watch(Simulation(0, BLOCK, transcript=True))
-        except (Exception, SystemExit):  # whatever a user's learner raises on more than one lane
+        except subject_exceptions():  # whatever a user's learner raises on more than one lane
             return False
         return True
 

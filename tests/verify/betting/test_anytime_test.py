@@ -9,6 +9,7 @@ import pytest
 from mechanisms.printed_numbers import at_most
 from verify.betting.anytime_result import Opening, Outlook
 from verify.betting.anytime_test import SCHEDULE, Pace, anytime_test
+from verify.conduct.interrupts import Stop
 from verify.conduct.time_limit import TimeLimitReached
 from verify.events.event import Event
 from verify.events.view_sample import Column, ViewSample
@@ -238,9 +239,7 @@ class Stops:
 
 
 @pytest.mark.few(1)
-@pytest.mark.parametrize(
-    ("error", "stopped"), [(KeyboardInterrupt, "interrupt"), (TimeLimitReached, "time-limit")]
-)
+@pytest.mark.parametrize(("error", "stopped"), [(Stop, "interrupt"), (TimeLimitReached, "time-limit")])
 def test_a_stopped_run_says_what_it_has_seen(error, stopped):
     whole = bet(CORRECT, seed=3, samples=10_000)
     part = bet(NeighbouringWorlds(("pair: D", "D′"), Stops(20, error("now")).draw), seed=3, samples=10_000)
@@ -256,8 +255,8 @@ def test_a_stopped_run_says_what_it_has_seen(error, stopped):
 
 
 def test_a_run_that_is_stopped_before_it_bets_has_no_result():
-    with pytest.raises(KeyboardInterrupt):
-        bet(NeighbouringWorlds(("D", "D′"), Stops(1, KeyboardInterrupt()).draw))
+    with pytest.raises(Stop):
+        bet(NeighbouringWorlds(("D", "D′"), Stops(1, Stop()).draw))
 
 
 def test_pairs_that_a_search_finds_catch_up_and_are_bet_on():
@@ -340,7 +339,7 @@ def test_whenever_dear_draws_are_stopped_there_is_a_bound(calls):
 
         def draw(self, other, n, seed):
             if self.left == 0:
-                raise KeyboardInterrupt
+                raise Stop
             self.left -= 1
             return gross.draw(other, n, seed)
 
@@ -395,7 +394,7 @@ def test_bounds_of_tight_claims_that_are_stopped_by_what_they_return_are_wrong_a
             values = truthful(1.0)(data, generator, n)
             told["left"] -= int(values[0]) + 1
             if told["left"] < 0:
-                raise KeyboardInterrupt
+                raise Stop
             return values
 
         result = anytime_test(
@@ -421,7 +420,7 @@ class StopsWhenItLooksFalse:
         if min(self.draws) >= self.waits and self.over > math.sqrt(
             sum(self.draws) * self.chance * (1.0 - self.chance)
         ):
-            raise KeyboardInterrupt
+            raise Stop
         values = self.draw_values(float(other), np.random.default_rng(seed), n)
         self.draws[other] += n
         self.over += self.chance * n - np.sum((values > 0.5) != other)

@@ -10,7 +10,7 @@ import pytest
 import verify.verification
 from mechanisms import Interval
 from verify import verify as verified
-from verify.conduct.interrupts import count_interrupts
+from verify.conduct.interrupts import Stop, count_interrupts, subject_exceptions
 
 
 def press() -> None:
@@ -27,6 +27,22 @@ def test_three_presses() -> None:
         with pytest.raises(KeyboardInterrupt):
             press()
     assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_a_stop_is_no_exception_of_code_under_test() -> None:
+    """Where presses are not counted, a `KeyboardInterrupt` may be one."""
+
+    def caught(error: BaseException) -> bool:
+        try:
+            raise error
+        except subject_exceptions():
+            return True
+        except BaseException:
+            return False
+
+    assert [caught(error) for error in (Stop(), KeyboardInterrupt(), SystemExit())] == [False, False, True]
+    with count_interrupts():
+        assert [caught(error) for error in (Stop(), KeyboardInterrupt(), SystemExit())] == [False, True, True]
 
 
 def test_a_report_that_follows_takes_three() -> None:

@@ -10,7 +10,7 @@ import pytest
 from mechanisms import Laplace
 from verify import verify
 from verify.document.png import draw_png
-from verify.events.event import ReportCount
+from verify.events.event import RowTable
 from verify.sampling.delta_band import BandEvent, DeltaBand, pair_profile
 from verify.verdict.result import Verification
 from verify.verdict.verification_document import verification_document
@@ -28,7 +28,7 @@ def verified() -> Verification:
 def test_a_band_is_drawn(
     verified: Verification, tmp_path: Path, known: bool, bounds: tuple[float, float]
 ) -> None:
-    band = DeltaBand((BandEvent(ReportCount(1, False, ()), False, 1, 1, *bounds),), 100, 0.95)
+    band = DeltaBand((BandEvent(RowTable((), ()), False, 1, 1, *bounds),), 100, 0.95)
     path = tmp_path / "band.png"
     data = band.to_dict(pair_profile(1.0, 1e-5) if known else None, upper_by="a theorem")
     draw_png(verification_document(replace(verified, details={"band": data})), path)

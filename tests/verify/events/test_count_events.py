@@ -14,7 +14,7 @@ from mechanisms.arrays import FloatArray
 from verify.conduct.spawn_keys import SpawnKey
 from verify.events.binned import Binned
 from verify.events.count_events import count_events, count_pairs
-from verify.events.event import Event, HalfLine, Near, ReportCount, RowTable
+from verify.events.event import Event, HalfLine, Near, RowTable
 from verify.events.float_lattice import LatticeReading
 from verify.events.readings import ColumnValue, Combination, Reading, Where
 from verify.events.scores import AdditiveScore, ScoreTable
@@ -63,7 +63,7 @@ EVENTS: tuple[Event, ...] = (
     Near(B, 0.5, 0.25),
     RowTable((A, B), ((0.0, 0.5), (NAN, 0.0))),
     RowTable((LARGEST,), ((0.0,), (2.0,)), complement=True),
-    ReportCount(2, True, THREE),
+    HalfLine(ColumnSummary("present", THREE), 2.0, True),
     *(HalfLine(score, float(cut), True) for cut in (0, 4, 20) for score in (ADDITIVE, OTHER)),
 )
 NUMBERS = st.sampled_from([0.0, -0.0, 0.5, -1.0, 2.0, 0.75, INF, -INF, NAN])
@@ -98,7 +98,7 @@ def test_what_events_share_is_read_once() -> None:
     for event in EVENTS:
         event.holds(sample)
     assert taken.count("Binned") == 3, "four scores ask for three readings in bins"
-    assert taken.count("ColumnSummary") == 2
+    assert taken.count("ColumnSummary") == 3
     assert taken.count("AdditiveScore") == 2
 
 

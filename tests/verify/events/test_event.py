@@ -16,11 +16,11 @@ from verify.events.event import (
     Event,
     HalfLine,
     Near,
-    ReportCount,
     RowTable,
     row_keys,
 )
 from verify.events.readings import ColumnValue, Combination
+from verify.events.summaries import ColumnSummary
 from verify.events.view_sample import Column, ViewSample
 
 NAN, INF = math.nan, math.inf
@@ -35,14 +35,14 @@ B_MINUS = Combination.difference(COLUMNS[2], COLUMNS[1])
 
 CASES: list[tuple[Event, list[bool], str]] = [
     (
-        ReportCount(2, False, COLUMNS),
+        HalfLine(ColumnSummary("present", COLUMNS), 2.0, False),
         [False, True, False, True, False],
-        "number of reports ≤ 2 (of 3",
+        "the number of entries present (of 3) ≤ 2",
     ),
     (
-        ReportCount(3, True, COLUMNS),
+        HalfLine(ColumnSummary("present", COLUMNS), 3.0, True),
         [True, False, True, False, True],
-        "number of reports ≥ 3 (of 3)",
+        "the number of entries present (of 3) ≥ 3",
     ),
     (
         HalfLine(ColumnValue(B), 0.5, False),
@@ -179,19 +179,3 @@ def test_unknown_events_and_columns_are_refused() -> None:
         Event.rebuild({"kind": "moon"}, COLUMNS)
     with pytest.raises(ValueError, match="column"):
         Event.rebuild(HalfLine(ColumnValue(B), 0.5, False).to_dict(), (A, C))
-
-
-def test_events_of_outputs_are_said_of_their_entries():
-    def said(limit, at_least, *names):
-        columns = tuple(Column(name, name, "real") for name in names)
-        event = ReportCount(limit, at_least, columns)
-        assert Event.rebuild(event.to_dict(), columns) == event
-        return event.description
-
-    assert said(1, True, "output") == "the output is present"
-    assert said(0, False, "output") == "the output is absent"
-    assert said(0, True, "output") == said(1, False, "output") == "any output"
-    shaped = ("output[1]", "output[2]", "shape", "unknown")
-    assert said(3, False, *shaped) == "number of entries of the output ≤ 1"
-    assert "(what the call raised counts as one) ≥ 1" in said(3, True, *shaped, "raised")
-    assert said(1, False, "report[0]", "report[1]") == "number of reports ≤ 1 (of 2)"

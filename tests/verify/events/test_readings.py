@@ -137,7 +137,7 @@ CASES: list[tuple[Reading, str]] = [
         Where(ColumnValue(COLUMNS[0]), ColumnValue(COLUMNS[1]), 2.0),
         "(value a, given value b = 2)",
     ),
-    (summary("present"), "how many of value a, value b, value c and value d are present"),
+    (summary("present"), "the number of entries present (of 4)"),
 ]
 
 

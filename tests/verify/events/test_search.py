@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pytest
 
 from verify import verify
-from verify.events.event import Event, HalfLine, ReportCount, RowTable
+from verify.events.event import Event, HalfLine, RowTable
 from verify.events.rounded_readings import Rounded
 from verify.events.scores import AdditiveScore
 from verify.events.search import DECADES, ChosenEvent, search_events
@@ -76,8 +76,8 @@ def test_an_absent_report_is_found_and_said_as_a_count() -> None:
         return sample
 
     first, second = search(real(5), draw(1), draw(3))
-    assert first.event == ReportCount(1, False, real(5))
-    assert second.event == ReportCount(3, True, real(5))
+    assert first.event == HalfLine(ColumnSummary("present", real(5)), 1.0, False)
+    assert second.event == HalfLine(ColumnSummary("present", real(5)), 3.0, True)
 
 
 def test_one_noise_draw_shared_is_found_in_a_difference() -> None:

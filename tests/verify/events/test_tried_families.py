@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from mechanisms.arrays import FloatArray
-from verify.events.event import Event, HalfLine, Near, ReportCount, RowTable
+from verify.events.event import Event, HalfLine, Near, RowTable
 from verify.events.families import EventFamily
 from verify.events.readings import ColumnValue, Combination, Reading, Where
 from verify.events.rounded_readings import Rounded
@@ -70,9 +70,7 @@ def tried(families: Iterable[EventFamily]) -> set[tuple[type[Event], str]]:
     """The kinds of events and of what they read, of the first event of each family."""
     found = set()
     for event in (family.build(0) for family in families):
-        if isinstance(event, ReportCount):
-            found.add((ReportCount, "all"))
-        elif isinstance(event, RowTable):
+        if isinstance(event, RowTable):
             readings = [said(reading) for reading in event.readings]
             found.add((RowTable, readings[0] if len(readings) == 1 else f"{len(readings)} {readings[0]}"))
         else:
@@ -101,14 +99,14 @@ def test_few_values_are_read_as_rows_pairs_and_counts() -> None:
     }
     assert found >= {(kind, what) for kind in (RowTable, HalfLine) for what in ("count of", "first of")}
     assert (HalfLine, "ColumnValue") not in found, "categories have no order"
-    assert (ReportCount, "all") not in found, "nothing is absent"
+    assert (HalfLine, "present") not in found, "nothing is absent"
 
 
 def test_a_sequence_that_stops_is_read_by_its_length_and_its_last_number() -> None:
     fit, choose = samples("real", stopping)
     found = tried(all_families(fit, choose))
     assert found >= {
-        (ReportCount, "all"),
+        (HalfLine, "present"),
         (HalfLine, "Where"),
         (HalfLine, "count of"),
         (HalfLine, "first of"),
@@ -151,7 +149,7 @@ def test_bits_of_measurements_only(kind: str) -> None:
     found = {what for _, what in tried(lattice_families(*samples(kind, smooth)))}
     assert found == (
         {"LatticeReading", "2 LatticeReading", "3 LatticeReading"} if kind == "real" else set()
-    ) | {"all"}
+    ) | {"present"}
 
 
 def test_a_difference_is_that_of_a_column_and_one_before_it() -> None:

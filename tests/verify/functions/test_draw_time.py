@@ -9,6 +9,7 @@ from mechanisms import Interval
 from verify import AnyTwo, ReplaceOne, verify
 from verify.conduct.conduct import Conduct
 from verify.conduct.effort import EFFORTS
+from verify.conduct.interrupts import Stop
 from verify.functions.draw_time import expected_seconds
 from verify.functions.function_subject import FunctionSubject
 from verify.functions.runs import FunctionRuns
@@ -159,7 +160,7 @@ def test_a_long_test_that_is_stopped_before_its_final_draws_has_the_bound_of_its
 
     def stop(share, doing):
         if "neighbours" in doing:
-            raise KeyboardInterrupt
+            raise Stop
 
     result = verified(clock.half_noise(1e-4), 600.0, progress=stop)
     assert "interrupted" in {finding.kind for finding in result.findings}

@@ -132,11 +132,42 @@ def test_a_function_that_always_ends_the_process_has_no_output():
 
 
 def test_what_differs_between_calls_is_not_said_of_all():
-    def leaves_or_raises(data, rng):
-        sys.exit(3) if rng.random() < 0.5 else int("x")
+    def raises(data, rng):
+        raise ValueError(rng.random())
 
-    with pytest.raises(SubjectError, match=r" or something else in all [0-9,]+ calls$"):
-        look(leaves_or_raises)
+    with pytest.raises(SubjectError, match=r"\), the first of several messages, in all [0-9,]+ calls"):
+        look(raises)
+
+
+class Own(BaseException):
+    """A subject's own exception, which is no `Exception`."""
+
+
+@pytest.mark.parametrize(
+    ("errors", "names"),
+    [
+        ((KeyError(), ValueError()), ("KeyError", "ValueError")),
+        ((SystemExit(3), SystemExit()), ("SystemExit(3)", "SystemExit(0)")),
+        ((SystemExit("no"), Own()), ("SystemExit(1)", "Own")),
+    ],
+)
+def test_errors_of_several_kinds_in_all_calls_are_compared(errors, names):
+    def raises(data, rng):
+        raise errors[rng.integers(2)]
+
+    [column] = look(raises).layout.columns
+    assert column.name == "raised"
+    assert set(dict(column.labels).values()) == set(names)
+
+
+def test_a_subjects_own_interrupt_is_an_output_and_no_stop():
+    def interrupts(data, rng):
+        raise KeyboardInterrupt if rng.random() < data else ValueError
+
+    result = verify(interrupts, epsilon=1.0, neighbours=Interval(0, 1), samples=10_000)
+    assert result.verdict == "refuted"
+    assert result.witness.event == "what the call raised = ValueError"
+    assert "interrupted" not in result.details
 
 
 @pytest.mark.parametrize("seed", range(2))

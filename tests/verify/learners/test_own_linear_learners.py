@@ -97,6 +97,13 @@ def test_the_event_of_a_pure_claim_is_a_likelihood_ratio(name: str, lower: float
     assert "identifies D" not in printed
 
 
+def test_what_is_declassified_and_shown_to_nobody_does_not_refute() -> None:
+    """It was refuted, with an infinite loss: plays of pairs took the value for shown."""
+    result = verify(f"{SUBJECTS}:Unread", epsilon=1.0, delta=0.0, effort="quick", samples=5_000, horizon=120)
+    assert result.verdict == "unproven"
+    assert not result.lower.in_view
+
+
 @pytest.mark.slow
 def test_the_event_shows_the_lower_bound_where_the_claim_is_not_refuted() -> None:
     """(P - δ) / P′ is e^ε of the lower bound: at the claim's own ε, P came out below δ, and the ratio below 0."""

@@ -11,10 +11,12 @@ import pytest
 
 from algorithms.blocks import Processes
 from mechanisms import BLOCK
+from verify.conduct.interrupts import Stop
 from verify.conduct.spawn_keys import SpawnKey
 from verify.events.count_events import count_events
-from verify.events.event import HalfLine, Near, ReportCount, RowTable
+from verify.events.event import HalfLine, Near, RowTable
 from verify.events.readings import ColumnValue
+from verify.events.summaries import ColumnSummary
 from verify.events.view_sample import Column, ViewSample
 from verify.events.worlds import NeighbouringWorlds
 from verify.sampling.draws import FIRST_BATCH, WorldStream, batch_sizes
@@ -45,7 +47,7 @@ def run(stop_after: float = math.inf, trials: int = 700_032) -> Any:
         def results(self, tasks: Iterable[FinalTask]) -> Iterator[Any]:
             for number, task in enumerate(tasks):
                 if number >= stop_after:
-                    raise KeyboardInterrupt
+                    raise Stop
                 yield task.counts(CANDIDATES, 3)
 
     return final_counts(Stopping(), 0, [EVENT], trials=trials, columns=1, progress=lambda done: None)
@@ -57,7 +59,7 @@ def test_a_stopped_test_has_the_first_batches_of_both_worlds() -> None:
     assert whole.trials == sum(whole.sizes) == 700_032
     assert whole.share_of_error == 0.8
     partial = run(stop_after=5)
-    assert isinstance(partial.stopped, KeyboardInterrupt)
+    assert isinstance(partial.stopped, Stop)
     assert partial.sizes == whole.sizes[:2]
     assert partial.share_of_error == pytest.approx((0.2 - OPENING_SHARE) * 6 / (math.pi**2 * 4))
     assert np.array_equal(partial.hits, run(trials=sum(whole.sizes[:2])).hits)
@@ -94,7 +96,7 @@ def test_counting_together_is_counting_one_by_one() -> None:
     a, b = ColumnValue(columns[0]), ColumnValue(columns[1])
     events = [
         HalfLine(a, 1.0, True), HalfLine(a, 2.0, False), Near(a, 1.0, 0.5, True), HalfLine(b, 1.0, True),
-        RowTable((a, b), ((1.0, 2.0), (math.nan, 1.0))), ReportCount(1, False, columns),
+        RowTable((a, b), ((1.0, 2.0), (math.nan, 1.0))), HalfLine(ColumnSummary("present", columns), 1.0, False),
     ]  # fmt: skip
     assert count_events(events, sample).tolist() == [
         np.count_nonzero(event.holds(sample)) for event in events

@@ -10,6 +10,7 @@ from verify import PlainBandit, verify
 from verify.betting.bets import Bets
 from verify.conduct.conduct import Conduct
 from verify.conduct.effort import EFFORTS
+from verify.conduct.interrupts import Stop
 from verify.events.view_sample import Column, ViewSample
 from verify.events.worlds import NeighbouringWorlds
 from verify.functions.verify_function import verify_function
@@ -127,7 +128,7 @@ def test_what_the_first_test_leaves_in_doubt_the_second_refutes():
 def test_a_second_test_that_is_stopped_leaves_the_first(monkeypatch):
     def stopped(*given, share, **others):
         if share == _SHARES.second:
-            raise KeyboardInterrupt
+            raise Stop
         return _hold(*given, share=share, **others)
 
     monkeypatch.setattr(second_test, "_hold", stopped)

@@ -11,6 +11,7 @@ import pytest
 
 from mechanisms import Laplace
 from verify import verify
+from verify.conduct.interrupts import Stop
 from verify.conduct.time_limit import TimeLimitReached
 from verify.sampling.evidence import Evidence
 from verify.sampling.stopping import stopped_by_hand, stopped_in_time
@@ -80,7 +81,7 @@ def test_linear_learners_keep_the_limit() -> None:
 def test_a_test_stopped_by_hand_is_a_remark_and_a_time_limit_passes_through() -> None:
     evidence = Evidence()
     with stopped_by_hand(evidence):
-        raise KeyboardInterrupt
+        raise Stop
     (remark,) = evidence.findings
     assert (remark.kind, remark.failing) == ("interrupted", False)
     assert evidence.details == {"interrupted": True}

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import special, stats
 
 from mechanisms.arrays import FloatArray
-from verify.sampling.stouffer import BOX, Stouffer, _region_corners, _spread, stouffer_weight
+from verify.sampling.stouffer import BOX, Stouffer, _spread, stouffer_weight
 from verify.statistics.binomial_bounds import Union
 
 
@@ -96,7 +96,7 @@ def test_the_infimum_is_rigorous_and_sharp(
 def test_every_step_of_the_staircase_lies_outside_the_region(k: int, h: int, n: int, weight: float) -> None:
     """The region's edge just before the next corner, found by inverting beta functions, lies below the step."""
     error = 0.05
-    p, q = _region_corners(k, n, h, n, error, weight)
+    p, q = Stouffer(weight).region_corners(k, n, h, n, error)
     top, z = -special.ndtri(0.5 * BOX * error), -special.ndtri((1.0 - BOX) * error)
     u = special.ndtri(special.betaincc(k, n - k + 1.0, p[1:] * (1.0 + 1e-9)))
     v = np.minimum((z - weight * u) / math.sqrt(1.0 - weight**2), top)
@@ -137,7 +137,7 @@ def test_counts_that_say_nothing_bound_nothing() -> None:
 
 
 def test_corners_lie_outside_the_box_of_neither_bound() -> None:
-    p, q = _region_corners(300, 1000, 100, 1000, 0.05, 0.5)
+    p, q = Stouffer(0.5).region_corners(300, 1000, 100, 1000, 0.05)
     assert np.all((p > 0.0) & (p < 1.0) & (q > 0.0) & (q <= 1.0))
     assert p.min() < 0.3 < p.max()
     assert q.min() < 0.1 < q.max()

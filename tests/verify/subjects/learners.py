@@ -160,6 +160,11 @@ class CountsInPlace(NoisyMeans):
         return 0.0
 
 
+class InterruptsItself(NoisyMeans):
+    def published(self, feedback):
+        raise KeyboardInterrupt  # nobody has pressed Ctrl-C
+
+
 class ExitsQuietly(NoisyMeans):
     def published(self, feedback):
         raise SystemExit(0)

@@ -135,6 +135,14 @@ class Pure(Own):
         return (Laplace(scale=self.share * moved.l1 / self.epsilon, sensitivity=moved),)
 
 
+class Unread(Pure):
+    """It declassifies all reports, shows them to nobody, and does not use them: as private as without."""
+
+    def transformed(self, reports: Any) -> Any:
+        self.gate.declassify(reports, "nobody reads it", shown=False)
+        return reports
+
+
 class QuarterOfTheNoise(Pure):
     """Laplace noise for four times epsilon."""
 

@@ -7,7 +7,6 @@ import math
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pytest
 from rich.console import Console
 from rich.text import Text
@@ -21,9 +20,7 @@ from verify.document.markdown_text import markdown
 from verify.document.terminal_text import print_document
 from verify.findings.finding import Finding, FindingKind, LowerBound, UpperBound, Witness
 from verify.findings.sentences import exact, remark
-from verify.learners.coupled_run import _loss_witness
-from verify.statistics.sampled_losses import LossBound
-from verify.transcripts.neighbours import Neighbour
+from verify.statistics.likeliest_event import ratio_event
 from verify.verdict.answer import SubjectKind
 from verify.verdict.result import Verification
 from verify.verdict.verdict import decide
@@ -311,9 +308,16 @@ def test_a_verification_prints_as_its_report_and_shows_itself_in_one_line() -> N
 
 def test_a_share_of_lanes_is_no_certainty() -> None:
     """Raw values may be released by a coin: 256 of 256 lanes that tell D from D′ were printed as an exact 100 %."""
-    bound = LossBound(math.inf, 0, math.inf, 1.0, 256, 1.0)
-    neighbour = Neighbour(record=0, value=np.ones(2), words="all ones")
-    witness = _loss_witness(bound, None, [neighbour], np.zeros((1, 2)), "dpwitness verify zoo/x --seed 7")
+    witness = Witness(
+        neighbours={"data": "D", "data_prime": "D′"},
+        event=ratio_event("released values", math.inf),
+        probability=1.0,
+        probability_prime=0.0,
+        reproduce="dpwitness verify zoo/x --seed 7",
+        details={"record": 0, "largest_loss": math.inf},
+        hits=256,
+        trials=256,
+    )
     lower = LowerBound(
         math.inf, 0.0, 1.0, "exact privacy losses of all releases (coupled run)", 0, decisive=True
     )
