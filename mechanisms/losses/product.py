@@ -180,6 +180,15 @@ class Product:
         return None if terms is None else exact_sum(terms)
 
     @cached_property
+    def _pairs(self) -> tuple[PrivacyProfile, ...]:
+        """The profiles that have a pair's curve.
+
+        A bound of which only the curve is known need not be one: it may lie above the convex curves of all pairs that
+        it bounds, and a composition is one of pairs.
+        """
+        return tuple(own for own in self.profiles if not own.bound or own.loss() is not None)
+
+    @cached_property
     def _closed_form(self) -> PrivacyProfile | None:
         """A profile with the curve of the composition; None if there is no such profile."""
         if self.counts == (1,):
@@ -234,11 +243,9 @@ class Product:
     def _raise_to_one_release(self, result: Enclosure, lower: Callable[[PrivacyProfile], float]) -> Enclosure:
         """Raise the lower end to the loss of one release: the others take nothing of it away (post-processing).
 
-        This holds for pairs, and not for what `_is_bare_bound`.
+        This holds for pairs alone.
         """
-        for profile in () if time_is_over() else self.profiles:
-            if _is_bare_bound(profile):
-                continue
+        for profile in () if time_is_over() else self._pairs:
             alone = lower(profile)
             if alone > result.lower:
                 result = result.intersect(Enclosure(alone, math.inf, _ONE, NOTHING))
@@ -253,9 +260,7 @@ class Product:
         ε(δ) >= Σ n_i x_i + ln(1 - δ/q) for δ < q. The factor 1 - 1e-6 covers the rounding of δ_i near its zero.
         """
         bounds: list[tuple[float, float]] = []
-        if time_is_over() or any(
-            profile.pure_epsilon is None or _is_bare_bound(profile) for profile in self.profiles
-        ):
+        if time_is_over() or self.largest_loss is None or self._pairs != self.profiles:
             return bounds
         for share in (1e-2, 1e-4, 1e-6):
             total, log_mass = 0.0, 0.0
@@ -430,14 +435,6 @@ def without_mass(delta: float, least: float, most: float) -> tuple[float, float]
     if most >= delta:
         return None
     return (delta - most) * (1.0 - 4 * ROUNDING), (delta - least) * (1.0 + 4 * ROUNDING)
-
-
-def _is_bare_bound(profile: PrivacyProfile) -> bool:
-    """Return True if only a bound on the curve is known, which need not be a pair's curve.
-
-    It may lie above the convex curves of all pairs that it bounds, and a composition is one of pairs.
-    """
-    return bool(profile.bound) and profile.loss() is None
 
 
 def _renyi_bound(loss: PrivacyLoss, s: float, delta: float) -> float:
