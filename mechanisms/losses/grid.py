@@ -139,10 +139,9 @@ def rounded_up(
 ) -> GridLoss:
     """Round the profile up to a loss on the grid, with the chords between its values there as curve."""
     check_time()
-    h = float(spacing)
     x = _nodes(spacing, first, last, offset)
     values = np.minimum.accumulate(_nodes_bounds(profile, x)[1])
-    corners, places = np.arange(x.size), h * np.arange(x.size, dtype=np.float64)
+    corners, places = np.arange(x.size), float(spacing) * np.arange(x.size, dtype=np.float64)
     bends, off = _bends(values, places)
     if (bends < -off).any():
         hull = lower_hull([0.0, *np.exp(x).tolist()], [1.0, *values.tolist()])

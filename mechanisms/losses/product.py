@@ -180,6 +180,15 @@ class Product:
         return None if terms is None else exact_sum(terms)
 
     @cached_property
+    def _pairs(self) -> tuple[PrivacyProfile, ...]:
+        """The profiles that have a pair's curve.
+
+        A bound of which only the curve is known need not be one: it may lie above the convex curves of all pairs that
+        it bounds, and a composition is one of pairs.
+        """
+        return tuple(own for own in self.profiles if not own.bound or own.loss() is not None)
+
+    @cached_property
     def _closed_form(self) -> PrivacyProfile | None:
         """A profile with the curve of the composition; None if there is no such profile."""
         if self.counts == (1,):
@@ -234,12 +243,9 @@ class Product:
     def _raise_to_one_release(self, result: Enclosure, lower: Callable[[PrivacyProfile], float]) -> Enclosure:
         """Raise the lower end to the loss of one release: the others take nothing of it away (post-processing).
 
-        This holds for pairs. A bound of which only the curve is known need not be a pair's curve: it may lie above the
-        convex curves of all pairs that it bounds, and a composition is one of pairs.
+        This holds for pairs alone.
         """
-        for profile in () if time_is_over() else self.profiles:
-            if profile.bound and profile.loss() is None:
-                continue
+        for profile in () if time_is_over() else self._pairs:
             alone = lower(profile)
             if alone > result.lower:
                 result = result.intersect(Enclosure(alone, math.inf, _ONE, NOTHING))
@@ -254,7 +260,7 @@ class Product:
         ε(δ) >= Σ n_i x_i + ln(1 - δ/q) for δ < q. The factor 1 - 1e-6 covers the rounding of δ_i near its zero.
         """
         bounds: list[tuple[float, float]] = []
-        if time_is_over() or any(profile.pure_epsilon is None for profile in self.profiles):
+        if time_is_over() or self.largest_loss is None or self._pairs != self.profiles:
             return bounds
         for share in (1e-2, 1e-4, 1e-6):
             total, log_mass = 0.0, 0.0

@@ -465,3 +465,14 @@ def test_next_to_no_noise_on_a_sample_costs_a_group_that_one_of_it_takes_part(
     taken = -math.expm1(size * math.log1p(-0.01))
     assert np.all(low <= taken * (1.0 + 1e-12))
     assert high == pytest.approx(taken, rel=1e-12)
+
+
+@pytest.mark.parametrize("size", [2, 5])
+def test_the_mass_near_the_largest_loss_of_a_bound_is_no_lower_end(size: int) -> None:
+    """The hull of the bound, of which the composition is made, says less than the bound near its end."""
+    response = RandomizedResponse(size=16, epsilon=0.3).profile()
+    for own in (response, SubsampledProfile(RelatedProfile(response, A), 0.2)):
+        composed = compose([(for_group(own, size), 3)])
+        found = composed.epsilon(1e-6)
+        assert 0.5 * float(composed.pure_epsilon) < found.upper <= composed.pure_epsilon
+        assert composed.product_epsilon(1e-6).lower == 0.0
