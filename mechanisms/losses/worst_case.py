@@ -36,10 +36,12 @@ _MOST_WORK = 3e7
 """Grid points, times cells, times releases: half a second."""
 _MOST_CELLS = 80
 _LEAST_CELLS = 6
+_LEAST_SIZE = 1e-6
+"""Of losses in less rounding is as much as the curve."""
 
 
 def bounded_range_curve(size: float, count: int, right: float) -> tuple[FloatArray, FloatArray] | None:
-    """Return ln w from 0 to ``right`` and upper bounds on V_n there; None if that takes too much work.
+    """Return ln w from 0 to ``right`` and upper bounds on V_n there; None if that is too much work for its precision.
 
     Parameters
     ----------
@@ -51,7 +53,8 @@ def bounded_range_curve(size: float, count: int, right: float) -> tuple[FloatArr
         Where the grid ends.
     """
     cells = int(min(_MOST_CELLS, math.sqrt(_MOST_WORK * size / (count * max(right, size)))))
-    return None if cells < _LEAST_CELLS else _curve(size, count, cells, math.ceil(right / size * cells))
+    too_much = cells < _LEAST_CELLS or size < _LEAST_SIZE
+    return None if too_much else _curve(size, count, cells, math.ceil(right / size * cells))
 
 
 @lru_cache(maxsize=64)

@@ -60,3 +60,11 @@ def test_one_release_is_above_its_closed_curve_and_near_it(size: float) -> None:
     assert epsilon_of_curve(*curve, BoundedRangeProfile(size).delta(0.5 * size)) == pytest.approx(
         0.5 * size, rel=2e-2
     )
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("size", [1e-300, 1e-100, 1e-15, 1e-7])
+def test_ranges_below_rounding_have_no_curve(size: float) -> None:
+    """The cells of a grid had no width: 0/0."""
+    assert bounded_range_curve(size, 100, 1.0) is None
+    assert 0.0 <= compose([(BoundedRangeProfile(Fraction(size)), 100)]).delta(0.0).upper <= 50.0 * size
