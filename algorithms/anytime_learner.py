@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import abc
-from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -32,7 +31,7 @@ class AnytimeLearner(HorizonLearner[StructureType], abc.ABC):
         Whose exponent it is; 0 with a horizon.
     """
 
-    needs_horizon: ClassVar[str] = ""
+    needs_horizon = ""
     exponent: float | FloatArray
 
     def __init__(self, structure: StructureType, gate: Gate, horizon: int | None) -> None:

@@ -104,12 +104,10 @@ class ClaimForm:
         if not isinstance(self.view, View):
             names = [f"View.{view.name}" for view in View]
             raise ParameterError(
-                f"view={self.view!r}: must be a View{_near(self.view, names)}; one of {', '.join(names)}"
+                f"view={self.view!r}: must be a View{_suggestion(self.view, names)}; one of {', '.join(names)}"
             )
         _check_seen(self.model, self.view)
-        object.__setattr__(self, "unit", checked_unit(self.unit))
-        _check_neighbours(self.neighbours, self.differ)
-        _check_comment(self.comment)
+        _check_common(self)
         if self.composition != "":
             composition_named(self.composition)
 
@@ -167,9 +165,7 @@ class Claim:
         _check_one_of("model", self.model, _MODELS)
         _check_one_of("view", self.view, [view.value for view in View])
         _check_seen(self.model, View(self.view))
-        object.__setattr__(self, "unit", checked_unit(self.unit))
-        _check_neighbours(self.neighbours, self.differ)
-        _check_comment(self.comment)
+        _check_common(self)
         for name, value in (("epsilon", self.epsilon), ("delta", self.delta)):
             if isinstance(value, bool) or not isinstance(value, numbers.Real):
                 raise ParameterError(f"{name}={value!r}: must be a number")
@@ -197,7 +193,7 @@ class Claim:
 def _check_one_of(name: str, value: object, known: Sequence[str]) -> None:
     if type(value) is not str or value not in known:
         listed = ", ".join(map(repr, known))
-        raise ParameterError(f"{name}={value!r}: must be one of {listed}{_near(value, known)}")
+        raise ParameterError(f"{name}={value!r}: must be one of {listed}{_suggestion(value, known)}")
 
 
 def _check_seen(model: Model, view: View) -> None:
@@ -218,20 +214,22 @@ def _check_composition(composition: str, budget: Budget) -> None:
         ) from None
 
 
-def _check_comment(comment: object) -> None:
-    if type(comment) is not str:
-        raise ParameterError(f"comment={comment!r}: must be a text")
-
-
-def _check_neighbours(neighbours: object, differ: object) -> None:
-    if not isinstance(neighbours, Neighbouring):
+def _check_common(claim: ClaimForm | Claim) -> None:
+    object.__setattr__(claim, "unit", checked_unit(claim.unit))
+    if not isinstance(claim.neighbours, Neighbouring):
         names = [f"Neighbouring.{relation.name}" for relation in Neighbouring]
-        raise ParameterError(f"neighbours={neighbours!r}: must be a Neighbouring; one of {', '.join(names)}")
-    if type(differ) is not str:
-        raise ParameterError(f"differ={differ!r}: must say in words how two neighbouring data sets differ")
+        raise ParameterError(
+            f"neighbours={claim.neighbours!r}: must be a Neighbouring; one of {', '.join(names)}"
+        )
+    if type(claim.differ) is not str:
+        raise ParameterError(
+            f"differ={claim.differ!r}: must say in words how two neighbouring data sets differ"
+        )
+    if type(claim.comment) is not str:
+        raise ParameterError(f"comment={claim.comment!r}: must be a text")
 
 
-def _near(value: Any, known: Sequence[str]) -> str:
+def _suggestion(value: Any, known: Sequence[str]) -> str:
     """Return the known word that may be meant, as the end of a sentence."""
     if not isinstance(value, str):
         return ""

@@ -82,7 +82,7 @@ def packages_named(modules: Iterable[str]) -> set[str]:
         for name, tree in trees
         if tree is not None
         for statement in _imports(tree, inside=True)
-        for imported, _ in _named(statement, name)
+        for imported, _ in _names_in(statement, name)
     }
 
 
@@ -103,7 +103,7 @@ def forget_sources() -> None:
     known_digests.cache_clear()
     _tree_then.cache_clear()
     _bindings_then.cache_clear()
-    _named_then.cache_clear()
+    _names_then.cache_clear()
 
 
 # --- what a module uses --------------------------------------------------------------------------
@@ -130,20 +130,20 @@ def _imported_by(name: str, packages: frozenset[str]) -> set[str]:
     """Return the modules that a module's import statements name, within some packages."""
     used = {
         imported if attribute is None else _origin(imported, attribute)
-        for imported, attribute in _named_then(name, _stamp(name))
+        for imported, attribute in _names_then(name, _stamp(name))
         if imported.partition(".")[0] in packages
     }
     return used - {name}
 
 
 @functools.cache
-def _named_then(name: str, _: tuple[int, int] | None) -> tuple[tuple[str, str | None], ...]:
-    """Return what a module's import statements name; those inside functions count in users' modules only."""
+def _names_then(name: str, _: tuple[int, int] | None) -> tuple[tuple[str, str | None], ...]:
+    """Return the names in a module's import statements; those inside functions count in users' modules only."""
     tree = _tree(name)
     if tree is None:
         return ()
     inside = name.partition(".")[0] not in LIBRARY_OF_LEARNERS
-    return tuple(each for statement in _imports(tree, inside=inside) for each in _named(statement, name))
+    return tuple(each for statement in _imports(tree, inside=inside) for each in _names_in(statement, name))
 
 
 def _imports(tree: ast.AST, *, inside: bool) -> Iterator[ast.Import | ast.ImportFrom]:
@@ -161,12 +161,12 @@ def _imports(tree: ast.AST, *, inside: bool) -> Iterator[ast.Import | ast.Import
 
 
 def _for_type_checkers(test: ast.expr) -> bool:
-    """Whether a condition is ``TYPE_CHECKING`` itself: what has more to it may hold when the module runs."""
+    """Return True if a condition is ``TYPE_CHECKING`` itself: a longer one may hold when the module runs."""
     return (test.attr if isinstance(test, ast.Attribute) else getattr(test, "id", "")) == "TYPE_CHECKING"
 
 
 def _called_import(call: ast.Call) -> ast.Import | ast.ImportFrom | None:
-    """Return the statement that says the same as a call of ``__import__`` or ``import_module`` with a written name."""
+    """Return the statement equal to a call of ``__import__`` or ``import_module`` with a written name."""
     function, first = call.func, call.args[0] if call.args else None
     named = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
     if named not in _IMPORTERS or not (isinstance(first, ast.Constant) and isinstance(first.value, str)):
@@ -177,8 +177,8 @@ def _called_import(call: ast.Call) -> ast.Import | ast.ImportFrom | None:
     return ast.Import([ast.alias(name)])
 
 
-def _named(statement: ast.Import | ast.ImportFrom, inside: str) -> Iterator[tuple[str, str | None]]:
-    """Yield what a statement names: a module, and what is taken from it (None for the whole)."""
+def _names_in(statement: ast.Import | ast.ImportFrom, inside: str) -> Iterator[tuple[str, str | None]]:
+    """Yield the names of a statement: a module, and an attribute of it (None for the whole)."""
     if isinstance(statement, ast.Import):
         for alias in statement.names:
             yield alias.name, None
@@ -205,7 +205,7 @@ def _origin(module: str, attribute: str) -> str:
     seen: set[tuple[str, str]] = set()
     while (module, attribute) not in seen:
         seen.add((module, attribute))
-        source = _bindings(module).get(attribute)
+        source = _bindings_then(module, _stamp(module)).get(attribute)
         # Defined there, or a package's own module, imported by its __init__.
         if source is None or source == (module, attribute):
             submodule = f"{module}.{attribute}"
@@ -216,13 +216,9 @@ def _origin(module: str, attribute: str) -> str:
     return module
 
 
-def _bindings(name: str) -> dict[str, tuple[str, str | None]]:
-    """Return the names that one import statement of a module binds, and nothing else there: to what of which module."""
-    return _bindings_then(name, _stamp(name))
-
-
 @functools.cache
 def _bindings_then(name: str, _: tuple[int, int] | None) -> dict[str, tuple[str, str | None]]:
+    """Return the names bound in a module by one import statement alone, each with its module and attribute."""
     bound: dict[str, tuple[str, str | None]] = {}
     tree = _tree(name)
     times = Counter[str]()
@@ -243,7 +239,7 @@ def _bindings_then(name: str, _: tuple[int, int] | None) -> dict[str, tuple[str,
 
 
 def _bound_otherwise(tree: ast.Module) -> Iterator[str]:
-    """Yield the names that anything but an import statement binds in a module, at whatever depth."""
+    """Yield the names that anything but an import statement binds in a module, at any depth."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
             yield node.id
@@ -260,7 +256,7 @@ def _tree(name: str) -> ast.Module | None:
 
 
 def _stamp(name: str) -> tuple[int, int] | None:
-    """Return what changes with a user's file, which may be read again in one process; None for this library's."""
+    """Return time and size of a user's file, which may be read again in one process; None for this library's."""
     if name.partition(".")[0] in LIBRARY_OF_LEARNERS:
         return None
     try:
@@ -326,7 +322,7 @@ def _is_package(name: str) -> bool:
 @functools.lru_cache(maxsize=4096)
 def _digest(tree: ast.Module) -> str:
     said: list[str] = []
-    _say(tree, said)
+    _write_down(tree, said)
     return hashlib.sha256("".join(said).encode()).hexdigest()[:16]
 
 
@@ -334,8 +330,8 @@ _UNSAID = {"ctx", "kind", "type_comment", "type_ignores"}
 """Fields of nodes that follow from the others, or do nothing."""
 
 
-def _say(part: Any, said: list[str]) -> None:
-    """Say what a part of a tree is, in the same words in every version of Python.
+def _write_down(part: Any, said: list[str]) -> None:
+    """Write down a part of a tree, in the same words in every version of Python.
 
     Neither `ast.unparse` nor `ast.dump` does: versions quote otherwise, give nodes fields of which nothing is said
     where they are empty, put nothing between the braces of a format, and know more characters that can be printed.
@@ -348,11 +344,11 @@ def _say(part: Any, said: list[str]) -> None:
                 value = [each for each in part.values if getattr(each, "value", None) != ""]
             if name not in _UNSAID and value is not None and value != []:
                 said.append(f"{name}=")
-                _say(value, said)
+                _write_down(value, said)
         said.append(")")
     elif isinstance(part, list):
         for each in part:
-            _say(each, said)
+            _write_down(each, said)
             said.append(",")
     else:
         said.append(hex(part) if type(part) is int else ascii(part))

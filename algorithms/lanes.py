@@ -17,8 +17,6 @@ from mechanisms.arrays import IntArray
 
 _AnyArray = npt.NDArray[Any]
 
-__all__ = ["gather", "lookup", "places", "positions", "row_starts", "scatter_add", "scatter_set"]
-
 
 @lru_cache(maxsize=256)
 def row_starts(lanes: int, arms: int) -> IntArray:

@@ -7,14 +7,14 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from accountant import Simulation
 from accountant.gates.random_streams import RandomStream
-from algorithms.blocks import Arrays, Blocks, BlockStore, Executor, Processes, Tell, run_blocks
+from algorithms.blocks import Arrays, Blocks, BlockStore, Executor, Tell, run_blocks
 from algorithms.learner import PhasedLearner, check_horizon
 from algorithms.play import BuildLearner, play_fresh, play_phases
 from algorithms.problems import Problem
@@ -136,10 +136,12 @@ def simulate(
         If `horizon`, `runs` or `workers` is below 1, or `seed` is negative; or a stored block is damaged.
     """
     check_counts(horizon, runs, checkpoints, seed)
-    executor = Processes(workers) if isinstance(workers, int) else workers
     start = time.perf_counter()
     job = _Job(build, problem, seed, checkpoint_rounds(horizon, checkpoints))
-    done = run_blocks([_lane_blocks(job, runs)], executor, store=store, progress=progress)
+    words = "rewards of a simulation at checkpoints, 64 lanes a block"
+    says = work_description(words, build, problem, seed, job.rounds.tolist())
+    blocks = Blocks(functools.partial(_run, job), math.ceil(runs / BLOCK), _BLOCKS_AT_ONCE, says)
+    done = run_blocks([blocks], workers, store=store, progress=progress)
     reward = np.concatenate([block["reward"] for block in done.results[0]], axis=1)[:, :runs]
     regret = problem.benchmark * job.rounds[:, np.newaxis] - reward
     return Trace(job.rounds, regret, reward, time.perf_counter() - start, done.stored)
@@ -160,21 +162,17 @@ def check_counts(horizon: int, runs: int, checkpoints: int, seed: int) -> None:
         raise ParameterError(f"seed={seed!r}: must be at least 0")
 
 
+def work_description(
+    what: str, build: object, problem: object, seed: int, rounds: list[int] | int | None
+) -> dict[str, Any]:
+    """Return the description of the blocks of a simulation in a store; with `rounds` if there are some."""
+    said = {"what": what, "learner": repr(build)[:1000], "problem": repr(problem)[:1000], "seed": seed}
+    return said if rounds is None else {**said, "rounds": rounds}
+
+
 def checkpoint_rounds(horizon: int, count: int) -> npt.NDArray[np.int64]:
     """Return at most `count` rounds up to and with `horizon`, spaced geometrically from 1."""
     return np.unique(np.round(np.geomspace(horizon, 1, count)).astype(np.int64))
-
-
-def _lane_blocks(job: _Job, runs: int) -> Blocks:
-    """Return the runs in blocks of 64 lanes, which share a generator."""
-    says = {
-        "what": "rewards of a simulation at checkpoints, 64 lanes a block",
-        "learner": repr(job.build)[:1000],
-        "problem": repr(job.problem)[:1000],
-        "seed": job.seed,
-        "rounds": job.rounds.tolist(),
-    }
-    return Blocks(functools.partial(_run, job), math.ceil(runs / BLOCK), _BLOCKS_AT_ONCE, says)
 
 
 def _run(job: _Job, blocks: range, progress: Tell) -> list[Arrays]:

@@ -15,7 +15,16 @@ from accountant import Gate, Private, check_feedback, check_gate
 from algorithms.claim import ClaimForm
 from algorithms.epochs import epoch_horizon
 from algorithms.learner import Family, check_horizon, check_rounds
-from algorithms.problems import Arms, Experts, Matroid, ProblemError, RankedLists, SuperArms
+from algorithms.problems import (
+    Arms,
+    Experts,
+    LinearBandit,
+    LinearContexts,
+    Matroid,
+    ProblemError,
+    RankedLists,
+    SuperArms,
+)
 from algorithms.problems.availability import available_arms
 from algorithms.problems.own_choices import check_choice, is_ours
 from algorithms.tickets import Ticket, TicketedLearner
@@ -29,8 +38,10 @@ PLAYS: dict[str, tuple[Family, ...]] = {
     "matroid": ("matroid",),
     "cascade": ("cascade",),
     "experts": ("experts",),
+    "linear": ("linear",),
+    "contextual": ("contextual",),
 }
-"""Which structures each family of learners plays: a matroid's bases are super arms, and so is one of some arms."""
+"""The kinds of problems that each family of learners plays: a matroid's bases are super arms, and so is one arm."""
 
 StructureType = TypeVar("StructureType", bound=SuperArms | RankedLists)
 
@@ -55,6 +66,21 @@ def structure_kind(structure: object) -> Family:
     return "matroid" if isinstance(structure, Matroid) else "semi-bandit"
 
 
+def problem_kind(problem: object) -> Family:
+    """Return the kind of a problem, or of a log: that of its structure, if it has one.
+
+    Raises
+    ------
+    ProblemError
+        If it is of no kind.
+    """
+    if isinstance(problem, LinearBandit):
+        return "linear"
+    if isinstance(problem, LinearContexts):
+        return "contextual"
+    return structure_kind(getattr(problem, "structure", problem))
+
+
 @functools.lru_cache(maxsize=256)  # asked in every round of a service, of few functions
 def _takes_available(choose: Callable[..., Any]) -> bool:
     return "available" in inspect.signature(choose).parameters
@@ -68,8 +94,8 @@ class HorizonPassed(UserWarning):
     """A learner has observed more rounds than its horizon: it is as private as before, but its regret bound is void."""
 
 
-class _NotYet:
-    """Stands for an action until there is one: a non-data descriptor, which the learner's own attribute hides."""
+class _NoAction:
+    """Placeholder of an action until there is one: a non-data descriptor, hidden by the learner's own attribute."""
 
     def __get__(self, learner: object, kind: type[Any]) -> Any:
         if learner is None:
@@ -155,7 +181,7 @@ class StructuredLearner(TicketedLearner, abc.ABC, Generic[StructureType]):
     family: ClassVar[Family]
     needs_all_arms: ClassVar[str] = "its proofs are for the same arms in every round"
     """Why all arms must be available in every round; empty if some may be left out."""
-    action: IntArray = _NotYet()  # type: ignore[assignment]
+    action: IntArray = _NoAction()  # type: ignore[assignment]
     """What `act` returned last."""
 
     def __init__(self, structure: StructureType, gate: Gate) -> None:
@@ -209,7 +235,7 @@ class StructuredLearner(TicketedLearner, abc.ABC, Generic[StructureType]):
             If the learner or its structure needs all arms, or no super arm consists of these. Nothing changes then.
             If the choice of a learner or an oracle of your own is no super arm, or holds an arm that is not available.
         """
-        action = self._chosen(available)
+        action = self._checked_choice(available)
         self.waiting.ask(action, vars(self).get("action"))
         self.action = action
         return action
@@ -222,7 +248,7 @@ class StructuredLearner(TicketedLearner, abc.ABC, Generic[StructureType]):
         available
             As for `act`, also what is raised.
         """
-        return self.waiting.issue(self._chosen(available))
+        return self.waiting.issue(self._checked_choice(available))
 
     def check_available(self, available: Iterable[int]) -> BoolArray:
         """Return which arms are available, shape (arms,), if the learner can play them without the others.
@@ -240,7 +266,7 @@ class StructuredLearner(TicketedLearner, abc.ABC, Generic[StructureType]):
             )
         return available_arms(self.structure, available)
 
-    def _chosen(self, available: Iterable[int] | None) -> IntArray:
+    def _checked_choice(self, available: Iterable[int] | None) -> IntArray:
         which = () if available is None else (self.check_available(available),)
         action = self.choose(*which)
         for owner, method in ((self.structure, "solve"), (self, "choose")):

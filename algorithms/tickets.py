@@ -72,7 +72,7 @@ class OpenActions:
         self.overtaken = 0
 
     def __len__(self) -> int:
-        """How many are open."""
+        """Return the number of open tickets."""
         return int(self.open[0].size)
 
     @property

@@ -266,9 +266,11 @@ def tail_sums(steps: FloatArray, masses: FloatArray) -> tuple[FloatArray, FloatA
 
 
 def lower_hull(x: Sequence[Any], y: Sequence[Any]) -> list[int]:
-    """Return the indices of the lower convex hull of points with rising x (Andrew's monotone chain)."""
+    """Return the indices of the lower convex hull of points in rising order of (x, y) (Andrew's monotone chain)."""
     hull: list[int] = []
     for i, (place, height) in enumerate(zip(x, y, strict=True)):
+        if hull and x[hull[-1]] == place:
+            continue  # the lowest one of a place came first
         while len(hull) >= 2:
             a, b = hull[-2], hull[-1]
             if (y[b] - y[a]) * (place - x[a]) < (height - y[a]) * (x[b] - x[a]):

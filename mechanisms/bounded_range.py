@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from mechanisms.arrays import FloatArray
 from mechanisms.atomic_loss import NO_LOSS
-from mechanisms.parameters import ParameterError, check_largest_loss, nonnegative
+from mechanisms.parameters import check_largest_loss, finite_nonnegative
 from mechanisms.privacy_loss import ROUNDING, ComplexArray, PrivacyLoss
 from mechanisms.profile import PrivacyProfile
 from mechanisms.rounding import Ceiling, up
@@ -103,8 +103,7 @@ class BoundedRangeProfile(PrivacyProfile):
     bound: str = "bounded range"
 
     def __post_init__(self) -> None:
-        if math.isinf(nonnegative("epsilon", self.epsilon_bound)):
-            raise ParameterError("epsilon = inf: must be finite")
+        finite_nonnegative("epsilon", self.epsilon_bound)
         object.__setattr__(self, "epsilon_bound", Fraction(self.epsilon_bound))
         check_largest_loss("epsilon", self.epsilon_bound)
 

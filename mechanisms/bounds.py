@@ -12,7 +12,7 @@ import numpy as np
 from mechanisms.arrays import FloatArray
 from mechanisms.atomic import AtomicProfile
 from mechanisms.atomic_loss import NO_LOSS
-from mechanisms.parameters import ParameterError, check_largest_loss, delta_of_approximate, nonnegative
+from mechanisms.parameters import check_largest_loss, delta_of_approximate, finite_nonnegative
 from mechanisms.privacy_loss import PrivacyLoss
 from mechanisms.profile import PrivacyProfile
 from mechanisms.rounding import Ceiling
@@ -109,9 +109,7 @@ class PureProfile(PrivacyProfile):
     bound: str = "pure differential privacy"
 
     def __post_init__(self) -> None:
-        size = nonnegative("epsilon", self.epsilon_bound)
-        if math.isinf(size):
-            raise ParameterError("epsilon = inf: must be finite")
+        finite_nonnegative("epsilon", self.epsilon_bound)
         object.__setattr__(self, "epsilon_bound", Fraction(self.epsilon_bound))
         check_largest_loss("epsilon", self.epsilon_bound)
 
@@ -154,9 +152,7 @@ class ApproximateProfile(PrivacyProfile):
     bound: str = "approximate differential privacy"
 
     def __post_init__(self) -> None:
-        size = nonnegative("epsilon", self.epsilon_bound)
-        if math.isinf(size):
-            raise ParameterError("epsilon = inf: must be finite")
+        finite_nonnegative("epsilon", self.epsilon_bound)
         object.__setattr__(self, "epsilon_bound", Fraction(self.epsilon_bound))
         check_largest_loss("epsilon", self.epsilon_bound)
         object.__setattr__(self, "delta_bound", delta_of_approximate("delta", self.delta_bound))
@@ -202,10 +198,7 @@ class ZeroConcentratedProfile(PrivacyProfile):
     bound: str = "zero-concentrated differential privacy"
 
     def __post_init__(self) -> None:
-        size = nonnegative("rho", self.rho_bound)
-        if math.isinf(size):
-            raise ParameterError("rho = inf: must be finite")
-        object.__setattr__(self, "rho_bound", size)
+        object.__setattr__(self, "rho_bound", finite_nonnegative("rho", self.rho_bound))
 
     @property
     def pure_epsilon(self) -> Fraction | None:

@@ -83,19 +83,12 @@ class GroupOfTwoProfile(OneRelation):
         if self.base.pure_epsilon == 0:
             return PerfectPrivacy()
         match bare(self.base):
-            case GaussianProfile(mu):
-                return GaussianProfile(multiply_up(mu, 2.0))
-            case LaplaceProfile() as own:
-                return dataclasses.replace(own, shift=multiply_up(own.shift, 2.0))
-            case PureProfile() as own:
-                return dataclasses.replace(own, epsilon_bound=2 * own.epsilon_bound)
-            case ZeroConcentratedProfile() as own:
-                return dataclasses.replace(own, rho_bound=multiply_up(own.rho_bound, 4.0))
             case SubsampledProfile(base, rate) if has_pair(base):
                 return PoissonReplacedProfile(base, rate)
             case SampledGroupProfile(base, rate, size):
                 return PoissonReplacedProfile(base, rate, size)
-        return None
+            case own:
+                return moved_further(own, 2, _GROUP_OF_TWO)
 
     @property
     def pure_epsilon(self) -> Fraction | None:
@@ -190,6 +183,31 @@ class GroupOfTwoProfile(OneRelation):
             centre = np.take_along_axis(one, place, 0)[0]
             low, high = centre - step, centre + step
         return best
+
+
+def moved_further(profile: PrivacyProfile, times: int, bound: str) -> PrivacyProfile | None:
+    """Return a curve of the same family for so many records that move the value together; None if there is none.
+
+    Parameters
+    ----------
+    profile
+        Of one record.
+    times
+        The number of records.
+    bound
+        The theorem's name, of a family whose curve is only a bound then.
+    """
+    match profile:
+        case GaussianProfile(mu):
+            return GaussianProfile(multiply_up(mu, float(times)))
+        case LaplaceProfile() as own:
+            return dataclasses.replace(own, shift=multiply_up(own.shift, float(times)))
+        case PureProfile() as own:
+            return dataclasses.replace(own, epsilon_bound=times * own.epsilon_bound, bound=bound)
+        case ZeroConcentratedProfile() as own:
+            rho = multiply_up(own.rho_bound, float(times) * float(times))
+            return dataclasses.replace(own, rho_bound=rho, bound=bound)
+    return None
 
 
 def convert(profile: PrivacyProfile, to: Neighbouring) -> PrivacyProfile:

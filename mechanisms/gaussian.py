@@ -20,7 +20,7 @@ from mechanisms.bounds import PerfectPrivacy, unlimited_movement
 from mechanisms.gaussian_loss import GaussianLoss
 from mechanisms.mechanism import BuiltInMechanism, checked_sensitivity, register
 from mechanisms.noise import NoiseSource, noise_source
-from mechanisms.parameters import LEAST_DELTA, ParameterError, nonnegative, open_unit, positive
+from mechanisms.parameters import LEAST_DELTA, ParameterError, finite_nonnegative, open_unit, positive
 from mechanisms.privacy_loss import PrivacyLoss
 from mechanisms.profile import PrivacyProfile, log_or_floor, smallest
 from mechanisms.rounding import divide_up, square_root_up, up
@@ -118,9 +118,7 @@ class GaussianProfile(PrivacyProfile):
     mu: float
 
     def __post_init__(self) -> None:
-        if math.isinf(nonnegative("mu", self.mu)):
-            raise ParameterError("mu = inf: must be finite")
-        object.__setattr__(self, "mu", float(self.mu))
+        object.__setattr__(self, "mu", finite_nonnegative("mu", self.mu))
 
     @property
     def pure_epsilon(self) -> Fraction | None:

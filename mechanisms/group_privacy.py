@@ -18,7 +18,6 @@ Noise is added to a value that one record moves by at most D in the noise's norm
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from dataclasses import dataclass
 from fractions import Fraction
@@ -35,10 +34,9 @@ from mechanisms.bounds import (
     PureProfile,
     ZeroConcentratedProfile,
 )
-from mechanisms.conversion import GroupOfTwoProfile
+from mechanisms.conversion import GroupOfTwoProfile, moved_further
 from mechanisms.delegation import delegated
 from mechanisms.gaussian import GaussianProfile
-from mechanisms.laplace import LaplaceProfile
 from mechanisms.parameters import whole_number
 from mechanisms.profile import OneRelation, PrivacyProfile
 from mechanisms.related_profile import HeldProfile, RelatedProfile
@@ -92,19 +90,9 @@ def _closed(profile: PrivacyProfile, k: int) -> PrivacyProfile | None:
     match profile:
         case PerfectPrivacy() | NoPrivacy():
             return profile
-        case GaussianProfile(mu):
-            return GaussianProfile(multiply_up(mu, float(k)))
-        case LaplaceProfile() as own:
-            return dataclasses.replace(own, shift=multiply_up(own.shift, float(k)))
-        case PureProfile() as own:
-            return dataclasses.replace(own, epsilon_bound=k * own.epsilon_bound, bound=GROUP)
-        case ZeroConcentratedProfile() as own:
-            return dataclasses.replace(
-                own, rho_bound=multiply_up(own.rho_bound, float(k) * float(k)), bound=GROUP
-            )
         case ApproximateProfile(epsilon, delta):
             return _approximate(epsilon, delta, k)
-    return None
+    return moved_further(profile, k, GROUP)
 
 
 def _approximate(epsilon: Fraction, delta: float, k: int) -> PrivacyProfile:

@@ -17,7 +17,7 @@ from mechanisms.bounds import PerfectPrivacy, unlimited_movement
 from mechanisms.laplace_loss import LaplaceLoss
 from mechanisms.mechanism import BuiltInMechanism, checked_sensitivity, register
 from mechanisms.noise import NoiseSource, noise_source
-from mechanisms.parameters import ParameterError, check_largest_loss, nonnegative, positive
+from mechanisms.parameters import check_largest_loss, finite_nonnegative, positive
 from mechanisms.privacy_loss import PrivacyLoss
 from mechanisms.profile import HARDLY_ANY, PrivacyProfile, gaussian_mu_at
 from mechanisms.rounding import Ceiling, up
@@ -51,10 +51,8 @@ class LaplaceProfile(PrivacyProfile):
     bound: str = ""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "shift", nonnegative("shift", self.shift))
+        object.__setattr__(self, "shift", finite_nonnegative("shift", self.shift))
         object.__setattr__(self, "scale", positive("scale", self.scale))
-        if math.isinf(self.shift):
-            raise ParameterError("shift = inf: must be finite")
         check_largest_loss("shift / scale", self._pure)
 
     @cached_property

@@ -87,6 +87,14 @@ def whole_number(name: str, value: Any, *, least: int) -> int:
     return number
 
 
+def finite_nonnegative(name: str, value: Any) -> float:
+    """Return ``value`` as a float; raise `ParameterError` if it is negative or infinite."""
+    number = nonnegative(name, value)
+    if math.isinf(number):
+        raise ParameterError(f"{name} = inf: must be finite")
+    return number
+
+
 def check_largest_loss(name: str, loss: Fraction) -> None:
     """Check that a mechanism's largest loss leaves room to be added up in floats."""
     if loss > 1e290:

@@ -295,7 +295,7 @@ def _law_of_hull(v: FloatArray, heights: Sequence[int]) -> tuple[FloatArray, Flo
 
 
 @lru_cache(maxsize=64)
-def losses_of_epoch(movement: float, steps: int, added: bool) -> tuple[AtomicProfile, AtomicProfile]:
+def _losses_of_epoch(movement: float, steps: int, added: bool) -> tuple[AtomicProfile, AtomicProfile]:
     """Return losses of finitely many values below and above that of an epoch, in one direction."""
     places, y = _polygon_below(*put_bounds(movement, steps), steps)
     heights = [int(Fraction(one) * _UNIT) for one in y.tolist()]
@@ -363,7 +363,7 @@ class RandomAllocationDirection(BoundedCurve, OneDirection):
 
     @property
     def _above(self) -> AtomicProfile:
-        return losses_of_epoch(self._gaussian.mu, self.steps, self.added)[1]
+        return _losses_of_epoch(self._gaussian.mu, self.steps, self.added)[1]
 
     infinite_mass = delegated("_above.infinite_mass")
 
@@ -375,12 +375,12 @@ class RandomAllocationDirection(BoundedCurve, OneDirection):
         """Return a law below that of a record which moves the query as far as it may, in any step it is in."""
         if self.is_block:
             return ()
-        below, _ = losses_of_epoch(self._gaussian.mu, self.steps, self.added)
+        below, _ = _losses_of_epoch(self._gaussian.mu, self.steps, self.added)
         return (HeldProfile(below, self.neighbouring),)
 
     def bounds(self, epsilon: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Bound δ by both laws. That of the noise alone (t = 1: joint convexity) bounds it by `gaussian_mu`."""
-        below, above = losses_of_epoch(self._gaussian.mu, self.steps, self.added)
+        below, above = _losses_of_epoch(self._gaussian.mu, self.steps, self.added)
         return below.bounds(epsilon)[0], above.bounds(epsilon)[1]
 
 
@@ -422,10 +422,6 @@ class RandomAllocationProfile(BothDirections):
                 f"sigma: a record moves the query by {mu:g} sigma; for {self.steps} steps of random allocation it must "
                 f"be {least:g} to {_LARGEST_MOVEMENT:g}"
             )
-
-    @property
-    def _removed(self) -> RandomAllocationDirection:
-        return self._sides[0]
 
     gaussian_mu = delegated("_removed.gaussian_mu")
     rho = delegated("_removed.rho")

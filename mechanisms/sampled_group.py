@@ -222,10 +222,6 @@ class SampledGroupProfile(BothDirections, SampledProfile):
         """Return the larger of both directions'."""
         return np.asarray(np.maximum(*(side.renyi(order) for side in self._sides)))
 
-    @property
-    def _removed(self) -> SampledGroupDirection:
-        return self._sides[0]
-
     @cached_property
     def _sides(self) -> tuple[SampledGroupDirection, SampledGroupDirection]:
         removed = SampledGroupDirection(self.base, self.rate, self.size, False)

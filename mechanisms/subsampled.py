@@ -42,6 +42,10 @@ class BothDirections(BoundedCurve, OneRelation):
         """Return (removing a record or a group, adding it)."""
 
     @property
+    def _removed(self) -> PrivacyProfile:
+        return self._sides[0]
+
+    @property
     def neighbouring(self) -> Neighbouring:
         """That of both."""
         return self._sides[0].neighbouring

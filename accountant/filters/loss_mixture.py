@@ -36,7 +36,7 @@ class _Terms:
     divergences: FloatArray
 
     @classmethod
-    def of(
+    def from_divergences(
         cls,
         orders: Sequence[float],
         weights: Sequence[float],
@@ -76,7 +76,7 @@ class _Terms:
         return _Terms(self.slopes[keep], self.log_weights[keep], self.divergences[keep])
 
     def slack(self, at: float) -> float:
-        """Return what rounding the exponents may move a bound by: no more than moving every divergence so far."""
+        """Return the most by which rounded exponents move a bound: no more than moving every divergence so far."""
         return _SLACK * float(np.max(np.abs(self.log_weights) / self.slopes + abs(at) + self.divergences))
 
 
@@ -96,7 +96,7 @@ def epsilon_of_mixture(
     delta
         Below 1; inf is returned for 0.
     """
-    terms = _Terms.of(orders, weights, divergences, delta)
+    terms = _Terms.from_divergences(orders, weights, divergences, delta)
     if terms is None:
         return math.inf
     if not terms.divergences.all():  # divergence 0 at some order: no loss at all
@@ -116,7 +116,7 @@ def loss_at_every_moment(
     orders: Sequence[float], weights: Sequence[float], divergences: Iterable[float], delta: float
 ) -> float:
     """Return a bound that the loss never exceeds but for probability δ, rounded up; parameters as above."""
-    terms = _Terms.of(orders, weights, divergences, delta)
+    terms = _Terms.from_divergences(orders, weights, divergences, delta)
     if terms is None:
         return math.inf
     if not terms.divergences.all():  # divergence 0 at some order: no loss at all

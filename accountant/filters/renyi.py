@@ -108,9 +108,8 @@ class RenyiComposition(DeclaredFailures):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        given = (
-            self.orders if isinstance(self.orders, Iterable) else (self.orders,)
-        )  # one, as in "renyi, orders=2"
+        # One order, as in "renyi, orders=2".
+        given = self.orders if isinstance(self.orders, Iterable) else (self.orders,)
         orders = tuple(real("orders", order) for order in given)
         if not orders or orders[0] <= 1 or math.isinf(orders[-1]) or list(orders) != sorted(set(orders)):
             raise ParameterError(f"orders = {self.orders!r}: must increase, above 1 and finite")
@@ -241,7 +240,7 @@ def _rounded_up(spent: Spend) -> list[float]:
 def _order_limits(
     orders: tuple[float, ...], weights: tuple[float, ...], epsilon: float, delta: Fraction
 ) -> tuple[Fraction, ...]:
-    """Return the largest divergence of each order that implies (epsilon, delta)-DP whatever the others are."""
+    """Return the largest divergence of each order that implies (epsilon, delta)-DP by itself."""
     share = float(delta) * (1 - _SLACK)
     limits = (
         allowance(order, epsilon, weight * share) for order, weight in zip(orders, weights, strict=True)

@@ -65,14 +65,14 @@ class Spend:
     @property
     def description(self) -> str:
         """The numbers, rounded up."""
-        return self._written(lambda value: at_most(math.inf if value is None else up(value)))
+        return self._join_parts(lambda value: at_most(math.inf if value is None else up(value)))
 
     @property
     def words_left(self) -> str:
         """The numbers, rounded down, as the rest of a budget."""
-        return self._written(written_left)
+        return self._join_parts(written_left)
 
-    def _written(self, rounded: Callable[[Fraction | None], str]) -> str:
+    def _join_parts(self, rounded: Callable[[Fraction | None], str]) -> str:
         shown = [(name, value) for name, value in self.parts() if value != 0] or list(self.parts())[:1]
         if self.any_suffices and len(shown) > 3:
             shown = [shown[0], shown[len(shown) // 2], shown[-1]]

@@ -138,7 +138,7 @@ class Units:
             if len(self._parsed) >= _KEPT_TEXTS:
                 self._parsed.clear()
             numbers = zip(text.split(" "), self.denominators, strict=True)
-            known = self._parsed[text] = tuple([_read(number, one) for number, one in numbers])
+            known = self._parsed[text] = tuple([_parse(number, one) for number, one in numbers])
         return known
 
 
@@ -148,7 +148,7 @@ def _text(units: int, one: int) -> str:
     return f"{parts:x}" + (f"+{rest:x}" if rest else "") + (f"*{endless:x}" if endless else "")
 
 
-def _read(text: str, one: int) -> int:
+def _parse(text: str, one: int) -> int:
     finite, _, endless = text.partition("*")
     parts, _, rest = finite.partition("+")
     found = int(parts, 16) * _ODD + int(rest or "0", 16)
@@ -195,7 +195,7 @@ class Limit:
 
 
 def _boxes(composition: Composition, budget: Budget) -> Sequence[Sequence[Fraction | None]]:
-    """Return the limits that a theorem names: whatever is within one of them fits; none of who says only what fits."""
+    """Return the boxes of totals that a theorem accepts; none of one that decides by `fits` alone."""
     classes = type(composition).__mro__
     says = next((i for i, each in enumerate(classes) if "boxes" in vars(each)), len(classes))
     decides = next((i for i, each in enumerate(classes) if "fits" in vars(each)), len(classes))

@@ -161,7 +161,7 @@ class Accounts:
             raise PurposeRefused(str(refused), place) from None
 
     def _scope(self) -> Scope:
-        """Return what charges are for here: what `spending_on` says, and for the rest what the accountant is for."""
+        """Return the scope of charges here: that of `spending_on`, and for the rest the accountant's."""
         said, usual = CURRENT_SCOPE.get(), self._spends_on
         if said.purpose is None and said.tenant is None:
             return usual
@@ -183,7 +183,7 @@ class Accounts:
         )
 
     def _short(self, entries: Sequence[Entry]) -> list[RecordId]:
-        """List the records that cannot pay what they are asked for, each by itself, in the budget or a rule's."""
+        """List the records that cannot pay their charges, each by itself, in the budget or a rule's."""
         asked: dict[RecordId, Any] = {}
         for entry in entries:
             for record in entry.records:
@@ -265,7 +265,7 @@ class Accounts:
         """
         place = calling_place()
 
-        def number(charge: Amount, refusal: Callable[[Sequence[Entry]], CannotPay | None]) -> float:
+        def count_that_fit(charge: Amount, refusal: Callable[[Sequence[Entry]], CannotPay | None]) -> float:
             def fits(count: int) -> bool:
                 asked = self._units.repeated(charge, count)
                 return refusal([Entry(None, None, asked, (record,), place, "")]) is None
@@ -274,7 +274,7 @@ class Accounts:
 
         try:
             with self._ledger.refusals(self._fits, self._scope()) as refusal:
-                return [number(charge, refusal) for charge in charges]
+                return [count_that_fit(charge, refusal) for charge in charges]
         except NotPermitted as refused:
             raise PurposeRefused(str(refused), place) from None
 

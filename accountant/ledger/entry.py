@@ -50,6 +50,11 @@ class Entry(NamedTuple):
         mechanism, sensitivity, charge, _, where, note, derivation = self
         return Entry(mechanism, sensitivity, charge, records, where, note, derivation)
 
+    def kind_key(self) -> tuple[object, ...]:
+        """Return a key of the release without its records; no other has it while this entry's objects are kept."""
+        mechanism, moved, charge, _, where, note, _ = self
+        return id(mechanism), moved and (moved.l1, moved.l2, moved.linf), id(charge), where, note
+
 
 _DECLASSIFIED = Cost(None, Fraction(0))
 

@@ -120,9 +120,9 @@ class EventColumns:
                 payers = self._names.setdefault(payers, payers)
                 if len(self._names) >= _NAMES:
                     self._names.clear()
-                number = self._number(scope, entry)
+                number = self._kind_number(scope, entry)
             else:
-                payers = tuple([(self._number(scope, entry), entry.records) for entry in entries])
+                payers = tuple([(self._kind_number(scope, entry), entry.records) for entry in entries])
                 number = payers[0][0]
         self._positions.append(position)
         self._times.append(_NEVER if at is None else at)
@@ -131,7 +131,7 @@ class EventColumns:
 
     # --- kinds -----------------------------------------------------------------------------------
 
-    def _number(self, scope: Scope, entry: Entry) -> int:
+    def _kind_number(self, scope: Scope, entry: Entry) -> int:
         """Return the number of an entry's kind; as long as the same objects are kept, it is the same."""
         mechanism, moved, charge, _, where, note, derivation = entry
         norms = moved and (moved.l1, moved.l2, moved.linf)
@@ -153,7 +153,7 @@ class EventColumns:
         for i in numbers:
             self._derivations.setdefault(self._kinds[i][1].derivation, len(self._derivations))
         ways = list(self._derivations)
-        written = {i: self._written(self._kinds[i], ways) for i in numbers}
+        written = {i: self._kind_terms(self._kinds[i], ways) for i in numbers}
         packed = {i: terms for i, terms in written.items() if terms is not None}
         self._blocks.append(zlib.compress(json.dumps(packed).encode("ascii")))
         for key in [key for key, number in self._numbers.items() if number < end]:
@@ -161,16 +161,16 @@ class EventColumns:
         for number in packed:
             del self._kinds[number]
 
-    def _written(self, kind: _Kind, ways: Sequence[Derivation | None]) -> Any:
+    def _kind_terms(self, kind: _Kind, ways: Sequence[Derivation | None]) -> Any:
         """Return a kind as JSON-able data; None if that is not all of it."""
         scope, entry = kind
         written = scope.purpose, scope.tenant, entry_terms(entry), self._derivations[entry.derivation]
         try:
-            return written if self._read(written, {}, ways) == kind else None
+            return written if self._rebuilt_kind(written, {}, ways) == kind else None
         except Exception:  # a user's mechanism may raise anything
             return None
 
-    def _read(
+    def _rebuilt_kind(
         self, written: Any, charges: dict[tuple[str | None, ...], Any], ways: Sequence[Derivation | None]
     ) -> _Kind:
         purpose, tenant, terms, number = written
@@ -188,7 +188,7 @@ class EventColumns:
                 del unpacked[min(unpacked)]
             charges: dict[tuple[str | None, ...], Any] = {}
             written, ways = json.loads(zlib.decompress(self._blocks[block])), list(self._derivations)
-            unpacked[block] = {int(i): self._read(each, charges, ways) for i, each in written.items()}
+            unpacked[block] = {int(i): self._rebuilt_kind(each, charges, ways) for i, each in written.items()}
         return unpacked[block][number]
 
 
@@ -336,23 +336,23 @@ class Ledger(State):
 
     def spent(self, record: RecordId) -> Any:
         """Return the amount that `record` has spent, in the theorem's currency."""
-        return self.units.amount(self._present().account(canonical_name(record)).spent)
+        return self.units.amount(self._present_state().account(canonical_name(record)).spent)
 
     @contextmanager
     def refusals(
         self, fits: Fits, scope: Scope = ANY
     ) -> Iterator[Callable[[Sequence[Entry]], CannotPay | None]]:
         """Yield the function from entries to the `CannotPay` that `charge` would raise; see `Store`."""
-        state, now, holds = self._present(), self._now(), self.units.test_of(fits)
+        state, now, holds = self._present_state(), self._command_time(), self.units.test_of(fits)
         yield lambda entries: first_refused(state, Charge(entries, holds, scope=scope), now)
 
-    def _now(self, command: LedgerCommand | None = None) -> Now | None:
+    def _command_time(self, command: LedgerCommand | None = None) -> Now | None:
         dated = isinstance(command, Charge) and command.lasts is not None
         return Now(self._clock.milliseconds()) if dated or self.deadlines or self.limits is not None else None
 
-    def _present(self) -> State:
+    def _present_state(self) -> State:
         """Return the state now: reservations that have ended are given back, which the next event writes down."""
-        first, now = next(iter(self.deadlines), None), self._now()
+        first, now = next(iter(self.deadlines), None), self._command_time()
         if first is None or now is None or now.at < first[0]:
             return self
         state = self.overlay()
@@ -368,7 +368,7 @@ class Ledger(State):
 
     def standings(self, records: Sequence[RecordId]) -> list[Standing]:
         """Return the standing of each record; see `Store`."""
-        limits, state, now = self.limits, self._present(), self._clock.milliseconds()
+        limits, state, now = self.limits, self._present_state(), self._clock.milliseconds()
         return [
             Standing(
                 self.units.amount(state.account(name).spent),
@@ -404,7 +404,7 @@ class Ledger(State):
         return self._do(Charge(entries, self.units.test_of(fits), hold, request, scope, lasts))
 
     def _do(self, command: LedgerCommand) -> Receipt:
-        now = self._now(command)
+        now = self._command_time(command)
         if self.deadlines:
             expire(self, now, self.apply)
         found = decide(self, command, now)

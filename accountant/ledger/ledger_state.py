@@ -233,7 +233,7 @@ def decide(state: State, command: LedgerCommand, now: Now | None) -> Receipt:
         digest = hashlib.sha256(command.answer).hexdigest()
         answered = Answered(command.request, digest, command.answer)
         return Receipt(request.position, True, command.answer, (answered,))
-    return Receipt(request.position, True, _kept(command.request, request))
+    return Receipt(request.position, True, _kept_answer(command.request, request))
 
 
 def _settlement(state: State, position: int, returned: bool, now: Now | None) -> Settlement:
@@ -241,15 +241,15 @@ def _settlement(state: State, position: int, returned: bool, now: Now | None) ->
     became = state.reservation(position)
     until = state.charge_at(position).until if became in ("reserved", "returned") else None
     if became != "reserved":
-        words = "was drawn or given back before, or never made" if until is None else _ended(until)
+        words = "was drawn or given back before, or never made" if until is None else _deadline_words(until)
         raise Settled(f"reservation {position} {words}", returned=became == "returned")
     at, drift = stamp(state, now)
     if until is not None and not returned and at is not None and at >= until:
-        raise Settled(f"reservation {position} {_ended(until)}", returned=True)
+        raise Settled(f"reservation {position} {_deadline_words(until)}", returned=True)
     return Settlement(position, returned, at, drift)
 
 
-def _ended(until: int) -> str:
+def _deadline_words(until: int) -> str:
     last = datetime.fromtimestamp(until / 1_000, UTC)
     return f"is given back; it was to be drawn before {last:%Y-%m-%d %H:%M:%S} UTC"
 
@@ -287,8 +287,8 @@ def stamp(state: State, now: Now | None) -> tuple[int | None, int]:
     return at, limits.drift(state.drift, state.clock, at, witnessed)
 
 
-def _kept(key: str, request: Request) -> bytes | None:
-    """Return what a request was answered; None if it was not."""
+def _kept_answer(key: str, request: Request) -> bytes | None:
+    """Return the answer to a request; None if it has none yet."""
     if request.digest is not None and request.answer is None:
         raise AnswerErased(
             f"request={key!r}: was answered, and the answer is gone: it is not drawn anew, which would be another "
@@ -308,7 +308,7 @@ def _repeated(state: State, command: Charge, earlier: Request, now: Now | None) 
             "records, and another release needs a key of its own"
         )
     if became == "returned":
-        words = "was given back" if charged.until is None else _ended(charged.until)
+        words = "was given back" if charged.until is None else _deadline_words(charged.until)
         raise Settled(
             f"request={key!r}: reservation {position} {words}; another one needs a key of its own",
             returned=True,
@@ -317,7 +317,7 @@ def _repeated(state: State, command: Charge, earlier: Request, now: Now | None) 
         raise KeyUsed(
             f"request={key!r}: this key was used for a release; a reservation needs a key of its own"
         )
-    answer = _kept(key, earlier)
+    answer = _kept_answer(key, earlier)
     if answer is None:
         state.check_unanswered(earlier)
     if command.hold:
@@ -345,7 +345,7 @@ def _is_stale(state: State, request: Request, now: Now | None) -> bool:
 
 
 def _release(entries: Sequence[Entry]) -> list[tuple[Any, ...]]:
-    """Return what makes two charges the same release: a retry may come from another line."""
+    """Return the parts that are equal in two charges of one release: a retry may come from another line."""
     return [
         (
             None if entry.mechanism is None else describe(entry.mechanism),

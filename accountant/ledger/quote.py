@@ -30,13 +30,13 @@ LONGEST = 1e9
 
 
 class _Reserving(Protocol):
-    """What a reservation asks of the accountant that made it."""
+    """The accountant of a reservation."""
 
     _reserving: Lock
     """Held while a reservation changes its state."""
 
     def _draw(self, quote: Quote, position: int, request: str | None) -> npt.NDArray[Any]:
-        """Sample what was priced, and is reserved at a position of the ledger, perhaps for a request."""
+        """Sample a priced release that is reserved at a position of the ledger, perhaps for a request."""
 
     def _take_back(self, position: int) -> None:
         """Give back the charges of a cancelled reservation."""

@@ -64,7 +64,7 @@ def check_archives(where: str | Path, archives: Sequence[str | Path]) -> int:
     """
     known: dict[bytes, tuple[str | Path, _Archive]] = {}
     for path in archives:
-        found = _read(path)
+        found = _read_archive(path)
         known[found.replay.hash] = path, found
     here, name = _beginning(where), where
     while here is not None:
@@ -96,7 +96,7 @@ def _beginning(where: str | Path) -> Beginning | None:
         database.close()
 
 
-def _read(path: str | Path) -> _Archive:
+def _read_archive(path: str | Path) -> _Archive:
     content = read_content(path)
     try:
         replay, before = replay_content(content), beginning_of(content)

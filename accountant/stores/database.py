@@ -38,12 +38,8 @@ from mechanisms.parameters import ParameterError
 
 _PRAGMAS = {"journal_mode": "wal", "synchronous": 2, "foreign_keys": 1, "busy_timeout": 30_000}
 _EMPTY_LOG = "PRAGMA wal_checkpoint(TRUNCATE)"
-_DAMAGED = (
-    "XX",
-    "23",
-    "42P01",
-    "42703",
-)  # how codes of errors begin: corrupted, contradicting, without a table or column
+_DAMAGED = "XX", "23", "42P01", "42703"
+"""Beginnings of codes of errors: corrupted, contradicting, without a table, without a column."""
 _SECRETS = re.compile(r"(?<=://)([^:/?@]*:)[^?]*(?=@)|((?:ssl)?password=)[^&]*")
 _PLACED = "system", "timeline", "database", "table"
 # The timeline that is written, as the control file has an older one after a promotion, until a checkpoint has ended.
@@ -106,9 +102,9 @@ class Database:
         self._dialect = dialect()
         self.driver: Any = sqlite3 if self.sqlite else dialect.import_dbapi()
         connect = (
-            partial(_opened, self.path)
+            partial(_connect_to_file, self.path)
             if self.sqlite
-            else partial(_connected, self.driver, self._dialect, url)
+            else partial(_connect_to_server, self.driver, self._dialect, url)
         )
         self._connections = Connections(connect, _usable if self.sqlite else alive, self.name)
         self._in_memory = connect() if self.sqlite and self.path is None else None
@@ -458,7 +454,7 @@ class Database:
             return  # it is not this thread's
 
     def _trouble(self, error: Any) -> Exception:
-        """Return what an error of the driver means: the file is damaged, or it cannot be read or written."""
+        """Return the exception for an error of the driver: the file is damaged, or cannot be read or written."""
         words = f"{self.name}: {' '.join(str(error).split())}"
         if self.sqlite and "readonly" in words:
             words += (
@@ -480,7 +476,7 @@ class Database:
         """Return the identity of this database, with the tables of a store: no copy of it has the same."""
         if self.path is not None:
             return location_of(self.path)
-        return {} if self.sqlite else _named(session.rows(_PLACE)[0])
+        return {} if self.sqlite else _server_identity(session.rows(_PLACE)[0])
 
     def row_in_place(
         self, session: Session, sql: str, *parameters: Any
@@ -492,7 +488,7 @@ class Database:
         if self.sqlite:
             return session.rows(sql, *parameters)[0], None, clock.wall()
         found = session.rows(f"SELECT *, {_NOW} FROM ({sql}) AS found, ({_PLACE}) AS place", *parameters)[0]
-        return found[: -len(_PLACED) - 1], _named(found[-len(_PLACED) - 1 : -1]), int(found[-1])
+        return found[: -len(_PLACED) - 1], _server_identity(found[-len(_PLACED) - 1 : -1]), int(found[-1])
 
     def current_time(self, session: Session) -> int:
         """Return milliseconds since 1970, by the clock that all writers of this database share."""
@@ -537,9 +533,8 @@ class Database:
         _close_forgotten(self._connections, self._process)
         if self._in_memory is not None:
             self._in_memory.close()
-        if self._turns is not None and self._transaction.acquire(
-            blocking=False
-        ):  # else a thread is in its turn
+        # Else a thread is in its turn.
+        if self._turns is not None and self._transaction.acquire(blocking=False):
             try:
                 self._turns.close()
             finally:
@@ -554,7 +549,7 @@ def _close_forgotten(connections: Connections, process: int) -> None:
 
 
 def _close_inherited() -> None:
-    """Close what a fork has of its parent's SQLite files: SQLite would believe that it has its parent's locks."""
+    """Close a fork's copies of its parent's SQLite files: SQLite would believe that it has its parent's locks."""
     for database in list(_databases):
         if database._process != os.getpid() and database.path is not None:
             database._connections.dispose()
@@ -562,7 +557,7 @@ def _close_inherited() -> None:
 
 
 def _wait_for_transactions() -> None:
-    """Let no fork begin in a transaction: the child would have its locks, and nobody to end it."""
+    """Wait for the end of all transactions, before a fork: its locks would be the child's, too, and for ever."""
     for database in list(_databases):
         database._transaction.acquire()
         _waited_for.append(database)
@@ -577,12 +572,12 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=_wait_for_transactions, after_in_parent=_go_on, after_in_child=_go_on)
 
 
-def _named(place: Sequence[Any]) -> dict[str, Any]:
+def _server_identity(place: Sequence[Any]) -> dict[str, Any]:
     return {name: int(value) for name, value in zip(_PLACED, place, strict=True)}
 
 
-def _connected(driver: Any, dialect: Dialect, url: URL) -> Any:
-    """Return a connection to a server, unless that acknowledges what it has not written; no role's setting asks it to.
+def _connect_to_server(driver: Any, dialect: Dialect, url: URL) -> Any:
+    """Return a connection to a server that acknowledges nothing unwritten; no role's setting asks it to.
 
     Raises
     ------
@@ -605,12 +600,12 @@ def _connected(driver: Any, dialect: Dialect, url: URL) -> Any:
 
 
 def _masked(text: str) -> str:
-    """Return the text of a URL without what may be a password."""
+    """Return the text of a URL, its passwords masked."""
     return _SECRETS.sub(lambda found: f"{found[1] or found[2]}***", text)
 
 
 def _sqlite_writer(index: str) -> str:
-    """Return who has SQLite's lock for writing, a byte of the index of its log; where Linux tells."""
+    """Return the holder of SQLite's lock for writing, a byte of the index of its log, as far as Linux shows it."""
     with suppress(OSError):
         held = f":{os.stat(index).st_ino} 120 120"
         for line in Path("/proc/locks").read_text(encoding="ascii").splitlines():
@@ -634,8 +629,8 @@ class _File(sqlite3.Connection):
         self.note_closed()
 
 
-def _opened(path: Path | None) -> sqlite3.Connection:
-    """Return a connection that is durable; what was set is read back, since network files refuse it without a word.
+def _connect_to_file(path: Path | None) -> sqlite3.Connection:
+    """Return a durable connection; its settings are read back, since network files refuse them silently.
 
     Raises
     ------

@@ -84,9 +84,8 @@ def export_ledger(
                 "the run's entries were folded, and this process has only sums of them: save and close the run, and "
                 "export the ledger in its folder by `dpwitness ledger show -o`"
             )
-        Terms.from_dict(
-            terms.to_dict()
-        )  # a plan of mechanisms that cannot be rebuilt could not be opened again
+        # A plan of mechanisms that cannot be rebuilt could not be opened again.
+        Terms.from_dict(terms.to_dict())
         parts = _EntriesInMemory(ledger, terms).parts(assumptions, closed)
     with whole_file(path) as file:
         for part in parts:
@@ -144,7 +143,7 @@ class _EntriesInMemory:
         if not isinstance(event, Answered | ClockConfirmed):
             self._at = max(self._at, self._now if event.at is None else event.at)
         if isinstance(event, Charged):
-            paid = [(self._kind(entry), tuple(map(self._number, entry.records))) for entry in event.entries]
+            paid = [(self._kind(each), tuple(map(self._account_of, each.records))) for each in event.entries]
             opened, self._opened = self._opened, []
             position = self._append(charge_body(event, self._at, paid, opened))
             if event.reserved:
@@ -156,7 +155,7 @@ class _EntriesInMemory:
         elif isinstance(event, DrawnAgain | Answered):
             self._append(outcome_body(event, self._requests[event.request]))
         elif isinstance(event, Ruled):
-            rules = [rule.with_members(self._number).to_dict() for rule in event.rules]
+            rules = [rule.with_members(self._account_of).to_dict() for rule in event.rules]
             opened, self._opened = self._opened, []
             body = {"rules": rules, "by": event.by, "reason": event.reason, "opened": opened}
             self._append({"rules": add_time(body, self._at, event.drift)})
@@ -166,7 +165,7 @@ class _EntriesInMemory:
     def _salt(self, number: int) -> bytes:
         return bytes(self._salts[16 * number - 16 : 16 * number])
 
-    def _number(self, record: RecordId) -> int:
+    def _account_of(self, record: RecordId) -> int:
         """Return the number of a record's account, which is opened if it is new."""
         number = self._accounts.get(record)
         if number is None:
@@ -178,7 +177,7 @@ class _EntriesInMemory:
 
     def _kind(self, entry: Entry) -> int:
         """Return the position of a kind of entry; of other objects that are equal it may be another."""
-        key = id(entry.mechanism), id(entry.sensitivity), id(entry.charge), entry.where, entry.note
+        key = entry.kind_key()
         if key not in self._kinds:
             if len(self._kinds) >= _KEPT:
                 self._kinds.clear()
@@ -187,7 +186,7 @@ class _EntriesInMemory:
 
 
 def _entries(session: Session, last: int | None = None) -> Iterator[str]:
-    """Yield the beginning of a file: the entries from the last fold on, what that left, and where an archive ends."""
+    """Yield the beginning of a file: the entries from the last fold on, those that it left, and an archive's end."""
     fold, comma = last_fold(session), ""
     yield f'{{"format": "{FORMAT}",\n'
     which = "position > 0"
@@ -251,12 +250,12 @@ def export_store(where: str | Path, path: str | Path) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _EntryInFile:
-    """An entry as it stands in a file: a fifth of what its JSON takes once it is read.
+    """An entry of a file, as text: a fifth of the memory of its parsed JSON.
 
     Attributes
     ----------
     text
-        What it says, as `canonical` writes it.
+        The entry, as `canonical` writes it.
     hash
         Its hash.
     """

@@ -52,7 +52,7 @@ class _Lock:
     def take(self, wait: float) -> None:
         """Take the lock, within so many seconds."""
         until, pause = 0.0, _FIRST_LOOK
-        while not _taken(self.file, self.path):
+        while not _try_lock(self.file, self.path):
             until = until or time.monotonic() + wait
             if time.monotonic() >= until:
                 raise _in_use(self.file, self.path)
@@ -61,12 +61,12 @@ class _Lock:
 
     @property
     def is_in_place(self) -> bool:
-        """Whether the name still refers to the file; else others would lock another one."""
+        """True if the name still refers to the file; else others would lock another one."""
         return file_number(self.path, follow_symlinks=False) == self._number
 
     @property
     def is_held(self) -> bool:
-        """Whether this process took the lock and has not given it back."""
+        """True if this process took the lock and has not given it back."""
         return self._close.alive
 
     def give_back(self) -> None:
@@ -176,7 +176,7 @@ class FileLock(_Lock):
         os.pwrite(self.file, f"{this_process()} since {since}\n".encode(), 0)
 
 
-def _taken(file: int, path: str) -> bool:
+def _try_lock(file: int, path: str) -> bool:
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -15,6 +15,8 @@ from accountant.stores.store_refusals import InUse, OutcomeUnknown
 Task = TypeVar("Task")
 _PAUSE = 0.05
 """Seconds after which who waits looks for itself: whoever was to wake it may have been interrupted on any line."""
+_LOOK, _MOST_LOOKS = 1e-4, 10
+"""Seconds between two looks for callers that may be on their way, and their number in front of a transaction."""
 
 
 class _Job(Generic[Task]):
@@ -42,6 +44,7 @@ class GroupCommit(Generic[Task]):
         self._queued: list[_Job[Task]] = []
         self._queueing = threading.Lock()
         self._committing = threading.RLock()
+        self._last_size, self._last_seconds = 0, 0.0
 
     @property
     def waiting(self) -> list[Task]:
@@ -74,7 +77,7 @@ class GroupCommit(Generic[Task]):
         return job.result
 
     def _commit_if_first(self, job: _Job[Task]) -> bool:
-        """Commit for all who wait, unless another thread does; return True if this one need not wait any more."""
+        """Commit for all callers that wait, unless another thread does; return True if this one need not wait."""
         if job.done:
             return True
         try:
@@ -102,6 +105,17 @@ class GroupCommit(Generic[Task]):
             self._queued.remove(job)
         raise InUse(words, this_process())
 
+    def _await_callers(self) -> None:
+        """Wait until as many have come as last time, but at most a tenth of the time that the last transaction took.
+
+        They come back one after the other. If the first did not wait, most would miss its transaction: two halves would
+        take turns at the disk, and everybody wait for it twice.
+        """
+        for _ in range(min(_MOST_LOOKS, int(self._last_seconds / (10 * _LOOK)))):
+            if len(self._queued) >= self._last_size:
+                break
+            time.sleep(_LOOK)
+
     def _commit_all(self, own: _Job[Task]) -> None:
         jobs: list[_Job[Task]] = []
 
@@ -113,7 +127,10 @@ class GroupCommit(Generic[Task]):
                 yield [job.task for job in batch]
 
         try:
+            self._await_callers()
+            begun = time.monotonic()
             results = self._commit(batches())
+            self._last_size, self._last_seconds = len(jobs), time.monotonic() - begun
             for job, result in zip(jobs, results, strict=True):
                 job.result = result
                 if isinstance(result, Exception):

@@ -74,7 +74,7 @@ def import_ledger(
         )
     refuse_existing(store)
     key = name_key(names)
-    replay, names_of, digest = _read(source)
+    replay, names_of, digest = _read_file(source)
     hashed = replay.names is not None
     Names.for_store(str(source), replay.names, key if hashed else None)  # refused before anything is made
     named = Names(replay.names if key is None else key.check, key)
@@ -95,7 +95,7 @@ def import_ledger(
 def _fill(
     replay: ReplayedEntries, names: dict[int, RecordId], digest: str, by: str, reason: str, work: Work
 ) -> None:
-    """Add what a ledger in JSON says."""
+    """Add the content of a ledger in JSON."""
     work.append({"imported": replay.import_body(digest, by, reason), "at": work.time})
     import_charges_in(work, [(each.scope, each.entries) for each in replay.charge_events(names)], digest)
     for assumption in replay.assumptions:
@@ -120,11 +120,11 @@ def read_ledger(path: Path) -> LedgerContent:
     """
     if is_sqlite(path):
         return stored_content(path)
-    replay, names, _ = _read(path)
+    replay, names, _ = _read_file(path)
     return replay.content(names)
 
 
-def _read(path: Path) -> tuple[ReplayedEntries, dict[int, RecordId], str]:
+def _read_file(path: Path) -> tuple[ReplayedEntries, dict[int, RecordId], str]:
     """Return the state after the entries of a ledger in JSON, the names of its accounts, and the file's digest."""
     content, digest = parse_file(path)
     replay, names = verified_content(path, checked_content(path, content))

@@ -28,7 +28,7 @@ def location_of(path: Path) -> dict[str, Any]:
     """
     real = path.resolve()
     found = real.stat()
-    born = _born(real)
+    born = _birth_time(real)
     return {
         **({} if born is None else {"born": born}),
         "device": found.st_dev,
@@ -81,22 +81,22 @@ def shared_file_system(folder: Path) -> str | None:
     return next(shared, None)
 
 
-def _born(path: Path) -> str | None:
-    """Return when a file was made, in nanoseconds; None where the system or its file system does not tell."""
+def _birth_time(path: Path) -> str | None:
+    """Return the time at which a file was made, in nanoseconds; None where its file system does not keep it."""
     found = _statx()
     if found is None:
         seconds = getattr(path.stat(), "st_birthtime", None)  # of macOS
         return None if seconds is None else str(round(seconds * 10**9))
     about = ctypes.create_string_buffer(256)
-    if found(_HERE, os.fsencode(path), 0, _BORN, about) or not _number(about, 0, 4) & _BORN:
+    if found(_HERE, os.fsencode(path), 0, _BORN, about) or not _number_at(about, 0, 4) & _BORN:
         return None
-    return str(_number(about, 80, 8) * 10**9 + _number(about, 88, 4))
+    return str(_number_at(about, 80, 8) * 10**9 + _number_at(about, 88, 4))
 
 
 _HERE, _BORN = -100, 0x800  # AT_FDCWD, STATX_BTIME
 
 
-def _number(about: ctypes.Array[ctypes.c_char], start: int, size: int) -> int:
+def _number_at(about: ctypes.Array[ctypes.c_char], start: int, size: int) -> int:
     return int.from_bytes(about.raw[start : start + size], sys.byteorder)
 
 

@@ -110,9 +110,8 @@ def open_store(
         _check_location(database, replay.location)
         _check_anchored(database.name, replay, pinned)
         if pinned is not None and pinned.read_mark() != head:
-            with (
-                database.writing() as session
-            ):  # of who died before it was durable: no anchor may name it then
+            # The head may be of a process that died before it was durable: no anchor may name it then.
+            with database.writing() as session:
                 database.sync(session)
             pinned.write(head)
         if database.holding:
@@ -147,7 +146,7 @@ def refuse_existing(where: str | Path) -> None:
     database = Database.from_location(where)
     try:
         if holds_store(database) or (
-            database.path is not None and database.path.exists() and not _empty(database)
+            database.path is not None and database.path.exists() and not _is_empty(database)
         ):
             raise ParameterError(
                 f"store={database.name!r}: exists already; a ledger is imported into a store of its own"
@@ -156,8 +155,8 @@ def refuse_existing(where: str | Path) -> None:
         database.close()
 
 
-def _empty(database: Database) -> bool:
-    """Whether there is nothing in a database: it is what is left of one that was killed when it was made."""
+def _is_empty(database: Database) -> bool:
+    """True if a database has no tables: one that was killed when it was made leaves none."""
     with database.reading() as session:
         return not session.tables()
 
@@ -282,7 +281,7 @@ def open_run(where: str | Path, holder: str) -> tuple[SQLStore, ReplayedEntries]
 
 
 def _take_run(session: Session, holder: str) -> None:
-    """Let nobody else save a run that is held: who had it open and lost the lock without a word."""
+    """Let only this holder save a run: an earlier one may have lost its lock unnoticed."""
     session.run("UPDATE run SET holder = ?", [(holder,)])
 
 
@@ -550,7 +549,7 @@ def _make(
     names: str | None = None,
     fill: tuple[Names, Callable[[Work], None]] | None = None,
 ) -> bool:
-    """Make a store; return whether there was none. With `fill`, in one transaction with what that adds."""
+    """Make a store, and in the same transaction the content that `fill` adds; return True if there was none."""
     Terms.from_dict(terms.to_dict())  # a plan of mechanisms that cannot be rebuilt could not be opened again
     database.create()
     with suppress(RetryAlone):  # another process makes one at the same time, and was faster

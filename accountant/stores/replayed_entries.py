@@ -156,7 +156,7 @@ def _parts_of(body: Mapping[str, Any], *names: str) -> dict[str, Any]:
 
 
 class _Paid(NamedTuple):
-    """A charge: where it stands, kinds with the accounts that paid them, what for, and when."""
+    """A charge: its position, its kinds with the accounts that paid them, its scope and time."""
 
     position: int
     paid: Sequence[tuple[int, Sequence[int]]]
@@ -288,10 +288,10 @@ class ReplayedEntries(State):
         for row in rows:
             position, text, digest = row
             chained_to(self.hash, self.position + 1, row)
-            self._read(position, text)
+            self._read_entry(position, text)
             self.position, self.hash = position, digest
 
-    def _read(self, position: int, text: str) -> None:
+    def _read_entry(self, position: int, text: str) -> None:
         self._last = position
         try:
             self._feed(position, parse_entry(text))
@@ -316,7 +316,7 @@ class ReplayedEntries(State):
         if entry_hash(b"", text) != digest:
             raise LedgerDamaged("its hash is not that of what it says, and a fold left it", position)
         self._left = True
-        self._read(position, text)
+        self._read_entry(position, text)
         self._left = False
 
     def begin_folded(
@@ -382,7 +382,7 @@ class ReplayedEntries(State):
         What is summed is in no tally any more.
         """
         totals: dict[Scope, dict[int, Vector]] = {}
-        for position, paid, scope, _ in self._paid():
+        for position, paid, scope, _ in self._read_charges():
             if position <= last and position not in left and position not in self._gone:
                 of = totals.setdefault(scope, {})
                 if position > 0:
@@ -515,7 +515,7 @@ class ReplayedEntries(State):
         erasures: list[_Body],
         folds: list[_Body],
     ) -> None:
-        """Go on with what `import_body` said of another ledger."""
+        """Go on with the summary of another ledger that `import_body` returned."""
         self.imports += [*imports, source]
         self.adoptions += adoptions
         self.erasures += erasures
@@ -575,7 +575,7 @@ class ReplayedEntries(State):
     def _happen(
         self, position: int, event: Charged | Settlement | DrawnAgain, *, imported: bool = False
     ) -> None:
-        """Let an event happen, if it is what is decided again; what was imported, or a fold left, is believed."""
+        """Let an event happen, if it is decided so again; an imported one, or one that a fold left, is believed."""
         if self._left:  # the fold has counted it
             limits, self.limits = self.limits, None
             apply(self, event)
@@ -656,7 +656,7 @@ class ReplayedEntries(State):
                 self.set_account(number, account._replace(counted=()))
         if self.limits is None or self._left:
             return
-        for position, paid, scope, charged in self._paid():
+        for position, paid, scope, charged in self._read_charges():
             if position not in self._gone:
                 held = position if self.reservations.get(position) == "reserved" else None
                 counting = self.limits.counting(scope, strict=False)
@@ -680,7 +680,7 @@ class ReplayedEntries(State):
     def _entries(self, paid: Sequence[tuple[int, Sequence[int]]]) -> tuple[Entry, ...]:
         return tuple([self.kinds[kind].for_records(tuple(numbers)) for kind, numbers in paid])
 
-    def _paid(self) -> Iterator[_Paid]:
+    def _read_charges(self) -> Iterator[_Paid]:
         """Read the charges again, up to the entry that was read last; of those that were folded there are the sums."""
         yield from self._folded
         for position, text, _ in self.history():
@@ -698,7 +698,7 @@ class ReplayedEntries(State):
     def charge_events(self, names: Mapping[int, RecordId], *, returned: bool = False) -> Iterator[Charged]:
         """Read charges that were made together again, by position; with `returned`, those that were given back, too."""
         deadlines = {position: until for until, position in self.deadlines}
-        for position, paid, scope, at in self._paid():
+        for position, paid, scope, at in self._read_charges():
             if returned or position not in self._gone:
                 entries = tuple(
                     self.kinds[kind].for_records(tuple(names.get(number, number) for number in numbers))

@@ -36,13 +36,13 @@ _KNOWN = 1_024
 
 
 class _Lines(Protocol):
-    """Lines that are kept in order, whatever becomes of this process."""
+    """Lines that are kept in order, also when this process ends."""
 
     def append(self, line: str, end: int) -> int:
         """Put a line at the end of those that ended so; return where it ends. It is kept when this returns."""
 
-    def read(self) -> list[tuple[str, int]]:
-        """Return those that are whole, and where each ends."""
+    def read_lines(self) -> list[tuple[str, int]]:
+        """Return the complete lines, each with its end."""
 
     def empty(self) -> None:
         """Remove all."""
@@ -69,15 +69,14 @@ class _FileLines:
                 raise InUse(f"{self._path}: another process has written to it: load the run again")
             os.ftruncate(self._file, end)
         data = f"{line}\n".encode("ascii")
-        self._torn = (
-            True  # if this fails or is interrupted: nothing is drawn for it, and the next line is put over it
-        )
+        # If this fails or is interrupted, nothing is drawn for it, and the next line is put over it.
+        self._torn = True
         if os.write(self._file, data) < len(data):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self._path))
         self._torn = False
         return end + len(data)
 
-    def read(self) -> list[tuple[str, int]]:
+    def read_lines(self) -> list[tuple[str, int]]:
         lines = self._path.read_bytes().split(b"\n")[:-1]  # what has no end was never drawn for
         ends = itertools.accumulate(len(line) + 1 for line in lines)
         return [(line.decode("ascii", "replace"), end) for line, end in zip(lines, ends, strict=True)]
@@ -106,7 +105,7 @@ class _TableLines:
             session.run("INSERT INTO charges (number, line) VALUES (?, ?)", [(end + 1, line)])
         return end + 1
 
-    def read(self) -> list[tuple[str, int]]:
+    def read_lines(self) -> list[tuple[str, int]]:
         with self._database.reading() as session:
             found = session.rows("SELECT line, number FROM charges ORDER BY number")
         return [(line, int(number)) for line, number in found]
@@ -171,7 +170,7 @@ class RunJournal:
         """
         self._restart(saves, reserved)
         found: list[dict[str, Any]] = []
-        for number, (line, end) in enumerate(self._lines.read(), start=1):
+        for number, (line, end) in enumerate(self._lines.read_lines(), start=1):
             text, _, digest = line.rpartition(" ")
             try:
                 body = json.loads(text)
@@ -260,21 +259,18 @@ class RunJournal:
     def _write(self, event: LedgerEvent | Assumption) -> None:
         at, drift = getattr(event, "at", None), getattr(event, "drift", 0)
         when = "null" if at is None else f"{at:d}"
-        text = f'{{"after": {self._saves}, "at": {when}, "drift": {drift:d}, {self._said(event)}}}'
+        text = f'{{"after": {self._saves}, "at": {when}, "drift": {drift:d}, {self._event_members(event)}}}'
         end, before, charges = self._end
         digest = _digest(before, text)
         end = self._lines.append(f"{text} {digest}", end)
         if isinstance(event, Charged):
             charges += 1
             self._made[event.position] = -charges
-        self._end = (
-            end,
-            digest,
-            charges,
-        )  # interrupted before, the line is written over: nothing is drawn for it
+        # Interrupted before, the line is written over: nothing is drawn for it.
+        self._end = end, digest, charges
 
-    def _said(self, event: LedgerEvent | Assumption) -> str:
-        """Return what happened, as the members of an object in JSON."""
+    def _event_members(self, event: LedgerEvent | Assumption) -> str:
+        """Return an event as the members of an object in JSON."""
         if isinstance(event, Charged):
             _, entries, reserved, request, scope, _, _, until = event
             # The text of one word is found much faster than that of a list.
@@ -295,7 +291,7 @@ class RunJournal:
 
     def _kind(self, entry: Entry) -> str:
         """Return an entry without its records in JSON; of the same objects the same text."""
-        key = id(entry.mechanism), id(entry.charge), entry.sensitivity, entry.where, entry.note
+        key = entry.kind_key()
         known = self._kinds.get(key)
         if known is not None:
             return known[1]

@@ -80,7 +80,7 @@ class Saved:
 
 @dataclass(frozen=True)
 class _Known:
-    """What of a ledger is in the store, and where its reservations stand there."""
+    """The part of a ledger that is in the store, with the positions of its reservations there."""
 
     saves: int = 0
     events: int = 0
@@ -170,7 +170,7 @@ class RunStore:
                 raise ParameterError(f"{store.name}: holds no saved run: no save has ended here")
             run = cls(store, holder)
             run._noted = Noted.from_waiting(replay.waiting)
-            return run, run._saved(replay, replay.saved[0])
+            return run, run._load_saved(replay, replay.saved[0])
         except BaseException:
             store.close()
             raise
@@ -189,8 +189,8 @@ class RunStore:
         """Return a context in which the events of this thread wait for a save, and are written down at the end."""
         return self._journal.turn()
 
-    def _saved(self, replay: ReplayedEntries, saves: int) -> Saved:
-        """Return what entries say, and what was charged after the last save."""
+    def _load_saved(self, replay: ReplayedEntries, saves: int) -> Saved:
+        """Return the state of the last save, and the charges after it."""
         store = self._store
         with store.database.reading() as session:
             answers = session.rows("SELECT key, answer FROM request")
@@ -250,7 +250,7 @@ class RunStore:
         return Notes(self._noted)
 
     def _resolve(self) -> None:
-        """Find out how the last save ended, if nobody knows."""
+        """Find out the end of the last save, if it is unknown."""
         if self._pending is None:
             return
         with self._store.database.writing() as session:  # once it has ended
@@ -278,7 +278,7 @@ class RunStore:
         LedgerDamaged
             If it is not what was written.
         """
-        return _kept(self._store.database, name)
+        return _kept_value(self._store.database, name)
 
     @classmethod
     def kept_in(cls, where: str | Path, name: str) -> bytes | None:
@@ -292,7 +292,7 @@ class RunStore:
             If there is no store of a run.
         """
         with _run_database(where) as database:
-            return _kept(database, name)
+            return _kept_value(database, name)
 
     @classmethod
     def state_in(cls, where: str | Path) -> bytes:
@@ -424,7 +424,7 @@ def _last_save(database: Database) -> tuple[int, str]:
         return last_save(session)
 
 
-def _kept(database: Database, name: str) -> bytes | None:
+def _kept_value(database: Database, name: str) -> bytes | None:
     with database.reading() as session:
         found = session.row("SELECT value, digest FROM kept WHERE name = ?", name)
     if found is None:

@@ -115,7 +115,7 @@ def alive(connection: Any) -> bool:
 
 
 def _readable(file: int) -> bool:
-    """Whether something can be read from a socket now; ``select`` refuses numbers from 1024 on."""
+    """Return True if bytes wait at a socket; ``select`` refuses numbers from 1024 on."""
     if not hasattr(select, "poll"):  # Windows, where ``select`` takes any
         return bool(select.select([file], [], [], 0)[0])
     poll = select.poll()

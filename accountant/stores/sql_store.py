@@ -124,15 +124,15 @@ class SQLStore:
                     first.append(tasks := next(batches, ()))
                     if not _name_all(tasks):
                         raise RetryAlone
-                    payers = work.payers_of(_asked(tasks, "reserved"))
-                    work.look_up(_asked(tasks, "names") + payers, _asked(tasks, "keys"))
+                    payers = work.payers_of(_list_needs(tasks, "reserved"))
+                    work.look_up(_list_needs(tasks, "names") + payers, _list_needs(tasks, "keys"))
                     results = [_result(task, work) for task in tasks]
                 return [work.result_in_place(result) for result in results]
         results = []
         ahead = first[0] if first else waiting  # what a server is asked at once
-        with self.working(_asked(ahead, "names")) as work:
+        with self.working(_list_needs(ahead, "names")) as work:
             for tasks in chain(first, batches):  # whoever comes meanwhile is in it
-                work.look_up(_asked(tasks, "names"), _asked(tasks, "keys"))
+                work.look_up(_list_needs(tasks, "names"), _list_needs(tasks, "keys"))
                 results += [_result(task, work) for task in tasks]
         return results
 
@@ -219,7 +219,7 @@ class SQLStore:
             self._anchor.write(mark)
 
     def _check_anchor(self, work: Work) -> None:
-        """Refuse if the anchor knows more of this store than it says itself."""
+        """Refuse if the anchor names a later entry than the last one of this store."""
         if self._anchor is None:
             return
         mark = self._anchor.read_mark()
@@ -281,10 +281,10 @@ class SQLStore:
         """Limits beside the budget, now."""
         with self.database.snapshot() as session:
             work = self._work(session)
-            return self._named(work, work.limits)
+            return self._name_members(work, work.limits)
 
     @staticmethod
-    def _named(work: Work, limits: Limits | None) -> tuple[Rule, ...]:
+    def _name_members(work: Work, limits: Limits | None) -> tuple[Rule, ...]:
         """Return rules with the names of the members of their groups."""
         if limits is None:
             return ()
@@ -386,7 +386,7 @@ class SQLStore:
             if limits is None:
                 return [Standing(self._units.amount(work.account(key).spent), ()) for key in keys]
             work.load_numbers(each for each in limits.group_members(keys) if isinstance(each, int))
-            rules = dict(zip(limits.rules, self._named(work, limits), strict=True))
+            rules = dict(zip(limits.rules, self._name_members(work, limits), strict=True))
             now = max(work.time, work.clock)
             return [
                 Standing(
@@ -404,7 +404,7 @@ class SQLStore:
             limits = work.limits
             if limits is None:
                 return []
-            rules = self._named(work, limits)
+            rules = self._name_members(work, limits)
             found = limits.nearest(session.each(sql), work.rule_counts, max(work.time, work.clock))
             work.load_numbers(number for nearest in found for number in nearest.keys)
             return [
@@ -607,7 +607,7 @@ class NamedCharge:
         try:
             return work.do(self._for(work))
         except CannotPay as refused:
-            raise self._named(work, refused) from None
+            raise self._name_record(work, refused) from None
 
     def refused(self, work: Work) -> CannotPay | None:
         """Return why a charge would be refused."""
@@ -615,7 +615,7 @@ class NamedCharge:
         command = self._for(work)
         expire(work, work.current_time(), work.happen)
         refused = first_refused(work, command, work.current_time())
-        return None if refused is None else self._named(work, refused)
+        return None if refused is None else self._name_record(work, refused)
 
     def _for(self, work: Work) -> Charge:
         entries = [
@@ -626,7 +626,7 @@ class NamedCharge:
             work.load_numbers(work.limits.group_members(key for entry in entries for key in entry.records))
         return Charge(entries, *self._command[1:])
 
-    def _named(self, work: Work, refused: CannotPay) -> CannotPay:
+    def _name_record(self, work: Work, refused: CannotPay) -> CannotPay:
         records = chain.from_iterable(entry.records for entry in self._command.entries)
         refused.record = dict(zip(map(work.key, self.names), records, strict=True))[refused.record]
         return refused
@@ -707,7 +707,7 @@ def write_event(store: SQLStore, work: Work, event: LedgerEvent, reserved: dict[
         work.happen(event)
 
 
-def _asked(tasks: Iterable[_Task], what: str) -> list[Any]:
+def _list_needs(tasks: Iterable[_Task], what: str) -> list[Any]:
     """List the names of accounts, keys or reservations that tasks are going to read."""
     return [each for task in tasks for each in getattr(task, what, ())]
 

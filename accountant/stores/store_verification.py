@@ -151,7 +151,7 @@ def _check_file(database: Database) -> None:
 
 @contextmanager
 def _snapshot(database: Database) -> Iterator[Session]:
-    """Read in one transaction; damage that is found in the block is said of the store by its name."""
+    """Yield a session of one transaction; damage that the block finds is reported with the store's name."""
     with database.snapshot() as session:
         try:
             yield session
@@ -166,7 +166,7 @@ def _snapshot(database: Database) -> Iterator[Session]:
 
 
 def _check_marked(session: Session, mark: Mark, replay: ReplayedEntries, position: int) -> None:
-    """Refuse a store whose last entry is at this position, if it does not hold what its anchor names."""
+    """Refuse a store with its last entry at this position, unless it holds the entry that its anchor names."""
     check_anchor(session.database.name, mark, replay.instance, replay.epoch, position)
     fold = last_fold(session)
     if fold is not None and mark.position < fold.after:
@@ -192,7 +192,7 @@ def _last_entries(session: Session, fold: Fold | None) -> tuple[int, bytes]:
 
 
 def _hash(session: Session, position: int, fold: Fold | None) -> bytes:
-    """Return the hash of an entry, of the last that a fold stands for, or of nothing before the first."""
+    """Return the hash of an entry, of the last one in a fold, or of nothing before the first."""
     if fold is not None and position == fold.after:
         return fold.hash
     if not position:
@@ -277,7 +277,7 @@ def compare_tables(replay: ReplayedEntries, session: Session) -> int:
 
 
 def _compare_requests(replay: ReplayedEntries, session: Session) -> None:
-    """Compare requests with what the entries say; an answer may be gone, and another may not be in its place."""
+    """Compare requests with the entries; an answer may be gone, and another may not be in its place."""
     left = dict(replay.requests)
     for key, position, stamped, digest, answer in session.each(
         "SELECT key, position, stamped, answered, answer FROM request"
@@ -312,7 +312,7 @@ def _compare_store(replay: ReplayedEntries, session: Session) -> None:
 
 
 def _compare_run(replay: ReplayedEntries, session: Session) -> None:
-    """Compare the state of a run with what its last save says."""
+    """Compare the state of a run with the digest in its last save."""
     rows = session.rows("SELECT saves, state FROM run") if has_run(session) else []
     found = [(int(saves), hashlib.sha256(stored_bytes(state)).hexdigest()) for saves, state in rows if saves]
     if found != ([] if replay.saved is None else [replay.saved]):

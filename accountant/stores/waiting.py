@@ -138,12 +138,12 @@ class Notes:
             sums.forget_changes(last)
 
     def _influence(self, moved: Influence) -> int:
-        return self._number(moved, "influence", self._noted.influences, self._influences)
+        return self._number_of(moved, "influence", self._noted.influences, self._influences)
 
     def _numbers(self, bounds: FloatBounds) -> int:
-        return self._number(bounds, "bounds", self._noted.bounds, self._bounds)
+        return self._number_of(bounds, "bounds", self._noted.bounds, self._bounds)
 
-    def _number(self, value: Any, kind: str, known: Mapping[Any, int], new: dict[Any, int]) -> int:
+    def _number_of(self, value: Any, kind: str, known: Mapping[Any, int], new: dict[Any, int]) -> int:
         number = known.get(value, new.get(value))
         if number is None:
             number = new[value] = len(known) + len(new)

@@ -223,19 +223,21 @@ class Work(State):
     def _load_missing(self, wanted: Sequence[str]) -> None:
         if not wanted:
             return
-        self._read(BY_LABEL, wanted)
-        for name in wanted:
-            if name not in self._rows:
-                if not self._database.accounts_checked > -math.inf:
-                    self._need_to_be_alone()
-                check_accounts(self.session)
-                self._rows[name] = AccountRow(None, name)
+        self._read_accounts(BY_LABEL, wanted)
+        new = [name for name in wanted if name not in self._rows]
+        if new:
+            if not self._database.accounts_checked > -math.inf:
+                self._need_to_be_alone()
+            check_accounts(self.session)
+            salts = os.urandom(16 * len(new))
+            for i, name in enumerate(new):
+                self._rows[name] = AccountRow(None, name, salt=salts[16 * i : 16 * i + 16])
 
     def load_numbers(self, numbers: Iterable[Any]) -> None:
         """Read accounts that entries name, all at once."""
-        self._read(_BY_NUMBER, sorted({each for each in numbers if each not in self._numbered}))
+        self._read_accounts(_BY_NUMBER, sorted({each for each in numbers if each not in self._numbered}))
 
-    def _read(self, accounts: tuple[str, str], keys: Sequence[Any]) -> None:
+    def _read_accounts(self, accounts: tuple[str, str], keys: Sequence[Any]) -> None:
         if keys and self._looked_up:
             self._need_to_be_alone()  # whoever locks more, out of order, may wait for one who waits for this one
         for row in self.session.select(accounts[self.session.together], keys):
@@ -331,10 +333,8 @@ class Work(State):
         if found is None:
             raise LedgerDamaged("it is missing", position)
         before = b"" if found[2] is None else stored_bytes(found[2])
-        if stored_bytes(found[1]) not in (
-            entry_hash(before, found[0]),
-            entry_hash(b"", found[0]),
-        ):  # left by a fold
+        # Without one before it, it was left by a fold.
+        if stored_bytes(found[1]) not in (entry_hash(before, found[0]), entry_hash(b"", found[0])):
             raise LedgerDamaged("its hash is not that of what it says and of what stands before it", position)
         return json.loads(found[0])
 
@@ -371,7 +371,7 @@ class Work(State):
         return self.requests.get(key)
 
     def _load_requests(self, keys: Mapping[str, str]) -> None:
-        """Read requests, whose keys are given by their labels."""
+        """Read requests by their keys, given by label."""
         for found, position, stamped, digest, answer in self.session.select(
             _REQUESTS[self.session.together], sorted(keys)
         ):
@@ -530,7 +530,7 @@ class Work(State):
     def open_account(self, name: str) -> list[Any]:
         """Open the account of a new record; return its content in the entry that does it."""
         row = self.row(name)
-        row.number, row.salt = self._fresh_number(), os.urandom(16)
+        row.number = self._fresh_number()
         self._numbered[row.number] = row
         if name in self.accounts:
             self.accounts[row.number] = self.accounts.pop(name)
@@ -551,7 +551,7 @@ class Work(State):
 
     def kind(self, entry: Entry) -> int:
         """Return the position of a kind of entry: mechanism, sensitivity, charge, place and note."""
-        key = id(entry.mechanism), entry.sensitivity, id(entry.charge), entry.where, entry.note
+        key = entry.kind_key()
         known = self._kinds.get(key) or self.new_kinds.get(key)
         if known is None:
             body = {"kind": entry_terms(entry)}
@@ -795,7 +795,7 @@ _REQUEST_ROW = "SELECT key, position, stamped, answered, answer FROM request"
 
 
 def _with_locked(rows: str, column: str, key: str) -> tuple[str, str]:
-    """Return a statement with a list of keys for who writes alone, and one that locks its rows, ordered by a key."""
+    """Return a statement with a list of keys for a writer alone, and one that locks its rows, ordered by a key."""
     alone = f"{rows} WHERE {column} IN (...)"
     return alone, f'{alone} ORDER BY {key} COLLATE "C" FOR UPDATE'
 

@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from algorithms.blocks.block_store import FORMAT, Arrays, BlockStore
-from algorithms.blocks.executor import Executor, Serial
+from algorithms.blocks.executor import Executor
 from algorithms.blocks.identity import identity
+from algorithms.blocks.processes import Processes
 
 Tell = Callable[[float], None]
 """Called with the share that is done."""
@@ -82,7 +83,7 @@ class _Task(NamedTuple):
 
 def run_blocks(
     works: Sequence[Blocks],
-    executor: Executor | None = None,
+    workers: int | Executor = 1,
     *,
     store: BlockStore | None = None,
     progress: Tell | None = None,
@@ -93,8 +94,8 @@ def run_blocks(
     ----------
     works
         A grid's cells, or a single one; all share the workers.
-    executor
-        Where blocks are done; by default in this process.
+    workers
+        Worker processes (1 does blocks in this one), or an executor.
     store
         Blocks that are stored there are read, and all others stored as soon as they are done: whoever stops it,
         the same call goes on.
@@ -106,7 +107,7 @@ def run_blocks(
     DamagedBlock, NoIdentity
         If a stored block is not what its name says, or a work cannot be told from others.
     """
-    where = executor or Serial()
+    where = Processes(workers) if isinstance(workers, int) else workers
     kept = [None if store is None else store.stored_blocks(work.identity) for work in works]
     there: list[set[int]] = [set() if each is None else each.numbers() for each in kept]
     todo = [
@@ -119,10 +120,10 @@ def run_blocks(
         for index, (work, numbers) in enumerate(zip(works, todo, strict=True))
         for first, count in _adjacent(numbers, max(1, min(work.together, share)))
     ]
-    tell = _Told(progress, sum(map(len, todo)))
+    tell = _Progress(progress, sum(map(len, todo)))
     done: dict[tuple[int, int], Arrays] = {}
-    with where.open(_Work(tuple(work.run for work in works), tell), len(tasks)) as workers:
-        for number, results in workers.completed(tasks):
+    with where.open(_Work(tuple(work.run for work in works), tell), len(tasks)) as opened:
+        for number, results in opened.completed(tasks):
             index, first, _ = tasks[number]
             for block, arrays in enumerate(results, start=first):
                 if (stored := kept[index]) is not None:
@@ -141,10 +142,10 @@ def run_blocks(
 
 @dataclass(frozen=True, eq=False)
 class _Work:
-    """What a worker does with a task."""
+    """Function of a task in a worker: it runs the blocks."""
 
     runs: tuple[_RunBlocks, ...]
-    tell: _Told
+    tell: _Progress
 
     def __call__(self, task: _Task) -> Sequence[Arrays]:
         return self.runs[task.work](
@@ -152,8 +153,8 @@ class _Work:
         )
 
 
-class _Told:
-    """Says how far everything is; of a task that is being done only in the process that waits for it."""
+class _Progress:
+    """Progress of all works; of a task that is being done only in the process that waits for it."""
 
     def __init__(self, tell: Tell | None, blocks: int) -> None:
         self._tell, self._blocks, self._done = tell, max(1, blocks), 0
@@ -169,7 +170,7 @@ class _Told:
             self._tell(self._done / self._blocks)
 
     def of_task(self, blocks: int) -> Tell:
-        """Return what tells the share of a task of so many blocks."""
+        """Return the function that takes the share done of a task of so many blocks."""
         tell = self._tell
         if tell is None or os.getpid() != self._process:
             return _silent

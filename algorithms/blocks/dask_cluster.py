@@ -6,7 +6,7 @@ import functools
 import pickle
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
 from types import ModuleType
@@ -62,21 +62,18 @@ class DaskCluster:
         """Number of processes started here; for a cluster at an address, 16 is assumed."""
         return 16 if self.scheduler else self.workers
 
-    def open(self, work: Callable[[Any], Any], most: int | None = None) -> AbstractContextManager[Workers]:
-        """Return the cluster's workers; `Executor.open` describes the arguments.
+    @contextmanager
+    def open(self, work: Callable[[Any], Any], most: int | None = None) -> Iterator[Workers]:
+        """Yield the cluster's workers; `Executor.open` describes the arguments.
 
         Raises
         ------
         ClusterError
             If there is no answer at the address, there are no workers, or the work cannot be pickled.
         """
-        return self._opened(work)
-
-    @contextmanager
-    def _opened(self, work: Callable[[Any], Any]) -> Iterator[Workers]:
         from distributed import Client, LocalCluster
 
-        shipped = _Shipped(_pickled(work), environment())
+        shipped = _Shipped(_pickle_work(work), environment())
         with ExitStack() as stack:
             address: Any = self.scheduler
             if not self.scheduler:
@@ -140,7 +137,7 @@ class _There(Workers):
 
 @dataclass(frozen=True)
 class _Shipped:
-    """What a worker needs to know."""
+    """Pickled work, and the versions that a worker of it must have."""
 
     work: bytes
     environment: str
@@ -157,17 +154,17 @@ def _do(shipped: _Shipped, task: Any) -> Any:
         raise ClusterError(
             f"a worker has other versions than this process: {environment()} in place of {shipped.environment}"
         )
-    return _unpickled(shipped.work)(task)
+    return _unpickle_work(shipped.work)(task)
 
 
 @functools.lru_cache(maxsize=2)
-def _unpickled(work: bytes) -> Callable[[Any], Any]:
+def _unpickle_work(work: bytes) -> Callable[[Any], Any]:
     found: Callable[[Any], Any] = pickle.loads(work)
     return found
 
 
-def _pickled(work: Callable[[Any], Any]) -> bytes:
-    """Pickle the work; what comes from modules that a worker cannot import travels as code."""
+def _pickle_work(work: Callable[[Any], Any]) -> bytes:
+    """Return the pickled work; objects of modules that a worker cannot import travel as code."""
     import cloudpickle
 
     strangers = [module for name, module in sorted(sys.modules.items()) if _is_strange(name, module)]
@@ -184,7 +181,7 @@ def _pickled(work: Callable[[Any], Any]) -> bytes:
 
 
 def _is_strange(name: str, module: object) -> bool:
-    """Whether a module was made from a file that no import of its name finds."""
+    """Return True if a module was made from a file that no import of its name finds."""
     if name == "__main__" or not isinstance(module, ModuleType) or getattr(module, "__file__", None) is None:
         return False
     top = name.partition(".")[0]

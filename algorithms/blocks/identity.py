@@ -48,21 +48,21 @@ def identity(value: object) -> str:
     NoIdentity
         If a part of it cannot be taken apart, or its code has no source.
     """
-    reading = _Reading()
-    reading.read(value)
-    modules = (name for name in reading.modules if not is_python_module(name))
+    digest = _ValueDigest()
+    digest.add(value)
+    modules = (name for name in digest.modules if not is_python_module(name))
     packages = {name.partition(".")[0] for name in modules} - {"numpy", "scipy"}
-    packages |= _beside(packages.difference(LIBRARY))
-    code = known_digests(frozenset(reading.modules), frozenset(packages.union(LIBRARY)))
-    for name in sorted(reading.written):
+    packages |= _neighbours_of(packages.difference(LIBRARY))
+    code = known_digests(frozenset(digest.modules), frozenset(packages.union(LIBRARY)))
+    for name in sorted(digest.written):
         if name.partition(".")[0] in packages and name not in code:
             raise NoIdentity(f"{name}: has no source file, so nobody can tell whether its code has changed")
-    reading.hasher.update(f"code {fingerprint(code)} {environment()}".encode())
-    return reading.hasher.hexdigest()[:32]
+    digest.hasher.update(f"code {fingerprint(code)} {environment()}".encode())
+    return digest.hasher.hexdigest()[:32]
 
 
-def _beside(packages: set[str]) -> set[str]:
-    """Return the loaded modules whose files lie beside these modules' own: what a script imports of its folder."""
+def _neighbours_of(packages: set[str]) -> set[str]:
+    """Return the loaded modules in the folders of these modules' files: a script imports some of them."""
     files = {name: getattr(module, "__file__", None) for name, module in list(sys.modules.items())}
     folders = {os.path.dirname(file) for name in packages if (file := files.get(name))}
     return {
@@ -70,8 +70,8 @@ def _beside(packages: set[str]) -> set[str]:
     }
 
 
-class _Reading:
-    """A value, read piece by piece."""
+class _ValueDigest:
+    """Digest of values, added piece by piece."""
 
     def __init__(self) -> None:
         self.hasher = hashlib.sha256()
@@ -79,60 +79,60 @@ class _Reading:
         self.written: set[str] = set()  # those of which Python code was read
         self._inside: list[int] = []
 
-    def read(self, value: object) -> None:
-        """Read a value and all that it holds."""
+    def add(self, value: object) -> None:
+        """Add a value and all that it holds."""
         if id(value) in self._inside:  # it holds itself
-            self._word("up", len(self._inside) - self._inside.index(id(value)))
+            self._add_words("up", len(self._inside) - self._inside.index(id(value)))
             return
         self._inside.append(id(value))
         try:
-            self._read(value)
+            self._add_content(value)
         finally:
             self._inside.pop()
 
-    def _read(self, value: Any) -> None:
+    def _add_content(self, value: Any) -> None:
         match value:
             case enum.Enum():
-                self._named(type(value), value.name)
+                self._add_named(type(value), value.name)
             case np.generic():
-                self._word("number", value.dtype.str)
+                self._add_words("number", value.dtype.str)
                 self.hasher.update(value.tobytes())
             case float():
-                self._word("float", value.hex())
+                self._add_words("float", value.hex())
             case complex():
-                self._word("complex", value.real.hex(), value.imag.hex())
+                self._add_words("complex", value.real.hex(), value.imag.hex())
             case _ if type(value) in _PLAIN:
-                self._word(type(value).__name__, repr(value))
+                self._add_words(type(value).__name__, repr(value))
             case np.ndarray() if value.dtype != object:
-                self._word("array", value.dtype.str, value.shape)
+                self._add_words("array", value.dtype.str, value.shape)
                 self.hasher.update(np.ascontiguousarray(value).tobytes())
             case list() | tuple() if type(value) in (list, tuple):
-                self._all(type(value).__name__, value)
+                self._add_all(type(value).__name__, value)
             case dict() if type(value) is dict:
-                self._sorted("dict", value.items())
+                self._add_unordered("dict", value.items())
             case set() | frozenset() if type(value) in (set, frozenset):
-                self._sorted("set", value)
+                self._add_unordered("set", value)
             case ModuleType():
                 self.modules.add(value.__name__)
-                self._word("module", value.__name__)
+                self._add_words("module", value.__name__)
             case type():
                 if "<locals>" in value.__qualname__:
                     raise NoIdentity(
                         f"{value.__qualname__}: is a class made in a function; make it in a module"
                     )
-                self._named(value)
+                self._add_named(value)
             case FunctionType():
-                self._function(value)
+                self._add_function(value)
             case MethodType():
-                self._all("method", (value.__func__, value.__self__))
+                self._add_all("method", (value.__func__, value.__self__))
             case BuiltinFunctionType():
-                self._all("built-in", (value.__self__, value.__name__))
+                self._add_all("built-in", (value.__self__, value.__name__))
             case functools.partial():
-                self._all("partial", (value.func, value.args, value.keywords))
+                self._add_all("partial", (value.func, value.args, value.keywords))
             case _:
-                self._object(value)
+                self._add_object(value)
 
-    def _object(self, value: Any) -> None:
+    def _add_object(self, value: Any) -> None:
         try:
             own = copyreg.dispatch_table.get(type(value))
             reduced = value.__reduce_ex__(4) if own is None else own(value)
@@ -140,61 +140,61 @@ class _Reading:
             raise NoIdentity(f"{type(value).__qualname__}: cannot be told from others ({error})") from None
         if isinstance(reduced, str):
             self.modules.add(type(value).__module__)
-            self._word("global", type(value).__module__, reduced)
+            self._add_words("global", type(value).__module__, reduced)
             return
         made, arguments, state, items, pairs = (*reduced, None, None, None)[:5]
-        kept = _without_cached(type(value), state)
-        self._all("object", (made, arguments, kept, list(items or ()), list(pairs or ())))
+        kept = _uncached_state(type(value), state)
+        self._add_all("object", (made, arguments, kept, list(items or ()), list(pairs or ())))
 
-    def _function(self, value: FunctionType) -> None:
-        self._named(value)
+    def _add_function(self, value: FunctionType) -> None:
+        self._add_named(value)
         if value.__name__ == "<lambda>" or "<locals>" in value.__qualname__:  # others may have its name
-            self._code(value.__code__)
+            self._add_code(value.__code__)
         try:
             cells = [cell.cell_contents for cell in value.__closure__ or ()]
         except ValueError:
             raise NoIdentity(f"{value.__qualname__}: closes over a name that has no value") from None
-        self._all("closure", (cells, value.__defaults__, value.__kwdefaults__))
+        self._add_all("closure", (cells, value.__defaults__, value.__kwdefaults__))
 
-    def _code(self, code: CodeType) -> None:
-        self._word("code", code.co_code.hex(), code.co_names, code.co_varnames)
+    def _add_code(self, code: CodeType) -> None:
+        self._add_words("code", code.co_code.hex(), code.co_names, code.co_varnames)
         for constant in code.co_consts:
             if isinstance(constant, CodeType):
-                self._code(constant)
+                self._add_code(constant)
             else:
-                self.read(constant)
+                self.add(constant)
 
-    def _named(self, value: Any, *more: str) -> None:
+    def _add_named(self, value: Any, *more: str) -> None:
         self.modules.add(value.__module__)
         if isinstance(value, FunctionType) or any(
             isinstance(own, FunctionType) for own in vars(value).values()
         ):
             self.written.add(value.__module__)
-        self._word("name", value.__module__, value.__qualname__, *more)
+        self._add_words("name", value.__module__, value.__qualname__, *more)
 
-    def _all(self, kind: str, values: Iterable[object]) -> None:
+    def _add_all(self, kind: str, values: Iterable[object]) -> None:
         listed = list(values)
-        self._word(kind, len(listed))
+        self._add_words(kind, len(listed))
         for each in listed:
-            self.read(each)
+            self.add(each)
 
-    def _sorted(self, kind: str, values: Iterable[object]) -> None:
-        """Read what has no order of its own, in the order of digests."""
-        self._word(kind, *sorted(self._digests(values)))
+    def _add_unordered(self, kind: str, values: Iterable[object]) -> None:
+        """Add values without an order of their own, in the order of their digests."""
+        self._add_words(kind, *sorted(self._digests(values)))
 
     def _digests(self, values: Iterable[object]) -> Iterator[str]:
         for each in values:
-            part = _Reading()
+            part = _ValueDigest()
             part.modules, part.written, part._inside = self.modules, self.written, self._inside
-            part.read(each)
+            part.add(each)
             yield part.hasher.hexdigest()
 
-    def _word(self, *words: object) -> None:
+    def _add_words(self, *words: object) -> None:
         self.hasher.update(f"{words!r}\n".encode())
 
 
-def _without_cached(kind: type[Any], state: Any) -> Any:
-    """Leave out what an object only remembers of its other attributes."""
+def _uncached_state(kind: type[Any], state: Any) -> Any:
+    """Return the state of an object without its cached properties, which follow from the rest."""
     if not isinstance(state, dict):
         return state
     return {

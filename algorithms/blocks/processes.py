@@ -19,9 +19,8 @@ from typing import Any
 from algorithms.blocks.executor import Serial, Workers, WorkersDied
 from mechanisms.parameters import ParameterError
 
-_AHEAD = (
-    2  # tasks a worker that are in hand at once: no worker waits for the next, and results do not pile up
-)
+# Tasks a worker that are in hand at once: no worker waits for the next, and results do not pile up.
+_AHEAD = 2
 MOST_DEATHS = 3
 """So often a task may be in the hands of workers when one of them dies, before it is given up."""
 
@@ -107,10 +106,10 @@ class _There(Workers):
                     # Only now: an interrupt while it waits leaves it in hand.
                     yield self._in_hand.pop(future).number, result
             except BrokenProcessPool:
-                again.extendleft(reversed(self._lost()))
+                again.extendleft(reversed(self._restart()))
 
-    def _lost(self) -> list[_InHand]:
-        """Begin with new processes; return the tasks whose results are lost, in order."""
+    def _restart(self) -> list[_InHand]:
+        """Start new processes; return the tasks of lost results, in order."""
         lost = []
         for future, one in self._in_hand.items():
             if future.done() and not future.cancelled() and future.exception() is None:
@@ -145,7 +144,7 @@ class _There(Workers):
             self._in_hand[self._executor.submit(_run, one.task)] = one
 
     def end(self) -> None:
-        """End the processes; at once, if somebody left early: a task may never end."""
+        """End the processes; at once, if tasks are still in hand: one may never end."""
         if self._in_hand:
             for process in set(multiprocessing.active_children()) - self._before:
                 process.terminate()

@@ -27,7 +27,7 @@ from algorithms.claim import NO_CLAIM, ClaimForm
 from algorithms.estimates.chernoff import NoiseTail
 from algorithms.estimates.shuffled_counts import ShuffledCounts
 from algorithms.lanes import gather
-from algorithms.learner import ClickConfidence, Family, check_delta, check_epsilon
+from algorithms.learner import ClickConfidence, check_delta, check_epsilon
 from algorithms.problems import Parameter, RankedLists
 from mechanisms import Gaussian, Laplace, Mechanism, OneHot
 from mechanisms.arrays import FloatArray, IntArray
@@ -65,8 +65,8 @@ class _PhaseLearner(AnytimeLearner[RankedLists]):
     """
 
     parameters: ClassVar[tuple[Parameter, ...]] = (_INDEX,)
-    family: ClassVar[Family] = "cascade"
-    needs_all_arms: ClassVar[str] = "a list is shown for a phase of rounds"
+    family = "cascade"
+    needs_all_arms = "a list is shown for a phase of rounds"
     share: ClassVar[float] = 0.5
     """By which share of the displays of its least displayed item a list is kept, with level-free indices."""
 
@@ -87,7 +87,7 @@ class _PhaseLearner(AnytimeLearner[RankedLists]):
 
     @abc.abstractmethod
     def _awaited(self) -> Mechanism | None:
-        """Return what the open phase's histogram will be released through."""
+        """Return the mechanism that will release the open phase's histogram."""
 
     @abc.abstractmethod
     def _released(self, full: npt.NDArray[np.bool_]) -> FloatArray:
@@ -205,7 +205,7 @@ class CascadeUCBBatch(_CentralPhases):
         "certified private, no regret theorem but with index=confidence; repair of "
         "published/cascade-ucb-hybrid"
     )
-    claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
+    claim = ClaimForm.for_reports(
         "central", "cascading bandits paper, Algorithm 1, repaired: phases and noisy click histograms"
     )
 
@@ -240,7 +240,7 @@ class CascadeUCBBatchGaussian(_CentralPhases):
     name = "cascade-ucb-batch-gaussian"
     summary = "UCB on ranked lists, lists held for phases whose click counts get Gaussian noise"
     as_printed = "certified repair of published/cascade-ucb-hybrid, (epsilon, delta)"
-    claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
+    claim = ClaimForm.for_reports(
         "central",
         "cascading bandits paper, Algorithm 1, repaired: phases and click histograms with Gaussian noise",
     )
@@ -279,9 +279,7 @@ class CascadeUCBBatchShuffle(_PhaseLearner):
         "certified, (epsilon, delta); hardly more noise than cascade-ucb-batch-gaussian, and no server is "
         "trusted"
     )
-    claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
-        "shuffle", "this library: phases and click histograms of shuffled bits"
-    )
+    claim = ClaimForm.for_reports("shuffle", "this library: phases and click histograms of shuffled bits")
 
     def __init__(
         self,
@@ -316,9 +314,9 @@ class CascadeUCBKL(_CentralPhases):
     name = "cascade-ucb-kl"
     summary = "cascade-ucb-batch without noise: lists held for short phases, level-free index, no privacy"
     source = "this library; Garivier & Cappe 2011"
-    parameters: ClassVar[tuple[Parameter, ...]] = ()
-    claim: ClassVar[ClaimForm] = NO_CLAIM
-    share: ClassVar[float] = 0.1
+    parameters = ()
+    claim = NO_CLAIM
+    share = 0.1
 
     def __init__(self, structure: RankedLists, gate: Gate) -> None:
         super().__init__(structure, gate, None, None, "level-free")

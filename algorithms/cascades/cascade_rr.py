@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +17,7 @@ from algorithms.claim import ClaimForm
 from algorithms.epochs import epoch_horizon, epoch_of
 from algorithms.estimates.response_mixture import ResponseMixture
 from algorithms.lanes import positions
-from algorithms.learner import ClickConfidence, Family, check_epsilon
+from algorithms.learner import ClickConfidence, check_epsilon
 from algorithms.message_learner import MessageLearner, Question
 from algorithms.problems import RankedLists
 from mechanisms import FirstAbove, Mechanism, RandomizedResponse
@@ -150,13 +150,12 @@ class _ResponseEstimates(RankedItems):
 
     def hear(self, shown: IntArray, symbols: IntArray) -> None:
         """Add one symbol about each lane's list, shapes (lanes, K) and (lanes,)."""
-        lists, safe = self.found
-        del self.found  # if this is interrupted, it is found again
+        lists, safe = self.ranking
+        del self.ranking  # if this is interrupted, it is found again
         at = positions(self.displays, shown)
         width = self.sums.shape[2]
-        rows = self.sums.reshape(-1, width).view(np.dtype((np.void, 8 * width)))[
-            :, 0
-        ]  # numbers of one item at once
+        # Numbers of one item at once.
+        rows = self.sums.reshape(-1, width).view(np.dtype((np.void, 8 * width)))[:, 0]
         new = rows.take(at).view(np.float64).reshape(*at.shape, width)
         new += self._steps.take(symbols, axis=0)
         rows[at] = new.view(rows.dtype)[..., 0]
@@ -174,7 +173,7 @@ class _ResponseEstimates(RankedItems):
         safe.reshape(-1)[fewer] = n.take(some) + spare
         moved = np.concatenate((some[index != known], np.flatnonzero(shown != lists)))
         self._find_again(lists, moved // size)
-        self.found = lists, safe
+        self.ranking = lists, safe
 
     def _lowered(
         self, index: FloatArray, n: FloatArray, sums: FloatArray, due: IntArray
@@ -193,12 +192,12 @@ class _ResponseEstimates(RankedItems):
         return lower, spare
 
     def best_lists(self, available: BoolArray | None = None) -> IntArray:
-        """Return what `RankedItems.best_lists` does."""
-        return self.found[0].copy() if available is None else super().best_lists(available)
+        """Return the best lists, as `RankedItems.best_lists` does."""
+        return self.ranking[0].copy() if available is None else super().best_lists(available)
 
     @cached_property
-    def found(self) -> tuple[IntArray, FloatArray]:
-        """What is kept because it seldom changes, though it follows from all else: it is no part of a saved state.
+    def ranking(self) -> tuple[IntArray, FloatArray]:
+        """Best lists and safe displays, kept as they seldom change; they follow from all else, and are not saved.
 
         The best lists: all items of a list are displayed together, so where no index changes their order does not. And
         up to how many displays of each item U is surely no less than its index (`_ResponseBound.spare`); 0 at first.
@@ -220,10 +219,10 @@ class _ResponseEstimates(RankedItems):
         n, sums = self.displays[some], self.sums[some]
         upper = self.bound.upper(n, n, sums[:, _CLICKS], sums[:, _EXAMINATIONS])
         self.index[some] = self._mixed(sums, ranked_first(upper, n))
-        vars(self).pop("found", None)
+        vars(self).pop("ranking", None)
 
     def _mixed(self, sums: FloatArray, index: FloatArray) -> FloatArray:
-        """Return the indices of items with these sums, or what the mixture allows if it is less."""
+        """Return the indices of items with these sums, or the mixture's bounds where they are less."""
         start = np.minimum(np.maximum(index, 0.0), 1.0)
         upper = self.mixture.upper(start, sums[:, _SAID], sums[:, _ABOVE], sums[:, _PLACED:])
         lowered: FloatArray = np.where(upper < start, upper, index)
@@ -286,12 +285,12 @@ class CascadeUCBRR(MessageLearner[RankedLists], AnytimeLearner[RankedLists]):
         "certified repair of published/cascade-ucb-ldp-laplace; the least regret here of local learners of "
         "lists"
     )
-    claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
+    claim = ClaimForm.for_reports(
         "local",
         "cascading bandits paper, Algorithms 2 and 3, repaired: randomized response on the click vector",
     )
-    family: ClassVar[Family] = "cascade"
-    needs_all_arms: ClassVar[str] = ""
+    family = "cascade"
+    needs_all_arms = ""
 
     def __init__(self, structure: RankedLists, gate: Gate, *, epsilon: float, horizon: int | None) -> None:
         super().__init__(structure, gate, horizon)
@@ -310,7 +309,7 @@ class CascadeUCBRR(MessageLearner[RankedLists], AnytimeLearner[RankedLists]):
         return math.log(6 * self.structure.arms * horizon**2)
 
     def _mixture(self, horizon: int) -> ResponseMixture:
-        """Return the mixture whose bounds fail for one of K items with probability ``1 / (2 T)`` at most."""
+        """Return the mixture, with bounds that fail for one of K items with probability ``1 / (2 T)`` at most."""
         exponent = math.log(2 * self.positions * horizon)
         return ResponseMixture(self.positions, self.false_rate, self.gain, exponent, horizon)
 
@@ -330,10 +329,10 @@ class CascadeUCBRR(MessageLearner[RankedLists], AnytimeLearner[RankedLists]):
 
     def ask(self, action: IntArray) -> Question:
         """Ask for the clicked position, or none, by randomized response."""
-        return Question(self._asked, self.feedback_domain, action)
+        return Question(self._answer_mechanism, self.feedback_domain, action)
 
     @cached_property
-    def _asked(self) -> Mechanism:
+    def _answer_mechanism(self) -> Mechanism:
         return self.symbol >> self.randomizer
 
     def hear(self, about: IntArray, message: npt.NDArray[Any]) -> None:

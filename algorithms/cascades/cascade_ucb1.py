@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import ClassVar
 
 import numpy as np
 
 from accountant import Gate, Private
-from algorithms.claim import NO_CLAIM, ClaimForm
-from algorithms.learner import Family
+from algorithms.claim import NO_CLAIM
 from algorithms.means_learner import StartsRaw
 from algorithms.problems import RankedLists
 from mechanisms import FirstAbove, Table, Transformation
@@ -40,8 +38,8 @@ class CascadeUCB1(StartsRaw[RankedLists]):
     name = "cascade-ucb1"
     summary = "UCB on ranked lists, no privacy"
     source = "Kveton et al. 2015, Algorithm 1"
-    claim: ClassVar[ClaimForm] = NO_CLAIM
-    family: ClassVar[Family] = "cascade"
+    claim = NO_CLAIM
+    family = "cascade"
 
     def __init__(self, structure: RankedLists, gate: Gate) -> None:
         super().__init__(structure, gate)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import abc
 import functools
 import inspect
 from collections.abc import Callable, Iterable, Mapping
@@ -20,15 +19,11 @@ from algorithms.learner import (
     needs_horizon,
     takes_horizon,
 )
-from algorithms.problems import Parameter, Value, parse_settings
+from algorithms.problems import LinearBandit, LinearContexts, Parameter, ProblemError, Value, parse_settings
+from algorithms.structured_learner import PLAYS, problem_kind
 
 _ProblemType = TypeVar("_ProblemType")
 LearnerType = TypeVar("LearnerType")
-
-_CHECKS: dict[str, Callable[[Any], Any]] = {
-    "epsilon": check_epsilon,
-    "delta": check_delta,
-}
 
 ANYTIME = Parameter(
     "anytime",
@@ -55,7 +50,7 @@ _Entry = TypeVar("_Entry", bound="CatalogueEntry[Any, Any]")
 
 
 @dataclass(frozen=True)
-class CatalogueEntry(abc.ABC, Generic[_ProblemType, LearnerType]):
+class CatalogueEntry(Generic[_ProblemType, LearnerType]):
     """A learner that can be asked for by name.
 
     All but `make` are attributes of the class, by the same names (`catalogue_entries`).
@@ -98,7 +93,7 @@ class CatalogueEntry(abc.ABC, Generic[_ProblemType, LearnerType]):
     @property
     def certified_form(self) -> str:
         """The name of the learner to use where a certificate counts: its own if it has one, "" if none is claimed."""
-        return self.repaired_by or ("" if self.claim.is_none else self.name)
+        return self.repaired_by or ("" if self.claim.is_none else self.name.removeprefix("published/"))
 
     @property
     def claim(self) -> ClaimForm:
@@ -136,13 +131,9 @@ class CatalogueEntry(abc.ABC, Generic[_ProblemType, LearnerType]):
             None.
         """
         given = parse_settings(settings or {}, self.parameters)
-        return self._built(problem, {"epsilon": epsilon, "delta": delta, "horizon": horizon}, given)
-
-    @abc.abstractmethod
-    def _built(
-        self, problem: _ProblemType, offered: dict[str, Any], settings: Mapping[str, Value]
-    ) -> Callable[[Gate], LearnerType]:
-        """Return the learner's builder, with what of `offered` it takes."""
+        return learner_builder(
+            self.make, problem, epsilon=epsilon, horizon=horizon, delta=delta, settings=given
+        )
 
 
 def catalogue_entries(kind: type[_Entry], makes: Iterable[type[Any]]) -> dict[str, _Entry]:
@@ -154,48 +145,67 @@ def catalogue_entries(kind: type[_Entry], makes: Iterable[type[Any]]) -> dict[st
     return {entry.name: entry for entry in entries}
 
 
-def builder(
-    make: type[LearnerType],
-    played: Any,
-    offered: Mapping[str, Any],
-    settings: Mapping[str, Any],
+def learner_builder(
+    make: type[Any],
+    problem: Any,
     *,
-    unnamed: frozenset[str],
-) -> Callable[[Gate], LearnerType]:
-    """Return a function that makes a learner ``make(played, gate, **keywords)`` on a gate.
+    epsilon: float,
+    horizon: int | None,
+    delta: float = DEFAULT_DELTA,
+    settings: Mapping[str, Value] | None = None,
+) -> Callable[[Gate], Any]:
+    """Return a function that makes a learner of class `make` on a gate, for a problem of its family.
 
-    Parameters
-    ----------
-    make
-        The learner's class.
-    played
-        The structure or the actions.
-    offered
-        Keywords that are passed if the class takes them.
-    settings
-        Keywords that are passed.
-    unnamed
-        Those of `offered` that are passed to a class which takes any keyword, too.
+    epsilon, delta and horizon are passed if the class takes them; of a linear bandit population, sigma, replacement and
+    reward_bound, too. reward_bound is the setting of that name; 0 or none stands for what the problem's rewards keep:
+    1, or no bound.
 
     Raises
     ------
+    ProblemError
+        If the problem is not of the learner's family.
     ParameterError
-        If epsilon, delta or horizon is passed and out of range, or the horizon None and needed.
+        If the class takes epsilon, delta or horizon and it is out of range, or needs a horizon and it is None.
     """
-    settings, needed = dict(settings), needs_horizon(make)
-    if settings.pop(ANYTIME.name, "no") == "yes":
-        offered = {**offered, "horizon": None}
+    check_family(make, problem)
+    given, needed = dict(settings or {}), needs_horizon(make)
+    offered: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "horizon": horizon}
+    named = {"delta", "epsilon"}  # what a class that takes any keyword takes by its name only
+    if isinstance(problem, LinearBandit):
+        played: Any = problem.actions
+        offered |= {name: getattr(problem, name) for name in ("population", "sigma", "replacement")}
+        bound = given.pop("reward_bound", 0.0) or (1.0 if problem.rewards == "signs" else None)
+        if bound is not None:
+            offered["reward_bound"] = bound
+    elif isinstance(problem, LinearContexts):
+        played = problem.features
+    else:
+        played, named = problem.structure, {"delta"}
+    if given.pop(ANYTIME.name, "no") == "yes":
+        offered["horizon"] = None
     accepted = inspect.signature(make).parameters
     anything = any(parameter.kind is parameter.VAR_KEYWORD for parameter in accepted.values())
     passed = {
-        name: value for name, value in offered.items() if name in accepted or (anything and name in unnamed)
+        name: value for name, value in offered.items() if name in accepted or (anything and name not in named)
     }
     if "horizon" in passed and (needed or passed["horizon"] is not None):
         check_horizon(passed["horizon"], needed)
-    for name in passed.keys() & _CHECKS.keys():
-        _CHECKS[name](passed[name])
-    return functools.partial(_make, make, played, passed | settings)
+    for name, check in (("epsilon", check_epsilon), ("delta", check_delta)):
+        if name in passed:
+            check(passed[name])
+    build: Callable[..., Any] = make
+    return functools.partial(build, played, **(passed | given))
 
 
-def _make(make: type[LearnerType], played: Any, keywords: dict[str, Any], gate: Gate) -> LearnerType:
-    return make(played, gate, **keywords)  # type: ignore[call-arg]
+def check_family(make: type[Any], problem: object) -> None:
+    """Raise `ProblemError` unless learners of class `make` play `problem`."""
+    family = getattr(make, "family", None)
+    if family not in PLAYS:
+        raise ProblemError(
+            f"{make.__name__}: a learner class must name its family, one of {', '.join(sorted(PLAYS))}"
+        )
+    kind = problem_kind(problem)
+    if kind not in PLAYS[family]:
+        raise ProblemError(
+            f"{make.__name__} plays {' and '.join(PLAYS[family])} problems, not a {kind} problem"
+        )

@@ -10,10 +10,11 @@ from accountant import Simulation
 from algorithms.catalogue.contextual_entries import contextual_learners
 from algorithms.catalogue.learner_entry import CatalogueEntry
 from algorithms.catalogue.linear_entries import linear_learners
-from algorithms.catalogue.structured_entries import family_of, learners
+from algorithms.catalogue.structured_entries import learners
 from algorithms.epochs import epoch_horizon
 from algorithms.learner import DEFAULT_DELTA, check_delta, check_epsilon, check_horizon, needs_horizon
 from algorithms.problems import LinearBandit, LinearContexts, Matroid, Problem, SuperArms, TopK
+from algorithms.structured_learner import problem_kind
 from algorithms.theory.gaps import GapsUnavailable
 from algorithms.theory.regret import BOUNDS
 from algorithms.theory.regret_bound import Instance, unit_mu
@@ -112,9 +113,7 @@ def suggest(
     needed = needs_horizon(entry.make)
     if horizon is not None or not needed:
         _check_made(name, entry, problem, epsilon, delta or DEFAULT_DELTA, horizon)
-    if isinstance(problem, LinearContexts):
-        return Suggestion(name, why, None, None, needed)
-    if horizon is None and not needed:
+    if isinstance(problem, LinearContexts) or (horizon is None and not needed):
         return Suggestion(name, why, None, None, needed)
     horizon = check_horizon(horizon, needed)
     instance = Instance(problem, epsilon, horizon, delta or DEFAULT_DELTA)
@@ -174,7 +173,7 @@ def _contextual(trust: LearnerTrust, delta: float) -> tuple[str, str]:
 def _structured(
     problem: Problem, trust: LearnerTrust, epsilon: float, delta: float, horizon: int
 ) -> tuple[str, str]:
-    family, structure = family_of(problem), problem.structure
+    family, structure = problem_kind(problem), problem.structure
     if trust == "shuffle":
         return _shuffled(family, delta)
     if trust == "none":

@@ -51,11 +51,11 @@ def differing(saved: dict[str, Plain], now: dict[str, Plain]) -> list[str]:
     return [
         f"{name} ({saved[name]!r} then, {now[name]!r} now)"
         for name in common
-        if not _same(saved[name], now[name])
+        if not _is_equal(saved[name], now[name])
     ]
 
 
-def _same(one: Plain, other: Plain) -> bool:
+def _is_equal(one: Plain, other: Plain) -> bool:
     return one == other or (one != one and other != other)  # not a number is itself here
 
 

@@ -242,9 +242,8 @@ class DurableRun(Generic[LearnerType]):
             raise
 
     def _write(self, store: RunStore, keep: Mapping[str, bytes]) -> None:
-        with undisturbed(
-            self.accountant
-        ):  # what is charged meanwhile would be in no save, and removed as if it were
+        # What is charged meanwhile would be in no save, and removed as if it were.
+        with undisturbed(self.accountant):
             notes = store.notes()
             encoder = Encoder(self.accountant, own_modules(self.learner), notes)
             state = {
@@ -361,7 +360,7 @@ class DurableRun(Generic[LearnerType]):
         at = absolute_location(where)
         store, kept = reopen(at, adopt=adopt, wait=wait)
         try:
-            with _damage_named(location_name(at)):
+            with _damage_of(location_name(at)):
                 saved, arrays = unpack(kept.state)
                 accountant = restore_accountant(
                     kept.terms, kept.ledger, kept.assumptions, saved, noise, stopped=kept.stopped
@@ -370,7 +369,7 @@ class DurableRun(Generic[LearnerType]):
                 if drawn_from is not None:
                     set_randomness(accountant, drawn_from)
             run = cls(build, accountant)
-            with _damage_named(location_name(at)):
+            with _damage_of(location_name(at)):
                 run._check_same(saved, code, location_name(at))
                 run._drawn_from = drawn_from
                 decoder = Decoder(accountant, arrays, own_modules(run.learner), kept.waiting.sums)
@@ -425,8 +424,8 @@ class DurableRun(Generic[LearnerType]):
 
 
 @contextmanager
-def _damage_named(path: str) -> Iterator[None]:
-    """Call what a damaged file leads to by its name."""
+def _damage_of(path: str) -> Iterator[None]:
+    """Raise the errors that a damaged file leads to as one of its name."""
     try:
         yield
     except (ArithmeticError, AttributeError, LookupError, TypeError) as error:

@@ -99,11 +99,11 @@ def stored_ticket(kept: Kept, ticket: str) -> HandedOut | None:
 def kept_by(run: Run) -> Kept:
     """Return a function that reads the values kept by a run."""
 
-    def kept(name: str) -> Any:
+    def read_kept(name: str) -> Any:
         found = run.extra_state(name)
         return None if found is None else json.loads(found)
 
-    return kept
+    return read_kept
 
 
 def open_tickets(run: Run, kept: Kept, most: int | None = None) -> list[OpenTicket]:

@@ -326,9 +326,8 @@ def _built_in_base(kind: type) -> str | None:
 
 def attributes_of(holder: object) -> Iterator[tuple[str, Any]]:
     """Yield the attributes of an object, whether it keeps them in a dictionary or in slots."""
-    for name, value in list(
-        getattr(holder, "__dict__", {}).items()
-    ):  # a list: another thread may add to them
+    # A list: another thread may add to them.
+    for name, value in list(getattr(holder, "__dict__", {}).items()):
         if not isinstance(getattr(type(holder), name, None), cached_property):  # follows from the others
             yield name, value
     for kind in type(holder).__mro__:

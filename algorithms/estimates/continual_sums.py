@@ -94,7 +94,7 @@ class PrivateTreeSums:
         return [level for level, i in enumerate(nodes) if i & 1 and i << level <= self._tree.horizon]
 
     def _start_afresh(self, everywhere: npt.NDArray[np.bool_]) -> None:
-        """Empty the sums: what they hold could never be released."""
+        """Empty the sums, of which nothing could ever be released."""
         self._nodes[:] = 0.0
         self.count[:] = 0.0
         for sums in self._open:
@@ -179,7 +179,7 @@ class PrivateHybridSums:
         return releases
 
     def _start_afresh(self) -> None:
-        """Empty the sums: what they hold could never be released."""
+        """Empty the sums, of which nothing could ever be released."""
         self._complete[:] = 0.0
         self._nodes[:] = 0.0
         for sums in (self._segment, *self._open):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -92,7 +93,7 @@ class DoublingBatches:
         self._sums.clear(full)
 
     def _awaited(self, elements: IntArray) -> Mechanism | None:
-        """Return what the open batches of some elements will be released through."""
+        """Return the mechanism that will release the open batches of some elements."""
         return self._mechanism
 
     def _released(self, full: npt.NDArray[np.bool_]) -> FloatArray:
@@ -113,6 +114,24 @@ class DoublingBatches:
         self.mean[full] = sums / sizes
 
 
+class BatchSizes(NamedTuple):
+    """Sizes of growing batches.
+
+    Attributes
+    ----------
+    first
+        Values in the first batch.
+    growth
+        Size of a later batch, as a share of the values released before, rounded up.
+    falling
+        After j releases the share is ``falling / j`` as long as that is more.
+    """
+
+    first: int
+    growth: float
+    falling: float = 0.0
+
+
 class GrowingBatches(DoublingBatches):
     """Batches of which nothing is forgotten; each later one is a share of the values released before.
 
@@ -131,21 +150,11 @@ class GrowingBatches(DoublingBatches):
         matters most, in the others the number of values that a batch takes beyond those needed.
     """
 
-    def __init__(
-        self,
-        gate: Gate,
-        elements: int,
-        mechanism: Mechanism | None,
-        *,
-        first_size: int,
-        growth: float,
-        falling: float = 0.0,
-    ) -> None:
-        super().__init__(gate, elements, mechanism, first_size)
+    def __init__(self, gate: Gate, elements: int, mechanism: Mechanism | None, sizes: BatchSizes) -> None:
+        super().__init__(gate, elements, mechanism, sizes.first)
         self.total: FloatArray = np.zeros((gate.lanes, elements))
         self.releases: FloatArray = np.zeros((gate.lanes, elements))
-        self.growth = growth
-        self.falling = falling
+        self.growth, self.falling = sizes.growth, sizes.falling
 
     def _following(self, full: npt.NDArray[np.bool_]) -> FloatArray:
         """Return ``max(1, ceil(share n))``."""
@@ -169,10 +178,8 @@ class PublicBatches(GrowingBatches):
         As for `GrowingBatches`.
     """
 
-    def __init__(
-        self, gate: Gate, elements: int, *, first_size: int, growth: float, falling: float = 0.0
-    ) -> None:
-        super().__init__(gate, elements, None, first_size=first_size, growth=growth, falling=falling)
+    def __init__(self, gate: Gate, elements: int, sizes: BatchSizes) -> None:
+        super().__init__(gate, elements, None, sizes)
         self._open: FloatArray = np.zeros_like(self.total)
 
     def add_numbers(self, elements: IntArray, numbers: FloatArray) -> npt.NDArray[np.bool_] | None:

@@ -52,7 +52,7 @@ class MessageMeans:
         self.index.reshape(-1)[at] = np.clip(upper, 0.0, 1.0)
 
     def _upper(self, at: IntArray, mean: FloatArray, count: FloatArray) -> FloatArray:
-        """Return upper confidence bounds of arms from their new means and counts; `at` is where they stand."""
+        """Return upper confidence bounds of arms at places of the arrays, from their new means and counts."""
         return np.asarray(mean + self._root / np.sqrt(count))
 
 

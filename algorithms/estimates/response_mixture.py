@@ -38,9 +38,8 @@ _CELLS = 4  # for each factor of two
 _HALVINGS = 12  # down to 2^-12 cells are by factors; the last one begins at 0
 _ROUNDING = 1e-14  # for each display, of one of the K + 8 terms of a logarithm: Phi_k >= e^-4
 _ABOVE_ONE = 1.0 + 1e-12
-_CLOSE = (
-    1e-9  # more than products of matrices round off, which need not be the same for a row among other rows
-)
+# More than products of matrices round off, which need not be the same for a row among other rows.
+_CLOSE = 1e-9
 
 
 def mixture_grid(horizon: int) -> FloatArray:

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from accountant import Gate, PrivateSums
 from algorithms.estimates.chernoff import NoiseTail
-from algorithms.estimates.doubling_batches import GrowingBatches
+from algorithms.estimates.doubling_batches import BatchSizes, GrowingBatches
 from mechanisms import Binomial, Gaussian, Mechanism, Sensitivity, ShuffledMean
 from mechanisms.arrays import FloatArray, IntArray
 from mechanisms.parameters import ParameterError
@@ -157,22 +157,12 @@ class ShuffledBatches(GrowingBatches):
         The shuffler.
     """
 
-    def __init__(
-        self,
-        gate: Gate,
-        elements: int,
-        counts: ShuffledCounts,
-        *,
-        first_size: int,
-        growth: float,
-        falling: float = 0.0,
-    ) -> None:
-        first = counts.mechanism(first_size)
-        super().__init__(gate, elements, first, first_size=first_size, growth=growth, falling=falling)
+    def __init__(self, gate: Gate, elements: int, counts: ShuffledCounts, sizes: BatchSizes) -> None:
+        super().__init__(gate, elements, counts.mechanism(sizes.first), sizes)
         self._counts = counts
 
     def _awaited(self, elements: IntArray) -> Mechanism:
-        """Return the shuffler of the first lane's open batch: where somebody pays, there is no other lane."""
+        """Return the shuffler of the first lane's open batch: under an accountant there is no other lane."""
         return self._counts.mechanism(int(self._next_size[0, elements[0, 0]]))
 
     def _released(self, full: npt.NDArray[np.bool_]) -> FloatArray:

@@ -14,7 +14,7 @@ import numpy as np
 
 from accountant import LONGEST_STREAM, Gate, Private, PrivateStream
 from algorithms.claim import NO_CLAIM, ClaimForm, View
-from algorithms.learner import Family, check_delta, check_epsilon
+from algorithms.learner import check_delta, check_epsilon
 from algorithms.problems import Experts
 from algorithms.restarts import restart_horizon
 from algorithms.structured_learner import HorizonLearner
@@ -48,9 +48,9 @@ class Hedge(HorizonLearner[Experts]):
     name = "hedge"
     summary = "experts: exponential weights on the outcomes of all, no privacy"
     source: ClassVar[str] = "Freund & Schapire 1997"
-    family: ClassVar[Family] = "experts"
-    claim: ClassVar[ClaimForm] = NO_CLAIM
-    needs_horizon: ClassVar[str] = ""
+    family = "experts"
+    claim = NO_CLAIM
+    needs_horizon = ""
 
     def __init__(self, structure: Experts, gate: Gate, *, horizon: int | None) -> None:
         super().__init__(structure, gate, horizon)
@@ -137,7 +137,7 @@ class DPHedge(Hedge):
         "certified, (epsilon, delta); privacy is added to regret, with the deviation of one running sum"
     )
     source = ""  # the claim's
-    claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
+    claim = ClaimForm.for_reports(
         "central", "this library: exponential weights on a buffered counter under a gate", view=View.RELEASES
     )
 

@@ -13,12 +13,12 @@ import numpy as np
 
 from accountant import Gate, Simulation
 from accountant.gates.random_streams import RandomStream
-from algorithms.blocks import Arrays, Blocks, BlockStore, Executor, Processes, Tell, run_blocks
+from algorithms.blocks import Arrays, Blocks, BlockStore, Executor, Tell, run_blocks
 from algorithms.linear.contextual_learner import ContextualLearner, LinearUCB
 from algorithms.problems.linear_contexts import LinearContexts
 from algorithms.problems.own_draws import checked_contexts, checked_rewards
 from algorithms.reward_curve import RewardCurve
-from algorithms.simulate import Trace, check_counts, checkpoint_rounds
+from algorithms.simulate import Trace, check_counts, checkpoint_rounds, work_description
 from algorithms.unit import RecordOf, each_its_own
 from mechanisms import BLOCK, LaneStreams, Randomness, RegressionMoments
 from mechanisms.arrays import FloatArray, IntArray
@@ -217,19 +217,13 @@ def simulate_contexts(
         If horizon, runs, checkpoints or workers is below 1, or seed negative; or a stored block is damaged.
     """
     check_counts(horizon, runs, checkpoints, seed)
-    executor = Processes(workers) if isinstance(workers, int) else workers
     start = time.perf_counter()
     rounds = checkpoint_rounds(horizon, checkpoints)
-    says = {
-        "what": "contextual rewards, regret and what radii allow at checkpoints, 64 lanes a block",
-        "learner": repr(build)[:1000],
-        "problem": repr(problem)[:1000],
-        "seed": seed,
-        "rounds": rounds.tolist(),
-    }
+    words = "contextual rewards, regret and what radii allow at checkpoints, 64 lanes a block"
+    says = work_description(words, build, problem, seed, rounds.tolist())
     work = functools.partial(_simulate_lanes, build, problem, seed, rounds.tolist())
     done = run_blocks(
-        [Blocks(work, math.ceil(runs / BLOCK), says=says)], executor, store=store, progress=progress
+        [Blocks(work, math.ceil(runs / BLOCK), says=says)], workers, store=store, progress=progress
     )
     reward, regret, allowed = (
         np.concatenate([block[name] for block in done.results[0]], axis=1)[:, :runs]

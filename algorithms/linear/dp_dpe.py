@@ -37,7 +37,7 @@ told apart by the phase that they played:
 
 from __future__ import annotations
 
-from typing import ClassVar, Unpack
+from typing import Unpack
 
 import numpy.typing as npt
 
@@ -45,7 +45,7 @@ from accountant import Gate
 from algorithms.claim import NO_CLAIM, ClaimForm
 from algorithms.learner import check_delta, check_epsilon
 from algorithms.linear.g_optimal import support_bound
-from algorithms.linear.linear_phases import Phase
+from algorithms.linear.linear_phases import PAPER, Phase
 from algorithms.linear.phased_elimination import PhasedElimination, PhasedSettings
 from algorithms.linear.report_noise import CentralNoise, GaussianNoise, LocalNoise, NoNoise, ShuffledNoise
 from mechanisms import ShuffledMean
@@ -56,8 +56,8 @@ class DPE(NoNoise[Phase], PhasedElimination):
 
     name = "dpe"
     summary = "distributed phased elimination with exact widths, no privacy"
-    source = "distributed linear bandits paper, Algorithm 1"
-    claim: ClassVar[ClaimForm] = NO_CLAIM
+    source = PAPER + "Algorithm 1"
+    claim = NO_CLAIM
 
 
 class _Private(PhasedElimination, GaussianNoise[Phase]):
@@ -90,9 +90,8 @@ class DPDPECentral(CentralNoise[Phase], _Private):
     name = "dp-dpe-central"
     summary = "distributed phased elimination, analytic Gaussian noise on each phase's sum"
     as_printed = "certified repair of published/dp-dpe-central"
-    claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
-        "central",
-        "distributed linear bandits paper, Algorithm 1 with (5), repaired: analytic noise, clipped reports",
+    claim = ClaimForm.for_reports(
+        "central", PAPER + "Algorithm 1 with (5), repaired: analytic noise, clipped reports"
     )
 
 
@@ -102,9 +101,8 @@ class DPDPELocal(LocalNoise[Phase], _Private):
     name = "dp-dpe-local"
     summary = "distributed phased elimination, analytic Gaussian noise on each report"
     as_printed = "certified repair of published/dp-dpe-local"
-    claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
-        "local",
-        "distributed linear bandits paper, Algorithm 1 with (7), repaired: analytic noise, clipped reports",
+    claim = ClaimForm.for_reports(
+        "local", PAPER + "Algorithm 1 with (7), repaired: analytic noise, clipped reports"
     )
 
 
@@ -114,9 +112,8 @@ class DPDPEShuffle(ShuffledNoise[Phase], _Private):
     name = "dp-dpe-shuffle"
     summary = "distributed phased elimination, numerically calibrated shuffled bits"
     as_printed = "certified repair of published/dp-dpe-shuffle"
-    claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
-        "shuffle",
-        "distributed linear bandits paper, Algorithm 1 with (9), repaired: calibrated bits, clipped reports",
+    claim = ClaimForm.for_reports(
+        "shuffle", PAPER + "Algorithm 1 with (9), repaired: calibrated bits, clipped reports"
     )
 
     def _begin(self, horizon: int) -> None:

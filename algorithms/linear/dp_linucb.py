@@ -79,7 +79,7 @@ class BatchedLinUCB(ContextualLearner):
     growth: ClassVar[float] = 0.5
     """By which share of what was released the data grow with the next batch."""
     mechanism: Gaussian | None
-    needs_horizon: ClassVar[str] = ""
+    needs_horizon = ""
 
     def __init__(
         self,
@@ -199,7 +199,7 @@ class DPLinUCB(BatchedLinUCB):
     name = "dp-linucb"
     summary = "LinUCB on growing batches of moments, analytic Gaussian noise on each batch"
     as_printed = "certified (joint differential privacy)"
-    claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
+    claim = ClaimForm.for_reports(
         "central",
         "this library: LinUCB on growing batches of noisy moments; the view is Shariff & Sheffet's (2018)",
         view=View.OTHER_ACTIONS,
@@ -239,7 +239,7 @@ class LinUCB(BatchedLinUCB):
     name = "linucb"
     summary = "LinUCB on growing batches, no privacy"
     source = "Li et al. 2010; widths of Abbasi-Yadkori, Pal & Szepesvari 2011"
-    claim: ClassVar[ClaimForm] = replace(NO_CLAIM, view=View.OTHER_ACTIONS)
+    claim = replace(NO_CLAIM, view=View.OTHER_ACTIONS)
 
     def __init__(self, features: int, gate: Gate, *, horizon: int | None, norm: float = 1.0) -> None:
         super().__init__(gate, RegressionMoments(features), None, horizon, norm)

@@ -42,7 +42,7 @@ from algorithms.learner import check_delta, check_epsilon
 from algorithms.linear.elimination import Elimination
 from algorithms.linear.g_optimal import support_bound
 from algorithms.linear.linear_parameters import checked_reward_bound
-from algorithms.linear.linear_phases import RewardPhase, check_reports
+from algorithms.linear.linear_phases import PAPER, RewardPhase, check_reports
 from algorithms.linear.report_noise import CentralNoise, LocalNoise, NoNoise, ShuffledNoise
 from algorithms.problems import Parameter
 from mechanisms import Box, ShuffledMean
@@ -77,7 +77,7 @@ class StandardElimination(Elimination[RewardPhase]):
     """
 
     parameters: ClassVar[tuple[Parameter, ...]] = (ASSUMED_BOUND,)
-    _waited_for: ClassVar[str] = "rewards"
+    _waited_for = "rewards"
     reward_bound: float
 
     def __init__(
@@ -85,9 +85,8 @@ class StandardElimination(Elimination[RewardPhase]):
     ) -> None:
         super().__init__(actions, gate, horizon)
         self.reward_bound = checked_reward_bound(reward_bound, ": a single reward is not concentrated")
-        self._received: IntArray = np.zeros(
-            0, dtype=np.int64
-        )  # rewards of each action of the open phase's support
+        # Rewards of each action of the open phase's support.
+        self._received: IntArray = np.zeros(0, dtype=np.int64)
         self._begin(self.horizon)
 
     def _begin(self, horizon: int) -> None:
@@ -112,10 +111,10 @@ class StandardElimination(Elimination[RewardPhase]):
         return None if self._phase is None else int(self._phase.support[self._coordinate(self._phase)])
 
     def _coordinate(self, phase: RewardPhase) -> int:
-        """Return the place in the support of the first action whose rewards have not all come."""
+        """Return the place in the support of the first action that lacks rewards."""
         return int(np.argmax(self._received < phase.counts))
 
-    def _place(self, phase: RewardPhase, action: int) -> int:
+    def _place_of(self, phase: RewardPhase, action: int) -> int:
         """Return the place in the support of an action that a client played."""
         found = np.flatnonzero(phase.support == action)
         if found.size == 0 or self._received[found[0]] == phase.counts[found[0]]:
@@ -149,10 +148,9 @@ class StandardElimination(Elimination[RewardPhase]):
             release itself, if a client has spent its budget elsewhere meanwhile: then the phase ends, and nobody
             learns from it.
         """
-        if self._phase is None:
-            raise RuntimeError("no phase waits for rewards: call act first")
+        phase = self._asking_phase()
         self._observe(
-            report, 1, self._coordinate(self._phase) if action is None else self._place(self._phase, action)
+            phase, report, 1, self._coordinate(phase) if action is None else self._place_of(phase, action)
         )
 
     def observe_many(self, reports: Private, clients: int) -> None:
@@ -166,13 +164,10 @@ class StandardElimination(Elimination[RewardPhase]):
             As `observe`; also if fewer clients are to play the next action, or several come elsewhere than under
             `Simulation`.
         """
-        if self._phase is None:
-            raise RuntimeError("no phase waits for rewards: call act first")
-        self._observe(reports, clients, self._coordinate(self._phase))
+        phase = self._asking_phase()
+        self._observe(phase, reports, clients, self._coordinate(phase))
 
-    def _observe(self, reports: Private, clients: int, coordinate: int) -> None:
-        phase = self._phase
-        assert phase is not None
+    def _observe(self, phase: RewardPhase, reports: Private, clients: int, coordinate: int) -> None:
         left = int(phase.counts[coordinate] - self._received[coordinate])
         check_reports(self.gate, reports, phase, clients, left)
         self._take(phase, reports, clients, coordinate)
@@ -188,8 +183,8 @@ class PE(NoNoise[RewardPhase], StandardElimination):
 
     name = "pe"
     summary = "phased elimination with exact widths, one client per round, no privacy"
-    source = "distributed linear bandits paper, Algorithm 3"
-    claim: ClassVar[ClaimForm] = NO_CLAIM
+    source = PAPER + "Algorithm 3"
+    claim = NO_CLAIM
 
 
 class _Private(StandardElimination):
@@ -223,9 +218,7 @@ class DPPECentral(CentralNoise[RewardPhase], _Private):
     name = "dp-pe-central"
     summary = "phased elimination, analytic Gaussian noise on each action's sum"
     as_printed = "certified repair of published/dp-pe-central"
-    claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
-        "central", "distributed linear bandits paper, Algorithm 3 with (55), repaired: analytic noise"
-    )
+    claim = ClaimForm.for_reports("central", PAPER + "Algorithm 3 with (55), repaired: analytic noise")
 
 
 class DPPELocal(LocalNoise[RewardPhase], _Private):
@@ -234,9 +227,7 @@ class DPPELocal(LocalNoise[RewardPhase], _Private):
     name = "dp-pe-local"
     summary = "phased elimination, analytic Gaussian noise on each reward"
     as_printed = "certified repair of published/dp-pe-local"
-    claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
-        "local", "distributed linear bandits paper, Algorithm 3 with (57), repaired: analytic noise"
-    )
+    claim = ClaimForm.for_reports("local", PAPER + "Algorithm 3 with (57), repaired: analytic noise")
 
 
 class DPPEShuffle(ShuffledNoise[RewardPhase], _Private):
@@ -245,9 +236,7 @@ class DPPEShuffle(ShuffledNoise[RewardPhase], _Private):
     name = "dp-pe-shuffle"
     summary = "phased elimination, numerically calibrated shuffled bits"
     as_printed = "certified repair of published/dp-pe-shuffle"
-    claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
-        "shuffle", "distributed linear bandits paper, Algorithm 3 with (59), repaired: calibrated bits"
-    )
+    claim = ClaimForm.for_reports("shuffle", PAPER + "Algorithm 3 with (59), repaired: calibrated bits")
 
     def _begin(self, horizon: int) -> None:
         ShuffledMean.check_claim(self.epsilon, self.delta, size=1)  # before anybody reports

@@ -125,12 +125,12 @@ class Elimination(abc.ABC, Generic[P]):
         if self._phase is not None:
             missing = self._phase.clients - self._reports
             raise RuntimeError(f"phase {self._number}: {missing} {self._waited_for} are missing")
-        left = self._left
+        left = self._rounds_left
         if left == 0:
             if self.told is not None:
                 return None
             self._restart()
-            left = self._left
+            left = self._rounds_left
         self._number += 1
         try:
             phase = self._exploration(
@@ -156,8 +156,8 @@ class Elimination(abc.ABC, Generic[P]):
         return restart_horizon(self.epoch) if self.told is None else self.told
 
     @property
-    def _left(self) -> int:
-        """The rounds to the end of the horizon or epoch."""
+    def _rounds_left(self) -> int:
+        """Number of rounds to the end of the horizon or epoch."""
         return self.horizon - (self.played - self._begun)
 
     def _restart(self) -> None:
@@ -169,7 +169,7 @@ class Elimination(abc.ABC, Generic[P]):
 
     @abc.abstractmethod
     def _begin(self, horizon: int) -> None:
-        """Set what depends on the horizon; also the first time."""
+        """Set all that depends on the horizon; also the first time."""
 
     def _check_clients(self, phase: P) -> None:
         """Refuse a phase that more clients are to report in than are left."""
@@ -192,10 +192,10 @@ class Elimination(abc.ABC, Generic[P]):
 
     @abc.abstractmethod
     def _private_mean(self, phase: P) -> ReportMean:
-        """Return what averages the reports of a phase."""
+        """Return the averager of the reports of a phase."""
 
     def _expected_noise(self, phase: P) -> FloatArray:
-        """Return the noise that `widths` takes, or more, of a phase that nobody has reported in, shape (s,)."""
+        """Return the noise that `widths` takes, or more, of a phase without reports, shape (s,)."""
         return np.asarray(self._private_mean(phase).proxy * phase.bounds**2)
 
     def _take(self, phase: P, reports: Private, clients: int, at: int = 0) -> None:
@@ -270,6 +270,12 @@ class Elimination(abc.ABC, Generic[P]):
         """The phase that waits for reports; None if `act` is next."""
         return self._phase
 
+    def _asking_phase(self) -> P:
+        """Return the phase that waits for reports; refuse reports if there is none."""
+        if self._phase is None:
+            raise RuntimeError(f"no phase waits for {self._waited_for}: call act first")
+        return self._phase
+
     # --- what a released value would lead to, for audits of the action sequence ------------------
 
     @property
@@ -288,7 +294,7 @@ class Elimination(abc.ABC, Generic[P]):
 
     @property
     def _settled(self) -> bool:
-        """Whether the active actions are all the same: then it is played to the end, and nobody reports."""
+        """True if the active actions are all the same: then it is played to the end, without reports."""
         return self.active.size == 1 or not self.actions[self.active].any()
 
     @property
@@ -335,7 +341,7 @@ class Elimination(abc.ABC, Generic[P]):
 
         The learner does not change. At an epoch's end the survivors have no effect: all actions are active again.
         """
-        phase, left = self._phase, self._left
+        phase, left = self._phase, self._rounds_left
         if phase is None or left == 0:
             return None
         widest = float(self.widths(phase, self.convert_sums(phase, np.zeros(phase.support.size))[1]).max())

@@ -18,6 +18,9 @@ from mechanisms import Box, Communication, Gaussian, Mechanism, Sensitivity, Shu
 from mechanisms.arrays import FloatArray, IntArray
 from mechanisms.parameters import DPWitnessError, ParameterError
 
+PAPER = "distributed linear bandits paper, "
+"""The beginning of sources: Li, Zhou & Ji 2022."""
+
 SHUFFLED = Fraction(13, 10)
 """How far shuffled noise, calibrated with fair bits, may exceed the central Gaussian's; checked numerically."""
 
@@ -286,7 +289,7 @@ def _add_reports(
     release: Mechanism | None,
     beside: Sequence[PrivateSums] = (),
 ) -> None:
-    """Add up reports that stand side by side, coordinate by coordinate from a place on; see `add_to_all`."""
+    """Add reports side by side, coordinate by coordinate from a place on; see `add_to_all`."""
     size = reports.shape[1] // clients
     if clients == 1:
         releases = () if release is None else ((release, reports, 1),)

@@ -12,13 +12,13 @@ import numpy as np
 import numpy.typing as npt
 
 from accountant import Gate, Simulation
-from algorithms.blocks import Arrays, Blocks, BlockStore, Executor, Processes, Tell, run_blocks
+from algorithms.blocks import Arrays, Blocks, BlockStore, Executor, Tell, run_blocks
 from algorithms.linear.dp_pe import StandardElimination
 from algorithms.linear.linear_phases import Phase, cut
 from algorithms.linear.phased_elimination import PhasedElimination
 from algorithms.problems.linear import LinearBandit
 from algorithms.problems.own_draws import checked_averages
-from algorithms.simulate import Trace, check_counts
+from algorithms.simulate import Trace, check_counts, work_description
 from algorithms.unit import RecordOf, each_its_own
 from mechanisms import Communication
 from mechanisms.arrays import FloatArray, IntArray
@@ -134,7 +134,7 @@ def _report(
 
 
 def _phases(learner: LinearLearner, rounds: int | None) -> Iterator[Phase]:
-    """Yield what a learner plays, and the first plays of the phase that goes beyond so many rounds."""
+    """Yield the phases that a learner plays, and the first plays of the one beyond so many rounds."""
     if rounds is None and getattr(learner, "told", 0) is None:
         raise ParameterError("rounds=None: must be given: the learner has no horizon")
     played = 0
@@ -236,18 +236,11 @@ def simulate_phases(
         `play_linear`.
     """
     check_counts(1 if rounds is None else rounds, runs, 1, seed)
-    executor = Processes(workers) if isinstance(workers, int) else workers
     start = time.perf_counter()
-    says = {
-        "what": "runs of a linear learner, one a block",
-        "learner": repr(build)[:1000],
-        "problem": repr(problem)[:1000],
-        "seed": seed,
-    }
-    if rounds is not None:
-        says["rounds"] = rounds
-    blocks = Blocks(functools.partial(_simulate_runs, build, problem, seed, rounds), runs, says=says)
-    finished = run_blocks([blocks], executor, store=store, progress=progress)
+    says = work_description("runs of a linear learner, one a block", build, problem, seed, rounds)
+    one = functools.partial(_simulate_run, build, problem, seed, rounds)
+    blocks = Blocks(functools.partial(_simulate_each, one), runs, says=says)
+    finished = run_blocks([blocks], workers, store=store, progress=progress)
     done = finished.results[0]
     curves = tuple(run["path"][:, run["ends"]] for run in done)
     return PhasedTrace(
@@ -262,15 +255,8 @@ def simulate_phases(
     )
 
 
-def _simulate_runs(
-    build: BuildPhased,
-    problem: LinearBandit,
-    seed: int,
-    rounds: int | None,
-    numbers: range,
-    progress: Tell,
-) -> list[Arrays]:
-    return [_simulate_run(build, problem, seed, rounds, number) for number in numbers]
+def _simulate_each(run: Callable[[int], Arrays], numbers: range, progress: Tell) -> list[Arrays]:
+    return [run(number) for number in numbers]
 
 
 def _simulate_run(

@@ -185,7 +185,6 @@ class PhasedElimination(Elimination[Phase]):
         RuntimeError, ForeignValue, DomainError, ValueError
             As `observe`; also if fewer reports are missing, or several come elsewhere than under `Simulation`.
         """
-        if self._phase is None:
-            raise RuntimeError("no phase waits for reports: call act first")
-        check_reports(self.gate, reports, self._phase, clients, self._phase.clients - self._reports)
-        self._take(self._phase, reports, clients)
+        phase = self._asking_phase()
+        check_reports(self.gate, reports, phase, clients, phase.clients - self._reports)
+        self._take(phase, reports, clients)

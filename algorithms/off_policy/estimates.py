@@ -15,15 +15,6 @@ Estimator = Literal["replay", "ips", "snips"]
 
 _RATES = tuple(2.0**-j for j in range(1, 17))
 
-__all__ = [
-    "Estimate",
-    "Estimator",
-    "bernstein_interval",
-    "inverse_propensity",
-    "replay_estimate",
-    "self_normalised",
-]
-
 
 @dataclass(frozen=True)
 class Estimate:

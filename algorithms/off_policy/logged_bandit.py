@@ -14,8 +14,6 @@ import numpy.typing as npt
 from algorithms.problems import Arms, ProblemError
 from mechanisms.arrays import FloatArray, IntArray
 
-__all__ = ["LoggedBandit", "read_log"]
-
 _OPEN_BANDIT = ("item_id", "click", "propensity_score")
 _PLAIN = ("action", "reward", "propensity")
 _ROUNDED = 0.01  # propensities are often written with two or three digits
@@ -114,12 +112,14 @@ def read_log(file: str | Path, *, position: int | None = None) -> LoggedBandit:
         rows = csv.reader(opened)
         try:
             header = next(rows, [])
-            return _read(str(file), header, rows, position)
+            return _parse_log(str(file), header, rows, position)
         except (UnicodeDecodeError, csv.Error) as error:
             raise ProblemError(f"{file}: is no CSV file in UTF-8 ({error})") from None
 
 
-def _read(file: str, header: Sequence[str], rows: Iterable[list[str]], position: int | None) -> LoggedBandit:
+def _parse_log(
+    file: str, header: Sequence[str], rows: Iterable[list[str]], position: int | None
+) -> LoggedBandit:
     columns = _columns(file, header)
     for name in (*columns, "position"):
         if header.count(name) > 1:
@@ -139,23 +139,17 @@ def _read(file: str, header: Sequence[str], rows: Iterable[list[str]], position:
             raise ProblemError(f"{file}:{line}: has {len(row)} values, the first line {len(header)} names")
         if place is not None:
             own = _float(row[place])
-            if _number(row[place], f"{file}:{line}: position", math.isfinite(own), "of a place") != position:
+            _check_cell(row[place], f"{file}:{line}: position", math.isfinite(own), "of a place")
+            if own != position:
                 continue
         label, reward, propensity = (row[i].strip() for i in at)
         if not label:
             raise ProblemError(f"{file}:{line}: {columns[0]} = '': must name the action that was taken")
         labels.append(label)
-        numbers.append(
-            (
-                _number(reward, f"{file}:{line}: {columns[1]}", 0.0 <= _float(reward) <= 1.0, "in [0, 1]"),
-                _number(
-                    propensity,
-                    f"{file}:{line}: {columns[2]}",
-                    0.0 < _float(propensity) <= 1.0,
-                    "above 0 and at most 1",
-                ),
-            )
-        )
+        earned, chance = _float(reward), _float(propensity)
+        _check_cell(reward, f"{file}:{line}: {columns[1]}", 0.0 <= earned <= 1.0, "in [0, 1]")
+        _check_cell(propensity, f"{file}:{line}: {columns[2]}", 0.0 < chance <= 1.0, "above 0 and at most 1")
+        numbers.append((earned, chance))
     if not labels:
         raise ProblemError(f"{file}: has no events{'' if position is None else f' at position {position}'}")
     names = tuple(sorted(set(labels), key=_in_order))
@@ -192,10 +186,9 @@ def _float(text: str) -> float:
         return math.nan
 
 
-def _number(text: str, where: str, right: bool, rule: str) -> float:
+def _check_cell(text: str, where: str, right: bool, rule: str) -> None:
     if not right:
         raise ProblemError(f"{where} = {text!r}: must be a number {rule}")
-    return float(text)
 
 
 def _in_order(name: str) -> tuple[int, int, str]:

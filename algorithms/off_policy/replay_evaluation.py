@@ -44,8 +44,6 @@ from algorithms.simulate import check_counts, checkpoint_rounds
 from mechanisms.arrays import FloatArray, IntArray
 from mechanisms.parameters import ParameterError
 
-__all__ = ["Evaluation", "evaluate", "expected_rounds"]
-
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:

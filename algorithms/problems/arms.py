@@ -6,8 +6,6 @@ from dataclasses import dataclass, field
 
 from algorithms.problems.top_k import TopK
 
-__all__ = ["Arms"]
-
 
 @dataclass(frozen=True)
 class Arms(TopK):

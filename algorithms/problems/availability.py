@@ -19,8 +19,6 @@ from algorithms.problems.super_arms import SuperArms
 from algorithms.problems.top_k import TopK
 from mechanisms.arrays import BoolArray, FloatArray, IntArray
 
-__all__ = ["available_arms", "least_among", "mask_weights"]
-
 
 def available_arms(structure: SuperArms | RankedLists, available: Iterable[int]) -> BoolArray:
     """Return which arms are available, shape (arms,), if the structure can be played without the others.
@@ -44,8 +42,8 @@ def available_arms(structure: SuperArms | RankedLists, available: Iterable[int])
             "RankedLists and matroids can"
         )
     mask = np.zeros(structure.arms, dtype=np.bool_)
-    for arm in _listed(available):
-        number = _whole(arm)
+    for arm in _check_iterable(available):
+        number = _arm_number(arm)
         if not 0 <= number < structure.arms:
             raise ProblemError(
                 f"available: {number} is no arm: must be from 0 to {structure.arms - 1}, the arms that the learner was "
@@ -78,7 +76,7 @@ def least_among(index: FloatArray, available: BoolArray | None) -> IntArray:
     return best
 
 
-def _listed(available: Iterable[int]) -> Iterable[int]:
+def _check_iterable(available: Iterable[int]) -> Iterable[int]:
     if isinstance(available, np.ndarray) and available.ndim != 1:
         raise ProblemError(f"available of shape {available.shape}: must be arms, the same for all lanes")
     if isinstance(available, str | bytes) or not isinstance(available, Iterable):
@@ -86,7 +84,7 @@ def _listed(available: Iterable[int]) -> Iterable[int]:
     return available
 
 
-def _whole(arm: object) -> int:
+def _arm_number(arm: object) -> int:
     try:
         if not isinstance(arm, bool | np.bool_):
             return operator.index(arm)  # type: ignore[arg-type]

@@ -8,15 +8,13 @@ import numpy as np
 import numpy.typing as npt
 
 from algorithms.lanes import gather, lookup
-from algorithms.problems.problem import checked_means
+from algorithms.problems.problem import BernoulliProblem, checked_means
 from algorithms.problems.ranked_lists import RankedLists
-from mechanisms import Box, OneHot, Randomness
+from mechanisms import OneHot, Randomness
 from mechanisms.arrays import FloatArray, IntArray
 
-__all__ = ["Cascade"]
 
-
-class Cascade:
+class Cascade(BernoulliProblem):
     """Item e attracts a user with probability ``w(e)``, independently of the other items.
 
     A record is one user's attraction vector in ``{0, 1}^L``. Shown a list, the user clicks the first item
@@ -37,6 +35,8 @@ class Cascade:
         Unless ``1 <= positions <= items`` and there is one mean in [0, 1] for each item.
     """
 
+    structure: RankedLists
+
     def __init__(self, items: int, positions: int, means: npt.ArrayLike) -> None:
         self.structure = RankedLists(items, positions)
         self.means = checked_means(means, items)
@@ -48,28 +48,9 @@ class Cascade:
         )
 
     @cached_property
-    def record_domain(self) -> Box:
-        """The cube ``[0, 1]^L`` (its corners are the records)."""
-        return Box(0.0, 1.0, self.structure.items)
-
-    @cached_property
     def feedback_domain(self) -> OneHot:
         """Click vectors of K positions, at most one click."""
         return OneHot(self.structure.positions, allow_none=True)
-
-    @cached_property
-    def optimum(self) -> float:
-        """The click probability of the best list."""
-        return self.structure.optimum(self.means)
-
-    @property
-    def benchmark(self) -> float:
-        """The optimum: the oracle is exact."""
-        return self.optimum
-
-    def draw_records(self, randomness: Randomness, lanes: int) -> FloatArray:
-        """Draw one attraction vector for each lane, ``(lanes, items)``."""
-        return (randomness.random((lanes, self.structure.items)) < self.means).astype(np.float64)
 
     def feedback(self, records: FloatArray, super_arm: IntArray) -> FloatArray:
         """Return the click vectors of given users on given lists: ``(..., lanes, items)`` to positions."""
@@ -107,7 +88,3 @@ class Cascade:
             clicks[:, k] = clicked
             examining -= clicked
         return clicks
-
-    def expected_reward(self, super_arm: IntArray) -> FloatArray:
-        """Return the click probability of each lane's list."""
-        return self.structure.reward(super_arm, self.means)

@@ -6,22 +6,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations, islice
 from math import comb, exp
-from typing import ClassVar
 
 import numpy as np
 
 from algorithms.problems.problem_errors import ProblemError, require_count, require_size
-from algorithms.problems.super_arms import checked_weights
+from algorithms.problems.super_arms import Structure, checked_weights
 from mechanisms.arrays import FloatArray, IntArray
-
-__all__ = ["MaximumCoverage"]
 
 _LARGEST_ENUMERATION = 2_000_000
 _CHUNK = 1 << 14
 
 
 @dataclass(frozen=True)
-class MaximumCoverage:
+class MaximumCoverage(Structure):
     """Choose `chosen` of `left` nodes; each reaches a right node v over its edge with probability ``p_uv``.
 
     The base arms are the edges of the complete bipartite graph, ``(u, v)`` having the id ``u * right + v``;
@@ -41,9 +38,7 @@ class MaximumCoverage:
     left: int
     right: int
     chosen: int
-    alpha: ClassVar[float] = 1.0 - exp(-1.0)
-    beta: ClassVar[float] = 1.0
-    smoothness_l1: ClassVar[float] = 1.0
+    alpha = 1.0 - exp(-1.0)
 
     def __post_init__(self) -> None:
         require_count("left", self.left)
@@ -59,11 +54,6 @@ class MaximumCoverage:
     def size(self) -> int:
         """The number of edges of a super arm."""
         return self.chosen * self.right
-
-    @property
-    def smoothness_linf(self) -> float:
-        """B_inf = (number of edges of a super arm) B_1."""
-        return float(self.size)
 
     def solve(self, weights: FloatArray) -> IntArray:
         """Return the edges of greedily chosen left nodes, in increasing order of id.

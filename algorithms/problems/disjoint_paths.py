@@ -8,14 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from algorithms.problems.problem_errors import require_count
-from algorithms.problems.super_arms import ExactOracle, checked_weights
+from algorithms.problems.super_arms import Structure, checked_weights
 from mechanisms.arrays import FloatArray, IntArray
-
-__all__ = ["DisjointPaths"]
 
 
 @dataclass(frozen=True)
-class DisjointPaths(ExactOracle):
+class DisjointPaths(Structure):
     """`paths` super arms of `length` base arms each, none in two of them; the reward is the sum of the means.
 
     Path p consists of the arms ``p length, ..., (p + 1) length - 1``. The oracle is exact; ties go to the first path.

@@ -9,14 +9,12 @@ from typing import ClassVar
 import numpy as np
 
 from algorithms.problems.problem_errors import require_count
-from algorithms.problems.super_arms import ExactOracle, checked_weights
+from algorithms.problems.super_arms import Structure, checked_weights
 from mechanisms.arrays import FloatArray, IntArray
-
-__all__ = ["Experts"]
 
 
 @dataclass(frozen=True)
-class Experts(ExactOracle):
+class Experts(Structure):
     """Rankings of all `arms` experts; the reward is the first one's mean. The oracle is exact.
 
     So learning from all experts is a semi-bandit that plays all arms.

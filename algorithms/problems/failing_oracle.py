@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import blake2b
 from itertools import combinations
-from typing import ClassVar
 
 import numpy as np
 
 from algorithms.problems.problem_errors import ProblemError
-from algorithms.problems.super_arms import checked_weights
+from algorithms.problems.super_arms import Structure, checked_weights
 from algorithms.problems.top_k import TopK
 from mechanisms.arrays import FloatArray, IntArray
 
-__all__ = ["FailingTopK"]
-
 
 @dataclass(frozen=True)
-class FailingTopK:
+class FailingTopK(Structure):
     """The K arms of largest weight, from an oracle that gives the K of *smallest* weight with probability 1 - beta.
 
     An (alpha, beta) oracle with ``alpha = 1`` (Chen, Wang and Yuan 2013): regret is measured against ``beta`` times the
@@ -47,36 +44,24 @@ class FailingTopK:
 
     arms: int
     size: int
-    beta: float
-    alpha: ClassVar[float] = 1.0
-    smoothness_l1: ClassVar[float] = 1.0
+    beta: float = field()  # without the default of other structures
 
     def __post_init__(self) -> None:
         TopK(self.arms, self.size)
         if not 0.0 < self.beta <= 1.0:
             raise ProblemError(f"beta={self.beta!r}: must be in (0, 1], how often the oracle does not fail")
 
-    @property
-    def smoothness_linf(self) -> float:
-        """B_inf = K."""
-        return float(self.size)
-
     def solve(self, weights: FloatArray) -> IntArray:
         """Return the K arms of largest weight or, where the oracle fails, of smallest, in increasing order."""
         weights = checked_weights(weights, self.arms) + 0.0  # -0.0 is 0.0, and so is its hash
         signs = np.where([_share(row.tobytes()) < self.beta for row in weights], 1.0, -1.0)[:, np.newaxis]
-        finite = np.minimum(
-            weights, np.finfo(np.float64).max
-        )  # an arm not seen yet is no reason to fail otherwise
+        # An arm not seen yet is no reason to fail otherwise.
+        finite = np.minimum(weights, np.finfo(np.float64).max)
         return TopK(self.arms, self.size).solve(signs * finite)
 
     def super_arms(self) -> Iterator[tuple[int, ...]]:
         """Yield every set of K arms."""
         return combinations(range(self.arms), self.size)
-
-    def reward(self, super_arm: IntArray, means: FloatArray) -> FloatArray:
-        """Return the sum of the K means."""
-        return TopK(self.arms, self.size).reward(super_arm, means)
 
     def optimum(self, means: FloatArray) -> float:
         """Return the sum of the K largest means, which no failure changes."""

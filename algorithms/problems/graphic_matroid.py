@@ -12,8 +12,6 @@ from algorithms.problems.matroid import Matroid, MatroidState
 from algorithms.problems.problem_errors import ProblemError, require_count
 from mechanisms.arrays import BoolArray, IntArray
 
-__all__ = ["GraphicMatroid"]
-
 
 @dataclass(frozen=True, init=False)
 class GraphicMatroid(Matroid):

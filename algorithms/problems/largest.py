@@ -13,8 +13,6 @@ import numpy as np
 from algorithms.lanes import row_starts
 from mechanisms.arrays import FloatArray, IntArray
 
-__all__ = ["largest_elements", "ranked_elements"]
-
 
 def ranked_elements(weights: FloatArray, size: int) -> IntArray:
     """Return the `size` largest of each row in decreasing order, equal ones by id.

@@ -88,25 +88,6 @@ class LinearBandit:
             )
         actions.flags.writeable = theta.flags.writeable = False
 
-    @classmethod
-    def random(
-        cls,
-        *,
-        actions: int,
-        dimension: int,
-        length: float,
-        sigma: float,
-        population: int,
-        seed: int,
-        rewards: Rewards = "gaussian",
-        replacement: bool = False,
-    ) -> LinearBandit:
-        """Return a problem with actions and theta* uniform on the sphere, theta* of the given length."""
-        rng = np.random.default_rng(seed)
-        vectors = rng.standard_normal((actions + 1, dimension))
-        vectors /= np.linalg.norm(vectors, axis=1)[:, np.newaxis]
-        return cls(vectors[:-1], length * vectors[-1], sigma, population, rewards, replacement)
-
     @property
     def _radius(self) -> float:
         return self.sigma * (self.theta.size + 2) ** 0.5 if self.rewards == "signs" else 0.0

@@ -13,8 +13,6 @@ from algorithms.problems.matroid import Matroid, MatroidState
 from algorithms.problems.problem_errors import ProblemError
 from mechanisms.arrays import BoolArray, IntArray
 
-__all__ = ["LinearMatroid"]
-
 PRIME = 2**31 - 1
 _OVERFLOW = 2**32  # a number below p times entries that sum to less fits in 64 bits
 

@@ -14,8 +14,6 @@ from algorithms.problems.super_arms import SuperArms
 from mechanisms import Randomness
 from mechanisms.arrays import FloatArray, IntArray
 
-__all__ = ["LoggedUsers"]
-
 
 @dataclass(frozen=True, eq=False, init=False)
 class LoggedUsers(SemiBandit):

@@ -13,18 +13,16 @@ import numpy as np
 import numpy.typing as npt
 
 from algorithms.problems.problem_errors import ProblemError
-from algorithms.problems.super_arms import ExactOracle, checked_weights
+from algorithms.problems.super_arms import Structure, checked_weights
 from mechanisms.arrays import BoolArray, FloatArray, IntArray
 
 MatroidState = npt.NDArray[Any]  # what a matroid remembers of one set per lane; leading axis: lanes
-
-__all__ = ["Matroid"]
 
 _LARGEST_TABLE = 12  # elements: up to 2**12 sets are kept in a table
 _MOST_BASES = 2_000_000
 
 
-class Matroid(ExactOracle, ABC):
+class Matroid(Structure, ABC):
     """A matroid on the elements ``0 .. arms - 1``; its super arms are its bases.
 
     The reward is the sum of the means. The greedy algorithm (Edmonds 1971) takes elements by decreasing

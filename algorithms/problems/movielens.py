@@ -22,8 +22,6 @@ from algorithms.problems.linear_matroid import LinearMatroid
 from algorithms.problems.logged_users import LoggedUsers
 from algorithms.problems.problem_errors import ProblemError, require_count
 
-__all__ = ["movielens"]
-
 
 def movielens(folder: str | Path, movies: int = 100) -> LoggedUsers:
     """Return the problem of recommending diverse popular movies.
@@ -69,10 +67,10 @@ def movielens(folder: str | Path, movies: int = 100) -> LoggedUsers:
 
 
 def _raters(path: Path) -> dict[int, set[int]]:
-    """Return the users who rated each movie."""
+    """Return each movie's raters, the users with a rating of it."""
     raters: dict[int, set[int]] = {}
     for place, (user, movie, _, _) in _rows(path, 4):
-        raters.setdefault(_number(movie, place), set()).add(_number(user, place))
+        raters.setdefault(_parse_number(movie, place), set()).add(_parse_number(user, place))
     return raters
 
 
@@ -81,13 +79,13 @@ def _movies(path: Path) -> tuple[dict[int, str], dict[int, frozenset[str]]]:
     titles: dict[int, str] = {}
     genres: dict[int, frozenset[str]] = {}
     for place, (movie, title, kinds) in _rows(path, 3):
-        number = _number(movie, place)
+        number = _parse_number(movie, place)
         titles[number], genres[number] = title, frozenset(kinds.split("|"))
     return titles, genres
 
 
 def _rows(path: Path, fields: int) -> Iterator[tuple[str, list[str]]]:
-    """Iterate over the lines of a file: where each stands, and its fields."""
+    """Yield the place of each line of a file, and its fields."""
     try:
         text = path.read_text(encoding="latin-1")
     except OSError as error:
@@ -99,7 +97,7 @@ def _rows(path: Path, fields: int) -> Iterator[tuple[str, list[str]]]:
         yield f"{path}, line {number}", row
 
 
-def _number(text: str, place: str) -> int:
+def _parse_number(text: str, place: str) -> int:
     if not (text.isascii() and text.isdigit()):
         raise ProblemError(f"{place}: {text!r} must be a whole number")
     return int(text)

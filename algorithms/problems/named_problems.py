@@ -31,9 +31,7 @@ from algorithms.problems.shortest_path import ShortestPath
 from algorithms.problems.synthetic_movies import synthetic_movies
 from algorithms.problems.top_k import TopK
 
-__all__ = ["ProblemEntry", "build_problem", "problems"]
-
-_Built = TypeVar("_Built")
+_Built = TypeVar("_Built", covariant=True)
 
 
 @dataclass(frozen=True)
@@ -227,20 +225,17 @@ def _movielens(folder: str, movies: int) -> Problem:
     return movielens(folder, movies)
 
 
-def _synthetic_movies(movies: int, users: int, instance: int) -> Problem:
-    return synthetic_movies(movies, users, instance)
-
-
 def _position(text: str) -> int | None:
     return None if text == "pooled" else int(text)
 
 
-def _good(default: float, which: str) -> Parameter:
-    return Parameter("good", "float", default, 0, 1, f"mean of {which}, spread over the ids")
-
-
-def _other(default: float) -> Parameter:
-    return Parameter("other", "float", default, 0, 1, "mean of all the others")
+def _levels(good: float, which: str, other: float) -> tuple[Parameter, ...]:
+    """Return the settings of means at two levels."""
+    return (
+        Parameter("good", "float", good, 0, 1, f"mean of {which}, spread over the ids"),
+        Parameter("other", "float", other, 0, 1, "mean of all the others"),
+        _MEANS,
+    )
 
 
 _POSITION = Parameter(
@@ -261,9 +256,7 @@ problems: dict[str, ProblemEntry[Problem]] = {
             "bandit",
             (
                 Parameter("arms", "int", 10, 1, 100_000, "number of arms m"),
-                _good(0.5, "one arm"),
-                _other(0.3),
-                _MEANS,
+                *_levels(0.5, "one arm", 0.3),
             ),
             _arms,
         ),
@@ -274,9 +267,7 @@ problems: dict[str, ProblemEntry[Problem]] = {
             (
                 Parameter("arms", "int", 20, 1, 100_000, "number of base arms m"),
                 Parameter("size", "int", 4, 1, 100_000, "arms played at a time, K, at most arms"),
-                _good(0.2, "size arms"),
-                _other(0.05),
-                _MEANS,
+                *_levels(0.2, "size arms", 0.05),
             ),
             _top_k,
         ),
@@ -337,9 +328,7 @@ problems: dict[str, ProblemEntry[Problem]] = {
             (
                 Parameter("arms", "int", 8, 1, 100_000, "number of base arms m"),
                 Parameter("size", "int", 2, 1, 100_000, "arms played at a time, K, at most arms"),
-                _good(0.5, "size arms"),
-                _other(0.3),
-                _MEANS,
+                *_levels(0.5, "size arms", 0.3),
                 Parameter("beta", "float", 0.9, 0, 1, "how often the oracle does not fail, above 0"),
             ),
             _failing_top_k,
@@ -350,9 +339,7 @@ problems: dict[str, ProblemEntry[Problem]] = {
             "experts",
             (
                 Parameter("experts", "int", 10, 1, 10_000, "number of experts K"),
-                _good(0.6, "one expert"),
-                _other(0.5),
-                _MEANS,
+                *_levels(0.6, "one expert", 0.5),
             ),
             _experts,
         ),
@@ -363,9 +350,7 @@ problems: dict[str, ProblemEntry[Problem]] = {
             (
                 Parameter("elements", "int", 20, 1, 100_000, "number of elements L"),
                 Parameter("rank", "int", 1, 1, 100_000, "elements of a basis, K, at most elements"),
-                _good(0.8, "rank elements"),
-                _other(0.4),
-                _MEANS,
+                *_levels(0.8, "rank elements", 0.4),
             ),
             _uniform,
         ),
@@ -408,9 +393,7 @@ problems: dict[str, ProblemEntry[Problem]] = {
             (
                 Parameter("items", "int", 20, 1, 100_000, "number of items L"),
                 Parameter("positions", "int", 4, 1, 100_000, "length of a list, K, at most items"),
-                _good(0.2, "positions items"),
-                _other(0.05),
-                _MEANS,
+                *_levels(0.2, "positions items", 0.05),
             ),
             _cascade,
         ),
@@ -455,7 +438,7 @@ problems: dict[str, ProblemEntry[Problem]] = {
                 Parameter("users", "int", 6040, 1, 1_000_000, "number of users"),
                 Parameter("instance", "int", 1, 0, None, "seed of movies and users"),
             ),
-            _synthetic_movies,
+            synthetic_movies,
         ),
     )
 }

@@ -55,8 +55,6 @@ from mechanisms.arrays import FloatArray, IntArray
 _ITEMS = 80
 _POSITIONS = 3
 
-__all__ = ["open_bandit", "open_bandit_cascade", "open_bandit_counts", "open_bandit_rates"]
-
 
 @cache
 def open_bandit_counts() -> tuple[IntArray, IntArray]:

@@ -15,8 +15,6 @@ from algorithms.problems.super_arms import check_super_arms
 from algorithms.problems.top_k import TopK
 from mechanisms.arrays import BoolArray, IntArray
 
-__all__ = ["check_choice", "is_ours"]
-
 
 def is_ours(owner: object, method: str) -> bool:
     """Return True if a method of an object or class is this library's, and so is proved to return super arms."""

@@ -12,8 +12,6 @@ from algorithms.problems.problem_errors import ProblemError
 from dpwitness import is_of_library
 from mechanisms.arrays import FloatArray
 
-__all__ = ["checked_averages", "checked_contexts", "checked_outcomes", "checked_rewards", "is_own"]
-
 _ROUNDING = 1e-9
 _PACKAGE = __name__.rpartition(".")[0] + "."
 is_librarys = functools.lru_cache(is_of_library)  # asked every round

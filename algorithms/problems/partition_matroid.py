@@ -15,8 +15,6 @@ from algorithms.problems.problem_errors import ProblemError, require_count, requ
 from algorithms.problems.super_arms import checked_weights
 from mechanisms.arrays import BoolArray, FloatArray, IntArray
 
-__all__ = ["PartitionMatroid", "UniformMatroid"]
-
 
 @dataclass(frozen=True, init=False)
 class PartitionMatroid(Matroid):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -9,10 +10,8 @@ import numpy.typing as npt
 
 from algorithms.problems.problem_errors import ProblemError
 from algorithms.problems.super_arms import SuperArms
-from mechanisms import Domain, Randomness
+from mechanisms import Box, Domain, Randomness
 from mechanisms.arrays import FloatArray, IntArray
-
-__all__ = ["Problem", "checked_means"]
 
 
 class Problem(Protocol):
@@ -86,6 +85,44 @@ class Problem(Protocol):
 
     def expected_reward(self, super_arm: IntArray) -> FloatArray:
         """Return the expected reward ``(lanes,)`` of each lane's super arm."""
+
+
+class BernoulliProblem:
+    """Base of problems with Bernoulli outcomes of base arms, independent of each other.
+
+    Attributes
+    ----------
+    structure
+        The super arms and their oracle.
+    means
+        Of the outcomes, shape (arms,).
+    """
+
+    structure: SuperArms
+    means: FloatArray
+
+    @cached_property
+    def record_domain(self) -> Box:
+        """The cube ``[0, 1]^m``: its corners are the records."""
+        return Box(0.0, 1.0, self.structure.arms)
+
+    @cached_property
+    def optimum(self) -> float:
+        """The largest expected reward of a super arm."""
+        return self.structure.optimum(self.means)
+
+    @property
+    def benchmark(self) -> float:
+        """``alpha beta optimum``: regret is ``sum_t (alpha beta opt - r(S_t))``."""
+        return self.structure.alpha * self.structure.beta * self.optimum
+
+    def draw_records(self, randomness: Randomness, lanes: int) -> FloatArray:
+        """Draw the outcomes of all base arms, ``(lanes, arms)``."""
+        return (randomness.random((lanes, self.structure.arms)) < self.means).astype(np.float64)
+
+    def expected_reward(self, super_arm: IntArray) -> FloatArray:
+        """Return ``r_mu(S)`` for each lane."""
+        return self.structure.reward(super_arm, self.means)
 
 
 def checked_means(means: npt.ArrayLike, arms: int) -> FloatArray:

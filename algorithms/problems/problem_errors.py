@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from mechanisms.parameters import DPWitnessError
 
-__all__ = ["ProblemError", "SettingError"]
-
 
 class ProblemError(DPWitnessError, ValueError):
     """A structure or problem that cannot be built: names the parameter, its value and the broken rule."""

@@ -13,8 +13,6 @@ from algorithms.problems.problem_errors import SettingError
 Value = int | float | str
 """What a parameter of a problem or a learner may be set to."""
 
-__all__ = ["Parameter", "Value", "known_name", "parse_settings", "spelling_suggestion"]
-
 _SHORT = 80  # characters of a list of names that is said whole
 _LONGEST = 40  # characters of a name that are shown
 

@@ -8,14 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from algorithms.problems.problem_errors import ProblemError, require_count
-from algorithms.problems.super_arms import ExactOracle, checked_weights
+from algorithms.problems.super_arms import Structure, checked_weights
 from mechanisms.arrays import FloatArray, IntArray
-
-__all__ = ["PublicArms"]
 
 
 @dataclass(frozen=True)
-class PublicArms(ExactOracle):
+class PublicArms(Structure):
     """K arms that are a super arm, and K - 1 *public* arms that are one with each of ``m - 2 K + 1`` *private* arms.
 
     The arms ``0 .. K - 2`` are public, ``K - 1 .. m - K - 1`` private, and the last K are the super arm by itself.

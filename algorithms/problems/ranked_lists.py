@@ -10,14 +10,12 @@ import numpy.typing as npt
 from algorithms.lanes import gather, lookup
 from algorithms.problems.largest import ranked_elements, sorting_is_faster, strike
 from algorithms.problems.problem_errors import require_count, require_size
-from algorithms.problems.super_arms import ExactOracle, checked_weights
+from algorithms.problems.super_arms import Structure, checked_weights
 from mechanisms.arrays import FloatArray, IntArray
-
-__all__ = ["RankedLists"]
 
 
 @dataclass(frozen=True)
-class RankedLists(ExactOracle):
+class RankedLists(Structure):
     """Every ordered list of `positions` out of `items` items; the reward is the probability of a click.
 
     ``f(A, w) = 1 - prod_k (1 - w(a_k))`` (Kveton et al. 2015). The order of a list does not change its

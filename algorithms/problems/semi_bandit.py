@@ -8,16 +8,14 @@ from functools import cached_property
 import numpy as np
 
 from algorithms.lanes import gather, lookup
-from algorithms.problems.problem import checked_means
+from algorithms.problems.problem import BernoulliProblem, checked_means
 from algorithms.problems.super_arms import SuperArms
 from mechanisms import Box, Randomness
 from mechanisms.arrays import FloatArray, IntArray
 
-__all__ = ["SemiBandit"]
-
 
 @dataclass(frozen=True, eq=False)
-class SemiBandit:
+class SemiBandit(BernoulliProblem):
     """Bernoulli outcomes ``X_i ~ Ber(mu_i)``, independent; feedback ``{(i, X_i) : i in S}``.
 
     The setting of Chen et al. 2020 (and, with a matroid as structure, of matroid bandits), with independent
@@ -44,28 +42,9 @@ class SemiBandit:
         _ = self.optimum  # a structure may refuse to enumerate: now, not after a run
 
     @cached_property
-    def record_domain(self) -> Box:
-        """The cube ``[0, 1]^m``."""
-        return Box(0.0, 1.0, self.structure.arms)
-
-    @cached_property
     def feedback_domain(self) -> Box:
         """The cube ``[0, 1]^K``."""
         return Box(0.0, 1.0, self.structure.size)
-
-    @cached_property
-    def optimum(self) -> float:
-        """The largest expected reward of a super arm."""
-        return self.structure.optimum(self.means)
-
-    @property
-    def benchmark(self) -> float:
-        """``alpha beta optimum``: regret is ``sum_t (alpha beta opt - r(S_t))``."""
-        return self.structure.alpha * self.structure.beta * self.optimum
-
-    def draw_records(self, randomness: Randomness, lanes: int) -> FloatArray:
-        """Draw the outcomes of all base arms, ``(lanes, arms)``."""
-        return (randomness.random((lanes, self.structure.arms)) < self.means).astype(np.float64)
 
     def feedback(self, records: FloatArray, super_arm: IntArray) -> FloatArray:
         """Return the outcomes of the base arms played: ``(..., lanes, arms)`` to ``(..., lanes, size)``."""
@@ -81,7 +60,3 @@ class SemiBandit:
         counts = np.repeat(rounds[:, np.newaxis], super_arm.shape[1], axis=1)
         ones: IntArray = randomness.binomial(counts, lookup(self.means, super_arm))
         return ones.astype(np.float64)
-
-    def expected_reward(self, super_arm: IntArray) -> FloatArray:
-        """Return ``r_mu(S)`` for each lane."""
-        return self.structure.reward(super_arm, self.means)

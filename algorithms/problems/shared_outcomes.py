@@ -14,8 +14,6 @@ from algorithms.problems.semi_bandit import SemiBandit
 from mechanisms import Randomness
 from mechanisms.arrays import FloatArray, IntArray
 
-__all__ = ["SharedOutcomes"]
-
 
 @dataclass(frozen=True, eq=False)
 class SharedOutcomes(SemiBandit):

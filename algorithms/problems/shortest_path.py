@@ -11,15 +11,13 @@ import numpy as np
 
 from algorithms.lanes import lookup
 from algorithms.problems.problem_errors import ProblemError, require_count
-from algorithms.problems.super_arms import ExactOracle, checked_weights
+from algorithms.problems.super_arms import Structure, checked_weights
 from mechanisms.arrays import FloatArray, IntArray
-
-__all__ = ["ShortestPath"]
 
 
 @dataclass(frozen=True)
 class _Stage:
-    """Vertices whose longest way to the sink has the same number of edges, with their outgoing edges."""
+    """Vertices at the same number of edges from the sink, on their longest way, with their outgoing edges."""
 
     vertices: IntArray  # (vertices,)
     edges: IntArray  # (vertices, largest out-degree), in increasing order of id, padded with -1
@@ -27,7 +25,7 @@ class _Stage:
 
 
 @dataclass(frozen=True)
-class ShortestPath(ExactOracle):
+class ShortestPath(Structure):
     """Every path from `source` to `sink` in a directed acyclic graph; base arm e is ``edges[e]``.
 
     The outcome of an edge is ``X_e = 1 - delay_e`` in [0, 1], so that a larger mean is better, as
@@ -131,16 +129,13 @@ class ShortestPath(ExactOracle):
 
     def super_arms(self) -> Iterator[tuple[int, ...]]:
         """Yield the edges of every path, in the order walked."""
-        leaving: dict[Hashable, list[int]] = defaultdict(list)
-        for edge, (tail, _) in enumerate(self.edges):
-            leaving[tail].append(edge)
         ways: list[tuple[Hashable, tuple[int, ...]]] = [(self.source, ())]
         while ways:
             vertex, walked = ways.pop()
             if vertex == self.sink:
                 yield walked
             else:
-                ways.extend((self.edges[edge][1], (*walked, edge)) for edge in leaving[vertex])
+                ways.extend((self.edges[edge][1], (*walked, edge)) for edge in self._leaving[vertex])
 
     @cached_property
     def _vertices(self) -> dict[Hashable, int]:
@@ -157,16 +152,22 @@ class ShortestPath(ExactOracle):
     @cached_property
     def _stages(self) -> tuple[_Stage, ...]:
         """The vertices in order of their longest way to the sink: 1, 2, ..., K edges."""
-        leaving: dict[Hashable, list[int]] = defaultdict(list)
-        for edge, (tail, _) in enumerate(self.edges):
-            leaving[tail].append(edge)
         stages: dict[int, list[Hashable]] = defaultdict(list)
         for vertex, edges_left in _longest_ways(self.edges).items():
             if edges_left:
                 stages[edges_left].append(vertex)
-        return tuple(self._stage(stages[length], leaving) for length in sorted(stages))
+        return tuple(self._stage(stages[length]) for length in sorted(stages))
 
-    def _stage(self, vertices: list[Hashable], leaving: dict[Hashable, list[int]]) -> _Stage:
+    @cached_property
+    def _leaving(self) -> dict[Hashable, list[int]]:
+        """Vertex name to the edges that leave it, in increasing order of id."""
+        leaving: dict[Hashable, list[int]] = defaultdict(list)
+        for edge, (tail, _) in enumerate(self.edges):
+            leaving[tail].append(edge)
+        return leaving
+
+    def _stage(self, vertices: list[Hashable]) -> _Stage:
+        leaving = self._leaving
         degree = max(len(leaving[vertex]) for vertex in vertices)
         edges = np.full((len(vertices), degree), -1, dtype=np.int64)
         for row, vertex in enumerate(vertices):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -10,8 +10,6 @@ import numpy.typing as npt
 from algorithms.lanes import lookup
 from algorithms.problems.problem_errors import ProblemError
 from mechanisms.arrays import FloatArray, IntArray
-
-__all__ = ["ExactOracle", "SuperArms", "check_super_arms", "checked_weights", "linear_reward"]
 
 
 class SuperArms(Protocol):
@@ -60,12 +58,12 @@ class SuperArms(Protocol):
         """Return the exact largest expected reward of any super arm, even if the oracle guarantees less."""
 
 
-class ExactOracle:
-    """Base of structures with an exact oracle; the reward is the sum of the means where a structure has no other."""
+class Structure:
+    """Base of structures: the oracle is exact, and the reward the sum of the means, where a structure has no other."""
 
-    alpha: ClassVar[float] = 1.0
-    beta: ClassVar[float] = 1.0
-    smoothness_l1: ClassVar[float] = 1.0
+    alpha: float = 1.0
+    beta: float = 1.0
+    smoothness_l1: float = 1.0
 
     @property
     def smoothness_linf(self: SuperArms) -> float:
@@ -73,8 +71,9 @@ class ExactOracle:
         return float(self.size)
 
     def reward(self, super_arm: IntArray, means: FloatArray) -> FloatArray:
-        """Return ``sum_{i in S} mu_i``."""
-        return linear_reward(super_arm, means)
+        """Return ``sum_{i in S} mu_i`` for each row S of `super_arm`; padding counts 0."""
+        reward: FloatArray = lookup(means, super_arm).sum(axis=1)
+        return reward
 
     def optimum(self: SuperArms, means: FloatArray) -> float:
         """Return the reward of the oracle's answer to the means."""
@@ -141,9 +140,3 @@ def check_super_arms(answers: Any, lanes: int, structure: Any, name: str) -> Int
     if wrong.any():
         raise ProblemError(f"{name} returned {found[wrong][0].tolist()}; padding must stand at the end")
     return found
-
-
-def linear_reward(super_arm: IntArray, means: FloatArray) -> FloatArray:
-    """Return ``sum_{i in S} mu_i`` for each row S of `super_arm`; padding counts 0."""
-    reward: FloatArray = lookup(means, super_arm).sum(axis=1)
-    return reward

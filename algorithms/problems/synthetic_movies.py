@@ -7,13 +7,9 @@ import numpy as np
 from algorithms.problems.linear_matroid import LinearMatroid
 from algorithms.problems.logged_users import LoggedUsers
 
-__all__ = ["synthetic_movies"]
-
 _GENRES = 17
-_BEST, _WORST = (
-    0.57,
-    0.20,
-)  # shares of users: those of the first and the hundredth movie in the paper's setting
+# Shares of users: those of the first and the hundredth movie in the paper's setting.
+_BEST, _WORST = 0.57, 0.20
 
 
 def synthetic_movies(movies: int, users: int, instance: int) -> LoggedUsers:

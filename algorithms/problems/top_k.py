@@ -6,14 +6,12 @@ from dataclasses import dataclass
 
 from algorithms.problems.largest import largest_elements
 from algorithms.problems.problem_errors import require_count, require_size
-from algorithms.problems.super_arms import ExactOracle, checked_weights
+from algorithms.problems.super_arms import Structure, checked_weights
 from mechanisms.arrays import FloatArray, IntArray
-
-__all__ = ["TopK"]
 
 
 @dataclass(frozen=True)
-class TopK(ExactOracle):
+class TopK(Structure):
     """Every set of `size` out of `arms` base arms; the reward is the sum of the means.
 
     The oracle is exact. Its rows are in increasing order of id.

@@ -15,7 +15,6 @@ j - i + 1 values by j - i; Section 4 has the right count.)
 from __future__ import annotations
 
 import math
-from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -82,7 +81,7 @@ class AdaPKLUCB(HeldBatchLearner):
     as_printed = "holds, tight"
     repaired_by = "dp-bandit"
     batches: DoublingEpisodes
-    claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
+    claim = ClaimForm.for_reports(
         "central", "Azize & Basu 2022, Algorithm 1 with AdaP-KLUCB's index, Theorem 8"
     )
 

@@ -18,7 +18,7 @@ from algorithms.cascades.cascade_ucb1 import examined_positions
 from algorithms.claim import ClaimForm
 from algorithms.estimates.continual_sums import PrivateHybridSums
 from algorithms.lanes import gather
-from algorithms.learner import Family, check_epsilon, check_horizon
+from algorithms.learner import check_epsilon, check_horizon
 from algorithms.problems import RankedLists
 from algorithms.structured_learner import StructuredLearner
 from mechanisms import Box, Hybrid
@@ -48,10 +48,8 @@ class CascadeUCBHybrid(StructuredLearner[RankedLists]):
     summary = "cascading bandits with a hybrid counting mechanism for each item, as printed"
     as_printed = "FALSE for every epsilon: w_0 and the counts of examinations are not private"
     repaired_by = "cascade-ucb-batch"
-    claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
-        "central", "cascading bandits paper, Algorithm 1, Theorem 1"
-    )
-    family: ClassVar[Family] = "cascade"
+    claim = ClaimForm.for_reports("central", "cascading bandits paper, Algorithm 1, Theorem 1")
+    family = "cascade"
     noise_constant: ClassVar[float] = 1.0  # c_1
 
     def __init__(self, structure: RankedLists, gate: Gate, *, epsilon: float, horizon: int) -> None:

@@ -16,7 +16,7 @@ from typing import ClassVar
 from accountant import Gate, Private
 from algorithms.cascades.cascade_ucb1 import examined_positions
 from algorithms.claim import ClaimForm
-from algorithms.learner import Family, check_delta, check_epsilon
+from algorithms.learner import check_delta, check_epsilon
 from algorithms.means_learner import StartsRaw
 from algorithms.problems import Parameter, RankedLists
 from algorithms.published.noise_multiplier import NOISE_MULTIPLIER, check_noise_multiplier
@@ -30,8 +30,8 @@ class _PrintedCascade(StartsRaw[RankedLists]):
     as_printed: ClassVar[str] = "FALSE for every epsilon: the number of reports is the click position"
     parameters: ClassVar[tuple[Parameter, ...]] = (NOISE_MULTIPLIER,)
     repaired_by: ClassVar[str] = "cascade-ucb-rr"
-    family: ClassVar[Family] = "cascade"
-    noisy: ClassVar[bool] = True
+    family = "cascade"
+    noisy = True
 
     def __init__(self, structure: RankedLists, gate: Gate, mechanism: Laplace | Gaussian) -> None:
         super().__init__(structure, gate)
@@ -69,9 +69,7 @@ class CascadeUCBLDPLaplace(_PrintedCascade):
 
     name = "published/cascade-ucb-ldp-laplace"
     summary = "cascading bandits with Laplace noise per examined position, as printed"
-    claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
-        "local", "cascading bandits paper, Algorithm 2, Theorem 3"
-    )
+    claim = ClaimForm.for_reports("local", "cascading bandits paper, Algorithm 2, Theorem 3")
 
     def __init__(
         self, structure: RankedLists, gate: Gate, *, epsilon: float, noise_multiplier: float = 1.0
@@ -101,9 +99,7 @@ class CascadeUCBLDPGaussian(_PrintedCascade):
 
     name = "published/cascade-ucb-ldp-gaussian"
     summary = "cascading bandits with Gaussian noise per examined position, as printed"
-    claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
-        "local", "cascading bandits paper, Algorithm 3, Theorem 5"
-    )
+    claim = ClaimForm.for_reports("local", "cascading bandits paper, Algorithm 3, Theorem 5")
 
     def __init__(
         self,
@@ -141,7 +137,7 @@ class CascadeUCBLDPComposition(_PrintedCascade):
 
     name = "published/cascade-ucb-ldp-composition"
     summary = "cascading bandits with Laplace noise composed over the positions, as printed"
-    claim: ClassVar[ClaimForm] = ClaimForm.for_reports("local", "cascading bandits paper, Theorems 7 and 8")
+    claim = ClaimForm.for_reports("local", "cascading bandits paper, Theorems 7 and 8")
 
     def __init__(
         self,

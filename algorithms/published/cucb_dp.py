@@ -23,7 +23,7 @@ from algorithms.claim import ClaimForm
 from algorithms.estimates.continual_sums import PrivateTreeSums
 from algorithms.estimates.message_means import least_counted
 from algorithms.lanes import gather, scatter_add, scatter_set
-from algorithms.learner import Confidence, Family, check_epsilon, check_horizon
+from algorithms.learner import Confidence, check_epsilon, check_horizon
 from algorithms.problems import SuperArms
 from algorithms.structured_learner import StructuredLearner
 from mechanisms import BinaryTree, Box, HorizonExceeded, Laplace
@@ -34,7 +34,7 @@ class _PrintedTreeLearner(StructuredLearner[SuperArms]):
     """Algorithm 3 with `fed` in place of K in its noise and its radius."""
 
     repaired_by: ClassVar[str] = "cucb-batch"
-    family: ClassVar[Family] = "semi-bandit"
+    family = "semi-bandit"
 
     def __init__(self, structure: SuperArms, gate: Gate, *, fed: int, epsilon: float, horizon: int) -> None:
         epsilon, horizon = check_epsilon(epsilon), check_horizon(horizon)
@@ -107,7 +107,7 @@ class CUCBDP(_PrintedTreeLearner):
     as_printed = (
         "holds with slack: all nodes lose 0.738 epsilon at T = 1e5 (only at T = 2 and 4 more than epsilon)"
     )
-    claim: ClassVar[ClaimForm] = ClaimForm.for_reports("central", "Chen et al. 2020, Algorithm 3, Theorem 7")
+    claim = ClaimForm.for_reports("central", "Chen et al. 2020, Algorithm 3, Theorem 7")
 
     def __init__(self, structure: SuperArms, gate: Gate, *, epsilon: float, horizon: int) -> None:
         super().__init__(structure, gate, fed=self.size_of(structure), epsilon=epsilon, horizon=horizon)
@@ -132,7 +132,7 @@ class CUCBDPLeast(_PrintedTreeLearner):
         "holds with slack, as published/cucb-dp; the paper gives no scale, here that of Algorithm 3 with K = "
         "1"
     )
-    claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
+    claim = ClaimForm.for_reports(
         "central", "Chen et al. 2020, section 3.2, least-pulled variant of Algorithm 3"
     )
 

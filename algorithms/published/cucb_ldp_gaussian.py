@@ -8,11 +8,10 @@ mechanism. The certified `algorithms.CUCBLDPGaussian` has no raw start and exact
 from __future__ import annotations
 
 import math
-from typing import ClassVar
 
 from accountant import Gate, Private
 from algorithms.claim import ClaimForm
-from algorithms.learner import Family, check_delta, check_epsilon
+from algorithms.learner import check_delta, check_epsilon
 from algorithms.means_learner import StartsRaw
 from algorithms.problems import SuperArms
 from algorithms.published.noise_multiplier import NOISE_MULTIPLIER, check_noise_multiplier
@@ -44,11 +43,9 @@ class CUCBLDPGaussian(StartsRaw[SuperArms]):
     )
     parameters = (NOISE_MULTIPLIER,)
     repaired_by = "cucb-ldp-gaussian"
-    claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
-        "local", "cascading bandits paper, Algorithm 4, Theorem 9"
-    )
-    family: ClassVar[Family] = "semi-bandit"
-    noisy: ClassVar[bool] = True
+    claim = ClaimForm.for_reports("local", "cascading bandits paper, Algorithm 4, Theorem 9")
+    family = "semi-bandit"
+    noisy = True
 
     def __init__(
         self,

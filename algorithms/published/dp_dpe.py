@@ -21,7 +21,7 @@ from accountant import Gate
 from algorithms.claim import NO_CLAIM, ClaimForm
 from algorithms.learner import check_delta, check_epsilon
 from algorithms.linear.dp_pe import ASSUMED_BOUND
-from algorithms.linear.linear_phases import Phase
+from algorithms.linear.linear_phases import PAPER, Phase
 from algorithms.linear.phased_elimination import ALPHA, PhasedElimination, PhasedSettings
 from algorithms.linear.report_noise import CentralNoise, GaussianNoise, LocalNoise, NoNoise, ShuffledNoise
 from algorithms.problems import Parameter
@@ -30,7 +30,6 @@ from mechanisms import Gaussian, ShuffledMean
 from mechanisms.arrays import FloatArray
 from mechanisms.parameters import ParameterError
 
-_PAPER = "distributed linear bandits paper, "
 _CLIPPING = Parameter(
     "clipping",
     "str",
@@ -54,12 +53,7 @@ class _PrintedWidth(ExploresToTheEnd[Phase], PhasedElimination):
 
     parameters: ClassVar[tuple[Parameter, ...]] = (ALPHA, ASSUMED_BOUND)
 
-    def __init__(
-        self,
-        actions: npt.ArrayLike,
-        gate: Gate,
-        **settings: Unpack[PhasedSettings],
-    ) -> None:
+    def __init__(self, actions: npt.ArrayLike, gate: Gate, **settings: Unpack[PhasedSettings]) -> None:
         settings.setdefault("reward_bound", 1.0)
         super().__init__(actions, gate, **settings)
         self.dimension = d = self.actions.shape[1]
@@ -77,8 +71,8 @@ class DPE(NoNoise[Phase], _PrintedWidth):
 
     name = "published/dpe"
     summary = "distributed phased elimination as printed, no privacy"
-    source: ClassVar[str] = _PAPER + "Algorithm 1"
-    claim: ClassVar[ClaimForm] = NO_CLAIM
+    source: ClassVar[str] = PAPER + "Algorithm 1"
+    claim = NO_CLAIM
 
 
 class DPEFixedU(DPE):
@@ -92,8 +86,8 @@ class DPEFixedU(DPE):
 
     name = "published/dpe-fixed-u"
     summary = "distributed phased elimination, the same number of clients in every phase, no privacy"
-    parameters: ClassVar[tuple[Parameter, ...]] = (_FIXED, ASSUMED_BOUND)
-    source = _PAPER + "DPE-FixedU of Section 7"
+    parameters = (_FIXED, ASSUMED_BOUND)
+    source = PAPER + "DPE-FixedU of Section 7"
 
     def __init__(self, actions: npt.ArrayLike, gate: Gate, **settings: Unpack[PhasedSettings]) -> None:
         if settings.get("fixed_clients") is None:
@@ -154,9 +148,7 @@ class DPDPECentral(CentralNoise[Phase], _Printed):
     name = "published/dp-dpe-central"
     summary = "as printed: classical Gaussian noise, common width"
     as_printed = "FALSE for large epsilon (above 5.12 at delta = 0.25); below, holds with slack"
-    claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
-        "central", _PAPER + "Algorithm 1 with (5), Theorem 4.2"
-    )
+    claim = ClaimForm.for_reports("central", PAPER + "Algorithm 1 with (5), Theorem 4.2")
 
     def _width_of_noise(self, phase: Phase, noise: FloatArray) -> float:
         return 2 * self._sigma(phase) / phase.clients * math.sqrt(self.support_bound * self.dimension)
@@ -168,7 +160,7 @@ class DPDPELocal(LocalNoise[Phase], _Printed):
     name = "published/dp-dpe-local"
     summary = "as printed: classical Gaussian noise on each report, common width"
     as_printed = "FALSE for large epsilon (above 5.12 at delta = 0.25); below, holds with slack"
-    claim: ClassVar[ClaimForm] = ClaimForm.for_reports("local", _PAPER + "Algorithm 1 with (7), Theorem 4.4")
+    claim = ClaimForm.for_reports("local", PAPER + "Algorithm 1 with (7), Theorem 4.4")
 
     def _width_of_noise(self, phase: Phase, noise: FloatArray) -> float:
         return 2 * self._sigma(phase) * math.sqrt(self.support_bound * self.dimension / phase.clients)
@@ -184,10 +176,8 @@ class DPDPEShuffle(ShuffledNoise[Phase], _Printed):
     name = "published/dp-dpe-shuffle"
     summary = "as printed: Algorithm 2's bits, common width"
     as_printed = "holds with huge slack (g rounded up): true epsilon is claim / 200 or less"
-    parameters: ClassVar[tuple[Parameter, ...]] = (ALPHA, ASSUMED_BOUND)
-    claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
-        "shuffle", _PAPER + "Algorithm 1 with (9), Theorem 4.6"
-    )
+    parameters = (ALPHA, ASSUMED_BOUND)
+    claim = ClaimForm.for_reports("shuffle", PAPER + "Algorithm 1 with (9), Theorem 4.6")
 
     def _protocol(self, clients: int, size: int) -> ShuffledMean:
         return ShuffledMean.vector_as_printed(self.epsilon, self.delta, clients=clients, size=size, bound=1.0)

@@ -16,15 +16,13 @@ theorems, not how batch sizes are rounded. Here they are rounded up, and an arm'
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import numpy as np
 import numpy.typing as npt
 
 from accountant import Gate
 from algorithms.claim import ClaimForm
 from algorithms.estimates.divergence import private_divergence
-from algorithms.estimates.doubling_batches import GrowingBatches
+from algorithms.estimates.doubling_batches import BatchSizes, GrowingBatches
 from algorithms.learner import Confidence, check_epsilon
 from algorithms.problems import Arms, Parameter
 from algorithms.semi_bandits.batch_learner import HeldBatchLearner
@@ -68,7 +66,7 @@ class DPIMED(HeldBatchLearner):
     parameters = (_GROWTH,)
     repaired_by = "dp-bandit"
     batches: GrowingBatches
-    claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
+    claim = ClaimForm.for_reports(
         "central", "Azize, Wu, Honda, Orabona, Ito & Basu 2025, DP-IMED, Proposition 2"
     )
 
@@ -78,7 +76,7 @@ class DPIMED(HeldBatchLearner):
             raise ParameterError(f"growth={growth!r}: must be above 0 and at most 1")
         self.epsilon = check_epsilon(epsilon)
         self.mechanism = Laplace.for_epsilon(self.epsilon, sensitivity=Interval(0, 1).sensitivity)
-        self.batches = GrowingBatches(gate, structure.arms, self.mechanism, first_size=1, growth=growth)
+        self.batches = GrowingBatches(gate, structure.arms, self.mechanism, BatchSizes(1, growth))
 
     def confidence(self) -> Confidence:
         """Return the means of all released batches, the values and noises in them, and the indices."""

@@ -7,18 +7,15 @@ one holds with a true epsilon 10 to 45 times below the claim. Rewards are clippe
 from __future__ import annotations
 
 import math
-from typing import ClassVar
 
 import numpy as np
 
 from algorithms.claim import ClaimForm, View
 from algorithms.linear import dp_pe
-from algorithms.linear.linear_phases import Phase, RewardPhase
+from algorithms.linear.linear_phases import PAPER, Phase, RewardPhase
 from algorithms.published.exploration import ExploresToTheEnd
 from mechanisms import Gaussian, ShuffledMean
 from mechanisms.arrays import FloatArray
-
-_PAPER = "distributed linear bandits paper, "
 
 
 class _PrintedWidth(ExploresToTheEnd[RewardPhase], dp_pe.StandardElimination):
@@ -40,7 +37,7 @@ class PE(_PrintedWidth, dp_pe.PE):
 
     name = "published/pe"
     summary = "phased elimination as printed, no privacy"
-    source = "distributed linear bandits paper, Algorithm 3"
+    source = PAPER + "Algorithm 3"
 
 
 class DPPECentral(_PrintedNoise, dp_pe.DPPECentral):
@@ -52,9 +49,7 @@ class DPPECentral(_PrintedNoise, dp_pe.DPPECentral):
     name = "published/dp-pe-central"
     summary = "as printed: classical Gaussian noise, common width"
     as_printed = "FALSE for large epsilon (above 5.12 at delta = 0.25); below, holds with slack"
-    claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
-        "central", _PAPER + "Algorithm 3 with (55), Theorem C.1", view=View.RELEASES
-    )
+    claim = ClaimForm.for_reports("central", PAPER + "Algorithm 3 with (55), Theorem C.1", view=View.RELEASES)
 
     def _width_of_noise(self, phase: Phase, noise: FloatArray) -> float:
         s, d = phase.support.size, self.actions.shape[1]
@@ -67,7 +62,7 @@ class DPPELocal(_PrintedNoise, dp_pe.DPPELocal):
     name = "published/dp-pe-local"
     summary = "as printed: classical Gaussian noise on each reward, common width"
     as_printed = "FALSE for large epsilon (above 5.12 at delta = 0.25); below, holds with slack"
-    claim: ClassVar[ClaimForm] = ClaimForm.for_reports("local", _PAPER + "Algorithm 3 with (57), Theorem C.3")
+    claim = ClaimForm.for_reports("local", PAPER + "Algorithm 3 with (57), Theorem C.3")
 
     def _width_of_noise(self, phase: Phase, noise: FloatArray) -> float:
         s, d = phase.support.size, self.actions.shape[1]
@@ -84,9 +79,7 @@ class DPPEShuffle(_PrintedNoise, dp_pe.DPPEShuffle):
     name = "published/dp-pe-shuffle"
     summary = "as printed: Algorithm 4's bits, common width"
     as_printed = "holds with slack: true epsilon is claim / 10 or less"
-    claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
-        "shuffle", _PAPER + "Algorithm 3 with (59), Theorem C.6"
-    )
+    claim = ClaimForm.for_reports("shuffle", PAPER + "Algorithm 3 with (59), Theorem C.6")
 
     def _protocol(self, clients: int, size: int) -> ShuffledMean:
         return ShuffledMean.scalar_as_printed(self.epsilon, self.delta, clients=clients, bound=1.0)

@@ -13,15 +13,13 @@ The text of the paper was not available; the pseudocode is that of two public im
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import numpy as np
 
 from accountant import Gate, Private
 from algorithms.claim import ClaimForm
 from algorithms.estimates.elimination_epochs import epoch_pulls
 from algorithms.lanes import scatter_add
-from algorithms.learner import Confidence, Family, check_epsilon
+from algorithms.learner import Confidence, check_epsilon
 from algorithms.problems import Arms
 from algorithms.structured_learner import HorizonLearner
 from mechanisms import Interval, Laplace
@@ -47,8 +45,8 @@ class DPSE(HorizonLearner[Arms]):
     summary = "K arms, successive elimination with Laplace noise on each epoch's means, as printed"
     as_printed = "holds, tight"
     repaired_by = "dp-bandit"
-    family: ClassVar[Family] = "bandit"
-    claim: ClassVar[ClaimForm] = ClaimForm.for_reports("central", "Sajed & Sheffet 2019, Algorithm 2")
+    family = "bandit"
+    claim = ClaimForm.for_reports("central", "Sajed & Sheffet 2019, Algorithm 2")
 
     def __init__(self, structure: Arms, gate: Gate, *, epsilon: float, horizon: int) -> None:
         super().__init__(structure, gate, horizon)

@@ -16,7 +16,7 @@ import numpy as np
 from accountant import Gate, Private
 from algorithms.claim import ClaimForm
 from algorithms.estimates.doubling_batches import DoublingBatches
-from algorithms.learner import Confidence, Family, check_epsilon
+from algorithms.learner import Confidence, check_epsilon
 from algorithms.problems import Parameter, SuperArms
 from algorithms.structured_learner import StructuredLearner
 from mechanisms import Box, Laplace
@@ -40,7 +40,7 @@ class _PrintedMatroidLearner(StructuredLearner[SuperArms]):
     parameters: ClassVar[tuple[Parameter, ...]] = (_INITIAL_RECORDS,)
     default_problem: ClassVar[str] = "uniform-matroid"
     repaired_by: ClassVar[str] = "cucb-batch"
-    family: ClassVar[Family] = "matroid"
+    family = "matroid"
 
     def __init__(
         self,
@@ -95,9 +95,7 @@ class DPUCBMat(_PrintedMatroidLearner):
 
     name = "published/dpucb-mat"
     summary = "DPUCB-MAT as printed, with the round-0 vector"
-    claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
-        "central", "matroid bandits paper, Algorithm 2, Theorem 1"
-    )
+    claim = ClaimForm.for_reports("central", "matroid bandits paper, Algorithm 2, Theorem 1")
 
     def choose(self) -> IntArray:
         """Return the greedy basis of the upper confidence bounds."""
@@ -124,9 +122,7 @@ class DPTSMat(_PrintedMatroidLearner):
 
     name = "published/dpts-mat"
     summary = "DPTS-MAT as printed, with the round-0 vector"
-    claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
-        "central", "matroid bandits paper, Algorithm 3, Theorem 3"
-    )
+    claim = ClaimForm.for_reports("central", "matroid bandits paper, Algorithm 3, Theorem 3")
 
     def choose(self) -> IntArray:
         """Return the greedy basis of one sample."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import ClassVar
 
 import numpy as np
 
@@ -16,7 +15,7 @@ from mechanisms.arrays import FloatArray
 class ExploresToTheEnd(Elimination[P]):
     """Learner without commitment: it plays the first plays of the phase that the horizon cuts, without reports."""
 
-    needs_horizon: ClassVar[str] = "its widths are printed for a known number of rounds"
+    needs_horizon = "its widths are printed for a known number of rounds"
 
     @property
     def _settled(self) -> bool:
@@ -24,7 +23,7 @@ class ExploresToTheEnd(Elimination[P]):
         return not self.actions[self.active].any()
 
     def _exploration(self, left: int, widest: float | None) -> P | None:
-        """Return the design's phase, or what is left of it."""
+        """Return the design's phase, or the part of it before the end."""
         if self._settled:
             return None
         design = g_optimal_design(self.actions[self.active])

@@ -12,15 +12,13 @@ The text was available in an abridged form: batches, noise, the optimistic shift
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import numpy as np
 from scipy.special import betaincinv
 
 from accountant import Gate, Private
 from algorithms.claim import ClaimForm
 from algorithms.estimates.doubling_batches import DoublingBatches
-from algorithms.learner import Confidence, Family, check_epsilon
+from algorithms.learner import Confidence, check_epsilon
 from algorithms.problems import Arms
 from algorithms.structured_learner import StructuredLearner
 from mechanisms import Interval, Laplace
@@ -44,8 +42,8 @@ class LazyDPTS(StructuredLearner[Arms]):
     summary = "K arms, Thompson sampling on doubling batches with Laplace noise, as published"
     as_printed = "holds, tight"
     repaired_by = "dp-bandit"
-    family: ClassVar[Family] = "bandit"
-    claim: ClassVar[ClaimForm] = ClaimForm.for_reports("central", "Hu & Hegde 2022, Algorithm 2, Theorem 3")
+    family = "bandit"
+    claim = ClaimForm.for_reports("central", "Hu & Hegde 2022, Algorithm 2, Theorem 3")
 
     def __init__(self, structure: Arms, gate: Gate, *, epsilon: float) -> None:
         super().__init__(structure, gate)

@@ -43,7 +43,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -134,7 +133,7 @@ class TreeLinUCBGaussian(ContextualLearner):
     summary = "LinUCB on a binary tree of noisy moments, a leaf for every round"
     as_printed = "holds with much slack (joint differential privacy)"
     repaired_by = "dp-linucb"
-    claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
+    claim = ClaimForm.for_reports(
         "central",
         "Shariff & Sheffet 2018, Algorithm 1 with the Gaussian noise of section 4.2",
         view=View.OTHER_ACTIONS,

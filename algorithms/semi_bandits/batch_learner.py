@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import abc
-from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +10,6 @@ import numpy.typing as npt
 from accountant import Gate, Private
 from algorithms.estimates.doubling_batches import DoublingBatches
 from algorithms.lanes import gather
-from algorithms.learner import Family
 from algorithms.problems import Arms
 from algorithms.problems.availability import least_among
 from algorithms.structured_learner import StructuredLearner
@@ -27,7 +25,7 @@ class HeldBatchLearner(StructuredLearner[Arms]):
         As for `StructuredLearner`.
     """
 
-    family: ClassVar[Family] = "bandit"
+    family = "bandit"
     batches: DoublingBatches
     """What is released of each arm; to be made by the class."""
 

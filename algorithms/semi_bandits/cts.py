@@ -6,14 +6,11 @@ prior; the matroid bandits paper uses this combination as its baseline.
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import numpy as np
 
 from accountant import Gate, Private
-from algorithms.claim import NO_CLAIM, ClaimForm
+from algorithms.claim import NO_CLAIM
 from algorithms.lanes import scatter_add
-from algorithms.learner import Family
 from algorithms.problems import SuperArms
 from algorithms.structured_learner import StructuredLearner
 from mechanisms.arrays import FloatArray, IntArray
@@ -36,8 +33,8 @@ class CTS(StructuredLearner[SuperArms]):
     name = "cts"
     summary = "combinatorial Thompson sampling with Gaussian priors on a matroid, no privacy"
     source = "Wang & Chen 2018; Agrawal & Goyal 2017"
-    claim: ClassVar[ClaimForm] = NO_CLAIM
-    family: ClassVar[Family] = "matroid"
+    claim = NO_CLAIM
+    family = "matroid"
 
     def __init__(self, structure: SuperArms, gate: Gate) -> None:
         super().__init__(structure, gate)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import ClassVar
 
 import numpy as np
 
 from accountant import Private
-from algorithms.claim import NO_CLAIM, ClaimForm
-from algorithms.learner import Confidence, Family
+from algorithms.claim import NO_CLAIM
+from algorithms.learner import Confidence
 from algorithms.means_learner import MeansLearner
 from algorithms.problems import SuperArms
 from mechanisms.arrays import IntArray
@@ -32,8 +31,8 @@ class CUCB(MeansLearner[SuperArms]):
     name = "cucb"
     summary = "combinatorial UCB, no privacy"
     source = "Chen, Wang & Yuan 2013, Algorithm 1"
-    claim: ClassVar[ClaimForm] = NO_CLAIM
-    family: ClassVar[Family] = "semi-bandit"
+    claim = NO_CLAIM
+    family = "semi-bandit"
 
     def _width(self, t: int) -> float:
         return math.sqrt(1.5 * math.log(t))

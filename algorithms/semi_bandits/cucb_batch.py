@@ -21,7 +21,7 @@ import numpy as np
 from accountant import Gate, Private
 from algorithms.claim import NO_CLAIM, ClaimForm
 from algorithms.estimates.chernoff import NoiseTail
-from algorithms.estimates.doubling_batches import GrowingBatches
+from algorithms.estimates.doubling_batches import BatchSizes, GrowingBatches
 from algorithms.estimates.level_free import UNCOUNTED, level_free_upper
 from algorithms.estimates.message_means import least_counted
 from algorithms.lanes import gather
@@ -50,8 +50,8 @@ class LevelFreeLearner(HorizonLearner[StructureType]):
     """
 
     family: ClassVar[Family] = "semi-bandit"
-    needs_horizon: ClassVar[str] = ""
-    needs_all_arms: ClassVar[str] = ""
+    needs_horizon = ""
+    needs_all_arms = ""
     growth: ClassVar[float] = 0.1
     """By which share of what was released an arm's data grow with its next batch, at least."""
     falling: ClassVar[float] = 1.5
@@ -74,6 +74,11 @@ class LevelFreeLearner(HorizonLearner[StructureType]):
         self.noise, self.few = noise, few
         self.first = max(1, math.ceil(noise.first_size(self.horizon)))
         self.index: FloatArray = np.ones((gate.lanes, structure.arms))
+
+    @property
+    def sizes(self) -> BatchSizes:
+        """The sizes of an arm's batches."""
+        return BatchSizes(self.first, self.growth, self.falling)
 
     def choose(self, available: BoolArray | None = None) -> IntArray:
         """Return the oracle's answer to the indices."""
@@ -107,7 +112,7 @@ class LevelFreeLearner(HorizonLearner[StructureType]):
         self.index[some] = np.clip(self._unbiased(upper), 0.0, 1.0)
 
     def _unbiased(self, mean: FloatArray) -> FloatArray:
-        """Return what is said of an arm's mean by that of the values in its batches: the same."""
+        """Return bounds of arms' means from those of the values in their batches: the same."""
         return mean
 
 
@@ -136,14 +141,7 @@ class HeldBatches(BatchLearner[StructureType]):
     ) -> None:
         super().__init__(structure, gate, NoiseTail.from_mechanism(mechanism), horizon, few=few)
         self.mechanism = mechanism
-        self.batches = GrowingBatches(
-            gate,
-            structure.arms,
-            mechanism,
-            first_size=self.first,
-            growth=self.growth,
-            falling=self.falling,
-        )
+        self.batches = GrowingBatches(gate, structure.arms, mechanism, self.sizes)
 
     @property
     def committed_rounds(self) -> IntArray:
@@ -177,9 +175,7 @@ class CUCBBatch(HeldBatches[SuperArms]):
     name = "cucb-batch"
     summary = "combinatorial UCB, growing batches of the few least-counted arms with Laplace noise, level-free index"
     as_printed = "certified; the least regret here of learners of super arms in the central model"
-    claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
-        "central", "this library: accumulated batches of the least-counted arms"
-    )
+    claim = ClaimForm.for_reports("central", "this library: accumulated batches of the least-counted arms")
 
     def __init__(self, structure: SuperArms, gate: Gate, *, epsilon: float, horizon: int | None) -> None:
         size = self.size_of(structure)
@@ -209,7 +205,7 @@ class CUCBBatchGaussian(HeldBatches[SuperArms]):
     name = "cucb-batch-gaussian"
     summary = "combinatorial UCB, growing batches of all played arms with Gaussian noise, level-free index"
     as_printed = "certified repair of Algorithm 3, (epsilon, delta)"
-    claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
+    claim = ClaimForm.for_reports(
         "central", "Chen et al. 2020, Algorithm 3, repaired: growing batches with Gaussian noise"
     )
 
@@ -242,8 +238,8 @@ class CUCBKL(HeldBatches[SuperArms]):
     name = "cucb-kl"
     summary = "cucb-batch without noise: growing batches of all played arms, level-free index, no privacy"
     source = "this library; Garivier & Cappe 2011"
-    claim: ClassVar[ClaimForm] = NO_CLAIM
-    needs_all_arms: ClassVar[str] = "it is what private learners of all arms are compared with"
+    claim = NO_CLAIM
+    needs_all_arms = "it is what private learners of all arms are compared with"
 
     def __init__(self, structure: SuperArms, gate: Gate) -> None:
         super().__init__(structure, gate, None, None, few=self.size_of(structure))

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import abc
 import math
-from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +17,7 @@ from algorithms.anytime_learner import AnytimeLearner
 from algorithms.claim import ClaimForm
 from algorithms.estimates.message_means import MessageMeans, least_counted
 from algorithms.lanes import gather
-from algorithms.learner import Confidence, Family, check_epsilon
+from algorithms.learner import Confidence, check_epsilon
 from algorithms.problems import SuperArms
 from algorithms.problems.availability import mask_weights
 from mechanisms import Box, Gaussian, Laplace
@@ -38,8 +37,8 @@ class MessageMeanLearner(AnytimeLearner[SuperArms], abc.ABC):
         The number of rounds T; None if it is not known (`algorithms.epochs`).
     """
 
-    family: ClassVar[Family] = "semi-bandit"
-    needs_all_arms: ClassVar[str] = ""
+    family = "semi-bandit"
+    needs_all_arms = ""
 
     def __init__(
         self, structure: SuperArms, gate: Gate, randomizer: Laplace | Gaussian, horizon: int | None
@@ -77,7 +76,25 @@ class MessageMeanLearner(AnytimeLearner[SuperArms], abc.ABC):
         self.estimates.add(action, messages)
 
 
-class CUCBLDP1(MessageMeanLearner):
+class _PrintedMessages(MessageMeanLearner):
+    """Algorithms 1 and 2: messages about `sent` outcomes with noise ``Lap(sent / epsilon)`` on each."""
+
+    def __init__(
+        self, structure: SuperArms, gate: Gate, *, epsilon: float, horizon: int | None, sent: int
+    ) -> None:
+        self.epsilon = check_epsilon(epsilon)
+        randomizer = Laplace.for_epsilon(self.epsilon, sensitivity=Box(0, 1, sent).sensitivity)
+        super().__init__(structure, gate, randomizer, horizon)
+
+    def exponent_for(self, horizon: int) -> float:
+        """Return ``ln T``."""
+        return math.log(horizon)
+
+    def _root(self) -> float:
+        return 4 * math.sqrt(2 * self.randomizer.sensitivity.l1**2 * self.exponent) / self.epsilon
+
+
+class CUCBLDP1(_PrintedMessages):
     """CUCB-LDP1 (Algorithm 1): every played arm's outcome is sent with noise ``Lap(K / epsilon)``.
 
     A user's message is ``|S_t|`` numbers, each in [0, 1], so replacing the user moves it by at most K
@@ -99,23 +116,13 @@ class CUCBLDP1(MessageMeanLearner):
     name = "cucb-ldp1"
     summary = "combinatorial UCB, every user sends all played outcomes with Laplace noise"
     as_printed = "certified as printed, tight"
-    claim: ClassVar[ClaimForm] = ClaimForm.for_reports("local", "Chen et al. 2020, Algorithm 1, Theorem 1")
+    claim = ClaimForm.for_reports("local", "Chen et al. 2020, Algorithm 1, Theorem 1")
 
     def __init__(self, structure: SuperArms, gate: Gate, *, epsilon: float, horizon: int | None) -> None:
-        self.epsilon = check_epsilon(epsilon)
-        sensitivity = Box(0, 1, self.size_of(structure)).sensitivity
-        randomizer = Laplace.for_epsilon(self.epsilon, sensitivity=sensitivity)
-        super().__init__(structure, gate, randomizer, horizon)
-
-    def exponent_for(self, horizon: int) -> float:
-        """Return ``ln T``."""
-        return math.log(horizon)
-
-    def _root(self) -> float:
-        return 4 * math.sqrt(2 * self.structure.size**2 * self.exponent) / self.epsilon
+        super().__init__(structure, gate, epsilon=epsilon, horizon=horizon, sent=self.size_of(structure))
 
 
-class CUCBLDP2(MessageMeanLearner):
+class CUCBLDP2(_PrintedMessages):
     """CUCB-LDP2 (Algorithm 2): only the least-pulled played arm's outcome is sent, with ``Lap(1 / epsilon)``.
 
     ``I_t = argmin_{i in S_t} T_i`` is a function of public counters, so the message is one number in
@@ -130,20 +137,10 @@ class CUCBLDP2(MessageMeanLearner):
     name = "cucb-ldp2"
     summary = "combinatorial UCB, every user sends the least-pulled outcome with Laplace noise"
     as_printed = "certified as printed, tight"
-    claim: ClassVar[ClaimForm] = ClaimForm.for_reports("local", "Chen et al. 2020, Algorithm 2, Theorem 3")
+    claim = ClaimForm.for_reports("local", "Chen et al. 2020, Algorithm 2, Theorem 3")
 
     def __init__(self, structure: SuperArms, gate: Gate, *, epsilon: float, horizon: int | None) -> None:
-        self.epsilon = check_epsilon(epsilon)
-        sensitivity = Box(0, 1, 1).sensitivity
-        randomizer = Laplace.for_epsilon(self.epsilon, sensitivity=sensitivity)
-        super().__init__(structure, gate, randomizer, horizon)
-
-    def exponent_for(self, horizon: int) -> float:
-        """Return ``ln T``."""
-        return math.log(horizon)
-
-    def _root(self) -> float:
-        return 4 * math.sqrt(2 * self.exponent) / self.epsilon
+        super().__init__(structure, gate, epsilon=epsilon, horizon=horizon, sent=1)
 
     @property
     def fed_arms(self) -> IntArray:

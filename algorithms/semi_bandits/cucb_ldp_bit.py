@@ -7,7 +7,7 @@ the super arm; about a few where epsilon is large. Bits are means with no furthe
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy.typing as npt
 
@@ -57,19 +57,15 @@ class CUCBLDPBit(MessageLearner[SuperArms], LevelFreeLearner[SuperArms]):
     name = "cucb-ldp-bit"
     summary = "combinatorial UCB, every user sends randomized bits about the least-counted arms played: one, or a few"
     as_printed = "certified; the least regret of the local learners of sets and paths here"
-    falling: ClassVar[float] = 0.0
+    falling = 0.0
     batches: PublicBatches
-    claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
-        "local", "Chen et al. 2020, Algorithm 2, with randomized response on bits"
-    )
+    claim = ClaimForm.for_reports("local", "Chen et al. 2020, Algorithm 2, with randomized response on bits")
 
     def __init__(self, structure: SuperArms, gate: Gate, *, epsilon: float, horizon: int | None) -> None:
         few = bits_of_one_message(check_epsilon(epsilon), self.size_of(structure))
         super().__init__(structure, gate, NoiseTail(0.0, 0.0), horizon, few=few)
         self.bits = RandomizedBits(gate, epsilon, few)
-        self.batches = PublicBatches(
-            gate, structure.arms, first_size=self.first, growth=self.growth, falling=self.falling
-        )
+        self.batches = PublicBatches(gate, structure.arms, self.sizes)
 
     def _unbiased(self, mean: FloatArray) -> FloatArray:
         """Return ``1/2 + (mean - 1/2) gain``, of an index in [0, 1]."""

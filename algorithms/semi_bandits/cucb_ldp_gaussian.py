@@ -8,7 +8,6 @@ valid for every epsilon (one exponent for sampling and noise, ``x = ln(2 m T^2)`
 from __future__ import annotations
 
 import math
-from typing import ClassVar
 
 from accountant import Gate
 from algorithms.claim import ClaimForm
@@ -39,7 +38,7 @@ class CUCBLDPGaussian(MessageMeanLearner):
     name = "cucb-ldp-gaussian"
     summary = "combinatorial UCB, every user sends all outcomes with Gaussian noise"
     as_printed = "certified repair of published/cucb-ldp-gaussian"
-    claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
+    claim = ClaimForm.for_reports(
         "local", "cascading bandits paper, Algorithm 4, repaired: no raw start, exact Gaussian calibration"
     )
 

@@ -12,12 +12,10 @@ the same with hardly more noise than a trusted server adds (`ShuffledCounts`).
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from accountant import Gate, Private
 from algorithms.claim import ClaimForm
 from algorithms.estimates.shuffled_counts import ShuffledBatches, ShuffledCounts
-from algorithms.learner import Family, check_delta, check_epsilon
+from algorithms.learner import check_delta, check_epsilon
 from algorithms.problems import Arms
 from algorithms.semi_bandits.cucb_batch import BatchLearner, CUCBBatch, CUCBBatchGaussian
 from algorithms.semi_bandits.cucb_ldp_bit import CUCBLDPBit
@@ -62,8 +60,8 @@ class DPBandit(CUCBBatch):
     name = "dp-bandit"
     summary = "K arms, level-free index on growing batches with Laplace noise"
     as_printed = "certified; 1.1 to 2.5 times the least regret of any epsilon-private learner, as T grows"
-    family: ClassVar[Family] = "bandit"
-    claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
+    family = "bandit"
+    claim = ClaimForm.for_reports(
         "central", "this library: level-free indices of accumulated batches with Laplace noise"
     )
 
@@ -85,8 +83,8 @@ class DPBanditGaussian(CUCBBatchGaussian):
     name = "dp-bandit-gaussian"
     summary = "K arms, level-free index on growing batches with Gaussian noise"
     as_printed = "certified, (epsilon, delta)"
-    family: ClassVar[Family] = "bandit"
-    claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
+    family = "bandit"
+    claim = ClaimForm.for_reports(
         "central", "this library: level-free indices of accumulated batches with Gaussian noise"
     )
 
@@ -129,8 +127,8 @@ class DPBanditShuffle(BatchLearner[Arms]):
     as_printed = (
         "certified, (epsilon, delta); hardly more noise than dp-bandit-gaussian, and no server is trusted"
     )
-    family: ClassVar[Family] = "bandit"
-    claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
+    family = "bandit"
+    claim = ClaimForm.for_reports(
         "shuffle", "this library: level-free indices of accumulated batches of shuffled bits"
     )
 
@@ -139,9 +137,7 @@ class DPBanditShuffle(BatchLearner[Arms]):
     ) -> None:
         counts = ShuffledCounts(check_epsilon(epsilon), check_delta(delta))
         super().__init__(structure, gate, counts.noise, horizon)
-        self.batches = ShuffledBatches(
-            gate, structure.arms, counts, first_size=self.first, growth=self.growth, falling=self.falling
-        )
+        self.batches = ShuffledBatches(gate, structure.arms, counts, self.sizes)
         self._uniform: FloatArray | None = None
 
     def learn(self, action: IntArray, feedback: Private, rounds: IntArray | None = None) -> None:
@@ -169,7 +165,5 @@ class DPBanditLDP(CUCBLDPBit):
     name = "dp-bandit-ldp"
     summary = "K arms, every user sends one randomized bit, level-free index of growing batches of bits"
     as_printed = "certified; 1.1 times the least regret that messages of one randomized bit allow, as T grows"
-    family: ClassVar[Family] = "bandit"
-    claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
-        "local", "this library: level-free indices of randomized bits"
-    )
+    family = "bandit"
+    claim = ClaimForm.for_reports("local", "this library: level-free indices of randomized bits")

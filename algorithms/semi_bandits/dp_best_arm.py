@@ -35,9 +35,9 @@ import numpy.typing as npt
 from accountant import Gate, Private
 from algorithms.claim import ClaimForm
 from algorithms.estimates.chernoff import NoiseTail, chernoff_separation, sum_exponent
-from algorithms.estimates.doubling_batches import GrowingBatches
+from algorithms.estimates.doubling_batches import BatchSizes, GrowingBatches
 from algorithms.lanes import gather
-from algorithms.learner import Confidence, Family, as_number, check_epsilon
+from algorithms.learner import Confidence, as_number, check_epsilon
 from algorithms.problems import Arms, Parameter
 from algorithms.structured_learner import StructuredLearner
 from mechanisms import Interval, Laplace
@@ -98,9 +98,9 @@ class DPBestArm(StructuredLearner[Arms]):
     summary = "K arms, elimination on batches with Laplace noise finds the best one with a chosen error, and plays it"
     as_printed = "certified; it stops by itself, so that regret is for dp-bandit"
     parameters = (_ERROR, _TOLERANCE)
-    family: ClassVar[Family] = "bandit"
-    needs_all_arms: ClassVar[str] = "a phase plays every arm that is left"
-    claim: ClassVar[ClaimForm] = ClaimForm.for_reports(
+    family = "bandit"
+    needs_all_arms = "a phase plays every arm that is left"
+    claim = ClaimForm.for_reports(
         "central", "this library: successive elimination on accumulated batches with Laplace noise"
     )
     growth: ClassVar[float] = 0.5
@@ -114,13 +114,8 @@ class DPBestArm(StructuredLearner[Arms]):
         self.tolerance = _check_share("tolerance", tolerance, above=False)
         self.mechanism = Laplace.for_epsilon(check_epsilon(epsilon), sensitivity=Interval(0, 1).sensitivity)
         self.noise = NoiseTail.from_mechanism(self.mechanism)
-        self.batches = GrowingBatches(
-            gate,
-            structure.arms,
-            self.mechanism,
-            first_size=first_batch(structure.arms, self.error, self.mechanism.scale),
-            growth=self.growth,
-        )
+        first = first_batch(structure.arms, self.error, self.mechanism.scale)
+        self.batches = GrowingBatches(gate, structure.arms, self.mechanism, BatchSizes(first, self.growth))
         self.left = np.ones((gate.lanes, structure.arms), dtype=np.bool_)
         self.phase: FloatArray = np.ones((gate.lanes, 1))
         self.recommendation: IntArray = np.full(gate.lanes, 0 if structure.arms == 1 else -1, dtype=np.int64)
@@ -133,7 +128,7 @@ class DPBestArm(StructuredLearner[Arms]):
 
     @property
     def _waiting(self) -> npt.NDArray[np.bool_]:
-        """Which arms are to be played in this phase; none after the end."""
+        """True of the arms that this phase has still to play; of none after the end."""
         missing = self.left & (self.batches.releases < self.phase)
         return missing & ~self.has_stopped[:, np.newaxis]
 
@@ -164,7 +159,7 @@ class DPBestArm(StructuredLearner[Arms]):
             self._end_phase(np.flatnonzero(over))
 
     def _end_phase(self, lanes: IntArray) -> None:
-        """Remove arms in the lanes whose phase is over, and stop where the leader is apart from all others."""
+        """Remove arms in the lanes at the end of a phase, and stop where the leader is apart from all others."""
         left, mean, total = self.left[lanes], self.batches.mean[lanes], self.batches.total[lanes]
         leader = np.where(left, mean, -np.inf).argmax(axis=1)[:, np.newaxis]
         others = left.copy()

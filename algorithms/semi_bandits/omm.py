@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import math
-from typing import ClassVar
 
 from accountant import Private
-from algorithms.claim import NO_CLAIM, ClaimForm
-from algorithms.learner import Family
+from algorithms.claim import NO_CLAIM
 from algorithms.means_learner import StartsRaw
 from algorithms.problems import SuperArms
 from mechanisms.arrays import IntArray
@@ -29,8 +27,8 @@ class OMM(StartsRaw[SuperArms]):
     name = "omm"
     summary = "optimistic matroid maximisation, no privacy"
     source = "Kveton et al. 2014, Algorithm 2"
-    claim: ClassVar[ClaimForm] = NO_CLAIM
-    family: ClassVar[Family] = "matroid"
+    claim = NO_CLAIM
+    family = "matroid"
 
     def _width(self, t: int) -> float:
         return math.sqrt(2 * math.log(max(t - 1, 1)))

@@ -103,11 +103,11 @@ class RunDesk:
         self._most_open = most_open
         self._load = load
         self._run: Run | None = None
-        self._queue: GroupCommit[_Task] = GroupCommit(self._together)
+        self._queue: GroupCommit[_Task] = GroupCommit(self._do_batches)
         self._using = threading.RLock()
         self._rules = CachedValue(self._read_rules)
         with suppress(InUse):  # another service's, and ours once that ends
-            self._opened()
+            self._open_run()
 
     def act(
         self,
@@ -124,10 +124,10 @@ class RunDesk:
         """
 
         def act(turn: _Turn) -> dict[str, Any]:
-            ticket, arms = _asked(turn.run.learner, available, contexts)
+            ticket, arms = _issue_action(turn.run.learner, available, contexts)
             answer = {"request": request, "ticket": ticket.name, "action": arms}
             central = turn.run.accountant.trust is Trust.CENTRAL
-            question = None if central else _posed(turn.run, ticket, record)
+            question = None if central else _pose(turn.run, ticket, record)
             known = HandedOut(record, client, question, clock.wall())
             turn.keep(kept_as(ticket.name), known.json())
             if len(turn.run.learner.waiting) > self._most_open:  # once nothing is refused any more
@@ -145,7 +145,7 @@ class RunDesk:
             if accountant.trust is not Trust.CENTRAL:
                 words = "this run is of local trust: feedback stays on the device, which sends its message instead"
                 raise ServiceProblem(409, "other-trust", words)
-            ticket, _ = _handed_out(turn, feedback.ticket, feedback.record)
+            ticket, _ = _stored_ticket(turn, feedback.ticket, feedback.record)
             values: Any
             if isinstance(learner, ContextualLearner):
                 values, rule = _moments(learner, feedback)
@@ -171,7 +171,7 @@ class RunDesk:
                 raise ServiceProblem(
                     409, "other-trust", "this run is of central trust: it takes feedback, and no messages"
                 )
-            found, kept = _handed_out(turn, ticket, record)
+            found, kept = _stored_ticket(turn, ticket, record)
             if kept is None or kept.question is None:
                 words = f"ticket={found.name!r}: nothing was asked with it"
                 raise ServiceProblem(409, "ticket-refused", words, "ticket")
@@ -190,7 +190,7 @@ class RunDesk:
         """Forget an action for which feedback is no longer expected."""
 
         def withdraw(turn: _Turn) -> dict[str, Any]:
-            turn.run.learner.withdraw(_found(turn, ticket))
+            turn.run.learner.withdraw(_open_ticket(turn, ticket))
             return {"request": request, "ticket": ticket, "state": "withdrawn"}
 
         return self._once(client, request, ["withdraw", ticket], withdraw)
@@ -199,7 +199,7 @@ class RunDesk:
         """Withdraw all actions that have waited so long for their feedback, in one save."""
 
         def lapse(turn: _Turn) -> dict[str, Any]:
-            gone = withdraw_older(turn.run, turn.kept, round(1000 * seconds))
+            gone = withdraw_older(turn.run, turn.stored_value, round(1000 * seconds))
             return {"request": request, "withdrawn": len(gone), "open": len(turn.run.learner.waiting)}
 
         return self._once(client, request, ["lapse", seconds], lapse)
@@ -207,11 +207,11 @@ class RunDesk:
     def _once(
         self, client: str, request: str, terms: list[Any], act: Callable[[_Turn], dict[str, Any]]
     ) -> dict[str, Any]:
-        """Do something once for each key of a client's, and return what was answered then."""
+        """Do something once for each key of a client's, and return its first answer."""
 
         def once(turn: _Turn) -> dict[str, Any]:
             name = json.dumps(["request", client, request])
-            earlier = turn.kept(name)
+            earlier = turn.stored_value(name)
             if earlier is None:
                 answer = act(turn)
                 turn.keep(name, [terms, answer])
@@ -221,13 +221,13 @@ class RunDesk:
             found: dict[str, Any] = earlier[1]
             return found
 
-        with _told():
+        with _sendable_refusals():
             answer: dict[str, Any] = self._queue.do(once)
         return answer
 
-    def _together(self, batches: Iterator[Sequence[_Task]]) -> list[Any]:
-        """Do what is asked, and save once."""
-        with self._using, (run := self._again()).turn():
+    def _do_batches(self, batches: Iterator[Sequence[_Task]]) -> list[Any]:
+        """Do all tasks, and save once."""
+        with self._using, (run := self._loaded_run()).turn():
             turn, results = _Turn(run), list[Any]()
             try:
                 for task in itertools.chain.from_iterable(batches):
@@ -236,7 +236,7 @@ class RunDesk:
                         results.append(task(turn))
                     except (ServiceProblem, Refusal, HorizonExceeded) as refused:
                         if len(ledger_of(run.accountant).events) != charged:
-                            raise self._half_way(run, refused) from None
+                            raise self._interrupted_charge(run, refused) from None
                         results.append(refused)  # nothing was charged, and nothing has changed
                 if turn.news:
                     run.save(keep={name: json.dumps(value).encode() for name, value in turn.news.items()})
@@ -248,8 +248,8 @@ class RunDesk:
                 raise
         return results
 
-    def _half_way(self, run: Run, refused: Exception) -> RuntimeError:
-        """Return the error that somebody's own learner is refused after it has charged: the turn is not saved."""
+    def _interrupted_charge(self, run: Run, refused: Exception) -> RuntimeError:
+        """Return the error of a user's own learner that is refused after it has charged: the turn is not saved."""
         kind, by = type(refused).__name__, type(run.learner).__name__
         note("refused after a charge", logging.ERROR, run=self.name, learner=by, refusal=kind)
         return RuntimeError(f"{by} was refused ({kind}) after it had charged")
@@ -312,8 +312,8 @@ class RunDesk:
 
     @contextmanager
     def _reading(self) -> Iterator[Run]:
-        with _told(), self._using:
-            run = self._again()
+        with _sendable_refusals(), self._using:
+            run = self._loaded_run()
             try:
                 run.check_held()
             except InUse:
@@ -321,10 +321,10 @@ class RunDesk:
                 raise
             yield run
 
-    def _again(self) -> Run:
-        """Return the run, loaded again if it was closed: what does not load any more is refused as a store is."""
+    def _loaded_run(self) -> Run:
+        """Return the run, loaded again if it was closed; raise as for a store if it does not load any more."""
         try:
-            return self._opened()
+            return self._open_run()
         except (Refusal, StoreRefused, ClockAhead):
             raise
         except ValueError as error:  # its store is gone, or its code has changed
@@ -332,7 +332,7 @@ class RunDesk:
             words = f"the run is not loaded again ({type(error).__name__}): a restart of the service says why"
             raise ServiceProblem(503, "store-refused", words) from None
 
-    def _opened(self) -> Run:
+    def _open_run(self) -> Run:
         if self._run is None:
             run = self._load()
             try:
@@ -352,18 +352,15 @@ class RunDesk:
 
 
 class _Turn:
-    """One save of a run: what is kept, and what it adds."""
+    """One save of a run: the values kept before, and those that it adds."""
 
     def __init__(self, run: Run) -> None:
         self.run = run
         self.news: dict[str, Any] = {}
 
-    def kept(self, name: str) -> Any:
-        """Return what was kept by a name; None if nothing was."""
-        if name in self.news:
-            return self.news[name]
-        found = self.run.extra_state(name)
-        return None if found is None else json.loads(found)
+    def stored_value(self, name: str) -> Any:
+        """Return the value kept by a name; None if there is none."""
+        return self.news[name] if name in self.news else kept_by(self.run)(name)
 
     def keep(self, name: str, value: Any) -> None:
         """Keep something, if the save succeeds."""
@@ -374,20 +371,20 @@ _Task = Callable[[_Turn], Any]
 
 
 def _withdraw_oldest(turn: _Turn, count: int) -> None:
-    """Withdraw actions of the client who has most that are open, the newest of all left out.
+    """Withdraw actions of the client with most that are open, the newest of all left out.
 
     Several at once, as it reads who has which: which feedback is lost depends on numbers of actions only, which are
     public.
     """
     waiting, clients = turn.run.learner.waiting, dict[str | None, list[Ticket]]()
     for ticket in list(waiting.tickets.values())[:-1]:
-        known = stored_ticket(turn.kept, ticket.name)
+        known = stored_ticket(turn.stored_value, ticket.name)
         clients.setdefault(None if known is None else known.client, []).append(ticket)
     for ticket in max(clients.values(), key=len)[:count]:
         waiting.close(ticket)
 
 
-def _found(turn: _Turn, name: str) -> Any:
+def _open_ticket(turn: _Turn, name: str) -> Any:
     try:
         return turn.run.learner.waiting.find(name)
     except TicketRefused as refused:
@@ -395,20 +392,20 @@ def _found(turn: _Turn, name: str) -> Any:
         raise ServiceProblem(409, "ticket-refused", words, "ticket") from None
 
 
-def _handed_out(turn: _Turn, name: str, record: RecordId) -> tuple[Ticket, HandedOut | None]:
-    """Return an open ticket, and what was kept of it; None if it was handed out in Python."""
-    ticket = _found(turn, name)
-    kept = stored_ticket(turn.kept, ticket.name)
+def _stored_ticket(turn: _Turn, name: str, record: RecordId) -> tuple[Ticket, HandedOut | None]:
+    """Return an open ticket, and its stored data; None if it was handed out in Python."""
+    ticket = _open_ticket(turn, name)
+    kept = stored_ticket(turn.stored_value, ticket.name)
     if kept is not None and kept.record != record:
         words = f"ticket={ticket.name!r}: was handed out for another record"
         raise ServiceProblem(409, "ticket-refused", words, "ticket")
     return ticket, kept
 
 
-def _asked(
+def _issue_action(
     learner: AnyLearner, available: Sequence[int] | None, contexts: Sequence[Sequence[float]] | None
 ) -> tuple[Ticket, list[int]]:
-    """Hand out a ticket, and say what is played."""
+    """Return a new ticket, and the action played."""
     if isinstance(learner, ContextualLearner):
         if available is not None:
             raise invalid("available", "leave out the contexts of what is not there")
@@ -437,7 +434,7 @@ def _vectors(learner: ContextualLearner, name: str, given: Sequence[Sequence[flo
 
 
 def _moments(learner: ContextualLearner, feedback: Feedback) -> tuple[FloatArray, str]:
-    """Return a round's moments, and what feedback must be."""
+    """Return a round's moments, and the rule for feedback."""
     rule = "must be one reward from -1 to 1"
     features = _vectors(learner, "features", None if feedback.features is None else [feedback.features])
     if len(feedback.values) != 1 or not abs(feedback.values[0]) <= 1:
@@ -448,7 +445,7 @@ def _moments(learner: ContextualLearner, feedback: Feedback) -> tuple[FloatArray
 def _outcomes(
     learner: StructuredLearner[Any], ticket: Ticket, feedback: Feedback
 ) -> tuple[tuple[float, ...], str]:
-    """Return the outcomes of a ticket's action, padded with zeros, and what feedback must be."""
+    """Return the outcomes of a ticket's action, padded with zeros, and the rule for feedback."""
     if feedback.features is not None:
         raise invalid("features", f"{type(learner).__name__} learns without")
     shown = int((ticket.action[0] >= 0).sum())
@@ -458,8 +455,8 @@ def _outcomes(
     return (*feedback.values, *(0.0,) * (ticket.action.shape[-1] - shown)), rule
 
 
-def _posed(run: Run, ticket: Ticket, record: RecordId) -> dict[str, Any]:
-    """Return what a record's device is asked, if the record can pay for the answer: else it would draw it in vain."""
+def _pose(run: Run, ticket: Ticket, record: RecordId) -> dict[str, Any]:
+    """Return the question to a record's device, if the record can pay for the answer: else it would draw in vain."""
     learner, accountant = run.learner, run.accountant
     assert isinstance(learner, MessageLearner)
     try:
@@ -516,8 +513,8 @@ _PROBLEMS: Problems = {
 
 
 @contextmanager
-def _told() -> Iterator[None]:
-    """Say what happened in words that may be sent."""
+def _sendable_refusals() -> Iterator[None]:
+    """Raise refusals as `ServiceProblem`, in words that may be sent."""
     with answered_as(_PROBLEMS):
         try:
             yield

@@ -57,7 +57,7 @@ _LONGEST = 2.0**62  # rounds, where there is no horizon
 def _phases(
     arms: float, scale: float, error: float, horizon: float = _LONGEST
 ) -> tuple[ReleaseCounts, FloatArray]:
-    """Return n_j and what follows from it, up to a horizon, and x_j."""
+    """Return n_j with all that follows from it, up to a horizon, and x_j."""
     first = first_batch(int(arms), error, scale)
     phases = ReleaseCounts(horizon, first, 2 * scale**2, scale, falling=0.0, growth=DPBestArm.growth)
     return phases, phase_exponent(int(arms), error, np.arange(1.0, phases.counts.size + 1))

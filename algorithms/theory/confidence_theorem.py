@@ -24,6 +24,9 @@ phase, clients, size, deviation = sp.symbols("l U s tau", positive=True)
 left = sp.Symbol("m", positive=True)
 volume = sp.Symbol("v", positive=True)
 
+Values = Mapping[sp.Symbol, float]
+Definitions = tuple[tuple[sp.Symbol, sp.Expr], ...]
+"""Abbreviations of formulas, each in those that come later."""
 Radius = Callable[[FloatArray, FloatArray, float | FloatArray], FloatArray]
 _ClickRadius = Callable[[FloatArray, FloatArray, float, FloatArray], FloatArray]
 
@@ -73,19 +76,15 @@ class ConfidenceTheorem:
     """
 
     radius: sp.Expr
-    noise: Literal["none", "bit", "Laplace", "Gaussian", "below Gaussian"]
-    scale: sp.Expr
-    feeds: Literal["all", "least", "examined"]
-    counting: Literal[
-        "every value",
-        "last batch",
-        "growing batches",
-        "doubling episodes",
-        "tree",
-    ]
     index: Literal["clipped", "unclipped", "level-free", "divergence"]
     lemma: Literal["B_inf", "B_1", "exchange", "item", "episode"]
     failure: sp.Expr | None
+    noise: Literal["none", "bit", "Laplace", "Gaussian", "below Gaussian"] = "none"
+    scale: sp.Expr = sp.S.Zero
+    feeds: Literal["all", "least", "examined"] = "all"
+    counting: Literal["every value", "last batch", "growing batches", "doubling episodes", "tree"] = (
+        "every value"
+    )
     sides: float | None = 1.0
     exponent: sp.Expr | None = None
     start: Literal["none", "raw", "noisy"] = "none"
@@ -93,12 +92,6 @@ class ConfidenceTheorem:
     first: sp.Expr = sp.S.One
     growth: float = 1.0
     falling: float = 0.0
-
-    def radius_on(
-        self, values: Mapping[sp.Symbol, float], definitions: tuple[tuple[sp.Symbol, sp.Expr], ...]
-    ) -> Radius:
-        """Return the radius on an instance as a function of n, j and x; infinite where n is 0."""
-        return _radius_on(self.radius, values, definitions)
 
 
 @dataclass(frozen=True)
@@ -143,28 +136,18 @@ class EliminationTheorem:
     failure: sp.Expr
     largest: sp.Expr | None = None
 
-    def radius_on(
-        self, values: Mapping[sp.Symbol, float], definitions: tuple[tuple[sp.Symbol, sp.Expr], ...]
-    ) -> Radius:
-        """Return the radius on an instance as a function of n, j and x; infinite where n is 0."""
-        return _radius_on(self.radius, values, definitions)
-
 
 @dataclass(frozen=True)
 class ClickTheorem:
     """The statements that the regret proof of a ranked list makes on the way.
 
     With n displays of an item, j releases, C its clicks and E its examinations as estimated from them, and w its
-    attraction: ``|C - w E| <= R(w)`` and ``E >= Q - S``, where Q sums the probabilities that it was examined.
+    attraction: ``|C - w E| <= R(w)``, and its index is at most the largest u with ``u E <= C + R(u)``.
 
     Attributes
     ----------
     radii
         R(u), the least of these, in n, j, x, u and the bound's symbols; either side fails with probability ``e^-x``.
-    scarcity
-        S, which fails with probability ``e^-x``.
-    growth
-        g with ``R(u) - R(w) <= g (u - w)``: the gap lemma is ``w_K - w <= 2 R(w) / (E - g)``.
     noise, scale
         The law of a released click count, as for `ConfidenceTheorem`; or "symbol", one of K + 1 by
         randomized response.
@@ -172,41 +155,31 @@ class ClickTheorem:
         Whether a list is kept for as many rounds as its least displayed item was displayed, and released once; else
         every round is.
     failure
-        Of the good event over the whole horizon.
+        With which probability the index of one of the best items is below its mean at some time, at most.
     index_level
         Of the mixture that may lower an index (`algorithms.estimates.response_mixture`): it fails for an item with
         probability ``e^-x`` of this x, and need be valid for the best items only. None where there is none.
     """
 
     radii: tuple[sp.Expr, ...]
-    scarcity: sp.Expr
-    growth: sp.Expr
     noise: Literal["symbol", "Laplace", "Gaussian", "below Gaussian"]
     scale: sp.Expr
     phases: bool
     failure: sp.Expr
     index_level: sp.Expr | None = None
 
-    def radius_on(
-        self, values: Mapping[sp.Symbol, float], definitions: tuple[tuple[sp.Symbol, sp.Expr], ...]
-    ) -> _ClickRadius:
+    def radius_on(self, values: Values, definitions: Definitions) -> _ClickRadius:
         """Return R on an instance as a function of n, j, x and u."""
-        functions = [_on(radius, values, definitions) for radius in self.radii]
-        return lambda count, releases, level, at: np.minimum.reduce(
-            [function(count, releases, level, at) for function in functions]
-        )
+        functions = [_compiled(radius, definitions) for radius in self.radii]
+        fixed = {str(symbol): value for symbol, value in values.items()}
 
-    def scarcity_on(
-        self, values: Mapping[sp.Symbol, float], definitions: tuple[tuple[sp.Symbol, sp.Expr], ...]
-    ) -> _ClickRadius:
-        """Return S as such a function."""
-        return _on(self.scarcity, values, definitions)
+        def radius(count: FloatArray, releases: FloatArray, level: float, at: FloatArray) -> FloatArray:
+            given: Mapping[str, float | FloatArray]
+            given = {**fixed, "n": count, "j": releases, "x": level, "u": at}
+            each = [np.broadcast_to(function(given), count.shape) for function in functions]
+            return np.asarray(np.minimum.reduce(each))
 
-    def growth_on(
-        self, values: Mapping[sp.Symbol, float], definitions: tuple[tuple[sp.Symbol, sp.Expr], ...]
-    ) -> _ClickRadius:
-        """Return g as such a function."""
-        return _on(self.growth, values, definitions)
+        return radius
 
 
 @dataclass(frozen=True)
@@ -285,7 +258,7 @@ class WidthTheorem:
     first: sp.Expr = sp.S.One
     growth: float = 1.0
 
-    def width_on(self, values: Mapping[sp.Symbol, float]) -> Callable[[float, float, FloatArray], FloatArray]:
+    def width_on(self, values: Values) -> Callable[[float, float, FloatArray], FloatArray]:
         """Return the width on an instance as a function of n, j and v."""
         function = _compiled(self.width, ())
         fixed = {str(symbol): value for symbol, value in values.items()}
@@ -317,11 +290,12 @@ class WeightTheorem:
     noisy: bool
 
 
-def _radius_on(
-    expression: sp.Expr,
-    values: Mapping[sp.Symbol, float],
-    definitions: tuple[tuple[sp.Symbol, sp.Expr], ...],
-) -> Radius:
+Theorem = ConfidenceTheorem | EliminationTheorem | ClickTheorem | PhaseTheorem | WidthTheorem | WeightTheorem
+"""The statements of the proof of any theorem."""
+
+
+def radius_on(expression: sp.Expr, values: Values, definitions: Definitions) -> Radius:
+    """Return a radius on an instance as a function of n, j and x; infinite where n is 0."""
     function = _compiled(expression, definitions)
     fixed = {str(symbol): value for symbol, value in values.items()}
 
@@ -333,28 +307,15 @@ def _radius_on(
     return radius
 
 
-def _on(
-    expression: sp.Expr,
-    values: Mapping[sp.Symbol, float],
-    definitions: tuple[tuple[sp.Symbol, sp.Expr], ...],
-) -> _ClickRadius:
-    function = _compiled(expression, definitions)
-    fixed = {str(symbol): value for symbol, value in values.items()}
-    return lambda count, releases, level, at: np.broadcast_to(
-        function({**fixed, "n": count, "j": releases, "x": level, "u": at}), count.shape
-    )
-
-
 @functools.cache
 def _compiled(
-    expression: sp.Expr, definitions: tuple[tuple[sp.Symbol, sp.Expr], ...]
+    expression: sp.Expr, definitions: Definitions
 ) -> Callable[[Mapping[str, float | FloatArray]], FloatArray]:
     for symbol, definition in reversed(definitions):
         if symbol != x:
             expression = expression.subs(symbol, definition)
     symbols = sorted(expression.free_symbols, key=str)
-    scalars = {"coth": lambda z: 1.0 / np.tanh(z), "FloorLog2": lambda z: int(z).bit_length() - 1}
-    modules = [scalars, "numpy"]
+    modules = [{"FloorLog2": lambda z: int(z).bit_length() - 1}, "numpy"]
     function = sp.lambdify(symbols, expression, modules=modules)
     names = [str(symbol) for symbol in symbols]  # SymPy takes long to print one
     return lambda values: np.asarray(function(*(values[name] for name in names)), dtype=np.float64)

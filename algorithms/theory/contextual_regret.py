@@ -54,7 +54,7 @@ _FAILURE = 2 / T
 
 
 def _batches(deviation: sp.Expr) -> WidthTheorem:
-    """The widths of growing batches whose sums have normal noise of a deviation."""
+    """Return the widths of growing batches, of sums with normal noise of a deviation."""
     far = sp.sqrt(2 * sp.log(3 * J * T))
     operator = sp.sqrt(j) * deviation * (sp.sqrt(2 * d) + far)
     vector = sp.sqrt(j) * deviation * (sp.sqrt(d) + far)
@@ -76,7 +76,7 @@ def _batches(deviation: sp.Expr) -> WidthTheorem:
 
 
 def _printed_tree() -> WidthTheorem:
-    """The widths of section 4.2 of Shariff & Sheffet (2018), at alpha = 1 / T."""
+    """Return the widths of section 4.2 of Shariff & Sheffet (2018), at alpha = 1 / T."""
     nodes = 2 + FloorLog2(T - 1)  # 1 + ceil(log2 T), for T = 1 too
     deviation = 8 * sp.sqrt(nodes) * sp.log(4 / delta) / epsilon
     far = sp.log(2 * T**2)
@@ -119,7 +119,6 @@ CONTEXTUAL_BOUNDS: dict[str, RegretBound] = {
     name: RegretBound(
         family="contextual",
         constant=allowed + _FAILURE * T * R_max,
-        per_arm=sp.S.Zero,
         source=source,
         regime="actions in the unit ball, rewards in [-1, 1] of mean theta* . x, |theta*| <= S (the setting norm)",
         applies=_covered,

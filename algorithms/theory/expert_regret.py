@@ -40,34 +40,37 @@ def _expert_deviation(horizon: float, experts: float, epsilon: float, delta: flo
 
 
 def _known_or_short(instance: Instance) -> bool:
-    """Return False beyond the longest epoch of a learner that is not told the horizon."""
+    """Return False beyond the longest epoch of a learner without a horizon."""
     return not instance.anytime or instance.horizon <= LONGEST_STREAM
 
 
 _Largest = implemented_function("m", mean_of_largest)
 _Deviation = implemented_function("s", _expert_deviation)
-_hedge, _rate = sp.sqrt(T * sp.log(K) / 2), sp.sqrt(8 * sp.log(K) / T)
+
+
+def _theorem(noise: sp.Expr, source: str, regime: str) -> RegretBound:
+    """Return the theorem of exponential weights, with the cost of noise in their sums."""
+    return RegretBound(
+        family="experts",
+        constant=sp.Min(T * R_max, sp.sqrt(T * sp.log(K) / 2) + noise),
+        confidence=WeightTheorem(sp.sqrt(8 * sp.log(K) / T), noisy=noise != 0),
+        restarts=True,
+        applies=_known_or_short,
+        source=source,
+        regime=f"{regime}; outcomes that do not answer the actions",
+    )
+
 
 EXPERT_BOUNDS: dict[str, RegretBound] = {
-    "hedge": RegretBound(
-        family="experts",
-        constant=sp.Min(T * R_max, _hedge),
-        per_arm=sp.S.Zero,
-        confidence=WeightTheorem(_rate, noisy=False),
-        restarts=True,
-        applies=_known_or_short,
-        source="Freund & Schapire 1997, with the constant of Hoeffding's lemma",
-        regime=f"every T >= 1 (without a horizon up to {LONGEST_STREAM:,}); outcomes that do not answer the actions",
+    "hedge": _theorem(
+        sp.S.Zero,
+        "Freund & Schapire 1997, with the constant of Hoeffding's lemma",
+        f"every T >= 1 (without a horizon up to {LONGEST_STREAM:,})",
     ),
-    "dp-hedge": RegretBound(
-        family="experts",
-        constant=sp.Min(T * R_max, _hedge + _Largest(K) * _Deviation(T, K, epsilon, delta)),
-        per_arm=sp.S.Zero,
-        confidence=WeightTheorem(_rate, noisy=True),
-        restarts=True,
-        applies=_known_or_short,
-        source="this library (algorithms.full_information.leader_regret, Theorem 4)",
-        regime=f"every epsilon > 0 and T from 1 to {LONGEST_STREAM:,}; outcomes that do not answer the actions",
+    "dp-hedge": _theorem(
+        _Largest(K) * _Deviation(T, K, epsilon, delta),
+        "this library (algorithms.full_information.leader_regret, Theorem 4)",
+        f"every epsilon > 0 and T from 1 to {LONGEST_STREAM:,}",
     ),
 }
 """Bounds by the learner's registered name."""

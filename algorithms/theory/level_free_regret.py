@@ -8,8 +8,7 @@ j) <= 1.5`` with ``phi >= 1``, or ``s_j = g`` and ``f = 1``: public, and the sam
 - ``C_j(d)`` be the exponent of the sub-gamma tail of n_j values and j noises: ``(n d)^2 / (V (1 + h + sqrt(1 + 2
   h)))``, ``V = n / 4 + s j``, ``h = b n d / V``, s the variance proxy of a noise. ``I >= C_j(u - p)`` at ``y <= n p``,
   and ``P(y > n (p + z)) <= e^-C_j(z)`` at a mean of p;
-- ``M(v) = t^c + t^(1 + c) / (4 pi (1 + c))``, ``t = 1 + 4 pi v``, of derivative ``H' e^(H - v)``; ``v_j = H^-1(ln(T /
-  n_j))`` and ``mu_j = 1 + M(v_j) - M(0)``.
+- ``v_j = H^-1(ln(T / n_j))``, and ``v_j(t) = H^-1(ln+((t - 1) / n_(j+1)))``.
 
 **Lemma 1** (stale clock). In a round t in which some arm has ``n_j >= f`` released values, ``t <= (1 + s_j) tau + 1``.
 
@@ -19,14 +18,13 @@ is, as ``(1 + phi / j) phi / (j + 1) >= phi / j``. If ``n_i <= n_j``, then ``B(n
 n_j values are of n_j completed rounds. Else ``s_i <= s_j``, and ``B(n_i) <= s_i n_i + 1 <= s_j tau + 1``. QED
 
 **Lemma 2** (rounds below). For an arm k of mean w, and z > 0, the expected number of rounds until T with ``U_k < w -
-z`` is at most ``W(z) = sum_j (n_(j+1) + 1) mu_j e^-C_j(z)``, over the counts up to T, whatever is played in them.
+z`` is at most ``W(z) = int_0^T min(1, sum_j e^(-v_j(t) - C_j(z))) dt``, over the counts up to T, whatever is played.
 
 *Proof.* At release j let ``G = I(w - z)`` and ``F = I(w)``. Where ``U_k < w - z`` that mean does not qualify, so ``y <
-n_j (w - z)`` and ``tau < n_j e^H(G)``; by Lemma 1 ``t <= (1 + s_j) n_j e^H(G) + 1``. So there are at most ``(n_(j+1) +
-1) min(e^H(G), T / n_j)`` such rounds while k is at release j. ``F - G`` falls in y, as slopes are the maximising s,
-which is larger for the larger mean; so it is ``C_j(z)`` at least where ``y <= n_j (w - z)``. ``P(F > x) <= e^-x``, so
-``P(G > v, y <= n_j (w - z)) <= e^(-v - C_j(z))``, and the mean of the minimum over these y is at most ``e^-C_j(z) (1 +
-int_0^(v_j) H' e^(H - v) dv)``. An arm is at each release once. QED
+n_j (w - z)`` and ``tau < n_j e^H(G)``; by Lemma 1 the round is at most ``(1 + s_j) tau + 1 < n_(j+1) e^H(G) + 1``. So
+if there are more than t such rounds, then ``y < n_j (w - z)`` and ``G >= v_j(t)`` at some release j. ``F - G`` falls in
+y, as slopes are the maximising s, which is larger for the larger mean; so it is ``C_j(z)`` at least where ``y <= n_j (w
+- z)``. As ``P(F >= x) <= e^-x``, this has probability ``e^(-v_j(t) - C_j(z))`` at most. QED
 
 So where ``g_t`` are the gaps of rounds, those in ``[D, D']`` of rounds with ``U_k < w - theta g_t`` sum to ``V(D, D') =
 D W(theta D) + int_D^D' W(theta u) du`` at most in expectation.
@@ -81,18 +79,23 @@ theta gap``: V of some k. Or ``B_1 sum d > theta gap``: with ``a_t = theta gap /
 a_t)+ >= theta gap / 2``, and ``E sum_t (d_k - a)+ = int_a W(z) dz``. QED
 
 **Theorem 4** (the same, whatever the gaps). With at most K arms in a super arm, ``r_0 = f``, ``r_j = n_(j+1) - n_j``,
-``b_0 = K - q`` and ``b_j(u) = min(K - q, L sum_(i >= j) a_i(u))``, regret is at most
+``b_0 = K - q`` and ``b_j(u) = min(K - q, L a_j(u))``, ``m_j = rho_j - h`` and ``o_j = (m_j + sqrt(m_j^2 + V / n_j^2)) /
+2``, ``o_0 = 1 - h``, regret is for every h in [0, 1] at most
 
-``B_1 (K int_0^1 min(T, W(z)) dz + L sum_j r_j int_0^1 a_j(u) du + sum_j L r_j int_0^1 b_j(u) du)``
+``B_1 (K int_0^1 min(T, W(z)) dz + q T h + L sum_j r_j o_j + sum_j L r_j int_0^1 b_j(u) du)``
 
 over j >= 0, where of the rounds ``L r_0, L r_1, ...`` of the last sum the first T count.
 
 *Proof.* A round's gap is at most B_1 times ``sum d`` over the best super arm and ``sum (U - w)+`` over the one played.
-``E sum_t d_k = int_0^1 W(z) dz``. No U - w is above 1. At release j it is at most what the clock T makes of it, of mean
-``int a_j`` at most; while e is there it is fed r_j times. Let j be the last release of an arm that is fed: in at most
-``L r_j`` rounds, as each feeds an arm that is there. The others that are played, at most K - q, are at releases ``i >=
-j``, so that theirs sum to ``X_j = int min(K - q, number of e with U_e >= w_e + u at such an i and the clock T) du`` at
-most, and ``E X_j <= int b_j``. X_j falls in j: in T rounds they sum to most where the first j come first. QED
+``E sum_t d_k = int_0^1 W(z) dz``. No U - w is above 1. At release j it is at most what the clock T makes of it, ``y /
+n_j + rho_j - w``: less h, of mean m_j and variance ``V / n_j^2`` at most. The positive part of X is ``(X + |X|) / 2``,
+so in expectation that is o_j at most, for each of the r_j rounds that feed the arm meanwhile; and at most q arms are
+fed in a round. Let j be the last release of an arm that is fed: in at most ``L r_j`` rounds, as each feeds an arm that
+is there. The others that are played, at most K - q, are at releases ``i >= j``, so that theirs sum to ``X_j = int
+min(K - q, number of e with U_e >= w_e + u at such an i and the clock T) du`` at most. ``rho_i`` and ``V / n_i`` fall in
+i, so the supermartingale of which ``e^-C_j`` is Markov's bound at j is no less at any such i: ``U_e >= w_e + u`` at one
+of them with probability ``a_j(u)`` at most (Ville), and ``E X_j <= int b_j``. X_j falls in j: in T rounds they sum to
+most where the first j come first. QED
 
 As T grows f does, so that W(z) vanishes for every z, and theta and z may. With the exponents' own divergences in place
 of C_j one of K arms is played ``(1 + max(0.1, 1.5 / k)) ln(T) / d_eps`` times in the limit, k its batches by then,
@@ -102,7 +105,7 @@ Orabona, Ito & Basu 2025).
 No index depends on T, and nothing in the proofs on f: a learner that is not told T, whose first batches are those of
 another horizon, has the theorems with its f at every T.
 
-**Late feedback**, on at most W rounds at a time, adds W to t in Lemma 1, and so to each of the ``n_(j+1) + 1`` in W(z).
+**Late feedback**, on at most W rounds at a time, adds W to t in Lemma 1, and so W to W(z) at most.
 In the proofs let the q arms of least count when a round is *played* be charged. One that has no release until the round
 is observed is fed by it, as counts of others only grow; and when it has one, at most W of its rounds are on their way.
 So W is added to f, ``n_(j+1) - n_j`` and r_j, and ``(j + 1) W`` to ``n_(j+1)``, in A, N and Theorem 4.
@@ -114,8 +117,21 @@ gap, of the best super arm, and the second. So Theorems 3 and 4 hold of it.
 **Randomized bits.** A bit about an arm of mean w is 1 with probability ``1/2 + (w - 1/2) / G``, G the gain; a message
 has bits of q arms. Batches of messages have no further noise (s = b = 0, f = 1, ``s_j = g``), and ``U = 1/2 + (P - 1/2)
 G``, P the index of the bits' mean. Means that differ by z have bits' means that differ by ``z / G``. So the theorems
-hold with ``W(z / G)`` for ``W(z)``, ``C_j(z / G)`` for ``C_j(z)`` and ``G rho_j`` for ``rho_j``: that bits of one
-message depend on each other changes nothing, as only probabilities and means are added up.
+hold with ``W(z / G)`` for ``W(z)``, ``C_j(z / G)`` for ``C_j(z)``, ``G rho_j`` for ``rho_j`` and ``G^2 V`` in o_j: that
+bits of one message depend on each other changes nothing, as only probabilities and means are added up.
+
+Besides, the ones of n_j bits are binomial, of a chance in ``[c, 1 - c]``, ``c = 1/2 - 1 / (2 G)``. So in W(z / G), with
+``v = v_j(t)``, it may say ``Phi(-sqrt(2 (v - l)))`` for ``e^-v`` where that is less and v > l, ``l = logit(c) - logit(c
+- d)`` with ``d = sqrt(v / (2 n_j)) + 1 / n_j < c``.
+
+*Proof.* With ``n = n_j``, let p be the bits' chance and ``p' = p - z / G`` that of ``w - z``, at least c where an index
+can be below. As many ones as ``i <= n p'`` are at most ``e^(-n kl(p', p)) <= e^-C_j(z / G)`` times as likely at p as at
+p', for the ratio rises in i. It remains that at p' there are at most k ones with probability ``Phi(-sqrt(2 (v - l)))``
+at most, k < n p' the largest number with ``F(k) = n kl(k / n, p') >= v``. Either F(k + 1) is below v or k + 1 above n
+p': so ``k / n > p' - d`` (Pinsker). F is convex, of slope ``logit(i / n) - logit(p')``: at k it is -l at least, as the
+slope of logit is convex and symmetric around 1/2, so that logit rises most over the outermost interval of length d. So
+k + 1 is not above n p', as then F(k) would be at most l; and ``F(k + 1) >= v - l``. In that case the probability is at
+most ``Phi(-sqrt(2 F(k + 1)))`` (Zubkov & Serov 2013). QED
 """
 
 from __future__ import annotations
@@ -128,6 +144,7 @@ from typing import Literal
 
 import numpy as np
 import sympy as sp
+from scipy.special import logit, ndtr
 from sympy.utilities.lambdify import implemented_function
 
 from algorithms.estimates.doubling_batches import released_counts
@@ -162,13 +179,8 @@ from algorithms.theory.regret_bound import (
 from mechanisms.arrays import FloatArray
 
 _PIECES = 200  # of an integral
+_DISTANCES = 1_000
 _ROUNDED = 1 + 1e-9
-
-
-def _mass(v: FloatArray, share: float) -> FloatArray:
-    """Return M(v), of derivative ``H'(v) e^(H(v) - v)``, c the share."""
-    t = 1.0 + 4.0 * math.pi * v
-    return np.asarray(t**share + t ** (1.0 + share) / (4.0 * math.pi * (1.0 + share)))
 
 
 @dataclass(frozen=True)
@@ -244,10 +256,42 @@ class ReleaseCounts:
         h = self.scale * moved / self._variance
         return np.asarray(moved**2 / (self._variance * (1 + h + np.sqrt(1 + 2 * h))))
 
+    def rejection_chance(self, level: FloatArray, count: FloatArray) -> FloatArray:
+        """Return ``e^-v``, or less where the counts are of randomized bits: a bound on how likely so few are ones.
+
+        Parameters
+        ----------
+        level
+            v, with which they reject their own chance at least.
+        count
+            n_j, of a shape that is broadcast to that of `level`.
+        """
+        chance = 0.5 - 0.5 / self.gain
+        lower = chance - np.sqrt(level / (2 * count)) - 1 / count
+        likely, left = np.exp(-level), np.full_like(level, -1.0)
+        left[lower > 0] = level[lower > 0] - logit(chance) + logit(lower[lower > 0])
+        likely[left > 0] = np.minimum(likely[left > 0], ndtr(-np.sqrt(2 * left[left > 0])))
+        return likely
+
+    @functools.cached_property
+    def _rare(self) -> tuple[FloatArray, FloatArray]:
+        """Lengths of pieces of [0, T], and at the left end t of each ``e^-v_j(t)``, or less: shape (counts, pieces)."""
+        ends = np.concatenate([[0.0], np.geomspace(1.0, self.horizon, _PIECES + 1)])
+        late = np.log(np.maximum((ends[:-1] - 1) / self.later[:, np.newaxis], 1.0))
+        level = unsharpened(late, self.share)
+        return np.diff(ends), self.rejection_chance(level, self.counts[:, np.newaxis])
+
+    @functools.cached_property
+    def _below(self) -> tuple[FloatArray, FloatArray]:
+        """Distances z, and ``W(z / G)`` of each."""
+        z, (lengths, rare) = np.geomspace(1.0 / self.horizon, 1.0, _DISTANCES), self._rare
+        some = np.minimum(np.exp(-self.exponent(z[:, np.newaxis])) @ rare, 1.0) @ lengths
+        return z, np.asarray(some)
+
     def rounds_below(self, distance: FloatArray) -> FloatArray:
-        """Return ``W(z / G)``, at most T."""
-        each = (self.later + 1) * (1 + _mass(self.levels, self.share) - _mass(np.zeros(1), self.share))
-        return np.asarray(np.minimum(np.exp(-self.exponent(distance[:, np.newaxis])) @ each, self.horizon))
+        """Return ``W(z / G)``, or hardly more: of the next smaller one of a thousand distances, T below 1 / T."""
+        z, rounds = self._below
+        return np.concatenate([[self.horizon], rounds])[np.searchsorted(z, distance, side="right")]
 
     def above(self, u: FloatArray) -> FloatArray:
         """Return ``a_j(u)``, shape (values of u, counts)."""
@@ -280,14 +324,15 @@ class ReleaseCounts:
         """Return the bound of Theorem 4, over B_1, for numbers of arms played at once, in all, and fed."""
         low = 1.0 / self.horizon  # below it, integrands are taken for their largest value
         u, pieces = _pieces(low, 1.0)
-        above = self.above(u)
-        later = np.minimum(size - few, arms * np.cumsum(above[:, ::-1], axis=1)[:, ::-1])
+        h = np.concatenate([[0.0], u])[:, np.newaxis]
         ends = np.concatenate([[0.0, self.size], self.later])
-        fed = np.concatenate([[1.0], low + pieces @ above])
-        others = np.concatenate([[1.0], low + pieces @ later / max(size - few, 1.0)]) * (size - few)
-        below = 1.0 + self.shortfall(low)
         rounds, of_all = (np.diff(np.minimum(many * ends, self.horizon)) for many in (1.0, arms))
-        return _ROUNDED * float(size * below + arms * (rounds @ fed) + of_all @ others)
+        mean = self.widths - h
+        over = (mean + np.hypot(mean, self.gain * np.sqrt(self._variance) / self.counts)) / 2
+        fed = few * self.horizon * h[:, 0] + arms * (np.concatenate([1 - h, over], axis=1) @ rounds)
+        unfed = np.minimum(size - few, arms * self.above(u))
+        others = np.concatenate([[size - few], low * (size - few) + pieces @ unfed])
+        return _ROUNDED * float(size * (1.0 + self.shortfall(low)) + fed.min() + of_all @ others)
 
     def shortfall(self, least: float) -> float:
         """Return ``int_a^1 W(z) dz``, a the least."""
@@ -362,7 +407,7 @@ class _Form:
 
     @property
     def scale(self) -> sp.Expr:
-        """The scale of Laplace noise b, the deviation sigma of what is below normal, or the gain of bits g."""
+        """The scale of Laplace noise b, the deviation sigma of noise at or below normal, or the gain of bits g."""
         return {"none": sp.S.Zero, "bit": g, "Laplace": b}.get(self.noise, sigma)
 
     @property
@@ -398,20 +443,8 @@ class _Form:
         own = {"none": (), "bit": _bits}.get(self.noise, ((self.scale, self.deviation),))
         return (*own, (x, sp.log(L * releases * T)))
 
-    def own_charge(self, low: sp.Expr, high: sp.Expr) -> sp.Expr:
-        """Return S of A."""
-        return _Fed(*self.law, low, high, theta)
-
-    def foreign_charge(self, few: sp.Expr, many: sp.Expr, low: sp.Expr, high: sp.Expr) -> sp.Expr:
-        """Return S of N."""
-        return _Charged(*self.law, few, many, low, high, theta)
-
-    def behind(self, low: sp.Expr, high: sp.Expr) -> sp.Expr:
-        """Return V."""
-        return _Behind(*self.law, low, high, theta)
-
     def confidence(self, lemma: Literal["exchange", "B_inf"]) -> ConfidenceTheorem:
-        """Return what the theorems rest on, with the lemma of either."""
+        """Return the statements of the proofs, with the lemma of either."""
         proxy, scale = self.tail
         gain = self.law[4]
         return ConfidenceTheorem(
@@ -433,7 +466,7 @@ class _Form:
 def _theorem(
     form: _Form, source: str, lemma: Literal["exchange", "B_inf"] = "exchange"
 ) -> functools.partial[RegretBound]:
-    """Return what makes a bound that a form's confidence proves."""
+    """Return the maker of a bound, with a form's confidence as its proof."""
     return functools.partial(
         RegretBound,
         definitions=form.definitions,
@@ -449,15 +482,15 @@ def _one_arm(noise: _Noise, deviation: sp.Expr) -> RegretBound:
     return _theorem(form, "Theorem 1")(
         family="bandit",
         shares=_THETAS,
-        constant=form.behind(Delta_0, Delta_1),
-        per_arm=form.own_charge(Delta, Delta),
+        constant=_Behind(*form.law, Delta_0, Delta_1, theta),
+        per_arm=_Fed(*form.law, Delta, Delta, theta),
     )
 
 
 def _super_arms(form: _Form, elsewhere: _Form) -> RegretBound:
     """Return Theorem 2, with Theorem 3 elsewhere."""
     unfed = sp.Max(0, sp.Min(K - form.few, L - K))
-    by_arm = B * elsewhere.behind(Delta_0 / B, R_max / B)
+    by_arm = B * _Behind(*elsewhere.law, Delta_0 / B, R_max / B, theta)
     least = theta * Delta_0 / (2 * K * B1)
     by_sum = 2 * B1 / theta * _Shortfall(*elsewhere.law, least)
     return _theorem(form, "Theorem 2: bijective exchange")(
@@ -465,9 +498,9 @@ def _super_arms(form: _Form, elsewhere: _Form) -> RegretBound:
         shares=_THETAS,
         regime="sets of K arms and matroids; every epsilon > 0 and T >= 1",
         applies=_exchanged,
-        constant=L / form.few * form.foreign_charge(unfed, sp.Max(0, L - K), Delta_0, Delta_1),
-        per_arm=form.own_charge(Delta, Delta_max),
-        per_optimal=form.behind(Delta, Delta_max),
+        constant=L / form.few * _Charged(*form.law, unfed, sp.Max(0, L - K), Delta_0, Delta_1, theta),
+        per_arm=_Fed(*form.law, Delta, Delta_max, theta),
+        per_optimal=_Behind(*form.law, Delta, Delta_max, theta),
         elsewhere=_theorem(
             elsewhere,
             "Theorem 3: the least-counted arm is charged; Theorem 4: overestimates are added up",
@@ -479,7 +512,7 @@ def _super_arms(form: _Form, elsewhere: _Form) -> RegretBound:
             applies=_not_exchanged,
             constant=K * sp.Min(by_arm, by_sum),
             per_arm=sp.S.Zero,
-            per_member=B * elsewhere.foreign_charge(sp.S.One, L, Delta / B, R_max / B),
+            per_member=B * _Charged(*elsewhere.law, sp.S.One, L, Delta / B, R_max / B, theta),
             gap_free=B1 * _GapFree(*elsewhere.law, K, L, elsewhere.few),
         ),
     )

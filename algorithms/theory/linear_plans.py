@@ -3,12 +3,16 @@
 s is the number of coordinates of a client's report (1 where it has one reward), m in how many phases it reports: 1
 without replacement. Gaussian claims are ones of Gaussian DP: mu stands for the one with which (epsilon, delta) holds.
 
+>>> from accountant.plans.symbolic import find_counterexample
 >>> linear_plan("dp-dpe-central").costs(), linear_claim("dp-dpe-central")
 ({'one client': mu**2}, mu**2)
->>> print(linear_counterexample("dp-dpe-central", replacement=True))
+>>> plan = linear_plan("dp-dpe-central", replacement=True)
+>>> print(find_counterexample(plan, linear_claim("dp-dpe-central")))
 one client pays m*mu**2 = 2, more than 1, at s = 1, mu = 1, m = 2
->>> print(linear_counterexample("published/dp-dpe-local"))  # at delta = 1/4
+>>> print(find_counterexample(linear_plan("published/dp-dpe-local"), linear_claim("published/dp-dpe-local")))
 one client pays epsilon**2/(2*l) = 31.0667, more than 16.368, at s = 1, epsilon = 10, l = 1.60944
+
+The last one is at delta = 1/4.
 """
 
 from __future__ import annotations
@@ -21,7 +25,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from accountant.plans.plan import Plan, PlanStep
 from accountant.plans.symbolic import (
-    CounterexampleFound,
     IntegerRange,
     NumericClaim,
     RealAbove,
@@ -30,8 +33,8 @@ from accountant.plans.symbolic import (
     SymbolicGaussian,
     SymbolicPlan,
     SymbolicStep,
-    find_counterexample,
 )
+from algorithms.linear.linear_phases import PAPER
 from mechanisms import Gaussian, Mechanism, Sensitivity, ShuffledMean
 from mechanisms.losses.enclosure import Enclosure
 from mechanisms.parameters import ParameterError
@@ -48,7 +51,6 @@ LINEAR_PLANNED = tuple(
 """The registered names of linear learners that claim privacy."""
 
 _PRINTED_DELTA = 0.25  # the published experiment's
-_PAPER = "distributed linear bandits paper, "
 
 
 @functools.cache
@@ -95,7 +97,7 @@ def linear_plan(name: str, *, replacement: bool = False) -> SymbolicPlan:
         values[sympy.Symbol("l")] = RealAbove(0, computed=lambda point: log_above(1.25 / _PRINTED_DELTA))
     # The loss of binomial noise as it is printed has no formula; `verify` computes it for given numbers.
     currency: Literal["epsilon", "mu_squared"] = "epsilon" if shuffled and not printed else "mu_squared"
-    source = _PAPER + ("as printed" if printed else "repaired")
+    source = PAPER + ("as printed" if printed else "repaired")
     return SymbolicPlan(SymbolDomain(values), {"one client": (step,)}, source, currency)
 
 
@@ -105,24 +107,6 @@ def linear_claim(name: str) -> sp.Expr | NumericClaim:
     if name.startswith("published/"):
         return NumericClaim("mu(epsilon)^2", _analytic_mu_squared)
     return epsilon if name.endswith("shuffle") else mu**2
-
-
-def linear_counterexample(name: str, *, replacement: bool = False) -> CounterexampleFound | None:
-    """Return numbers at which a client pays more than the learner's claim; None if none were found.
-
-    Parameters
-    ----------
-    name
-        A registered name.
-    replacement
-        True if clients may report in several phases.
-
-    Raises
-    ------
-    ParameterError
-        As `linear_plan`.
-    """
-    return find_counterexample(linear_plan(name, replacement=replacement), linear_claim(name))
 
 
 def log_above(value: float) -> Fraction:

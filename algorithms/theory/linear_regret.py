@@ -28,7 +28,7 @@ import sympy as sp
 from sympy.utilities.lambdify import implemented_function
 
 from algorithms.linear.g_optimal import support_bound
-from algorithms.linear.linear_phases import SHUFFLED, calibrated_bits
+from algorithms.linear.linear_phases import PAPER, SHUFFLED, calibrated_bits
 from algorithms.problems.linear import LinearBandit
 from algorithms.theory.confidence_theorem import PhaseTheorem, clients, deviation, n, phase, size, t
 from algorithms.theory.regret_bound import (
@@ -150,7 +150,7 @@ class _Exploration:
         """Return 4 W_l, or the cap, in the rounds that explore after phases from one to another."""
         return sp.Sum(self.rounds * _least(4 * self.width, cap), (_l, start, end))
 
-    def least(self, cost: Callable[[sp.Expr], sp.Expr]) -> sp.Expr:
+    def capped_cost(self, cost: Callable[[sp.Expr], sp.Expr]) -> sp.Expr:
         """Return a cost that is capped at R_max where the theorem on caps holds."""
         capped = 2 * self._cost(sp.Integer(1), R_max) < R_max * (T - self.first)
         return sp.Piecewise((cost(R_max), capped), (cost(sp.oo), True))
@@ -162,15 +162,15 @@ class _Exploration:
         the horizon does not cut is played at 2 W_l. Where the leader is played earlier, 2 W_l in all rounds to come is
         no more.
         """
-        return self.least(lambda cap: self._cost(start, cap))
+        return self.capped_cost(lambda cap: self._cost(start, cap))
 
-    def begun(self) -> sp.Expr:
+    def cost_so_far(self) -> sp.Expr:
         """Return the cost of exploring after all phases that have ended in t rounds, where the horizon is to come.
 
         Where the leader is played already, that is no more: what exploring costs grows ever more slowly, as widths
         shrink, and at the horizon it is at least what the leader costs, which grows evenly.
         """
-        return self.least(lambda cap: self.explored(sp.Integer(1), self.phases.subs(T, t), cap))
+        return self.capped_cost(lambda cap: self.explored(sp.Integer(1), self.phases.subs(T, t), cap))
 
 
 def _reporting(number: sp.Expr) -> sp.Expr:
@@ -262,9 +262,8 @@ def _printed_proof(single: bool, model: str) -> PhaseTheorem:
             "shuffle": (sp.Rational(3, 2) * bits**2, bits),
         }[model]
         spread = sp.sqrt(2 * d / (clients * 2**phase)) + sigma_client / sp.sqrt(clients)
-        width = spread + 2 * deviations * sp.sqrt(
-            (4 * d * sp.log(sp.log(d)) + 16) * d
-        )  # S is its integer part
+        # S is the integer part of 4 d ln ln d + 16.
+        width = spread + 2 * deviations * sp.sqrt((4 * d * sp.log(sp.log(d)) + 16) * d)
         phases = _phases_dpe
     return _proof(
         single,
@@ -276,7 +275,6 @@ def _printed_proof(single: bool, model: str) -> PhaseTheorem:
     )
 
 
-_PAPER = "distributed linear bandits paper, "
 _NUMBERS = {"dpe": "5.1", "dp-dpe-central": "5.3", "dp-dpe-local": "5.4", "dp-dpe-shuffle": "5.5"} | {
     "pe": "C.2 without noise",
     "dp-pe-central": "C.2",
@@ -302,7 +300,7 @@ def _linear(instance: Instance) -> LinearBandit:
 
 
 def _bounded(instance: Instance) -> bool:
-    """Whether rewards lie in [-1, 1] and B is no less."""
+    """Return True if rewards lie in [-1, 1] and B is no less."""
     return _linear(instance).rewards == "signs" and not 0 < _reward_bound(instance) < 1
 
 
@@ -354,28 +352,27 @@ def _regime(name: str, otherwise: str, largest: int) -> str:
 
 
 def _wide(instance: Instance) -> bool:
-    """The same, or rewards have no bound and B is wide enough for no report to be clipped."""
+    """Return True if that holds, or rewards have no bound and B is wide enough for no report to be clipped."""
     return _bounded(instance) or (_linear(instance).rewards != "signs" and _reward_bound(instance) == 0)
 
 
 def _shuffled_wide(instance: Instance) -> bool:
-    """The same, with at least ``2^alpha`` clients in every phase."""
+    """Return True if that holds, with at least ``2^alpha`` clients in every phase."""
     fewest = math.ceil(2.0 ** float(instance.settings.get("alpha", 0.8)))
     return _wide(instance) and shuffles_well(instance, fewest)
 
 
 def _shuffled_bounded(instance: Instance) -> bool:
-    """The same of rewards of single plays, of which an action may have one in a phase."""
+    """Return True if it holds of rewards of single plays, of which an action may have one in a phase."""
     return _bounded(instance) and shuffles_well(instance, 1)
 
 
-def _printed(name: str, single: bool, model: str) -> RegretBound:
+def _printed_bound(name: str, single: bool, model: str) -> RegretBound:
     """Return a theorem as printed, with the constants of its proof."""
     return RegretBound(
         family="linear",
         constant=_printed_pe(model) if single else _printed_dpe(model),
-        per_arm=sp.S.Zero,
-        source=f"{_PAPER}Theorem {_NUMBERS[name]} with its proof's constants",
+        source=f"{PAPER}Theorem {_NUMBERS[name]} with its proof's constants",
         regime="d >= 3, so that S = 4 d ln ln d + 16 bounds a support, and rewards in [-B, B]",
         applies=lambda instance: _linear(instance).actions.shape[1] >= 3 and _bounded(instance),
         printed="the same up to constants",
@@ -384,7 +381,7 @@ def _printed(name: str, single: bool, model: str) -> RegretBound:
     )
 
 
-def _certified(name: str, single: bool, model: str) -> RegretBound:
+def _certified_bound(name: str, single: bool, model: str) -> RegretBound:
     """Return the theorem of a certified learner."""
     shuffled = model == "shuffle"
     if single:
@@ -396,7 +393,6 @@ def _certified(name: str, single: bool, model: str) -> RegretBound:
     return RegretBound(
         family="linear",
         constant=least + explored.remainder(sp.Integer(1)),
-        per_arm=sp.S.Zero,
         source="this library: exact widths, one failure event and the leader in the end (Theorem 7"
         + (", one client per play)" if single else ")")
         + (", shuffled noise at most 1.3 times the central one" if shuffled else ""),
@@ -405,7 +401,7 @@ def _certified(name: str, single: bool, model: str) -> RegretBound:
         definitions=((_P, explored.phases),),
         confidence=_certified_proof(single, model, explored),
         restarts=True,
-        begun=least + explored.begun(),
+        begun=least + explored.cost_so_far(),
     )
 
 
@@ -422,14 +418,14 @@ class _LinearBounds(Mapping[str, RegretBound]):
         known = name.removeprefix("published/")
         if known not in _NUMBERS:
             raise KeyError(name)
-        return _made(known, name != known)
+        return _bound_of(known, name != known)
 
 
 @functools.cache
-def _made(name: str, printed: bool) -> RegretBound:
+def _bound_of(name: str, printed: bool) -> RegretBound:
     single = name.split("-")[1 if "-" in name else 0] == "pe"
     model = name.rpartition("-")[2] if "-" in name else ""
-    return (_printed if printed else _certified)(name, single, model)
+    return (_printed_bound if printed else _certified_bound)(name, single, model)
 
 
 LINEAR_BOUNDS: Mapping[str, RegretBound] = _LinearBounds()

@@ -48,6 +48,7 @@ class RegretLowerBound:
 
 _EQUAL_GAPS = "--problem cascade --set items=8 --set positions=2 --set good=0.5 --set other=0.3"
 _LISTS = (L - K) * (1 - p) ** (K - 1)
+_clipped = sp.Min(4, sp.exp(2 * epsilon))
 
 LOWER_BOUNDS: dict[str, RegretLowerBound] = {
     "semi-bandit local, B_inf": RegretLowerBound(
@@ -76,10 +77,7 @@ LOWER_BOUNDS: dict[str, RegretLowerBound] = {
         "ln T / (epsilon Delta)) is refuted at K = 1, Delta = epsilon^2",
     ),
     "cascade local": RegretLowerBound(
-        _LISTS
-        * (p - Delta)
-        * (1 - p + Delta)
-        / (2 * sp.Min(4, sp.exp(2 * epsilon)) * (sp.exp(epsilon) - 1) ** 2 * Delta),
+        _LISTS * (p - Delta) * (1 - p + Delta) / (2 * _clipped * (sp.exp(epsilon) - 1) ** 2 * Delta),
         "cascading bandits paper, Theorem 11, corrected",
         "epsilon-LDP, consistent",
         "w = p for K items, p - Delta for the others",

@@ -59,11 +59,11 @@ def drawn_as_declared(problem: Problem | LinearBandit | LinearContexts, *, avera
     except TypeError:  # it has no hash, or no weak references
         known = {}
     if averages not in known:
-        known[averages] = _looked_at(problem, averages)
+        known[averages] = _passes_test(problem, averages)
     return known[averages]
 
 
-def _looked_at(problem: Any, averages: bool) -> bool:
+def _passes_test(problem: Any, averages: bool) -> bool:
     try:
         drawn: Any = copy.deepcopy(problem)  # which may go on in a log of its own from draw to draw
     except Exception:  # whatever forbids it
@@ -77,7 +77,7 @@ def _looked_at(problem: Any, averages: bool) -> bool:
 
 
 def _sub_gaussian(errors: FloatArray, groups: IntArray, tests: int) -> bool:
-    """Whether independent errors of proxy 1, shape (m,), may be such in each of their groups; of all `tests` groups."""
+    """Return True if independent errors of proxy 1, (m,), may be such in each group; of all `tests` groups."""
     level = math.log(3 * tests / _FALSE_ALARM)
     many = np.bincount(groups).astype(np.float64)
     total, square = np.bincount(groups, errors), np.bincount(groups, errors**2)
@@ -179,7 +179,7 @@ def _outcomes(
     clicks: bool,
     tests: int,
 ) -> bool:
-    """Whether totals of so many rounds, on the actions of these numbers, are as arms' means make them."""
+    """Return True if totals of so many rounds, on the actions of these numbers, are as arms' means make them."""
     shown = actions[which]
     if drawn.shape != shown.shape:
         return False

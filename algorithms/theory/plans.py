@@ -85,53 +85,60 @@ def _plan(
 
 
 def _laplace(moved: sp.Expr | int, why: str) -> SymbolicStep:
-    """So many coordinates with Lap(moved / epsilon)."""
+    """Return the release of so many coordinates with Lap(moved / epsilon)."""
     return SymbolicStep(SymbolicLaplace(moved / symbols()[2], coordinates=moved), moved, why)
 
 
 def _gaussian(moved: sp.Expr, why: str) -> SymbolicStep:
-    """So many coordinates with N(0, moved / mu²)."""
+    """Return the release of so many coordinates with N(0, moved / mu²)."""
     return SymbolicStep(SymbolicGaussian(moved / symbol("mu") ** 2, coordinates=moved), moved, why)
 
 
 def _noisy(
-    record: str, moved: str, why: str, source: str = "this library", *, gaussian: bool = False
+    moved: str, why: str, source: str = "this library", *, record: str = "one round", gaussian: bool = False
 ) -> Callable[[], SymbolicPlan]:
-    """Return what makes the plan of a record in one release, with Laplace or normal noise, of `moved` coordinates."""
+    """Return a function that makes the plan of one release, with Laplace or normal noise, of `moved` coordinates."""
 
     def plan() -> SymbolicPlan:
         import sympy
 
         step = (_gaussian if gaussian else _laplace)(sympy.sympify(moved), why)
-        of_clicks = IntegerRange(
-            1, computed=lambda point: min(2, int(point[symbols()[0]]))
-        )  # as K is 1 at least
-        chosen = {
-            symbol(name): values
-            for name, values in (("q", IntegerRange(1)), ("c", of_clicks))
-            if name == moved
-        }
+        # From 1 on, as K is 1 at least.
+        of_clicks = IntegerRange(1, computed=lambda point: min(2, int(point[symbols()[0]])))
+        values = {"q": IntegerRange(1), "c": of_clicks}
+        chosen = {symbol(moved): values[moved]} if moved in values else None
         return _plan({record: (step,)}, source, gaussian=gaussian, chosen=chosen)
 
     return plan
 
 
-def _response(size: sp.Expr | int, why: str) -> SymbolicStep:
-    return SymbolicStep(SymbolicResponse(size, symbols()[2]), 1, why)
+def _response(size: str, why: str) -> Callable[[], SymbolicPlan]:
+    """Return a function that makes the plan of one randomized response among so many categories."""
+
+    def plan() -> SymbolicPlan:
+        import sympy
+
+        step = SymbolicStep(SymbolicResponse(sympy.sympify(size), symbols()[2]), 1, why)
+        chosen = {symbol("V"): IntegerRange(2)} if size == "V" else None
+        return _plan({"one user": (step,)}, "this library", chosen=chosen)
+
+    return plan
 
 
-def _shuffled(make: Callable[[Mapping[Any, Any]], Mechanism], why: str) -> SymbolicStep:
-    """Bits that are calibrated numerically."""
-    return SymbolicStep(SymbolicCalibrated(symbols()[2], make), 1, why)
+def _shuffled(make: Callable[[Mapping[Any, Any]], Mechanism], why: str) -> Callable[[], SymbolicPlan]:
+    """Return a function that makes the plan of bits that are calibrated numerically."""
+    return lambda: _plan(
+        {"one user": (SymbolicStep(SymbolicCalibrated(symbols()[2], make), 1, why),)}, "this library"
+    )
 
 
 def _shuffled_bit(point: Mapping[Any, Any]) -> Mechanism:
-    """Return what is shuffled of a bit of two users at delta = 1e-6: an instance of the calibration."""
+    """Return the shuffler of a bit of two users at delta = 1e-6: an instance of the calibration."""
     return ShuffledCounts(float(point[symbols()[2]]), 1e-6).mechanism(2)
 
 
 def _shuffled_clicks(point: Mapping[Any, Any]) -> Mechanism:
-    """Return what is shuffled of two users' clicks, of which two counts move at most."""
+    """Return the shuffler of two users' clicks, of which two counts move at most."""
     size, _, epsilon = symbols()
     moved = min(2, int(point[size]))
     return ShuffledCounts(float(point[epsilon]), 1e-6, moved, moved).mechanism(2)
@@ -174,7 +181,7 @@ def _cascade_as_printed() -> SymbolicPlan:
 
 
 def _cascade_hybrid_as_printed() -> SymbolicPlan:
-    """The sums of the hybrid mechanism add to what is infinite already."""
+    """Return the plan without the sums of the hybrid mechanism: it is infinite already."""
     return _plan(
         {
             "one round": (SymbolicStep(DeclassifiedStep("the counts of examinations are used raw")),),
@@ -195,57 +202,38 @@ def _cucb_gaussian_as_printed() -> SymbolicPlan:
 
 
 _SENT = "each of at most K played outcomes is sent once"
+_LEAST_SENT = "the least-pulled played outcome is sent once"
 _BATCHED = "one outcome enters one batch, released once"
 _COUNTED = "the click vector enters one histogram, released once"
 
 _PLANS: dict[str, Callable[[], SymbolicPlan]] = {
-    "cucb-ldp1": _noisy("one user", "K", _SENT, "Chen et al. 2020, Algorithm 1"),
-    "cucb-ldp2": _noisy(
-        "one user", "1", "the least-pulled played outcome is sent once", "Chen et al. 2020, Algorithm 2"
-    ),
-    "cucb-ldp-bit": lambda: _plan(
-        {"one user": (_response(symbol("V"), "one message, of the bits of a few outcomes"),)},
-        "this library",
-        chosen={symbol("V"): IntegerRange(2)},
-    ),
-    "cucb-ldp-gaussian": _noisy("one user", "K", _SENT, gaussian=True),
+    "cucb-ldp1": _noisy("K", _SENT, "Chen et al. 2020, Algorithm 1", record="one user"),
+    "cucb-ldp2": _noisy("1", _LEAST_SENT, "Chen et al. 2020, Algorithm 2", record="one user"),
+    "cucb-ldp-bit": _response("V", "one message, of the bits of a few outcomes"),
+    "cucb-ldp-gaussian": _noisy("K", _SENT, record="one user", gaussian=True),
     "cucb-batch-gaussian": _noisy(
-        "one round",
-        "K",
-        "each of the K outcomes enters one batch, whose sum is released once",
-        gaussian=True,
+        "K", "each of the K outcomes enters one batch, whose sum is released once", gaussian=True
     ),
-    "cucb-batch": _noisy(
-        "one round", "q", "each of the q outcomes fed enters one batch, whose sum is released once"
-    ),
-    "dp-bandit": _noisy("one round", "1", _BATCHED),
-    "dp-best-arm": _noisy("one round", "1", _BATCHED),
-    "dp-bandit-gaussian": _noisy("one round", "1", _BATCHED, gaussian=True),
-    "dp-bandit-shuffle": lambda: _plan(
-        {"one user": (_shuffled(_shuffled_bit, "one bit enters one batch, shuffled once"),)}, "this library"
-    ),
-    "dp-bandit-ldp": lambda: _plan(
-        {"one user": (_response(2, "one bit about one outcome"),)}, "this library"
-    ),
+    "cucb-batch": _noisy("q", "each of the q outcomes fed enters one batch, whose sum is released once"),
+    "dp-bandit": _noisy("1", _BATCHED),
+    "dp-best-arm": _noisy("1", _BATCHED),
+    "dp-bandit-gaussian": _noisy("1", _BATCHED, gaussian=True),
+    "dp-bandit-shuffle": _shuffled(_shuffled_bit, "one bit enters one batch, shuffled once"),
+    "dp-bandit-ldp": _response("2", "one bit about one outcome"),
     "dp-hedge": _noisy(
-        "one round",
         "K",
         "the outcomes of all K experts enter one stream, whose rows are one release of them in units of the norm "
         "of its column",
         gaussian=True,
     ),
-    "cascade-ucb-rr": lambda: _plan(
-        {"one user": (_response(symbols()[0] + 1, "one symbol: the clicked position, or none"),)},
-        "this library",
-    ),
-    "cascade-ucb-batch": _noisy("one round", "c", _COUNTED),
-    "cascade-ucb-batch-gaussian": _noisy("one round", "c", _COUNTED, gaussian=True),
-    "cascade-ucb-batch-shuffle": lambda: _plan(
-        {"one user": (_shuffled(_shuffled_clicks, "the click vector enters one histogram, shuffled once"),)},
-        "this library",
+    "cascade-ucb-rr": _response("K + 1", "one symbol: the clicked position, or none"),
+    "cascade-ucb-batch": _noisy("c", _COUNTED),
+    "cascade-ucb-batch-gaussian": _noisy("c", _COUNTED, gaussian=True),
+    "cascade-ucb-batch-shuffle": _shuffled(
+        _shuffled_clicks, "the click vector enters one histogram, shuffled once"
     ),
     **{
-        f"published/{name}": _noisy("one round", "1", _BATCHED, source)
+        f"published/{name}": _noisy("1", _BATCHED, source)
         for name, source in (
             ("dp-se", "Sajed & Sheffet 2019, Algorithm 2"),
             ("adap-klucb", "Azize & Basu 2022, Algorithm 1"),

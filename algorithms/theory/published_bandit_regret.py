@@ -77,9 +77,8 @@ def _failures(horizon: float, arms: float) -> float:
     power = _ALPHA - 1
     rounds = np.arange(arms + 1, min(horizon, _SUMMED) + 1)
     failures = float(np.sum(3 * (1 + np.log2(rounds)) * rounds**-power))
-    if (
-        horizon > _SUMMED
-    ):  # the terms fall, and the integral of ln(t) t^-p from N is N^(1-p) (ln N + 1/(p-1)) / (p-1)
+    # The terms fall, and the integral of ln(t) t^-p from N is N^(1-p) (ln N + 1/(p-1)) / (p-1).
+    if horizon > _SUMMED:
         start, less = max(_SUMMED, arms), power - 1
         logarithm = (math.log(start) + 1 / less) / math.log(2)
         failures += 3 * start**-less * (1 + logarithm) / less
@@ -124,7 +123,6 @@ PUBLISHED_BANDIT_BOUNDS: dict[str, RegretBound] = {
             radius=sp.sqrt(x / (2 * n)) + b * x / n,
             noise="Laplace",
             scale=b,
-            feeds="all",
             counting="doubling episodes",
             index="divergence",
             lemma="episode",

@@ -25,14 +25,13 @@ from algorithms.learner import DEFAULT_DELTA, Family, check_delta, check_epsilon
 from algorithms.problems import LinearBandit, LinearContexts, Problem, Value
 from algorithms.restarts import restart_end, restart_epoch, restart_horizon
 from algorithms.semi_bandits.cucb_batch import UNKNOWN_HORIZON
-from algorithms.structured_learner import PLAYS, structure_kind
+from algorithms.structured_learner import PLAYS, problem_kind
 from algorithms.theory.confidence_theorem import (
-    ClickTheorem,
     ConfidenceTheorem,
-    EliminationTheorem,
+    Definitions,
     PhaseTheorem,
-    WeightTheorem,
-    WidthTheorem,
+    Theorem,
+    Values,
 )
 from algorithms.theory.gaps import Gaps, problem_gaps
 from algorithms.theory.own_problems import drawn_as_declared
@@ -103,13 +102,9 @@ class FloorLog2(sp.Function):  # type: ignore[misc]
         return sp.Integer(int(z).bit_length() - 1) if z.is_Integer and z > 0 else None
 
 
-_Values = Mapping[sp.Symbol, float]
-_Function = Callable[[_Values], float]
+_Function = Callable[[Values], float]
 
-_NUMERICAL = [
-    {"FloorLog2": lambda z: int(z).bit_length() - 1, "coth": lambda z: 1.0 / math.tanh(z)},
-    "math",
-]
+_NUMERICAL = [{"FloorLog2": lambda z: int(z).bit_length() - 1}, "math"]
 
 
 def spread(a: sp.Expr, largest: sp.Expr = Delta_max) -> sp.Expr:
@@ -152,11 +147,7 @@ class Instance:
     @property
     def family(self) -> Family:
         """The kind of its problem."""
-        if isinstance(self.problem, LinearBandit):
-            return "linear"
-        if isinstance(self.problem, LinearContexts):
-            return "contextual"
-        return structure_kind(self.problem.structure)
+        return problem_kind(self.problem)
 
     @property
     def anytime(self) -> bool:
@@ -253,27 +244,19 @@ class RegretBound:
     """
 
     constant: sp.Expr
-    per_arm: sp.Expr
     source: str
     family: Family
     regime: str = "every epsilon > 0 and T >= 1"
+    per_arm: sp.Expr = sp.S.Zero
     per_optimal: sp.Expr = sp.S.Zero
     per_member: sp.Expr = sp.S.Zero
-    definitions: tuple[tuple[sp.Symbol, sp.Expr], ...] = ()
+    definitions: Definitions = ()
     applies: Callable[[Instance], bool] = field(default=lambda instance: True)
     printed: str = ""
     correction: str = ""
     unproved: str = ""
     printed_plays: sp.Expr | None = None
-    confidence: (
-        ConfidenceTheorem
-        | EliminationTheorem
-        | ClickTheorem
-        | PhaseTheorem
-        | WidthTheorem
-        | WeightTheorem
-        | None
-    ) = None
+    confidence: Theorem | None = None
     levels: bool = True
     outlasting: sp.Expr = sp.S.Zero
     restarts: bool = False
@@ -285,7 +268,7 @@ class RegretBound:
     def bound_for(self, instance: Instance) -> RegretBound:
         """Return the learner's theorem about an instance: this one, or the one elsewhere."""
         other = self.elsewhere
-        return other if other is not None and other._played(instance) and other.applies(instance) else self
+        return other if other is not None and other._plays(instance) and other.applies(instance) else self
 
     def values(self, instance: Instance) -> dict[sp.Symbol, float]:
         """Return the value of every symbol that is not about one arm.
@@ -313,12 +296,12 @@ class RegretBound:
     def covers(self, instance: Instance) -> bool:
         """Return True if the theorem covers this learner on this instance: its play, noise, oracle and regime."""
         proved = float(instance.settings.get("noise_multiplier", 1.0)) == 1.0
-        serves = self._played(instance) and proved and self._oracle_serves(instance)
+        serves = self._plays(instance) and proved and self._oracle_serves(instance)
         return serves and self.applies(instance) and self._as_declared(instance)
 
     def claimed(self, instance: Instance) -> bool:
         """Return True if the theorem, or its paper beyond the theorem's regime, claims the bound on this instance."""
-        printed = bool(self.printed) and self._played(instance) and self._oracle_serves(instance)
+        printed = bool(self.printed) and self._plays(instance) and self._oracle_serves(instance)
         return printed or self.covers(instance)
 
     def regime_on(self, instance: Instance) -> str:
@@ -328,24 +311,24 @@ class RegretBound:
             words.append(
                 "an oracle that never fails, as it may be asked with the same weights in many rounds"
             )
-        if self._played(instance) and not self._as_declared(instance):
+        if self._plays(instance) and not self._as_declared(instance):
             words.append(
                 "a problem that draws what it declares, with the means that regret is counted by, as this one does not "
                 "(`algorithms.theory.own_problems`)"
             )
         return "; ".join(words)
 
-    def _played(self, instance: Instance) -> bool:
-        """Whether the learner plays problems of this kind."""
-        return instance.family in PLAYS.get(self.family, (self.family,))
+    def _plays(self, instance: Instance) -> bool:
+        """Return True if the learner plays problems of this kind."""
+        return instance.family in PLAYS[self.family]
 
     def _as_declared(self, instance: Instance) -> bool:
-        """Whether rewards are drawn with the law that the problem declares."""
+        """Return True if rewards are drawn with the law that the problem declares."""
         single = isinstance(self.confidence, PhaseTheorem) and self.confidence.clients == 0
         return drawn_as_declared(instance.problem, averages=not single)
 
     def _oracle_serves(self, instance: Instance) -> bool:
-        """Whether the oracle does not fail or, given the past, with probability 1 - beta at most in every round.
+        """Return True if the oracle does not fail or, given the past, with probability 1 - beta at most in every round.
 
         Its answer is a function of the weights: so it must be asked with other ones in every round, as by indices that
         grow with the rounds. Else a failure lasts as long as the weights, which the failure itself decides.
@@ -437,7 +420,7 @@ class RegretBound:
             Values of other positive symbols, by name.
         """
         own = {sp.Symbol(name, positive=True): value for name, value in further.items()}
-        return _number(self._function(expression), self.values(instance) | own)
+        return _value_at(_compiled(expression, self.definitions), self.values(instance) | own)
 
     def _summands(self, instance: Instance, *, whole: bool) -> list[tuple[sp.Expr, float]]:
         """Return the parts, or the terms they add, with their values summed over the arms that they count.
@@ -451,7 +434,7 @@ class RegretBound:
         if isinstance(instance.problem, LinearBandit | LinearContexts):
             values = self.values(instance)
             parts = [self.constant] if whole else sp.Add.make_args(self.constant)
-            return [(part, _number(self._function(part), values)) for part in parts]
+            return [(part, _value_at(_compiled(part, self.definitions), values)) for part in parts]
         each = [
             self._parts(instance, self.values(instance) | {theta: share}, whole=whole)
             for share in self.shares or (0.0,)
@@ -460,14 +443,14 @@ class RegretBound:
             each.append([(self.gap_free, self.value_of(self.gap_free, instance))])
         return min(each, key=lambda parts: sum(value for _, value in parts))
 
-    def _parts(self, instance: Instance, common: _Values, *, whole: bool) -> list[tuple[sp.Expr, float]]:
+    def _parts(self, instance: Instance, common: Values, *, whole: bool) -> list[tuple[sp.Expr, float]]:
         """Return the summands, with these values of the symbols that are not about one arm."""
         gaps = instance.gaps
         per_arm = [
             {Delta: gap.least, Delta_max: gap.largest, rho: gap.largest / gap.least, k: gap.count}
             for gap in gaps.suboptimal
         ]
-        summed: list[tuple[sp.Expr, Sequence[_Values]]] = [
+        summed: list[tuple[sp.Expr, Sequence[Values]]] = [
             (self.constant, [{}]),
             (self.outlasting if instance.anytime else sp.S.Zero, [{}]),
             (self.per_arm, per_arm),
@@ -475,7 +458,7 @@ class RegretBound:
             (self.per_member, [{Delta: least} for least in gaps.members]),
         ]
         return [
-            (part, _sum_over_arms(self._function(part), common, owned))
+            (part, _sum_over_arms(_compiled(part, self.definitions), common, owned))
             for expression, owned in summed
             for part in ([expression] if whole else sp.Add.make_args(expression))
         ]
@@ -495,12 +478,9 @@ class RegretBound:
         ended = [(terms[0][0], sum(value for _, value in terms)) for terms in zip(*each, strict=True)]
         return ended + opened
 
-    def _function(self, expression: sp.Expr) -> _Function:
-        return _compiled(expression, self.definitions)
-
 
 @functools.cache
-def _compiled(expression: sp.Expr, definitions: tuple[tuple[sp.Symbol, sp.Expr], ...]) -> _Function:
+def _compiled(expression: sp.Expr, definitions: Definitions) -> _Function:
     """Return an expression as a function of its symbols' values: once, as a search over T asks it often."""
     for symbol, definition in reversed(definitions):
         expression = expression.subs(symbol, definition)
@@ -509,7 +489,7 @@ def _compiled(expression: sp.Expr, definitions: tuple[tuple[sp.Symbol, sp.Expr],
     return lambda values: float(function(*(values[symbol] for symbol in symbols)))
 
 
-def _number(function: _Function, values: _Values) -> float:
+def _value_at(function: _Function, values: Values) -> float:
     try:
         number = function(values)
     except ZeroDivisionError:  # p_0 = 0
@@ -517,9 +497,9 @@ def _number(function: _Function, values: _Values) -> float:
     return math.inf if math.isnan(number) else number
 
 
-def _sum_over_arms(function: _Function, common: _Values, owned: Sequence[_Values]) -> float:
+def _sum_over_arms(function: _Function, common: Values, owned: Sequence[Values]) -> float:
     """Return the sum of a function over the values that each arm has of its own, equal ones evaluated once."""
-    value = functools.cache(lambda own: _number(function, {**common, **dict(own)}))
+    value = functools.cache(lambda own: _value_at(function, {**common, **dict(own)}))
     return sum(value(tuple(own.items())) for own in owned)
 
 

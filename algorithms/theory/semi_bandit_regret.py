@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
 import sympy as sp
 
@@ -45,34 +45,14 @@ def _size(instance: Instance) -> int:
 
 
 def _radius_holds(instance: Instance, scale: float) -> bool:
-    """Whether the radius printed for noise of a scale holds: the scale is not small, nor T (H_k) too large."""
+    """Return True if the radius printed for noise of a scale holds: that is not small, nor T (H_k) too large."""
     return scale >= 1 / 3.65 and instance.level_horizon <= _LONGEST_PRINTED
 
 
-def _messages(
-    radius: sp.Expr,
-    noise: Literal["bit", "Laplace", "Gaussian"],
-    scale: sp.Expr,
-    *,
-    least: bool,
-    failure: sp.Expr = 1 / T,
-    sides: float | None = 1.0,
-) -> ConfidenceTheorem:
-    """Return the proof of a learner that averages every message."""
-    return ConfidenceTheorem(
-        radius=radius,
-        noise=noise,
-        scale=scale,
-        feeds="least" if least else "all",
-        counting="every value",
-        index="clipped",
-        lemma="B_inf" if least else "B_1",
-        failure=failure,
-        sides=sides,
-    )
-
-
 _deviation = sp.sqrt(2 * K * sp.log(sp.Rational(5, 4) / delta)) / epsilon  # of the classical mechanism
+
+
+_printed_plays = 128 * K * sp.log(sp.Rational(5, 4) / delta) * B**2 / (sp.Min(epsilon**2, 2) * Delta_0**2)
 
 
 def _printed_tree(*, least: bool) -> ConfidenceTheorem:
@@ -97,7 +77,6 @@ def _printed_messages(sent: sp.Expr, theorem: str, *, least: bool) -> RegretBoun
     return RegretBound(
         family="semi-bandit",
         constant=3 * L * R_max,
-        per_arm=sp.S.Zero,
         per_member=spread(128 * sent**2 * B**2 * sp.log(T) / epsilon**2, R_max),
         definitions=((x, sp.log(T)),),
         source=f"Chen et al. 2020, {theorem}; constants from the counting argument of its appendix, its "
@@ -112,11 +91,13 @@ def _printed_messages(sent: sp.Expr, theorem: str, *, least: bool) -> RegretBoun
         f"most for epsilon <= 3.65{times} only (T^-1 up to 7.48{times}); beyond, the regret is larger than the bound. "
         "At one message it fails with probability exp(-sqrt(32 ln T)) for every epsilon, which in the end is more than "
         "1/T",
-        confidence=_messages(
-            4 * sent * sp.sqrt(2 * x / n) / epsilon,
-            "Laplace",
-            sent / epsilon,
-            least=least,
+        confidence=ConfidenceTheorem(
+            radius=4 * sent * sp.sqrt(2 * x / n) / epsilon,
+            noise="Laplace",
+            scale=sent / epsilon,
+            feeds="least" if least else "all",
+            index="clipped",
+            lemma="B_inf" if least else "B_1",
             failure=2 * L / T,
             sides=None,
         ),
@@ -127,14 +108,9 @@ SEMI_BANDIT_BOUNDS: dict[str, RegretBound] = {
     "cucb": RegretBound(
         family="semi-bandit",
         constant=L * R_max * (6 * sp.log(T) * B**2 / Delta_0**2 + sp.pi**2 / 3 + 1),
-        per_arm=sp.S.Zero,
         source="Chen, Wang & Yuan 2013, Theorem 1, with f(z) = B_inf z and Delta_0 the least gap",
         confidence=ConfidenceTheorem(
             radius=sp.sqrt(x / (2 * n)),
-            noise="none",
-            scale=sp.S.Zero,
-            feeds="all",
-            counting="every value",
             index="clipped",
             lemma="B_inf",
             exponent=3 * sp.log(t),
@@ -146,16 +122,21 @@ SEMI_BANDIT_BOUNDS: dict[str, RegretBound] = {
     "cucb-ldp-gaussian": RegretBound(
         family="semi-bandit",
         constant=R_max,
-        per_arm=sp.S.Zero,
         per_member=32 * K * B1**2 * v * x / Delta + 4 * B1 * sp.sqrt(2 * x * v) + R_max,
         definitions=((v, sp.Rational(1, 4) + K / mu**2), (x, sp.log(2 * L * T**2))),
         source="this library: all outcomes with Gaussian noise (Theorem 3, B_1)",
-        confidence=_messages(sp.sqrt(2 * x * v / n), "Gaussian", sp.sqrt(K) / mu, least=False),
+        confidence=ConfidenceTheorem(
+            radius=sp.sqrt(2 * x * v / n),
+            noise="Gaussian",
+            scale=sp.sqrt(K) / mu,
+            index="clipped",
+            lemma="B_1",
+            failure=1 / T,
+        ),
     ),
     "published/cucb-dp": RegretBound(
         family="semi-bandit",
         constant=3 * L * R_max,
-        per_arm=sp.S.Zero,
         per_member=(256 + 8 * sp.sqrt(96)) * K * B1**2 * x / Delta
         + (8 * sp.sqrt(96) + 48 + 48 * sp.log(N)) * K * B1 * sp.log(T) ** 3 / epsilon,
         definitions=(
@@ -176,7 +157,6 @@ SEMI_BANDIT_BOUNDS: dict[str, RegretBound] = {
     "published/cucb-dp-least": RegretBound(
         family="semi-bandit",
         constant=3 * L * R_max / T,
-        per_arm=sp.S.Zero,
         per_member=spread(16 * B**2 * x, R_max)
         + 48 * B * sp.log(T) ** 3 / epsilon * (1 + sp.log(R_max / Delta))
         + R_max,
@@ -187,19 +167,7 @@ SEMI_BANDIT_BOUNDS: dict[str, RegretBound] = {
     ),
     "published/cucb-ldp-gaussian": RegretBound(
         family="semi-bandit",
-        constant=(
-            128
-            * K
-            * sp.log(sp.Rational(5, 4) / delta)
-            * sp.log(T + L)
-            * B**2
-            / (sp.Min(epsilon**2, 2) * Delta_0**2)
-            + 2 * (1 + sp.log(T))
-            + 1
-        )
-        * L
-        * R_max,
-        per_arm=sp.S.Zero,
+        constant=(_printed_plays * sp.log(T + L) + 2 * (1 + sp.log(T)) + 1) * L * R_max,
         source="cascading bandits paper, Theorem 10, with f(z) = B_inf z",
         regime="every epsilon, delta <= 0.85: there 12 <= 64 K ln(1.25 / delta) / epsilon^2 where epsilon^2 <= 2",
         applies=lambda instance: instance.delta <= 0.85,
@@ -210,8 +178,6 @@ SEMI_BANDIT_BOUNDS: dict[str, RegretBound] = {
             radius=sp.sqrt(3 * x / (2 * n)) + 2 * _deviation * sp.sqrt(x / n),
             noise="Gaussian",
             scale=_deviation,
-            feeds="all",
-            counting="every value",
             index="unclipped",
             lemma="B_inf",
             exponent=sp.log(t + L),

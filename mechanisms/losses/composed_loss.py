@@ -31,7 +31,7 @@ from mechanisms.losses.product import (
 )
 from mechanisms.losses.theorems import AT_ONCE, BASIC, EXACT, THEOREMS, CompositionTheorem, beside_the_product
 from mechanisms.neighbouring import Neighbouring, common_neighbouring
-from mechanisms.parameters import ParameterError, nonnegative, open_unit, whole_number
+from mechanisms.parameters import ParameterError, finite_nonnegative, nonnegative, open_unit, whole_number
 from mechanisms.profile import PrivacyProfile
 from mechanisms.rounding import exact_sum, up
 from mechanisms.subsampled import OneDirection
@@ -103,14 +103,6 @@ def checked_delta(delta: float) -> float:
     if target >= 1.0 or 0.0 < target < LEAST_DELTA:
         raise ParameterError(f"delta = {delta!r}: must be 0 or lie in [1e-290, 1)")
     return target
-
-
-def checked_epsilon(epsilon: float) -> float:
-    """Return an ε at which δ can be asked for; raise `ParameterError` for any other."""
-    at = nonnegative("epsilon", epsilon)
-    if math.isinf(at):
-        raise ParameterError("epsilon = inf: must be finite")
-    return at
 
 
 @dataclass(frozen=True)
@@ -290,7 +282,7 @@ class ComposedLoss:
         ParameterError
             If epsilon is negative, infinite or NaN, or width not in (0, 1).
         """
-        at = checked_epsilon(epsilon)
+        at = finite_nonnegative("epsilon", epsilon)
         open_unit("width", width)
         upper = self._delta_at_most(at, width)
         if isinstance(upper, Bound):
@@ -299,7 +291,7 @@ class ComposedLoss:
 
     def delta_at_most(self, epsilon: float, *, width: float = 1e-9) -> float:
         """Return the upper end of `delta`, as `epsilon_at_most` does that of `epsilon`."""
-        return self._delta_at_most(checked_epsilon(epsilon), width).upper
+        return self._delta_at_most(finite_nonnegative("epsilon", epsilon), width).upper
 
     def _delta_at_most(self, at: float, width: float) -> Enclosure | Bound:
         product = self.product_delta(at, width)
@@ -428,7 +420,7 @@ class ComposedLoss:
                 product = (
                     self.product_epsilon(delta, 1e-9)
                     if delta is not None
-                    else self.product_delta(checked_epsilon(epsilon or 0.0), 1e-9)
+                    else self.product_delta(finite_nonnegative("epsilon", epsilon or 0.0), 1e-9)
                 )
                 table[name] = (product if self.attained else product.bound).stated_for(self.neighbouring)
                 continue

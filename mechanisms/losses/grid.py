@@ -6,9 +6,11 @@ piecewise linear φ with nodes w_j = e^{x_j} and P_j = w_j (slope to the right -
 Composition is monotone: E(1 - w ΠV_i)^+, V_i = e^{-L_i}, is convex and decreasing in each V_i, so larger φ_i pointwise
 give a larger δ of the composition, also for measures that do not add up to one.
 
-Upwards (connect the dots; Doroshenko, Ghazi, Kamath, Kumar, Manurangsi 2022): join the points (w_j, φ(w_j)), from
-(0, 1), P_∞ = φ at the last node. A convex φ lies below. Negative masses (rounding) are set to 0, which only
-raises φ. If the curve is an upper bound and not convex: the true φ is convex and below it, hence below the chords.
+Upwards (connect the dots; Doroshenko, Ghazi, Kamath, Kumar, Manurangsi 2022): join corners of the lower convex hull of
+(0, 1) and the points (w_j, φ(w_j)); P_∞ = φ at the last node. The true φ is convex, as sup (P(S) - w Q(S)) over pairs
+of data sets and events S, and at most the curve, hence below every chord between two of the points, also if the curve
+is an upper bound and not convex. Whichever corners are joined this holds, and negative masses (rounding) set to 0 only
+raise φ: the hull is taken in floats.
 
 Downwards. In the cell [w_j, w_{j+1}] φ is above both neighbouring chords, extended; the cell's chord, lowered by its
 largest distance to them, is a line below φ everywhere. In the first cell 1 - w is taken, in the last 0, and
@@ -138,14 +140,29 @@ def rounded_up(
     """Round the profile up to a loss on the grid, with the chords between its values there as curve."""
     check_time()
     h = float(spacing)
-    values = np.minimum.accumulate(_nodes_bounds(profile, _nodes(spacing, first, last, offset))[1])
-    steps = np.diff(values) / math.expm1(h)  # slope to the right, times w_j
-    right = np.append(steps, 0.0)
-    left = np.append((values[0] - 1.0), steps * math.exp(h))
-    masses = np.maximum(right - left, 0.0)
-    # Second differences of values with unit rounding u: raise every mass by what rounding may have taken.
-    noise = 4.0 * ROUNDING * (values + np.append(values[:1], values[:-1])) / math.expm1(h)
-    return GridLoss(first, spacing, masses + np.where(masses > 0.0, noise, 0.0), float(values[-1]), offset)
+    x = _nodes(spacing, first, last, offset)
+    values = np.minimum.accumulate(_nodes_bounds(profile, x)[1])
+    corners, places = np.arange(x.size), h * np.arange(x.size, dtype=np.float64)
+    bends, off = _bends(values, places)
+    if (bends < -off).any():
+        hull = lower_hull([0.0, *np.exp(x).tolist()], [1.0, *values.tolist()])
+        corners = np.array(hull[1:]) - 1
+        bends, off = _bends(values[corners], places[corners])
+    masses = np.zeros(x.size)
+    masses[corners] = np.maximum(bends + off, 0.0)
+    return GridLoss(first, spacing, masses, float(values[-1]), offset)
+
+
+def _bends(values: FloatArray, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return by how much the slope of chords through (0, 1) and (e^x, values) changes, times e^x; and its error.
+
+    Each slope is off by 8u (1 + length of the chord in x), relatively.
+    """
+    gaps, falls = np.diff(x), -np.diff(values)
+    left = np.append(1.0 - values[0], falls / -np.expm1(-gaps))
+    right = np.append(falls / np.expm1(gaps), 0.0)
+    off = (1.0 + np.append(0.0, gaps)) * left + (1.0 + np.append(gaps, 0.0)) * right
+    return left - right, 8.0 * ROUNDING * off
 
 
 def rounded_down(
@@ -258,7 +275,7 @@ def grid(
     if not max(high, -low) <= 700.0:
         return None  # e^loss would overflow
     spacing = Fraction(max(high - low, 1e-6) / 1024.0)
-    coarse = _losses(_above, profiles, ends, spacing)
+    coarse = _losses(rounded_up, profiles, ends, spacing)
     rough = LossSum(coarse, tuple(counts))
     saddle = _saddle(rough, delta, epsilon)
     if saddle is None:
@@ -272,14 +289,14 @@ def grid(
         # Nodes at ±ε of the smallest pure mechanism keep its atoms in place, unless they lie too close.
         fits = unit is not None and h <= float(unit) < h * _MOST_NODES
         spacing = unit / math.ceil(float(unit) / h) if unit is not None and fits else Fraction(h)
-    above = LossSum(_losses(_above, profiles, ends, spacing), tuple(counts))
+    above = LossSum(_losses(rounded_up, profiles, ends, spacing), tuple(counts))
     found = _engine(above, spacing, delta, epsilon)
     if found is None:
         return None
     off = 8.0 * ROUNDING * total * (max(high, -low) + 1.0)
     if upper_only:
         return Grid(found[0], (), above.infinite_mass, off, found[1].epsilon)
-    plain = _losses(_below, profiles, ends, spacing)
+    plain = _losses(rounded_down, profiles, ends, spacing)
     bent = tuple(
         _bent(profile, spacing, end) if _lost(profile, loss) > _MATTERS * small else loss
         for profile, end, loss in zip(profiles, ends, plain, strict=True)
@@ -325,25 +342,18 @@ def _saddle(loss: PrivacyLoss, delta: float | None, epsilon: float | None) -> Sa
 
 
 def _losses(
-    build: Callable[[PrivacyProfile, Fraction, tuple[float, float]], GridLoss],
+    build: Callable[[PrivacyProfile, Fraction, int, int], GridLoss],
     profiles: Sequence[PrivacyProfile],
     ends: Sequence[tuple[float, float]],
     spacing: Fraction,
 ) -> tuple[GridLoss, ...]:
-    return tuple(build(profile, spacing, end) for profile, end in zip(profiles, ends, strict=True))
+    pairs = zip(profiles, ends, strict=True)
+    return tuple(build(profile, spacing, *_cells(spacing, end)) for profile, end in pairs)
 
 
 def _cells(spacing: Fraction, ends: tuple[float, float]) -> tuple[int, int]:
     """Return the first and the last node, whatever the offset: the loss is not in the first cell."""
     return math.floor(ends[0] / float(spacing)) - 2, math.ceil(ends[1] / float(spacing)) + 1
-
-
-def _above(profile: PrivacyProfile, spacing: Fraction, ends: tuple[float, float]) -> GridLoss:
-    return rounded_up(profile, spacing, *_cells(spacing, ends))
-
-
-def _below(profile: PrivacyProfile, spacing: Fraction, ends: tuple[float, float]) -> GridLoss:
-    return rounded_down(profile, spacing, *_cells(spacing, ends))
 
 
 def _bent(profile: PrivacyProfile, spacing: Fraction, ends: tuple[float, float]) -> GridLoss:

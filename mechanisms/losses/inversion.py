@@ -84,14 +84,12 @@ def newton(curve: DeltaBounds, delta: float, start: float, ceiling: float) -> tu
 def _proved(
     curve: DeltaBounds, delta: float, x: float, slope: float, bound: float, side: float, ceiling: float
 ) -> float:
-    """Move x to the given side until its bound on δ proves it; (0, ceiling) if that fails."""
+    """Move x >= 0 to the given side until its bound on δ proves it; (0, ceiling) if that fails."""
 
     def holds(bound: float) -> bool:
         return bound <= delta if side > 0.0 else bound >= delta
 
-    if holds(bound) and side < 0.0 and x >= 0.0:
-        return x
-    if holds(bound) and side > 0.0:
+    if holds(bound):
         return x
     move = 1.01 * abs(bound - delta) / max(abs(slope), 1e-300) + 4.0 * math.ulp(x)
     for _ in range(60):

@@ -325,9 +325,10 @@ class Product:
             # The Chernoff bound was further above ε: what is too small beside δ depends on where ε is.
             saddle = replace(saddle_for_epsilon(loss, result.lower), log_delta=math.log(delta))
             line = TiltedLoss(loss, saddle.s)
-        # Where what is summed is that much larger than δ, rounding is what makes it wide, and a grid does no better.
+        # Where what is summed is that much larger than δ, rounding makes it wide, and a grid does little better.
         sums_round = line.log_size(result.upper) - math.log(delta) > math.log(_WORK.not_tight / _WORK.tight)
-        if result.width > _WORK.not_tight * max(1.0, result.upper) and not sums_round and not time_is_over():
+        enough = _WORK.wide if sums_round else _WORK.not_tight
+        if result.width > enough * max(1.0, result.upper) and not time_is_over():
             result = result.intersect(self._grid_epsilon(delta + loss.infinite_mass, width))
         return result, best
 

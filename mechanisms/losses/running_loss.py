@@ -17,7 +17,6 @@ from mechanisms.losses.composed_loss import (
     ComposedLoss,
     check_composable,
     checked_delta,
-    checked_epsilon,
     compose,
 )
 from mechanisms.losses.contour import Contour, Transform
@@ -25,7 +24,7 @@ from mechanisms.losses.deadline import time_is_over
 from mechanisms.losses.enclosure import Bound, Enclosure
 from mechanisms.losses.inversion import invert, most_that_fit
 from mechanisms.losses.product import NOTHING, Product, contour_delta, without_mass
-from mechanisms.parameters import ParameterError, open_unit, whole_number
+from mechanisms.parameters import ParameterError, finite_nonnegative, open_unit, whole_number
 from mechanisms.privacy_loss import ROUNDING, PrivacyLoss, add_losses
 from mechanisms.profile import PrivacyProfile
 from mechanisms.saved_profile import profile_from_dict, profile_to_dict
@@ -165,7 +164,7 @@ class RunningLoss:
 
     def delta(self, epsilon: float, *, width: float = 1e-7) -> Enclosure | Bound:
         """Return an enclosure of δ(epsilon), or an upper bound, for epsilon >= 0; see `ComposedLoss.delta`."""
-        at = checked_epsilon(epsilon)
+        at = finite_nonnegative("epsilon", epsilon)
         open_unit("width", width)
         known = [growing.delta(at, width) for growing in self._directions]
         if not self._attained or not known or None in known:
@@ -198,7 +197,7 @@ class RunningLoss:
         MixedNeighbours
             If the profile is for another neighbouring relation.
         """
-        budget, target = checked_epsilon(epsilon), checked_delta(delta)
+        budget, target = finite_nonnegative("epsilon", epsilon), checked_delta(delta)
         check_composable((*self._examples, profile))
 
         def fits(count: int) -> bool:

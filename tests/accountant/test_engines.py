@@ -1,6 +1,7 @@
 """The engines against each other, against closed forms, and against their own theorems."""
 
 import math
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -19,6 +20,7 @@ from mechanisms import (
     RandomizedResponse,
     ZeroConcentratedProfile,
 )
+from mechanisms.arrays import FloatArray
 from mechanisms.binomial_law import log_binomial
 from mechanisms.gaussian_loss import GaussianLoss
 from mechanisms.laplace_loss import LaplaceLoss
@@ -219,6 +221,28 @@ def test_grid_losses_lie_on_both_sides_of_the_curve(profile: PrivacyProfile, ste
         kept = rounded_down(profile, step, -last, last, offset, most_lowered=lowered)
         kernel = -np.expm1(np.minimum(x[:, None] - nodes - float(offset), 0.0))
         assert (kernel @ kept.masses <= curve + slack).all()
+
+
+@dataclass(frozen=True)
+class SpikedCurve(GaussianProfile):
+    """A curve that is not convex: far above a Gaussian one between two ε that lie close together."""
+
+    bound = "a spike"
+
+    def _curve(self, epsilon: FloatArray) -> FloatArray:
+        return np.where(np.abs(epsilon - 0.7) < 1e-3, 1.0, super()._curve(epsilon))
+
+
+@pytest.mark.parametrize("step", [Fraction(1, 10), Fraction(1, 3000)])
+def test_a_curve_that_is_not_convex_is_rounded_to_chords_below_it(step: Fraction) -> None:
+    """The true curve is convex, hence below every chord, and no more is known of it than the Gaussian one."""
+    last = math.ceil(6 / step)
+    spiked, plain = (rounded_up(own, step, -last, last) for own in (SpikedCurve(0.7), GaussianProfile(0.7)))
+    x = np.linspace(-5.0, 5.0, 51)
+    kernel = -np.expm1(np.minimum(x[:, None] - float(step) * np.arange(-last, last + 1), 0.0))
+    curves = [kernel @ own.masses + own.infinite_mass for own in (spiked, plain)]
+    assert (curves[0] >= GaussianProfile(0.7).delta(x)).all()
+    assert (curves[0] <= curves[1] + (2e-3 + float(step)) ** 2).all()
 
 
 def curve_of_two(q: float, sigma: float, epsilon: float) -> float:

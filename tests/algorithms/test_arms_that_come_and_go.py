@@ -9,7 +9,8 @@ import pytest
 
 from accountant import Accountant, Budget, Coupled, GaussianComposition, Trust
 from algorithms import AmbiguousFeedback, CUCBBatch, CUCBLDPBit, DPBandit, DurableRun
-from algorithms.catalogue.structured_entries import learner_builder, learners
+from algorithms.catalogue import learner_builder
+from algorithms.catalogue.structured_entries import learners
 from algorithms.problems import (
     Arms,
     Experts,
@@ -38,7 +39,7 @@ STRUCTURES = {
 def built(name: str, gate: Any) -> Any:
     entry = learners[name]
     problem = type("Problem", (), {"structure": STRUCTURES.get(entry.make.family, TopK(5, 2))})
-    return learner_builder(entry.make, problem, epsilon=EPSILON, delta=DELTA, horizon=1_000)(gate)  # type: ignore[arg-type]
+    return learner_builder(entry.make, problem, epsilon=EPSILON, delta=DELTA, horizon=1_000)(gate)
 
 
 def accountant(budget: Budget = Budget(math.inf, 1.0), **options: Any) -> Accountant:  # noqa: B008

@@ -42,13 +42,13 @@ from algorithms.catalogue.structured_entries import learners
 from algorithms.catalogue.suggestion import suggest
 from algorithms.play import start_warm
 from algorithms.problems import (
-    LinearBandit,
     ProblemError,
     RankedLists,
     SemiBandit,
     TopK,
     UniformMatroid,
     build_problem,
+    linear_problems,
     problems,
 )
 from algorithms.simulate import simulate
@@ -65,8 +65,8 @@ RETURNING: dict[str, tuple[type, Any]] = {
     "phases": (CascadeUCBBatch, LISTS),
 }
 LINEAR = [DPDPECentral, DPDPELocal, DPDPEShuffle, DPPECentral, DPPELocal, DPPEShuffle]
-BANDIT = LinearBandit.random(
-    actions=8, dimension=3, length=0.8, sigma=0.0, population=1000, seed=1, rewards="signs"
+BANDIT = linear_problems["linear"].build(
+    actions=8, dimension=3, length=0.8, sigma=0.0, population=1000, instance=1, rewards="signs"
 )
 
 

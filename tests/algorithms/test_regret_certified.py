@@ -3,6 +3,7 @@
 import math
 
 import pytest
+from scipy import integrate
 
 from accountant import Simulation
 from algorithms.catalogue.structured_entries import learners
@@ -15,10 +16,7 @@ from mechanisms import Gaussian, Sensitivity
 EPSILON, HORIZON, DELTA = 1.3, 1000, 1e-3
 CASCADE = Cascade(5, 3, [0.1, 0.6, 0.5, 0.4, 0.3])
 P0 = (1 - 0.6) * (1 - 0.5)
-OUTSIDE = [
-    (0.3, 0.1, 0.3),
-    (0.1, 0.3, 0.5),
-]  # mean, least and largest gap of the items outside {0.6, 0.5, 0.4}
+OUTSIDE = [(0.1, 0.3), (0.3, 0.5)]  # least and largest gap of the items outside {0.6, 0.5, 0.4}
 TOP_K = SemiBandit(TopK(5, 3), [0.9, 0.8, 0.6, 0.5, 0.1])
 WORST = 2.3 - (0.6 + 0.5 + 0.1)
 MEMBERS = [0.1, 0.5, 0.1, 0.1, 0.3]  # the least regret of a bad super arm with each arm
@@ -34,30 +32,31 @@ def sigma(distance):
     return Gaussian.for_epsilon_delta(EPSILON, DELTA, sensitivity=Sensitivity(1, 1, 1)).sigma * distance
 
 
-def test_theorem_6():
-    k, b, phases = 3, 2 / EPSILON, 5 * (2 + math.log2(HORIZON))
-    y = math.log(3 * 5 * phases * HORIZON**2)
+def theorem_6(deviation, scale):
+    """Expected costs of items: N(u) at the least gap, and the integral of what is said to be above it."""
+    phases = 5 * (2 + math.log2(HORIZON))
+    x, y = math.log(3 * 5 * phases * HORIZON**2), math.log(20 * phases)
+    root, tail = math.sqrt(x) + math.sqrt(y), scale * (x + y)
+    noise = root * deviation * math.sqrt(2 * phases * (1 + 0.6**2 * 2))
     expected = 1.0
-    for w, least, largest in OUTSIDE:
-        spread = 1 + math.log(largest / least)
-        b_e = 2 * b * math.sqrt(y * phases * (1 + w * w * (k - 1))) + b * y
-        b_prime = 4 * b * math.sqrt(y * phases * (k - 1)) + b * y
-        sampling = y / (2 * P0) * (4 * (2 / least - 1 / largest) + 4 * spread + largest)
-        expected += (1 + 1 / P0) * (sampling + 4 * b_e * spread + 2 * b_prime * largest) + largest
-    assert bound("cascade-ucb-batch", CASCADE) == pytest.approx(expected, rel=1e-9)
+    for least, largest in OUTSIDE:
+        sampling = root**2 / (4 * P0 * least)
+        few = sampling + tail + math.sqrt((sampling + tail) ** 2 + noise**2 - tail**2)
+        above, _ = integrate.quad(
+            lambda u: root**2 / (2 * P0 * u**2) + (2 * tail + noise) / u, least, largest
+        )
+        expected += (1 + 1.1 / P0) * (few + above) + largest
+    return expected
+
+
+def test_theorem_6():
+    b = 2 / EPSILON
+    assert bound("cascade-ucb-batch", CASCADE) == pytest.approx(theorem_6(math.sqrt(2) * b, b), rel=1e-9)
 
 
 def test_theorem_6_with_gaussian_noise():
-    k, s, phases = 3, sigma(math.sqrt(2)), 5 * (2 + math.log2(HORIZON))
-    y = math.log(3 * 5 * phases * HORIZON**2)
-    expected = 1.0
-    for w, least, largest in OUTSIDE:
-        spread = 1 + math.log(largest / least)
-        b_e = s * math.sqrt(2 * y * phases * (1 + w * w * (k - 1)))
-        b_prime = 2 * s * math.sqrt(2 * y * phases * (k - 1))
-        sampling = y / (2 * P0) * (4 * (2 / least - 1 / largest) + 4 * spread + largest)
-        expected += (1 + 1 / P0) * (sampling + 4 * b_e * spread + 2 * b_prime * largest) + largest
-    assert bound("cascade-ucb-batch-gaussian", CASCADE) == pytest.approx(expected, rel=1e-9)
+    s = sigma(math.sqrt(2))
+    assert bound("cascade-ucb-batch-gaussian", CASCADE) == pytest.approx(theorem_6(s, 0.0), rel=1e-9)
 
 
 def test_theorem_1_and_3():

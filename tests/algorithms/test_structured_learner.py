@@ -22,7 +22,8 @@ from algorithms import (
     NothingPlayed,
     published,
 )
-from algorithms.catalogue.structured_entries import learner_builder, learners
+from algorithms.catalogue import learner_builder
+from algorithms.catalogue.structured_entries import learners
 from algorithms.play import play_phases, start_warm
 from algorithms.problems import Arms, Experts, ProblemError, RankedLists, TopK, UniformMatroid, build_problem
 from algorithms.structured_learner import PLAYS

@@ -31,7 +31,8 @@ from algorithms import (
     NothingPlayed,
     TicketRefused,
 )
-from algorithms.catalogue.structured_entries import learner_builder, learners
+from algorithms.catalogue import learner_builder
+from algorithms.catalogue.structured_entries import learners
 from algorithms.estimates.doubling_batches import released_counts
 from algorithms.play import start_warm
 from algorithms.problems import RankedLists, TopK, build_problem

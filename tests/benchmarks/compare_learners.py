@@ -52,8 +52,9 @@ from scipy.optimize import brentq
 from accountant import Simulation
 from algorithms.blocks import BlockStore
 from algorithms.catalogue.contextual_entries import contextual_learners
+from algorithms.catalogue.learner_entry import check_family
 from algorithms.catalogue.linear_entries import linear_learners
-from algorithms.catalogue.structured_entries import check_family, learners
+from algorithms.catalogue.structured_entries import learners
 from algorithms.catalogue.suggestion import suggest
 from algorithms.learner import Family
 from algorithms.linear.contextual_play import simulate_contexts

@@ -45,6 +45,13 @@ def test_no_data_lose_more(monotone):
     assert nearest > 0.1
 
 
+def test_many_runs_cost_the_hull_of_the_curve():
+    """The curve is 1 up to some ε; chords from (0, 1) to where it falls are what the composition needs."""
+    runs = compose([(AboveThresholdProfile(Fraction(1, 10), Fraction(1, 5), 10), 20)])
+    assert 7.48 < runs.epsilon(1e-3).upper < 7.49  # 10.12 by the curve itself
+    assert 9.85 < runs.epsilon(1e-6).upper < 9.86
+
+
 def test_a_run_in_a_file():
     table = {
         "mechanism": "gaussian-sparse-vector",

@@ -611,7 +611,7 @@ def replaced_in_sample(curve: LossCurve, twice: LossCurve, rate: F, lift: int, n
     w = exp_lo(loss)
     less = max(0, (w - ONE) * (rate.denominator - rate.numerator) // rate.numerator)
     c = less * lift >> W
-    rest = min(ONE, w * ONE // ((c + isqrt(c * c + 4 * w * ONE)) ** 2 // (4 * ONE) if normal else c + w))
+    rest = min(ONE, w * ONE // max(1, (c + isqrt(c * c + 4 * w * ONE)) ** 2 // (4 * ONE) if normal else c + w))
     parts = rest * bound(twice, w * ONE // max(1, rest)) + (ONE - rest) * bound(curve, less * ONE // max(1, ONE - rest))
     return rate.numerator * (parts + ONE) // (rate.denominator * ONE) + 1
 
@@ -807,10 +807,10 @@ def fine(k: int, j: int) -> tuple[int, int]:
 
 def measure(curve: LossCurve, k: int) -> Measure:
     """Return chords through a curve at whole multiples of 2^-k, fewer of them where little happens."""
-    unit, y = 10 ** DIGITS[0], dict[int, int]()
+    unit, y, last = 10 ** DIGITS[0], dict[int, int](), min(curve(i * ONE) for i in (1, 3, 10, 30, 100, 399))
 
-    def excess_at(i: int) -> int:  # notes the curve, returns how far it is above (1 - t)^+
-        least = max(0, ONE - exp_lo(i * ONE >> k))
+    def excess_at(i: int) -> int:  # notes the curve, returns how far it is above 1 - t, to the right above its end
+        least = last if i > 0 else ONE - exp_lo(i * ONE >> k)
         value = min(ONE, max(curve(i * ONE >> k), least))
         y[i] = -(-value * unit >> W)
         return value - least

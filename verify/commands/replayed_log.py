@@ -9,7 +9,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from algorithms.catalogue.structured_entries import learner_builder
+from algorithms.catalogue import learner_builder
 from algorithms.off_policy.logged_bandit import LoggedBandit, read_log
 from algorithms.off_policy.replay_evaluation import evaluate, expected_rounds
 from algorithms.problems import ProblemError, known_name, parse_settings

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from algorithms.catalogue.contextual_entries import contextual_builder
-from algorithms.catalogue.linear_entries import linear_builder
-from algorithms.catalogue.structured_entries import learner_builder
+from algorithms.catalogue import learner_builder
 from algorithms.linear.contextual_play import simulate_contexts
 from algorithms.linear.linear_play import simulate_phases
 from algorithms.problems import (
@@ -67,27 +65,10 @@ def build_learner(
         If a user's learner of vectors cannot be built.
     """
     played, own, name = choose_problem(subject, problem, settings)
-    build = builder_on(subject.make, played, settings=own, epsilon=epsilon, delta=delta, horizon=horizon)
+    build = learner_builder(subject.make, played, settings=own, epsilon=epsilon, delta=delta, horizon=horizon)
     if isinstance(played, LinearBandit | LinearContexts):
         try_build(build, subject)
     return build, played, name
-
-
-def builder_on(make: type[Any], problem: AnyProblem, **numbers: Any) -> Any:
-    """Return a function that makes a learner of this class on a gate, for a problem of any family.
-
-    Parameters
-    ----------
-    make, problem
-        The learner's class, and its problem.
-    numbers
-        Epsilon, delta, horizon and settings, as `algorithms.catalogue.structured_entries.learner_builder` takes them.
-    """
-    if isinstance(problem, LinearBandit):
-        return linear_builder(make, problem, **numbers)
-    if isinstance(problem, LinearContexts):
-        return contextual_builder(make, problem, **numbers)
-    return learner_builder(make, problem, **numbers)
 
 
 def length_of_runs(subject: LearnerSubject, effort: Effort, horizon: int | None) -> tuple[Effort, int]:

@@ -22,7 +22,7 @@ from algorithms.estimates.chernoff import SHORTFALL, NoiseTail, chernoff_separat
 from algorithms.lanes import gather
 from algorithms.learner import Confidence, ExplainedLearner
 from algorithms.problems import Arms, SemiBandit
-from algorithms.theory.confidence_theorem import EliminationTheorem
+from algorithms.theory.confidence_theorem import EliminationTheorem, radius_on
 from algorithms.theory.regret_bound import Instance, RegretBound
 from mechanisms.arrays import BoolArray, FloatArray, IntArray
 from mechanisms.parameters import ParameterError
@@ -35,6 +35,7 @@ from verify.regret_claims.proof_run import (
     good_event_failure,
     rounded,
     scatter_masked,
+    theorem_of,
 )
 
 _CLOSE = 1e-5  # relative: so little below equality an arm may be removed
@@ -63,17 +64,16 @@ class EliminationRun(BatchedRun):
     """
 
     def __init__(self, bound: RegretBound, instance: Instance, lanes: int, *, laws: bool = True) -> None:
-        theorem, problem = bound.confidence, instance.problem
-        if not isinstance(theorem, EliminationTheorem):
-            raise ParameterError("bound: its theorem is not about elimination")
+        theorem, problem = theorem_of(bound, EliminationTheorem, "elimination"), instance.problem
         structure = getattr(problem, "structure", None)
         if not isinstance(structure, Arms) or (laws and not isinstance(problem, SemiBandit)):
             raise ParameterError(f"problem={problem!r}: must be arms")
         self.laws = laws
-        super().__init__(bound, instance, lanes, good_event_failure(theorem.failure, bound, instance))
+        failure = good_event_failure(theorem.failure, bound, instance)
+        super().__init__(bound, instance, lanes, failure, structure.arms)
         self.theorem, self.fresh = theorem, theorem.fresh
         self.problem: SemiBandit = problem  # type: ignore[assignment]
-        self.radius = theorem.radius_on(bound.values(instance), bound.definitions)
+        self.radius = radius_on(theorem.radius, bound.values(instance), bound.definitions)
         self.scale = bound.value_of(theorem.scale, instance)
         self.noise = AdditiveNoise(theorem.noise, self.scale)
         self.tail = NoiseTail(2 * self.scale**2, self.scale)
@@ -82,11 +82,7 @@ class EliminationRun(BatchedRun):
         self.left: BoolArray = np.ones(shape, dtype=bool)
         self.phase: FloatArray = np.ones((lanes, 1))
         self.done: BoolArray = np.zeros(shape, dtype=bool)  # released in this phase
-        self.feeds: FloatArray = np.zeros(shape)
-        self.filled: FloatArray = np.zeros(shape)
-        self.open: FloatArray = np.zeros(shape)
         self.count: FloatArray = np.zeros(shape)
-        self.releases: FloatArray = np.zeros(shape)
         self.batch: FloatArray = np.zeros(shape)  # not rounded
         self._begin_phase(np.ones((lanes, 1), dtype=bool))
 
@@ -98,8 +94,12 @@ class EliminationRun(BatchedRun):
             f"and {removed:,} arms were removed"
         )
         noise = self.noise.p, self.noise.description
-        lemmas = ("gap lemma",) if self.theorem.largest is None else ("gap lemma", "path")
-        return self.all_checks(error, noise, self.theorem.sides, lemmas=lemmas, radius=seen)
+        return self.all_checks(error, noise, self.theorem.sides, radius=seen)
+
+    @property
+    def lemmas(self) -> tuple[str, ...]:
+        """The statements that are held against every lane on the good event."""
+        return ("gap lemma",) if self.theorem.largest is None else super().lemmas
 
     def _begin_phase(self, lanes: BoolArray) -> None:
         """Set how many values each arm's batch of the phase has in some lanes, and their x."""
@@ -130,13 +130,13 @@ class EliminationRun(BatchedRun):
 
     @property
     def _decided(self) -> BoolArray:
-        """In which lanes one arm is left; shape (lanes, 1)."""
+        """True in the lanes in which one arm is left; shape (lanes, 1)."""
         return np.asarray(self.left.sum(axis=1, keepdims=True) == 1)
 
     def check_feedback(
         self, before: Confidence, after: Confidence, action: IntArray, feedback: FloatArray, held: int
     ) -> None:
-        """Check counts and means after the feedback, at the end of a phase which arms are removed."""
+        """Check counts and means after the feedback, and the removals at the end of a phase."""
         fed = (np.arange(self.left.shape[1]) == action) & ~self._decided
         self.filled += held * fed
         self.feeds += held * fed
@@ -159,7 +159,7 @@ class EliminationRun(BatchedRun):
         )
 
     def _check_releases(self, before: Confidence, after: Confidence, due: BoolArray) -> BoolArray:
-        """Check counts of values and noises, and the means, after a round; return whose batch was released."""
+        """Check counts of values and noises, and the means, after a round; return the arms with a release."""
         released: BoolArray = (after.count != before.count) | (due & (after.estimate != before.estimate))
         whole = self.check_counts(before, after, released, due)
         self.check_noises(
@@ -173,14 +173,11 @@ class EliminationRun(BatchedRun):
             self.noise.add((sums - self.open)[whole])
             self.open[released] = 0.0
             if self.laws:
-                off = after.estimate - self.problem.means
-                self.note_radii(
-                    self.count, released, off, lambda level: self.radius(self.count, self.releases, level)
-                )
+                self.note_off(after, released)
         return released
 
     def _end_phase(self, after: Confidence, over: BoolArray) -> None:
-        """Check which arms are removed, and what is said of the others."""
+        """Check the removals, and the indices of the other arms."""
         theorem, level, mean = self.theorem, self.level, after.estimate
         values = (
             np.where(self.count == np.ceil(self.batch), self.batch, self.count) if self.fresh else self.count
@@ -197,7 +194,7 @@ class EliminationRun(BatchedRun):
             found = scatter_masked(chernoff_separation(*counts, *totals, noise=self.tail), others)
         now = after.index > -np.inf
 
-        def words(lane: int, arm: int) -> str:
+        def describe(lane: int, arm: int) -> str:
             return (
                 f"after phase {self.phase[lane, 0]:g} the arm is {'left' if now[lane, arm] else 'removed'}: means are "
                 f"{rounded(mean[lane])}, and what sets it apart is {found[lane, arm]:.6g}, where more than "
@@ -205,8 +202,8 @@ class EliminationRun(BatchedRun):
             )
 
         wrong = here & np.where(now, found > _APART * most, found < most * (1 - _CLOSE))
-        self.refuse_arm("radius", wrong, words)
-        self.note_difference("radius", here & now & (found > most * (1 + _UNSURE)), words)
+        self.refuse_arm("radius", wrong, describe)
+        self.note_difference("radius", here & now & (found > most * (1 + _UNSURE)), describe)
         expected = mean + radius if theorem.apart == "radii" else mean
         off, slack = after.index - expected, HAIR * (1 + np.abs(expected))
 
@@ -224,7 +221,7 @@ class EliminationRun(BatchedRun):
         self._begin_phase(over)
 
     def _check_gaps(self, off: FloatArray, radius: FloatArray, here: BoolArray, now: BoolArray) -> None:
-        """Note who leaves the good event; check the gaps of what is left."""
+        """Note the lanes that leave the good event; check the gaps of the arms left."""
         gaps = self.problem.means[self.best] - self.problem.means
         best, left = (each[:, self.best, np.newaxis] for each in (here, now))
         self.failed |= (best & ~left)[:, 0]
@@ -256,8 +253,3 @@ class EliminationRun(BatchedRun):
             ]
         )
         return values[which.ravel()].reshape(next(iter(numbers.values())).shape)
-
-    def check_end(self) -> None:
-        """Check that no lane on the good event has lost more than the bound, if the proof states that."""
-        if self.laws and self.theorem.largest is not None:
-            super().check_end()

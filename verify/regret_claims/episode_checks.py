@@ -48,9 +48,6 @@ class EpisodeRun(MeanRun):
         self.level: FloatArray = np.zeros((lanes, 1))
         self._index: FloatArray | None = None
 
-    def check_end(self) -> None:
-        """Check nothing: the theorem has no statement about a single lane's regret."""
-
     def _enter_round(self, shown: Confidence) -> None:
         """Check the indices where an episode starts, and that no others have moved."""
         self.exponent = self.bound.value_of(self.theorem.exponent, self.instance, t=float(self.round))
@@ -70,14 +67,14 @@ class EpisodeRun(MeanRun):
         mean = np.clip(shown.estimate[here] + self.scale * rate, 0.0, 1.0)
         expected = scatter_masked(divergence_upper(mean, rate, steps=_STEPS), here)
 
-        def words(lane: int, arm: int) -> str:
+        def describe(lane: int, arm: int) -> str:
             return (
                 f"index {shown.index[lane, arm]:.6g} where {shown.count[lane, arm]:g} values of mean "
                 f"{shown.estimate[lane, arm]:.6g} make {expected[lane, arm]:.6g}"
             )
 
-        self.refuse_arm("radius", here & ~(shown.index >= expected - _INDEX_TOLERANCE), words)
-        self.note_difference("radius", here & (shown.index > expected + _INDEX_TOLERANCE), words)
+        self.refuse_arm("radius", here & ~(shown.index >= expected - _INDEX_TOLERANCE), describe)
+        self.note_difference("radius", here & (shown.index > expected + _INDEX_TOLERANCE), describe)
 
     def _levels(self) -> FloatArray:
         """Return y: twice the exponent where a single play, and not half of all, is in the estimate."""
@@ -111,8 +108,6 @@ class EpisodeRun(MeanRun):
         super().check_feedback(before, after, action, feedback, held)
         self.begins = np.asarray(due)
 
-    def _note(self, after: Confidence, count: FloatArray, releases: FloatArray, due: BoolArray) -> None:
+    def _note(self, after: Confidence, due: BoolArray) -> None:
         """Note how far estimates are off, and where the next round starts an episode."""
-        off = after.estimate - self.problem.means
-        several = due & (self.feeds > 1)  # one value is there twice
-        self.note_radii(count, several, off, lambda level: self.radius(count, releases, level))
+        self.note_off(after, due & (self.feeds > 1))  # one value is there twice

@@ -26,7 +26,7 @@ from algorithms.theory.regret_bound import Instance, RegretBound
 from mechanisms.arrays import BoolArray, FloatArray, IntArray
 from mechanisms.parameters import ParameterError
 from verify.regret_claims.noise_tests import AdditiveNoise, p_value
-from verify.regret_claims.proof_run import TOLERANCE, ProofCheck, StructuredRun
+from verify.regret_claims.proof_run import TOLERANCE, ProofCheck, StructuredRun, theorem_of
 
 _LIGHTEST, _SMALLEST = 600.0, 1e-300  # weights below exp of minus this are rounded
 _TILTS = np.array([0.01, 0.03, 0.1, 0.3, 1.0, 3.0])
@@ -87,9 +87,7 @@ class ExpertRun(StructuredRun[Weights]):
     """
 
     def __init__(self, bound: RegretBound, instance: Instance, lanes: int, *, laws: bool = True) -> None:
-        theorem, problem = bound.confidence, instance.problem
-        if not isinstance(theorem, WeightTheorem):
-            raise ParameterError("bound: its theorem says nothing of weights")
+        theorem, problem = theorem_of(bound, WeightTheorem, "weights"), instance.problem
         if not isinstance(problem, SemiBandit) or not isinstance(problem.structure, Experts):
             raise ParameterError(f"problem={problem!r}: must be experts")
         super().__init__(bound, instance, lanes, None)
@@ -195,7 +193,7 @@ class ExpertRun(StructuredRun[Weights]):
         return (*found, *([] if self.difference is None else [self.difference]))
 
     def _statements(self) -> list[tuple[str, str]]:
-        """Return what held in every run; with noise there is no such statement."""
+        """Return the statements that held in every run; with noise there is none."""
         if self._counter is not None:
             return []
         return [

@@ -22,17 +22,15 @@ is meanwhile, is learned from no more.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 import numpy as np
 
-from accountant import Gate
 from algorithms.estimates.chernoff import NoiseTail
 from algorithms.estimates.level_free import level_free_upper, unsharpened
 from algorithms.lanes import gather, lookup
 from algorithms.learner import Confidence, ExplainedLearner
 from algorithms.problems import Cascade, DisjointPaths, Matroid, RankedLists, SemiBandit, TopK
-from algorithms.theory.confidence_theorem import ConfidenceTheorem, x
+from algorithms.theory.confidence_theorem import ConfidenceTheorem, radius_on, x
 from algorithms.theory.regret_bound import Instance, RegretBound
 from mechanisms.arrays import BoolArray, FloatArray, IntArray
 from mechanisms.parameters import ParameterError
@@ -46,10 +44,8 @@ from verify.regret_claims.proof_run import (
     rounded,
     scatter_masked,
     stale,
+    theorem_of,
 )
-
-BuildExplained = Callable[[Gate], ExplainedLearner]
-_GAP = ("gap lemma",)
 
 
 class MeanRun(BatchedRun):
@@ -73,9 +69,7 @@ class MeanRun(BatchedRun):
     """
 
     def __init__(self, bound: RegretBound, instance: Instance, lanes: int, *, laws: bool = True) -> None:
-        theorem, problem = bound.confidence, instance.problem
-        if not isinstance(theorem, ConfidenceTheorem):
-            raise ParameterError("bound: its theorem says nothing of the learner's estimates")
+        theorem, problem = theorem_of(bound, ConfidenceTheorem, "the learner's estimates"), instance.problem
         if theorem.feeds == "examined":
             if not isinstance(problem, Cascade):
                 raise ParameterError(f"problem={problem!r}: must be a cascade")
@@ -87,15 +81,15 @@ class MeanRun(BatchedRun):
                 "paths"
             )
         failure = None if theorem.failure is None else good_event_failure(theorem.failure, bound, instance)
-        super().__init__(bound, instance, lanes, failure)
+        self.problem: SemiBandit | Cascade = problem  # type: ignore[assignment]
+        super().__init__(bound, instance, lanes, failure, self.problem.structure.arms)
         values = bound.values(instance)
         self.theorem: ConfidenceTheorem = theorem
-        self.problem: SemiBandit | Cascade = problem  # type: ignore[assignment]
         self.laws = laws
         self._set_levels()
         self.first = max(1, math.ceil(bound.value_of(theorem.first, instance)))
         self.few = int(bound.value_of(theorem.few, instance))
-        self.radius = theorem.radius_on(values, bound.definitions)
+        self.radius = radius_on(theorem.radius, values, bound.definitions)
         self.scale = bound.value_of(theorem.scale, instance)
         laplace, self.gain = theorem.noise == "Laplace", self.scale if theorem.noise == "bit" else 1.0
         proxy = 0.0 if theorem.noise == "bit" else (2 if laplace else 1) * self.scale**2
@@ -107,13 +101,9 @@ class MeanRun(BatchedRun):
             self.best = structure.solve(self.problem.means[np.newaxis])[0]
             self.least = float(self.problem.means[self.best].min())
         shape = (lanes, structure.arms)
-        self.feeds: FloatArray = np.zeros(shape)
-        self.filled: FloatArray = np.zeros(shape)
-        self.open: FloatArray = np.zeros(shape)
         self.batch: FloatArray = np.full(
             shape, float(self.first if theorem.counting == "growing batches" else 1)
         )
-        self.releases: FloatArray = np.zeros(shape)
         self.ended: FloatArray = np.zeros(shape)  # batches
         self.clock: FloatArray = np.zeros((lanes, 1))  # the round of the last release
         self.lowest: FloatArray = np.full(shape, np.inf)  # of the valid indices so far
@@ -136,9 +126,6 @@ class MeanRun(BatchedRun):
             error,
             (1.0, "by the theorem: none") if none else (self.noise.p, self.noise.description),
             self.theorem.sides,
-            lemmas=_GAP
-            if self.in_expectation
-            else {"episode": _GAP}.get(self.theorem.lemma, (*_GAP, "path")),
             radius="all indices were 1: radii are too large to be seen" if self.clipped else "",
         )
 
@@ -147,10 +134,11 @@ class MeanRun(BatchedRun):
         """True if the bound adds up the costs of rare events: then a single lane may exceed it."""
         return self.theorem.index == "level-free"
 
-    def check_end(self) -> None:
-        """Check the regret of lanes on the good event, unless the bound is one in expectation."""
-        if self.laws and not self.in_expectation:
-            super().check_end()
+    @property
+    def lemmas(self) -> tuple[str, ...]:
+        """The statements that are held against every lane on the good event."""
+        alone = self.in_expectation or self.theorem.lemma == "episode"
+        return ("gap lemma",) if alone else super().lemmas
 
     def _set_levels(self) -> None:
         """Set the exponent of the radii."""
@@ -229,7 +217,7 @@ class MeanRun(BatchedRun):
         )
 
     def _fed_by(self, learner: ExplainedLearner, shown: Confidence, action: IntArray) -> IntArray:
-        """Return whose outcomes a round takes in, once that is checked; of lists, all that may be examined."""
+        """Return the arms of the outcomes that a round takes in, checked; of lists, all that may be examined."""
         if self.theorem.feeds != "least":
             return action
         fed: IntArray = learner.fed_arms  # type: ignore[attr-defined]
@@ -255,7 +243,7 @@ class MeanRun(BatchedRun):
         return np.asarray(fed.copy())
 
     def _enter_round(self, shown: Confidence) -> None:
-        """Set the round's exponent; check all indices, which it moves, and who is on the round's good event."""
+        """Set the round's exponent; check all indices, which it moves, and the lanes on the round's good event."""
         now = float(self.round)
         assert self.theorem.exponent is not None
         self.exponent = self.bound.value_of(self.theorem.exponent, self.instance, t=now)
@@ -283,12 +271,12 @@ class MeanRun(BatchedRun):
         self.filled[rows, arms] += held
         self.open[rows, arms] += np.take_along_axis(feedback, place, axis=1)[here]
         due = self.filled >= self.batch
-        self.changed = bool(due.any()) or self.epoch_ends or not _same(before, after)
+        self.changed = bool(due.any()) or self.epoch_ends or not _is_unchanged(before, after)
         if self.changed:
             released = self._check_releases(before, after, due)
             self._check_indices(before, after, released)
             if self.laws:
-                self._note(after, after.count, after.releases, released)
+                self._note(after, released)
 
     def _check_indices(self, before: Confidence, after: Confidence, released: BoolArray) -> None:
         """Check the indices after a round in which some arms' values were released."""
@@ -303,10 +291,10 @@ class MeanRun(BatchedRun):
             return
         self._check_index(before, after, levelled)
         if self.laws and self.failure is not None:
-            self._note_event(after, after.count, after.releases, levelled)
+            self._note_event(after, levelled)
 
     def _check_releases(self, before: Confidence, after: Confidence, due: BoolArray) -> BoolArray:
-        """Check which arms' values are in their estimates after a round; return whose were released."""
+        """Check the arms' values in their estimates after a round; return the arms with a release."""
         theorem = self.theorem
         ended = theorem.counting == "doubling episodes"  # the second play makes a count of one again
         released: BoolArray = (after.count != before.count) | (
@@ -343,7 +331,7 @@ class MeanRun(BatchedRun):
         self.check_noises(after, expected)
 
     def _take_releases(self, before: Confidence, after: Confidence, whole: BoolArray) -> None:
-        """Compare what was released with the true sums, where it is known of which outcomes it is."""
+        """Compare released numbers with the true sums, where their outcomes are known."""
         sums, start = _totals(after), self.round == 0
         if self.tree:  # one node holds all rounds so far, with a noise of its own
             whole = whole & (self.round & (self.round - 1) == 0)
@@ -386,21 +374,21 @@ class MeanRun(BatchedRun):
         stuck = above & ~moves & stale(after.count, self.moved)
         stuck &= (index < 1) | (after.estimate + wide < 1)
 
-        def words(lane: int, arm: int) -> str:
+        def describe(lane: int, arm: int) -> str:
             return (
                 f"index {index[lane, arm]:.6g} where estimate {after.estimate[lane, arm]:.6g} of "
                 f"{after.count[lane, arm]:g} values makes from {least[lane, arm]:.6g} to {most[lane, arm]:.6g}"
             )
 
-        self.refuse_arm("radius", below, words)
+        self.refuse_arm("radius", below, describe)
         self.refuse_arm(
             "radius",
             stuck,
             lambda lane, arm: (
-                f"{words(lane, arm)}: too large and the same since there were {self.moved[lane, arm]:g}"
+                f"{describe(lane, arm)}: too large and the same since there were {self.moved[lane, arm]:g}"
             ),
         )
-        self.note_difference("radius", above, words)
+        self.note_difference("radius", above, describe)
 
     def interval(self, after: Confidence, here: BoolArray) -> tuple[FloatArray, FloatArray]:
         """Return the least valid index of the arms in a mask, and the largest that the proof allows."""
@@ -446,27 +434,23 @@ class MeanRun(BatchedRun):
         several = first & certain & (sizes > 1)
         self.noise.add_sums(nearest[several], sums[several], sizes[several])
 
-    def _note_event(
-        self, after: Confidence, count: FloatArray, releases: FloatArray, levelled: BoolArray
-    ) -> None:
+    def _note_event(self, after: Confidence, levelled: BoolArray) -> None:
         """Note which lanes leave the good event, where indices are new."""
-        means = self.problem.means
-        off = after.estimate - means
-        radius = self.radius(count, releases, self.exponent) * (1 + TOLERANCE)
+        off = after.estimate - self.problem.means
+        radius = self.radius(after.count, after.releases, self.exponent) * (1 + TOLERANCE)
         below = off < -radius
         if self.in_expectation:  # what indices below means cost is in the bound
             below &= False
         self.failed |= (levelled & (below | (off > radius))).any(axis=1)
 
-    def _note(self, after: Confidence, count: FloatArray, releases: FloatArray, due: BoolArray) -> None:
+    def _note(self, after: Confidence, due: BoolArray) -> None:
         """Note how far estimates are off at dyadic counts."""
         if self.theorem.sides is None:
             return
         here = due
         if self.theorem.counting != "growing batches":
-            here = due & (np.log2(np.maximum(count, 1.0)) % 1.0 == 0)
-        off = after.estimate - self.problem.means
-        self.note_radii(count, here, off, lambda level: self.radius(count, releases, level))
+            here = due & (np.log2(np.maximum(after.count, 1.0)) % 1.0 == 0)
+        self.note_off(after, here)
 
     def _allowance(self, radius: FloatArray, action: IntArray) -> FloatArray:
         """Return the largest gap that an action may have on the good event."""
@@ -481,7 +465,7 @@ class MeanRun(BatchedRun):
         return most
 
     def _shortfall(self, shown: Confidence, action: IntArray) -> FloatArray:
-        """Return what indices below the means of arms of the best super arm add to the gap of an action."""
+        """Return the sum by which indices below the means of arms of the best super arm add to the gap of an action."""
         off = np.maximum(self.problem.means - np.maximum(shown.index, 0.0), 0.0)[:, self.best]
         if self.theorem.lemma == "exchange":
             played = (action[:, :, np.newaxis] == self.best).any(axis=1)
@@ -489,7 +473,7 @@ class MeanRun(BatchedRun):
         return np.asarray(self.problem.structure.smoothness_linf * off.max(axis=1))
 
 
-def _same(before: Confidence, after: Confidence) -> bool:
+def _is_unchanged(before: Confidence, after: Confidence) -> bool:
     """Return True if a learner shows the same as before."""
     return all(
         np.array_equal(getattr(before, name), getattr(after, name))

@@ -60,8 +60,8 @@ class AdditiveNoise:
         for number, depth in enumerate(_DEPTHS):
             self._hits[number] += int((size > depth * self.scale).sum())
 
-    def _beyond(self, depth: float) -> float:
-        """Return with which probability noise is so many scales from 0, at most."""
+    def _tail_chance(self, depth: float) -> float:
+        """Return the largest probability that noise is so many scales from 0."""
         if self.law == "Laplace":
             return math.exp(-depth)
         if self.law == "Gaussian":
@@ -75,7 +75,7 @@ class AdditiveNoise:
             return 1.0
         logs = []
         for depth, hits in zip(_DEPTHS, self._hits, strict=True):
-            chance = self._beyond(depth)
+            chance = self._tail_chance(depth)
             logs += [_event_evidence(hits, self._trials, chance, min(more * chance, 0.99)) for more in _MORE]
         for tilt in _TILTS:
             moment = -math.log1p(-(tilt**2)) if self.law == "Laplace" else tilt**2 / 2

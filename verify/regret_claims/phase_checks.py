@@ -27,7 +27,7 @@ from mechanisms.arrays import FloatArray, IntArray
 from mechanisms.parameters import ParameterError
 from verify.findings.sentences import exact
 from verify.regret_claims.noise_tests import AdditiveNoise
-from verify.regret_claims.proof_run import TOLERANCE, Contradiction, ProofCheck, ProofRun, rounded
+from verify.regret_claims.proof_run import TOLERANCE, Contradiction, ProofCheck, ProofRun, rounded, theorem_of
 
 _GRID = 1e-6  # values are rounded to a grid where they enter
 
@@ -71,9 +71,7 @@ class PhaseRun(ProofRun):
     """
 
     def __init__(self, bound: RegretBound, instance: Instance, lanes: int, *, laws: bool = True) -> None:
-        theorem, problem = bound.confidence, instance.problem
-        if not isinstance(theorem, PhaseTheorem):
-            raise ParameterError("bound: its theorem says nothing of phases")
+        theorem, problem = theorem_of(bound, PhaseTheorem, "phases"), instance.problem
         if not isinstance(problem, LinearBandit) or (laws and problem.rewards != "signs"):
             raise ParameterError(f"problem={problem!r}: must be a linear bandit with rewards that are signs")
         super().__init__(bound, instance, lanes, bound.value_of(theorem.failure, instance))
@@ -122,9 +120,9 @@ class PhaseRun(ProofRun):
             "bookkeeping", learned is None or learned.phase is not phase, "nothing was learned of the phase"
         )
         assert learned is not None
-        length = self._number(self.theorem.length)
+        length = self._value(self.theorem.length)
         spanned = support_bound(self.problem.theta.size)
-        asked = self._number(self.theorem.clients) or phase.rounds
+        asked = self._value(self.theorem.clients) or phase.rounds
         self._differs(
             "bookkeeping",
             phase.rounds > length + spanned or phase.support.size > spanned or phase.clients > asked,
@@ -172,8 +170,8 @@ class PhaseRun(ProofRun):
     def variances(self, phase: Phase) -> tuple[FloatArray, FloatArray]:
         """Return the theorem's variance proxies of a phase's averages: of their rewards, and of the privacy noise."""
         plays = phase.counts.tolist()
-        reward = np.array([self._number(self.theorem.reward, phase, count) for count in plays])
-        noise = np.array([self._number(self.theorem.noise, phase, count) for count in plays])
+        reward = np.array([self._value(self.theorem.reward, phase, count) for count in plays])
+        noise = np.array([self._value(self.theorem.noise, phase, count) for count in plays])
         return reward, noise
 
     def _weighted(self, phase: Phase, variances: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -189,9 +187,9 @@ class PhaseRun(ProofRun):
         if self.theorem.width is not None:
             noise = np.maximum(variances - self.variances(phase)[0], 0.0) * phase.counts**2
             return np.full(
-                len(active), self._number(self.theorem.width, phase, tau=float(np.sqrt(noise.max())))
+                len(active), self._value(self.theorem.width, phase, tau=float(np.sqrt(noise.max())))
             )
-        distributed = self._number(self.theorem.clients) > 0
+        distributed = self._value(self.theorem.clients) > 0
         own = self.problem.sigma**2 / phase.clients if distributed else 0.0
         form = own * np.einsum("ij,ij->i", candidates, candidates)
         form = form + ((candidates @ self._weighted(phase, variances)[1]) ** 2).sum(axis=1)
@@ -235,7 +233,7 @@ class PhaseRun(ProofRun):
         width = dict(zip(learned.active.tolist(), learned.widths.tolist(), strict=True))
         if len(active) > 1:
             most, cost = (
-                self._number(self.theorem.remainder, l=float(self.round - 1)),
+                self._value(self.theorem.remainder, l=float(self.round - 1)),
                 2 * phase.rounds * max(width.values()),
             )
             self._say(
@@ -255,13 +253,13 @@ class PhaseRun(ProofRun):
     def _take(self, phase: Phase, learned: Learned, drawn: dict[int, float]) -> None:
         """Hand the noise of the averages to its test, in its own deviations."""
         noise = learned.averages - np.array([drawn[action] for action in phase.support.tolist()])
-        scale = np.sqrt([self._number(self.theorem.noise, phase, int(count)) for count in phase.counts])
+        scale = np.sqrt([self._value(self.theorem.noise, phase, int(count)) for count in phase.counts])
         if self.theorem.law == "none":
             self._say("noise", bool((np.abs(noise) > _GRID).any()), f"averages are off by {rounded(noise)}")
         elif self.theorem.law == "Gaussian":
             self.noise.add(noise / scale)
 
-    def _number(self, expression: object, phase: Phase | None = None, count: int = 1, **more: float) -> float:
+    def _value(self, expression: object, phase: Phase | None = None, count: int = 1, **more: float) -> float:
         further = {"l": float(self.round if phase is None else phase.number), **more}
         if phase is not None:
             further |= {"U": float(phase.clients), "s": float(phase.support.size), "n": float(count)}

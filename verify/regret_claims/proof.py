@@ -77,7 +77,7 @@ def check_proof(
     once = played
     if bound.restarts and played.anytime:
         once = played.with_horizon(played.horizon)  # what every epoch is a run of
-    found = _checked_laws(make, bound, once, seed=seed, error=0.75 * error)
+    found = _check_own_laws(make, bound, once, seed=seed, error=0.75 * error)
     if any(check.violated for check in found):
         return found
     own = check_run(make, bound, once, problem=problem, seed=seed, error=0.25 * error)
@@ -87,7 +87,7 @@ def check_proof(
 
 
 def _run_class(make: type[Any], theorem: object) -> type[Any] | None:
-    """Return the class of the runs that check a theorem; None if such learners do not show what it is about."""
+    """Return the class of the runs that check a theorem; None if such learners do not show the state for it."""
     means = EpisodeRun if getattr(theorem, "index", "") == "divergence" else MeanRun
     feeds = getattr(theorem, "feeds", "") != "least" or hasattr(make, "fed_arms")
     rows: dict[type[Any], tuple[type[Any], bool]] = {
@@ -129,10 +129,10 @@ def check_run(
     return (*checks, *([] if run.difference is None else [run.difference]))
 
 
-def _checked_laws(
+def _check_own_laws(
     make: type[Any], bound: RegretBound, played: Instance, *, seed: int, error: float
 ) -> tuple[ProofCheck, ...]:
-    """Check what a proof says of random quantities, at the learner's epsilon, in many runs of a problem of its own.
+    """Check a proof's random quantities, at the learner's epsilon, in many runs of a problem of its own.
 
     Two of four arms (of a bandit one) are played for 256 rounds in 128 lanes, one of six vectors for 512 rounds in 24:
     proofs hold at any horizon, where bounds may be vacuous. A learner by epochs is played until the third one, one that
@@ -147,7 +147,7 @@ def _checked_laws(
 
 
 def _law_instance(make: type[Any], bound: RegretBound, played: Instance) -> tuple[Instance, int]:
-    """Return what is played to test the laws of a proof, and in how many lanes."""
+    """Return the instance that tests the laws of a proof, and the number of lanes."""
     theorem = bound.confidence
     if isinstance(theorem, PhaseTheorem):
         dimension = 2 if theorem.width is None else 3

@@ -22,13 +22,16 @@ from accountant.gates.simulation import lane_randomness
 from algorithms.epochs import epoch_of
 from algorithms.learner import Confidence, Learner
 from algorithms.play import checked_action, start_warm
+from algorithms.problems import Cascade, SemiBandit
 from algorithms.problems.own_draws import checked_outcomes
+from algorithms.theory.confidence_theorem import Radius
 from algorithms.theory.regret_bound import Instance, RegretBound
 from mechanisms.arrays import BoolArray, FloatArray, IntArray
 from mechanisms.parameters import ParameterError
 from verify.findings.sentences import Basis, Sentence, exact, remark
 
 State = TypeVar("State")
+TheoremType = TypeVar("TheoremType")
 
 
 TOLERANCE = 1e-8
@@ -95,6 +98,13 @@ class ProofCheck:
         return self.sentence != _NOT_TESTED
 
 
+def theorem_of(bound: RegretBound, kind: type[TheoremType], subject: str) -> TheoremType:
+    """Return the statements that the proof of a bound rests on; refuse those of another kind."""
+    if not isinstance(bound.confidence, kind):
+        raise ParameterError(f"bound: its theorem says nothing of {subject}")
+    return bound.confidence
+
+
 class Contradiction(Exception):
     """A statement is false; `check` is the failed check."""
 
@@ -132,9 +142,8 @@ class ProofRun(abc.ABC):
         self.round = 0
         self.failed: BoolArray = np.zeros(lanes, dtype=bool)
         self.regret: FloatArray = np.zeros(lanes)
-        self._rounds_failed: list[
-            tuple[int, float]
-        ] = []  # of each round: lanes, and the share that is allotted
+        # Of each round: lanes, and the share that is allotted.
+        self._rounds_failed: list[tuple[int, float]] = []
         self._hits: dict[tuple[int, int, int, int], int] = {}  # arm, count, level, side: lanes
         self._cells = 0
         self._counts: set[int] = set()
@@ -159,14 +168,19 @@ class ProofRun(abc.ABC):
         return replace(self.instance, horizon=self.round + 1) if by_epochs else self.instance
 
     @property
+    def lemmas(self) -> tuple[str, ...]:
+        """The statements that are held against every lane on the good event."""
+        return ("gap lemma", "path")
+
+    @property
     def epoch_ends(self) -> bool:
         """True if an epoch ends with this round, and all indices get another level."""
         by_epochs = self.instance.anytime and self.bound.levels
         return by_epochs and bool(epoch_of(self.round) != epoch_of(self.round - 1))
 
     def check_end(self) -> None:
-        """Check that no lane on the good event has lost more than the bound; without one that is no statement."""
-        if self.failure is None:
+        """Check that no lane on the good event has lost more than the bound, where the proof states that."""
+        if self.failure is None or not self.laws or "path" not in self.lemmas:
             return
         bound = self.bound.evaluate(self.instance)
         self.refuse(
@@ -196,7 +210,6 @@ class ProofRun(abc.ABC):
         sides: float | None,
         *,
         further: tuple[ProofCheck, ...] = (),
-        lemmas: tuple[str, ...] = ("gap lemma", "path"),
         radius: str = "",
     ) -> tuple[ProofCheck, ...]:
         """Return the checks, in the proof's order, once all rounds are played.
@@ -211,8 +224,6 @@ class ProofRun(abc.ABC):
             How many ``e^-level`` an estimate may be off on one side; None if that was not tested.
         further
             Other tests; they take their share of the error themselves.
-        lemmas
-            Which statements were held against every lane on the good event.
         radius
             What is to be said of the radii, if not that they were exact.
         """
@@ -231,7 +242,7 @@ class ProofRun(abc.ABC):
             *further,
             self._law(level, sides),
             *event,
-            *(ProofCheck(name, 1.0, 0.0, self.in_runs(held)) for name in lemmas),
+            *(ProofCheck(name, 1.0, 0.0, self.in_runs(held)) for name in self.lemmas),
             *([] if self.difference is None else [self.difference]),
         )
 
@@ -437,15 +448,33 @@ class BatchedRun(StructuredRun[Confidence]):
         Number of outcomes that wait for a release, and their sum.
     batch
         After how many a release is due.
+    releases
+        Number of noises in each estimate.
     fresh
         Whether an estimate is of the last batch alone.
+    radius
+        The theorem's, as a function of counts, noises and exponents.
     """
 
     fresh: bool
-    feeds: FloatArray
-    filled: FloatArray
-    open: FloatArray
     batch: FloatArray
+    radius: Radius
+    problem: SemiBandit | Cascade
+
+    def __init__(
+        self, bound: RegretBound, instance: Instance, lanes: int, failure: float | None, arms: int
+    ) -> None:
+        super().__init__(bound, instance, lanes, failure)
+        shape = (lanes, arms)
+        self.feeds: FloatArray = np.zeros(shape)
+        self.filled: FloatArray = np.zeros(shape)
+        self.open: FloatArray = np.zeros(shape)
+        self.releases: FloatArray = np.zeros(shape)
+
+    def note_off(self, after: Confidence, here: BoolArray) -> None:
+        """Count as `note_radii` the estimates of a mask that are off the means by more than their radii."""
+        off = after.estimate - self.problem.means
+        self.note_radii(after.count, here, off, lambda level: self.radius(after.count, after.releases, level))
 
     def state(self, learner: Any) -> Confidence:
         """Return the estimates, counts and indices."""
@@ -459,7 +488,7 @@ class BatchedRun(StructuredRun[Confidence]):
         whole: BoolArray = after.count - (0.0 if self.fresh else before.count) == self.filled
         self.refuse_counts("values", released & (after.count > self.feeds), after.count, self.feeds)
 
-        def words(lane: int, arm: int) -> str:
+        def describe(lane: int, arm: int) -> str:
             return (
                 f"{after.count[lane, arm]:g} values are counted and {self.filled[lane, arm]:g} wait, where "
                 f"{np.ceil(self.batch[lane, arm]):g} make a release"
@@ -468,9 +497,9 @@ class BatchedRun(StructuredRun[Confidence]):
         late = due & ~released & (self.filled > self.batch)
         late &= stale(after.count + self.filled, after.count + self.batch)
         self.refuse_arm(
-            "bookkeeping", late, lambda lane, arm: f"{words(lane, arm)}: nothing is learned any more"
+            "bookkeeping", late, lambda lane, arm: f"{describe(lane, arm)}: nothing is learned any more"
         )
-        self.note_difference("bookkeeping", (due & ~released) | (released & (~due | ~whole)), words)
+        self.note_difference("bookkeeping", (due & ~released) | (released & (~due | ~whole)), describe)
         moved = np.abs(after.estimate - before.estimate) > TOLERANCE * (1 + np.abs(before.estimate))
         moved &= ~released & (before.count > 0)
         self.refuse_moves("bookkeeping", "estimate", moved, before.estimate, after.estimate)

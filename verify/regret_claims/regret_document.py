@@ -49,7 +49,7 @@ def regret_document(report: RegretReport, twin: RegretReport | None = None, **fi
     sections = [
         _theorem(report),
         Section("Why", (Bullets(report.reasons),)),
-        _played(report),
+        _setting(report),
         _outcome(report, twin),
         _proof(report),
         assumptions_section(()),
@@ -73,7 +73,7 @@ def _tone(report: RegretReport) -> Tone:
 
 
 def _meaning(report: RegretReport) -> Sentence:
-    """Return the verdict for a reader who does not know the field."""
+    """Return the verdict in plain words, for a reader without knowledge of the field."""
     match report.verdict:
         case "violated":
             words = "Broken: the learner loses more than its theorem allows, or a step of the theorem's proof fails"
@@ -143,7 +143,7 @@ def _person(report: RegretReport) -> Sentence:
     )
 
 
-def _played(report: RegretReport) -> Section:
+def _setting(report: RegretReport) -> Section:
     pairs = (
         ("learner", report.learner),
         ("problem", report.problem),

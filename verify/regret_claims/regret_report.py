@@ -210,7 +210,7 @@ class RegretReport(FromJson):
         return tuple(said)
 
     def _vacuous(self) -> Sentence:
-        """Return why the bound tells nothing here, and from which horizon on it does."""
+        """Return the reason why the bound is vacuous here, and the horizon from which on it is not."""
         theorem = self.theorem
         first = "none up to T = 2^40" if theorem.speaks_from is None else f"T = {theorem.speaks_from:,}"
         return exact(

@@ -125,7 +125,7 @@ def check_saved_run(where: str | Path) -> SavedRunReport:
 
 
 def _instance(named: NamedLearner, learner: Any, rounds: int) -> Instance:
-    """Return what a run plays, as a theorem asks for it; of its problem only the structure is real."""
+    """Return the instance of a run, as a theorem asks for it; of its problem only the structure is real."""
     problem, settings = named.problem_and_settings()
     if named.horizon is None:
         settings = {**settings, "anytime": "yes"}
@@ -166,14 +166,14 @@ def _check_state(run: MeanRun, state: Confidence) -> None:
         bound[here] = low if bound is least else high
     slack = HAIR * (1 + np.abs(most))
 
-    def words(lane: int, arm: int) -> str:
+    def describe(lane: int, arm: int) -> str:
         return (
             f"index {state.index[lane, arm]:.6g} where estimate {state.estimate[lane, arm]:.6g} of "
             f"{count[lane, arm]:g} values makes from {least[lane, arm]:.6g} to {most[lane, arm]:.6g}"
         )
 
-    run.refuse_arm("radius", here & (state.index < least - slack), words)
-    run.note_difference("radius", here & (state.index > most + slack), words)
+    run.refuse_arm("radius", here & (state.index < least - slack), describe)
+    run.note_difference("radius", here & (state.index > most + slack), describe)
 
 
 def _earliest(run: MeanRun, state: Confidence) -> float:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
+from algorithms.catalogue import learner_builder
 from algorithms.learner import check_delta, check_epsilon, check_horizon
 from algorithms.problems import SettingError
 from algorithms.simulate import Trace
 from algorithms.theory.regret_bound import Instance
-from verify.learners.learner_on_problem import builder_on, simulate_learner
+from verify.learners.learner_on_problem import simulate_learner
 
 
 def builder_for(make: type[Any], instance: Instance) -> Any:
     """Return a function that makes a learner of this class on a gate, with the instance's numbers that it takes."""
-    return builder_on(
+    return learner_builder(
         make,
         instance.problem,
         epsilon=instance.epsilon,
@@ -37,10 +38,9 @@ def simulated_regret(
     simulation
         Runs, seed, workers, store and progress, as `algorithms.simulate.simulate` takes them.
     """
-    build, horizon = builder_for(make, instance), instance.horizon
-    return simulate_learner(build, instance.problem, horizon=horizon, checkpoints=checkpoints, **simulation)[
-        0
-    ]
+    build, problem = builder_for(make, instance), instance.problem
+    how = {"horizon": instance.horizon, "checkpoints": checkpoints, **simulation}
+    return simulate_learner(build, problem, **how)[0]
 
 
 def check_numbers(

@@ -139,11 +139,11 @@ def regret(
     if not isinstance(subject, LearnerSubject):
         raise SubjectError(f"{subject.name}: only learners have regret")
     check_numbers(epsilon=epsilon, delta=delta, horizon=horizon, runs=runs, error=error, seed=seed)
-    told = _stated(subject, bound)
+    told = _find_bound(subject, bound)
     played, name = _choose(subject, loaded_problem(problem), settings or {}, epsilon, delta, horizon, told)
     runs = runs if runs is not None else 40 if is_linear(subject) else 64
     rounds = checkpoint_rounds(played.horizon, _CHECKPOINTS)
-    stated = told.about(played)
+    stated = told.bound_for(played)
     proof: tuple[ProofCheck, ...] = ()
     with attribute_errors_to_subject(subject, problem_file(problem)):
         if isinstance(stated, RegretBound) and stated.claimed(played):
@@ -181,25 +181,25 @@ def regret(
         theorem=theorem,
         proof=proof,
         outcome=outcome(trace, bounds, floor, ceiling, limits),
-        reproduce=_again(subject, problem, settings or {}, played, runs, error, seed),
+        reproduce=_repeating_command(subject, problem, settings or {}, played, runs, error, seed),
     )
 
 
 @dataclass(frozen=True)
 class _Theorem:
-    """A bound, or why there is none."""
+    """A bound, or the reason why there is none."""
 
     bound: RegretBound | StatedBound | None
     missing: str
     knows_horizon: bool
 
-    def about(self, instance: Instance) -> RegretBound | StatedBound | None:
+    def bound_for(self, instance: Instance) -> RegretBound | StatedBound | None:
         """Return the bound about an instance, of a learner that has two."""
         return self.bound.bound_for(instance) if isinstance(self.bound, RegretBound) else self.bound
 
     def value(self, instance: Instance) -> float:
-        """Return the bound on an instance; infinite where nobody claims one."""
-        bound = self.about(instance)
+        """Return the bound on an instance; infinite where there is none."""
+        bound = self.bound_for(instance)
         if bound is None:
             return math.inf
         try:
@@ -209,13 +209,13 @@ class _Theorem:
         return math.inf if math.isnan(value) else value
 
     def covers(self, instance: Instance) -> bool:
-        """Whether the theorem is about this instance."""
-        bound = self.about(instance)
+        """Return True if the theorem is about this instance."""
+        bound = self.bound_for(instance)
         return bound.covers(instance) if isinstance(bound, RegretBound) else bound is not None
 
     def on(self, instance: Instance) -> TheoremValue:
-        """Return what the theorem says on an instance."""
-        trivial, bound = instance.horizon * _regret_range(instance.problem)[1], self.about(instance)
+        """Return the values of the theorem on an instance."""
+        trivial, bound = instance.horizon * _regret_range(instance.problem)[1], self.bound_for(instance)
         if bound is None:
             return TheoremValue("none", self.missing, False, math.inf, trivial)
         covered, gaps = self.covers(instance), "its own"
@@ -249,7 +249,7 @@ class _Theorem:
 
 
 def _value_of(bound: StatedBound, instance: Instance) -> float:
-    """Return what a bound of a user's says, if it is a number."""
+    """Return the value of a user's bound, if it is a number."""
     try:
         stated: object = bound(instance)
     except GapsUnavailable:
@@ -263,8 +263,8 @@ def _value_of(bound: StatedBound, instance: Instance) -> float:
     return float(stated)
 
 
-def _stated(subject: LearnerSubject, bound: RegretBound | StatedBound | None) -> _Theorem:
-    """Find a learner's bound: what was passed, its class's ``regret_bound``, or the theorem of what it is a class of.
+def _find_bound(subject: LearnerSubject, bound: RegretBound | StatedBound | None) -> _Theorem:
+    """Find a learner's bound: the argument, its class's ``regret_bound``, or the theorem of its registered class.
 
     A subclass has its parent's theorem until it says otherwise; whether it is still that learner its runs tell.
     """
@@ -281,7 +281,7 @@ def _stated(subject: LearnerSubject, bound: RegretBound | StatedBound | None) ->
                 continue
             break
     if found is not None and not isinstance(found, RegretBound):
-        _check_stated(found)
+        _check_own_bound(found)
     return _Theorem(found, missing, "horizon" in inspect.signature(subject.make).parameters)
 
 
@@ -290,7 +290,7 @@ def _registered(subject: LearnerSubject) -> str:
     return next(filter(None, map(registered_name, subject.make.__mro__)), "")
 
 
-def _check_stated(bound: object) -> None:
+def _check_own_bound(bound: object) -> None:
     """Refuse a bound that is no function of an instance alone."""
     rule = "must be a function of one argument, an Instance (a staticmethod of the class), or a RegretBound"
     if not callable(bound):
@@ -307,7 +307,7 @@ def _check_stated(bound: object) -> None:
 
 def stated_value(subject: LearnerSubject) -> StatedBound | None:
     """Return a learner's own bound as a function of an instance, infinite where it does not apply; None without one."""
-    theorem = _stated(subject, None)
+    theorem = _find_bound(subject, None)
     return None if theorem.bound is None else theorem.value
 
 
@@ -330,7 +330,7 @@ def _choose(
     horizon: int | None,
     theorem: _Theorem,
 ) -> tuple[Instance, str]:
-    """Return the instance that was asked for, filled in with one on which the bound speaks, and its problem's name."""
+    """Return the instance asked for, filled in with one on which the bound is not vacuous, and the problem's name."""
     own = {parameter.name: parameter for parameter in subject.entry.parameters} if subject.entry else {}
     owned = {key: value for key, value in settings.items() if key in own}
     checked: Mapping[str, Value] = parse_settings(owned, own.values())
@@ -382,7 +382,7 @@ def _regret_range(problem: Problem | LinearBandit | LinearContexts) -> tuple[flo
         return floor, problem.benchmark - least
 
 
-def _again(
+def _repeating_command(
     subject: LearnerSubject,
     problem: Problem | LinearBandit | LinearContexts | str | None,
     settings: Mapping[str, Value],
@@ -391,7 +391,7 @@ def _again(
     error: float,
     seed: int,
 ) -> str:
-    """Return the command that repeats a report, or the call if it has no words for the problem."""
+    """Return the command that repeats a report, or the call if there is no name for the problem."""
     numbers = {
         "epsilon": played.epsilon,
         "delta": played.delta,

@@ -33,7 +33,7 @@ from mechanisms import RegressionMoments
 from mechanisms.arrays import FloatArray
 from mechanisms.parameters import ParameterError
 from verify.regret_claims.noise_tests import AdditiveNoise
-from verify.regret_claims.proof_run import TOLERANCE, ProofCheck, ProofRun
+from verify.regret_claims.proof_run import TOLERANCE, ProofCheck, ProofRun, theorem_of
 
 _GRID = 1e-6  # moments are rounded to a grid of 2^-25 where they enter
 _SOLVED = 1e-6  # relative: what rounding may do to an inverse
@@ -54,9 +54,7 @@ class WidthRun(ProofRun):
     """
 
     def __init__(self, bound: RegretBound, instance: Instance, lanes: int, *, laws: bool = True) -> None:
-        theorem, problem = bound.confidence, instance.problem
-        if not isinstance(theorem, WidthTheorem):
-            raise ParameterError("bound: its theorem says nothing of widths")
+        theorem, problem = theorem_of(bound, WidthTheorem, "widths"), instance.problem
         if not isinstance(problem, LinearContexts):
             raise ParameterError(f"problem={problem!r}: must be a contextual linear bandit")
         super().__init__(bound, instance, lanes, bound.value_of(theorem.failure, instance))
@@ -125,11 +123,11 @@ class WidthRun(ProofRun):
         width = self._width(numbers["n"], numbers["j"], volume)
         off = policy.width - width
 
-        def words(lane: int, arm: int = 0) -> str:
+        def describe(lane: int, arm: int = 0) -> str:
             return f"the width is {policy.width[lane]:.6g}, and the theorem's is {width[lane]:.6g}"
 
-        self.refuse("radius", ~(off >= -_SOLVED * width), words)
-        self.note_difference("radius", (off > _SOLVED * width)[:, np.newaxis], words)
+        self.refuse("radius", ~(off >= -_SOLVED * width), describe)
+        self.note_difference("radius", (off > _SOLVED * width)[:, np.newaxis], describe)
         along = np.einsum("ld,lde->le", policy.estimate - self.problem.parameter, axes)
         self.failed |= np.sqrt((values * along**2).sum(axis=1)) > policy.width * (1 + TOLERANCE)
         self._policy = policy

@@ -22,6 +22,7 @@ import numpy.typing as npt
 from scipy import special
 
 from mechanisms.arrays import FloatArray
+from mechanisms.atomic import lower_hull
 from mechanisms.parameters import ParameterError
 from mechanisms.printed_numbers import at_least
 from verify.events.event import Event
@@ -97,8 +98,9 @@ class DeltaBand:
         """
         low, up = self._bounds()
         x, y = np.append(up, [0.0, 1.0]), np.append(1.0 - low, [1.0, 0.0])
-        corner_x, corner_y = _lower_hull(x, y)
-        return np.asarray(np.interp(np.asarray(alpha, dtype=np.float64), corner_x, corner_y))
+        order = np.lexsort((y, x))
+        corners = order[lower_hull(x[order].tolist(), y[order].tolist())]
+        return np.asarray(np.interp(np.asarray(alpha, dtype=np.float64), x[corners], y[corners]))
 
     @property
     def mu(self) -> float:
@@ -230,18 +232,3 @@ def pair_profile(epsilon: float, delta: float) -> Callable[[float], float]:
         return min(1.0, delta + (1.0 - delta) * kept)
 
     return profile
-
-
-def _lower_hull(x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Corners of the lower convex hull of points, from left to right (Andrew's monotone chain)."""
-    corners: list[tuple[float, float]] = []
-    for a, b in sorted(zip(x.tolist(), y.tolist(), strict=True)):
-        if corners and corners[-1][0] == a:
-            continue  # the lower one of the same place came first
-        while len(corners) >= 2:
-            (x0, y0), (x1, y1) = corners[-2:]
-            if (x1 - x0) * (b - y0) > (y1 - y0) * (a - x0):
-                break
-            corners.pop()
-        corners.append((a, b))
-    return np.array([a for a, _ in corners]), np.array([b for _, b in corners])

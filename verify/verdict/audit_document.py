@@ -123,9 +123,11 @@ def _symbols(audited: Audit) -> tuple[str, str]:
 
 
 def _ends(audited: Audit) -> str:
-    """Return both ends of the answer; one number where they agree to ten digits."""
+    """Return the ends of the answer that are proved; one number where they agree to ten digits."""
     answer, (symbol, _) = audited.answer, _symbols(audited)
     lower = _lower_end(answer)
+    if not _bounds_above(answer):
+        return f"no bound on {symbol}" if lower is None else f"{symbol} ≥ {at_least(lower.value, _DIGITS)}"
     if lower is None:
         return f"{symbol} ≤ {at_most(answer.upper, _DIGITS)}"
     below_all = symbol == "δ" and lower.value < 1.0 and nearest(answer.upper, _DIGITS) == "1"
@@ -151,6 +153,11 @@ def _lower_end(answer: Enclosure | Bound) -> _LowerEnd | None:
     if not isinstance(answer, Enclosure) or answer.lower <= 0.0:
         return None
     return _LowerEnd(answer.lower, answer.attained_by)
+
+
+def _bounds_above(answer: Enclosure | Bound) -> bool:
+    """Return True if the upper end is finite, or is one that data sets attain."""
+    return math.isfinite(answer.upper) or lower_end(answer) == math.inf
 
 
 def _written_lower(answer: Enclosure | Bound, digits: int = _DIGITS) -> str:
@@ -208,9 +215,9 @@ def _metadata_section(about: FileMetadata) -> Section | None:
 
 def _meaning(audited: Audit) -> Section:
     answer, (symbol, other) = audited.answer, _symbols(audited)
-    lower = _lower_end(answer)
+    lower, bounded = _lower_end(answer), _bounds_above(answer)
     pairs: list[tuple[str, Words]] = [
-        ("Upper bound", _bound(at_most(answer.upper, _DIGITS), answer.by)),
+        ("Upper bound", _bound(at_most(answer.upper, _DIGITS), answer.by) if bounded else "none is proved"),
         *([] if lower is None else [("Lower bound", _bound(at_least(lower.value, _DIGITS), lower.method))]),
         ("Neighbouring relation", f"{audited.neighbouring.description} ({audited.neighbouring})"),
         ("Unit of privacy", "not declared: what the audited data count as one record"),
@@ -304,7 +311,12 @@ def _risk(risk: Risk, audited: Audit) -> Section:
 
 
 def _certainty_sentence(audited: Audit) -> Sentence:
-    ends = "only the upper bound is proved" if _lower_end(audited.answer) is None else "both ends are proved"
+    ends = {
+        (True, True): "both ends are proved",
+        (True, False): "only the upper bound is proved",
+        (False, True): "only the lower bound is proved",
+        (False, False): "nothing is proved",
+    }[_bounds_above(audited.answer), _lower_end(audited.answer) is not None]
     return exact("Deterministic computation with outward rounding; {ends}.", ends=ends)
 
 

@@ -169,7 +169,7 @@ def test_a_file_is_known_by_its_birth_and_not_by_its_device(tmp_path: Path) -> N
 
 
 def test_without_a_time_of_birth_the_device_tells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(location, "_born", lambda _: None)
+    monkeypatch.setattr(location, "_birth_time", lambda _: None)
     path = tmp_path / "ledger.db"
     path.write_bytes(b"x")
     made = location_of(path)

@@ -114,3 +114,36 @@ def test_who_is_not_woken_looks_for_itself(monkeypatch: pytest.MonkeyPatch) -> N
             pass
     waiting.join(10)
     assert results == ["task"]
+
+
+def test_callers_of_the_last_transaction_are_awaited_for_a_tenth_of_its_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    transactions: list[list[str]] = []
+
+    def commit(batches: Iterator[Sequence[str]]) -> list[str]:
+        transactions.append([task for tasks in batches for task in tasks])
+        return transactions[-1]
+
+    queue: GroupCommit[str] = GroupCommit(commit)
+    looks = 0
+    second = threading.Thread(target=lambda: queue.do("second"))
+
+    def look(_: float) -> None:
+        nonlocal looks
+        looks += 1
+        if looks == 3:
+            second.start()
+            while len(queue._queued) < 2:
+                pass
+
+    monkeypatch.setattr("accountant.stores.group_commit.time.sleep", look)
+    queue._last_size, queue._last_seconds = 2, 0.005
+    queue.do("first")
+    second.join()
+    assert (looks, transactions) == (3, [["first", "second"]])
+    queue._last_size, queue._last_seconds = 2, 0.005
+    queue.do("nobody else comes")
+    assert looks == 3 + 5
+    queue.do("who was alone last time waits for nobody")
+    assert looks == 3 + 5

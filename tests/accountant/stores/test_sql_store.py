@@ -158,6 +158,15 @@ def test_what_is_no_store_is_refused(tmp_path: Path, store: Any, words: str) -> 
         Accountant(Budget(1.0), store=given)
 
 
+def test_each_account_of_a_charge_has_a_salt_of_its_own(path: Path) -> None:
+    accountant = opened(path)
+    accountant.release(HALF, sum((value(accountant, name) for name in "bcd"), start=value(accountant, "a")))
+    with accountant.ledger.database.reading() as session:  # type: ignore[attr-defined]
+        salts = [bytes(salt) for (salt,) in session.rows("SELECT salt FROM account")]
+    assert len({*salts}) == 4
+    assert {len(salt) for salt in salts} == {16}
+
+
 def test_a_refusal_changes_nothing(path: Path) -> None:
     accountant = opened(path)
     accountant.release(HALF, value(accountant))

@@ -55,7 +55,7 @@ def test_closures_and_modules_that_are_only_here_travel(scheduler: str, tmp_path
     made = module_from_spec(specification)
     sys.modules[specification.name] = made
     specification.loader.exec_module(made)
-    pickled = module._pickled(lambda task: made.triple(task) + offset)
+    pickled = module._pickle_work(lambda task: made.triple(task) + offset)
     del sys.modules[specification.name]
     offset = 1
     assert b"only_here" in pickled

@@ -137,7 +137,7 @@ def test_what_is_kept_is_what_would_be_computed_anew(positions, epsilon, told):
         np.testing.assert_array_equal(lists, RankedItems.best_lists(kept))
         if t % 50 == 49:  # half of the lanes hear of other lists
             lists[::2] = rng.permuted(np.tile(np.arange(6), (32, 1)), axis=1)[:, :positions]
-        skipped += int((kept.found[1] > n + 1).sum())
+        skipped += int((kept.ranking[1] > n + 1).sum())
         clicked = rng.random(64) < (0.9 if t % 80 < 40 else 0.02)  # so that bounds fall of a sudden
         symbols = np.where(clicked, rng.integers(0, positions, 64), positions)
         kept.hear(lists, symbols)
@@ -154,7 +154,7 @@ def test_what_is_kept_is_what_would_be_computed_anew(positions, epsilon, told):
         index[shown] = least
         np.testing.assert_array_equal(kept.index, index)
         if t == 300:
-            del kept.found
+            del kept.ranking
         if t == 500 and not told:
             kept.renew_at(learner.exponent + 2.0, learner._mixture(5000), np.arange(64) < 20)
             index = kept.index.copy()

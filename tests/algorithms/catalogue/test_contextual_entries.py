@@ -3,7 +3,8 @@
 import pytest
 
 from accountant import Simulation
-from algorithms.catalogue.contextual_entries import contextual_builder, contextual_learners
+from algorithms.catalogue import learner_builder
+from algorithms.catalogue.contextual_entries import contextual_learners
 from algorithms.catalogue.linear_entries import linear_learners
 from algorithms.catalogue.suggestion import suggest
 from algorithms.problems import ProblemError, contextual_problems, linear_problems
@@ -33,9 +34,9 @@ def test_only_the_private_one_has_a_certified_form():
 def test_other_problems_and_settings_are_refused():
     make = contextual_learners["dp-linucb"]
     linear = linear_problems["linear"].build()
-    with pytest.raises(ProblemError, match="plays contexts, not LinearBandit"):
-        contextual_builder(make.make, linear, epsilon=1.0, horizon=9)
-    with pytest.raises(ProblemError, match="plays linear problems, not LinearContexts"):
+    with pytest.raises(ProblemError, match="plays contextual problems, not a linear problem"):
+        learner_builder(make.make, linear, epsilon=1.0, horizon=9)
+    with pytest.raises(ProblemError, match="plays linear problems, not a contextual problem"):
         linear_learners["dpe"].build(PROBLEM, epsilon=1.0, horizon=9)
     with pytest.raises(ValueError, match="norm"):
         make.build(PROBLEM, epsilon=1.0, horizon=9, settings={"norm": 0.0})

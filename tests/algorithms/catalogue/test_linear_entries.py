@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from accountant import Simulation
-from algorithms.catalogue.linear_entries import linear_builder, linear_learners
+from algorithms.catalogue import learner_builder
+from algorithms.catalogue.linear_entries import linear_learners
 from algorithms.linear.linear_phases import PopulationTooSmall
 from algorithms.linear.linear_play import play_linear, simulate_phases
 from algorithms.problems import LinearBandit, ProblemError, build_problem, linear_problems
@@ -107,10 +108,10 @@ def test_learner_refusals(name: str, changed: dict[str, object], message: str) -
 
 
 def test_other_problems_are_refused() -> None:
-    with pytest.raises(ProblemError, match="DPE plays linear problems, not SemiBandit"):
-        linear_builder(linear_learners["dpe"].make, build_problem("top-k"), epsilon=1, horizon=9)  # type: ignore[arg-type]
+    with pytest.raises(ProblemError, match="DPE plays linear problems, not a semi-bandit problem"):
+        learner_builder(linear_learners["dpe"].make, build_problem("top-k"), epsilon=1, horizon=9)
     with pytest.raises(ValueError, match="fixed_clients: must be given"):
-        linear_builder(linear_learners["published/dpe-fixed-u"].make, LINEAR.build(), epsilon=1, horizon=9)(
+        learner_builder(linear_learners["published/dpe-fixed-u"].make, LINEAR.build(), epsilon=1, horizon=9)(
             Simulation(0, 1)
         )
     with pytest.raises(ValueError, match="population=True: must be a whole number"):

@@ -7,12 +7,14 @@ import pytest
 import algorithms
 from accountant import Simulation
 from algorithms import published
+from algorithms.catalogue import learner_builder
+from algorithms.catalogue.learner_entry import check_family
 from algorithms.catalogue.linear_entries import linear_learners
-from algorithms.catalogue.structured_entries import check_family, family_of, learner_builder, learners
+from algorithms.catalogue.structured_entries import learners
 from algorithms.claim import ClaimForm
 from algorithms.play import play_fresh
 from algorithms.problems import ProblemError, build_problem, problems
-from algorithms.structured_learner import PLAYS
+from algorithms.structured_learner import PLAYS, problem_kind
 from mechanisms import LaneStreams
 
 
@@ -60,7 +62,7 @@ def test_entries_are_complete(name):
 def test_a_learner_plays_its_families_and_refuses_the_others(name, problem):
     entry, instance = learners[name], build_problem(problem)
     plays = PLAYS[entry.family]
-    assert family_of(instance) == problems[problem].family
+    assert problem_kind(instance) == problems[problem].family
     if problems[problem].family not in plays:
         with pytest.raises(ProblemError, match=f"{entry.make.__name__} plays"):
             entry.build(instance, epsilon=1.0, horizon=10)

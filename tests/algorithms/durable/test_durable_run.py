@@ -33,13 +33,13 @@ from algorithms import (
     DurableRun,
     PrivateHybridSums,
 )
+from algorithms.catalogue import learner_builder
 from algorithms.catalogue.linear_entries import linear_learners
-from algorithms.catalogue.structured_entries import learner_builder, learners
+from algorithms.catalogue.structured_entries import learners
 from algorithms.durable.run_place import pack, reopen, unpack
 from algorithms.durable.state import StateError
 from algorithms.play import start_warm
-from algorithms.problems import TopK, build_problem
-from algorithms.problems.linear import LinearBandit
+from algorithms.problems import TopK, build_problem, linear_problems
 from mechanisms import Affine, AssumptionKind, Hybrid, Interval, Laplace, OpenDPNoise
 
 pytestmark = pytest.mark.filterwarnings("ignore::algorithms.structured_learner.HorizonPassed")
@@ -137,8 +137,8 @@ def without_places(ledger: dict[str, Any]) -> str:
 @pytest.mark.parametrize("name", list(linear_learners))
 def test_learners_in_phases_too(name: str, tmp_path: Path) -> None:
     entry = linear_learners[name]
-    problem = LinearBandit.random(
-        actions=12, dimension=3, length=0.6, sigma=0.1, population=300, seed=5, rewards="signs"
+    problem = linear_problems["linear"].build(
+        actions=12, dimension=3, length=0.6, sigma=0.1, population=300, instance=5, rewards="signs"
     )
     private = {"epsilon": 5.0, "delta": 0.1} if entry.claim.model != "none" else {}
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from accountant import Accountant, Budget, Simulation, Trust
 from algorithms import CascadeUCBBatchShuffle, DPBanditShuffle
+from algorithms.estimates.doubling_batches import BatchSizes
 from algorithms.estimates.shuffled_counts import NOISE, ShuffledBatches, ShuffledCounts
 from algorithms.problems import Arms, RankedLists
 from mechanisms import Box, Gaussian, OneHot, Sensitivity
@@ -106,7 +107,7 @@ def test_a_lane_is_the_same_whoever_is_beside_it():
 
 def test_batches_wait_for_the_shuffler_of_their_own_length():
     accountant = Accountant(Budget(1.0, 1e-3), trust=Trust.SHUFFLE, noise=np.random.default_rng(1))
-    batches = ShuffledBatches(accountant, 2, ShuffledCounts(1.0, 1e-3), first_size=3, growth=0.5)
+    batches = ShuffledBatches(accountant, 2, ShuffledCounts(1.0, 1e-3), BatchSizes(3, 0.5))
     clicks = OneHot(1)
     released = [
         batches.add(np.array([[0]]), accountant.private([1.0], clicks, record)) is not None

@@ -15,6 +15,7 @@ from algorithms.linear.dp_dpe import DPE, DPDPECentral, DPDPELocal, DPDPEShuffle
 from algorithms.linear.dp_pe import PE
 from algorithms.linear.linear_phases import Phase, PopulationTooSmall, Schedule
 from algorithms.linear.linear_play import play_linear, simulate_phases
+from algorithms.problems import linear_problems
 from algorithms.problems.linear import LinearBandit
 from algorithms.problems.problem_errors import ProblemError
 from mechanisms import Communication
@@ -22,9 +23,11 @@ from mechanisms import Communication
 PRIVATE = [DPDPECentral, DPDPELocal, DPDPEShuffle]
 private = pytest.mark.parametrize("make", PRIVATE, ids=lambda make: make.__name__)
 
-SMALL = LinearBandit.random(actions=30, dimension=4, length=0.6, sigma=0.1, population=600, seed=5)
-SIGNS = LinearBandit.random(
-    actions=30, dimension=4, length=0.6, sigma=0.1, population=600, seed=5, rewards="signs"
+SMALL = linear_problems["linear"].build(
+    actions=30, dimension=4, length=0.6, sigma=0.1, population=600, instance=5, rewards="gaussian"
+)
+SIGNS = linear_problems["linear"].build(
+    actions=30, dimension=4, length=0.6, sigma=0.1, population=600, instance=5, rewards="signs"
 )
 
 

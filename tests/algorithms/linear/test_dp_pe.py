@@ -10,12 +10,12 @@ from accountant import Accountant, Budget, BudgetExceeded, Simulation, Trust
 from algorithms.linear.dp_pe import PE, REWARD_DOMAIN, DPPECentral, DPPELocal, DPPEShuffle
 from algorithms.linear.linear_phases import Phase
 from algorithms.linear.linear_play import play_linear, simulate_phases
-from algorithms.problems.linear import LinearBandit
+from algorithms.problems import linear_problems
 from algorithms.published import dp_pe as printed
 from mechanisms import Communication
 
-PROBLEM = LinearBandit.random(
-    actions=25, dimension=4, length=0.7, sigma=0.0, population=10_000, seed=6, rewards="signs"
+PROBLEM = linear_problems["linear"].build(
+    actions=25, dimension=4, length=0.7, sigma=0.0, population=10_000, instance=6, rewards="signs"
 )
 SUPPORT = np.array([1, 4, 9, 13, 20])
 COUNTS = np.array([6, 5, 7, 4, 12])

@@ -4,13 +4,14 @@ import numpy as np
 import pytest
 
 from accountant import Accountant, Budget, Coupled, Simulation, Trust
-from algorithms.catalogue.linear_entries import linear_builder, linear_learners
+from algorithms.catalogue import learner_builder
+from algorithms.catalogue.linear_entries import linear_learners
 from algorithms.linear.linear_play import play_linear
-from algorithms.problems import LinearBandit
+from algorithms.problems import linear_problems
 from mechanisms import Box, Gaussian
 
-PROBLEM = LinearBandit.random(
-    actions=6, dimension=3, length=0.7, sigma=0.05, population=2000, seed=1, rewards="signs"
+PROBLEM = linear_problems["linear"].build(
+    actions=6, dimension=3, length=0.7, sigma=0.05, population=2000, instance=1, rewards="signs"
 )
 HORIZON = 600
 
@@ -29,7 +30,7 @@ class Given:
 
 def played(name, together):
     settings = {"fixed_clients": 9} if name.endswith("fixed-u") else {}
-    build = linear_builder(
+    build = learner_builder(
         linear_learners[name].make, PROBLEM, epsilon=5.0, delta=0.1, horizon=HORIZON, settings=settings
     )
     gate = Simulation(3, 1)
@@ -49,7 +50,7 @@ def test_reports_that_come_together_teach_the_same(name):
 
 @pytest.mark.parametrize("name", ["dp-dpe-local", "dp-pe-central"])
 def test_an_accountant_takes_one_report_at_a_time(name):
-    build = linear_builder(linear_learners[name].make, PROBLEM, epsilon=1.0, delta=1e-3, horizon=HORIZON)
+    build = learner_builder(linear_learners[name].make, PROBLEM, epsilon=1.0, delta=1e-3, horizon=HORIZON)
     gate = Accountant(Budget(epsilon=1.0, delta=1e-3), seed=0)
     learner = build(gate)
     phase = learner.act()
@@ -61,7 +62,7 @@ def test_an_accountant_takes_one_report_at_a_time(name):
 @pytest.mark.parametrize("name", ["dp-dpe-local", "dp-pe-central"])
 def test_no_more_reports_than_are_missing(name):
     gate = Simulation(0, 1)
-    learner = linear_builder(linear_learners[name].make, PROBLEM, epsilon=1.0, delta=1e-3, horizon=HORIZON)(
+    learner = learner_builder(linear_learners[name].make, PROBLEM, epsilon=1.0, delta=1e-3, horizon=HORIZON)(
         gate
     )
     phase = learner.act()
@@ -72,7 +73,7 @@ def test_no_more_reports_than_are_missing(name):
 
 
 def noisy(epsilon, delta):
-    return linear_builder(
+    return learner_builder(
         linear_learners["dp-dpe-local"].make, PROBLEM, epsilon=epsilon, delta=delta, horizon=100
     )
 
@@ -99,7 +100,7 @@ def test_a_client_of_other_rewards_loses_what_it_moves_on_a_coupled_gate():
 
 @pytest.mark.parametrize("name", ["dp-dpe-local", "dp-pe-local"])
 def test_names_that_come_again_pay_again(name):
-    build = linear_builder(linear_learners[name].make, PROBLEM, epsilon=1.0, delta=0.1, horizon=100)
+    build = learner_builder(linear_learners[name].make, PROBLEM, epsilon=1.0, delta=0.1, horizon=100)
     paid = []
     for record_of in (None, lambda number: number % 2):
         accountant = Accountant(Budget.unlimited(), trust=Trust.LOCAL, noise=np.random.default_rng(0), seed=1)

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from algorithms import CUCB, DPBandit, simulate
-from algorithms.catalogue.structured_entries import learner_builder, learners
+from algorithms.catalogue import learner_builder
+from algorithms.catalogue.structured_entries import learners
 from algorithms.off_policy.logged_bandit import LoggedBandit
 from algorithms.off_policy.replay_evaluation import evaluate, expected_rounds
 from algorithms.problems import Arms, ProblemError, SemiBandit

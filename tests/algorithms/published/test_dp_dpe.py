@@ -10,11 +10,11 @@ from accountant import Accountant, Budget, BudgetExceeded, Simulation
 from algorithms.catalogue.linear_entries import linear_learners
 from algorithms.linear.linear_phases import Phase
 from algorithms.linear.linear_play import play_linear, simulate_phases
-from algorithms.problems.linear import LinearBandit
+from algorithms.problems import linear_problems
 from algorithms.published.dp_dpe import DPE, DPDPECentral, DPDPELocal, DPDPEShuffle
 
-PROBLEM = LinearBandit.random(
-    actions=60, dimension=5, length=0.6, sigma=0.1, population=2000, seed=9, rewards="signs"
+PROBLEM = linear_problems["linear"].build(
+    actions=60, dimension=5, length=0.6, sigma=0.1, population=2000, instance=9, rewards="signs"
 )
 KEYWORDS = {"horizon": 5000, "population": 2000, "sigma": 0.1}
 SUPPORT = np.array([0, 4, 9, 33, 41, 50])

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from algorithms.catalogue.linear_entries import linear_builder, linear_learners
+from algorithms.catalogue import learner_builder
+from algorithms.catalogue.linear_entries import linear_learners
 from algorithms.linear.linear_play import simulate_phases
 from algorithms.problems import LinearBandit
 from algorithms.theory.communication import BITS, REALS, formula, most_sent
@@ -17,7 +18,7 @@ PROBLEM = LinearBandit(ACTIONS, ACTIONS[2] / 2, 0.0, 4000, "signs")
 
 @pytest.mark.parametrize("name", REALS)
 def test_no_more_is_sent_than_the_formula_says(name):
-    build = linear_builder(linear_learners[name].make, PROBLEM, epsilon=1.0, delta=0.1, horizon=600)
+    build = learner_builder(linear_learners[name].make, PROBLEM, epsilon=1.0, delta=0.1, horizon=600)
     (sent,) = simulate_phases(build, PROBLEM, runs=1, seed=0).communication
     most = most_sent(name, Instance(PROBLEM, 1.0, 600))
     assert 0 < sent.reals <= most["reals"]
@@ -33,7 +34,7 @@ def test_no_more_is_sent_than_the_formula_says(name):
 )
 @pytest.mark.parametrize(("epsilon", "delta"), [(0.2, 1e-3), (2.0, 0.1)])
 def test_no_more_bits_are_sent_than_the_formula_says(name, epsilon, delta):
-    build = linear_builder(linear_learners[name].make, PROBLEM, epsilon=epsilon, delta=delta, horizon=600)
+    build = learner_builder(linear_learners[name].make, PROBLEM, epsilon=epsilon, delta=delta, horizon=600)
     (sent,) = simulate_phases(build, PROBLEM, runs=1, seed=0).communication
     most = most_sent(name, Instance(PROBLEM, epsilon, 600, delta=delta))
     assert 0 < sent.bits <= most["bits"]  # designs have far fewer actions than S; how tight it is: below

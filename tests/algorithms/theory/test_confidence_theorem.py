@@ -6,14 +6,14 @@ import pytest
 from accountant import Simulation
 from algorithms.catalogue.structured_entries import learners
 from algorithms.problems import SemiBandit, TopK, UniformMatroid
-from algorithms.theory.confidence_theorem import x
+from algorithms.theory.confidence_theorem import radius_on, x
 from algorithms.theory.regret import BOUNDS
 from algorithms.theory.regret_bound import Instance, instance_values
 
 
 def radius_of(name, instance):
     bound = BOUNDS[name]
-    return bound.confidence.radius_on(instance_values(instance), bound.definitions)
+    return radius_on(bound.confidence.radius, instance_values(instance), bound.definitions)
 
 
 def test_radii_in_plain_numbers():

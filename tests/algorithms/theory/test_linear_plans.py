@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 
 from accountant import Accountant, Budget, GaussianComposition, Trust
+from accountant.plans.symbolic import find_counterexample
 from algorithms.catalogue.linear_entries import linear_learners
 from algorithms.linear.linear_play import play_linear
 from algorithms.problems import linear_problems
 from algorithms.theory import linear_plans
-from algorithms.theory.linear_plans import LINEAR_PLANNED, linear_counterexample, linear_plan, linear_symbols
+from algorithms.theory.linear_plans import LINEAR_PLANNED, linear_claim, linear_plan, linear_symbols
 from algorithms.theory.plans import plan_and_claim, plan_counterexample
 from mechanisms import Gaussian, Sensitivity
 from verify.learners.learner_subject import _proved_plan
@@ -37,7 +38,7 @@ def test_certified_claims_are_proved_and_fail_with_replacement(name: str) -> Non
     assert plan.costs() == {"one client": cost}
     assert [said.rpartition(" ")[2] for said in plan.promises] == ["_shuffled"] * name.endswith("shuffle")
     assert plan_counterexample(name) is None
-    twice = linear_counterexample(name, replacement=True)
+    twice = find_counterexample(linear_plan(name, replacement=True), linear_claim(name))
     assert twice is not None
     assert twice.formula == M * cost
     assert twice.point[M] == 2
@@ -86,4 +87,4 @@ def test_a_calibrated_release_can_be_built() -> None:
 
 def test_documented_examples_run() -> None:
     result = doctest.testmod(linear_plans)
-    assert (result.failed, result.attempted) == (0, 3)
+    assert (result.failed, result.attempted) == (0, 5)

@@ -47,18 +47,16 @@ D = {3: (0.1, 0.4), 4: (0.5, 0.8)}  # element: least and largest gap; all 3 opti
 
 
 def test_theorem_5_for_randomized_response():
+    """The expected costs of an item of gaps of .1 and .3, and of .3 and .5: S(Delta, Delta_max; N)."""
     problem, epsilon, horizon = Cascade(5, 3, [0.1, 0.6, 0.5, 0.4, 0.3]), 1.3, 1000
     x = math.log(6 * 5 * horizon**2)
     p0 = (1 - 0.6) * (1 - 0.5)
     gain = (math.exp(epsilon) - 1) / (math.exp(epsilon) + 3)
-    square = 1 / (2 * gain**2)
+    root = math.sqrt(x) + math.sqrt(2)
+    square = (p0 * root**2 + math.exp(-2) * (3 + math.sqrt(2 * x))) / (2 * gain**2 * p0**2)
     expected = 1.0
     for least, largest in ((0.3, 0.5), (0.1, 0.3)):
-        spread = 1 + math.log(largest / least)
-        expected += (
-            x / p0 * (4 * square * (2 / least - 1 / largest) + 4 * square * spread + square * largest)
-            + largest
-        )
+        expected += square * (2 / least - 1 / largest) + 2 * largest
     assert bound("cascade-ucb-rr", problem, epsilon, horizon) == pytest.approx(expected)
 
 
@@ -97,16 +95,18 @@ def test_learner_and_theorem_have_the_same_exponent(horizon):
     )
 
 
-def test_an_item_as_good_as_the_last_of_the_best_counts_with_its_own_mean():
-    """The third item ties with the second, and is 0.4 worse than the first: its mean is 0.5, not 0.5 - 0.4."""
+def test_an_item_as_good_as_the_last_of_the_best_counts_with_its_gap_to_a_better_one():
+    """The third item ties with the second, and is 0.4 worse than the first."""
     problem, epsilon, horizon = Cascade(3, 2, [0.9, 0.5, 0.5]), 1.3, 1000
     b, gap, p0, largest = 2 / epsilon, 0.4, 0.1, 0.4
     phases = 3 * (2 + math.log2(horizon))
-    x = math.log(3 * 3 * phases * horizon**2)
-    noise = 2 * b * math.sqrt(x * phases * (1 + 0.5**2)) + b * x
-    scarcity = 4 * b * math.sqrt(x * phases) + b * x
-    item = x / (2 * p0) * (8 / gap - 4 / largest + 4 + largest) + 4 * noise + 2 * scarcity * largest
-    expected = 1 + (1 + 1 / p0) * item + largest
+    x, y = math.log(3 * 3 * phases * horizon**2), math.log(20 * phases)
+    root, tail = math.sqrt(x) + math.sqrt(y), b * (x + y)
+    noise = 2 * b * root * math.sqrt(phases * (1 + 0.9**2))
+    # Of the equation that Q_0 solves: (gap Q_0 - tail)^2 = root^2 Q_0 / (2 p0) + noise^2.
+    linear = 2 * gap * tail + root**2 / (2 * p0)
+    few = (linear + math.sqrt(linear**2 - 4 * gap**2 * (tail**2 - noise**2))) / (2 * gap**2)
+    expected = 1 + gap * (1 + 1.1 / p0) * few + largest
     assert bound("cascade-ucb-batch", problem, epsilon, horizon) == pytest.approx(expected)
 
 

@@ -765,13 +765,15 @@ HARMLESS = {
     "    for way in «(1, -1)»:\n        i, excess = «0», most": "any nodes will do",
     "while «excess * unit > CUT[0] * ONE and abs(i) < 400 << k»:": "any nodes will do",
     "i += «way << min(k, max(0, (most // excess).bit_length() - 1) // 4)»": "any nodes will do",
+    "last = «min(curve(i * ONE) for i in (1, 3, 10, 30, 100, 399))»\n": "it only raises the curve, and places nodes",
+    "least = «last if i > 0 else ONE - exp_lo(i * ONE >> k)»": "the same",
     "return «value - least»": "it only places nodes",
     "powers = [measure(curve, «resolution + n.bit_length() // 2»)]": "any lattice will do",
     "range(«ONE >> 40, ONE << 20, ONE >> 40»), True": "any a > 1 will do [T2]",
     "«up((2 * F(x, ONE) + 1) * rho - epsilon) + log(x)[0] - log(x + ONE)[0] > 0»": "any a > 1 will do",
     "lift, twice = «exp_hi(up(min(exact(base.pure or base.rho or F(0)), F(1000))))», law": "any split will do [L10]",
     "    c = «less * lift >> W»": "any split will do",
-    "rest = min(ONE, «w * ONE // ((c + isqrt(c * c + 4 * w * ONE)) ** 2 // (4 * ONE) if normal else c + w)»)":
+    "rest = min(ONE, «w * ONE // max(1, (c + isqrt(c * c + 4 * w * ONE)) ** 2 // (4 * ONE) if normal else c + w)»)":
         "any split at most 1 will do",
     "epsilon = «limits[0] * F(3, 2) + F(1)» if less": "the first look decides nothing but whether there is a second",
     "    for less in («4», 0):": "the same",

@@ -10,10 +10,13 @@ import pytest
 from release_files import GROUPS, TABLE
 
 from accountant import Accountant, Budget
+from accountant.audit import AuditQuestion, audit
+from accountant.audit.release_tables import from_tables
 from mechanisms import Interval, Laplace
 from verify import command_line
 from verify.commands import audit_command, written_proof
 from verify.proof_checker import CheckedProof
+from verify.verdict.audit_document import audit_document
 
 
 @pytest.fixture
@@ -74,6 +77,21 @@ def test_a_budget_that_is_exceeded_is_an_exit_code(run, file, budget, code, word
     left, out, err = run("audit", path, "--delta", "0", "--budget", budget)
     assert (left, err) == (code, "")
     assert all(each in out for each in words)
+
+
+def test_an_infinite_upper_end_is_no_bound_unless_data_attain_it():
+    """Of random allocation it read 2.367753605 ≤ ε ≤ ∞, with both ends proved."""
+    allocated = {"sampling": "random-allocation", "sampling_rate": 0.01, "neighbours": "add-or-remove-one"}
+    for keys, found, sure in (
+        (allocated, "ε ≥ 2.36775", "only the lower bound is proved."),
+        (allocated | {"selected": 2}, "no bound on ε at δ = 0.", "nothing is proved."),
+        ({}, "ε = ∞ at δ = 0.", "both ends are proved."),
+    ):
+        table = {"mechanism": "gaussian", "sigma": 1.0, **keys}
+        audited = audit(from_tables("a file", {"release": [table]}), AuditQuestion(delta=0.0))
+        first = audit_document(audited).summary
+        assert first.found.text.startswith(found)
+        assert first.sure.text.endswith(sure)
 
 
 def test_audit_json_has_the_stable_keys(run, file):

@@ -167,9 +167,9 @@ def test_a_run_of_a_contextual_learner_is_created_by_name_or_from_a_file(run: Ru
         code, out, _ = run("ledger", "show", tmp_path / name, "--json")
         assert (code, [each["action"] for each in json.loads(out)["waiting"]]) == (0, [[]])
     for learner, more, words in (
-        ("dp-linucb", ("--problem", "top-k"), "plays contexts, not"),
-        ("cucb-batch", ("--problem", "contexts"), "must be a structure, such as TopK"),
-        ("cucb-batch", own, "must be a structure, such as TopK"),
+        ("dp-linucb", ("--problem", "top-k"), "plays contextual problems, not"),
+        ("cucb-batch", ("--problem", "contexts"), "bandit problems, not a contextual problem"),
+        ("cucb-batch", own, "bandit problems, not a contextual problem"),
         ("dp-linucb", ("--set", "dimension=0"), "dimension"),
         ("dp-linucb", ("--trust", "local"), "asks no device for a single message"),
     ):

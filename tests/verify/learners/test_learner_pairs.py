@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from algorithms.catalogue.structured_entries import learner_builder
+from algorithms.catalogue import learner_builder
 from algorithms.claim import View
 from algorithms.problems import SemiBandit, TopK
 from verify.conduct.effort import EFFORTS

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from accountant import Coupled
-from algorithms.catalogue.structured_entries import learner_builder
+from algorithms.catalogue import learner_builder
 from algorithms.claim import View
 from algorithms.problems import SemiBandit, TopK
 from verify import verify

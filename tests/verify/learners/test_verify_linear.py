@@ -363,7 +363,8 @@ def test_a_problem_that_tells_one_client_of_another_is_found(
     learner: str, kind: type[LinearBandit], verdict: str
 ) -> None:
     """It was certified: nobody pays for what is told of a client in another one's report."""
-    problem = kind.random(actions=4, dimension=2, length=0.5, sigma=0.1, population=2000, seed=1)
+    drawn = linear_problems["linear"].build(actions=4, dimension=2, population=2000, rewards="gaussian")
+    problem = kind(drawn.actions, drawn.theta, drawn.sigma, drawn.population)
     result = check(learner, 2.0, 0.1, problem=problem, horizon=60, samples=2000)
     assert result.verdict == verdict
     said = [finding.message for finding in result.findings]

@@ -9,7 +9,8 @@ import pytest
 import sympy as sp
 from chernoff_search import search_separation
 
-from algorithms.catalogue.structured_entries import learner_builder, learners
+from algorithms.catalogue import learner_builder
+from algorithms.catalogue.structured_entries import learners
 from algorithms.estimates.chernoff import NoiseTail, chernoff_separation
 from algorithms.problems import Arms, SemiBandit, TopK
 from algorithms.semi_bandits.dp_best_arm import phase_exponent
@@ -90,7 +91,7 @@ def test_a_separation_is_found_by_grids_as_by_newton_steps():
 
 def test_other_theorems_and_problems_are_refused():
     for bound, problem, message in (
-        (BOUNDS["dp-bandit"], PLAYED["dp-best-arm"].problem, "is not about elimination"),
+        (BOUNDS["dp-bandit"], PLAYED["dp-best-arm"].problem, "says nothing of elimination"),
         (BOUNDS["dp-best-arm"], SemiBandit(TopK(4, 2), (0.3, 0.45, 0.6, 0.9)), "must be arms"),
     ):
         with pytest.raises(ValueError, match=message):

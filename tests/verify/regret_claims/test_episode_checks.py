@@ -6,7 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from algorithms.catalogue.structured_entries import learner_builder, learners
+from algorithms.catalogue import learner_builder
+from algorithms.catalogue.structured_entries import learners
 from algorithms.problems import Arms, SemiBandit
 from algorithms.theory.regret import BOUNDS
 from algorithms.theory.regret_bound import Instance

@@ -5,7 +5,8 @@ import inspect
 import numpy as np
 import pytest
 
-from algorithms.catalogue.linear_entries import linear_builder, linear_learners
+from algorithms.catalogue import learner_builder
+from algorithms.catalogue.linear_entries import linear_learners
 from algorithms.theory.confidence_theorem import PhaseTheorem
 from algorithms.theory.regret import BOUNDS
 from algorithms.theory.regret_bound import Instance
@@ -25,7 +26,7 @@ def checks(name, make=None, *, seed=3, lanes=8, horizon=HORIZON):
         problem = type(problem)(problem.actions, problem.theta, 0.0, problem.population, "signs")
     played = Instance(problem, 20.0, horizon)
     make = make or linear_learners[name].make
-    build = linear_builder(make, problem, epsilon=played.epsilon, horizon=horizon)
+    build = learner_builder(make, problem, epsilon=played.epsilon, horizon=horizon)
     return check_laws(PhaseRun, build, BOUNDS[name], played, lanes=lanes, seed=seed, error=1e-4)
 
 

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from algorithms import CUCBLDPBit, LinUCB
-from algorithms.catalogue.contextual_entries import contextual_builder
+from algorithms.catalogue import learner_builder
 from algorithms.linear.contextual_play import simulate_contexts
 from algorithms.problems import FailingTopK, LinearContexts, ProblemError, SemiBandit, SettingError, TopK
 from algorithms.theory.regret import BOUNDS
@@ -168,7 +168,7 @@ def test_a_bound_of_the_runs_says_so_and_pays_for_its_limit():
     assert (report.verdict, report.theorem.of_runs, report.theorem.speaks_from) == ("consistent", True, None)
     assert "no function of T" in report.reasons[-1].text
     assert [check.name for check in report.proof][-2:] == ["path", "your problem"]
-    build = contextual_builder(LinUCB, LinearContexts([1.0], 2), epsilon=1.0, horizon=300)
+    build = learner_builder(LinUCB, LinearContexts([1.0], 2), epsilon=1.0, horizon=300)
     allowed = simulate_contexts(
         build, LinearContexts([1.0], 2), horizon=300, runs=32, seed=0, checkpoints=10
     ).allowed

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from algorithms import DPLinUCB
-from algorithms.catalogue.contextual_entries import contextual_builder, contextual_learners
+from algorithms.catalogue import learner_builder
+from algorithms.catalogue.contextual_entries import contextual_learners
 from algorithms.linear.contextual_learner import LinearUCB
 from algorithms.problems import Arms, LinearContexts, SemiBandit
 from algorithms.theory.confidence_theorem import volume
@@ -22,7 +23,7 @@ PLAYED = Instance(LinearContexts([0.6, -0.3], 3), 10.0, 96, 1e-2)  # 9 releases
 
 
 def checks(make=DPLinUCB, played=PLAYED, bound=BOUNDS["dp-linucb"], seed=3):
-    build = contextual_builder(
+    build = learner_builder(
         make,
         played.problem,
         epsilon=played.epsilon,

@@ -6,7 +6,8 @@ import pytest
 import sympy as sp
 from worst_data import check_worst_data, worst_instance
 
-from algorithms.catalogue.structured_entries import learner_builder, learners
+from algorithms.catalogue import learner_builder
+from algorithms.catalogue.structured_entries import learners
 from algorithms.problems import SemiBandit, TopK
 from algorithms.theory.confidence_theorem import ConfidenceTheorem
 from algorithms.theory.regret import BOUNDS

@@ -6,7 +6,8 @@ from dataclasses import replace
 import pytest
 from worst_rewards import check_worst_rewards, worst_actions
 
-from algorithms.catalogue.linear_entries import linear_builder, linear_learners
+from algorithms.catalogue import learner_builder
+from algorithms.catalogue.linear_entries import linear_learners
 from algorithms.theory.confidence_theorem import PhaseTheorem
 from algorithms.theory.regret import BOUNDS
 from algorithms.theory.regret_bound import Instance
@@ -25,7 +26,7 @@ def checks(name, bound=None):
 
     def build(there):
         make = linear_learners[name].make
-        return linear_builder(make, there.problem, epsilon=there.epsilon, horizon=there.horizon)
+        return learner_builder(make, there.problem, epsilon=there.epsilon, horizon=there.horizon)
 
     return check_worst_rewards(build, bound or BOUNDS[name], instance, seed=0)
 
@@ -74,4 +75,4 @@ def test_a_learner_of_wider_widths_contradicts_nothing():
 
 
 def _build(make, there):
-    return linear_builder(make, there.problem, epsilon=there.epsilon, horizon=there.horizon)
+    return learner_builder(make, there.problem, epsilon=there.epsilon, horizon=there.horizon)

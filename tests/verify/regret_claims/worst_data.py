@@ -12,11 +12,12 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from algorithms.learner import Confidence
+from algorithms.play import BuildLearner
 from algorithms.theory.regret_bound import Instance, RegretBound
 from mechanisms.arrays import FloatArray, IntArray
 from mechanisms.printed_numbers import as_given
 from verify.findings.sentences import exact
-from verify.regret_claims.mean_checks import BuildExplained, MeanRun
+from verify.regret_claims.mean_checks import MeanRun
 from verify.regret_claims.plain_problem import plain_instance
 from verify.regret_claims.proof_run import ProofCheck, ProofRun, play_checked
 
@@ -33,7 +34,7 @@ def worst_instance(family: str, bound: RegretBound, played: Instance) -> Instanc
 
 
 def check_worst_data(
-    build: BuildExplained, bound: RegretBound, instance: Instance, *, seed: int
+    build: BuildLearner, bound: RegretBound, instance: Instance, *, seed: int
 ) -> tuple[ProofCheck, ...]:
     """Play a learner on the worst data inside the good event.
 

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import special, stats
 
+from mechanisms.atomic import lower_hull
 from verify.events.event import Event, HalfLine
 from verify.events.readings import ColumnValue
 from verify.events.view_sample import Column
@@ -18,7 +19,6 @@ from verify.sampling.delta_band import (
     MOST_EVENTS,
     BandEvent,
     DeltaBand,
-    _lower_hull,
     delta_band,
     pair_profile,
 )
@@ -135,8 +135,9 @@ def test_a_band_without_events_says_nothing() -> None:
 
 @given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), min_size=1, max_size=12))
 def test_the_lower_hull_is_the_lowest_line_between_any_two_points(points: list[tuple[int, int]]) -> None:
-    x, y = (np.array(part, dtype=np.float64) for part in zip(*points, strict=True))
-    corner_x, corner_y = _lower_hull(x, y)
+    x, y = (np.array(part, dtype=np.float64) for part in zip(*sorted(points), strict=True))
+    corners = lower_hull(x.tolist(), y.tolist())
+    corner_x, corner_y = x[corners], y[corners]
     slopes = np.diff(corner_y) / np.diff(corner_x)
     assert (np.diff(corner_x) > 0.0).all()
     assert (np.diff(slopes) > 0.0).all(), "a corner bends"

@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from algorithms.catalogue.structured_entries import learner_builder
+from algorithms.catalogue import learner_builder
 from algorithms.problems import SemiBandit, TopK
 from verify.transcripts.coupled_scan import scan_transcripts
 from verify.transcripts.neighbours import backgrounds

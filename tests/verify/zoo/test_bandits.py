@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from accountant import Simulation
-from algorithms.catalogue.structured_entries import learner_builder
+from algorithms.catalogue import learner_builder
 from algorithms.problems import SemiBandit, TopK
 from verify import verify
 from verify.zoo import specimens

@@ -7,7 +7,7 @@ import random
 import numpy as np
 import pytest
 
-from algorithms.catalogue.structured_entries import learner_builder
+from algorithms.catalogue import learner_builder
 from mechanisms import Laplace
 from mechanisms.parameters import ParameterError
 from verify import PlainBandit, SubjectError, verify
