@@ -1,10 +1,10 @@
 """Entry points of dpwitness, and modules of users that share names with its packages.
 
 A user may have packages called `mechanisms`, `accountant`, `algorithms` or `verify`, too. Both are loaded then, and
-one of them is *in place*: in `sys.modules`. While this library judges, its own are; while a user's code runs, the
-user's (`verify.conduct.process_state`), so that pickles and `importlib.import_module` find them as well. What an import
-statement finds is, whatever is in place, that of the file in which it stands. Where nobody has such packages, nothing
-is changed. Every start of pytest imports this file: it loads nothing of the library.
+one of them is *in place*: in `sys.modules`. While this library computes, its own are; while a user's code runs, the
+user's (`verify.conduct.process_state`), so that pickles and `importlib.import_module` find them as well. An import
+statement in a file of this library always finds the library's packages, one in a user's file the user's. Where no user
+has such packages, nothing is changed. Every start of pytest imports this file: it loads nothing of the library.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _OURS = tuple(os.path.join(_real(os.path.join(_FOLDER, name)), "") for name in L
 def main() -> None:
     """Run the command line."""
     keep_apart()
-    place(None)
+    put_in_place(None)
     library_module("verify.command_line").main()
 
 
@@ -81,12 +81,12 @@ class OwnPackages:
         self._away: dict[str, ModuleType] = {}  # theirs while the library's are in place; or the reverse
 
     def modules(self) -> list[ModuleType]:
-        """Return those that are loaded, each after those that it imports."""
+        """Return the loaded modules of these packages, each after those that it imports."""
         with library_in_place():
             return list(reversed(self._away.values()))
 
     def digests(self) -> dict[str, str]:
-        """Return the SHA-256 of each Python file of those that were imported."""
+        """Return the SHA-256 of each Python file of the imported packages."""
         with library_in_place():  # so that theirs are those that are away
             places = map(Path, map(self._find_path, sorted({name.partition(".")[0] for name in self._away})))
         return {
@@ -96,7 +96,7 @@ class OwnPackages:
         }
 
     def folders(self) -> list[str]:
-        """Return the folders where they are looked for: for a file without this library's, and those after it."""
+        """Return the folders in which they are searched; for a user's file only those before this library's."""
         before = itertools.takewhile(
             lambda folder: os.path.realpath(folder) != os.path.realpath(_FOLDER), sys.path
         )
@@ -123,7 +123,7 @@ class OwnPackages:
         return os.path.realpath(next(iter(folders))) if folders else ""
 
     def exchange(self) -> None:
-        """Put them in place of the library's, and their folder first, where processes that are begun look; or back."""
+        """Put them in place of the library's, and their folder first in the path of new processes; or undo both."""
         if _in_place is not self and self.file:
             sys.path.insert(0, os.path.dirname(self.file))
         elif self.file:
@@ -171,7 +171,7 @@ def in_place() -> OwnPackages | None:
     return _in_place
 
 
-def place(packages: OwnPackages | None) -> None:
+def put_in_place(packages: OwnPackages | None) -> None:
     """Put a user's packages in place, or the library's: None."""
     global _in_place
     if packages is not _in_place:
@@ -189,11 +189,11 @@ def library_in_place() -> AbstractContextManager[None]:
 @contextmanager
 def _place_temporarily(packages: OwnPackages | None) -> Iterator[None]:
     before = _in_place
-    place(packages)
+    put_in_place(packages)
     try:
         yield
     finally:
-        place(before)
+        put_in_place(before)
 
 
 class _Finder:
@@ -274,7 +274,7 @@ def _is_of_library(path: str) -> bool:
 
 
 def is_of_library(found: FunctionType | type) -> bool:
-    """Return True for a function or class of this library's modules, whatever name a user's own states."""
+    """Return True for a function or class of this library's modules, False for a user's of the same name."""
     name = str(found.__globals__.get("__name__") if isinstance(found, FunctionType) else found.__module__)
     module = loaded_of_library(name)
     if module is None or not _is_of_library(_real(str(getattr(module, "__file__", "")))):
@@ -285,20 +285,20 @@ def is_of_library(found: FunctionType | type) -> bool:
 
 
 def loaded_of_library(name: str) -> ModuleType | None:
-    """Return this library's loaded module of a name, whoever has others of its name."""
+    """Return this library's loaded module of a name, never a user's of the same name."""
     with library_in_place():
         return sys.modules.get(name) if name.partition(".")[0] in LIBRARY else None
 
 
 @functools.cache
 def field_types(kind: type) -> Mapping[str, Any]:
-    """Return the types of the fields of a class of this library, whose names are looked up in its own modules."""
+    """Return the types of the fields of a class of this library; their names are those of its own modules."""
     with library_in_place():
         return get_type_hints(kind)
 
 
 def is_of_python(found: type) -> bool:
-    """Return True for a class of Python's own modules, whatever others say of their own."""
+    """Return True for a class of Python's own modules, False for one that claims to be of them."""
     name = str(found.__module__)
     return is_python_module(name) and _holds(sys.modules[name], found)
 

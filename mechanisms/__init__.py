@@ -1,4 +1,4 @@
-"""Domains, sensitivity, noise and what it costs: mechanisms with exact privacy profiles.
+"""Domains, sensitivity, noise and its privacy loss: mechanisms with exact privacy profiles.
 
 A mechanism is a frozen value: it adds noise (`release`), knows the density of what it releases
 (`log_density`) and the privacy it gives (`profile`, the curve ε -> δ).

@@ -1,8 +1,8 @@
 """Sparse vector with Gaussian noise: a run of queries that ends with the first one above a threshold.
 
-**Theorem.** Let ρ ~ N(0, σ²) be drawn once and ν_i ~ N(0, τ²) for each of at most k queries, chosen by what was
-answered before, the values f_i of which move by at most Δ when one record changes; let a run say for each whether f_i +
-ν_i >= T_i + ρ, and end with the first that is. With g_μ the Gaussian curve,
+**Theorem.** Let ρ ~ N(0, σ²) be drawn once and ν_i ~ N(0, τ²) for each of at most k queries, chosen by earlier
+answers, the values f_i of which move by at most Δ when one record changes; let a run answer for each whether f_i + ν_i
+>= T_i + ρ, and end with the first that is. With g_μ the Gaussian curve,
 
     δ(ε) <= k g_m(ε) + g_a(ε),  a = Δ/σ,  m² = a² + b²,  b = 2Δ/τ, or Δ/τ if a record moves all values in one direction.
 
@@ -13,7 +13,7 @@ most the probability of the outcome i of the second for noise ρ', ν_1, .., ν_
 dN(Δ, σ²)/ dN(0, σ²) times dN(2Δ, τ²)/dN(0, τ²) at (ρ, ν_i) over the noise as it is; no outcome at all that with R_0,
 the first factor. For a set of outcomes, w = e^ε and O_i the events of the second data, P - w P' <= Σ_i E[1_{O_i} (R_i -
 w)] <= Σ_i E(R_i - w)^+: g_m for each of k, g_a for the run without an end. If all values move in one direction, and
-those of the first data are the larger ones, ρ' = ρ and ν_i + Δ do; else ρ + Δ and ν_i + Δ. [] What data attain is less.
+those of the first data are the larger ones, ρ' = ρ and ν_i + Δ do; else ρ + Δ and ν_i + Δ. [] Data attain less.
 
 The best choice of each threshold by backward recursion, given ρ, is below this by 4e-5 of ε at k = 1000 and δ = 1e-6.
 """

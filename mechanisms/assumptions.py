@@ -1,11 +1,11 @@
-"""What a value rests on that nothing in this library proves.
+"""Assumptions: what a value rests on that nothing in this library proves.
 
-Only this library's own classes, exactly and as they were imported, are known to do what they say. Everything
-else that takes part in a release (a mechanism, a domain, a noise source, a theorem) is an `Assumption`: a
-subclass may override what matters, an instance or a class may have been patched, a number may be no number.
+Only this library's own classes, exactly and as they were imported, are trusted to be correct. Everything else that
+takes part in a release (a mechanism, a domain, a noise source, a theorem) is an `Assumption`: a subclass may override
+any method, an instance or a class may have been patched, a number may be no number.
 
-A value is judged by its exact type, then part by part; what it says of itself (``__class__``, ``__module__``,
-names) is never asked.
+A value is judged by its exact type, then part by part; its own statements (``__class__``, ``__module__``, names) are
+not used.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Assumption:
     kind
         The reason why it is not proved.
     message
-        The assumption, as a clause: "your class TooQuiet is as quiet as it says".
+        The assumption, as a clause: "the privacy profile of your class TooQuiet is correct".
     where
         ``"file.py:12"``, or "" if there is no such line.
     """
@@ -86,33 +86,33 @@ _BIT_GENERATORS = (np.random.PCG64, np.random.PCG64DXSM, np.random.SFC64, np.ran
 
 @dataclass(frozen=True, eq=False)
 class _Defaults:
-    """A function with default arguments, as it was imported: they are compared as objects, not by what they equal."""
+    """A function with default arguments, as it was imported; the defaults are compared as objects, not by equality."""
 
     function: types.FunctionType
     code: types.CodeType
     positional: tuple[Any, ...] | None
     by_name: dict[str, Any] | None
-    held: dict[str, Any]  # by_name's content: whoever has the function can write into it
+    held: dict[str, Any]  # the content of by_name, which can be changed in place
 
     @classmethod
-    def of(cls, function: types.FunctionType) -> _Defaults:
+    def from_function(cls, function: types.FunctionType) -> _Defaults:
         code, positional, by_name = _runs(function)
         return cls(function, code, positional, by_name, dict(by_name or {}))
 
-    def same(self) -> bool:
-        """Whether the function runs what it ran, with the same defaults."""
+    def are_unchanged(self) -> bool:
+        """Return True if the function has the code and the defaults that it had."""
         code, positional, by_name = _runs(self.function)
         return (
             code is self.code
             and positional is self.positional
             and by_name is self.by_name
-            and _holds(by_name or {}, self.held)
+            and _holds_same_objects(by_name or {}, self.held)
         )
 
 
 @dataclass(frozen=True, eq=False)
 class _Body:
-    """What the body of one class held, as it was imported.
+    """The body of one class, as it was imported.
 
     Attributes
     ----------
@@ -121,7 +121,7 @@ class _Body:
     held
         Its entries.
     functions, codes
-        Its functions without default arguments, and what each of them ran.
+        Its functions without default arguments, and `_runs` of each of them.
     defaults
         Its other functions.
     """
@@ -133,24 +133,26 @@ class _Body:
     defaults: tuple[_Defaults, ...]
 
     @classmethod
-    def of(cls, body: type) -> _Body:
+    def from_class(cls, body: type) -> _Body:
         functions = [f for f in map(_function, vars(body).values()) if f is not None]
         plain = tuple(f for f in functions if f.__defaults__ is None and f.__kwdefaults__ is None)
-        others = tuple(_Defaults.of(f) for f in functions if f not in plain)
+        others = tuple(_Defaults.from_function(f) for f in functions if f not in plain)
         return cls(body, dict(vars(body)), plain, list(map(_runs, plain)), others)
 
-    def altered(self) -> str | None:
-        """Return what no longer is as it was imported, in words."""
-        if not _holds(now := vars(self.cls), self.held) and (name := _first_difference(now, self.held)):
+    def altered_entry(self) -> str | None:
+        """Return the qualified name of the first entry that is another object than at import, or None."""
+        if not _holds_same_objects(now := vars(self.cls), self.held) and (
+            name := _first_difference(now, self.held)
+        ):
             return f"{self.cls.__qualname__}.{name}"
         return None
 
-    def rewritten(self) -> str | None:
-        """Return the function that runs other code than it did, in words."""
+    def rewritten_function(self) -> str | None:
+        """Return the qualified name of the first function with other code or defaults than at import, or None."""
         if list(map(_runs, self.functions)) != self.codes:
             both = zip(self.functions, self.codes, strict=True)
             return next(f.__qualname__ for f, ran in both if _runs(f) != ran)
-        return next((each.function.__qualname__ for each in self.defaults if not each.same()), None)
+        return next((each.function.__qualname__ for each in self.defaults if not each.are_unchanged()), None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,23 +182,23 @@ class _Own:
     attributes: frozenset[str]
 
     def names_of(self, value: object) -> Iterable[str]:
-        """Return the fields of an instance: what a data class declares, else what the instance holds."""
+        """Return the field names of an instance: those that a data class declares, else those in its ``__dict__``."""
         return tuple(getattr(value, "__dict__", ())) if self.names is None else self.names
 
-    def rebased(self) -> bool:
-        """Whether it has other bases than it had."""
+    def has_other_bases(self) -> bool:
+        """Return True if the method resolution order is not that of the import."""
         now = self.cls.__mro__
         return now is not self.bases and list(map(id, now)) != list(map(id, self.bases))
 
-    def altered(self) -> str | None:
-        """Return what no longer is as it was imported, in words."""
-        return _together((self,)).altered()
+    def altered_part(self) -> str | None:
+        """Return the altered part of the class, in words; None if it is as it was imported."""
+        return _together((self,)).altered_part()
 
 
 class _Classes:
-    """Some classes of this library: whether all are as they were imported, in as few steps as Python can take.
+    """A check that some classes of this library are as they were imported, in as few steps as Python can take.
 
-    What they share is looked at once.
+    Bodies that several of them inherit are checked once.
     """
 
     def __init__(self, owns: tuple[_Own, ...]) -> None:
@@ -208,7 +210,7 @@ class _Classes:
         by_name = [
             (each.by_name, each.held) for body in self._bodies for each in body.defaults if each.by_name
         ]
-        # Views of what classes, and defaults by name, hold by then; and what they held.
+        # Views of the present content of classes and of defaults by name; and their content at import.
         self._holding = [*(vars(body.cls) for body in self._bodies), *(now for now, _ in by_name)]
         self._values = [now.values() for now in self._holding]
         self._imported = [*(body.held for body in self._bodies), *(then for _, then in by_name)]
@@ -221,7 +223,7 @@ class _Classes:
         self._expect()
 
     def _expect(self) -> None:
-        """Expect what was imported, in the order in which it stands now, and what Python itself keeps in a class."""
+        """Set the expected content: that of the import, in today's order, with the entries that Python itself adds."""
         self._held: list[dict[str, Any]] = []
         for now, then in zip(self._holding, self._imported, strict=True):
             kept = {name: value for name, value in dict(now).items() if name in _KEPT_BY_PYTHON}
@@ -237,9 +239,9 @@ class _Classes:
         self._objects += chain.from_iterable(held.values() for held in self._held)
         self._objects += self._defaults
 
-    def same(self) -> bool:
-        """Whether all are as they were imported."""
-        # What says that it equals something is caught by the comparison as objects. Codes have a type of their own.
+    def are_unchanged(self) -> bool:
+        """Return True if all are as they were imported."""
+        # An object that claims to equal another one is caught by the comparison as objects. Codes have their own type.
         if self._holding != self._held or list(map(_code, self._functions)) != self._codes:
             return False
         found: list[Any] = list(map(_order, self._classes))
@@ -249,18 +251,18 @@ class _Classes:
         found += map(_by_name, self._by_name)
         return all(map(operator.is_, found, self._objects))
 
-    def altered(self) -> str | None:
-        """Return what no longer is as it was imported, in words."""
-        if self.same():
+    def altered_part(self) -> str | None:
+        """Return the first altered part, in words; None if all are as they were imported."""
+        if self.are_unchanged():
             return None
-        rebased = next((own.cls for own in self._owns if own.rebased()), None)
+        rebased = next((own.cls for own in self._owns if own.has_other_bases()), None)
         if rebased is not None:
             return f"the bases of {rebased.__qualname__}"
-        words = (body.altered() or body.rewritten() for body in self._bodies)
-        found = next((what for what in words if what is not None), None)
-        if found is None:
+        parts = (body.altered_entry() or body.rewritten_function() for body in self._bodies)
+        part = next((each for each in parts if each is not None), None)
+        if part is None:
             self._expect()
-        return found
+        return part
 
 
 _order: Callable[[type], tuple[type, ...]] = operator.attrgetter("__mro__")
@@ -271,7 +273,7 @@ _together = lru_cache(maxsize=1024)(_Classes)
 
 
 _bodies: dict[int, _Body] = {}  # by the class's identity
-_watched: list[tuple[type, dict[str, Any]]] = []  # classes that are not known to do what they say
+_watched: list[tuple[type, dict[str, Any]]] = []  # classes that are not trusted
 _own: dict[int, _Own] = {}  # by the class's identity: a metaclass may claim to equal anything
 _modules: list[tuple[types.ModuleType, dict[str, Any]]] = []
 
@@ -282,7 +284,7 @@ def _take(cls: type) -> None:
     bases = [_own[id(c)].cls for c in cls.__mro__ if id(c) in _own and c not in held]
     for each in held:
         if id(each) not in _bodies:
-            _bodies[id(each)] = _Body.of(each)
+            _bodies[id(each)] = _Body.from_class(each)
     bodies = tuple(_bodies[id(c)] for c in [*held, *bases])
     cached = {n for c in cls.__mro__ for n, v in vars(c).items() if isinstance(v, cached_property)}
     declared = fields(cls) if is_dataclass(cls) else ()
@@ -309,7 +311,7 @@ def library_package(package: str) -> None:
         raise ValueError(f"package={package!r}: must be one of this library")
     for name, module in list(sys.modules.items()):
         if name == package or name.startswith(package + "."):
-            _modules.append((module, {n: v for n, v in vars(module).items() if _fixed(v)}))
+            _modules.append((module, {n: v for n, v in vars(module).items() if _is_bound_once(v)}))
             for value in vars(module).values():
                 if isinstance(value, type) and value.__module__ == name and id(value) not in _own:
                     _take(value)
@@ -322,7 +324,7 @@ def watch_package(package: str) -> None:
     """
     for name, module in list(sys.modules.items()):
         if name == package or name.startswith(package + "."):
-            held = {n: v for n, v in vars(module).items() if _fixed(v)}
+            held = {n: v for n, v in vars(module).items() if _is_bound_once(v)}
             _modules.append((module, held))
             own = (v for v in held.values() if isinstance(v, type) and v.__module__ == name)
             _watched.extend((cls, dict(vars(cls))) for cls in own if id(cls) not in _own)
@@ -340,7 +342,7 @@ def assumptions_of(value: object) -> tuple[Assumption, ...]:
     -----
     Functions that only see released values (of `PostProcessed`) are not inspected: post-processing costs no privacy.
     """
-    return tuple(dict.fromkeys(_found(value)))
+    return tuple(dict.fromkeys(_find_assumptions(value)))
 
 
 def class_assumptions(cls: type) -> tuple[Assumption, ...]:
@@ -348,7 +350,7 @@ def class_assumptions(cls: type) -> tuple[Assumption, ...]:
     own = _own.get(id(cls))
     if own is None:
         return (_foreign(cls),)
-    altered = own.altered()
+    altered = own.altered_part()
     return () if altered is None else (_patched(altered),)
 
 
@@ -356,12 +358,12 @@ def altered_library() -> tuple[Assumption, ...]:
     """Return the parts of the library that were altered since import: classes, functions, names of modules."""
     seen: dict[str, None] = {}
     for known in list(_own.values()):
-        if known.rebased():
+        if known.has_other_bases():
             seen[f"the bases of {known.cls.__qualname__}"] = None
     for imported in list(_bodies.values()):
-        for what in (imported.altered(), imported.rewritten()):
-            if what is not None:
-                seen[what] = None
+        for part in (imported.altered_entry(), imported.rewritten_function()):
+            if part is not None:
+                seen[part] = None
     for module, held in _modules:
         now = vars(module)
         for name, value in held.items():
@@ -370,7 +372,7 @@ def altered_library() -> tuple[Assumption, ...]:
     for cls, body in _watched:
         if name := _first_difference(vars(cls), body):
             seen[f"{cls.__qualname__}.{name}"] = None
-    return tuple(_patched(what) for what in seen)
+    return tuple(map(_patched, seen))
 
 
 _Value = TypeVar("_Value")
@@ -379,7 +381,7 @@ _MOST_ENTRIES = 256  # of an array in a value that is kept
 
 
 class _Part(NamedTuple):
-    """One part of an examined value: the object, its class, and what its fields held."""
+    """One part of an examined value: the object, its class, and the content of its fields."""
 
     value: Any
     own: _Own
@@ -388,7 +390,7 @@ class _Part(NamedTuple):
 
 
 class _Array(NamedTuple):
-    """An array in an examined value, and what it held: whoever holds it can write into it."""
+    """An array in an examined value, and its content: other references to it can write into it."""
 
     value: npt.NDArray[Any]
     content: tuple[Any, ...]
@@ -402,7 +404,7 @@ _Parts = dict[int, _Part | _Array]  # of a value, in tuples too, by their identi
 
 
 class _State:
-    """What the parts of a value held, and what their classes are made of."""
+    """The content of a value's parts, and their classes."""
 
     def __init__(self, parts: _Parts, classes: _Classes) -> None:
         own = [part for part in parts.values() if isinstance(part, _Part)]
@@ -416,11 +418,11 @@ class _State:
         self._objects += chain.from_iterable(part.fields for part in own)
 
     def unchanged(self) -> bool:
-        """Whether the parts are as they were, and their classes as they were imported."""
-        return (self._classes.same() or self._classes.altered() is None) and self.parts_unchanged()
+        """Return True if the parts are as they were, and their classes as they were imported."""
+        return self._classes.altered_part() is None and self.parts_unchanged()
 
     def parts_unchanged(self) -> bool:
-        """Whether the parts are of their classes, hide nothing of them, and hold the same."""
+        """Return True if the parts are of their classes, hide nothing of them, and have the same content."""
         found: list[Any] = [*map(type, self._parts)]
         try:
             for fields in map(operator.call, self._read, self._parts):
@@ -445,7 +447,7 @@ class Examination(_State):
     value
         The value.
     key
-        What it shares with all that are the same, and with nothing else.
+        Equal for two values exactly if they are the same, part by part and type by type.
     """
 
     def __init__(self, value: Any) -> None:
@@ -456,14 +458,14 @@ class Examination(_State):
 
 
 @dataclass(frozen=True, eq=False)
-class _Copied:
-    """An examined value, and the copy that is used in place of it: whoever sees the copy can write into it."""
+class _CopiedValue:
+    """An examined value, and the copy that is used in place of it, which can be changed in place, too."""
 
     seen: Examination
     copy: Examination
 
 
-_kept: dict[int, _Copied] = {}  # by the value's identity
+_kept: dict[int, _CopiedValue] = {}  # by the value's identity
 _copies: dict[Any, Examination] = {}  # by the exact values of all fields
 
 
@@ -494,15 +496,15 @@ def examine_value(value: _Value) -> tuple[_Value, tuple[Assumption, ...]]:
         return rebuilt(value), assumptions_of(value)
     if len(_kept) >= _MOST_KEPT:
         _kept.clear()
-    _kept[id(value)] = _Copied(seen, copy)
+    _kept[id(value)] = _CopiedValue(seen, copy)
     copied = copy.value
     return copied, ()
 
 
 def shared_copy(value: object, key: object) -> Examination | None:
-    """Return a copy of a value that was examined, as it was examined itself: the same for all that have this key.
+    """Return an examined copy of an examined value: the same for all values with this key.
 
-    None if it does not keep what it is made from, so that there is no telling whether it is the same.
+    None if the copy, made from the value's fields, cannot be examined.
 
     Raises
     ------
@@ -530,11 +532,11 @@ def examination(value: object) -> Examination | None:
 
 
 class _Unknown(Exception):
-    """A part is not this library's own as it was imported: there is no telling which values are equal."""
+    """A part is not this library's own as it was imported, so that equality of values cannot be decided."""
 
 
 def _key(value: Any, parts: _Parts, classes: dict[_Own, None]) -> Any:
-    """Return what two values share exactly if they are the same, part by part and type by type; collect the parts."""
+    """Return a key that two values share exactly if they are the same, part by part and type by type; collect parts."""
     cls = type(value)
     if cls in _PLAIN:
         return cls, value
@@ -547,7 +549,7 @@ def _key(value: Any, parts: _Parts, classes: dict[_Own, None]) -> Any:
     if cls is np.random.Generator and type(value.bit_generator) in _BIT_GENERATORS:
         return cls, id(value)
     own = _own.get(id(cls))
-    if own is None or hasattr(cls, "rests_on") or _hiding(value, own):
+    if own is None or hasattr(cls, "rests_on") or _hidden_names(value, own):
         raise _Unknown
     classes[own] = None
     if issubclass(cls, Enum):
@@ -585,16 +587,16 @@ def rebuilt(value: Any) -> Any:
     return cls(**{name: rebuilt(getattr(value, name)) for name in own.given})
 
 
-def _found(value: Any) -> Iterator[Assumption]:
+def _find_assumptions(value: Any) -> Iterator[Assumption]:
     cls = type(value)
     if cls in _PLAIN or (cls is np.ndarray and value.dtype.kind in "biufcSU"):
         return
     if cls in (tuple, list, frozenset, set):
         for part in value:
-            yield from _found(part)
+            yield from _find_assumptions(part)
         return
     if cls is dict or cls is types.MappingProxyType:
-        yield from _found([*value.keys(), *value.values()])
+        yield from _find_assumptions([*value.keys(), *value.values()])
         return
     if cls is np.random.Generator:
         if type(value.bit_generator) not in _BIT_GENERATORS:
@@ -604,8 +606,8 @@ def _found(value: Any) -> Iterator[Assumption]:
     if own is None:
         yield _foreign(cls, value)
         return
-    altered = own.altered()
-    hidden = _hiding(value, own)
+    altered = own.altered_part()
+    hidden = _hidden_names(value, own)
     if altered is not None:
         yield _patched(altered)
     if hidden:
@@ -615,11 +617,11 @@ def _found(value: Any) -> Iterator[Assumption]:
     if hasattr(cls, "rests_on"):
         yield from cls.rests_on(value)
     else:
-        yield from _found([getattr(value, name) for name in own.names_of(value)])
+        yield from _find_assumptions([getattr(value, name) for name in own.names_of(value)])
 
 
-def _hiding(value: Any, own: _Own) -> frozenset[str]:
-    """Return the names under which an instance holds something in place of what its class has."""
+def _hidden_names(value: Any, own: _Own) -> frozenset[str]:
+    """Return the names of an instance's own entries that hide an attribute of its class."""
     held = getattr(value, "__dict__", None)
     return own.attributes.intersection(held) if held else frozenset()
 
@@ -627,38 +629,37 @@ def _hiding(value: Any, own: _Own) -> frozenset[str]:
 def _foreign(cls: type, value: object = None) -> Assumption:
     kind = AssumptionKind.FOREIGN_CLASS
     if isinstance(value, type):
-        return Assumption(kind, f"your class {value.__qualname__} does what it says", _place(value))
+        return Assumption(kind, f"your class {value.__qualname__} is correct", _location(value))
     if isinstance(value, types.FunctionType):
         code = value.__code__
-        where = f"{_shown(code.co_filename)}:{code.co_firstlineno}"
-        return Assumption(kind, f"your function {value.__qualname__} does what it says", where)
+        where = f"{_relative_path(code.co_filename)}:{code.co_firstlineno}"
+        return Assumption(kind, f"your function {value.__qualname__} is correct", where)
     names = {name for c in cls.__mro__ for name in vars(c)}
+    own = f"your class {cls.__qualname__}"
     if "release" in names and "profile" in names:
-        does = "is as quiet as it says"
+        message = f"the privacy profile of {own} is correct"
     elif "check" in names and "widths" in names:
-        does = "is as wide as it says"
-    elif "laplace" in names:
-        does = "draws the noise that it says"
+        message = f"the widths of {own} are correct"
     else:
-        does = "does what it says"
-    return Assumption(kind, f"your class {cls.__qualname__} {does}", _place(cls))
+        message = f"{own} is correct"
+    return Assumption(kind, message, _location(cls))
 
 
-def _patched(what: str) -> Assumption:
-    return Assumption(AssumptionKind.PATCHED, f"what was put in place of {what} does the same")
+def _patched(part: str) -> Assumption:
+    return Assumption(AssumptionKind.PATCHED, f"the replacement of {part} does the same")
 
 
-_sources: dict[int, tuple[type, str, int]] = {}  # by identity: a metaclass may say what equals what
+_sources: dict[int, tuple[type, str, int]] = {}  # by identity: a metaclass may define equality
 
 
-def _place(cls: type) -> str:
+def _location(cls: type) -> str:
     known = _sources.get(id(cls))
     if known is None or known[0] is not cls:  # finding a class reads and parses its whole file
         if len(_sources) >= _MOST_KEPT:
             _sources.clear()
         known = _sources[id(cls)] = (cls, *_source(cls))
     _, file, line = known
-    return f"{_shown(file)}:{line}" if line >= 0 else ""
+    return f"{_relative_path(file)}:{line}" if line >= 0 else ""
 
 
 def _source(cls: type) -> tuple[str, int]:
@@ -668,7 +669,7 @@ def _source(cls: type) -> tuple[str, int]:
         return "", -1
 
 
-def _shown(file: str) -> str:
+def _relative_path(file: str) -> str:
     path = os.path.relpath(file) if os.path.isabs(file) else file
     return os.path.basename(file) if path.startswith(os.pardir) else path
 
@@ -689,21 +690,21 @@ _runs: Callable[[types.FunctionType], tuple[Any, ...]] = operator.attrgetter(
 )
 
 
-def _holds(now: Mapping[str, Any], then: dict[str, Any]) -> bool:
-    """Whether both hold the same objects, in the same order: that one says it equals another is not asked."""
+def _holds_same_objects(now: Mapping[str, Any], then: dict[str, Any]) -> bool:
+    """Return True if both hold the same objects, in the same order; equality is not enough."""
     return list(now) == list(then) and all(map(operator.is_, now.values(), then.values()))
 
 
-def _fixed(value: object) -> bool:
-    """Whether a module's name is bound once: classes, functions, modules, numbers."""
+def _is_bound_once(value: object) -> bool:
+    """Return True for values to which a module binds a name once: classes, functions, modules, numbers, strings."""
     return callable(value) or isinstance(value, types.ModuleType | int | float | str)
 
 
 _KEPT_BY_PYTHON = {"__annotations__", "__slotnames__"}
-"""What comes up in a class when it is asked for its annotations, or when an instance is copied or pickled."""
+"""Entries that Python adds to a class when its annotations are read, or an instance is copied or pickled."""
 
 
 def _first_difference(now: Mapping[str, Any], then: Mapping[str, Any]) -> str:
-    """Return the first name that differs, "" if none does; what Python itself keeps in a class is left out."""
+    """Return the first name with different objects, "" if there is none, without the entries that Python adds."""
     names = sorted({*now, *then} - _KEPT_BY_PYTHON)
     return next((n for n in names if now.get(n, _Own) is not then.get(n, _Own)), "")

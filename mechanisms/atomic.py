@@ -24,9 +24,9 @@ _LARGEST_TABLE = 1_000_000  # numbers held at once; at more points the curve is 
 
 
 def _add_up_other_law(losses: tuple[Fraction, ...], probabilities: tuple[float, ...]) -> float:
-    """Return Σ p e^{-loss}, what the other law of the pair gives to all outputs that both have.
+    """Return Σ p e^{-loss}: the probability under the other law of all outputs that both can have.
 
-    Without the last digits of numbers that hardly are floats.
+    Each p is lowered by the smallest float: one that is hardly above it may have been rounded up.
     """
     masses, sizes = np.array(probabilities) - 2.0**-1074, np.array(losses, dtype=np.float64)
     some = masses > 0.0
@@ -61,7 +61,7 @@ class AtomicProfile(PrivacyProfile):
     ------
     ParameterError
         If lengths differ, a probability is negative or NaN, or they do not add up to one (within 1e-9), or those of the
-        other law, Σ p e^{-loss}, are above one; of a bound these are not looked at.
+        other law, Σ p e^{-loss}, are above one; of a bound these are not checked.
     """
 
     losses: tuple[Fraction, ...]
@@ -128,18 +128,14 @@ class AtomicProfile(PrivacyProfile):
         return self._hash
 
     @cached_property
-    def _largest(self) -> Fraction:
-        return max(self.losses)
-
-    @property
     def largest_finite(self) -> Fraction:
         """The largest value, at least 0."""
-        return max(self._largest, Fraction(0))
+        return max(max(self.losses), Fraction(0))
 
     @property
     def pure_epsilon(self) -> Fraction | None:
         """The largest loss; None if infinite losses have positive probability."""
-        return None if self.infinite_mass else max(self._largest, Fraction(0))
+        return None if self.infinite_mass else self.largest_finite
 
     @cached_property
     def _arrays(self) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -169,7 +165,7 @@ class AtomicProfile(PrivacyProfile):
         else:
             near, rest, kept, lost = self._sums
             first, last = (np.searchsorted(near, flat, side=side) for side in ("left", "right"))
-            below = np.append(0, np.cumsum(rest <= 0.0))  # of those whose larger part is the number asked for
+            below = np.append(0, np.cumsum(rest <= 0.0))  # of those with a larger part equal to the argument
             j = first + below[last] - below[first]
             finite = lost[j] - np.expm1(-np.maximum((near[j] - flat) + rest[j], 0.0)) * kept[j]
         return np.asarray(self.infinite_mass + finite.reshape(np.shape(epsilon)))

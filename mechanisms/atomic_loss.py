@@ -48,7 +48,7 @@ class AtomicLoss(PrivacyLoss):
     relative_rounding : float
         Relative rounding error of each probability, and of ``mass``.
     displaced : float
-        How far each true value may be from the one given (0: they are exact).
+        Largest distance of a true value from the one given (0: they are exact).
     mirrored : bool
         True if the mass of -l is, exactly, that of l times e^{-l}, for every l.
     """
@@ -168,7 +168,7 @@ class AtomicLoss(PrivacyLoss):
         error = max(self.relative_rounding, ROUNDING * (16.0 - 4.0 * float(np.min(self._arrays[1]))))
         for loss, p in of.items():
             if loss < 0 and -loss in of:
-                continue  # looked at from the other side
+                continue  # checked from the other side
             expected = p * math.exp(-min(float(loss), 745.0))
             allowed = 2.0 * (error + self.displaced + 4.0 * ROUNDING * float(loss)) * expected + 1e-300
             if loss < 0 or abs(of.get(-loss, 0.0) - expected) > allowed:
@@ -177,7 +177,7 @@ class AtomicLoss(PrivacyLoss):
 
     @property
     def _sampled_rounding(self) -> tuple[float, float]:
-        """Return the relative rounding of a sampled loss's probabilities, and how far its values are displaced.
+        """Return the relative rounding of a sampled loss's probabilities, and the displacement of its values.
 
         l -> ln(1-q + q e^l) is no expansion, and its parts have a few roundings each.
         """
@@ -192,7 +192,7 @@ class AtomicLoss(PrivacyLoss):
         """Return the loss on a sample of fixed size when one record is replaced; atoms stay atoms.
 
         A positive loss l of mass p, p e^{-l} under Q, becomes m = ln(1-q + q e^l) with mass (1-q) p e^{-l} + q p
-        and -m with mass p e^{-l}; (1-q) (p - p e^{-l}) of it has none, as what had none before.
+        and -m with mass p e^{-l}; (1-q) (p - p e^{-l}) of it has none, as the mass that had none before.
         """
         mixed: dict[Fraction, float] = {}
         without = [(1.0 - rate) * self.mass]
@@ -212,14 +212,14 @@ class AtomicLoss(PrivacyLoss):
         return AtomicLoss(tuple(mixed), tuple(mixed.values()), mass, relative, displaced)
 
     @cached_property
-    def _alone(self) -> _AtomicLossSum | None:
+    def _own_sum(self) -> _AtomicLossSum | None:
         """The sum of this loss alone, if it has few atoms."""
         return _AtomicLossSum((self,), (1,)) if len(self.losses) <= _FEW else None
 
     def log_mgf_line(self, s: float, t: FloatArray) -> tuple[ComplexArray, FloatArray]:
         """Return the tilted sum; see `fourier_of_masses`, and of few atoms `_AtomicLossSum`."""
-        if self._alone is not None:
-            return self._alone.log_mgf_line(s, t)
+        if self._own_sum is not None:
+            return self._own_sum.log_mgf_line(s, t)
         values, log_p = self._arrays
         relative = np.maximum(ROUNDING * (8.0 + 2.0 * np.abs(log_p)), self.relative_rounding)
         relative = relative + ROUNDING * (4.0 + np.abs(log_p) + 3.0 * s * np.abs(values))
@@ -249,12 +249,12 @@ class AtomicLoss(PrivacyLoss):
 
     def oscillations(self, s: float) -> Oscillations | None:
         """Return the oscillations of all pairs of atoms if the atoms are few, else None."""
-        return None if self._alone is None else self._alone.oscillations(s)
+        return None if self._own_sum is None else self._own_sum.oscillations(s)
 
     def log_mgf_real(self, s: FloatArray) -> FloatArray:
         """Return ln Σ p_j e^{s l_j}."""
-        if self._alone is not None:
-            return self._alone.log_mgf_real(s)
+        if self._own_sum is not None:
+            return self._own_sum.log_mgf_real(s)
         values, log_p = self._arrays
         return np.asarray(log_sum(log_p[:, None] + values[:, None] * s, axis=0))
 
@@ -311,7 +311,7 @@ class _AtomicLossSum(LossSum):
         """Return the sum of n_i ln M_i: of losses that are small at this tilt by M_i - 1, of others by tilted sums."""
         n, near = self._table[4], self._near_one(s)
         value, bound = np.zeros(t.size, dtype=np.complex128), np.zeros(t.size)
-        for rows, method in ((near, self._small), (~near, self._large)):
+        for rows, method in ((near, self._logs_near_one), (~near, self._logs_by_tilting)):
             if rows.any():
                 logs, error = method(rows, s, t)
                 value += n[rows] @ logs
@@ -322,8 +322,8 @@ class _AtomicLossSum(LossSum):
         return np.asarray((s + 1.0) * np.max(np.abs(self._table[0]), axis=1) <= 1.0)
 
     @cached_property
-    def _whole(self) -> tuple[FloatArray, FloatArray, BoolArray]:
-        """Return probabilities of infinite losses and their relative errors, and which losses are mirrored."""
+    def _infinite_parts(self) -> tuple[FloatArray, FloatArray, BoolArray]:
+        """Return the probabilities of infinite losses, their relative errors, and True for mirrored losses."""
         losses = [loss for loss in self.losses if isinstance(loss, AtomicLoss)]
         return (
             np.array([[loss.mass] for loss in losses]),
@@ -331,14 +331,14 @@ class _AtomicLossSum(LossSum):
             np.array([[loss.mirrored] for loss in losses]),
         )
 
-    def _small(self, rows: BoolArray, s: float, t: FloatArray) -> tuple[ComplexArray, FloatArray]:
+    def _logs_near_one(self, rows: BoolArray, s: float, t: FloatArray) -> tuple[ComplexArray, FloatArray]:
         """Return ln M_i by M_i - 1 = Σ_j p_ij (e^{zl_ij} - 1) - mass, which does not cancel, and the error.
 
         e^w - 1 = 2 e^{w/2} sinh(w/2). If masses mirror each other l > 0 and -l together add
         4 p e^{-l/2} sinh(zl/2) sinh((z+1)l/2): it is second order in l, and so is its error, what counts multiply.
         """
         values, log_p, relative, displaced, _ = (table[rows] for table in self._table)
-        mass, off_mass, mirrored = (column[rows] for column in self._whole)
+        mass, off_mass, mirrored = (column[rows] for column in self._infinite_parts)
         z = np.asarray(s + 1j * t)
         excess = np.zeros((len(values), t.size), dtype=np.complex128) - mass
         size = np.zeros(excess.shape) + mass * off_mass
@@ -361,7 +361,7 @@ class _AtomicLossSum(LossSum):
         error = np.log1p((size + 8.0 * ROUNDING * np.abs(excess)) / modulus) + 4.0 * ROUNDING * np.abs(logs)
         return logs, error
 
-    def _large(self, rows: BoolArray, s: float, t: FloatArray) -> tuple[ComplexArray, FloatArray]:
+    def _logs_by_tilting(self, rows: BoolArray, s: float, t: FloatArray) -> tuple[ComplexArray, FloatArray]:
         """Return ln M_i by tilted sums, and the error.
 
         φ_i = Σ_j w_ij e^{itl_ij} is off by at most Σ_j w_ij (r_ij + u (3|t l| + 3 s|l| + 24)) + (e^{|z|d} - 1), d the

@@ -1,4 +1,4 @@
-"""Counters whose noise forgets: the square root of the counting matrix, cut off below a band.
+"""Counters with noise that is independent after a few steps: the square root of the counting matrix, cut below a band.
 
 Its coefficients are rounded down to multiples of 2^-20: so the rows of increments on a grid, too, are exact sums.
 """
@@ -84,17 +84,17 @@ class BandedCounter(ToeplitzCounter):
 
         **Theorem** (Choquette-Choo, Ganesh, McKenna, McMahan, Rush, Thakurta & Xu 2023, Thm 4). Let each record be in
         one of b >= w parts, which the presence and values of records do not change; let step i draw each record of part
-        i mod b by itself with probability p, and sum what the drawn contribute, of norm at most l2. All T steps are
+        i mod b by itself with probability p, and sum the drawn contributions, of norm at most l2. All T steps are
         dominated by ⌈T/b⌉ Gaussian releases on Poisson samples of rate p, that move by l2 times the norm of the rows of
         a column which are left.
 
-        *Proof.* R has w <= b rows in a column: what a record contributes at its kth turn is seen in rows of the kth
-        block of b steps from its first turn on, and in no other. It was chosen before the block, given what was
-        released; in the block the record moves, if drawn, row j by r_j v and all else by nothing, given what was
-        released before that row. So given the past the block has the law of Gaussian noise on a sample, movement
+        *Proof.* R has w <= b rows in a column: a record's contribution at its kth turn is seen in rows of the kth
+        block of b steps from its first turn on, and in no other. It was chosen before the block, given the
+        releases so far; in the block the record moves, if drawn, row j by r_j v and all else by nothing, given the
+        releases before that row. So given the past the block has the law of Gaussian noise on a sample, movement
         |r| |v|, whose pair dominates. They compose (Zhu, Dong, Wang 2022, Thm 10). []
 
-        Attained by part 0, all of whose blocks are the longest. `participations` and `separation` do not matter.
+        Attained by part 0, of which all blocks are the longest. `participations` and `separation` do not matter.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""Binomial noise: what shuffled bits add."""
+"""Binomial noise, as of shuffled bits."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _PART = 2**26
 class Binomial(BuiltInMechanism):
     """Add independent Bin(N, p) noise to every coordinate of a vector of whole numbers, each worth some ones.
 
-    What the analyzer of a shuffle protocol sees: the number of ones among shuffled bits. The noise is not
+    The view of the analyzer of a shuffle protocol: the number of ones among shuffled bits. The noise is not
     centred; subtract Np (post-processing).
 
     Parameters
@@ -39,19 +39,19 @@ class Binomial(BuiltInMechanism):
     trials : int
         N, the number of random bits in each coordinate.
     shift : int
-        How far one record moves a coordinate, at most.
+        The largest movement of a coordinate by one record.
     dimension : int
-        How many coordinates a released vector has, at most; all of them may move.
+        The largest number of coordinates of a released vector; all of them may move.
     probability : float
         p, 1/2 by default.
     delta : float, optional
         The nominal δ at which ``epsilon`` and basic composition read the profile.
     clients : int, optional
-        Whose random bits the noise is: N / clients bits of each client who sends a message. Then the mechanism is a
-        shuffler, and the only kind that a gate of shuffle trust releases through.
+        The clients whose random bits are the noise: N / clients bits of each client who sends a message. Then the
+        mechanism is a shuffler, and the only kind that a gate of shuffle trust releases through.
     ones : int
-        g, how many ones stand for 1: the value is multiplied by it before the noise. The noise on a count of clients is
-        then finer than a client, and whoever moves a coordinate at all moves it by g ones.
+        g, the number of ones for a 1: the value is multiplied by it before the noise. The noise on a count of clients
+        is then finer than a client, and a client that moves a coordinate at all moves it by g ones.
 
     Raises
     ------
@@ -160,7 +160,7 @@ class Binomial(BuiltInMechanism):
 
 
 def _ones_of(trials: int) -> int:
-    """Return how many of so many of the operating system's random bits are ones, 8 MB of them at a time."""
+    """Return the number of ones among so many of the operating system's random bits, 8 MB of them at a time."""
     whole_parts, rest = divmod(trials, _PART)
     return sum(secrets.randbits(size).bit_count() for size in (*(_PART,) * whole_parts, rest))
 

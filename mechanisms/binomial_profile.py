@@ -90,7 +90,7 @@ def _bounds_at(
 
 @functools.lru_cache(maxsize=16)
 def _loss_of(trials: int, shift: int, probability: float) -> AtomicLoss | None:
-    """Return the law of the losses with how far they and their masses are rounded; None above `_MOST_ATOMS`."""
+    """Return the law of the losses, and bounds on its rounding and its masses'; None above `_MOST_ATOMS`."""
     low, high = window(trials, probability)
     if high - low >= _MOST_ATOMS:
         return None
@@ -235,7 +235,7 @@ class BinomialProfile(PrivacyProfile):
     def _products(self) -> list[LossProduct]:
         laws = [_one_loss(self.trials, shift, self.probability, 1.0) for shift in self._shifts]
         if not all(losses.size for losses, _, _ in laws):
-            return []  # whoever moves leaves what the noise reaches: nothing is hidden
+            return []  # a movement leaves the range of the noise: nothing is hidden
         ranges = [grid_range(losses, masses) for losses, masses, _ in laws]
         cells = _GRID if len(laws) == 1 else _GRID_OF_TWO
         step = (max(high - low for low, high in ranges) or max(1e-12, abs(ranges[0][1]))) / cells

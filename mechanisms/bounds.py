@@ -233,7 +233,7 @@ class ZeroConcentratedProfile(PrivacyProfile):
         rho = self.rho_bound
         epsilon = np.minimum(epsilon, 1e100)  # keeps the arithmetic finite; δ falls with ε
         # Newton's steps, or bisection, on t = ln(α - 1); ln(1 - 1/α) = -ln(1 + e^{-t}). At t = high =
-        # ln((ε + 1) / 2ρ + 2) the slope is positive; larger α than floats hold serve nobody.
+        # ln((ε + 1) / 2ρ + 2) the slope is positive; larger α than floats hold are of no use.
         low = np.full(epsilon.shape, -750.0)
         highest = np.logaddexp(np.log(epsilon + 1.0) - math.log(2.0) - math.log(rho), math.log(2.0))
         high = np.minimum(highest, 700.0)

@@ -50,8 +50,8 @@ class BufferedCounter(ToeplitzCounter):
 
     Dvijotham, McMahan, Pillutla, Steinke & Thakurta 2024, "Efficient and near-optimal noise generation for streaming
     differential privacy" (buffered linear Toeplitz matrices): (L z)_t = z_t + Σ_i ω_i s_i, s_i <- θ_i s_i + z_t.
-    The θ, ω of a table for T = 10², ..., 10⁷ are used at the next horizon in it, and the last beyond; whatever they
-    are, the noise is calibrated to the norm that they have at T.
+    The θ, ω of a table for T = 10², ..., 10⁷ are used at the next horizon in it, and the last beyond; for any θ, ω
+    the noise is calibrated to the norm that they have at T.
     """
 
     @cached_property
@@ -178,14 +178,14 @@ class BufferFactors:
 
 
 def _sum(one: FloatArray, other: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return a sum, rounded, and what it lacks, exactly (Knuth)."""
+    """Return a rounded sum, and its exact difference from the true one (Knuth)."""
     total = one + other
     part = total - one
     return total, (one - (total - part)) + (other - part)
 
 
 def _product(one: FloatArray, other: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return a product, rounded, and what it lacks, exactly unless it underflows (Dekker, Veltkamp)."""
+    """Return a rounded product, and its difference from the true one, exact but for underflow (Dekker, Veltkamp)."""
     product = one * other
     (a, b), (c, d) = _halves(one), _halves(other)
     return product, ((a * c - product) + a * d + b * c) + b * d

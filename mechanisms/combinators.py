@@ -35,7 +35,7 @@ _BELOW_ONE = math.nextafter(1.0, 0.0)
 
 
 def _check_bare(name: str, mechanism: Mechanism, instead: str) -> None:
-    """Refuse what is no mechanism, and a transformation inside: only in front of all does a gate know its results."""
+    """Refuse an object that is no mechanism, and one that transforms first: gates handle that only in front of all."""
     if isinstance(mechanism, type) or not hasattr(mechanism, "release"):
         raise ParameterError(
             f"{name}: {mechanism!r} must be a mechanism, such as Laplace(scale=...) (an instance, not the class)"
@@ -192,7 +192,7 @@ class PostProcessed(_Wrapped):
     Parameters
     ----------
     mechanism : Mechanism
-        What touches the data.
+        The only part that sees the data.
     function : callable
         From released arrays to anything; it must not see the data.
     name : str, optional

@@ -1,12 +1,12 @@
 """Continual sums: a private running sum after every increment, for the price of one mechanism per record.
 
 The matrix A of ones on and below the diagonal turns increments into running sums. A counter factors it, A = LR,
-and publishes A x + L z with independent noise z: a record (one increment) moves R x by one column of R, whatever
-the number of steps. This stays true if increments depend on what was published before: shifting z by minus
+and publishes A x + L z with independent noise z: a record (one increment) moves R x by one column of R, for any
+number of steps. This stays true if increments depend on earlier outputs: shifting z by minus
 the record's column of R times its change leaves every earlier output as it is (A is lower triangular), so
 the shift has Jacobian 1.
 
-Who wins where. Variance of one running sum, mean / maximum over t = 1 .. T, one record moves one coordinate by 1:
+Comparison. Variance of one running sum, mean / maximum over t = 1 .. T, one record moves one coordinate by 1:
 
 ===========================================  ===========  =============  ===============  ===============  ======
 pure ε (in units of 1/ε²)                    T = 10³      10⁴            10⁵              10⁶              memory

@@ -1,15 +1,15 @@
 """Conversions between neighbouring relations, each with its proof; none happens unasked.
 
 ====================  ==================  ==============================================================
-from                  to                  what it takes
+from                  to                  conditions
 ====================  ==================  ==============================================================
 add or remove one     replace one         nothing: a group of two, `GroupOfTwoProfile`
 replace one           zero out            the null record lies in the domain
 zero out              add or remove one   the query ignores null records, and uses no number of records
 ====================  ==================  ==============================================================
 
-Others are refused. In particular a curve for replacing a record says nothing of adding one (the number of records may
-be released as it is), and one for adding or removing says nothing of a null record that the query does not ignore.
+Others are refused. In particular a curve for replacing a record is no bound for adding one (the number of records may
+be released as it is), and one for adding or removing is none for a null record that the query does not ignore.
 """
 
 from __future__ import annotations
@@ -78,8 +78,8 @@ class GroupOfTwoProfile(OneRelation):
             raise ParameterError(f"base: is for {self.base.neighbouring.value!r}; must be for {A.value!r}")
 
     @cached_property
-    def _closed(self) -> PrivacyProfile | None:
-        """The curve at twice the movement, where it is known."""
+    def _closed_form(self) -> PrivacyProfile | None:
+        """The curve at twice the movement; None where it is not known."""
         if self.base.pure_epsilon == 0:
             return PerfectPrivacy()
         match bare(self.base):
@@ -99,16 +99,16 @@ class GroupOfTwoProfile(OneRelation):
     @property
     def rho(self) -> float | None:
         """Of the curve at twice the movement, or four times the base's."""
-        if self._closed is not None:
-            return self._closed.rho
+        if self._closed_form is not None:
+            return self._closed_form.rho
         own = self.base.rho
         return None if own is None else multiply_up(own, 4.0)
 
     @property
     def gaussian_mu(self) -> float | None:
         """Of the curve at twice the movement, or twice the base's (Dong, Roth & Su 2022, Thm 2.14)."""
-        if self._closed is not None:
-            return self._closed.gaussian_mu
+        if self._closed_form is not None:
+            return self._closed_form.gaussian_mu
         own = self.base.gaussian_mu
         return None if own is None else multiply_up(own, 2.0)
 
@@ -124,15 +124,15 @@ class GroupOfTwoProfile(OneRelation):
 
     def loss(self) -> PrivacyLoss | None:
         """Return the law of the loss at twice the movement, where it is known."""
-        return None if self._closed is None else self._closed.loss()
+        return None if self._closed_form is None else self._closed_form.loss()
 
     def bounds(self, epsilon: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Bound the curve at twice the movement, or the best split."""
-        return super().bounds(epsilon) if self._closed is None else self._closed.bounds(epsilon)
+        return super().bounds(epsilon) if self._closed_form is None else self._closed_form.bounds(epsilon)
 
     @cached_property
     def _reach(self) -> float:
-        """How far beyond [0, ε] the best split may lie: a typical loss."""
+        """Distance beyond [0, ε] up to which splits are tried: a typical loss."""
         largest = self.base.pure_epsilon
         found = (
             self.base.epsilon(max(0.05, 2.0 * self.base.infinite_mass))
@@ -142,12 +142,12 @@ class GroupOfTwoProfile(OneRelation):
         return min(found + 1.0, math.inf if largest is None else float(largest), 50.0)
 
     def _curve(self, epsilon: FloatArray) -> FloatArray:
-        if self._closed is not None:
-            return self._closed._curve(epsilon)
+        if self._closed_form is not None:
+            return self._closed_form._curve(epsilon)
         x = np.asarray(epsilon, dtype=np.float64)
-        return self._split(x) if x.size <= _MOST_SPLITS else self._joined(x)
+        return self._split(x) if x.size <= _MOST_SPLITS else self._chords(x)
 
-    def _joined(self, epsilon: FloatArray) -> FloatArray:
+    def _chords(self, epsilon: FloatArray) -> FloatArray:
         """Return chords between fewer points: in w = e^ε the true curve is convex, falls, and lies below them."""
         least = 0.0 if self.base.infinite_mass == 0.0 else min(1.0, 1.01 * self.base.infinite_mass)
         largest = 2.0 * self.base.epsilon(max(least, 1e-18)) + 1.0
@@ -255,7 +255,7 @@ def _same_curve(profile: PrivacyProfile, to: Neighbouring) -> PrivacyProfile:
             return SubsampledProfile(_same_curve(base, to), rate)
         case SubsampledDirection(base, rate, added):
             return SubsampledDirection(_same_curve(base, to), rate, added)
-        case FixedSizeProfile(base, rate, True):  # whether the null record is one of the three is not said
+        case FixedSizeProfile(base, rate, True):  # the null record need not be one of the three
             return HeldProfile(FixedSizeProfile(base, rate), to)
         case ComposedProfile(releases):
             return ComposedProfile(tuple((_same_curve(part, to), n) for part, n in releases))

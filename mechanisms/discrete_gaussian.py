@@ -35,7 +35,7 @@ _AT_ONCE = 1 << 18  # terms in one array
 
 
 def _total_weight(sigma: float) -> float:
-    """Return Σ_k exp(-k²/2σ²); from σ = 1 on by Poisson summation, whose third term is below 1e-34."""
+    """Return Σ_k exp(-k²/2σ²); from σ = 1 on by Poisson summation up to its third term, below 1e-34."""
     if sigma < 1.0:
         return 1.0 + 2.0 * math.fsum(math.exp(-0.5 * (k / sigma) ** 2) for k in range(1, 40))
     correction = 2.0 * math.exp(-2.0 * (math.pi * sigma) ** 2)
@@ -133,13 +133,13 @@ class DiscreteGaussianProfile(PrivacyProfile):
 
     def _sums(self, x: FloatArray) -> FloatArray:
         s, sigma = self.shift, self.sigma
-        last, beyond = self._end(x)
+        last, gap = self._end(x)
         # Keep k with (k² - top²)/2σ² <= 45, where top is the likeliest noise in the sum.
         top = np.minimum(last, 0.0)
         first = np.floor(-np.sqrt(top * top + 90.0 * sigma * sigma)) - 1.0
         steps = np.arange(float(np.max(last - first)) + 1.0)
         standard = (last[:, np.newaxis] - steps) / sigma
-        falls = -np.expm1(-(s / (sigma * sigma)) * (beyond[:, np.newaxis] + steps))
+        falls = -np.expm1(-(s / (sigma * sigma)) * (gap[:, np.newaxis] + steps))
         terms = np.exp(-0.5 * standard * standard) * falls
         total: FloatArray = terms.sum(axis=1) / self._total
         return total
@@ -151,19 +151,19 @@ class DiscreteGaussianProfile(PrivacyProfile):
         product, error = exact_product(near.near, x)
         error = error + near.rest * x
 
-        def beyond(k: FloatArray | float) -> FloatArray:
+        def gap_from(k: FloatArray | float) -> FloatArray:
             return np.asarray(((self.shift / 2.0 - k) - product) - error)  # u - k
 
-        u = beyond(0.0)
+        u = gap_from(0.0)
         last = np.ceil(u) - 1.0
-        gap = beyond(last)
-        close = np.abs(beyond(np.rint(u))) <= 1e-15 * (1.0 + np.abs(product))
+        gap = gap_from(last)
+        close = np.abs(gap_from(np.rint(u))) <= 1e-15 * (1.0 + np.abs(product))
         for i in np.flatnonzero(close):  # two floats are not enough
             exact = Fraction(self.shift, 2) - unit * Fraction(x[i])
             last[i] = math.ceil(exact) - 1
             gap[i] = float(exact - int(last[i]))
         most = float(math.ceil(10.0 * self.sigma))
-        return np.minimum(last, most), np.where(last > most, beyond(most), gap)
+        return np.minimum(last, most), np.where(last > most, gap_from(most), gap)
 
 
 @register

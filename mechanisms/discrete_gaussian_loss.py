@@ -31,7 +31,7 @@ class DiscreteGaussianLoss(PrivacyLoss):
         *Proof.* Complete the square in Σ_k e^{-k²/2σ² + zs(s-2k)/2σ²}: it is e^{ρz(z+1)/2} Σ_k e^{-(k+sz)²/2σ²};
         Poisson summation. []
 
-    The losses are s²/2σ² + dZ, d = s/σ²: M(z + 2πi/d) = (-1)^s M(z), and only |t| <= π/d is looked at. There the k-th
+    The losses are s²/2σ² + dZ, d = s/σ²: M(z + 2πi/d) = (-1)^s M(z), and only |t| <= π/d is needed. There the k-th
     term of θ is at most e^{-2π²σ²|k|(|k|-1)}, so that those beyond the fourth are below e^{-40π²σ²}.
 
     Envelope. For σ >= 1/2 all terms but k = 0 are at most 2.05 e^{-2π²σ² + 2πst}, and θ(0) >= 1. With y = ts/σ <= πσ,

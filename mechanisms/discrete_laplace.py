@@ -17,7 +17,7 @@ from mechanisms.bounds import PerfectPrivacy, PureProfile, unlimited_movement
 from mechanisms.laplace import scale_for_epsilon
 from mechanisms.mechanism import BuiltInMechanism, checked_whole_sensitivity, register
 from mechanisms.noise import NoiseSource, noise_source
-from mechanisms.parameters import check_largest_loss, positive, whole_number
+from mechanisms.parameters import DomainError, check_largest_loss, positive, whole_number
 from mechanisms.profile import PrivacyProfile
 from mechanisms.rounding import Ceiling, product_gap, up
 from mechanisms.sensitivity import UNIT, Sensitivity
@@ -182,8 +182,6 @@ class DiscreteLaplace(BuiltInMechanism):
 
 def whole_values(value: npt.ArrayLike) -> IntArray:
     """Return an array of integer type; raise `DomainError` for any other."""
-    from mechanisms.parameters import DomainError
-
     array = np.asarray(value)
     if array.dtype.kind not in "iu":
         raise DomainError(f"value has dtype {array.dtype}: must be of an integer type")

@@ -1,4 +1,4 @@
-"""Domains: where the value of ONE record may lie, and how far it can move within.
+"""Domains: the possible values of ONE record, and their largest distances.
 
 Arrays of values have any leading axes; their trailing axes are the domain's ``shape``.
 """
@@ -92,7 +92,7 @@ def as_numbers(values: npt.ArrayLike, name: str = "value") -> FloatArray:
 def _check_complete(values: npt.ArrayLike, name: str) -> None:
     """Raise `DomainError` if some values are missing (masked)."""
     if np.ma.is_masked(values):
-        raise DomainError(f"{name}: holds masked values; what is missing is no number")
+        raise DomainError(f"{name}: holds masked values; a missing value is no number")
 
 
 def _width(lower: float, upper: float) -> float:
@@ -116,10 +116,6 @@ def check_within(array: FloatArray, lower: float, upper: float, name: str, domai
         raise DomainError(f"{name} holds {float(outside[0])!r}: outside {domain}")
 
 
-def _distinct(points: list[list[float]]) -> FloatArray:
-    return np.array(list(dict.fromkeys(map(tuple, points))), dtype=np.float64)
-
-
 def box_corners(lower: float, upper: float, size: int) -> FloatArray:
     """Return all-low, all-high, then each corner with one coordinate high and its complement."""
     corners = [[lower] * size, [upper] * size]
@@ -129,7 +125,7 @@ def box_corners(lower: float, upper: float, size: int) -> FloatArray:
         complement = [upper] * size
         complement[i] = lower
         corners += [corner, complement]
-    return _distinct(corners)
+    return np.array(list(dict.fromkeys(map(tuple, corners))), dtype=np.float64)
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,7 @@ _LEVELS = 24.0
 
 
 def _normal_strips(edges: FloatArray, centre: float) -> FloatArray:
-    """Return how much of N(centre, 1) lies between neighbouring edges, to 1e-12 of itself (1e-13 in `ndtr`)."""
+    """Return the probabilities of N(centre, 1) between neighbouring edges, to a relative 1e-12 (1e-13 in `ndtr`)."""
     low, high = ndtr(edges - centre), ndtr(centre - edges)
     return np.where(edges[:-1] > centre, high[:-1] - high[1:], low[1:] - low[:-1])
 
@@ -40,9 +40,9 @@ def triangle_at_least(rate: float, mu: float) -> AtomicProfile:
     """Return a loss that is attained where three records are pairwise mu apart: one is changed to the second, all else
     like the third.
 
-    The pair ((1-q) R + q U, (1-q) R + q V), R, U, V normal around the corners of the triangle, in its plane, which the
-    output tells at least (noise around it is independent). Which of some cells the output is in is post-processing, for
-    any cells: here the rectangles between strips, those of about the same loss put together. In such a cell the loss is
+    The pair ((1-q) R + q U, (1-q) R + q V), R, U, V normal around the corners of the triangle, in its plane (the noise
+    in other directions is independent of the data). The cell in which the output lies is post-processing, for any
+    cells: here the rectangles between strips, those of about the same loss put together. In such a cell the loss is
     ln P/Q, and P (1 - e^{ε-L})^+ rises with L, so that losses are rounded down: by the relative errors of both sums.
     """
     reach = 8.5 + mu
@@ -88,7 +88,7 @@ class FixedSizeProfile(SampledProfile):
     rate : float
         m/n in (0, 1).
     triangle : bool
-        Whether the domain has three records that are pairwise as far apart as any two: of one-hot vectors and
+        True if the domain has three records that are pairwise as far apart as any two: of one-hot vectors and
         histograms it has, of vectors clipped to a norm (a ball) it has not. They are further data for a lower end; the
         base must be Gaussian.
 
@@ -108,16 +108,16 @@ class FixedSizeProfile(SampledProfile):
         if self.base.neighbouring is not Neighbouring.REPLACE_ONE:
             raise ParameterError(
                 f"base: is for {self.base.neighbouring.value!r}; a sample of fixed size needs the movement of "
-                "replacing a record of it by another, twice the norm of what a record contributes"
+                "replacing a record of it by another, twice the norm of a contribution"
             )
         if self.triangle and not isinstance(bare(self.base), GaussianProfile):
             raise ParameterError(
-                "triangle: what records at the corners of a triangle lose is known for Gaussian noise"
+                "triangle: the loss of records at the corners of a triangle is known for Gaussian noise only"
             )
 
     @cached_property
     def _upper_side(self) -> SubsampledDirection:
-        """The pair ((1-q) Q + q P, Q), whose curve is this one's at ε >= 0."""
+        """The pair ((1-q) Q + q P, Q): its curve at ε >= 0 is this one's."""
         removed = RelatedProfile(
             self.base, Neighbouring.ADD_OR_REMOVE
         )  # for its curve, which is not stated anew

@@ -1,9 +1,9 @@
-"""Public bounds on what floating point does to private numbers.
+"""Public bounds on the floating-point error of private numbers.
 
 A sum of floats may move further, when one record changes, than the sum of the real numbers they stand for: after
-2^60 is added and taken away, a number near 1/2 comes back as 0 or 256. What is known in public of private numbers,
-never their own size, tells how far: see `FloatBounds`. Values that enter a gate lie on a grid of their domain
-(`on_grid`), on which honest sums are exact.
+2^60 is added and taken away, a number near 1/2 comes back as 0 or 256. Public bounds on private numbers, never their
+own size, bound the movement: see `FloatBounds`. Values that enter a gate lie on a grid of their domain (`on_grid`), on
+which honest sums are exact.
 """
 
 from __future__ import annotations
@@ -96,15 +96,15 @@ class FloatBounds:
 
     def shift_by(self, numbers: npt.NDArray[np.float64]) -> FloatBounds:
         """Return the bounds after public numbers are added."""
-        return self.add(FloatBounds(_largest(numbers), 0.0, _lowest_bit(numbers)))
+        return self.add(FloatBounds(_largest_magnitude(numbers), 0.0, _lowest_bit(numbers)))
 
     def scale_by(self, factors: npt.NDArray[np.float64]) -> FloatBounds:
         """Return the bounds after multiplication by public factors.
 
-        A product of multiples of 2^a and 2^b is one of 2^(a+b), and a float if it is at most 2^53 as large. What may
-        have overflowed stays so: infinity times 0 is no number.
+        A product of multiples of 2^a and 2^b is one of 2^(a+b), and a float if it is at most 2^53 as large. An overflow
+        stays one: infinity times 0 is no number.
         """
-        return self._times(factors, _largest(factors), 1.0)
+        return self._times(factors, _largest_magnitude(factors), 1.0)
 
     def combine(self, coefficients: npt.NDArray[np.float64]) -> FloatBounds:
         """Return the bounds of sums of numbers times public coefficients, one number each, added in any order."""
@@ -128,12 +128,12 @@ class FloatBounds:
         stability
             Its Lipschitz constant in L1 norm.
         size
-            How many numbers it takes.
+            The number of its arguments.
         offset
             The largest size of its results for zeros.
         units
-            How many units in the last place of the largest result it rounds off; 0 if `stability` says it of the floats
-            that it computes.
+            Its rounding, in units in the last place of the largest result; 0 if `stability` holds for the floats that
+            it computes.
         """
         factor = multiply_up(stability, float(size))
         magnitude = add_up(multiply_up(self.magnitude, factor), offset)
@@ -173,7 +173,7 @@ def _unit(magnitude: float) -> float:
     return math.ulp(magnitude) if math.isfinite(magnitude) else math.inf
 
 
-def _largest(numbers: npt.NDArray[np.float64]) -> float:
+def _largest_magnitude(numbers: npt.NDArray[np.float64]) -> float:
     return float(np.abs(numbers).max(initial=0.0))
 
 
@@ -195,8 +195,8 @@ def _bit_of(number: float) -> int:
 def on_grid(domain: Domain, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Return values of a domain as multiples of its grid, in the domain.
 
-    Every gate does this to what is let in and to what `Private.map` gives, so that sums are exact. Each value is
-    rounded on its own. It stays in the domain, so that the domain's sensitivity bounds how far it moves.
+    Every gate does this to the values that it lets in and to the results of `Private.map`, so that sums are exact. Each
+    value is rounded on its own, and stays in the domain, so that the domain's sensitivity bounds its movement.
 
     Parameters
     ----------
@@ -222,7 +222,7 @@ def is_bounded(domain: Domain) -> bool:
 
 @dataclass(frozen=True)
 class _Grid:
-    """How values of one domain are rounded.
+    """The rounding of the values of one domain.
 
     Attributes
     ----------
@@ -231,9 +231,9 @@ class _Grid:
     ends
         The lowest and highest multiple in the domain, if one of the domain's ends is none.
     radius, order
-        Of a ball, whose vectors are rounded towards zero.
+        Of a ball: its vectors are rounded towards zero.
     rounds
-        Whether there is anything to do.
+        True if values are rounded at all.
     """
 
     bounds: FloatBounds
@@ -307,8 +307,8 @@ def _power(number: float) -> int:
 
 
 def _foreign_bounds(domain: Any) -> FloatBounds:
-    """Return what is known of a user's own domain: its extreme points, which are taken to be extreme."""
+    """Return the bounds of a user's own domain by its extreme points, which are trusted; infinite if it has none."""
     try:
-        return FloatBounds(_largest(np.asarray(domain.extremes(), dtype=np.float64)))
+        return FloatBounds(_largest_magnitude(np.asarray(domain.extremes(), dtype=np.float64)))
     except Exception:  # a user's domain may raise anything
         return FloatBounds(math.inf)

@@ -35,7 +35,7 @@ def sampled_gaussian_loss(
     added : bool
         The direction.
     size : int
-        k, how many records are added or removed together; for groups see `mechanisms.sampled_group`.
+        k, the number of records that are added or removed together; for groups see `mechanisms.sampled_group`.
     """
     taken = binomial_mixture(size, rate)
     above, below = (AT_ZERO, taken) if added else (taken, AT_ZERO)

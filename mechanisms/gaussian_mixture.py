@@ -1,4 +1,4 @@
-"""Gaussian noise on a value that moves by a random amount: what a record adds depends on who is drawn."""
+"""Gaussian noise on a value that moves by a random amount: a record's contribution depends on the draw."""
 
 from __future__ import annotations
 

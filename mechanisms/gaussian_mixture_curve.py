@@ -50,11 +50,11 @@ class MixtureCurve(abc.ABC):
 
     @abc.abstractmethod
     def _off(self, x: FloatArray) -> FloatArray:
-        """Return how far l(x) may be off."""
+        """Return a bound on the error of l(x)."""
 
     @abc.abstractmethod
     def _sums(self, x: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-        """Return l(x), how far it may be off, and bounds on δ there."""
+        """Return l(x), a bound on its error, and bounds on δ there."""
 
     def bounds(self, epsilon: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return (lower, upper) with lower <= δ(ε) <= upper, from both sides of τ.
@@ -106,7 +106,7 @@ class GaussianMixtureCurve(MixtureCurve):
     def _parts(self, x: FloatArray) -> tuple[tuple[FloatArray, FloatArray, FloatArray], ...]:
         """Return, for both mixtures, ln n_j(x)/n_0(x), and ln of the parts and of their sum, over n_0(x).
 
-        What does not cancel where the sum is about 1, as weights add up to one, is Σ a_j (n_j/n_0 - 1).
+        Where the sum is about 1, Σ a_j (n_j/n_0 - 1) does not cancel, as weights add up to one.
         """
         found = []
         for (centres, logs), at in zip(self._sides, (x, -x), strict=True):

@@ -94,14 +94,14 @@ class GaussianMixtureLoss(PrivacyLoss):
         return self._ends[1]
 
     @cached_property
-    def _alone(self) -> GaussianMixtureLossSum:
+    def _own_sum(self) -> GaussianMixtureLossSum:
         return GaussianMixtureLossSum((self,), (1,))
 
-    cost = delegated("_alone.cost")
-    log_mgf_line = delegated("_alone.log_mgf_line")
-    log_mgf_real = delegated("_alone.log_mgf_real")
-    log_envelope = delegated("_alone.log_envelope")
-    _divergence = delegated("_alone._divergence")
+    cost = delegated("_own_sum.cost")
+    log_mgf_line = delegated("_own_sum.log_mgf_line")
+    log_mgf_real = delegated("_own_sum.log_mgf_real")
+    log_envelope = delegated("_own_sum.log_envelope")
+    _divergence = delegated("_own_sum._divergence")
 
     def most_divergence(self, order: float) -> float:
         """Return an upper bound on the Rényi divergence that takes no quadrature.
@@ -120,7 +120,7 @@ class GaussianMixtureLoss(PrivacyLoss):
             assert isinstance(loss, GaussianMixtureLoss)
             centres = tuple(tuple(m for m, _ in side) for side in (loss.above, loss.below))
             alike.setdefault(centres, []).append((loss, n))
-        # What has more noise takes fewer nodes: neighbours in the sum are done together.
+        # More noise takes fewer nodes: neighbours in the sum are done together.
         ordered = [
             sorted(own, key=lambda pair: (pair[0].sigma, pair[0].above, pair[0].below))
             for own in alike.values()
@@ -191,8 +191,8 @@ class GaussianMixtureLossSum(LossSum):
         return float(np.sum(0.025 * (20.0 * sigma + 10.0 * self._furthest) * rate)) / (2.0 * math.pi)
 
     @cached_property
-    def _few(self) -> GaussianMixtureLossSum:
-        """A sum of some of the losses, with counts so that it is about this one."""
+    def _short_sum(self) -> GaussianMixtureLossSum:
+        """A sum of at most `_SAMPLE` of the losses, with counts that make it about this one."""
         if len(self.losses) <= _SAMPLE:
             return self
         grown = np.minimum(self._log_mgf_each(np.ones(1))[0], 700.0)
@@ -213,10 +213,10 @@ class GaussianMixtureLossSum(LossSum):
 
     def approximation(self) -> PrivacyLoss:
         """Return a sum of a few of the losses: ln M, and where it falls, to within a half."""
-        return self._few
+        return self._short_sum
 
     def _divergence(self, order: float) -> float:
-        """Return it from the transform; of a high order, where that takes too many numbers, what is known without."""
+        """Return the divergence from the transform; at a high order that takes too many numbers, a bound without it."""
         if order <= _HIGH or self._numbers(order - 1.0) <= _MOST_NUMBERS:
             return super()._divergence(order)
         most = 0.0
@@ -226,7 +226,7 @@ class GaussianMixtureLossSum(LossSum):
         return most * (1.0 + (len(self.losses) + 2.0) * ROUNDING)
 
     def _numbers(self, s: float) -> float:
-        """Return about how many numbers the trapezoid rule for M(s) takes: nodes of every loss, times centres."""
+        """Return about the number of terms of the trapezoid rule for M(s): nodes of every loss, times centres."""
         at = np.array([s])
         (low,), (high,) = self._reach(at)
         centres = sum(own.size for own, _ in self._sides)
@@ -281,7 +281,7 @@ class GaussianMixtureLossSum(LossSum):
     def _losses_at(
         self, u: FloatArray, rows: slice
     ) -> tuple[tuple[FloatArray, FloatArray], tuple[FloatArray, FloatArray]]:
-        """Return A and B at the nodes, each with how many u it may be off."""
+        """Return A and B at the nodes, each with a bound on its error in units of u."""
         found = []
         for side in (0, 1):
             own, v, logs = self._log_density(side, u, rows)
@@ -443,19 +443,19 @@ class GaussianMixtureLossSum(LossSum):
 
     def log_envelope(self, s: float, heights: FloatArray) -> FloatArray:
         """Return Σ n ln of the class docstring's bound, for each height with the path that is best for a few losses."""
-        tried = self._few._shifted(s, heights, np.array(_SHARES))
-        if self._few is self:
+        tried = self._short_sum._path_bounds(s, heights, np.array(_SHARES))
+        if self._short_sum is self:
             return np.asarray(np.min(tried, axis=0))
         best = np.argmin(tried, axis=0)
         out = np.empty(heights.shape)
         for i in np.unique(best).tolist():
-            out[best == i] = self._shifted(s, heights[best == i], np.array(_SHARES[i : i + 1]))[0]
+            out[best == i] = self._path_bounds(s, heights[best == i], np.array(_SHARES[i : i + 1]))[0]
         return out
 
     def oscillations(self, s: float) -> None:
         """None: there are no atoms."""
 
-    def _shifted(self, s: float, heights: FloatArray, shares: FloatArray) -> FloatArray:
+    def _path_bounds(self, s: float, heights: FloatArray, shares: FloatArray) -> FloatArray:
         """Return Σ n ln of the bound of paths moved by a = share·πσ² over the furthest centre, a row for each share."""
         at, sigma, variance = np.array([s]), self._sigmas, self._sigmas**2
         furthest, beta = self._furthest, float(self._sides[1][0][-1] - self._sides[1][0][0])
@@ -563,7 +563,7 @@ def _turns(angles: FloatArray, count: int) -> FloatArray:
 
 
 def binomial_mixture(size: int, rate: float) -> Mixture:
-    """Return Bin(size, rate), how many of some records are in a Poisson sample, as centres and ln of the weights.
+    """Return Bin(size, rate), the number of records of a group in a Poisson sample, as centres and ln of the weights.
 
     The weights are exact before their logarithms are taken; of one near 1 that of the rest is.
     """

@@ -1,4 +1,4 @@
-"""Group privacy: what k records together lose, all of them replaced, added, removed or zeroed out at once.
+"""Group privacy: the loss of k records together, all of them replaced, added, removed or zeroed out at once.
 
 =============================  =========================================================  ======
 curve for one record           for a group of k                                           bound
@@ -47,14 +47,14 @@ from mechanisms.subsampled import SubsampledProfile
 GROUP = "group privacy"
 _UP = 1.0 + 1e-12
 _LEAST_EPSILONS = np.geomspace(1e-6, 300.0, 256)
-"""Where the least value of a bound that grows again is looked for; any gives a bound."""
+"""Points at which a bound that may grow again is minimised; any gives a bound."""
 
 
 def for_group(profile: PrivacyProfile, size: int) -> PrivacyProfile:
     """Return the profile for groups of up to ``size`` records that take part in the same releases.
 
-    Of one record the profile itself. What holds for a pair of data sets holds composed, too: pairs that dominate each
-    mechanism dominate their adaptive composition (Zhu, Dong, Wang 2022, Thm 10).
+    Of one record the profile itself. It holds composed, too: pairs that dominate each mechanism dominate their adaptive
+    composition (Zhu, Dong, Wang 2022, Thm 10).
 
     Raises
     ------
@@ -72,7 +72,7 @@ def for_group(profile: PrivacyProfile, size: int) -> PrivacyProfile:
         return profile
     match profile:
         case RelatedProfile(own, relation):
-            moved = _closed(own, k)
+            moved = _closed_form(own, k)
             return GroupProfile(profile, k) if moved is None else RelatedProfile(moved, relation)
         case HeldProfile(own, relation):
             return HeldProfile(for_group(own, k), relation)
@@ -82,10 +82,10 @@ def for_group(profile: PrivacyProfile, size: int) -> PrivacyProfile:
             return SampledGroupProfile(base, rate, k)
         case PoissonReplacedProfile(base, rate, 1) if k <= MOST_SAMPLED:
             return PoissonReplacedProfile(base, rate, k)
-    return _closed(profile, k) or GroupProfile(profile, k)
+    return _closed_form(profile, k) or GroupProfile(profile, k)
 
 
-def _closed(profile: PrivacyProfile, k: int) -> PrivacyProfile | None:
+def _closed_form(profile: PrivacyProfile, k: int) -> PrivacyProfile | None:
     """Return a curve of the same family that is the group's, or bounds it; None if there is none."""
     match profile:
         case PerfectPrivacy() | NoPrivacy():

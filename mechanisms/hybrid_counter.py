@@ -1,4 +1,4 @@
-"""The hybrid counter, for a horizon that nobody knows.
+"""The hybrid counter, for an unknown horizon.
 
 Chan, Shi & Song 2011, "Private and continual release of statistics", Sec. 4.
 """
@@ -37,7 +37,7 @@ class Hybrid:
     epsilon
         Positive and finite.
     sensitivity
-        How far one record moves the one increment that holds it.
+        The movement by one record of the one increment that holds it.
     """
 
     epsilon: float

@@ -9,7 +9,7 @@ if they are removed, and if they are replaced; and if they are added, with τ fo
 
     w (Σ_{je <= τ} p_j (e^{je} - 1) + Σ_{je > τ} p_j e^{-je} (e^{2τ} - e^τ)):
 
-with α + β e^{l0} for the ratio of densities the terms of w times it cancel all others, and what is left is nonnegative.
+with α + β e^{l0} for the ratio of densities the terms of w times it cancel all others, and the rest is nonnegative.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class LaplaceMixtureCurve(MixtureCurve):
     """
 
     def __init__(self, rate: float, e: float, size: int, pair: SampledPair) -> None:
-        """Take what `SampledLaplaceLoss` does."""
+        """Tabulate the parts of the curve; the parameters are those of `SampledLaplaceLoss`."""
         self._e, self._pair, self._sign = e, pair, -1.0 if pair is SampledPair.ADDED else 1.0
         self._places, self._log_weights = np.array(binomial_mixture(size, rate)).T
         parts = laplace_parts(rate, e, size)
@@ -49,7 +49,7 @@ class LaplaceMixtureCurve(MixtureCurve):
         self._starts, _, _ = self._ratio(e * np.arange(float(size)))
 
     def _ratio(self, tau: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return the log-ratio of densities at τ in [0, ke], how far it may be off, and its slope."""
+        """Return the log-ratio of densities at τ in [0, ke], a bound on its error, and its slope."""
         e, last = self._e, len(self._offsets) - 1
         i = np.clip(np.floor(tau / e), 0, last).astype(np.intp)
         (p, q), l0 = self._shares[:, i], np.clip(2.0 * tau - (2.0 * i + 1.0) * e, -e, e)

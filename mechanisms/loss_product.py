@@ -100,7 +100,7 @@ class LossProduct:
         return mean, math.sqrt(variance)
 
     def _rung(self, number: int) -> tuple[float, float, float, FloatArray, FloatArray, float]:
-        """Return the tilted product whose mean is ``number / 2`` deviations above the untilted one.
+        """Return the tilted product with a mean ``number / 2`` deviations above that of the untilted one.
 
         The L2 error of the product is at most (k + 2) η with η = 8 u log2 n the relative error of one
         transform (Higham 2002, Thm 24.2, a factor 4 beyond it) and k the number of parts: a power s of

@@ -82,7 +82,7 @@ class OpenDPProfile(PrivacyProfile):
 
 
 _NOTHING_CERTIFIED = NoPrivacy("OpenDP's privacy map")
-"""A map bounds the loss: where it says nothing, nothing is known of a lower end either."""
+"""A map bounds the loss: if its bound is infinite, nothing is known of a lower end either."""
 
 
 def _approximate_concentrated(rho: float, delta: float) -> PrivacyProfile:
@@ -97,11 +97,11 @@ def _approximate_concentrated(rho: float, delta: float) -> PrivacyProfile:
     )
 
 
-def _certified(
+def _certified_profile(
     curve: Callable[[float, float], PrivacyProfile], distance: float, delta: float
 ) -> PrivacyProfile:
-    """Return the curve of what a map certifies; infinity, as of noise of scale 0, is no privacy."""
-    size, failure = nonnegative("what the privacy map certifies", distance), nonnegative("its delta", delta)
+    """Return the profile at the numbers that a map certifies; infinity, as of noise of scale 0, is no privacy."""
+    size, failure = nonnegative("the privacy map's value", distance), nonnegative("its delta", delta)
     return _NOTHING_CERTIFIED if math.isinf(size) or failure >= 1.0 else curve(size, failure)
 
 
@@ -111,10 +111,10 @@ def _pure(epsilon: float, delta: float) -> PrivacyProfile:
 
 # From the name of an OpenDP measure to the profile that its distance certifies.
 _PROFILE_OF: Mapping[str, Callable[[Any], PrivacyProfile]] = {
-    "MaxDivergence": lambda epsilon: _certified(_pure, epsilon, 0.0),
-    "ZeroConcentratedDivergence": lambda rho: _certified(_approximate_concentrated, rho, 0.0),
-    "Approximate(MaxDivergence)": lambda d: _certified(_pure, *d),
-    "Approximate(ZeroConcentratedDivergence)": lambda d: _certified(_approximate_concentrated, *d),
+    "MaxDivergence": lambda epsilon: _certified_profile(_pure, epsilon, 0.0),
+    "ZeroConcentratedDivergence": lambda rho: _certified_profile(_approximate_concentrated, rho, 0.0),
+    "Approximate(MaxDivergence)": lambda d: _certified_profile(_pure, *d),
+    "Approximate(ZeroConcentratedDivergence)": lambda d: _certified_profile(_approximate_concentrated, *d),
     "SmoothedMaxDivergence": OpenDPProfile,
 }
 
@@ -131,22 +131,22 @@ def _sensitivity_of(metric: str, d_in: float) -> Sensitivity:
 
 
 def _is_integer(words: str) -> bool:
-    """Return whether a domain or a metric, as OpenDP writes it, is of integers."""
+    """Return True if a domain or a metric, as OpenDP writes it, is of integers."""
     return re.search(r"\b([iu](8|16|32|64|128)|usize)\b", words) is not None
 
 
 _OF_DATA_SETS = ("SymmetricDistance", "InsertDeleteDistance")
 _COUNTED = (*_OF_DATA_SETS, "ChangeOneDistance", "HammingDistance", "DiscreteDistance")
-"""Metrics whose distances are numbers of records, or 1, and which do not name their type."""
+"""Metrics with distances that are numbers of records, or 1, and with names that do not state their type."""
 
 
 def _is_counted(metric: str) -> bool:
-    """Return whether distances in a metric, as OpenDP writes it, are whole numbers."""
+    """Return True if distances in a metric, as OpenDP writes it, are whole numbers."""
     return metric.startswith(_COUNTED) or _is_integer(metric)
 
 
 def _relation_of(metric: str, d_in: float) -> Neighbouring:
-    """Return what data sets at distance d_in are: a replaced record counts 2 where records are added and removed."""
+    """Return the relation of data sets at distance d_in; a replaced record is one removed and one added: 2."""
     added = metric.startswith(_OF_DATA_SETS)
     return Neighbouring.ADD_OR_REMOVE if added and d_in < 2.0 else Neighbouring.REPLACE_ONE
 
@@ -169,8 +169,8 @@ class OpenDPMeasurement(BuiltInMechanism):
     nominal_delta : float
         The δ at which ``epsilon`` evaluates the profile.
     declared_sensitivity : Sensitivity, optional
-        How far a record moves the value, where the metric is no distance between numbers (e.g. SymmetricDistance, of a
-        query on data sets). By default 0: it can be audited, but releases no value that depends on a record.
+        The movement of the value by a record, where the metric is no distance between numbers (e.g. SymmetricDistance,
+        of a query on data sets). By default 0: it can be audited, but releases no value that depends on a record.
 
     Raises
     ------
@@ -208,7 +208,7 @@ class OpenDPMeasurement(BuiltInMechanism):
 
     def rests_on(self) -> tuple[Assumption, ...]:
         """Return the assumption that OpenDP's privacy map is correct: a measurement may hold a user's function."""
-        message = "your OpenDP measurement is as private as its map says"
+        message = "the privacy map of your OpenDP measurement is correct"
         own = Assumption(AssumptionKind.OPENDP, message)
         return own, *assumptions_of((self.d_in, self.nominal_delta, self.declared_sensitivity))
 
@@ -261,7 +261,7 @@ class OpenDPMeasurement(BuiltInMechanism):
         Raises
         ------
         DomainError
-            If a measurement on single numbers is given vectors: its map says nothing of several at once.
+            If a measurement on single numbers is given vectors: its map does not bound the loss of several at once.
         """
         array = np.asarray(value)
         if not self.releases_single_numbers:
@@ -272,20 +272,19 @@ class OpenDPMeasurement(BuiltInMechanism):
 
     def log_density(self, output: npt.ArrayLike, value: npt.ArrayLike) -> FloatArray:
         """Raise `DensityUnavailable`: OpenDP does not give a measurement's density."""
-        raise DensityUnavailable("OpenDPMeasurement: OpenDP does not tell the density of its output")
+        raise DensityUnavailable("OpenDPMeasurement: OpenDP gives no density of its output")
 
     def to_dict(self) -> dict[str, Any]:
         """Raise `ParameterError`: a measurement lives in OpenDP's memory and cannot be written down."""
-        raise ParameterError("OpenDPMeasurement: cannot be saved; save what built the measurement")
+        raise ParameterError("OpenDPMeasurement: cannot be saved; save the code that built the measurement")
 
 
 def from_opendp(measurement: Any, d_in: float, *, nominal_delta: float = 0.0) -> OpenDPMeasurement:
     """Return the mechanism that wraps an OpenDP measurement at input distance ``d_in``.
 
-    OpenDP does not tell which noise a measurement adds, so the result knows its privacy map and how to
-    release, not its density. Nor can it be looked into: it may hold a user's function with any map. So it is an
-    assumption (`AssumptionKind.OPENDP`), and no certificate rests on it. For OpenDP's own noise nothing needs to be
-    assumed: it is what `Laplace`, `Gaussian` and their discrete forms draw from an `OpenDPNoise`, which is an
-    `Accountant`'s default.
+    OpenDP does not state which noise a measurement adds, so the result has its privacy map and its release, not its
+    density. Nor can it be inspected: it may hold a user's function with any map. So it is an assumption
+    (`AssumptionKind.OPENDP`), and no certificate rests on it. OpenDP's own noise needs no assumption: `Laplace`,
+    `Gaussian` and their discrete forms draw it from an `OpenDPNoise`, which is an `Accountant`'s default.
     """
     return OpenDPMeasurement(measurement, d_in, nominal_delta)

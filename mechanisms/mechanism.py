@@ -1,4 +1,4 @@
-"""What a mechanism is, and how one is written down and read back."""
+"""The interface of mechanisms, and their written form."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 class Mechanism(Protocol):
     """Frozen, hashable value that defines the noise of a release and its privacy cost.
 
-    ``release`` returns an array of the value's shape whose coordinates are independent given the value;
+    ``release`` returns an array of the value's shape with coordinates that are independent given the value;
     ``log_density`` gives the logarithm of each coordinate's density (or probability), output and value
     broadcast against each other.
     """
@@ -66,7 +66,7 @@ class BuiltInMechanism(abc.ABC):
     sensitivity: Any
 
     log_concave: ClassVar[bool] = False
-    """Whether every coordinate gets independent noise of a log-concave density on the real line."""
+    """True if every coordinate gets independent noise of a log-concave density on the real line."""
 
     @property
     def neighbouring(self) -> Neighbouring:

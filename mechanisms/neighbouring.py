@@ -1,11 +1,11 @@
-"""Neighbouring relations: which two data sets a privacy loss compares. Losses for different ones do not add up.
+"""Neighbouring relations: the pairs of data sets that a privacy loss compares. Losses for different ones do not add up.
 
 ==================  =============================================  ==================================
 relation            two data sets are neighbours if                movement of a query
 ==================  =============================================  ==================================
-replace one         one record is another one                      the diameter of what records give
-add or remove one   one has a record more                          the largest of what a record gives
-zero out            one record is replaced by a null record        the same, as a null gives nothing
+replace one         one record is another one                      the diameter of contributions
+add or remove one   one has a record more                          the largest contribution
+zero out            one record is replaced by a null record        the same, as a null adds nothing
 ==================  =============================================  ==================================
 
 The number of records is public under the first and the third, secret under the second.
@@ -33,7 +33,7 @@ class Neighbouring(Enum):
         return _WORDS[self]
 
     def of_groups(self, size: int) -> str:
-        """Return the name, with how many records change together if that is not one."""
+        """Return the name, with the number of records that change together if that is not one."""
         return self.value if size == 1 else f"{self.value}, groups of {size}"
 
     @classmethod
@@ -94,11 +94,11 @@ class MixedNeighbours(ParameterError):
 
 
 def conversion_hint(one: Neighbouring, other: Neighbouring) -> str:
-    """Return which conversion leads from one relation to another directly, in either direction, for a message."""
+    """Return the direct conversion between two relations, in either direction, for a message."""
     for source, target in ((one, other), (other, one)):
         if (source, target) in _CONVERSIONS:
             return (
-                f"what holds for {source.value!r} is converted by mechanisms.convert(profile, "
+                f"a loss for {source.value!r} is converted by mechanisms.convert(profile, "
                 f"Neighbouring.{target.name}) ({_CONVERSIONS[source, target]})"
             )
     return "there is no conversion"

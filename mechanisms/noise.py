@@ -91,7 +91,7 @@ class NumpyNoise:
             min(scale, _LARGEST_SCALE)
             * self._randomness.standard_exponential((*np.asarray(location).shape, 2))
         )
-        return _saturated(location, pair[..., 0] - pair[..., 1])
+        return _add_saturating(location, pair[..., 0] - pair[..., 1])
 
     def discrete_gaussian(self, location: IntArray, sigma: float) -> IntArray:
         """Return location + discrete Gaussian(sigma), P(k) ∝ exp(-k² / 2 sigma²).
@@ -103,7 +103,7 @@ class NumpyNoise:
         shape = np.asarray(location).shape
         if sigma > _LARGEST_TABLE:
             normal = self._randomness.standard_normal(shape)
-            return _saturated(location, np.rint(min(sigma, _LARGEST_SCALE) * normal))
+            return _add_saturating(location, np.rint(min(sigma, _LARGEST_SCALE) * normal))
         table, radius = _discrete_gaussian_table(sigma)
         return location + (np.searchsorted(table, self._randomness.random(shape), side="right") - radius)
 
@@ -123,8 +123,8 @@ _LARGEST_SCALE = 2.0**200
 """Of more, too, all but 2^-130 of the sums lie beyond 64 bits."""
 
 
-def _saturated(location: IntArray, noise: FloatArray) -> IntArray:
-    """Return location + noise, which is whole; where that is beyond 64 bits, their end, whatever the location is."""
+def _add_saturating(location: IntArray, noise: FloatArray) -> IntArray:
+    """Return location + noise (a whole number in floats); sums beyond 64 bits become the largest or least of them."""
     if np.abs(noise).max(initial=0.0) < 2.0**62:
         return location + noise.astype(np.int64)
     ends = np.iinfo(np.int64)

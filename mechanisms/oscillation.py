@@ -1,4 +1,4 @@
-"""How products of transforms of losses with atoms stay small: a bound by one exponential sum.
+"""An upper bound on products of transforms of losses with atoms, by one exponential sum.
 
 The atoms of a loss turn around each other as t grows, and align again sooner or later: |M(s+it)| of one loss returns to
 M(s). Many different losses do not align all at once, and that is seen without evaluating one of them.
@@ -32,7 +32,7 @@ import scipy
 from mechanisms.arrays import FloatArray
 
 _MOST_POINTS = 2**22
-_BETWEEN = 0.1  # what c may exceed its points by, in A
+_BETWEEN = 0.1  # excess of c over its points, in A
 _PER_BIN = 16.0  # the FFT is this much longer than the points needed: (2π/16)²/8 = .02 A
 _ROUNDING = 1e-9
 """Of A: the rounding of the FFT is below 8u lg N √N, N = `_MOST_POINTS` (Higham 2002, Thm 24.2), and that is 1e-11."""
@@ -91,20 +91,20 @@ class Oscillations:
         return replace(self, log_caps=self.log_caps + log_factor)
 
     @cached_property
-    def _whole(self) -> float:
+    def _total(self) -> float:
         return float(np.sum(self.amplitudes))
 
     @property
     def log_floor(self) -> float:
         """About the least that the theorem can give: c = 0 and no h."""
-        return self.log_caps + 0.5 * self.count * math.log1p(-self._whole / (2.0 * self.count) * 0.8)
+        return self.log_caps + 0.5 * self.count * math.log1p(-self._total / (2.0 * self.count) * 0.8)
 
     def up_to(self, end: float) -> BoundedOscillations | None:
         """Tabulate c up to a height; None if that takes too many points."""
         curvature = float(self.amplitudes @ self.frequencies**2) / 8.0
-        if not (self._whole > 0.0 and curvature > 0.0 and math.isfinite(curvature)):
+        if not (self._total > 0.0 and curvature > 0.0 and math.isfinite(curvature)):
             return None
-        step = math.sqrt(_BETWEEN * self._whole / curvature)
+        step = math.sqrt(_BETWEEN * self._total / curvature)
         points = math.ceil(end / step) + 1
         if not _PER_BIN * points <= _MOST_POINTS:
             return None
@@ -123,10 +123,10 @@ class Oscillations:
         t: FloatArray = step * np.arange(points + 1, dtype=np.float64)
         # Folding and the rounding of ωqD move a phase by at most 4u ωt.
         bin_width = 2.0 * math.pi / (length * step)
-        values += self._whole * (np.minimum(2.0, (bin_width * t) ** 2 / 8.0) + _ROUNDING)
+        values += self._total * (np.minimum(2.0, (bin_width * t) ** 2 / 8.0) + _ROUNDING)
         values += 2.0**-51 * t * float(self.amplitudes @ self.frequencies)
-        values = np.maximum(values[:-1], values[1:]) + _BETWEEN * self._whole * (1.0 + 1e-9)
-        return BoundedOscillations(self, step, np.minimum(values, self._whole))
+        values = np.maximum(values[:-1], values[1:]) + _BETWEEN * self._total * (1.0 + 1e-9)
+        return BoundedOscillations(self, step, np.minimum(values, self._total))
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,7 +136,7 @@ class BoundedOscillations:
     Attributes
     ----------
     oscillations
-        What is bounded.
+        The oscillations that are bounded.
     step
         D.
     values
@@ -156,5 +156,5 @@ class BoundedOscillations:
         c = latest[first]
         h = np.minimum(own.shares, 0.5 / np.maximum(heights, 1e-300)[:, None])
         smooth = (2.0 * h + h * h) @ own.share_counts if own.shares.size else 0.0
-        inside = 1.0 - (own._whole - c) / (2.0 * own.count) + smooth / own.count
+        inside = 1.0 - (own._total - c) / (2.0 * own.count) + smooth / own.count
         return np.asarray(own.log_caps + 0.5 * own.count * np.log(np.maximum(inside, 1e-300)) + 1e-9)

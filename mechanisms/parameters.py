@@ -30,7 +30,7 @@ class DensityUnavailable(DPWitnessError, TypeError):
 def real(name: str, value: Any) -> float:
     """Return ``value`` as a float; raise `ParameterError` if it is not one real number or is NaN.
 
-    A whole number that no float is equal to is refused, too: what is charged would be another number.
+    A whole number that no float is equal to is refused, too: another number would be charged.
     """
     if type(value) is not float and (isinstance(value, bool) or not isinstance(value, numbers.Real)):
         raise ParameterError(f"{name} = {value!r}: must be one real number")

@@ -1,6 +1,6 @@
-"""Numbers as reports, refusals and messages print them, on the safe side of what is proved.
+"""Numbers as reports, refusals and messages print them, on the safe side of the proved bound.
 
-A lower end is rounded down and an upper end up: printed to the nearest digit, "at least" could say more than is
+A lower end is rounded down and an upper end up: printed to the nearest digit, "at least" could be more than is
 proved. A number is the float that its text reads back as: 0.98 is printed as it is, and not by its binary digits.
 """
 

@@ -1,8 +1,8 @@
 """Privacy losses: the laws that simply add up when mechanisms are composed.
 
 For a dominating pair (P, Q) the privacy loss is L = ln dP/dQ under P (Dwork & Rothblum 2016; Zhu, Dong, Wang
-2022). If the i-th mechanism is dominated by (P_i, Q_i) whatever was released before, the product pair
-dominates the adaptive composition, whose loss is the sum of independent L_i. So a composition is described
+2022). If the i-th mechanism is dominated by (P_i, Q_i) given any earlier releases, the product pair
+dominates the adaptive composition; its loss is the sum of independent L_i. So a composition is described
 by the sum of the logarithms of M(z) = E[e^{zL}; L < ∞], and δ(ε) = P(L = ∞) + E[(1 - e^{ε-L})^+; L < ∞].
 """
 
@@ -33,7 +33,7 @@ ROUNDING = 2.0**-53
 
 
 LatticeValues = tuple[tuple[tuple[Fraction, ...], int], ...]
-"""Values that one release can lose, in increasing order, with how often it is made; for each release."""
+"""The possible losses of one release, in increasing order, with its count; for each release."""
 
 
 Atoms = tuple[tuple[Fraction, float], ...]
@@ -47,11 +47,11 @@ class CeilingLaw:
     Attributes
     ----------
     ceilings
-        The largest finite values, and how many of each.
+        The largest finite values, each with its count.
     laplace
-        Parameters e of Laplace losses and how many: X has an atom 1/2 at 0, and the density e^{-x/2}/4 up to 2e.
+        Parameters e of Laplace losses, with their counts: X has an atom 1/2 at 0, and the density e^{-x/2}/4 up to 2e.
     atoms
-        The atoms of other X_i, increasing, and how many such X_i.
+        The atoms of other X_i, increasing, with the count of such X_i.
     rounding
         Relative rounding error of the product of one probability from each atomic X_i.
     """
@@ -196,7 +196,7 @@ class PrivacyLoss(abc.ABC):
 
     @property
     def distinct_count(self) -> int:
-        """Of how many different losses this is the sum."""
+        """Number of different losses of which this is the sum."""
         return 1
 
     def pieces(self, most: int) -> list[tuple[PrivacyLoss, int]]:
@@ -273,7 +273,7 @@ class PrivacyLoss(abc.ABC):
         pair
             Which pair.
         size
-            Of a Poisson sample, how many records are removed, added or replaced together.
+            Of a Poisson sample, the number of records that are removed, added or replaced together.
         """
         return None
 

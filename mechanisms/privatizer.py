@@ -1,7 +1,7 @@
 """Privatizers: (randomizer, shuffler, analyzer), of which central, local and shuffle trust are instances.
 
-n clients hold one vector in [-B, B]^s each; the server learns their mean. Who is trusted decides where the
-noise is added:
+n clients hold one vector in [-B, B]^s each; the server learns their mean. The party that adds the noise
+depends on trust:
 
 ========  ===================  ====================  =============================
 trust     randomizer (client)  shuffler              analyzer (server)
@@ -55,11 +55,11 @@ class Communication:
     bits: int = 0
 
     def __add__(self, other: Communication) -> Communication:
-        """Return what is sent in both."""
+        """Return the size of both messages together."""
         return Communication(self.reals + other.reals, self.bits + other.bits)
 
     def __mul__(self, clients: int) -> Communication:
-        """Return what so many clients send."""
+        """Return the size of the messages of so many clients."""
         return Communication(self.reals * clients, self.bits * clients)
 
 
@@ -132,14 +132,14 @@ def checked_vectors(privatizer: Privatizer, values: npt.ArrayLike) -> FloatArray
 
 @dataclass(frozen=True, kw_only=True)
 class _Gaussian(abc.ABC):
-    """What the two Gaussian instances share.
+    """Base class of the two Gaussian privatizers.
 
     Parameters
     ----------
     clients, size, bound
         n, s and B.
     mechanism
-        The Gaussian mechanism, calibrated for what one client can move in the vector that it is added to.
+        The Gaussian mechanism, calibrated for the movement by one client of the vector that it is added to.
     """
 
     clients: int
@@ -151,18 +151,18 @@ class _Gaussian(abc.ABC):
         object.__setattr__(self, "clients", whole_number("clients", self.clients, least=1))
         object.__setattr__(self, "size", whole_number("size", self.size, least=1))
         object.__setattr__(self, "bound", positive("bound", self.bound))
-        if not self.mechanism.sensitivity.covers(self._moved):
+        if not self.mechanism.sensitivity.covers(self._client_movement):
             raise ParameterError(
-                f"mechanism = {self.mechanism!r}: must be calibrated for a movement of {self._moved}"
+                f"mechanism = {self.mechanism!r}: must be calibrated for a movement of {self._client_movement}"
             )
 
     @staticmethod
     @abc.abstractmethod
     def _movement(clients: int, size: int, bound: float) -> Sensitivity:
-        """Return how far one client can move the vector that the noise is added to."""
+        """Return the largest movement by one client of the vector to which the noise is added."""
 
     @property
-    def _moved(self) -> Sensitivity:
+    def _client_movement(self) -> Sensitivity:
         return self._movement(self.clients, self.size, self.bound)
 
     @classmethod
@@ -182,7 +182,7 @@ class _Gaussian(abc.ABC):
 
     def profile(self) -> PrivacyProfile:
         """Return the Gaussian profile at the movement of one client."""
-        return self.mechanism.profile(self._moved)
+        return self.mechanism.profile(self._client_movement)
 
     def shuffle(self, messages: Messages) -> Messages:
         """Return the messages: there is no shuffler."""

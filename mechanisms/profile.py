@@ -1,7 +1,7 @@
-"""Privacy profiles: the curve ε -> δ(ε) that says everything about a mechanism's privacy.
+"""Privacy profiles: the curve ε -> δ(ε) of a mechanism, for every real ε.
 
 δ(ε) = sup_S P(S) - e^ε Q(S) is the hockey-stick divergence of a dominating pair (P, Q) (Zhu, Dong, Wang
-2022, "Optimal accounting of differential privacy via characteristic function", Def. 7), for every real ε.
+2022, "Optimal accounting of differential privacy via characteristic function", Def. 7).
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class PrivacyProfile(abc.ABC):
 
     @property
     def statable(self) -> frozenset[Neighbouring]:
-        """The relations the curve may be stated for: all, if it only knows how far a value moves."""
+        """The relations the curve may be stated for: all, if it depends on a value's movement alone."""
         return frozenset(Neighbouring)
 
     @property
@@ -179,13 +179,13 @@ class PrivacyProfile(abc.ABC):
         if target < mass:
             return math.inf
         if mass > 0.0 and target - mass <= max(1e-12, self.relative_error) * mass:
-            # What the finite losses add to δ would be rounded away: only what none of them exceeds is enough.
+            # The part of the finite losses in δ would be rounded away: only an upper bound on all of them is enough.
             return self._largest_finite_loss(target)
         guess = self._invert(target)
         return guess if math.isinf(guess) else smallest(guess, lambda x: self.proves(x, target))
 
     def _largest_finite_loss(self, mass: float) -> float:
-        """Return ε at the mass of an infinite loss: what no finite loss exceeds, or inf."""
+        """Return ε at the mass of an infinite loss: an upper bound on all finite losses, or inf."""
         if self.largest_finite is not None:
             return up(self.largest_finite)
         sides = self.directions()
@@ -248,7 +248,7 @@ class PrivacyProfile(abc.ABC):
         """Return the curves of pairs of real data sets that are known to lose so much; none if a bound is all there is.
 
         Itself by default. With several the curve is their maximum, at every ε: another pair may be worst at another ε,
-        hence in each of several releases another one, chosen by what was released before. The maximum is the curve of a
+        hence in each of several releases another one, chosen by earlier releases. The maximum is the curve of a
         pair; its composition is an upper bound, which two or more releases need not attain.
         """
         return () if self.bound else (self,)
@@ -311,7 +311,7 @@ class OneRelation(PrivacyProfile):
 
     @property
     def statable(self) -> frozenset[Neighbouring]:
-        """Its own relation alone: how far another kind of neighbour moves the query is another question."""
+        """Its own relation alone: the movement by another kind of neighbour is not known."""
         return frozenset({self.neighbouring})
 
 

@@ -1,4 +1,4 @@
-"""Certified Gauss-Legendre rules on panels, and what a density says about a transform far out."""
+"""Certified Gauss-Legendre rules on panels, and bounds on transforms far out from a density."""
 
 from __future__ import annotations
 

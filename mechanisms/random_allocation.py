@@ -95,7 +95,7 @@ _UNIT = 2**1074
 _BLOCK = 2**20
 """Numbers held at once."""
 _FURTHEST, _APART = 37.0, 0.1
-"""Standard deviations of one lognormal factor up to which noise alone is looked at, and the distance of nodes there."""
+"""Standard deviations of one lognormal factor up to which noise alone is used, and the distance of nodes there."""
 _FAR = 7.5
 """Standard deviations of one lognormal factor up to which the curve is computed: beyond are 3e-14."""
 
@@ -134,7 +134,7 @@ class _LognormalTransform:
         return 1.01 * math.exp(0.5 * a * a) * rounding * ROUNDING + 4.0 * math.exp(-_NEED) + 1e-17
 
     def rise(self, z: ComplexArray) -> tuple[ComplexArray, FloatArray]:
-        """Return φ(z) - 1, for 0 <= arg z <= π/2, and how far it may be off."""
+        """Return φ(z) - 1, for 0 <= arg z <= π/2, and a bound on its error."""
         values, weights = self._rule
         found = np.empty(z.shape, dtype=np.complex128)
         for part in np.array_split(np.arange(z.size), max(1, math.ceil(z.size * values.size / _BLOCK))):
@@ -152,14 +152,14 @@ class _LognormalTransform:
 
 @dataclass(frozen=True)
 class _PeriodSums:
-    """The sums over one period at some v: of q, how far they may be off, and an upper bound on b² q''."""
+    """The sums over one period at some v: of q, with a bound on its error, and an upper bound on b² q''."""
 
     values: FloatArray
     off: FloatArray
     smoothed: FloatArray
 
     @staticmethod
-    def at(v: FloatArray, transform: _LognormalTransform, steps: int, period: float) -> _PeriodSums:
+    def for_points(v: FloatArray, transform: _LognormalTransform, steps: int, period: float) -> _PeriodSums:
         """Return the sums, smoothed if else too many terms are needed."""
         c, unit = _DAMPING / period, 2.0 * math.pi / period
         numbers = _NUMBERS
@@ -211,7 +211,7 @@ def put_bounds(movement: float, steps: int) -> tuple[FloatArray, FloatArray, Flo
     places = np.unique(np.concatenate((np.linspace(0.0, first[0], 64), first)))
     period, known = 4.0 * near, []
     while True:
-        sums = _PeriodSums.at(places, transform, steps, period)
+        sums = _PeriodSums.for_points(places, transform, steps, period)
         value = sums.values - (places - steps) * (x / (1.0 - x)) - period * x / (1.0 - x) ** 2
         off = sums.off + 16.0 * ROUNDING * (np.abs(value) + period)
         high = np.maximum(value + off, 0.0)
@@ -281,7 +281,7 @@ def _nodes_above(movement: float, steps: int) -> tuple[FloatArray, list[int]]:
 
 
 def _law_of_hull(v: FloatArray, heights: Sequence[int]) -> tuple[FloatArray, FloatArray, Fraction]:
-    """Return values of S and their probabilities: where the convex hull of some nodes bends, and how much.
+    """Return values of S and their probabilities: the bends of the convex hull of some nodes, and their sizes.
 
     Beyond the last node its slope is 1, and nodes that say more than slopes of at most 1 do are lowered; return also
     the last one's distance from its height, which is E S. In whole numbers: probabilities are rounded once.
@@ -396,7 +396,7 @@ class RandomAllocationProfile(BothDirections):
     steps : int
         t, from 2 to 100,000.
     is_block : bool
-        Whether this is one of several blocks of an epoch, which only bound it.
+        True if this is one of several blocks of an epoch, which only bound it.
 
     Raises
     ------

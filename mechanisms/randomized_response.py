@@ -103,7 +103,7 @@ class RandomizedResponse(BuiltInMechanism):
     def _profile_at(self, moved: Sensitivity) -> PrivacyProfile:
         """Return the profile; for one change δ(x) = (p - e^x q)⁺ + (q - e^x p)⁺ + (k-2) q (1 - e^x)⁺.
 
-        Exact up to 10,000 changes; of more, which nobody makes, the sum of their ε.
+        Exact up to 10,000 changes; of more, the sum of their ε.
         """
         if moved.l1 < 1.0:
             return PerfectPrivacy()

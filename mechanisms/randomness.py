@@ -13,7 +13,7 @@ from mechanisms.assumptions import Assumption, assumptions_of
 from mechanisms.parameters import ParameterError, whole_number
 
 BLOCK = 64
-"""How many lanes share one generator."""
+"""Number of lanes that share one generator."""
 
 _Size = int | tuple[int, ...]
 
@@ -42,7 +42,7 @@ _Fills = list[tuple[Callable[..., Any], slice]]
 
 
 class _BlockDraws:
-    """Draws whose leading axis is cut into stretches, each filled by its own generator, in order."""
+    """Draws with a leading axis that is cut into stretches, each filled by its own generator, in order."""
 
     def __init__(self, generators: Sequence[np.random.Generator], bounds: Sequence[tuple[int, int]]) -> None:
         self._stretches = [(g, slice(*bound)) for g, bound in zip(generators, bounds, strict=True)]
@@ -63,7 +63,7 @@ class _BlockDraws:
         return [(g.standard_exponential, s) for g, s in self._stretches]
 
     def rests_on(self) -> tuple[Assumption, ...]:
-        """Return what the generators rest on."""
+        """Return the assumptions on the generators."""
         return assumptions_of([generator for generator, _ in self._stretches])
 
     def _empty(self, size: _Size) -> FloatArray:
@@ -119,8 +119,8 @@ class LaneStreams(_BlockDraws):
     """Randomness with a leading axis of lanes, in blocks of `BLOCK` with one seed each.
 
     Block b draws from ``SeedSequence(entropy, spawn_key=(*key, b))``. A lane's draws therefore depend
-    on the seed, the key and the lane's number only: not on how many lanes run beside it, nor on how
-    they are divided between processes.
+    on the seed, the key and the lane's number only: not on the number of lanes beside it, nor on their
+    division between processes.
 
     Parameters
     ----------
@@ -170,7 +170,7 @@ class LaneStreams(_BlockDraws):
         """Return randomness for ragged draws: entry i belongs to lane ``lane_of[i]``.
 
         Draws have size n = len(lane_of) or (n, ...). Each block supplies exactly its own entries, in
-        order, so they are the same whatever other blocks exist.
+        order, so they do not depend on other blocks.
 
         Raises
         ------

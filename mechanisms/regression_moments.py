@@ -1,4 +1,4 @@
-"""What one record adds to a linear regression: the square of its features, and its features times its outcome."""
+"""A record's moments in a linear regression: the square of its features, and its features times its outcome."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mechanisms.domain import as_numbers, as_values
 from mechanisms.parameters import DomainError, ParameterError, positive, whole_number
 from mechanisms.sensitivity import Sensitivity
 
-_OUTWARDS = 1.0 + 1e-12  # more than what the few operations on norms round off
+_OUTWARDS = 1.0 + 1e-12  # more than the rounding of the few operations on norms
 _FAR = 1e100  # features whose squares might be beyond all floats
 _MOST_FEATURES = 1024  # so that rounding and tolerance stay far below 1
 MOST_WEIGHT = math.sqrt(2.0)

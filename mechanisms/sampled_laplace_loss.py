@@ -39,7 +39,7 @@ class LaplacePiece:
     offset, log_weight
         o and λ.
     off
-        How far m may be off because of p, q and o.
+        The error of m because of p, q and o.
     """
 
     shares: tuple[float, float]
@@ -132,7 +132,7 @@ class LaplacePiece:
         return panels.log_error(logs)
 
     def masses(self, b: float, panels: Panels) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return L, ln(mass e^{bm}) at the nodes, and how many units of 2^-53 L may be off."""
+        """Return L, ln(mass e^{bm}) at the nodes, and a bound on the error of L in units of 2^-53."""
         nodes, log_weights = panels.rule()
         m = self.log_ratio(nodes)
         logs = log_weights + self.log_weight - 0.5 * (self.end + nodes) - math.log(4.0) + b * m
@@ -141,7 +141,7 @@ class LaplacePiece:
         return self.sign * m, logs, inner
 
     def cost(self, s: float, height: float) -> float:
-        """Return about how many quadrature nodes there are, at a tenth."""
+        """Return about a tenth of the number of quadrature nodes."""
         (low, top), begin = self._ends, math.exp(self.start)
         (p, q), length = self.shares, self.end - self.start
         # Of m, within the panels.
@@ -287,7 +287,7 @@ class SampledLaplaceLoss(PrivacyLoss):
         return found
 
     def _masses(self, s: float, height: float) -> tuple[FloatArray, FloatArray, FloatArray, list[Panels]]:
-        """Return L, ln(mass e^{sL}) and how far L may be off, of atoms and nodes, and the panels of each piece."""
+        """Return L, ln(mass e^{sL}) and a bound on the error of L, of atoms and nodes, and the panels of each piece."""
         losses, logs = np.array(self._log_atoms(s)).T
         steep = max(float(piece.slope(np.array(self._e))) for piece in self._pieces)
         moved = steep * self.size * self._e + (self._e + 2.0 * abs(self._shift) if self._shift else 0.0)
@@ -347,7 +347,7 @@ def log_mean(p: float | FloatArray, q: float | FloatArray, l0: FloatArray) -> Fl
 
 
 def laplace_parts(rate: float, e: float, size: int) -> list[tuple[tuple[float, float], float, float]]:
-    """Return (α/(α+β), β/(α+β)), ln(α+β), and how far m may be off, for x in (ie, (i+1)e), i < k.
+    """Return (α/(α+β), β/(α+β)), ln(α+β), and a bound on the error of m, for x in (ie, (i+1)e), i < k.
 
     See `SampledLaplaceLoss`. Each term of α and β is off by 8u (1 + |ln p_j| + |its logarithm|) of itself, sums by
     (k+4)u more, so both shares by as much: m moves by that, times the smaller share and e^e - 1 if this is less. Where

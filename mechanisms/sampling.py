@@ -1,4 +1,4 @@
-"""What is known of mechanisms that run on a secret random sample of the records, by scheme and relation.
+"""Mechanisms that run on a secret random sample of the records: profiles by scheme and relation.
 
 =============  =================  =========================  =======================  ==========================
 scheme         relation           profile                    the base is stated for   pairs
@@ -90,18 +90,18 @@ def sampled(
     Parameters
     ----------
     profile
-        Profile on the sample, stated for what `Sampling.movement` says.
+        Profile on the sample, stated for the relation of `Sampling.movement`.
     rate
         Probability that a record takes part; 1 is no sampling. Of shuffled batches and random allocation the share of
         one batch; a release is then a whole pass, or epoch.
     neighbouring
         The relation of the result.
     sampling
-        How the sample is drawn.
+        The sampling scheme.
     triangle
-        Whether the domain has three records pairwise as far apart as any two; see `FixedSizeProfile`.
+        True if the domain has three records pairwise as far apart as any two; see `FixedSizeProfile`.
     selected
-        In how many steps of an epoch of random allocation each record is.
+        The number of steps of an epoch of random allocation in which each record is.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""How far replacing one record can move a released value."""
+"""Sensitivity: the largest movement of a released value by the replacement of one record."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class Sensitivity:
         )
 
     def covers(self, other: Sensitivity) -> bool:
-        """Return whether no norm of ``other`` exceeds this one's."""
+        """Return True if no norm of ``other`` exceeds this one's."""
         return self.l1 >= other.l1 and self.l2 >= other.l2 and self.linf >= other.linf
 
 

@@ -2,7 +2,7 @@
 
 Every client turns each coordinate into a whole number of ones, at most g, adds b random bits and sends
 g + b bits, labelled with the coordinate. Bits of one coordinate are exchangeable and their number is public:
-what the shuffler lets through is the number of ones of each coordinate, and what it costs is the profile of
+the shuffler reveals the number of ones of each coordinate, at the cost of the profile of
 Bin(bn, p) noise on a sum of whole numbers (`BinomialProfile`).
 
 The published constants are loose by two orders of magnitude. Standard deviation of the mean over that of the
@@ -277,8 +277,8 @@ class ShuffledMean:
     def encode(self, values: FloatArray, uniform: FloatArray) -> IntArray:
         """Return ⌊w + uniform⌋, w = (y + D) g / 2D: unbiased if uniform is uniform on [0, 1).
 
-        Whatever ``uniform`` is, also if it is public, the result lies within reach of [-B, B] and privacy
-        is that of `profile`.
+        For any ``uniform``, also a public one, the result lies within reach of [-B, B] and privacy is that
+        of `profile`.
         """
         return self.encoder(uniform).apply(values)
 
@@ -288,7 +288,7 @@ class ShuffledMean:
         return RandomRounding(self.half_range, factor, uniform, *self._reach)
 
     def randomize(self, values: npt.ArrayLike, noise: NoiseSource | np.random.Generator) -> IntArray:
-        """Return how many ones each client sends among its g + b bits, shape (clients, size)."""
+        """Return the number of ones that each client sends among its g + b bits, shape (clients, size)."""
         source = noise_source(noise)
         vectors = checked_vectors(self, values)
         whole_numbers = self.encode(vectors, _uniform(source, vectors.shape))

@@ -1,7 +1,7 @@
-"""Messages of a local randomizer, shuffled: what is left to see of one client among the others' messages.
+"""Messages of a local randomizer, shuffled: the profile of one client's message among the others'.
 
 **Theorem** (Feldman, McMillan & Talwar 2021, "Hiding among the clones", Thm 3.1; here for one randomizer). n clients
-send one message each, by the same randomizer R of pure local ε₀, and a shuffler forgets who sent what. For replacing
+send one message each, by the same randomizer R of pure local ε₀, and a shuffler removes the senders. For replacing
 one client's record the multiset of messages is dominated by the pair of
 
     P: (C, A + B),  C ~ Bin(n - 1, e^{-ε₀}),  A ~ Bin(C, 1/2),  B ~ Bern(p),  p = e^{ε₀} / (e^{ε₀} + 1),
@@ -41,7 +41,7 @@ BOUND = "shuffled messages: the clones of one client"
 MOST_CLIENTS = 10**9
 """Clients; more count as so many, which dominates."""
 _EXACT = 256
-"""As many numbers of coins are told apart."""
+"""Numbers of coins up to which each is kept by itself."""
 _REACH = 7.0
 """Ones further than this many √(c+1) from their mean cost as much as without a shuffler: of mass 4 e^{-98}."""
 _PER_DEVIATION = 32
@@ -103,7 +103,7 @@ def _among_clones(local: float, clients: int) -> AtomicProfile:
     coins, chances = numbers_of_coins(clients - 1, share)
     losses, masses = [], []
     for c, chance in zip(coins.tolist(), chances.tolist(), strict=True):
-        own_losses, own_masses = _given(c, local)
+        own_losses, own_masses = _losses_given(c, local)
         losses.append(own_losses)
         masses.append(chance * own_masses)
     deviation = 2.0 * math.tanh(0.5 * local) / math.sqrt(max(1.0, (clients - 1) * share))
@@ -121,7 +121,7 @@ def numbers_of_coins(
 ) -> tuple[IntArray, FloatArray]:
     """Return values of C and their chances, every C rounded down to one of them; the first is 0.
 
-    Many are told apart at ``places``, standard deviations from their mean.
+    Many are rounded to ``places``, standard deviations from their mean.
     """
     if others * share < _HARDLY_ANY:
         return np.zeros(1, dtype=np.int64), np.ones(1)
@@ -143,8 +143,8 @@ def numbers_of_coins(
     return np.concatenate([[0], edges]), np.concatenate([[below], chances])
 
 
-def _given(coins: int, local: float) -> tuple[FloatArray, FloatArray]:
-    """Return the losses given C, and their probabilities under P; the last stands for what is far out.
+def _losses_given(coins: int, local: float) -> tuple[FloatArray, FloatArray]:
+    """Return the losses given C, and their probabilities under P; the last one has the mass of all far-out outcomes.
 
     With y = 2x - 1 the loss is 2 artanh(y tanh(ε₀/2)), where that does not cancel. Losses are raised by their rounding,
     and that of `on_grid`.

@@ -19,8 +19,8 @@ class ShuffledBatchesProfile(SameCurve):
     release of the mechanism.
 
     *Proof.* Given the partition, on which δ depends convexly, the batches without the record are the same in both data
-    sets: what they release depends on what was released before, by the same kernel. The one with it is dominated by the
-    mechanism's pair whatever was released before it (Zhu, Dong, Wang 2022, Thm 10). []
+    sets: their releases depend on earlier ones by the same kernel. The one with it is dominated by the mechanism's
+    pair, given any earlier releases (Zhu, Dong, Wang 2022, Thm 10). []
 
     The secrecy of the order is worth something, which is not counted. It is not what random allocation has: there the
     rest of a batch does not depend on where the record is, here another one has its place elsewhere. A record that is

@@ -3,13 +3,13 @@
 With r = 1/(e^{ε₀} + k - 1) and p = e^{ε₀} r a client sends its own word with probability p, each other one with r.
 
 **Theorem** (Balle, Bell, Gascón & Nissim 2019, "The privacy blanket of the shuffle model", Sec. 5; here for this
-randomizer). n clients send one message each, and a shuffler forgets who sent what. For replacing one client's word 0 by
+randomizer). n clients send one message each, and a shuffler removes the senders. For replacing one client's word 0 by
 word 1 the multiset of messages is dominated by the pair that, given m - 1 ~ Bin(n - 1, kr), has the numbers N_0, N_1 of
 both words among m uniform ones, weighted by k((p-r) N_0/m + r) under P and by k((p-r) N_1/m + r) under Q.
 
-*Proof.* Every other client sends a uniform word with probability kr, and else its own, independently of the record; who
-does the latter, and what, is revealed. The m - 1 uniform words and the client's message are a multiset of m words,
-whose density over that of m uniform ones is the mean of that of its words, kp for word 0 and kr for others. It depends
+*Proof.* Every other client sends a uniform word with probability kr, and else its own, independently of the record; the
+latter clients and their words are revealed. The m - 1 uniform words and the client's message are a multiset of m words,
+with a density over that of m uniform ones that is the mean of its words': kp for word 0 and kr for others. It depends
 on N_0 and N_1 alone. []
 
 Fewer uniform words are a post-processing of more: m may be rounded down. *Attained* from below for k >= 3: all others
@@ -36,19 +36,19 @@ from mechanisms.shuffled import MOST_CLIENTS, numbers_of_coins
 
 BOUND = "shuffled responses: the blanket of the randomizer"
 _FALL = 45.0
-"""Numbers of a word are looked at up to where e^{-45} of them lie beyond, by Bernstein's inequality."""
+"""Numbers of a word are kept but for a tail of e^{-45}, by Bernstein's inequality."""
 _PER_DEVIATION = 32
 _PER_LOCAL = 4096
 """Points of the grid in a standard deviation of the loss, and at least in ε₀, which is rounded up to one of them."""
 _PLACES = np.concatenate(
     [np.arange(*part) for part in ((-38, -14, 4), (-14, -4, 2), (-4, -3, 0.5), (-3, 3, 0.2), (3, 8, 1))]
 )
-"""Numbers of uniform words that are told apart, in standard deviations from their mean."""
+"""Numbers of uniform words that are kept apart, in standard deviations from their mean."""
 _LARGEST = 8.0
 """ε₀ up to which responses are computed: a larger one is hardly hidden by others."""
 _MOST_WORDS = 4096
 _NUMBERS = 1500.0
-"""Of one word that are looked at; of two words as many pairs."""
+"""Numbers of one word that are kept; of two words as many pairs."""
 _ROUNDING = 2.0**-53
 
 
@@ -169,7 +169,7 @@ def _trinomial(trials: int, chance: float, counts: FloatArray) -> FloatArray:
 
 
 def _among_uniform(m: int, k: int, p: float, r: float) -> tuple[FloatArray, FloatArray, float]:
-    """Return the losses given m, their probabilities under P, and a bound on what is left out."""
+    """Return the losses given m, their probabilities under P, and a bound on the mass left out."""
     counts = _window(m, 1.0 / k)
     weights = k * ((p - r) * (counts / m) + r)
     logs = np.log(weights)

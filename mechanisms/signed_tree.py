@@ -149,7 +149,7 @@ class SignedTree(TreeOfNodes):
     def profile(self, sensitivity: Sensitivity | None = None) -> PrivacyProfile:
         """Return the profile of all outputs, also for increments that depend on earlier outputs.
 
-        Gaussian noise: exact. Laplace noise: the largest loss only (`PureProfile`), because nodes whose noise is
+        Gaussian noise: exact. Laplace noise: the largest loss only (`PureProfile`), because nodes with noise that is
         used before they are complete make the direction of a shift depend on that noise.
         """
         moved = in_levels(self.sensitivity if sensitivity is None else sensitivity, self.levels)

@@ -133,7 +133,8 @@ class SubsampledDirection(OneDirection, SampledProfile):
     neighbouring = delegated("base.neighbouring")
 
     @cached_property
-    def _largest(self) -> Fraction | None:
+    def pure_epsilon(self) -> Fraction | None:
+        """ln(1-q + q e^ε) if removed, -ln(1-q + q e^{-ε}) if added, rounded up to a float."""
         largest = math.inf if self.base.pure_epsilon is None else up(self.base.pure_epsilon)
         if math.isinf(largest) and not self.added:
             return None
@@ -144,11 +145,6 @@ class SubsampledDirection(OneDirection, SampledProfile):
         # Absolute where it cancels; a float further, for denormal numbers.
         absolute = rounding if largest > 0.5 and (self.rate > 0.5 or largest > 700.0) else 0.0
         return Fraction(math.nextafter(relative + absolute, math.inf))
-
-    @property
-    def pure_epsilon(self) -> Fraction | None:
-        """ln(1-q + q e^ε) if removed, -ln(1-q + q e^{-ε}) if added, rounded up to a float."""
-        return self._largest
 
     @property
     def infinite_mass(self) -> float:
@@ -200,7 +196,7 @@ class SubsampledDirection(OneDirection, SampledProfile):
         return low, np.minimum(1.0, np.maximum(high, at_most_one) * (1.0 + unit))
 
     def _is_far(self, epsilon: FloatArray) -> npt.NDArray[np.bool_]:
-        """Whether (w - 1)/q may be beyond floats."""
+        """Return True where (w - 1)/q may be beyond floats."""
         return np.asarray(epsilon > min(30.0, 1e290 * self.rate))
 
     def _argument(self, epsilon: FloatArray) -> FloatArray:
@@ -272,7 +268,7 @@ class SubsampledProfile(BothDirections, SampledProfile):
 
 
 def _product(factor: float | FloatArray, deltas: FloatArray, side: int) -> FloatArray:
-    """Return products, moved to a side by what rounding may take of a number below the smallest normal float."""
+    """Return products, moved to a side by the rounding error of a number below the smallest normal float."""
     return np.where(deltas > 0.0, np.maximum(0.0, factor * deltas + side * _SMALLEST), 0.0)
 
 
@@ -288,7 +284,7 @@ def check_sampled(base: PrivacyProfile, rate: float) -> None:
         raise ParameterError(f"sampling rate = {rate!r}: must lie in (0, 1)")
     if len(bare(base).statable) < len(Neighbouring):
         raise ParameterError(
-            "base: must be a curve whose movement is known, not one that is already subsampled or converted"
+            "base: must be a curve of a known movement, not one that is already subsampled or converted"
         )
     largest = base.pure_epsilon
     if largest is not None and largest > 0 and float(largest) * rate < 1e-290:

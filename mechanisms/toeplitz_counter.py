@@ -12,7 +12,7 @@ Thakurta 2023; Kalinin & Lampert 2024, Thm 2); of another r, as far as of the le
     Σ_{t < T - p_j} r_t r_{t + p_j - p_i}, which falls as p_j grows and as p_j - p_i does; p_j >= (j-1) b and
     p_j - p_i >= (j-i) b. Fewer than k positions leave terms out that are not negative. []
 
-Positions and values may depend on what was published before: then each step's movement does, the squares of all steps'
+Positions and values may depend on earlier outputs: then each step's movement does, the squares of all steps'
 add up to at most this on every path, and Gaussian noise composes so (Smith & Thakurta 2022).
 """
 
@@ -39,8 +39,8 @@ from mechanisms.rounding import multiply_up
 from mechanisms.sensitivity import UNIT, Sensitivity
 
 _ANY_NOISE = Gaussian(sigma=1.0, sensitivity=UNIT)
-"""To build a counter that only tells how far a record moves it."""
-OUTWARDS = 1.0 + 1e-9  # on column norms, whose rounding errors are below 1e-10
+"""For a counter that is built for its norms alone."""
+OUTWARDS = 1.0 + 1e-9  # on column norms, with rounding errors below 1e-10
 
 
 def square_root_coefficients(steps: int) -> FloatArray:
@@ -147,7 +147,7 @@ class ToeplitzCounter(abc.ABC):
     ) -> Self:
         """Return the ρ-zCDP counter; ``delta`` names the δ at which its profile is read.
 
-        ``numbers`` are the horizon, and participations, separation and what this kind of counter alone has.
+        ``numbers`` are the horizon, participations, separation and the parameters of this kind of counter.
         """
         shape = cls(mechanism=_ANY_NOISE, sensitivity=checked_sensitivity(sensitivity), **numbers)
         moved = shape.image_sensitivity(shape.sensitivity)
@@ -196,7 +196,7 @@ class ToeplitzCounter(abc.ABC):
         return math.sqrt(math.fsum((total * total).tolist())) * OUTWARDS
 
     def image_sensitivity(self, sensitivity: Sensitivity) -> Sensitivity:
-        """Return how far a record moves R x: l2 times `record_norm`; l1 is bounded by √T times that."""
+        """Return the movement of R x by a record: l2 times `record_norm`; l1 is bounded by √T times that."""
         l2 = multiply_up(sensitivity.l2, self.record_norm)
         l1 = multiply_up(sensitivity.l1, self.record_norm * math.sqrt(self.horizon) * OUTWARDS)
         return Sensitivity(max(l1, l2), l2, min(l2, multiply_up(sensitivity.linf, self.record_norm)))
@@ -224,8 +224,8 @@ class ToeplitzCounter(abc.ABC):
         """Return the L2 norm at which a record pays for its increment number `entry` = 1, 2, ..., by itself.
 
         √(N_j² - N_{j-1}²), N_j the `record_norm` of j increments: after each, the squares add up to at least the square
-        of what the record's columns so far can move, and after `participations` of them to no more than what the noise
-        is calibrated for. (N_j stands 1e-9 above the exact norm; rounding here takes less than that away.)
+        of the movement by the record's columns so far, and after `participations` of them to no more than the noise is
+        calibrated for. (N_j is 1e-9 above the exact norm; rounding here takes less than that away.)
         """
         norms = [replace(self, participations=j).record_norm for j in (entry, max(entry - 1, 1))]
         return norms[0] if entry == 1 else math.sqrt(max(norms[0] ** 2 - norms[1] ** 2, 0.0)) * (1.0 - 1e-10)

@@ -1,4 +1,4 @@
-"""Counters on binary trees, whose nodes are released when they are complete.
+"""Counters on binary trees, with nodes that are released when they are complete.
 
 Chan, Shi & Song 2011, "Private and continual release of statistics"; Dwork, Naor, Pitassi & Rothblum 2010.
 """
@@ -34,7 +34,7 @@ from mechanisms.sensitivity import UNIT, Sensitivity
 
 
 def in_levels(moved: Sensitivity, levels: int) -> Sensitivity:
-    """Return how far a record moves the vector of all nodes if it lies in one node of each level."""
+    """Return the movement of the vector of all nodes by a record that lies in one node of each level."""
     l1 = multiply_up(moved.l1, float(levels))
     l2 = multiply_up(moved.l2, square_root_up(Fraction(levels)))
     return Sensitivity(l1, min(l1, l2), moved.linf)
@@ -74,7 +74,7 @@ class TreeOfNodes(abc.ABC):
 
     @abc.abstractmethod
     def weight(self, t: npt.ArrayLike) -> npt.NDArray[np.int64]:
-        """Return how many nodes' noise is in the running sum after t steps, elementwise."""
+        """Return the number of nodes with noise in the running sum after t steps, elementwise."""
 
     def variance(self, t: npt.ArrayLike) -> FloatArray:
         """Return the node variance times `weight`.
@@ -139,7 +139,7 @@ class BinaryTree(TreeOfNodes):
     ) -> BinaryTree:
         """Return the tree of Chen et al. 2020 with node noise Lap(factor · l1 ln T / ε).
 
-        Factor 2 is their Algorithm 3 (Theorem 7), factor 1 their Lemma 1. The profile tells the truth: the
+        Factor 2 is their Algorithm 3 (Theorem 7), factor 1 their Lemma 1. The profile is exact: the
         loss is (⌊log₂ T⌋ + 1) / (factor · ln T) ε, at T = 10⁵ 0.738 ε for factor 2 and 1.477 ε for factor 1.
 
         Raises

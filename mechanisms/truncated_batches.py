@@ -53,7 +53,7 @@ class TruncatedBatchProfile(BothDirections):
     τ, which is announced, else by ((1-q) N_0 + q N_1, N_0); if it is added by the reverse of these.
 
     *Proof.* Let K of the n-1 others be drawn, and announce whether K >= B. K < B: nothing is cut. K >= B: without the
-    record a uniform B-subset of a uniform K-subset is a uniform B-subset of the others, whatever K is. With it, it is
+    record a uniform B-subset of a uniform K-subset is a uniform B-subset of the others, for any K. With it, it is
     drawn and kept with probability qB/(K+1), and takes the place of a uniform member: the sum moves by at most 2. So
     all K >= B have one law without it, and only the mean ρ = E[qB/(K+1) | K >= B] counts; joint convexity over subsets
     (`SampledGroupProfile` for vectors that move in one direction). []

@@ -1,1 +1,1 @@
-"""What a multiset of mechanisms costs together: certified bounds on composed privacy losses."""
+"""Certified bounds on the privacy loss of a multiset of mechanisms together."""

@@ -13,7 +13,7 @@ Theorem. For g <= 2 min e_i over n Laplace losses, whatever the e_i, and sums x 
     A_{k+1} is the convolution of A_k with e^{-x/2}/2, which shifts the series by one. []
 
 Rounding. All terms are nonnegative: the relative error is that of one term. The distance g - x has 2u, which counts
-at most n + 1 times; the series 4(n + 160) u; probabilities what they carry, once for each release.
+at most n + 1 times; the series 4(n + 160) u; probabilities their own, once for each release.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class NearCeiling:
     name = "near the largest loss"
 
     def __init__(self, law: CeilingLaw, sums: dict[Fraction, float], horizon: Fraction, s: float) -> None:
-        """Take what `near_ceiling` found."""
+        """Take the results of `near_ceiling`."""
         self.s, self._ceiling, self._horizon = s, law.ceiling, horizon
         self._sums = sorted(sums.items())
         self._laplace = sum(n for _, n in law.laplace)
@@ -84,7 +84,7 @@ class NearCeiling:
             return 0.0, 1.0
         gaps, masses = self._parts(epsilon)
         value = float((self._weights @ self._series(gaps)[1:]) @ masses)
-        # What the series leaves out is below e^{-100} of its first term, whatever k: (a/2)^_MORE / _MORE! and less.
+        # The terms left out are below e^{-100} of the first, for any k: (a/2)^_MORE / _MORE! and less.
         least = 1e-310 if value < 1e-290 else 0.0
         error = value * self._relative + least
         return max(0.0, value - error), min(1.0, value + error)

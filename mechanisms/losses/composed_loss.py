@@ -1,4 +1,4 @@
-"""Privacy loss of a multiset of mechanisms: ε(δ) and δ(ε), between what data sets attain and what theorems prove.
+"""Privacy loss of a multiset of mechanisms: ε(δ) and δ(ε), between attained lower ends and proved upper ends.
 
 >>> from mechanisms import LaplaceProfile, ZeroConcentratedProfile
 >>> from mechanisms.losses.composed_loss import compose
@@ -110,9 +110,9 @@ class ComposedLoss:
     """The privacy loss of a composition.
 
     An answer is the intersection of certified statements. From above: the product of dominating pairs, and every
-    theorem that may say less (`mechanisms.losses.theorems`). From below: what fixed data sets lose, of which a pair is
-    known for each release (`PrivacyProfile.attained`), the same for all or in the same proportions; releases of which
-    none is known take nothing of it away (post-processing). If there is none for any the answer is a `Bound`.
+    theorem that may prove less (`mechanisms.losses.theorems`). From below: the loss of fixed data sets, for the
+    releases with known pairs (`PrivacyProfile.attained`), the same pair for all or in the same proportions; other
+    releases take nothing of it away (post-processing). If no release has a known pair the answer is a `Bound`.
 
     Parameters
     ----------
@@ -162,7 +162,7 @@ class ComposedLoss:
         return largest_losses(self.releases)
 
     def _exceeds_largest_loss(self, epsilon: float) -> bool:
-        """Whether a number is at least the largest loss: exactly, but only where a sum of floats leaves it open."""
+        """Return True if a number is at least the largest loss; exact sums are taken where floats leave it open."""
         terms = self._largest_losses
         if terms is None:
             return False
@@ -209,19 +209,19 @@ class ComposedLoss:
 
     def product_epsilon(self, delta: float, width: float = 1e-9) -> Enclosure:
         """Return ε(delta) of the product of dominating pairs, attained or not, for a positive delta."""
-        found = self._known.get(("epsilon", delta, width))
+        found = self._known_enclosures.get(("epsilon", delta, width))
         if found is None:
             found = self.at_most_the_largest(largest_epsilon(self.directions, delta, width))
             self._keep(("epsilon", delta, width), found)
         return found
 
-    def _keep(self, asked: tuple[str, float, float], found: Enclosure) -> None:
-        if not time_is_over():  # with more time there may be more to say
-            self._known[asked] = found
+    def _keep(self, key: tuple[str, float, float], found: Enclosure) -> None:
+        if not time_is_over():  # with more time it may be narrower
+            self._known_enclosures[key] = found
 
     @cached_property
-    def _known(self) -> dict[tuple[str, float, float], Enclosure]:
-        """Numbers of the product by what was asked: the table of theorems has them, too."""
+    def _known_enclosures(self) -> dict[tuple[str, float, float], Enclosure]:
+        """Enclosures for the product, by kind, argument and width: the table of theorems has them, too."""
         return {}
 
     def by_theorems(
@@ -244,7 +244,7 @@ class ComposedLoss:
     def _by_theorem(
         self, theorem: CompositionTheorem, delta: float | None, epsilon: float | None
     ) -> Bound | None:
-        """Return what a theorem proves; None if it does not apply, or time is over before."""
+        """Return the bound of a theorem; None if it does not apply, or the deadline comes first."""
         try:
             if theorem not in AT_ONCE:
                 check_time()
@@ -305,7 +305,7 @@ class ComposedLoss:
         """Return δ(epsilon) of the product of dominating pairs, attained or not."""
         if self._exceeds_largest_loss(epsilon):
             return Enclosure(0.0, 0.0, PURE, PURE)
-        found = self._known.get(("delta", epsilon, width))
+        found = self._known_enclosures.get(("delta", epsilon, width))
         if found is None:
             found = largest_delta(self.directions, epsilon, width)
             self._keep(("delta", epsilon, width), found)
@@ -433,5 +433,5 @@ class ComposedLoss:
 
     @cached_property
     def _tables(self) -> dict[tuple[float | None, float | None], dict[str, Enclosure | Bound]]:
-        """Tables by what was asked: an audit takes the least of one, and shows it."""
+        """Tables by (δ, ε): an audit takes the least bound of one, and shows it."""
         return {}

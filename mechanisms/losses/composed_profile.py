@@ -46,14 +46,14 @@ def composed_profile(releases: Iterable[tuple[PrivacyProfile, int]]) -> PrivacyP
         If two profiles hold for different neighbouring relations.
     """
     composed = compose(releases)
-    closed = _closed([(bare(profile), count) for profile, count in composed.releases])
+    closed = _closed_form([(bare(profile), count) for profile, count in composed.releases])
     return ComposedProfile(composed.releases) if closed is None else restate(closed, composed.neighbouring)
 
 
-def _closed(curves: list[tuple[PrivacyProfile, int]]) -> PrivacyProfile | None:
+def _closed_form(curves: list[tuple[PrivacyProfile, int]]) -> PrivacyProfile | None:
     without = [curve for curve, _ in curves if isinstance(curve, NoPrivacy)]
     if without:
-        return min(without, key=lambda curve: curve.bound)  # one that is exact says it of all
+        return min(without, key=lambda curve: curve.bound)  # an exact one, if there is one
     curves = [(curve, n) for curve, n in curves if not isinstance(curve, PerfectPrivacy)]
     if len(curves) <= 1 and all(n == 1 for _, n in curves):
         return curves[0][0] if curves else PerfectPrivacy()

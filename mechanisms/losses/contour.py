@@ -49,7 +49,7 @@ from mechanisms.privacy_loss import ROUNDING, ComplexArray, PrivacyLoss
 
 _FURTHER = np.array([1.03, 1.1, 1.25, 1.5, 2.0, 3.0, 5.0, 10.0])  # s'/s tried for the right aliases
 _SLACK = 1.0 + 1e-9  # over the rounding of the error terms themselves
-_AT_ONCE = 5e5  # complex exponentials between two looks at the deadline: some hundredths of a second
+_AT_ONCE = 5e5  # complex exponentials between two checks of the deadline: some hundredths of a second
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,8 +107,8 @@ class TiltedLoss:
         self._likely: dict[int, float] = self._certain if self._rough is loss else {}
 
     @cached_property
-    def _further(self) -> tuple[FloatArray, FloatArray]:
-        """S' > s, and ln c(s') M(s'), roughly."""
+    def _larger_tilts(self) -> tuple[FloatArray, FloatArray]:
+        """Tilts s' > s, and ln c(s') M(s'), roughly."""
         further = self.s * _FURTHER
         with np.errstate(all="ignore"):
             return further, self._rough.log_mgf_real(further) + log_chernoff_factor(further)
@@ -117,7 +117,7 @@ class TiltedLoss:
         """Return a period T at which all aliases are below about 2 tolerance·δ, and s' for the right ones.
 
         T = max(ln(1/tolerance·δ) / s, min_{s'} (ln M(s') - s'ε + ln c(s') - ln δ + ln(1/tolerance)) / (s' - s)); the
-        second matters for subsampled mechanisms, whose right tail is heavy.
+        second matters for subsampled mechanisms, which have a heavy right tail.
         """
         s, wanted = self.s, -math.log(tolerance) - saddle.log_delta
         left = wanted / s
@@ -126,14 +126,14 @@ class TiltedLoss:
         reach = self.loss.supremum - epsilon
         if reach <= left:
             return left, 0.0
-        further, logs = self._further
+        further, logs = self._larger_tilts
         with np.errstate(all="ignore"):
             periods = (logs - further * epsilon + wanted) / (further - s)
         periods = np.where(np.isfinite(periods), periods, np.inf)
         best = int(np.argmin(periods))
         right = float(periods[best])
         if self._rough is not self.loss and math.isfinite(right):
-            # What some of the losses say chooses s', and all of them how far away aliases must be.
+            # The approximation chooses s'; the distance of aliases needs all losses.
             if best not in self._log_tops:
                 self._log_tops[best] = self.loss.log_top(float(further[best]))
             log_c = float(log_chernoff_factor(further[best]))
@@ -169,12 +169,12 @@ class TiltedLoss:
 
     @cached_property
     def _pieces(self) -> Pieces:
-        # A path moved off the real line costs about what a hundred nodes do.
+        # A path moved off the real line costs about as much as a hundred nodes.
         return _pieces(self.loss, 100.0 * self.loss.cost(self.s, 0.0))
 
 
 Pieces = Sequence[tuple[PrivacyLoss, int]]
-"""Independent losses, each with how often it counts."""
+"""Independent losses, each with its count."""
 
 
 def _pieces(loss: PrivacyLoss, work: float) -> Pieces:
@@ -183,9 +183,9 @@ def _pieces(loss: PrivacyLoss, work: float) -> Pieces:
 
 
 _RUNGS = 5
-"""Heights at which contours may end are 2^{i/5}, whatever their step: so envelopes serve all of them."""
+"""Heights at which contours may end are 2^{i/5}, for any step: so envelopes serve all of them."""
 _OCTAVES = 12
-"""Heights, an octave apart, whose envelopes are computed at once, before those between the last two of them."""
+"""Heights, an octave apart, with envelopes computed at once, before those between the last two of them."""
 
 
 def _heights(rungs: IntArray) -> FloatArray:
@@ -244,7 +244,7 @@ def plan_oscillating_contour(
     """Return a contour with few nodes for many different losses with atoms (`mechanisms.oscillation`), or None.
 
     The phantom, and what other Gaussian part there is, bounds what lies beyond a far height τ'; c is tabulated up to
-    that one. Whether c can be small enough at all is asked first.
+    that one. First it is checked that c can be small enough at all.
     """
     loss, s, wanted = line.loss, line.s, _wanted_tail(saddle, tolerance)
     rho = loss.precision + phantom

@@ -38,7 +38,7 @@ def pure_to_zcdp(epsilon: float) -> float:
     D_α/α = ln M(s) / (s(s+1)) is the slope of a chord that falls with s: its supremum is g'(1/4) = ε tanh(ε/2).
     """
     size = nonnegative("epsilon", epsilon)
-    # One float further, for products that vanish or lose digits: what loses something costs something.
+    # One float further, for products that vanish or lose digits.
     return math.nextafter(size * math.tanh(0.5 * size) * _UP, math.inf) if size else 0.0
 
 

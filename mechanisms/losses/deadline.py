@@ -1,4 +1,4 @@
-"""How long certified numbers may take: when it is over, what is proved by then is the answer."""
+"""Deadlines for certified numbers: the answer is the best bound proved by then."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ _END: ContextVar[float] = ContextVar("deadline", default=math.inf)
 
 
 class OutOfTime(Exception):
-    """The deadline is over, and nothing is proved that could be the answer."""
+    """The deadline is over before any bound was proved."""
 
 
 @contextmanager
 def deadline(seconds: float) -> Iterator[None]:
     """Limit the time for proved numbers in the block to so many seconds in all; infinity is no limit.
 
-    Later they are wider, and still proved: those that are known by then, or in no time. What is being done is
-    stopped between steps of some hundredths of a second; what is proved in no time takes some passes over the different
-    mechanisms, 30 µs for each that is sampled. Of deadlines in one another the first counts; other threads have their
+    Later answers are wider, and still proved: by bounds that are known by then, or that take no time: some passes over
+    the different mechanisms, 30 µs for each that is sampled. Work is stopped between steps of some hundredths of a
+    second. Of deadlines in one another the first counts; other threads have their
     own.
 
     Raises

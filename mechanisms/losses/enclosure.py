@@ -72,7 +72,7 @@ class Enclosure:
     lower, upper
         The ends; ``upper`` may be infinite.
     attained_by
-        What computed the loss of the data sets that lose at least ``lower``.
+        The engine that computed the loss of the data sets that lose at least ``lower``.
     by
         The theorem or engine that proves the upper end.
     neighbouring

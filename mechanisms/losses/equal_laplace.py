@@ -44,7 +44,7 @@ class EqualLaplace:
     def __init__(
         self, exact: Fraction, count: int, saddle: Saddle, terms: int, remainder: float, lowest: int
     ) -> None:
-        """Tabulate what does not depend on ε; use `equal_laplace` to choose the table."""
+        """Tabulate the numbers that do not depend on ε; use `equal_laplace` to choose the table."""
         epsilon = float(exact)
         self.s, self._ceiling, self._terms = saddle.s, count * exact, terms
         self._fall: FloatArray = 2.0 * epsilon * np.arange(lowest, count // 2 + 1, dtype=np.float64)
@@ -63,7 +63,7 @@ class EqualLaplace:
         self._k, self._k_hat = k, k_hat
 
     def _places(self, epsilon: float) -> tuple[FloatArray, FloatArray]:
-        """Return b = (ve - ε)/2 and its rounding, for all v whose b may be positive (b falls with m)."""
+        """Return b = (ve - ε)/2 and its rounding, for all v at which b may be positive (b falls with m)."""
         gap = float(self._ceiling - Fraction(epsilon))
         off = 2.0 * ROUNDING * (gap + self._fall)
         b = 0.5 * (gap - self._fall)

@@ -47,7 +47,7 @@ class FiniteMixture(BoundedCurve):
         one, two = self.finite.largest_finite, self.rest.largest_finite
         return None if one is None or two is None else one + two
 
-    def _shifted(self, epsilon: FloatArray) -> Iterator[FloatArray]:
+    def _shifted_arguments(self, epsilon: FloatArray) -> Iterator[FloatArray]:
         """Yield x - lᵢ, shape (x, i), for as many x at once as a table holds."""
         near, rest, _ = self.finite._arrays
         flat = np.ravel(epsilon)
@@ -59,7 +59,7 @@ class FiniteMixture(BoundedCurve):
         error, mass = self.finite.relative_error, self.finite.infinite_mass
         _, rest, weights = self.finite._arrays
         ends = []
-        for at in self._shifted(epsilon):
+        for at in self._shifted_arguments(epsilon):
             # Exact within a factor of 2, else a rounding of x - near and one of the sum.
             off = 4.0 * 2.0**-53 * np.abs(at) + 2.0**-53 * np.abs(rest)
             lower, upper = self.rest.bounds(at + off)[0], self.rest.bounds(at - off)[1]

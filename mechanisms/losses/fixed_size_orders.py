@@ -10,7 +10,7 @@ b = |v-r|²/σ², c = (u-r)·(v-r)/σ², X = U/R and Y = V/R are lognormal under
 dG_ij E[X_i X_j g_ij] (heat equation; the drifts cancel), and g_XX = q²v²ψ''/p, g_YY = q²ψ''/p, g_XY = -q²vψ''/p. []
 
 So e^{s D_{s+1}} = E_R[p^{s+1} (1-q+qY)^{-s}], ψ(v) = v^{-s}, is at most its value at the largest a and b and the least
-c of a cell, where |u-v| <= 1 says c >= (a + b - 1/σ²)/2. D adds up however data are chosen, also adaptively (Mironov
+c of a cell, where |u-v| <= 1 says c >= (a + b - 1/σ²)/2. D adds up for any choice of data, also adaptive (Mironov
 2017, Prop. 1): unlike the two pairs that are worst at single thresholds, which three records at the corners of an
 equilateral triangle outdo.
 

@@ -51,7 +51,7 @@ _TIGHT = 1e-12  # aliases, relative to δ
 _BENT = 1e-2
 _MATTERS = 1e3  # times what is left out at the ends, 1e-7 of δ
 _SADDLES = 3
-_NEAR = 3.0  # how many 1/s below its saddle's ε a contour is asked: aliases are small down to 4
+_NEAR = 3.0  # units of 1/s below its saddle's ε at which a contour is used: aliases are small down to 4
 _AT_ZERO = Fraction(0)
 
 
@@ -77,10 +77,10 @@ class GridLoss(PrivacyLoss):
     @property
     def infimum(self) -> float:
         """The first node, rounded down."""
-        return math.nextafter(float(self._least), -math.inf)
+        return math.nextafter(float(self._first_loss), -math.inf)
 
     @property
-    def _least(self) -> Fraction:
+    def _first_loss(self) -> Fraction:
         return self.offset + self.first * self.spacing
 
     @property
@@ -91,7 +91,7 @@ class GridLoss(PrivacyLoss):
     @property
     def lattice(self) -> LatticeValues:
         """The first two nodes: the grid."""
-        return (((self._least, self._least + self.spacing), 1),)
+        return (((self._first_loss, self._first_loss + self.spacing), 1),)
 
     def _tilted(self, s: float) -> tuple[FloatArray, float]:
         """Return masses times e^{s(l - l_0)}, scaled to add up to one, and ln of the factor taken out."""
@@ -99,7 +99,7 @@ class GridLoss(PrivacyLoss):
         with np.errstate(divide="ignore"):
             logs = np.log(self.masses) + s * float(self.spacing) * np.arange(self.masses.size)
         total = float(logsumexp(logs))
-        return np.exp(logs - total), total + s * float(self._least)
+        return np.exp(logs - total), total + s * float(self._first_loss)
 
     def log_mgf_line(self, s: float, t: FloatArray) -> tuple[ComplexArray, FloatArray]:
         """Return ln M at the frequencies of the grid, t_k = 2πk / Nh for some k <= N/2, by one FFT of length N.
@@ -237,7 +237,7 @@ class Grid:
     def __init__(
         self, above: LatticeContour, below: Sequence[LatticeContour], mass: float, off: float, start: float
     ) -> None:
-        """Take the engines, P_∞ of the upper one, how far the nodes may be off in sum, and a guess."""
+        """Take the engines, P_∞ of the upper one, a bound on the nodes' total error, and a guess."""
         self._above, self._below, self._mass, self._off = above, below, mass, off
         self.s, self.start = above.s, start
 
@@ -352,7 +352,7 @@ def _losses(
 
 
 def _cells(spacing: Fraction, ends: tuple[float, float]) -> tuple[int, int]:
-    """Return the first and the last node, whatever the offset: the loss is not in the first cell."""
+    """Return the first and the last node, for any offset: the loss is not in the first cell."""
     return math.floor(ends[0] / float(spacing)) - 2, math.ceil(ends[1] / float(spacing)) + 1
 
 

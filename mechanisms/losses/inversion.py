@@ -1,4 +1,4 @@
-"""From certified bounds on δ(ε) to certified bounds on ε(δ), and from what fits to how many fit."""
+"""From certified bounds on δ(ε) to certified bounds on ε(δ), and to the largest count that fits."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Protocol
 from mechanisms.losses.deadline import time_is_over
 
 _MOST = 10**12
-"""Who asks how many fit is told that there is no end, if so many do."""
+"""The count that fits is taken to be infinite if so many fit."""
 
 
 class DeltaBounds(Protocol):

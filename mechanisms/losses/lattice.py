@@ -1,4 +1,4 @@
-"""δ(ε) where all privacy losses lie on a lattice: one period of the contour, whatever the count.
+"""δ(ε) where all privacy losses lie on a lattice: one period of the contour, for any count.
 
 Theorem 7. If L lies in l_0 + dZ, x the first lattice point above ε, g = x - ε in (0, d], then with m nodes
 z_j = s + 2πij/(md)

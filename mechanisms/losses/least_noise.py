@@ -21,7 +21,7 @@ Compositions = Callable[[float], Sequence[CountedProfiles]]
 RELATIVE = 1e-7
 """The factor found is at most this much above the least one, where bounds on δ are tight."""
 MOST_EPSILON = 1e100
-"""The largest target: squares of what is near it are floats."""
+"""The largest target: squares of numbers near it are floats."""
 _FARTHEST = 2.0**60
 _OUT_OF_REACH = "no factor up to 2^60 on the noise meets the target"
 
@@ -62,12 +62,12 @@ def least_noise(compositions: Compositions, epsilon: float, delta: float) -> flo
         raise ParameterError(f"epsilon = {epsilon!r}: a target must be at most {MOST_EPSILON:g}")
     if delta == 0.0:
         return _bisect(
-            lambda factor: _largest(compositions(factor), lambda loss: loss.epsilon(0.0).upper) <= epsilon
+            lambda factor: _maximum(compositions(factor), lambda loss: loss.epsilon(0.0).upper) <= epsilon
         )
     goal = _inverse_mu(epsilon, delta)
 
     def height(factor: float) -> tuple[bool, float]:
-        upper = _largest(compositions(factor), lambda loss: loss.delta_at_most(epsilon))
+        upper = _maximum(compositions(factor), lambda loss: loss.delta_at_most(epsilon))
         return upper <= delta, _inverse_mu(epsilon, upper)
 
     return _secants(height, goal)
@@ -99,15 +99,15 @@ def least_noise_for_risk(
         )
 
     def height(factor: float) -> tuple[bool, float]:
-        upper = _largest(compositions(factor), lambda loss: true_positive_rate_at_most(loss, k))
+        upper = _maximum(compositions(factor), lambda loss: true_positive_rate_at_most(loss, k))
         mu = float(ndtri(min(upper, 1.0 - 1e-16)) - ndtri(k))
         return upper <= target, 1.0 / max(mu, 1e-12)
 
     return _secants(height, 1.0 / float(ndtri(target) - ndtri(k)))
 
 
-def _largest(compositions: Iterable[CountedProfiles], read: Callable[[ComposedLoss], float]) -> float:
-    """Return the largest of some compositions' numbers, all of them for one neighbouring relation."""
+def _maximum(compositions: Iterable[CountedProfiles], read: Callable[[ComposedLoss], float]) -> float:
+    """Return the largest number of all records' compositions, all for one neighbouring relation."""
     losses = [compose(one) for one in compositions]
     common_neighbouring(losses)
     return max(read(loss) for loss in losses)

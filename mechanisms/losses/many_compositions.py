@@ -39,7 +39,7 @@ def largest_deltas(
     profiles
         The kinds of releases.
     counts : array, shape (compositions, kinds)
-        How often each composition has each kind.
+        The count of each kind in each composition.
 
     Raises
     ------

@@ -48,14 +48,14 @@ _MATTERS = 2.0
 """A phantom μ² does so if μ²τ² is this large at the height τ where a contour ends anyway."""
 
 _CONTOURS = 16
-"""How many contours a product keeps: each is looked at before another one is planned."""
+"""Contours that a product keeps: each is tried before another one is planned."""
 
 
 @dataclass(frozen=True)
 class _Work:
-    """When an engine is good enough, and how much it may cost.
+    """Limits on the width and the cost of engines.
 
-    The numbers decide how long an answer takes and how wide it is, never whether it holds: an answer takes
+    The numbers change the time of an answer and its width, never its validity: an answer takes
     milliseconds (``tests/benchmarks/bench_accounting.py``).
     """
 
@@ -68,15 +68,15 @@ class _Work:
     of_grid: float
     """δ below which a grid's rounding is too large to help."""
     rough: float
-    """Relative error of δ, beside a Chernoff bound's, that tells where ε is."""
+    """Relative error of δ, beside a Chernoff bound's, with which ε is located."""
     overshoot: float
-    """How many 1/s a Chernoff bound is above ε, about."""
+    """About the excess of a Chernoff bound over ε, in units of 1/s."""
     far: float
-    """How many 1/s it may be further above ε."""
+    """A further excess that is accepted, in units of 1/s."""
     little: float
     """Nodes of a contour that is taken at once."""
     few: float
-    """Nodes that a contour may have whatever each costs: as much as finding the saddle takes."""
+    """Nodes that a contour may have at any cost: as much as finding the saddle takes."""
     some: float
     """Complex exponentials of a contour for many different losses with atoms."""
     much: float
@@ -98,13 +98,13 @@ _WORK = _Work(
 )
 
 CountedProfiles = Sequence[tuple[PrivacyProfile, int]]
-"""Profiles, and how often each is released."""
+"""Profiles, each with its number of releases."""
 
 
 def largest_losses(
     releases: Iterable[tuple[PrivacyProfile, int]],
 ) -> list[tuple[Fraction, int]] | None:
-    """Return each release's largest loss, and how often it is made; None if one is unbounded."""
+    """Return each release's largest loss with its count; None if one is unbounded."""
     known = [(profile.pure_epsilon, count) for profile, count in releases]
     terms = [(largest, count) for largest, count in known if largest is not None]
     return terms if len(terms) == len(known) else None
@@ -165,7 +165,7 @@ class Product:
     @property
     def on_grid(self) -> bool:
         """True if the loss is rounded to a grid, as a curve has no law of the loss."""
-        return self.loss is None and self._closed is None
+        return self.loss is None and self._closed_form is None
 
     @property
     def unbounded(self) -> bool:
@@ -180,8 +180,8 @@ class Product:
         return None if terms is None else exact_sum(terms)
 
     @cached_property
-    def _closed(self) -> PrivacyProfile | None:
-        """A profile whose own curve is that of the composition."""
+    def _closed_form(self) -> PrivacyProfile | None:
+        """A profile with the curve of the composition; None if there is no such profile."""
         if self.counts == (1,):
             return self.profiles[0]
         curves = [i for i, profile in enumerate(self.profiles) if profile.atoms() is None]
@@ -228,14 +228,14 @@ class Product:
                 lower = (bound + math.log1p(-math.exp(math.log(delta) - log_mass))) * (1.0 - 4 * ROUNDING)
                 if lower > result.lower:
                     result = result.intersect(Enclosure(lower, math.inf, _CEILING, NOTHING))
-        result = self._at_least_one(result, lambda profile: _closed_epsilon(profile, delta).lower)
+        result = self._raise_to_one_release(result, lambda profile: _closed_epsilon(profile, delta).lower)
         return result, contour
 
-    def _at_least_one(self, result: Enclosure, lower: Callable[[PrivacyProfile], float]) -> Enclosure:
-        """Raise the lower end to what one release costs: the others take nothing of it away (post-processing).
+    def _raise_to_one_release(self, result: Enclosure, lower: Callable[[PrivacyProfile], float]) -> Enclosure:
+        """Raise the lower end to the loss of one release: the others take nothing of it away (post-processing).
 
-        That is said of pairs. A bound of which only the curve is known need not be a pair's curve: it may lie above the
-        convex curves of all pairs that it bounds, which is what a composition with it is made of.
+        This holds for pairs. A bound of which only the curve is known need not be a pair's curve: it may lie above the
+        convex curves of all pairs that it bounds, and a composition is one of pairs.
         """
         for profile in () if time_is_over() else self.profiles:
             if profile.bound and profile.loss() is None:
@@ -281,8 +281,8 @@ class Product:
         return all(total * (1.0 + 1e-9) <= delta for total in itertools.accumulate(each))
 
     def _epsilon_by_engines(self, delta: float, width: float) -> tuple[Enclosure, Contour | None]:
-        if self._closed is not None and (self.loss is None or not self.loss.precision):
-            return _closed_epsilon(self._closed, delta), None
+        if self._closed_form is not None and (self.loss is None or not self.loss.precision):
+            return _closed_epsilon(self._closed_form, delta), None
         if self._is_certain(delta):
             return Enclosure(0.0, 0.0, NOTHING, _VARIATION), None
         if self.loss is None:
@@ -322,7 +322,7 @@ class Product:
                     break
             else:
                 break
-            # The Chernoff bound was further above ε: what is too small beside δ depends on where ε is.
+            # The Chernoff bound was further above ε: the terms that are negligible beside δ depend on ε.
             saddle = replace(saddle_for_epsilon(loss, result.lower), log_delta=math.log(delta))
             line = TiltedLoss(loss, saddle.s)
         # Where what is summed is that much larger than δ, rounding makes it wide, and a grid does little better.
@@ -334,7 +334,7 @@ class Product:
 
     def _grid(self, width: float, *, delta: float | None = None, epsilon: float | None = None) -> Grid | None:
         try:
-            bound = any(profile.bound for profile in self.profiles)  # whose lower end says nothing
+            bound = any(profile.bound for profile in self.profiles)  # which has no lower end
             return grid(
                 self.profiles, self.counts, width=width, delta=delta, epsilon=epsilon, upper_only=bound
             )
@@ -350,12 +350,12 @@ class Product:
 
     def delta(self, epsilon: float, width: float) -> Enclosure:
         """Bound δ(epsilon), by a contour of an ε nearby if one is narrow enough."""
-        if self._closed is not None:
-            return _closed_delta(self._closed, epsilon)
+        if self._closed_form is not None:
+            return _closed_delta(self._closed_form, epsilon)
         if self.loss is None:
             if self.largest_loss is not None and Fraction(epsilon) >= self.largest_loss:
                 return Enclosure(0.0, 0.0, PURE, PURE)
-            return self._by_each(self._grid_delta(epsilon, width), epsilon)
+            return self._raise_by_curves(self._grid_delta(epsilon, width), epsilon)
         loss, mass = self.loss, self.loss.infinite_mass
         low_mass = loss.least_infinite_mass
         if epsilon >= loss.supremum:
@@ -371,17 +371,17 @@ class Product:
         result = Enclosure(lower, upper, result.attained_by, result.by)
         if result.width > _WORK.wide * upper and upper > _WORK.of_grid and not time_is_over():
             result = result.intersect(self._grid_delta(epsilon, width))
-        return self._by_each(result, epsilon)
+        return self._raise_by_curves(result, epsilon)
 
-    def _by_each(self, result: Enclosure, epsilon: float) -> Enclosure:
-        """Return δ(ε) with what the curve of each release says of it, if what is known is wide."""
+    def _raise_by_curves(self, result: Enclosure, epsilon: float) -> Enclosure:
+        """Raise the lower end of a wide enclosure of δ(ε) to the δ(ε) of each release."""
         if result.width > _WORK.wide * result.upper:
-            result = self._at_least_one(result, lambda profile: _closed_delta(profile, epsilon).lower)
+            result = self._raise_to_one_release(result, lambda profile: _closed_delta(profile, epsilon).lower)
         return result
 
     @cached_property
     def _contours(self) -> deque[Contour]:
-        """The last contours that were planned: whoever asks at many ε plans few."""
+        """The contours planned last: one serves several ε."""
         return deque(maxlen=_CONTOURS)
 
     def _delta_by_engines(self, epsilon: float, width: float) -> Enclosure:
@@ -452,7 +452,7 @@ def engines(
     a contour that is only as good as asked for; the series over equal Laplace losses; a contour with a phantom
     Gaussian μ² = width/(s+1), which is wider when the nodes it needs are too many. If the last takes many nodes and
     where ε is is not known well, one with few goes ahead (``rough_first``). After a deadline there are no more, and
-    what was begun is left.
+    the one begun is given up.
     """
     try:
         yield from _in_order(line, saddle, width, rough_first)

@@ -1,4 +1,4 @@
-"""What a composition means for one person: how well any attack tells whether a record is in the data.
+"""Risk to one person of a composition: the error rates of attacks that guess whether a record is in the data.
 
 An attack is a test of two neighbouring data sets by all that was released. With P the law of the releases where the
 record takes part, Q the law where it does not, and δ(ε) = sup_E P(E) - e^ε Q(E), for every test
@@ -154,7 +154,7 @@ def true_positive_rate_at_most(loss: ComposedLoss, false_positive_rate: float) -
 def trade_off(loss: ComposedLoss, false_positive_rate: float) -> Enclosure:
     """Return the least false negative rate of any attack at a false positive rate: a point of the trade-off curve.
 
-    Here the lower end is what theorems prove, and the upper one what an attack attains; if none is known, a guess does.
+    Here theorems prove the lower end, and an attack attains the upper one: a guess, if no better one is known.
 
     Raises
     ------
@@ -222,7 +222,7 @@ def _curves(loss: ComposedLoss, *, by_products: bool = False) -> list[_DeltaCurv
     back = reverse_of(loss)
     losses = [one for one in (loss, back) if one is not None]
 
-    def both(size: float) -> tuple[Enclosure | Bound, ...]:
+    def both_directions(size: float) -> tuple[Enclosure | Bound, ...]:
         if size not in known:
             known[size] = tuple(
                 found
@@ -232,10 +232,10 @@ def _curves(loss: ComposedLoss, *, by_products: bool = False) -> list[_DeltaCurv
         return known[size]
 
     def curve(i: int) -> _DeltaCurve:
-        def at(epsilon: float) -> Enclosure | Bound:
+        def delta_at(epsilon: float) -> Enclosure | Bound:
             if epsilon >= 0.0:
-                return both(epsilon)[i]
-            other = both(-epsilon)[-1 - i]
+                return both_directions(epsilon)[i]
+            other = both_directions(-epsilon)[-1 - i]
             keep, rest = math.exp(epsilon), -math.expm1(epsilon)
             upper = min(1.0, (rest + keep * other.upper) * (1.0 + 8 * ROUNDING))
             if isinstance(other, Bound):
@@ -243,9 +243,9 @@ def _curves(loss: ComposedLoss, *, by_products: bool = False) -> list[_DeltaCurv
             lower = max(0.0, (rest + keep * other.lower) * (1.0 - 8 * ROUNDING))
             return Enclosure(lower, upper, other.attained_by, other.by)
 
-        return at
+        return delta_at
 
-    return [curve(i) for i in range(len(both(0.0)) // len(losses))]
+    return [curve(i) for i in range(len(both_directions(0.0)) // len(losses))]
 
 
 def _lower_line(curve: _DeltaCurve, k: float, best: float) -> float:
@@ -261,7 +261,7 @@ def _least_line(curve: _DeltaCurve, k: float, best: float) -> tuple[float | None
     largest of these lines plus kw is convex and piecewise linear in each cell: least at an end or where two lines meet.
     A node w = e^ε is rounded by 2u of itself, and moves φ by no more than that: |wφ'(w)| <= 1 - φ(w), as φ is convex.
     """
-    # At w = 1/k the line kw alone is 1: what lies beyond is of no interest.
+    # At w = 1/k the line kw alone is 1: larger w are not needed.
     steps = np.zeros(0) if time_is_over() else _STEPS * _scale(curve)
     nodes = np.unique(np.concatenate([best - steps, [best, 0.0, -math.log(k)], best + steps]))
     w, different = np.unique(np.exp(nodes), return_index=True)

@@ -31,7 +31,7 @@ from mechanisms.saved_profile import profile_from_dict, profile_to_dict
 from mechanisms.subsampled import OneDirection
 
 _ENOUGH = 3.0
-"""A contour this many times wider than what was asked for is good enough, as in `ComposedLoss`."""
+"""A contour this many times wider than the width aimed at is good enough, as in `ComposedLoss`."""
 _WORSE = 1.5
 """And one that is not much wider than it was when it was planned."""
 _GROWN = 2.0
@@ -78,7 +78,7 @@ class RunningLoss:
     def __init__(self, releases: Iterable[tuple[PrivacyProfile, int]] = ()) -> None:
         self._counts: dict[PrivacyProfile, int] = {}
         self._examples: tuple[PrivacyProfile, ...] = ()
-        self._directions: list[_Growing] = []
+        self._directions: list[_GrowingDirection] = []
         self._attained = True
         self._by_curves = False
         self._fixed_data: tuple[float, list[Enclosure]] | None = None
@@ -99,7 +99,7 @@ class RunningLoss:
         return self._composed
 
     def add(self, profile: PrivacyProfile, count: int = 1) -> None:
-        """Take ``count`` more releases of one profile; on an error nothing is taken.
+        """Add ``count`` more releases of one profile; on an error nothing is added.
 
         Raises
         ------
@@ -116,21 +116,18 @@ class RunningLoss:
     def _add(self, profile: PrivacyProfile, more: int) -> None:
         sides = profile.directions()
         losses = [side.loss() for side in sides]
-        # One profile says the relation of all, one more of which record all are about, if any does.
+        # The first profile has the relation of all; one of a single direction, if there is any, has that of all.
         if not self._examples or isinstance(profile, OneDirection):
             self._examples = (*self._examples[:1], profile)
+        mass = self._directions[0].mass if self._directions else _InfiniteMass()  # both were alike so far
         while len(self._directions) < len(sides):
-            self._directions.append(_Growing(self._mass_so_far()))
+            self._directions.append(_GrowingDirection(mass))
         for i, growing in enumerate(self._directions):
             growing.add(losses[min(i, len(sides) - 1)], more)
         self._counts[profile] = self._counts.get(profile, 0) + more
         self._composed = None
         self._attained = self._attained and all(side.attained() == (side,) for side in sides)
         self._by_curves = self._by_curves or None in losses
-
-    def _mass_so_far(self) -> _InfiniteMass:
-        """Return that of a direction in which everything so far was alike."""
-        return self._directions[0].mass if self._directions else _InfiniteMass()
 
     def epsilon(self, delta: float, *, width: float = 1e-7) -> Enclosure | Bound:
         """Return an enclosure of the least ε >= 0 with δ(ε) <= delta, or an upper bound; see `ComposedLoss.epsilon`.
@@ -147,7 +144,7 @@ class RunningLoss:
             if not growing.at_most(result.lower, target):
                 own = growing.epsilon(target, width)
                 if own is None:
-                    own, anew = growing.replanned(self.composed.directions[i], target, width), True
+                    own, anew = growing.plan_anew(self.composed.directions[i], target, width), True
                 result = result.maximum(own)
         if anew:
             result = self.composed.at_most_the_largest(result)
@@ -156,7 +153,7 @@ class RunningLoss:
             return result.stated_for(relation)
         answer = self.composed.by_theorems(result, width, delta=target)
         if isinstance(answer, Bound):
-            # What fewer releases cost with fixed data is a lower end, too.
+            # The loss of fewer releases on fixed data is a lower end, too.
             if anew or self._fixed_data is None or self._fixed_data[0] != target:
                 self._fixed_data = target, self.composed.epsilons_of_data(target, width)
             answer = answer.above(self._fixed_data[1])
@@ -257,7 +254,7 @@ class _InfiniteMass:
     def __init__(self, logs: tuple[float, float] = (0.0, 0.0), terms: int = 0) -> None:
         self._logs, self._terms = logs, terms
 
-    def plus(self, loss: PrivacyLoss, count: int) -> _InfiniteMass:
+    def with_loss(self, loss: PrivacyLoss, count: int) -> _InfiniteMass:
         if loss.infinite_mass == 0.0:
             return self
         ends = (loss.least_infinite_mass, loss.infinite_mass)
@@ -271,7 +268,7 @@ class _InfiniteMass:
         return least * (1.0 - rounding), min(1.0, most * (1.0 + rounding))
 
 
-class _Growing:
+class _GrowingDirection:
     """One direction of the neighbouring relation: a contour, and the losses that it does not include yet."""
 
     def __init__(self, mass: _InfiniteMass) -> None:
@@ -286,11 +283,11 @@ class _Growing:
         self._until = math.inf
 
     def add(self, loss: PrivacyLoss | None, count: int) -> None:
-        """Take a loss; one of which only the curve is known ends what the contour can do."""
+        """Add a loss; if only its curve is known, the contour is given up."""
         if loss is None:
             self._contour = None
             return
-        self.mass = self.mass.plus(loss, count)
+        self.mass = self.mass.with_loss(loss, count)
         self._count += count
         if self._count > self._until:
             self._contour, self._until = None, math.inf
@@ -324,20 +321,20 @@ class _Growing:
         return contour
 
     def at_most(self, epsilon: float, delta: float) -> bool:
-        """Whether the contour proves that this direction's ε(δ) is at most another one's."""
+        """Return True if the contour proves that this direction's ε(δ) is at most ``epsilon``."""
         if self._contour is None or not epsilon > 0.0:
             return False
         targets = without_mass(delta, *self.mass.bounds)
         if targets is None:
             return False
-        # What is not included yet loses no more than its largest losses, so δ is at most that of the others before.
+        # Losses not included yet add at most their largest values, so δ is at most that of the others that far before.
         before = math.nextafter(epsilon - self._most_pending, -math.inf)
         if self._pending and before > 0.0 and self._contour.bounds(before)[1] <= targets[0]:
             return True
         contour = self._current()
         return contour is not None and contour.bounds(epsilon)[1] <= targets[0]
 
-    def _inverted(self, contour: Contour, delta: float) -> Enclosure | None:
+    def _interval(self, contour: Contour, delta: float) -> Enclosure | None:
         targets = without_mass(delta, *self.mass.bounds)
         if targets is None:
             return None
@@ -349,18 +346,18 @@ class _Growing:
     def epsilon(self, delta: float, width: float) -> Enclosure | None:
         """Return the contour's interval, if it is about as narrow as one can be."""
         contour = self._current()
-        own = None if contour is None else self._inverted(contour, delta)
+        own = None if contour is None else self._interval(contour, delta)
         if own is None or own.width > max(_ENOUGH * width * max(1.0, own.lower), _WORSE * self._reached):
             return None
         return own
 
-    def replanned(self, direction: Product, delta: float, width: float) -> Enclosure:
-        """Return the interval of the whole composition, and keep the contour that gave it, if one did."""
+    def plan_anew(self, direction: Product, delta: float, width: float) -> Enclosure:
+        """Return the interval of the whole composition, and keep the contour that gave it, if there is one."""
         result, contour = direction.epsilon_and_contour(delta, width)
         self._contour, self._transforms = None, {}
         self._pending, self._most_pending = {}, 0.0
         self._start = result.upper if math.isfinite(result.upper) else 0.0
-        own = None if contour is None else self._inverted(contour, delta)
+        own = None if contour is None else self._interval(contour, delta)
         if own is not None and own.width <= max(_ENOUGH * width * max(1.0, own.lower), _WORSE * result.width):
             self._contour, self._reached = contour, own.width
             self._until = _GROWN * self._count
@@ -379,11 +376,11 @@ class _Growing:
         return replace(found, lower=(found.lower + least) * (1.0 - 4 * ROUNDING), upper=upper)
 
     def fits(self, side: PrivacyProfile, count: int, epsilon: float, delta: float) -> bool | None:
-        """Whether δ(epsilon) stays within delta with so many more; None if the contour leaves it open."""
+        """Return True if δ(epsilon) stays within delta with so many more; None if the contour leaves it open."""
         contour, loss = self._current(), side.loss()
         if contour is None or loss is None:
             return None
-        targets = without_mass(delta, *self.mass.plus(loss, count).bounds)
+        targets = without_mass(delta, *self.mass.with_loss(loss, count).bounds)
         if targets is None:
             return None
         lower, upper = contour.including(self._transform(contour, loss), count).bounds(epsilon)

@@ -1,4 +1,4 @@
-"""Where to integrate: the tilt at which a privacy loss is centred on the ε of interest."""
+"""Saddle points, through which contours go: the tilt at which a privacy loss is centred on the ε of interest."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _FINE = 2.0 ** np.arange(-2.25, 2.3, 0.75)
 _FINER = 2.0 ** np.arange(-0.5, 0.6, 0.25)
 
 
-def _least(objective: Callable[[FloatArray], FloatArray]) -> tuple[float, float]:
+def _minimise(objective: Callable[[FloatArray], FloatArray]) -> tuple[float, float]:
     """Return the s that roughly minimises a unimodal function of ln s, and the minimum."""
     centre = 1.0
     for factors in (_COARSE, _FINE, _FINER):
@@ -64,12 +64,12 @@ def _least(objective: Callable[[FloatArray], FloatArray]) -> tuple[float, float]
 def saddle_for_delta(loss: PrivacyLoss, delta: float) -> Saddle:
     """Return the tilt of the best Rényi bound ε <= (ln M(s) + ln c(s) - ln δ) / s."""
     log_delta, rough = math.log(delta), loss.approximation()
-    s, epsilon = _least(lambda s: (rough.log_mgf_real(s) + log_chernoff_factor(s) - log_delta) / s)
+    s, epsilon = _minimise(lambda s: (rough.log_mgf_real(s) + log_chernoff_factor(s) - log_delta) / s)
     return Saddle(s, max(0.0, min(epsilon, loss.supremum)), log_delta)
 
 
 def saddle_for_epsilon(loss: PrivacyLoss, epsilon: float) -> Saddle:
     """Return the minimiser of ln |integrand| = ln M(s) - sε - ln s(s+1), and an estimate of ln δ(ε)."""
     rough = loss.approximation()
-    s, height = _least(lambda s: rough.log_mgf_real(s) - s * epsilon - np.log(s * (s + 1.0)))
+    s, height = _minimise(lambda s: rough.log_mgf_real(s) - s * epsilon - np.log(s * (s + 1.0)))
     return Saddle(s, epsilon, min(0.0, height - math.log1p(1.0 / s) - 2.0))

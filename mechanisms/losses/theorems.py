@@ -43,17 +43,17 @@ from mechanisms.rounding import exact_sum, up
 RENYI_ORDERS = 1.0 + np.geomspace(1e-3, 1e6, 91)
 _UP = 1.0 + 1e-12
 _OF_USE = 50
-_FAR = 1e3  # what is further off is not told apart
+_FAR = 1e3  # larger differences count as this large
 _FINER = 33
 """Orders between the neighbours of the best one."""
 _CHOICES = 4
-"""How often a δ that was proved is taken for the next choice of what the δ_i add up to."""
+"""Times that a proved δ is taken for the next choice of the sum of the δ_i."""
 _WIDTH = 1e-9
 _FURTHER = 1e-3
 """A recursion's grid ends where δ is that much smaller."""
 _LARGEST_RANGE = 30.0
 _MOST_KINDS = 8
-"""Of samples of fixed size, over whose data divergences are bounded."""
+"""Of samples of fixed size, to bound divergences over all data."""
 _TILTS = np.geomspace(0.1, 50.0, 32)
 _LEAST_DELTA = 1e-300
 
@@ -61,7 +61,7 @@ _LEAST_DELTA = 1e-300
 Conversion = Callable[[FloatArray, FloatArray, float], FloatArray]
 """From orders and Rényi divergences, and δ or ε, to the other one."""
 TheoremBound = Callable[[CountedProfiles, float], Bound | None]
-"""From the releases, and δ or ε, to what a theorem proves of the other one."""
+"""From the releases, and δ or ε, to a theorem's bound on the other one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +131,7 @@ class CompositionTheorem:
 
 
 def _is_pure(profile: PrivacyProfile) -> bool:
-    """Whether a release is one of pure ε, of a size that says more than its curve at some δ."""
+    """Return True if a release is one of pure ε, so small that it gives more than its curve at some δ."""
     return profile.pure_epsilon is not None and profile.pure_epsilon <= _OF_USE
 
 
@@ -153,7 +153,7 @@ def _guarantees(releases: CountedProfiles, delta: float) -> list[tuple[float, fl
 
 
 def _split(releases: CountedProfiles, delta: float) -> tuple[list[tuple[float, float, int]], float]:
-    """Return guarantees that use up half of delta (none if all are pure), and what is left."""
+    """Return guarantees that use up half of delta (none of it if all are pure), and the rest of delta."""
     pure = all(_is_pure(profile) for profile, _ in releases)
     return (
         (_guarantees(releases, delta), delta) if pure else (_guarantees(releases, 0.5 * delta), 0.5 * delta)
@@ -264,7 +264,7 @@ def optimal(releases: CountedProfiles, delta: float) -> Bound:
 
 
 def _optimal_delta(releases: CountedProfiles, epsilon: float) -> Bound:
-    """Return the δ of the worst mechanisms, for a few choices of what their own δ_i are: every choice gives a bound.
+    """Return the δ of the worst mechanisms, for a few choices of their own δ_i: every choice gives a bound.
 
     The first choice is the δ that the closed bound proves, as it bounds the same worst mechanisms.
     """
@@ -360,15 +360,15 @@ def _known_divergences(profile: PrivacyProfile, low: int, high: int) -> FloatArr
 def _known_sum(releases: CountedProfiles, low: int, high: int) -> FloatArray:
     """Return `sum_of_divergences` at `_orders_between`."""
     shape = _orders_between(low, high).shape
-    return _summed(releases, lambda profile: _known_divergences(profile, low, high), shape)
+    return _sum_over_releases(releases, lambda profile: _known_divergences(profile, low, high), shape)
 
 
 def sum_of_divergences(releases: CountedProfiles, orders: FloatArray) -> FloatArray:
     """Return Σ D_α in the worse direction, rounded up; infinite if a loss is so with some probability."""
-    return _summed(releases, lambda profile: profile.renyi(orders), orders.shape)
+    return _sum_over_releases(releases, lambda profile: profile.renyi(orders), orders.shape)
 
 
-def _summed(
+def _sum_over_releases(
     releases: CountedProfiles, divergences: Callable[[PrivacyProfile], FloatArray], shape: tuple[int, ...]
 ) -> FloatArray:
     with np.errstate(over="ignore"):  # infinite is an upper bound, too
@@ -516,7 +516,7 @@ ALL_DATA = CompositionTheorem(
 )
 
 AT_ONCE = (ZCDP, RENYI)
-"""What is known in next to no time."""
+"""Theorems that take next to no time."""
 
 THEOREMS: Mapping[str, CompositionTheorem] = MappingProxyType(
     {
@@ -542,7 +542,7 @@ THEOREMS: Mapping[str, CompositionTheorem] = MappingProxyType(
 def beside_the_product(releases: CountedProfiles, *, loose: bool) -> tuple[CompositionTheorem, ...]:
     """Return the theorems that may prove less loss than the product of dominating pairs does.
 
-    What follows from a release's curve alone, as its μ, its pure ε and its (ε, δ), stands for a mechanism that
+    Numbers that follow from a release's curve alone, as its μ, its pure ε and its (ε, δ), are those of a mechanism that
     dominates the curve, and its composition dominates the product of the curves' pairs (Zhu, Dong, Wang 2022, Thm 10).
     So there are two cases: numbers that do not follow from the curve (ρ, Rényi divergences, an adaptive worst case),
     and products that are known loosely, as those of curves without a law of the loss, which are rounded to a grid.

@@ -9,7 +9,7 @@
 `Above`             1 above a public threshold, else 0
 `BitsToCategory`    bits as one category
 `RandomRounding`    to whole numbers, with public randomness
-`Table`             what a public table says for each category
+`Table`             the entry of a public table for each category
 ==================  ========================================================================
 
 ``first >> second`` is a `Chain`, ``transformation >> mechanism`` a `Transformed` mechanism.

@@ -78,7 +78,7 @@ class Affine(Transformation):
 class Clip(Transformation):
     """Each coordinate, or the end of [lower, upper] that it lies beyond. Exact: nothing is rounded.
 
-    Domain out: [lower, upper], or what of it values of the domain reach, as clipping is monotone. Stability 1:
+    Domain out: the part of [lower, upper] that values of the domain reach, as clipping is monotone. Stability 1:
     ``x -> min(max(x, lower), upper)`` never lengthens the distance of two numbers, so in every norm none of vectors.
 
     Parameters
@@ -127,7 +127,7 @@ class Clip(Transformation):
 class Choose(Transformation):
     """The coordinates of a vector at a public index, in its order; a negative entry is padding and gives 0.
 
-    Domain out: what the chosen coordinates can be. Stability: the largest number of times that one coordinate is
+    Domain out: that of the chosen coordinates. Stability: the largest number of times that one coordinate is
     chosen, as it appears so often in the L1 distance of results; 1 if all differ.
 
     Parameters
@@ -239,7 +239,7 @@ class LinearMap(Transformation):
             return Box(-far, far, rows)
         with np.errstate(over="ignore", invalid="ignore"):
             ends = self.matrix * lower, self.matrix * upper
-            low, high = _in_order(np.minimum(*ends).T).min(), _in_order(np.maximum(*ends).T).max()
+            low, high = _sum_in_order(np.minimum(*ends).T).min(), _sum_in_order(np.maximum(*ends).T).max()
         if not (np.isfinite(low) and np.isfinite(high)):
             return Box(-math.inf, math.inf, rows)
         exact = [
@@ -252,11 +252,11 @@ class LinearMap(Transformation):
     def apply(self, values: npt.NDArray[Any]) -> FloatArray:
         """Return ``matrix @ values``, over the last axis."""
         columns = range(self.matrix.shape[1])
-        return _in_order(values[..., column, None] * self.matrix[:, column] for column in columns)
+        return _sum_in_order(values[..., column, None] * self.matrix[:, column] for column in columns)
 
 
-def _in_order(terms: Iterable[FloatArray]) -> FloatArray:
-    """Return the sum from the first term to the last: what it is does not depend on how many are computed at once."""
+def _sum_in_order(terms: Iterable[FloatArray]) -> FloatArray:
+    """Return the sum from the first term to the last: it does not depend on how many are computed at once."""
     return functools.reduce(np.add, terms)
 
 

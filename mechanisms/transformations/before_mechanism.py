@@ -124,8 +124,8 @@ class Transformed(BuiltInMechanism):
         return counts_in_public(self.mechanism)
 
     @cached_property
-    def _bounded(self) -> bool:
-        """Whether results have a bound, and the mechanism is for records that are replaced, as this bound is."""
+    def _is_bounded(self) -> bool:
+        """True if results have a bound, and the mechanism is for records that are replaced, as this bound is."""
         return (
             self.results is not None
             and is_bounded(self.results)
@@ -135,7 +135,7 @@ class Transformed(BuiltInMechanism):
     @property
     def sensitivity(self) -> Sensitivity:
         """Largest change of a result if a record is replaced by any other; 0 where that has no bound."""
-        if self._bounded and self.results is not None:
+        if self._is_bounded and self.results is not None:
             return self.results.sensitivity
         return Sensitivity(0.0, 0.0, 0.0)
 
@@ -146,7 +146,7 @@ class Transformed(BuiltInMechanism):
 
     def _profile_at(self, moved: Sensitivity) -> PrivacyProfile:
         """Return the mechanism's profile at a movement of the results, if these have a bound."""
-        return self.mechanism.profile(moved) if self._bounded else NoPrivacy("no bound on results")
+        return self.mechanism.profile(moved) if self._is_bounded else NoPrivacy("no bound on results")
 
     def release(self, value: npt.ArrayLike, noise: NoiseSource | np.random.Generator) -> Any:
         """Return the mechanism's release of the transformed value."""
@@ -186,7 +186,7 @@ class Transformed(BuiltInMechanism):
 
 
 def _suits(results: Domain, mechanism: Mechanism) -> bool:
-    """Whether a mechanism releases values of a domain: category names, whole numbers, or any numbers."""
+    """Return True if a mechanism releases values of a domain: category names, whole numbers, or any numbers."""
     if is_categorical(mechanism) != isinstance(results, Categories):
         return False
     if isinstance(results, Categories):

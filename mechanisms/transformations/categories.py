@@ -32,7 +32,7 @@ class CategoryToOneHot(Transformation):
     Parameters
     ----------
     size
-        How many categories there are.
+        The number of categories.
     """
 
     size: int
@@ -150,7 +150,7 @@ class BitsToCategory(Transformation):
     Parameters
     ----------
     size
-        How many bits there are, at most 20.
+        The number of bits, at most 20.
     """
 
     size: int
@@ -198,7 +198,7 @@ class RandomRounding(Transformation):
     """``⌊(x + shift) factor + uniform⌋``, clipped to [lower, upper]: a whole number.
 
     With public ``uniform`` drawn from [0, 1), the result's mean is ``(x + shift) factor`` where nothing is clipped.
-    Whatever ``uniform`` is, each result is a function of its own number.
+    For any ``uniform``, each result is a function of its own number.
 
     Domain out: `Integers` from lower to upper. Stability: infinite, as the result jumps.
 

@@ -1,7 +1,7 @@
-"""What a transformation of data is: domain in, domain out, and how far it can pull values apart.
+"""Transformations of data: domain in, domain out, and a bound on the distance of results.
 
-A transformation is a frozen value that holds public parameters and remembers nothing: it makes the same of the same
-number, whatever came before or stands beside. That is why `accountant.Private.map` takes it without an assumption.
+A transformation is a frozen value that holds public parameters and remembers nothing: equal numbers have equal results,
+whatever came before or is beside them. That is why `accountant.Private.map` takes it without an assumption.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ class Transformation(abc.ABC):
 
     Laws, which hold for the floats that `apply` computes:
 
-    1. For values in a domain d, ``apply(values)`` lies in ``output_domain(d)``, whose sensitivity therefore bounds how
-       far one record can move the result.
+    1. For values in a domain d, ``apply(values)`` lies in ``output_domain(d)``; so the sensitivity of that bounds the
+       movement of the result by one record.
     2. In exact arithmetic ``‖apply(x) - apply(y)‖₁ <= stability ‖x - y‖₁`` (distances of categories are 0 or 1; where
-       `stability` is infinite nothing is said). Floating point adds less than
+       `stability` is infinite there is no bound). Floating point adds less than
        ``2⁻⁵² (n + 2)`` times the size of the numbers involved, n the values' length.
 
     Parameters are copied, checked and made read-only where they are public numbers. Subclasses of users are
@@ -41,9 +41,9 @@ class Transformation(abc.ABC):
     """
 
     coordinatewise: ClassVar[bool] = False
-    """Whether each coordinate is transformed on its own and the same way, so that law 2 holds in every norm."""
+    """True if each coordinate is transformed on its own and the same way, so that law 2 holds in every norm."""
     takes_categories: ClassVar[bool] = False
-    """Whether values are category names."""
+    """True if values are category names."""
 
     @property
     @abc.abstractmethod
@@ -78,7 +78,7 @@ class Transformation(abc.ABC):
         Raises
         ------
         DomainError
-            If a value is NaN, or not what the transformation is made for.
+            If a value is NaN, or of a kind that the transformation is not made for.
         """
         array = np.asarray(values)
         if array.dtype.kind not in "biuf" or np.isnan(array).any():
@@ -116,7 +116,7 @@ class Transformation(abc.ABC):
         return NotImplemented
 
     def __eq__(self, other: object) -> bool:
-        """Whether the other is of the same class with the same parameters, bit for bit."""
+        """Return True if the other is of the same class with the same parameters, bit for bit."""
         if type(other) is not type(self):
             return NotImplemented
         return self._parameters() == other._parameters()
@@ -189,7 +189,7 @@ def parts_of(transformation: Transformation) -> tuple[Transformation, ...]:
     return transformation.parts if isinstance(transformation, Chain) else (transformation,)
 
 
-# --- what subclasses share -------------------------------------------------------------------------
+# --- for subclasses --------------------------------------------------------------------------------
 
 
 def public_array(name: str, value: npt.ArrayLike, *, most_axes: int = 2) -> FloatArray:
@@ -198,7 +198,7 @@ def public_array(name: str, value: npt.ArrayLike, *, most_axes: int = 2) -> Floa
     Raises
     ------
     ParameterError
-        If they are none, or of an array subclass: its methods would see whatever it is combined with.
+        If they are none, or of an array subclass: its methods would see the values it is combined with.
     """
     kept = _plain_copy(name, value)
     if kept.dtype.kind not in "biuf" or not np.isfinite(kept).all() or kept.ndim > most_axes:

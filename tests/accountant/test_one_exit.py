@@ -147,7 +147,7 @@ def test_our_own_mechanisms_leave_without_assumptions(leave: Exit, mechanism: Me
 def test_strict_refuses_and_charges_nothing(leave: Exit) -> None:
     accountant = opened(strict=True)
     value = accountant.private([1.0], SHARE, "ann")
-    with pytest.raises(AssumptionRefused, match="rests on: your class TooQuiet"):
+    with pytest.raises(AssumptionRefused, match="rests on: the privacy profile of your class TooQuiet"):
         leave(accountant, Repeated(TooQuiet(scale=2.0), 2), value)
     assert len(accountant.ledger) == 0
     assert accountant.assumptions == ()
@@ -156,7 +156,7 @@ def test_strict_refuses_and_charges_nothing(leave: Exit) -> None:
 
 def test_strict_refuses_domains_functions_of_declared_stability_and_measurements() -> None:
     accountant = opened(strict=True)
-    with pytest.raises(AssumptionRefused, match="HalfBox is as wide as it says"):
+    with pytest.raises(AssumptionRefused, match="the widths of your class HalfBox are correct"):
         accountant.private([1.0, 1.0], HalfBox(0, 1, 2), "ann")
     value = accountant.private([1.0], SHARE, "ann")
     with pytest.raises(AssumptionRefused, match="HalfBox"):
@@ -227,7 +227,7 @@ def test_a_class_patched_for_one_release_is_on_record() -> None:
         accountant.release(OWN, accountant.private([1.0], SHARE, "ann"))
     accountant.release(OWN, accountant.private([1.0], SHARE, "ann"))
     assert [str(each) for each in accountant.assumptions] == [
-        "what was put in place of Laplace.release does the same"
+        "the replacement of Laplace.release does the same"
     ]
 
 

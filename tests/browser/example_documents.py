@@ -58,7 +58,7 @@ _FINDINGS = (
     Finding(FindingKind.RAW_READ, f"{_PATH}:3", exact("the learner reads a raw value " * 8)),
     Finding(FindingKind.CRASH, "", exact("raised")),
 )
-_QUIET = Assumption(AssumptionKind.CLAIM, "your class is as quiet as it says", f"{_PATH}:1")
+_QUIET = Assumption(AssumptionKind.CLAIM, "the privacy profile of your class is correct", f"{_PATH}:1")
 
 
 def _verified(

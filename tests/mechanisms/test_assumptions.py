@@ -191,7 +191,7 @@ def test_what_is_not_exactly_ours_is_an_assumption(value: Any) -> None:
 
 def test_an_assumption_names_the_class_and_its_line() -> None:
     (assumption,) = assumptions_of(Repeated(QUIET, 2))
-    assert assumption.message == "your class Noiseless is as quiet as it says"
+    assert assumption.message == "the privacy profile of your class Noiseless is correct"
     line = inspect.getsourcelines(Noiseless)[1]
     assert assumption.where.endswith(f"test_assumptions.py:{line}")
     assert str(assumption) == f"{assumption.message}, {assumption.where}"
@@ -314,16 +314,13 @@ def test_a_base_put_between_is_seen() -> None:
     bases = Laplace.__bases__
     try:
         Laplace.__bases__ = (Between,)
-        assert (
-            examine_value(OWN[0])[1][0].message
-            == "what was put in place of the bases of Laplace does the same"
-        )
+        assert examine_value(OWN[0])[1][0].message == "the replacement of the bases of Laplace does the same"
     finally:
         Laplace.__bases__ = bases
     seen = examination(OWN[0])
     assert seen is not None
     assert seen.unchanged()
-    assert seen._classes.same()
+    assert seen._classes.are_unchanged()
 
 
 def test_code_that_was_rewritten_in_place_is_seen() -> None:
@@ -435,7 +432,7 @@ def test_entries_in_another_order_alter_nothing() -> None:
     assert examine_value(Clip(0.0, 1.0))[1] == altered_library() == ()
     assert before is not None
     assert before.unchanged()
-    assert before._classes.same()  # and is seen in as few steps as before
+    assert before._classes.are_unchanged()  # and is seen in as few steps as before
     with mock.patch.object(Clip, first):
         assert not before.unchanged()
     assert before.unchanged()

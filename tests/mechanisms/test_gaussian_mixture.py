@@ -40,7 +40,7 @@ def test_losses_far_out_are_no_logarithm_of_nothing() -> None:
     """Far to the left the nearest centre, 1, is all: ln 0.5 + (u/σ - 1/2σ²) there."""
     removed, _ = GaussianMixtureProfile((1.0, 2.0, 5.0), (0.5, 0.4, 0.1), 1.5).directions()
     (loss,) = (own for own in (removed.loss(),) if isinstance(own, GaussianMixtureLoss))
-    found, _, _ = loss._alone._log_density(0, np.array([-1500.0]), slice(None))
+    found, _, _ = loss._own_sum._log_density(0, np.array([-1500.0]), slice(None))
     assert float(found[0, 0]) == pytest.approx(math.log(0.5) - 1000.0 - 0.5 / 2.25)
 
 

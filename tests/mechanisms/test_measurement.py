@@ -241,7 +241,7 @@ def test_a_map_without_a_finite_number_certifies_nothing(dp: Any) -> None:
 def test_a_map_that_certifies_what_is_no_number_is_refused(dp: Any, certified: float) -> None:
     for measure in (dp.max_divergence(), dp.zero_concentrated_divergence()):
         mechanism = from_opendp(user_measurement(dp, measure, certified), d_in=1.0)
-        with pytest.raises(ParameterError, match="what the privacy map certifies = "):
+        with pytest.raises(ParameterError, match="the privacy map's value = "):
             mechanism.profile()
 
 

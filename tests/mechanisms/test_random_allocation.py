@@ -76,7 +76,7 @@ def test_smoothed_sums_are_above_by_no_more_than_they_say(m: float, steps: int) 
     truth = put_on_one if steps == 1 else put_on_two
     for period in (40.0 * steps, 4e5):
         v = np.linspace(0.05, 0.25, 3) * period
-        sums = _PeriodSums.at(v, _LognormalTransform(m), steps, period)
+        sums = _PeriodSums.for_points(v, _LognormalTransform(m), steps, period)
         x = math.exp(-16.0)
         for i, at in enumerate(v):
             exact = sum(x**n * truth(at + n * period, m) for n in range(4))

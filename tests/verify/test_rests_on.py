@@ -58,7 +58,7 @@ def test_a_wrapper_around_a_users_mechanism_is_unproven(mechanism: Any) -> None:
     assert result.upper.epsilon == pytest.approx(1.0)
     assert result.verdict == "unproven"
     assert result.decision.reasons[0].text.startswith(
-        "Unchecked assumption: your class TooQuiet is as quiet as it says, "
+        "Unchecked assumption: the privacy profile of your class TooQuiet is correct, "
     )
     (shown,) = result.json()["assumptions"]
     assert shown["kind"] == "foreign-class"

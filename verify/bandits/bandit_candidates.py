@@ -27,34 +27,34 @@ from verify.transcripts.view_pair import ViewPair
 
 @dataclass(frozen=True, kw_only=True)
 class _TestSize:
-    """How many draws a test takes.
+    """Settings of the numbers of draws of a test.
 
     The values were chosen by hand; the verdicts on the plain bandits of the zoo and of the held-out set rest on them.
 
     Attributes
     ----------
     pairs
-        That are tested at most.
+        The most pairs that are tested.
     of_every_pair
-        Draws for each that is tested beside the best.
+        Draws for each pair beside the best.
     near, times_if_near
-        So many times more draws where a scan predicts about the claim: more than this share of it.
+        Share of the claim from which a prediction is near it, and the factor on the draws of a near one.
     fewer_if_far_beyond
-        So many times fewer where it predicts a multiple of the claim.
+        The divisor of the draws if a multiple of the claim is predicted.
     times_of_second
-        Draws of a second test, for each of a near thing's first.
+        Draws of a second test for each draw of a near one's first.
     fewest_of_pair, least
-        The fewest draws; and the fewest that a test can use, where they would cost more than `most_units`.
+        The fewest draws; and the fewest that a test can use, if more would cost over `most_units`.
     most_units
-        Units of cost beyond which fewer draws must do.
+        Units of cost beyond which there are fewer draws.
     units_with_adversary
-        Units of cost for each lane-round of the effort, where an adversary is played.
+        Units of cost for each lane-round of the effort, if an adversary is played.
     clear
-        Times the claim that messages predict, from which on actions alone are not looked at.
+        Multiple of the claim from which on a prediction by messages makes a test of actions needless.
     world_draws
-        Of each world of an adversary, that tell whether actions vary.
+        Draws of each world of an adversary in which actions are compared.
     probed
-        Runs by which the cost of playing an adversary is told.
+        Runs in which the cost of playing an adversary is measured.
     """
 
     pairs: int = 2
@@ -90,7 +90,7 @@ class FoundPairs:
     scan
         The scan of the messages of all rounds, if the bandit sends messages.
     screen
-        The screen of the actions after all rounds; None if messages tell enough.
+        The screen of the actions after all rounds; None if messages suffice.
     """
 
     candidates: Candidates
@@ -122,7 +122,7 @@ def find_candidates(bandit: PlainBandit, claim: Claim, effort: Effort, seed: int
 
 
 def constant_runs(bandit: PlainBandit) -> int:
-    """Return in how many runs the actions were compared of a bandit of which nothing varies."""
+    """Return the number of runs in which actions are compared before they count as constant."""
     return RUNS_OF_ANY_PAIR if bandit.adversary is None else 2 * _SIZE.world_draws
 
 
@@ -160,18 +160,18 @@ def _tables(bandit: PlainBandit, claim: Claim, effort: Effort, seed: int) -> Fou
         pairs = [*pairs[: max(places - 1, 1)], plain]
     elif plain is not None and plain.predicted > best.predicted:
         pairs = [plain]
-    candidates = [_seen(bandit, claim, BanditView(pair)) for pair in pairs]
+    candidates = [_worlds_of_view(bandit, claim, BanditView(pair)) for pair in pairs]
     return FoundPairs(Candidates(candidates, samples), second, screen=screen)
 
 
 def _messages(bandit: PlainBandit, claim: Claim, effort: Effort, seed: int) -> FoundPairs | None:
-    """Return the most telling tables by messages, and by actions if these tell as much; None if nothing varies."""
+    """Return the best tables by messages, and by actions unless messages predict far more; None if nothing varies."""
     scan, views = distinguishing_messages(bandit, claim, effort, SpawnKey.TRANSCRIPT_SCAN.sequence(seed, 4))
     best = max((view.pair.predicted for view in views), default=-math.inf)
     actions = _tables(bandit, claim, effort, seed) if best < _SIZE.clear * claim.epsilon else None
     if not views:
         return actions
-    candidates = [_seen(bandit, claim, view) for view in views]
+    candidates = [_worlds_of_view(bandit, claim, view) for view in views]
     longest = max(view.pair.rounds for view in views)
     _, samples, second = _draws(bandit, claim, effort, best, longest)
     if actions is not None:
@@ -199,17 +199,17 @@ def _draws(
 
 
 def _second(near: int, first: int, effort: Effort) -> int:
-    """Return how many draws a second test has.
+    """Return the number of draws of a second test.
 
-    That is a multiple of those that a near thing can afford; none if the first test's are about as many, or if the
-    caller said how many there are.
+    That is a multiple of those that are affordable for a near claim; 0 if the first test has about as many, or if the
+    caller gave the number of draws.
     """
     second = _SIZE.times_of_second * near
     return 0 if effort.given or second < 2 * first else second
 
 
-def _seen(bandit: PlainBandit, claim: Claim, view: BanditView) -> NeighbouringWorlds:
-    """Return the two tables of a view, and how to draw it on either."""
+def _worlds_of_view(bandit: PlainBandit, claim: Claim, view: BanditView) -> NeighbouringWorlds:
+    """Return the worlds of a view: its two tables, with its draws on either."""
     draw = functools.partial(view.draw, bandit, View(claim.view).hides_own_action)
     pair = view.pair
     tables = {
@@ -218,7 +218,7 @@ def _seen(bandit: PlainBandit, claim: Claim, view: BanditView) -> NeighbouringWo
         "record": pair.record,
     }
     return NeighbouringWorlds(
-        _words(bandit, pair),
+        _table_words(bandit, pair),
         draw,
         rounds=pair.rounds,
         name="messages" if view.rounds else "",
@@ -226,15 +226,13 @@ def _seen(bandit: PlainBandit, claim: Claim, view: BanditView) -> NeighbouringWo
     )
 
 
-def _words(bandit: PlainBandit, pair: ViewPair) -> tuple[str, str]:
-    """Say both tables of a pair: small ones in full; and how many of the bandit's rounds are played on them."""
+def _table_words(bandit: PlainBandit, pair: ViewPair) -> tuple[str, str]:
+    """Return both tables of a pair in words, small ones in full, with the number of rounds that are played."""
     played = ""
     if pair.rounds < bandit.rounds:
         played = f"; the first {pair.rounds} of {bandit.rounds} rounds are played"
     if bandit.stops:
-        played += (
-            f"; arm {bandit.arms} stands for none: the bandit has stopped, and the arm before is its answer"
-        )
+        played += f"; arm {bandit.arms} is no arm: the bandit has stopped, and the arm before is its answer"
     said = []
     for table in (pair.data, pair.data_prime):
         rows = table[1:]
@@ -247,5 +245,5 @@ def _words(bandit: PlainBandit, pair: ViewPair) -> tuple[str, str]:
 
 
 def _rows(rewards: FloatArray) -> str:
-    """Say a table row by row."""
+    """Return a table in words, row by row."""
     return "[" + ", ".join("[" + ", ".join(f"{value:g}" for value in row) + "]" for row in rewards) + "]"

@@ -43,7 +43,7 @@ class BanditView:
     pair
         The tables, and the features of the actions.
     rounds
-        Whose messages are read, counted from 1; a round whose steps are read, too, is there twice.
+        The rounds with messages to read, counted from 1; twice if their steps are read, too.
     layouts
         Of the messages of each, or of their steps since the round before.
     """
@@ -86,7 +86,7 @@ def messages_by_round(
 def step_layouts(layout: OutputLayout, seen: Sequence[Readings]) -> list[OutputLayout]:
     """Return the layout of the steps since the round before of its numbers; none if all of it is words.
 
-    What is published after every round is often a sum, or a mean: the noise of earlier rounds is in both, and not in
+    A value published after every round is often a sum, or a mean: the noise of earlier rounds is in both, and not in
     their difference.
     """
     labels = [i for i, column in enumerate(layout.columns) if column.labels]

@@ -1,4 +1,4 @@
-"""What a run of other people's code costs: function calls, counted and not timed, so that results repeat anywhere."""
+"""The cost of a run of foreign code: its function calls, counted and not timed, so that results repeat anywhere."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from verify.conduct.process_state import subjects_own
 # A call of NumPy takes about as long as so many of others, with the array arithmetic around it.
 _NUMPY_CALL = 10
 SCAN_ROUNDS = 32
-"""Rounds of the runs by which their cost is told."""
+"""Rounds of the runs in which calls are counted."""
 _COUNTED = 8  # runs of a bandit of which the mean is taken
 
 
@@ -25,7 +25,7 @@ def run_cost(bandit: PlainBandit, rounds: int) -> float:
     """Return the cost of one run of so many rounds, on rewards drawn by coins: the mean of a few runs."""
     table = bandit.records.coins(rounds, np.random.default_rng(0))
     seeds = np.random.SeedSequence(0)
-    bandit.actions(table, 1, seeds)  # whatever is done once only
+    bandit.actions(table, 1, seeds)  # also for work that is done only once
     return cost_of(lambda: bandit.actions(table, _COUNTED, seeds)) / _COUNTED
 
 
@@ -33,7 +33,7 @@ def cost_of(run: Callable[[], object]) -> int:
     """Count the calls that `run` makes, those of NumPy ten times; rounded up to 2^k or 3 · 2^k.
 
     One unit takes roughly 0.06 microseconds. The count depends on the versions of Python and NumPy, not on the
-    machine; it is rounded because what is called once in a while (a cache that fills) should not matter.
+    machine; it is rounded because rare calls (a cache that fills) should not matter.
     """
     units = 0
 

@@ -1,16 +1,16 @@
 """A lower bound on epsilon from one run in production: some users' rewards are coins, which the auditor guesses.
 
 Before the run, the rewards of m users are replaced by fair coins, 0 or 1, all independent; afterwards each coin gets a
-score from what the adversary sees: above 0 it is guessed to be 1, below 0 to be 0, and at 0 it is not guessed. This
-shows the epsilon of local learners, and of deployments whose logs hold messages; of central learners it shows gross
+score from the adversary's view: above 0 it is guessed to be 1, below 0 to be 0, and at 0 it is not guessed. This
+shows the epsilon of local learners, and of deployments with messages in their logs; of central learners it shows gross
 faults only, since all users' noise hides a coin.
 
 Theorem (Steinke, Nasr, Jagielski, *Privacy Auditing with One (1) Training Run*, NeurIPS 2023, Theorem 5.2, for
-delta = 0). Let the run be (epsilon, 0)-differentially private for one coin, whatever the others. Given its output and
+delta = 0). Let the run be (epsilon, 0)-differentially private for one coin, given the others. Given its output and
 all other coins, a coin is 1 with probability in [1 - p, p] with p = e^epsilon / (1 + e^epsilon), by Bayes' rule; so a
 guess that is a function of the output is right with probability at most p, given which of the guesses before it were
-right. If the output alone says which coins are guessed, then given the output the number of right guesses among r is
-stochastically at most Binomial(r, p).
+right. If the guessed coins are a function of the output alone, then given the output the number of right guesses among
+r is stochastically at most Binomial(r, p).
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def audit_canaries(coins: npt.ArrayLike, scores: npt.ArrayLike, *, share: float 
         A number for each coin, computed from the run's output alone; never from the coins.
     share
         Share of the coins that are guessed, those of the largest absolute scores; fixed before the run. Equal scores
-        are guessed together, so that the order of the users, which may tell coins, decides nothing.
+        are guessed together, so that the order of the users, which may depend on coins, decides nothing.
 
     Raises
     ------
@@ -110,7 +110,7 @@ def audit_canaries(coins: npt.ArrayLike, scores: npt.ArrayLike, *, share: float 
 
 
 def _numbers(name: str, values: npt.ArrayLike) -> FloatArray:
-    """Return an array of real numbers as float64; NumPy would also read texts, and what is masked."""
+    """Return an array of real numbers as float64; refuse texts and masked values, which NumPy would read."""
     try:
         given = np.asarray(values)
     except (ValueError, TypeError, OverflowError) as error:

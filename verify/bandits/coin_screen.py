@@ -1,11 +1,11 @@
-"""Screen of all rounds at once: which later actions depend on the rewards of a round, in runs drawn by coins.
+"""Screen of all rounds at once, in runs drawn by coins: later actions that depend on the rewards of a round.
 
 In a screened run all rounds pay alike, but a coin of its own changes each round with probability 1/8. If a bandit is
 (epsilon, delta)-private for one changed round, then for every event E of the actions and every round u,
 ``P(E | u changed) <= e^epsilon P(E | u unchanged) + delta``: condition on the other rounds, which are independent of
-u's coin, and average. So one batch of runs compares the two for every round, whatever generator a bandit draws from.
+u's coin, and average. So one batch of runs compares the two for every round, for any generator of a bandit.
 
-What is found only proposes: a proposed pair of tables is tested on fresh draws.
+The screen only proposes: a proposed pair of tables is tested on fresh draws.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ from verify.transcripts.view_pair import ViewPair
 
 @dataclass(frozen=True, kw_only=True)
 class _ScreenSize:
-    """How much is screened; the values were chosen by hand on the subjects of `tests/verify/bandits/late_rounds.py`.
+    """Limits of the screen; the values were chosen by hand on the subjects of `tests/verify/bandits/late_rounds.py`.
 
     Attributes
     ----------
     changed
-        Probability of a coin: small, since what hangs on two rounds together shows where the others are unchanged.
+        Probability of a coin: small, as the effect of two rounds together shows if the others are unchanged.
     units
         Units for each lane-round of the effort.
     runs, run_rounds
         The fewest and the most runs; rounds of all runs together beyond which there are fewer.
     fewest_rounds
-        That are screened, whatever they cost.
+        The fewest rounds that are screened, at any cost.
     alternatives
         Rows that a round is changed to.
     near, near_caution, far_caution
@@ -91,7 +91,7 @@ class CoinScreen:
     rounds, runs
         The rounds that were changed, the first so many; and the number of runs.
     settings
-        How many pairs of rows the runs are shared by.
+        Number of pairs of rows that share the runs.
     """
 
     pairs: list[ViewPair]
@@ -153,7 +153,7 @@ def screen_rounds(bandit: PlainBandit, player: PairedPlayer, seed: np.random.See
     for each in sorted(found, key=lambda proposal: -proposal.score):
         best.setdefault(each.tables.record, each)
     proposals = list(best.values())[: _SIZE.kept]
-    pairs = [pair for each in proposals if (pair := _played(bandit, player, each)) is not None]
+    pairs = [pair for each in proposals if (pair := _play_proposal(bandit, player, each)) is not None]
     return CoinScreen(sorted(pairs, key=lambda pair: -pair.predicted), rounds, runs, len(settings))
 
 
@@ -165,12 +165,12 @@ def _proposals(
     row: FloatArray,
     hidden: bool,
 ) -> Iterator[_Proposal]:
-    """Yield the rounds whose coins seem to tell, each with its best event, from runs on one setting."""
+    """Yield the rounds on which later actions seem to depend, each with its best event, from runs on one setting."""
     rounds, space = actions.shape[1], bandit.action_space
     scores = _Scores(changed)
     for arm in range(space.arms):
         played = actions == arm
-        scores.compare_later(played, arm)
+        scores.compare_later(played)
         scores.compare_counts(played, arm)
     if not hidden:  # the own action is seen, and others may be compared with it
         for lag in range(1, min(_SIZE.near, rounds - 1) + 1):
@@ -202,7 +202,7 @@ class _Scores:
     last
         The last round of its event, from 0; shape (rounds,).
     counted
-        The arm whose plays are counted, -1 if an action is compared as it is; shape (rounds,).
+        The arm of which plays are counted, -1 if an action is compared as it is; shape (rounds,).
     """
 
     def __init__(self, changed: BoolArray) -> None:
@@ -214,7 +214,7 @@ class _Scores:
         self.last = np.zeros(self.rounds, dtype=np.int64)
         self.counted = np.full(self.rounds, -1)
 
-    def compare_later(self, event: BoolArray, arm: int) -> None:
+    def compare_later(self, event: BoolArray) -> None:
         """Compare the event of each round, given the coin of every earlier one; shape (runs, rounds)."""
         every, total = event.astype(np.float32), event.sum(axis=0)
         step = max(_SIZE.entries // self.rounds, 1)
@@ -236,7 +236,7 @@ class _Scores:
         self._keep(u, scores, u + lag, -1)
 
     def compare_counts(self, played: BoolArray, arm: int) -> None:
-        """Compare whether the arm is played more often than its median in all rounds after each."""
+        """Compare the event that the arm is played more often than its median in all rounds after each."""
         later = np.cumsum(played[:, :0:-1], axis=1)[:, ::-1]  # in rounds u + 1, ..
         event = later > np.median(later, axis=0)
         u = np.arange(self.rounds - 1)
@@ -262,8 +262,8 @@ class _Scores:
         self.best[at], self.last[at], self.counted[at] = scores[better], last[better], counted
 
 
-def _played(bandit: PlainBandit, player: PairedPlayer, proposal: _Proposal) -> ViewPair | None:
-    """Play a proposed pair; None if no action varies. It promises what the screen showed, if that shows again."""
+def _play_proposal(bandit: PlainBandit, player: PairedPlayer, proposal: _Proposal) -> ViewPair | None:
+    """Play a proposed pair; None if no action varies. The screen's log-ratio counts as far as fresh runs confirm it."""
     tables = proposal.tables
     fewest, most = _SIZE.pairs
     runs = int(min(max(player.affordable(_SIZE.pair_units, 2.0 * tables.rounds), fewest), most))

@@ -42,12 +42,12 @@ from verify.transcripts.view_pair import ViewPair
 
 @dataclass(frozen=True, kw_only=True)
 class _SearchSize:
-    """How much is searched; the values were chosen by hand on the subjects of `tests/verify/bandits/messages`.
+    """Limits of the search; the values were chosen by hand on the subjects of `tests/verify/bandits/messages`.
 
     Attributes
     ----------
     probed
-        Runs, and rounds of them, by which the form of messages is told.
+        Runs, and rounds of them, that show the form of messages.
     scanned
         The fewest and the most runs of the scan.
     rounds
@@ -59,18 +59,18 @@ class _SearchSize:
     caution
         Standard errors that are taken off every estimate, beside those of the final test.
     hits
-        In an event that no other run is in, from which on a round stands out.
+        Runs in an event of one world alone, from which on a round is outstanding.
     rows
-        Columns whose values are sorted at once.
+        Values that are sorted at once.
     few_values
         Values of a column up to which each is an event.
     correlated
-        Standard errors beyond which a later message hangs on a reward, or on another message.
+        Standard errors beyond which a later message depends on a reward, or on another message.
     outstanding, hanging, later
-        Rounds that stand out by their own messages, and by later ones; later rounds that are read with a round, and
-        rounds that are read with these.
+        Rounds that are outstanding by their own messages, and by later ones; later rounds that are read with a round,
+        and rounds that are read with these.
     after
-        Rounds after the changed one that are read whatever was seen.
+        Rounds after the changed one that are read in any case.
     contest
         The fewest and the most runs on every table.
     alternatives
@@ -116,7 +116,7 @@ class MessageScan:
     own
         The bound that the messages of each round predict; shape (rounds,).
     later
-        For each round the later ones whose messages depend on its reward, the most dependent first.
+        For each round the later ones with messages that depend on its reward, the most dependent first.
     hangs
         The largest of these correlations in standard errors; shape (rounds,).
     """
@@ -154,7 +154,7 @@ def distinguishing_messages(
     player = PairedPlayer(bandit, claim, effort, play_seed)
     scan, ranks = _scan(bandit, player, claim.delta, scan_seed)
     contest = _Contest(bandit, player, View(claim.view), scan, ranks, np.random.default_rng(table_seed))
-    return scan, contest.best()
+    return scan, contest.best_views()
 
 
 def _scan(
@@ -219,9 +219,9 @@ class _CoinRuns:
     messages
         Of each run, those of each round.
     paid
-        Where the round paid more than the middle; shape (runs, rounds).
+        True where the round paid more than the middle; shape (runs, rounds).
     labels
-        The same, and where each private context is; each of shape (runs, rounds).
+        The same, and True where the private context is each of the known ones; each of shape (runs, rounds).
     """
 
     def __init__(self, bandit: PlainBandit, runs: int, rounds: int, seed: np.random.SeedSequence) -> None:
@@ -230,7 +230,7 @@ class _CoinRuns:
         tables = np.stack([records.coins(rounds, rng) for _ in range(runs)])
         # One table would be that of all runs.
         actions, self.messages = bandit.messages(list(tables), range(runs), seed, range(rounds))
-        arms = np.minimum(actions, records.arms - 1).astype(np.int64)  # of one that stopped: whichever
+        arms = np.minimum(actions, records.arms - 1).astype(np.int64)  # any, for a bandit that has stopped
         rewards = np.take_along_axis(tables[:, 1:, : records.arms], arms, axis=2)[:, :, 0]
         self.paid: BoolArray = rewards > 0.5 * (records.low + records.high)
         self.labels: list[BoolArray] = [self.paid]
@@ -242,7 +242,7 @@ class _CoinRuns:
 
 @dataclass(frozen=True, eq=False)
 class _Contest:
-    """Neighbouring tables that are played on, and compared by what their messages tell."""
+    """Neighbouring tables that are played on, and compared by the predicted bounds of their messages."""
 
     bandit: PlainBandit
     player: PairedPlayer
@@ -251,18 +251,18 @@ class _Contest:
     ranks: FloatArray
     rng: np.random.Generator
 
-    def best(self) -> list[BanditView]:
-        """Return the most telling pairs."""
+    def best_views(self) -> list[BanditView]:
+        """Return the pairs with the largest predicted bounds."""
         entered = self._affordable()
         together = sum(tables.rounds for tables in entered)
         fewest, most = _SIZE.contest
         runs = int(min(max(self.player.affordable(_SIZE.units_of_contest, 2.0 * together), fewest), most))
-        found = [view for tables in entered if (view := self._played(tables, runs)) is not None]
+        found = [view for tables in entered if (view := self._play_pair(tables, runs)) is not None]
         found.sort(key=lambda view: -view.pair.predicted)
         return found[: _SIZE.kept]
 
     def _affordable(self) -> list[NeighbouringTables]:
-        """Return the tables of the rounds that stand out, and of plain ones as far as they can be afforded."""
+        """Return the tables of the outstanding rounds, and of plain ones as far as they can be afforded."""
         plain = sorted({*doubling(self.scan.rounds), min(self.bandit.arms + 1, self.scan.rounds)})
         records = list(dict.fromkeys([1, *self.scan.outstanding, *plain]))
         found: list[NeighbouringTables] = []
@@ -290,15 +290,15 @@ class _Contest:
         ]
 
     def _rounds_read(self, record: int) -> list[int]:
-        """Return the rounds whose messages are read if one is changed."""
+        """Return the rounds of which messages are read if one is changed."""
         later = self.scan.later[record - 1]
         after = range(record, record + 1 + _SIZE.after)
         return sorted(
-            {t for t in (*after, *later, *self._hanging_on([record, *later])) if t <= self.scan.rounds}
+            {t for t in (*after, *later, *self._correlated_with([record, *later])) if t <= self.scan.rounds}
         )
 
-    def _hanging_on(self, rounds: Sequence[int]) -> list[int]:
-        """Return other rounds whose messages hang on those of some: noise of both would cancel."""
+    def _correlated_with(self, rounds: Sequence[int]) -> list[int]:
+        """Return other rounds with messages correlated with those of some: noise of both would cancel."""
         runs, count, p = self.ranks.shape
         these = [t - 1 for t in rounds]
         told = self.ranks[:, these].reshape(runs, -1).T @ self.ranks.reshape(runs, -1) / np.sqrt(runs)
@@ -307,8 +307,8 @@ class _Contest:
         best = np.argsort(-scores, kind="stable")[: _SIZE.later]
         return [int(t) + 1 for t in best if scores[t] > _SIZE.correlated]
 
-    def _played(self, tables: NeighbouringTables, runs: int) -> BanditView | None:
-        """Play a pair; None if nothing varies, or nothing is seen."""
+    def _play_pair(self, tables: NeighbouringTables, runs: int) -> BanditView | None:
+        """Play a pair, and return its view; None if nothing varies, or no message is seen."""
         record = tables.record
         rounds = [t for t in self._rounds_read(record) if t <= tables.rounds]
         hidden = self.view.hides_own_action
@@ -327,14 +327,14 @@ class _Contest:
         seen = [[sample_of_round(t, layout, each) for each in worlds] for t, layout in read]
         final = float(self.player.planned.draws(np.array([tables.rounds]))[0])
         bounds = [self._bounds(first.values, second.values, final) for first, second in seen]
-        # Columns beyond the most are left out, those that tell least by themselves.
+        # Columns beyond the most are left out, those with the smallest bounds.
         every = np.concatenate(bounds)
         least = np.sort(every)[::-1][min(len(every), _SIZE.columns) - 1]
         read = [
             (t, layout.without([i for i, bound in enumerate(own) if bound < least]))
             for (t, layout), own in zip(read, bounds, strict=True)
         ]
-        predicted = max(float(every.max()), self._together(seen, final))
+        predicted = max(float(every.max()), self._joint_bound(seen, final))
         if predicted == -np.inf:
             return None
         features = first_actions(min(tables.rounds, record + _SIZE.after), space, first=record + int(hidden))
@@ -345,14 +345,14 @@ class _Contest:
         return BanditView(pair, *map(tuple, zip(*telling, strict=True)))
 
     def _bounds(self, first: FloatArray, second: FloatArray, final: float) -> FloatArray:
-        """Return what each column of two worlds predicts."""
+        """Return the predicted bound of each column of two worlds."""
         values = fill_absent(np.concatenate([first, second]))
         world = np.arange(len(values))[:, np.newaxis] < len(first)
         which = np.repeat(world, values.shape[1], axis=1)
         return _column_bounds(values, which, np.full(values.shape[1], final), self.player.planned.delta)
 
-    def _together(self, seen: Sequence[Sequence[ViewSample]], final: float) -> float:
-        """Return what the columns predict together: by a sum of their ranks whose weights half of the runs say."""
+    def _joint_bound(self, seen: Sequence[Sequence[ViewSample]], final: float) -> float:
+        """Return the predicted bound of all columns: of the sum of their ranks, with weights from half of the runs."""
         both = [np.hstack([each[world].values for each in seen]) for world in (0, 1)]
         ranks = _ranks(fill_absent(np.concatenate(both)))
         world, fit = np.arange(len(ranks)) < len(both[0]), np.arange(len(ranks)) % 2 == 0
@@ -408,7 +408,7 @@ def _some_bounds(values: FloatArray, which: BoolArray, final: FloatArray, delta:
 
 
 def _both_ways(p: Any, q: Any, totals: tuple[Any, Any], final: Any, delta: float) -> Iterator[FloatArray]:
-    """Return ``ln((p - delta) / q)`` less its standard errors, from hits in two worlds; and that of q and p."""
+    """Yield ``ln((p - delta) / q)`` less its standard errors, from hits in two worlds; and that of q and p."""
     shares = (p + 0.5) / (totals[0] + 1.0), (q + 0.5) / (totals[1] + 1.0)
     error = _SIZE.caution * np.sqrt(1.0 / (p + 0.5) + 1.0 / (q + 0.5))
     error = error + STANDARD_ERRORS * np.sqrt((1.0 / shares[0] + 1.0 / shares[1]) / final)

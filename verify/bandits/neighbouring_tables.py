@@ -1,9 +1,9 @@
-"""Neighbouring reward tables to play a bandit on: a table, and one round whose rewards differ in its neighbour.
+"""Neighbouring reward tables to play a bandit on: a table, and one round with other rewards in its neighbour.
 
-What one reward changes shows where the best arm hangs on it. So in the first tables others' rewards leave arms level
-(all pay the same; two of many pay best), put one arm clearly ahead before the changed round, or pay the same for ever
-after it, so that nothing covers its trace. Their variants differ in the changed round, or in what some arms pay in a
-stretch of rounds.
+One reward changes actions if the best arm depends on it. So in the first tables the other rewards make arms equal (all
+pay the same; two of many pay best), put one arm clearly ahead before the changed round, or are the same in all rounds
+after it, so that they do not hide its effect. Their variants differ in the changed round, or in the rewards of some
+arms in a stretch of rounds.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from verify.transcripts.neighbours import describe_record
 _ALTERNATIVES = 2  # to a row, in the first tables
 _PLAYED_OUT = 3  # tables that are played to the end, too, with an early round changed
 _MOVED = 0.3  # share of variants in which another round is changed
-_MOST_STRETCHES = 12  # of equal rows, that are said in words
+_MOST_STRETCHES = 12  # of equal rows, that are described
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,9 +37,9 @@ class NeighbouringTables:
     row
         Its row in the neighbour.
     arms
-        How many entries of a row are rewards; the others are the round's private context.
+        Number of entries of a row that are rewards; the others are the round's private context.
     words
-        How the table came about, if its rows are not plain to say; "" if they are.
+        The origin of the table, if its rows take too many words; "" if not.
     family
         Tables of one family, from 0, are beginnings of one another; -1: of none.
     """
@@ -75,7 +75,7 @@ def first_tables(records: BanditRecords, rounds: int, rng: np.random.Generator) 
     Parameters
     ----------
     records
-        What a row can be.
+        The possible rows.
     rounds
         Of the bandit.
     rng
@@ -101,7 +101,7 @@ def first_tables(records: BanditRecords, rounds: int, rng: np.random.Generator) 
     for family, (table, words, its) in enumerate(tables):
         for number, record in enumerate(its):
             rows = records.alternatives(table[record])
-            played = min(rounds, max(32, 8 * records.arms, 4 * record))  # enough to see what the change does
+            played = min(rounds, max(32, 8 * records.arms, 4 * record))  # enough for an effect to show
             for k in sorted({(_ALTERNATIVES * number + k) % len(rows) for k in range(_ALTERNATIVES)}):
                 short = table[: played + 1]
                 found.append(NeighbouringTables(short, record, rows[k], records.arms, words, family))
@@ -123,14 +123,14 @@ def variants(
 ) -> Iterator[NeighbouringTables]:
     """Yield tables that differ a little, for ever.
 
-    Either another round near it is changed, or what one arm or all pay in a stretch of rounds: before the change, after
-    it, all of them, or from one doubling time to the next.
+    Either another round near it is changed, or the rewards of one arm or of all in a stretch of rounds: before the
+    change, after it, in all of them, or from one doubling time to the next.
     """
     words = "the records of all others were found by a search"
     while True:
         table, record = tables.table, tables.record
         if rng.random() < _MOVED:
-            record = _moved(record, tables.rounds, rng)
+            record = _other_round(record, tables.rounds, rng)
         else:
             first, last = _stretch(record, tables.rounds, rng)
             table = records.changed_stretch(table, first, last, rng)
@@ -143,7 +143,7 @@ def variants(
 
 
 def row_in_words(row: FloatArray, arms: int) -> str:
-    """Say the rewards of a row and its context, if it has one."""
+    """Return the rewards of a row, and its context if it has one, in words."""
     said = describe_record(row[:arms])
     if row.size == arms:
         return said
@@ -151,7 +151,7 @@ def row_in_words(row: FloatArray, arms: int) -> str:
 
 
 def _rows_in_words(table: FloatArray, record: int, arms: int) -> str:
-    """Say the rows of a table but that of one record; "" if that takes too many words."""
+    """Return the rows of a table but that of one record in words; "" if there are too many different ones."""
     numbers = [number for number in range(1, len(table)) if number != record]
     stretches = [
         list(each) for _, each in itertools.groupby(numbers, key=lambda number: table[number].tobytes())
@@ -168,7 +168,7 @@ def _rows_in_words(table: FloatArray, record: int, arms: int) -> str:
     return "of the other users, " + "; ".join(said)
 
 
-def _moved(record: int, rounds: int, rng: np.random.Generator) -> int:
+def _other_round(record: int, rounds: int, rng: np.random.Generator) -> int:
     """Return another round: next to it, or up to half as far again."""
     most = max(1, record // 2) if rng.random() < 0.5 else 2
     step = int(rng.integers(1, most + 1)) * (1 if rng.random() < 0.5 else -1)

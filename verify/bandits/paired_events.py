@@ -5,7 +5,7 @@ probabilities p and q is known far better than from independent runs: with d the
 in the event and the other is not, the variance of ln(p / q) is about ``d / (n p q)`` (for independent runs d is p + q -
 2 p q).
 
-What is found only ranks.
+These bounds only rank.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class BestEvent:
 
 
 def best_paired_event(played: PairedRuns, planned: PlannedTest, *, caution: float) -> BestEvent | None:
-    """Return the event that predicts most, None if no run differs from its partner.
+    """Return the event with the largest predicted bound, None if no run differs from its partner.
 
     Events are half-lines of play counts and times.
 
@@ -140,7 +140,7 @@ def _best_half_line(
     planned: PlannedTest,
     caution: float,
 ) -> BestEvent | None:
-    """Return the best half-line of any feature, None if it tells no pair apart."""
+    """Return the best half-line of any feature, None if none has exactly one run of some pair."""
     m = len(first)
     both = np.concatenate([first, second])
     order = np.argsort(both, axis=0, kind="stable")
@@ -236,7 +236,7 @@ def view_pair_of(
     scored = [
         found
         for feature in features
-        if (found := _scored(feature, feature.values(both), planned, caution)) is not None
+        if (found := _score_feature(feature, feature.values(both), planned, caution)) is not None
     ]
     pair = best_pair(played.background(change), [scored], space)
     if pair is None or hidden or record > pair.rounds:
@@ -245,10 +245,10 @@ def view_pair_of(
     return replace(pair, features=without_repeats([*pair.features, *own]))
 
 
-def _scored(
+def _score_feature(
     feature: ActionFeature, values: IntArray, planned: PlannedTest, caution: float
 ) -> ScoredFeature | None:
-    """Return what a feature's best event predicts: a half-line, or a set of labels; None if it never varies."""
+    """Return the predicted bound of a feature's best event, a half-line or a set of labels; None if it never varies."""
     found, index, _ = distinct_values(feature, values)
     k = len(found)
     if k == 1:

@@ -26,7 +26,7 @@ from verify.transcripts.transcript import ActionArray
 UNITS_OF_ROUND = 5
 """Units of cost that a test of plain Python may spend for each lane-round of the effort."""
 
-_MOST_CHANGES = 2  # arms, those most played in the round, whose reward alone is changed
+_MOST_CHANGES = 2  # arms, those most played in the round, of which the reward alone is changed
 _FEWEST_LANE_ROUNDS = 3_000_000
 _MOST_FINAL = 100_000  # draws that pairs are ranked for
 
@@ -40,9 +40,9 @@ class RoundChange:
     first, second
         The round's rows in the two worlds.
     arm
-        The arm whose reward changes, None if all do.
+        The arm of which the reward changes, None if all do.
     swapped
-        Whether all others' rewards change, too, and in the opposite sense.
+        True if all others' rewards change, too, and in the opposite sense.
     """
 
     first: FloatArray
@@ -65,11 +65,11 @@ class PairedRuns:
     Attributes
     ----------
     tables
-        What was played on.
+        The tables.
     runs
         Actions on the table; shape (runs, rounds, 1).
     at
-        Which of the runs have a partner, in increasing order.
+        Numbers of the runs that have a partner, in increasing order.
     partners
         Actions on the neighbour; shape (pairs, rounds, 1).
     arm
@@ -77,7 +77,7 @@ class PairedRuns:
     own
         The arms that runs with a partner played in the changed round; shape (pairs,).
     weights
-        What the pairs count; shape (pairs,).
+        The weights of the pairs; shape (pairs,).
     """
 
     def __init__(
@@ -187,7 +187,7 @@ class PairedPlayer:
                 self._longest[tables.family] = tables.table
 
     def affordable(self, units: float, rounds: float) -> float:
-        """Return how often so many rounds can be played for so many units a lane-round of the effort."""
+        """Return the number of times that so many rounds can be played for so many units a lane-round of the effort."""
         return units * self._lane_rounds / (self.cost * max(rounds, 1.0))
 
     def play(
@@ -206,13 +206,13 @@ class PairedPlayer:
         tables
             The two.
         runs
-            How many runs there shall be.
+            Number of runs in all.
         pairs
-            How many of them get partners for every arm of the changed round, at most; None: all.
+            Most of them that get partners, for every arm of the changed round; None: all.
         arm
             Only runs of this arm get partners; None: of all.
         before
-            What was played of the same tables, and is gone on with.
+            Earlier runs on the same tables, to be continued.
         """
         found = self._runs(tables, runs, before)
         own = found[:, tables.record - 1, 0]
@@ -233,13 +233,13 @@ class PairedPlayer:
         if before is not None and number <= len(before.runs):
             return before.runs
         if tables.family < 0:
-            return self._further(tables.table, number, None if before is None else before.runs)
-        shared = self._further(self._longest[tables.family], number, self._shared.get(tables.family))
+            return self._extend_runs(tables.table, number, None if before is None else before.runs)
+        shared = self._extend_runs(self._longest[tables.family], number, self._shared.get(tables.family))
         self._shared[tables.family] = shared
         return shared[:number, : tables.rounds]
 
-    def _further(self, table: FloatArray, number: int, known: ActionArray | None) -> ActionArray:
-        """Return runs number 0 .. `number` - 1 on a table, and those known beyond."""
+    def _extend_runs(self, table: FloatArray, number: int, known: ActionArray | None) -> ActionArray:
+        """Return runs number 0 .. `number` - 1 on a table, and the known ones beyond."""
         if known is None:
             return self.bandit.actions(table, number, self.seed)
         if number <= len(known):

@@ -1,8 +1,8 @@
 """Search for the neighbouring reward tables with the largest predicted bound of a bandit in plain Python, by halving.
 
 Many tables are played on few pairs of runs, the best of them and their variants on more, and again (successive
-halving), since most of what is found in few runs is chance; runs are kept from round to round. To the tables that are
-made for it (`verify.bandits.neighbouring_tables`) come those that bisection finds between two others
+halving), since most differences in few runs are chance; runs are kept from round to round. To the tables that are made
+for it (`verify.bandits.neighbouring_tables`) come those that bisection finds between two others
 (`verify.transcripts.table_bisection`). Their number follows from the cost of a run (`verify.bandits.call_cost`).
 """
 
@@ -36,15 +36,15 @@ class _Round:
     most_pairs
         Of runs for each arm.
     caution
-        Standard errors that are taken off every estimate. Few at first: what a rare event tells is not known yet.
+        Standard errors that are taken off every estimate. Few at first: rare events are not known well yet.
     enter
         Tables that go on from the round before.
     longer
         Tables are cut to so many times the rounds that their best event takes.
     parents, children
-        Tables that get variants, and how many each.
+        Tables that get variants, and the number of variants of each.
     all_partners
-        Whether every run gets a partner, and features of all kinds are looked at.
+        True if every run gets a partner, and features of all kinds are read.
     """
 
     units: float
@@ -59,7 +59,7 @@ class _Round:
 
 @dataclass(frozen=True, kw_only=True)
 class _SearchSize:
-    """How much is searched.
+    """Limits of the search.
 
     The values were chosen by hand; the verdicts on the plain bandits of the zoo and of the held-out set rest on them.
 
@@ -74,7 +74,7 @@ class _SearchSize:
     runs_later
         Runs for each of those pairs of a table by itself.
     first, again
-        The first round, and that of tables that told nothing on few pairs.
+        The first round, and that of tables on which few pairs of runs did not differ.
     halvings
         The later rounds.
     kept
@@ -84,11 +84,11 @@ class _SearchSize:
     pair_caution
         Standard errors that are taken off the estimates on the pairs that are returned.
     bisected_rounds
-        Rounds of the tables between which bisection looks: longer ones if the shorter tell nothing.
+        Rounds of the tables between which to bisect: longer ones if the shorter show no difference.
     anchor_units, anchor_draws
         Units for each lane-round of the effort that drawing on all these tables may take; fewest and most draws.
     bisection_units, bisections
-        Units that bisection may take, and how many there are at most.
+        Units that bisection may take, and the most bisections.
     plain_units, plain_runs, plain_rounds
         Units that the plainest tables may take, the fewest and most runs of each, and their longest.
     """
@@ -140,16 +140,16 @@ def telling_tables(
     Parameters
     ----------
     bandit, claim
-        The bandit, and what it is held to.
+        The bandit, and its claim.
     effort
-        How much work.
+        The effort preset.
     seed
         Of all randomness.
 
     Raises
     ------
     BanditError
-        If the bandit cannot be called as it was said, or does not return arms.
+        If the bandit cannot be called in the given way, or does not return arms.
     """
     search = _TableSearch(bandit, claim, effort, seed)
     first = search.affordable_tables()
@@ -157,25 +157,25 @@ def telling_tables(
     others: list[NeighbouringTables] = []
     for number, rounds in enumerate(_SIZE.bisected_rounds):
         rounds = min(bandit.places, rounds)
-        bisected = search.bisected(rounds, _child(seed, 5, number))
+        bisected = search.bisect(rounds, _child(seed, 5, number))
         others += bisected
         found += search.candidates(search.runs_of(bisected, _SIZE.fewest_pairs), _SIZE.first)
         if rounds == bandit.places or any(each.event.predicted > 0.0 for each in found):
             break
-    if not found:  # perhaps what a change does is seen too rarely, or too late, for a first round
+    if not found:  # the effect of a change may be too rare, or too late, for a first round
         whole = np.tile(first[0].table[0], (bandit.places + 1, 1))
         others.append(replace(first[0], table=whole, family=-1))
         pairs = search.affordable_pairs(_SIZE.again, search.rounds_of(others))
         found = search.candidates(search.runs_of(others, pairs), _SIZE.again)
-    if not found:  # no change of a round changes anything: whichever tables there are, if actions vary at all
+    if not found:  # no change of a round changes actions: any tables will do, if actions vary at all
         pair = search.any_pair(others[-1])
         return [] if pair is None else [pair]
     for halving in _SIZE.halvings:
-        found = _best(found, halving.enter)
+        found = _best_candidates(found, halving.enter)
         if halving.enter <= _SIZE.enough_if_far_beyond and is_far_beyond(found[0].event.predicted, claim):
             break
-        found = search.halved(halving, found) or found
-    pairs_found = [each.pair or search.completed(each).pair for each in found[: _SIZE.kept]]
+        found = search.halve(halving, found) or found
+    pairs_found = [each.pair or search.complete(each).pair for each in found[: _SIZE.kept]]
     return sorted((pair for pair in pairs_found if pair is not None), key=lambda pair: -pair.predicted)
 
 
@@ -185,9 +185,9 @@ def plainest_pair(
     """Return the most telling of the plainest pairs of tables, None if no run differs on any.
 
     All rewards are the same but those of round 1, or of the round after every arm was played once. The search ranks
-    tables by few runs, and by counts and times at first; what shows in whole sequences alone may lose there. Here all
-    runs have partners, and features of all kinds are looked at; so what tells there does not depend on luck. Parameters
-    as for `telling_tables`.
+    tables by few runs, and at first by counts and times, not by whole sequences. Here all runs have partners, and
+    features of all kinds are read, so that a difference on these tables does not depend on the luck of the search.
+    Parameters as for `telling_tables`.
     """
     search, records = _TableSearch(bandit, claim, effort, seed), bandit.records
     rounds = min(bandit.places, _SIZE.plain_rounds)
@@ -215,7 +215,7 @@ RUNS_OF_ANY_PAIR = _SIZE.runs_later * _SIZE.fewest_pairs
 
 
 class _TableSearch:
-    """A search for the tables on which a bandit tells most; parameters as for `telling_tables`."""
+    """A search for the tables with the largest predicted bounds; parameters as for `telling_tables`."""
 
     def __init__(
         self, bandit: PlainBandit, claim: Claim, effort: Effort, seed: np.random.SeedSequence
@@ -250,12 +250,12 @@ class _TableSearch:
         return [self.player.play(tables, _SIZE.runs_later * pairs, pairs) for tables in every]
 
     def candidates(self, every: Iterable[PairedRuns], within: _Round) -> list[_Candidate]:
-        """Return what was played with its best events, without those on which no run differs."""
+        """Return the played tables with their best events, without those on which no run differs."""
         planned, caution = self.player.planned, within.caution
         events = ((best_paired_event(played, planned, caution=caution), played) for played in every)
         return [_Candidate(event, played) for event, played in events if event is not None]
 
-    def halved(self, within: _Round, entered: Sequence[_Candidate]) -> list[_Candidate]:
+    def halve(self, within: _Round, entered: Sequence[_Candidate]) -> list[_Candidate]:
         """Play more of the tables that entered a round, and some of their variants."""
         entered = [
             replace(
@@ -282,13 +282,13 @@ class _TableSearch:
         pairs = self.affordable_pairs(within, together[min(kept, len(every)) - 1])
         runs = _SIZE.runs_later * pairs
         if within.all_partners:
-            completed = [self.completed(each, runs) for each in entered]
+            completed = [self.complete(each, runs) for each in entered]
             return [each for each in completed if each.pair is not None]
         again = [self.player.play(each.played.tables, runs, pairs, before=each.played) for each in entered]
         return self.candidates([*again, *self.runs_of(children, pairs)], within)
 
-    def completed(self, candidate: _Candidate, runs: int = 0) -> _Candidate:
-        """Give all runs that the change may touch their partners; and play until there are so many."""
+    def complete(self, candidate: _Candidate, runs: int = 0) -> _Candidate:
+        """Return a candidate with partners for all runs that the change may affect, and with so many runs."""
         event, before = candidate.event, candidate.played
         played = self.player.play(before.tables, runs, None, arm=event.change.only_arm, before=before)
         pair = self._pair_of(played, event.change)
@@ -302,12 +302,12 @@ class _TableSearch:
         return self._pair_of(played, played.changes()[0])
 
     def _pair_of(self, played: PairedRuns, change: RoundChange) -> ViewPair | None:
-        """Return the tables of a change, of which all runs it may touch have partners; None if nothing varies."""
+        """Return the tables of a change, if all runs that it may affect have partners; None if nothing varies."""
         space, planned = self.bandit.action_space, self.player.planned
         return view_pair_of(played, change, space, planned, caution=_SIZE.pair_caution)
 
-    def bisected(self, rounds: int, seed: np.random.SeedSequence) -> list[NeighbouringTables]:
-        """Return what bisection between tables of so many rounds finds; nothing where contexts are private."""
+    def bisect(self, rounds: int, seed: np.random.SeedSequence) -> list[NeighbouringTables]:
+        """Return the tables that bisection between tables of so many rounds finds; none if contexts are private."""
         bandit, player = self.bandit, self.player
         if bandit.records.private:
             return []
@@ -331,16 +331,16 @@ class _TableSearch:
         ]
 
     def affordable_pairs(self, within: _Round, rounds: float) -> int:
-        """Return how many pairs for each arm a round has, if one pair of all its tables takes so many rounds."""
+        """Return the number of pairs for each arm in a round, if one pair of all its tables takes so many rounds."""
         affordable = self.player.affordable(within.units, rounds)
         return int(min(max(affordable, _SIZE.fewest_pairs), within.most_pairs))
 
     def rounds_of(self, every: Iterable[NeighbouringTables]) -> int:
-        """Return how many rounds tables that are played by themselves take for a pair of each arm."""
+        """Return the number of rounds of tables that are played by themselves, for a pair of each arm."""
         return (_SIZE.runs_later + self.partners) * sum(tables.rounds for tables in every)
 
     def _first_rounds(self, every: Sequence[NeighbouringTables]) -> int:
-        """Return how many rounds first tables take for a pair of each arm."""
+        """Return the number of rounds of first tables for a pair of each arm."""
         runs = _runs_of_families(every)
         longest: dict[int, int] = {}
         for tables in every:
@@ -350,7 +350,7 @@ class _TableSearch:
 
 
 def _runs_of_families(every: Sequence[NeighbouringTables]) -> dict[int, int]:
-    """Return how many runs each family has for a pair of each arm."""
+    """Return the number of runs of each family for a pair of each arm."""
     sizes = Counter(tables.family for tables in every)
     return {
         family: _SIZE.runs_per_pair if size > _SIZE.small_family else _SIZE.runs_of_small
@@ -358,8 +358,8 @@ def _runs_of_families(every: Sequence[NeighbouringTables]) -> dict[int, int]:
     }
 
 
-def _best(candidates: Sequence[_Candidate], most: int) -> list[_Candidate]:
-    """Return those that predict most; of those that predict the very same, whose runs are the same, the first."""
+def _best_candidates(candidates: Sequence[_Candidate], most: int) -> list[_Candidate]:
+    """Return the candidates with the largest predictions; of equal ones, which have equal runs, the first."""
     distinct: dict[tuple[float, float, int], _Candidate] = {}
     for each in sorted(candidates, key=lambda each: -each.event.predicted):
         distinct.setdefault((each.event.predicted, each.event.share, each.event.rounds), each)

@@ -1,4 +1,4 @@
-"""Verify a bandit that knows nothing of gates: telling reward tables, or an adversary, and a black-box test."""
+"""Verify a bandit without a gate: a search for reward tables, or an adversary, and a black-box test."""
 
 from __future__ import annotations
 
@@ -43,21 +43,21 @@ def verify_bandit(bandit: PlainBandit, claim: Claim, conduct: Conduct, tester: T
     Parameters
     ----------
     bandit, claim
-        The bandit, and what it is held to.
+        The bandit, and its claim.
     conduct
-        How the verification is carried out.
+        The conduct of the verification.
     tester
-        Who tests what is found.
+        The tester of the pairs that are found.
 
     Raises
     ------
     BanditError
-        If its class cannot be called as it was said.
+        If its class cannot be called in the given way.
     """
     evidence = Evidence(upper=UpperBound(math.inf, 1.0, "black box"))
     with stopped_in_time(evidence, conduct.seconds, conduct.elapsed_seconds), stopped_by_hand(evidence):
         try:
-            if _look(evidence, bandit, conduct):
+            if _runs_are_independent(evidence, bandit, conduct):
                 _test(evidence, bandit, claim, conduct, tester)
         except WrongArm as error:
             evidence.findings.append(Statement.WRONG_ARM.finding(error=str(error)))
@@ -78,10 +78,10 @@ def verify_bandit(bandit: PlainBandit, claim: Claim, conduct: Conduct, tester: T
     return evidence
 
 
-def _look(evidence: Evidence, bandit: PlainBandit, conduct: Conduct) -> bool:
-    """Play a few runs twice; whether they end, and are independent of each other.
+def _runs_are_independent(evidence: Evidence, bandit: PlainBandit, conduct: Conduct) -> bool:
+    """Play a few runs twice; return True if they end, and do not depend on each other.
 
-    Says so if they differ: then a generator of its own is drawn from.
+    If the results differ, the bandit draws from a generator of its own: that is a finding.
     """
     rounds = min(bandit.places, SCAN_ROUNDS)
     table = np.tile(bandit.records.points()[0], (rounds + 1, 1))
@@ -90,7 +90,7 @@ def _look(evidence: Evidence, bandit: PlainBandit, conduct: Conduct) -> bool:
         with time_limit(limit):
             made, same = bandit.fresh(), bandit.fresh()
             before = class_state(made)
-            first, again = (_probed(bandit, table, conduct.seed) for _ in range(2))
+            first, again = (_run_results(bandit, table, conduct.seed) for _ in range(2))
     except TimeLimitReached:
         found = Statement.RUNS_TOO_LONG.finding(runs=2 * _PROBED, rounds=rounds, seconds=limit)
         evidence.findings.append(found)
@@ -105,8 +105,8 @@ def _look(evidence: Evidence, bandit: PlainBandit, conduct: Conduct) -> bool:
     return True
 
 
-def _probed(bandit: PlainBandit, table: FloatArray, seed: int) -> str:
-    """Return what a few runs show, as one text."""
+def _run_results(bandit: PlainBandit, table: FloatArray, seed: int) -> str:
+    """Return the results of a few runs, as one text."""
     seeds, numbers = np.random.SeedSequence(seed), range(_PROBED)
     if bandit.message is None:
         return repr(bandit.actions(table, numbers, seeds).tolist())
@@ -115,7 +115,7 @@ def _probed(bandit: PlainBandit, table: FloatArray, seed: int) -> str:
 
 
 def _test(evidence: Evidence, bandit: PlainBandit, claim: Claim, conduct: Conduct, tester: Tester) -> None:
-    """Look for telling tables (an adversary brings its own), and test the most telling ones."""
+    """Search for tables (an adversary brings its own), and test those with the largest predicted bounds."""
     effort = conduct.effort
     conduct.progress(0.05, "looking for telling transcripts")
     found = find_candidates(bandit, claim, effort, conduct.seed)
@@ -124,11 +124,11 @@ def _test(evidence: Evidence, bandit: PlainBandit, claim: Claim, conduct: Conduc
         evidence.findings.append(constant)
         return
     if found.scan is not None:
-        evidence.findings.append(_looked_at(found.scan, bandit))
+        evidence.findings.append(_messages_finding(found.scan, bandit))
     if found.screen is not None:
-        evidence.findings.append(_screened(found.screen, found.candidates, bandit))
+        evidence.findings.append(_screen_finding(found.screen, found.candidates, bandit))
     if any(finding.kind == FindingKind.UNREPEATABLE for finding in evidence.findings):
-        # Processes would start with the same state of a generator that nobody seeds, and draw the same numbers.
+        # Processes would start with the same state of an unseeded generator, and draw the same numbers.
         conduct = replace(conduct, effort=replace(effort, executor=Serial()))
     before: CountedEvent | None = None
     for result in hold_tests(tester, found.candidates, claim, conduct, second=lambda first: found.second):
@@ -141,8 +141,8 @@ def _test(evidence: Evidence, bandit: PlainBandit, claim: Claim, conduct: Conduc
     conduct.progress(1.0, "done")
 
 
-def _looked_at(scan: MessageScan, bandit: PlainBandit) -> Finding:
-    """Say which messages were looked at, and what may have gone unseen."""
+def _messages_finding(scan: MessageScan, bandit: PlainBandit) -> Finding:
+    """Return the finding on the messages that were tested, and those that were not."""
     beyond = ""
     if scan.rounds < bandit.rounds:
         beyond = f"; those of rounds {scan.rounds + 1:,} to {bandit.rounds:,} were not tested"
@@ -151,8 +151,8 @@ def _looked_at(scan: MessageScan, bandit: PlainBandit) -> Finding:
     )
 
 
-def _screened(screen: CoinScreen, tested: Candidates, bandit: PlainBandit) -> Finding:
-    """Say which rounds were changed, and which are played in the test."""
+def _screen_finding(screen: CoinScreen, tested: Candidates, bandit: PlainBandit) -> Finding:
+    """Return the finding on the rounds that were changed, and those that are played in the test."""
     played = dict.fromkeys(f"rounds 1 to {worlds.rounds:,}" for worlds in tested.worlds)
     beyond = ""
     if screen.rounds < bandit.rounds:

@@ -19,14 +19,14 @@ from verify.sampling.counted_event import CountedEvent
 
 @dataclass(frozen=True)
 class Bet:
-    """Money on one event of one pair over one stretch of draws.
+    """A bet on one event of one pair over one stretch of draws.
 
     Attributes
     ----------
     candidate, label
         The pair.
     swapped
-        Whether D′ is the world in which the event is likelier.
+        True if D′ is the world in which the event is likelier.
     event
         The event, fixed before the stretch.
     start, draws
@@ -34,7 +34,7 @@ class Bet:
     hits, hits_prime
         Draws in the event, in the likelier and in the other world.
     gain
-        By what it multiplied the money that is bet (logarithm).
+        ln of the factor by which it multiplied the wealth that is bet.
     """
 
     candidate: int
@@ -95,7 +95,7 @@ class Outlook:
     Attributes
     ----------
     seconds
-        That a draw of both worlds takes.
+        Of a draw of both worlds.
     promised
         The ε to be expected of four times as many draws.
     needed
@@ -120,7 +120,7 @@ class AnytimeResult(CountedEvent):
     refuted
         True if the wealth ever reached 1 / `significance`.
     significance
-        Over all runs whose wealth is carried on.
+        Over all runs that carry the wealth on.
     samples
         All draws, those of the search too.
     log_wealth, log_peak
@@ -134,7 +134,7 @@ class AnytimeResult(CountedEvent):
     by_time_limit
         True if a time limit stopped it. Its bounds hold all the same.
     outlook
-        What more time would buy.
+        The expected use of more time.
     """
 
     kind: ClassVar[str] = "anytime"
@@ -180,7 +180,7 @@ class AnytimeResult(CountedEvent):
 
     @property
     def detection_floor(self) -> float:
-        """The mass that an event, impossible in the other world, needs for the wealth to get there.
+        """The probability that an event, impossible in the other world, needs for the wealth to reach the threshold.
 
         n draws with the largest stake λ win n m ln(1 + λ (1 - δ)) and lose -n (1 - m) ln(1 - λ δ) on average, for the
         share of the wealth that is staked for all draws.
@@ -208,15 +208,7 @@ class AnytimeResult(CountedEvent):
 
     def lower_bound(self) -> LowerBound:
         """The bound for a verdict; decisive if the claim is refuted."""
-        return LowerBound(
-            epsilon=self.epsilon_lower,
-            delta=self.claim_delta,
-            confidence=self.confidence,
-            method=BETTING,
-            samples=self.samples,
-            in_view=True,
-            decisive=self.refuted,
-        )
+        return self._lower_bound(BETTING, self.samples)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything that a re-run needs and gives, as JSON-able data."""

@@ -5,18 +5,18 @@ stakes; only draws that come later decide (`verify.betting.e_process`). Of all p
 most is bet on. All bets multiply into one wealth, because each of them is fair given all that came before it; so
 neither the number of pairs nor both orders of each, nor the looks at the wealth cost anything.
 
-The known pairs are bet on at once, so that gross bugs show within a few draws. What a draw costs is measured while it
-is made, for each pair by itself: where time allows few draws, few pairs are looked at, and how many draws are to come,
-for which stakes are made, is what time and draws leave for this pair. Both may be functions of the past. A run that is
-stopped bets on the draws that are complete, and skips none: to leave out slow ones would condition on being fast.
+The known pairs are bet on at once, so that gross bugs show within a few draws. The time of a draw is measured, for each
+pair by itself: if time allows few draws, few pairs are tried, and stakes are for the number of draws that time and
+draws leave for this pair. Both may be functions of the past. A run that is stopped bets on the draws that are complete,
+and skips none: to leave out slow ones would condition on being fast.
 
-Where these bets win nothing, more pairs are searched for, if there is anything to search
-(`CandidateSource.further_candidates`), once they have spent a fair part of the cost of the search; the pairs that it
-finds catch up and are bet on beside the others. Its draws count as spent, and no bet is on them.
+If these bets win nothing, more pairs are searched for, if the source can search (`CandidateSource.further_candidates`),
+once the bets have spent a fair part of the cost of the search; the pairs that it finds catch up and are bet on beside
+the others. Its draws count as spent, and no bet is on them.
 
 One wealth for every ε of a grid runs along, on the same events with stakes of its own. The lower bound on ε is the
 largest grid point up to which every ε has been rejected at the level of the confidence. It may be read at any time too
-(`AnytimeResult.epsilon_lower`): a run that is stopped says what it has seen, at no cost.
+(`AnytimeResult.epsilon_lower`): a run that is stopped has its bound, at no cost.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from verify.sampling.tester import ONCE, Candidates, CandidateSource, Pace
 
 @dataclass(frozen=True, slots=True)
 class _BettingSchedule:
-    """When a run looks, searches, and gives up pairs: settings of this library, on which no bet's validity rests.
+    """Settings for the looks, the search and the dropping of pairs, on which no bet's validity rests.
 
     Attributes
     ----------
@@ -55,15 +55,15 @@ class _BettingSchedule:
     search_after
         Draws a side before which no more pairs are searched for.
     patience, longest
-        Of the cost of the search, what bets spend before it; and at most, while they win.
+        Shares of the cost of the search that bets spend before it: usually, and at most, while they win.
     prune_from, prune_dear_from
         Draws a side after which the less promising half of the pairs is dropped, at every look; where draws are dear.
     worth_a_pair
-        Draws a side that must be affordable for every pair that is looked at.
+        Draws a side that must be affordable for every pair that is tried.
     independence
         Draws a side of the event that won in which dependence is looked for, if they can be had.
     first_bound, first_seconds
-        Draws a side, and seconds, before anything else is done than betting.
+        Draws a side, and seconds, before the task for meanwhile is run.
     kept
         Pairs of searches that the next run begins with.
     """
@@ -112,17 +112,17 @@ def anytime_test(
     confidence
         Of the lower bound on ε.
     significance
-        The claim is refuted when the wealth reaches 1 / `significance`; at most half of what `confidence` leaves.
+        The claim is refuted when the wealth reaches 1 / `significance`; at most half of 1 - `confidence`.
     seed
         Of everything random. With an `opening`, one that no earlier run used.
     progress
-        Called with the share of `samples` that is spent and what is being done.
+        Called with the share of `samples` that is spent, and the present task in words.
     opening
-        What earlier runs won.
+        The wealth of earlier runs.
     source
-        Where the pairs come from, and more, once, if the first ones do not refute the claim soon.
+        The source of the pairs, and of more, once, if the first ones do not refute the claim soon.
     pace
-        Until when it goes on, and what is done meanwhile.
+        The time limit, and the task for meanwhile.
 
     Returns
     -------
@@ -161,7 +161,7 @@ def anytime_test(
 
 
 class _Run:
-    """The pairs under test, and the draws and seconds that are left."""
+    """A run of bets: the pairs under test, and the draws and seconds left."""
 
     def __init__(
         self,
@@ -178,10 +178,10 @@ class _Run:
         self.pace, self.began = pace, time.monotonic()
         self.meanwhile = pace.meanwhile
         self.searched, self.limit = 0, samples
-        self.pairs = self._under_test(candidates, 0)
+        self.pairs = self._new_pairs(candidates, 0)
         self.active = self.pairs
 
-    def _under_test(self, worlds: Sequence[NeighbouringWorlds], first: int) -> list[PairUnderTest]:
+    def _new_pairs(self, worlds: Sequence[NeighbouringWorlds], first: int) -> list[PairUnderTest]:
         """Return pairs under test, numbered from `first` on."""
         return [PairUnderTest(one, i, self.seed) for i, one in enumerate(worlds, start=first)]
 
@@ -198,7 +198,7 @@ class _Run:
                 self._search()
                 self.to_search = False
                 continue
-            behind = [pair for pair in self.active if pair.seen == seen]  # those who came late catch up
+            behind = [pair for pair in self.active if pair.seen == seen]  # later pairs catch up
             first = 1 if self.active[0].candidate.one_by_one else SCHEDULE.first_look
             if not self._advance(behind, seen or first):
                 break
@@ -212,13 +212,13 @@ class _Run:
 
         Draws that are made one by one have seeds of their own.
         """
-        pair = self.pairs[self._won_most()[0].candidate]
+        pair = self.pairs[self._bets_of_best_event()[0].candidate]
         missing = min(SCHEDULE.independence - pair.marks, pair.most_rows, self._affordable([pair]))
         if missing > 0 and pair.tracked is not None and not pair.candidate.one_by_one:
             pair.bet_on(missing, self.wealth, None, pair.seen)
 
-    def _won_most(self) -> list[Bet]:
-        """The bets on the event that won most."""
+    def _bets_of_best_event(self) -> list[Bet]:
+        """Return the bets on the event that won most."""
         gains: dict[tuple[int, bool, str], list[Bet]] = {}
         for bet in self.wealth.state.bets:
             key = (bet.candidate, bet.swapped, json.dumps(bet.event.to_dict(), sort_keys=True))
@@ -233,8 +233,8 @@ class _Run:
     def _time_left(self) -> float:
         return max(self.began + self.pace.seconds - time.monotonic(), 0.0)
 
-    def _look_meanwhile(self, pair: PairUnderTest) -> None:
-        """Do what is to be done once there is a first bound."""
+    def _run_meanwhile(self, pair: PairUnderTest) -> None:
+        """Run the task for meanwhile, once there is a first bound."""
         if self.meanwhile is None or pair.seen < SCHEDULE.first_bound:
             return
         if time.monotonic() - self.began >= SCHEDULE.first_seconds:
@@ -243,12 +243,12 @@ class _Run:
 
     @property
     def _search_is_due(self) -> bool:
-        """Whether the bets cost enough for a search to be worth its draws."""
+        """True if the bets have spent enough for a search to be worth its draws."""
         winning = self.wealth.state.log_wealth[0] > self.wealth.opening.log_wealth
         return self.spent >= (SCHEDULE.longest if winning else SCHEDULE.patience) * self.source.search_samples
 
     def _affordable(self, pairs: Sequence[PairUnderTest]) -> int:
-        """Draws a side of each of some pairs that draws and time allow, all pairs together."""
+        """Return the draws a side of each of some pairs that draws and time allow, all pairs together."""
         ready = min(pair.unused_draws for pair in pairs)
         draws = max(0, self.limit - self.spent) // (2 * len(pairs))
         block = 1 if pairs[0].candidate.one_by_one else BLOCK
@@ -262,12 +262,12 @@ class _Run:
         dear = self.active[0].candidate.one_by_one
         if dear:
             most = self._affordable(self.active[:1]) // SCHEDULE.worth_a_pair
-            self.active = self._best(max(1, most))
+            self.active = self._most_promising(max(1, most))
         if not late and self.active[0].seen >= (SCHEDULE.prune_dear_from if dear else SCHEDULE.prune_from):
-            self.active = self._best((len(self.active) + 1) // 2)
+            self.active = self._most_promising((len(self.active) + 1) // 2)
 
-    def _best(self, most: int) -> list[PairUnderTest]:
-        """The pairs that promise most, in their order."""
+    def _most_promising(self, most: int) -> list[PairUnderTest]:
+        """Return the pairs that promise most, in their order."""
         ranked = sorted(self.active, key=lambda pair: (-pair.promise, pair.index))[:most]
         return sorted(ranked, key=lambda pair: pair.index)
 
@@ -293,7 +293,7 @@ class _Run:
                 pair.bet_on(part, self.wealth, horizon, start)
                 if self._is_done:
                     return True
-                self._look_meanwhile(pair)
+                self._run_meanwhile(pair)
         return True
 
     def _search(self) -> None:
@@ -301,14 +301,14 @@ class _Run:
         found = self.source.further_candidates(self.limit - self.spent)
         self.searched += found.searched
         self.limit = int(min(self.limit, self.spent + found.samples))
-        late = self._under_test(found.worlds, len(self.pairs))
+        late = self._new_pairs(found.worlds, len(self.pairs))
         self.pairs = [*self.pairs, *late]
         self.active = [*self.active, *late]
 
     def result(self, stopped: Stop | None) -> AnytimeResult:
         """Name the event on which most was won."""
         wealth, state = self.wealth, self.wealth.state
-        best = self._won_most()
+        best = self._bets_of_best_event()
         dependent = self.pairs[best[0].candidate].dependence if stopped is None else None
         tracked = {
             pair.candidate.pair_label: pair.tracked.to_dict()
@@ -357,7 +357,7 @@ class _Run:
         )
 
     def _outlook(self, pair: PairUnderTest) -> Outlook | None:
-        """What more draws of a pair would show, by how often its event came up."""
+        """Return the expected results of more draws of a pair, from the counts of its event."""
         wealth, tracked = self.wealth, pair.tracked
         if tracked is None or not math.isfinite(self.pace.seconds):
             return None

@@ -1,4 +1,4 @@
-"""Test by betting: one run, the wealth that earlier runs left it, and what it leaves."""
+"""Test by betting: one run, the wealth that earlier runs left it, and the wealth that it leaves."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ class Bets:
     seed
         Of the bets: one that no run in `account` used.
     account, file
-        What earlier runs won, and the file in which to keep it; None if it is not kept.
+        The wealth of earlier runs, and its file; None if it is not kept.
     pace
-        Until when they go on.
+        Their time limit, and the task for meanwhile.
     share_of_error
         Share of every error that they may spend.
     """
@@ -82,9 +82,8 @@ class Bets:
     def save(self, evidence: Evidence) -> None:
         """Add the winnings of the bets to the wealth file, and report it; to be called outside of any time limit.
 
-        A run that was stopped is saved too: betting may stop at any time, and a losing run must count. A run of
-        which nothing was kept, because its draws were in doubt, is not. Where nothing is sampled, as all bounds are of
-        played pairs, the report says that there were no bets.
+        A run that was stopped is saved too: betting may stop at any time, and a losing run must count. A run with
+        doubtful draws is not. If nothing is sampled, as all bounds are of played pairs, the report says so.
         """
         result = evidence.tested
         if result is None and "tested_view" in evidence.details:

@@ -1,25 +1,25 @@
-"""Betting against a privacy claim: wealth that a true claim keeps from growing, whenever one looks.
+"""Bets against a privacy claim: under a true claim the wealth is a supermartingale, at all times.
 
 Let X be drawn on data D, Y on its neighbour, S be an event. If (ε, δ)-differential privacy holds, the payoff
 
     g = 1{X in S} - e^ε 1{Y in S} - δ
 
 has expectation at most 0, given everything seen before, as long as S was chosen before X and Y were drawn. So
-the wealth of somebody who stakes a share λ ≥ 0, also chosen before, the product of all 1 + λ g, is a
+the wealth of a bettor who stakes a share λ ≥ 0, also chosen before, the product of all 1 + λ g, is a
 nonnegative supermartingale that starts at 1 (an e-process), and by Ville's inequality it ever reaches 1/α with
-probability at most α: at whatever time one stops, and however the events, stakes and pairs of data sets were
-chosen from the past.
+probability at most α: at any stopping time, and for any choice of events, stakes and pairs of data sets by
+the past.
 
 Nothing is asked of the joint law of X and Y but that each has its law given all pairs before. So both may be drawn with
 the same random numbers, if every pair has a seed of its own: one stream that goes on from pair to pair would not do,
-since draws on D and D′ may take different amounts of it, and what was drawn on the one would foretell the other.
+since draws on D and D′ may take different amounts of it, and the draws on the one would then predict the other's.
 
-*Stakes.* The best stake hangs on how far the claim is off. What is worth being best at is what the draws can just
-show: over N draws an edge E g = sd(g) sqrt(2 ln(1/α) / N), for which the stake that grows fastest is
+*Stakes.* The best stake depends on the size of the violation, which is not known. Stakes are made for the smallest one
+that N draws can show: an edge E g = sd(g) sqrt(2 ln(1/α) / N), for which the stake of the fastest growth is
 
-    λ = sqrt(2 ln(1/α) / N) / sd(g),
+    λ = sqrt(2 ln(1/α) / N) / sd(g).
 
-and nothing has to be known for it but the size of the payoffs. `Payoff.stake` takes that from the past.
+It needs the size of the payoffs alone, which `Payoff.stake` takes from the past.
 
 Waudby-Smith, Ramdas 2024, "Estimating means of bounded random variables by betting" (JRSS B 86, Sec. 4);
 González, Dulce-Rubio, Ramdas, Ribero 2025, "Sequentially auditing differential privacy" (arXiv 2509.07055): bets of
@@ -43,7 +43,7 @@ LARGEST_SHARE = 0.98
 LONGEST_SHARE = 0.7
 """Of the wealth, that is staked for all draws that are to come; the rest for shorter horizons."""
 
-_UNSEEN = np.array([0.25, 0.5, 0.25, 0.25])  # of each outcome, that is added to what was seen
+_UNSEEN = np.array([0.25, 0.5, 0.25, 0.25])  # of each outcome, added to the counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,12 +90,12 @@ class Payoff:
         return LARGEST_SHARE / (self.growth + self.delta)
 
     def stake(self, joint: npt.ArrayLike, horizon: float, error: npt.ArrayLike) -> FloatArray:
-        """The λ in [0, `largest_stake`] that grows fastest where `horizon` draws can just reject at level `error`.
+        """Return the λ in [0, `largest_stake`] of fastest growth where `horizon` draws can just reject at `error`.
 
         Parameters
         ----------
         joint
-            How often each of the four outcomes was seen before.
+            Counts of the four outcomes before.
         horizon
             Draws a side.
         error
@@ -108,7 +108,7 @@ class Payoff:
         )
 
     def seen_stake(self, joint: npt.ArrayLike) -> FloatArray:
-        """The λ in [0, `largest_stake`] that grows fastest if outcomes come as they were seen: nearly E g / E g².
+        """Return the λ in [0, `largest_stake`] of fastest growth at the past frequencies of outcomes: near E g / E g².
 
         Their mean payoff is taken to be a standard error smaller.
         """
@@ -131,13 +131,13 @@ def promised_epsilon(
     Parameters
     ----------
     joint
-        How often each of the four outcomes was seen; shape (events, 4).
+        Counts of the four outcomes; shape (events, 4).
     draws
         Draws a side to come.
     delta, error
         Of the claims, and of their rejection.
     caution
-        Standard errors by which the mean payoff is taken to be smaller than it was seen.
+        Standard errors by which the mean payoff is taken to be below its estimate.
     """
     unseen = np.array([0.0, 0.25, 0.25 + caution**2 / 2.0, 0.25])
     seen = np.atleast_2d(np.asarray(joint, dtype=np.float64)) + unseen

@@ -1,4 +1,4 @@
-"""One pair of worlds under test: its draws, what they cost, its past, and the event that is bet on."""
+"""One pair of worlds under test: its draws and their cost, its past, and the event that is bet on."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from mechanisms import BLOCK
 from mechanisms.arrays import BoolArray, FloatArray
 from mechanisms.parameters import ParameterError
-from verify.betting.tracked_event import FEW, Stakes, TrackedEvent, best_event, sample_of
+from verify.betting.tracked_event import FEW, Stakes, TrackedEvent, best_event
 from verify.betting.wealth import Wealth
 from verify.conduct.spawn_keys import SpawnKey
 from verify.events.view_sample import Column, ViewSample
@@ -36,7 +36,7 @@ class PairUnderTest:
     def __init__(self, candidate: NeighbouringWorlds, index: int, seed: int) -> None:
         self.candidate, self.index = candidate, index
         self.seen = 0
-        """Draws a side that were looked at."""
+        """Draws a side that were used."""
         self.spent = 0
         """Draws made, both worlds."""
         self.promise = -math.inf
@@ -52,12 +52,12 @@ class PairUnderTest:
 
     @property
     def unused_draws(self) -> int:
-        """Draws a side that were made and not looked at."""
+        """Draws a side that were made and not used yet."""
         return sum(len(x) for x, _ in self._next)
 
     @property
     def marks(self) -> int:
-        """Draws a side in which the current event was looked for."""
+        """Draws a side in which the current event was counted."""
         return sum(mark.size for mark, _ in self._marks)
 
     @property
@@ -89,8 +89,8 @@ class PairUnderTest:
     def draw(self, rows: int) -> None:
         """Make sure that `rows` draws a side are ready.
 
-        Where draws are made one by one, each pair of them has a seed of its own, the same for both worlds, and a fair
-        coin says which is drawn first: what drifts from call to call, whatever the data, then favours neither.
+        If draws are made one by one, each pair of them has a seed of its own, the same for both worlds, and a fair coin
+        decides which is drawn first: a drift from call to call that does not depend on data then favours neither.
         """
         if self.candidate.one_by_one:
             while self.unused_draws < rows:
@@ -99,25 +99,25 @@ class PairUnderTest:
             self._draw_batch(-(-missing // BLOCK) * BLOCK, alike=False)
 
     def bet_on(self, rows: int, wealth: Wealth, horizon: float | None, start: int) -> None:
-        """Bet on so many more draws, if there is a horizon; on those that are there, if it is stopped meanwhile.
+        """Bet on so many more draws, if there is a horizon; if it is stopped meanwhile, on the complete ones.
 
         Parameters
         ----------
         rows
             Draws a side, at most `most_rows`.
         wealth
-            Whose stakes are fixed before the draws are made.
+            The wealth: its stakes are fixed before the draws are made.
         horizon
-            Draws a side that are to come, with these.
+            Draws a side to come, with these.
         start
-            Where the bet began.
+            First draw of the bet.
         """
         tracked = self.tracked
         stakes = None if horizon is None or tracked is None else wealth.stakes(tracked, horizon)
         try:
             self.draw(rows)
         finally:
-            drawn = self._taken(min(rows, self.unused_draws))
+            drawn = self._take_draws(min(rows, self.unused_draws))
             if tracked is not None and drawn is not None:
                 worlds = self._sample(drawn[0]), self._sample(drawn[1])
                 marks = tracked.event.holds(worlds[0]), tracked.event.holds(worlds[1])
@@ -165,8 +165,8 @@ class PairUnderTest:
         self._seconds += time.monotonic() - began
         self._batches += 1
 
-    def _taken(self, rows: int) -> tuple[FloatArray, FloatArray] | None:
-        """Look at the next draws; they belong to the past from now on. None if there are none."""
+    def _take_draws(self, rows: int) -> tuple[FloatArray, FloatArray] | None:
+        """Move the next draws to the past, and return them; None if there are none."""
         if rows == 0:
             return None
         x, y = (np.concatenate(world) for world in zip(*self._next, strict=True))
@@ -181,4 +181,4 @@ class PairUnderTest:
         return taken
 
     def _sample(self, values: FloatArray) -> ViewSample:
-        return sample_of(values, self._columns)
+        return ViewSample(np.asfortranarray(values), self._columns)

@@ -1,4 +1,4 @@
-"""The event to bet on: by the past, the one that promises most; with how often it came up in both worlds together."""
+"""The event to bet on: the one that promises most by the past, with its joint counts in both worlds."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from verify.betting.e_process import joint_counts, promised_epsilon
 from verify.events.event import Event, HalfLine, RowTable
 from verify.events.readings import ColumnValue
 from verify.events.search import search_events
-from verify.events.view_sample import Column, ViewSample, WorldSamples
+from verify.events.view_sample import Column, WorldSamples
 
 FEW = 64
 """Draws a side below which events are plain ones: a value of a column, or a side of a cut."""
-_PLAIN_COLUMNS, _PLAIN_CUTS = 12, 16  # of few draws, that are looked at
+_PLAIN_COLUMNS, _PLAIN_CUTS = 12, 16  # of few draws, that are tried
 _CAUTION = 1.5  # standard errors by which events are compared
-_FEWEST_HELD = 8  # draws that an event came up in, below which a new one need not be compared with it
+_FEWEST_HELD = 8  # counted draws below which an event is not compared with a new one
 
 
 @dataclass(frozen=True)
@@ -41,16 +41,16 @@ class Stakes:
 
 @dataclass(frozen=True)
 class TrackedEvent:
-    """An event to bet on, and how often it came up.
+    """An event to bet on, and its counts.
 
     Attributes
     ----------
     event
         The event.
     swapped
-        Whether D′ is the world in which it is meant to be likelier.
+        True if D′ is the world in which it is meant to be likelier.
     joint
-        In how many pairs of draws it occurred in both worlds, in the likelier one only, in the other only, in neither.
+        Numbers of pairs of draws in which it occurred in both worlds, only in the likelier, only in the other, in none.
     """
 
     event: Event
@@ -95,9 +95,9 @@ class TrackedEvent:
 
 
 def best_event(past: WorldSamples, stakes: Stakes, held: TrackedEvent | None) -> TrackedEvent:
-    """The event that promises most: of few draws a plain one; else laid out on one half, and compared on the other.
+    """Return the event that promises most: of few draws a plain one; else chosen on a half, and compared on the other.
 
-    The one that was held so far is compared with the new one: all its counts are of draws after it was chosen.
+    The event so far is compared with the new one: all its counts are of draws after it was chosen.
     """
     n = len(past[0].values)
     if n < FEW:
@@ -116,7 +116,9 @@ def best_event(past: WorldSamples, stakes: Stakes, held: TrackedEvent | None) ->
         found = [TrackedEvent(one.event, one.swapped, (0, 0, 0, 0)) for one in searched.best]
     counted = [one.with_counts(one.count(late)) for one in found]
     if n < FEW:  # either world may be the likelier one
-        counted += [replace(one, swapped=True, joint=_other_way(one.joint)) for one in counted]
+        for one in tuple(counted):
+            both, first, second, neither = one.joint
+            counted.append(TrackedEvent(one.event, True, (both, second, first, neither)))
     joints = np.array([one.joint for one in counted])
     promises = promised_epsilon(
         joints, stakes.draws, delta=stakes.delta, error=stakes.error, caution=_CAUTION
@@ -125,11 +127,6 @@ def best_event(past: WorldSamples, stakes: Stakes, held: TrackedEvent | None) ->
     if held is None or sum(held.joint[:3]) == 0 or sum(held.joint) < _FEWEST_HELD:
         return new
     return max((held, new), key=lambda one: one.promise(stakes, _CAUTION))
-
-
-def _other_way(joint: tuple[int, int, int, int]) -> tuple[int, int, int, int]:
-    both, first, second, neither = joint
-    return both, second, first, neither
 
 
 def _plain_events(past: WorldSamples) -> Iterator[Event]:
@@ -148,8 +145,3 @@ def _plain_events(past: WorldSamples) -> Iterator[Event]:
             if cuts.size > _PLAIN_CUTS:
                 cuts = np.quantile(cuts, np.linspace(0.0, 1.0, _PLAIN_CUTS), method="nearest")
             yield from (HalfLine(reading, float(cut), above) for cut in cuts for above in (False, True))
-
-
-def sample_of(values: np.ndarray[Any, Any], columns: tuple[Column, ...]) -> ViewSample:
-    """Return draws as a view, stored column by column."""
-    return ViewSample(np.asfortranarray(values), columns)

@@ -27,20 +27,20 @@ from verify.betting.e_process import LONGEST_SHARE, Payoff
 from verify.betting.tracked_event import TrackedEvent
 
 _HORIZONS = np.array([1.0, 0.25, 0.05])  # of the draws to come
-_SHARES = np.array([LONGEST_SHARE, 0.1, 0.05, 0.15])  # of the wealth, staked for each, and by what was seen
+_SHARES = np.array([LONGEST_SHARE, 0.1, 0.05, 0.15])  # of the wealth, for each, and for past frequencies
 _SHORTEST = 8.0  # draws of a horizon
-_GRID_FROM, _GRID_TO, _GRID_STEP = 1e-3, 24.0, 0.0085  # ε of the grid, and by what share they grow
+_GRID_FROM, _GRID_TO, _GRID_STEP = 1e-3, 24.0, 0.0085  # ε of the grid, and their relative step
 _ROUNDING = 1e-12  # of a log-wealth that is put together: never rounded up
 
 
 @dataclass(frozen=True, eq=False)
 class _State:
-    """What was won so far, against the claim and then against every ε of the grid.
+    """The wealth so far, against the claim and then against every ε of the grid.
 
     Attributes
     ----------
     log_bets
-        By what this run's bets multiplied each share, shape (horizons, 1 + grid).
+        ln of the factors by which this run's bets multiplied each share, shape (horizons, 1 + grid).
     log_wealth, log_peak
         The log-wealths, and the largest that they ever were; shape (1 + grid,).
     bets
@@ -59,7 +59,7 @@ class Wealth:
     def __init__(
         self, epsilon: float, delta: float, confidence: float, significance: float, opening: Opening
     ) -> None:
-        Payoff.for_claims(epsilon, delta)  # refuses what is no claim
+        Payoff.for_claims(epsilon, delta)  # refuses ε and δ of no claim
         self.claimed = (epsilon, delta)
         self.opening = opening
         self.significance, self.confidence = significance, confidence
@@ -94,7 +94,7 @@ class Wealth:
         return np.stack([*planned, self.payoff.seen_stake(tracked.joint)])
 
     def expected_growth(self, tracked: TrackedEvent) -> float:
-        """By how much the log-wealth against the claim grows with a draw, if outcomes come as they were seen."""
+        """Return the mean growth of the log-wealth against the claim by a draw, at the past frequencies of outcomes."""
         seen = np.array(tracked.joint, dtype=np.float64)
         steps = np.log1p(self.payoff.seen_stake(seen)[0] * self.payoff.outcomes[:, 0])
         return float(seen @ steps / max(seen.sum(), 1.0))
@@ -111,7 +111,7 @@ class Wealth:
     ) -> None:
         """Add gains or losses on the next draws of a pair, by the counts of their outcomes.
 
-        What is staked on one event of one pair from draw `start` on is one bet.
+        All stakes on one event of one pair from draw `start` on are one bet.
         """
         before = self.state
         bets = before.log_bets + self.payoff.log_wealth(stakes, counts)

@@ -1,6 +1,6 @@
 """A bettor's wealth kept in a file, so that evidence accumulates over runs, as in continuous integration.
 
-Every run bets with what the last one left, on draws of a seed that no run used before; by
+Every run bets the wealth that the last one left, on draws of a seed that no run used before; by
 `verify.betting.e_process` the probability that the wealth of all runs together ever reaches 1/α under a true
 claim is at most α. That holds for one subject, one claim and one set of settings, so that a file of another is
 refused, and for all runs that were begun: a run that is stopped by Ctrl-C or by a time limit is written, and of one
@@ -26,7 +26,7 @@ from verify.findings.json_form import json_able
 
 _FORMAT = "dpwitness wealth, version 3"
 
-_WITHHELD = 0.5  # a run that learns in vain loses half of what earlier ones won, not nearly all
+_WITHHELD = 0.5  # a run without success loses half of the earlier wealth, not nearly all
 _LISTS = ("log_wealth", "log_peak")  # of the grid
 
 
@@ -45,7 +45,7 @@ class WealthAccount:
     claim
         The claim in plain data.
     settings
-        What else the subject's law depends on: a learner's problem, settings and rounds.
+        Further settings on which the subject's law depends: a learner's problem, parameters and rounds.
     log_wealth, log_peak
         Natural logarithm of the wealth, and of the largest that it ever was.
     grid
@@ -142,7 +142,7 @@ class WealthAccount:
 
     def is_saved(self, path: Path) -> bool:
         """Return True if the file is still the one that this account was read from: no other run has written it."""
-        return _read(path).runs == self.runs if path.exists() else not self.runs
+        return _read_account(path).runs == self.runs if path.exists() else not self.runs
 
     def save(self, path: Path) -> None:
         """Write the account, all of it or nothing."""
@@ -170,7 +170,7 @@ def open_account(
         raise WealthError(f"anytime={path}: its folder cannot be written")
     if not path.exists():
         return fresh
-    found = _read(path)
+    found = _read_account(path)
     different = _difference(found, fresh)
     if different:
         raise WealthError(
@@ -180,7 +180,7 @@ def open_account(
 
 
 def _difference(theirs: WealthAccount, ours: WealthAccount) -> str:
-    """What an account is of, where that is not what we want one of; "" if it fits."""
+    """Return the first difference between an account and the wanted one, in words; "" if there is none."""
     if theirs.subject != ours.subject:
         return f"the subject {theirs.subject}, not on {ours.subject}"
     for name, saved, wanted in (
@@ -199,7 +199,7 @@ def _difference(theirs: WealthAccount, ours: WealthAccount) -> str:
     return ""
 
 
-def _read(path: Path) -> WealthAccount:
+def _read_account(path: Path) -> WealthAccount:
     try:
         saved = from_json(path.read_text(encoding="utf-8"))
         if (version := saved.pop("format")) != _FORMAT:
@@ -211,15 +211,15 @@ def _read(path: Path) -> WealthAccount:
         numbers += [number for values in grid for number in values]
         seeds = [run["seed"] for run in account.runs]
         if not all(isinstance(number, int | float) and math.isfinite(number) for number in numbers):
-            raise WealthError(f"anytime={path}: log_wealth and log_peak must be finite numbers")
+            raise WealthError(f"anytime={path}: log_wealth, log_peak: must be finite numbers")
         if len(set(seeds)) < len(seeds):
-            raise WealthError(f"anytime={path}: two runs have one seed")
+            raise WealthError(f"anytime={path}: runs: must have different seeds")
         if account.log_peak < max(0.0, account.log_wealth):
-            raise WealthError(f"anytime={path}: log_peak is below the wealth that was reached")
+            raise WealthError(f"anytime={path}: log_peak: must be at least log_wealth, and 0")
         if not all(isinstance(run["samples"], int) for run in account.runs):
-            raise WealthError(f"anytime={path}: every run must say how many samples it took")
+            raise WealthError(f"anytime={path}: runs: each must have its number of samples")
         if not isinstance(account.bets, dict):
-            raise WealthError(f"anytime={path}: bets must be an object")
+            raise WealthError(f"anytime={path}: bets: must be an object")
     except (
         OSError,
         ArithmeticError,

@@ -1,9 +1,10 @@
 """State of the process that all of its code shares: a subject's own is for its calls alone.
 
 ``np.seterr(all="raise")``, ``warnings.simplefilter("error")``, ``os.chdir``, a locale, a recursion limit or another
-``sys.stdout`` hold for the whole process, and so does whose modules are in place where a user's packages have names of
-this library's (`dpwitness`); judging is full of numbers that underflow harmlessly. A subject finds its own state again
-whenever it is called; the verifier never sees it, and the caller finds what was there before.
+``sys.stdout`` hold for the whole process. So does the choice between a user's packages and this library's of the same
+names (`dpwitness`). The verifier's own computations underflow harmlessly, and would raise under such settings. So a
+subject finds its own state again whenever it is called, the verifier never sees it, and the caller finds the state from
+before.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from typing import Any, TypeVar
 import numpy as np
 import scipy.special
 
-from dpwitness import in_place, place
+from dpwitness import in_place, put_in_place
 
 _State = tuple[Any, ...]
 _Step = TypeVar("_Step")
@@ -67,9 +68,9 @@ _PARTS: tuple[tuple[Callable[[], Any], Callable[[Any], object]], ...] = (
     (lambda: locale.setlocale(locale.LC_ALL), lambda name: locale.setlocale(locale.LC_ALL, name)),
     (sys.getrecursionlimit, sys.setrecursionlimit),
     (sys.get_int_max_str_digits, sys.set_int_max_str_digits),
-    (in_place, place),
+    (in_place, put_in_place),
 )
-"""What reads and what sets each part of the state."""
+"""For each part of the state, the function that reads it and the one that sets it."""
 
 _theirs: _State | None = None  # as the subject left it; None: it was not called yet, or nothing is judged
 _is_theirs = False  # True while the process is in it
@@ -94,7 +95,7 @@ def ignore_float_errors() -> Iterator[None]:
     numpys, pythons = np.random.get_state(), random.getstate()  # noqa: NPY002
     _theirs = before
     try:
-        place(None)
+        put_in_place(None)
         np.seterr(all="ignore")
         scipy.special.seterr(all="ignore")  # type: ignore[arg-type]  # its stubs spell it "ignored"
         yield

@@ -1,6 +1,6 @@
-"""Events of an adversary's view: what can be read, laid out, scored and searched for; the worlds views come from."""
+"""Events of an adversary's view: readings, families, scores and the search; and the worlds of the views."""
 
-# A reading or an event is read back by the name of its kind: whoever imports one module knows every kind.
+# A reading or an event is read back by the name of its kind, for which all kinds must be imported.
 from verify.events import (
     event,
     float_lattice,

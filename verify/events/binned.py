@@ -1,4 +1,4 @@
-"""Readings in bins: one byte says between which cuts a value lies, or that it is absent."""
+"""Readings in bins: one byte for the two cuts between which a value lies, or for an absent value."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Binned:
 
     def __post_init__(self) -> None:
         if len(self.cuts) > _MOST_CUTS:
-            raise ParameterError(f"cuts must be at most {_MOST_CUTS}, got {len(self.cuts)} cuts")
+            raise ParameterError(f"{len(self.cuts)} cuts: must be at most {_MOST_CUTS}")
 
     @property
     def size(self) -> int:

@@ -40,7 +40,7 @@ def count_pairs(events: Sequence[Event], first: ViewSample, second: ViewSample) 
     """
     if len(first.values) != len(second.values):
         raise ParameterError(
-            f"samples must have one size, got {len(first.values)} and {len(second.values)} draws"
+            f"samples of {len(first.values)} and {len(second.values)} draws: must be of one size"
         )
     hits, split = np.zeros((2, len(events)), dtype=np.int64), np.zeros(len(events), dtype=np.int64)
     once = ReadOnce.from_sample(first), ReadOnce.from_sample(second)

@@ -32,7 +32,7 @@ class Event(Written):
 
     @abc.abstractmethod
     def holds(self, sample: ViewSample) -> BoolArray:
-        """For each of the n draws, whether it lies in the event; shape (n,)."""
+        """Return True for each of the n draws in the event; shape (n,)."""
 
     @property
     def rounding(self) -> float:

@@ -1,8 +1,8 @@
 """Families of events, laid out on one sample and counted on another.
 
 Where a family is laid out without looking at which draw came from which world (quantiles of the pooled
-sample, values that repeat), the draws it was laid out on may be counted as well: knowing them pooled says
-nothing about which world prefers an event. Where the worlds were told apart (an order by likelihood ratio, a
+sample, values that repeat), the draws it was laid out on may be counted as well: pooled, they show nothing of
+the world in which an event is likelier. Where the worlds were told apart (an order by likelihood ratio, a
 fitted score), only fresh draws are counted.
 
 Row i of both worlds may come from one and the same random numbers. Then an event tends to occur in both or in
@@ -26,18 +26,18 @@ from verify.events.view_sample import WorldSamples
 
 @dataclass(frozen=True, slots=True)
 class EventFamily:
-    """Counts of many events in both worlds, and how to write one of them down.
+    """Counts of many events in both worlds, and a function that builds each of them.
 
     Attributes
     ----------
     hits, hits_prime
-        How often each event occurred in the first and in the second world.
+        Numbers of draws in each event, in the first and in the second world.
     trials
         Draws counted of each world.
     build
         The event at an index.
     alternatives
-        Of how many unrelated events each event, by its probability, may be said to be the best one.
+        The number of unrelated events of which each event, by its probability, counts as the best one.
     split
         The share of the pairs (row i of the one world, row i of the other) of fresh draws that each event splits: it
         occurs in one of the two only. At least that, estimated with one more such pair than was seen. None if it was
@@ -54,7 +54,7 @@ class EventFamily:
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """Pairs of a number each, by which cuts they are split.
+    """Pairs of numbers, with counts of the pairs that a cut splits.
 
     Attributes
     ----------
@@ -147,6 +147,11 @@ def _sorted_present(values: FloatArray) -> FloatArray:
     """The values that are not absent, in increasing order."""
     absent = np.isnan(values)
     return np.sort(values[~absent] if absent.any() else values)
+
+
+def occurrences(values: FloatArray, ordered: FloatArray) -> IntArray:
+    """Return the number of times that each value occurs in a sorted sample."""
+    return np.searchsorted(ordered, values, "right") - np.searchsorted(ordered, values, "left")
 
 
 def runs(values: npt.NDArray[np.generic]) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:

@@ -26,11 +26,11 @@ class Feature:
     Attributes
     ----------
     binned
-        The reading, and how it is put into bins.
+        The reading with its cuts.
     bins
         Of each draw.
     ordered
-        Whether neighbouring bins are expected to be alike.
+        True if neighbouring bins are expected to be alike.
     """
 
     binned: Binned
@@ -90,7 +90,7 @@ def most_telling(found: Sequence[Feature], draws: Draws, most: int) -> list[Feat
 def _bin_cuts(values: FloatArray) -> tuple[FloatArray, bool]:
     """Cuts between the values if they are few, else at quantiles, with frequent values in bins of their own.
 
-    Returns the cuts, and whether the values were too many for a bin each.
+    Returns the cuts, and True if the values were too many for a bin each.
     """
     present = np.sort(values[~np.isnan(values)])
     starts, lengths = runs(present)

@@ -1,7 +1,7 @@
-"""How a number lies on the floating-point lattice: what a naive sampler leaks in its last bits.
+"""The place of a number on the floating-point lattice, by which a naive sampler may leak data in the last bits.
 
-In real arithmetic none of it exists. In floating point, x + noise can only be a number that some noise value
-reaches, so that the last bits of the output may tell x (Mironov, *On significance of the least significant
+In real arithmetic none of this exists. In floating point, x + noise can only be a number that some noise value
+reaches, so that the last bits of the output may reveal x (Mironov, *On significance of the least significant
 bits for differential privacy*, CCS 2012).
 """
 # ruff: noqa: D102 (the methods of every reading are documented once, at `Reading`)

@@ -1,10 +1,9 @@
-"""Innovations: what each measurement adds to those before it.
+"""Innovations: each measurement minus its best linear prediction from those before.
 
-The innovation of a measurement is what its best linear prediction from those before leaves. Innovations are
-uncorrelated, as naive Bayes wants its readings, and where noise is added step by step they are what was added: of a
-running sum, which hides a record in the noise of all steps before, they show the record's own step. With them, and the
-divergence that they show, the search for neighbours finds the record that a hybrid counter counts twice (it is
-unproven without, at 18 of 18 seeds; refuted with them, at 18 of 18).
+Innovations are uncorrelated, as naive Bayes assumes of its readings. If noise is added step by step they are the steps:
+a running sum hides a record in the noise of all steps before, and its innovations show the record's own step. With
+them, and the divergence that they show, the search for neighbours finds the record that a hybrid counter counts twice
+(it is unproven without, at 18 of 18 seeds; refuted with them, at 18 of 18).
 """
 
 from __future__ import annotations
@@ -26,13 +25,13 @@ _SMALLEST_SPREAD = 1e-5  # relative to a measurement's own, below which nothing 
 def innovations(fit: WorldSamples, columns: Sequence[Column]) -> list[Combination]:
     """Return the innovations of some columns, predicted within the worlds from draws of both.
 
-    Columns that those before tell exactly are left out (they are `verify.events.relations`), and so are those that are
+    Left out are columns that those before determine exactly (see `verify.events.relations`), and those that are
     constant, or NaN or infinite anywhere.
 
     Returns
     -------
     list of Combination
-        In units of their spread. Empty where fewer than two are left, or there are too few draws to tell.
+        In units of their spread. Empty if fewer than two are left, or there are too few draws.
     """
     if not 2 <= len(columns) <= MOST_COLUMNS or len(fit[0].values) < _FEWEST * len(columns):
         return []

@@ -64,7 +64,7 @@ def _half_lines(
 
 
 def _up_to_cuts(parts: Sequence[FloatArray], cuts: FloatArray, side: Literal["left", "right"]) -> IntArray:
-    """How many values of sorted arrays are at most ("left": below) each cut."""
+    """Return the number of values of sorted arrays that are at most ("left": below) each cut."""
     return np.asarray(np.sum([np.searchsorted(part, cuts, side) for part in parts], axis=0))
 
 
@@ -85,7 +85,7 @@ def present_families(fit: WorldSamples, choose: WorldSamples) -> Iterator[EventF
     if not any(np.isnan(world.values).any() for world in (*fit, *choose)):
         return
     if len(choose[0].columns) > 1:
-        yield from half_line_family(Sorted.from_reading(_present(choose), fit, choose))
+        yield from half_line_family(Sorted.from_reading(_count_present(choose), fit, choose))
     else:
         absent = RowTable((ColumnValue(choose[0].columns[0]),), ((math.nan,),))
         yield counted_family((absent, replace(absent, complement=True)), fit, choose)
@@ -93,10 +93,10 @@ def present_families(fit: WorldSamples, choose: WorldSamples) -> Iterator[EventF
 
 def certain_family(choose: WorldSamples) -> EventFamily:
     """Return the event that always holds, for views that have no other event."""
-    return counted_family((HalfLine(_present(choose), 0.0, True),), choose)
+    return counted_family((HalfLine(_count_present(choose), 0.0, True),), choose)
 
 
-def _present(choose: WorldSamples) -> ColumnSummary:
+def _count_present(choose: WorldSamples) -> ColumnSummary:
     """Return the number of entries that are present, of those that are not always."""
     columns = [column for column in choose[0].columns if column.name not in _ALWAYS]
     return ColumnSummary("present", tuple(columns) or choose[0].columns)

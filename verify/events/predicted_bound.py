@@ -13,13 +13,13 @@ from scipy import special
 from mechanisms.arrays import FloatArray
 
 _MOST_SPLIT = 2.0
-"""Times the pairs that independent draws would split: what the same random numbers can do at worst."""
+"""Largest variance with the same random numbers in both worlds, in units of that with independent draws."""
 
 
 def predicted_epsilon(p: npt.ArrayLike, q: npt.ArrayLike, n: int, delta: float, error: float) -> FloatArray:
     """The lower bound on ε to expect from `n` fresh draws a side that show the estimates p and q again.
 
-    It is the larger of what the two inversions give: the union of two one-sided bounds, at the best of a few
+    It is the larger of the bounds of the two inversions: the union of two one-sided bounds, at the best of a few
     splits of the error, and the joint region (`verify.sampling.stouffer`), where neither count is nearly known. It
     serves to *choose* among thousands of events and decides nothing, so that the bounds are approximate ones
     (Paulson, Camp and Pratt: three correct digits or more).
@@ -74,24 +74,23 @@ def promised_epsilon(
     Parameters
     ----------
     hits, other
-        How often the event occurred in `counted` draws of either world; one hit more is taken of the other.
+        Numbers of the `counted` draws of either world in the event; one hit is added to the other.
     n, delta, error
         Of the coming test.
     caution
-        By how many standard errors ln((p - δ)/q) is taken to be smaller than its estimate.
+        Standard errors by which ln((p - δ)/q) is taken to be below its estimate.
     split
-        How many of the `counted` pairs of draws, one of either world, had exactly one in the event; one more is taken.
+        The number of the `counted` pairs of draws, one of either world, with exactly one in the event; one is added.
         If given, the standard error is theirs (`_coupled_variance`). If not, the draws are taken to be independent.
     few_known
-        Whether q is moved no farther than to Clopper and Pearson's bound at as many standard errors; on the scale of
-        logarithms few draws of the other world count for more than they may be. The farther way is for comparing the
-        luckiest of very many events.
+        True if q is moved no farther than to Clopper and Pearson's bound at as many standard errors: on the scale of
+        logarithms a count of few draws is moved too far. False for comparing the best of very many events.
     """
     p, q = hits / (counted + 1.0), min((other + 1.0) / (counted + 1.0), 1.0)
     excess = p - delta
     if excess <= 0.0:
         return -np.inf
-    # Near δ, p - δ is known far worse than p: what was taken for its size may be luck.
+    # Near δ, the relative error of p - δ is far larger than that of p: a large estimate may be luck.
     p_error, q_error = p * (1.0 - p) / (counted * excess * excess), (1.0 - q) / (counted * q)
     move = caution / np.sqrt(p_error + q_error + 1e-300)
     if split is not None:

@@ -20,7 +20,7 @@ from verify.findings.finding import LawBin, ReadingLaws
 _FEW = 12  # different numbers, of which each has a bin
 _BINS = 16  # intervals, of more
 _TAIL = 0.01  # share of the numbers beyond the first and the last edge
-_LOOKED_AT = 4_096  # draws a side that bins are laid out on
+_MOST_DRAWS = 4_096  # a side, that bins are laid out on
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +107,7 @@ class ReadingBins:
             case _:
                 return None
         found = cls(reading, rounded, NumberBins((), True))
-        drawn = np.concatenate([found.values(world.rows(0, _LOOKED_AT)) for world in worlds])
+        drawn = np.concatenate([found.values(world.rows(0, _MOST_DRAWS)) for world in worlds])
         return replace(found, bins=NumberBins.for_numbers(drawn, through))
 
     def values(self, sample: ViewSample) -> FloatArray:

@@ -19,7 +19,7 @@ from mechanisms.arrays import FloatArray
 from verify.events.view_sample import Column, ViewSample
 from verify.events.written import Written
 
-_TERMS = 6  # of a weighted sum, that are said
+_TERMS = 6  # of a weighted sum, that are described
 
 
 class Reading(Written):

@@ -1,7 +1,7 @@
 """Linear relations that the columns of a view satisfy without any noise: a total that is the sum of its parts.
 
-What was released of them is then known exactly, however much noise each column has by itself. Such relations are the
-directions in which the draws of one world do not spread at all; a singular value decomposition finds them. They show
+The combination is then known exactly, however much noise each column has by itself. Such relations are the directions
+in which the draws of one world do not spread at all; a singular value decomposition finds them. They show
 11.3 of weighted-total-kept (without them 7.1).
 """
 
@@ -22,18 +22,18 @@ MOST_COLUMNS = 64
 """Columns up to which relations are looked for."""
 
 _ROWS = 256  # draws from which relations are found: at least four for each column
-_CHECKED = 4096  # draws on which it is looked at whether a relation tells anything
+_CHECKED = 4096  # draws on which relations are compared
 _NOTHING = 1e-9  # a spread, relative to the largest, that is that of rounding
-_WORTH = 0.01  # of the checked draws, by which a relation that is long to say has to tell more
+_WORTH = 0.01  # share of these draws by which a mix has to fail more often than a short relation
 _LARGEST_WEIGHT = 1000  # whole numbers up to which weights are taken to be whole
 _UNITS = 12  # fractions of the smallest weight that may be the unit of whole numbers
-_DOUBLE = 2.0**-40  # relative to the size of values, what a few sums may lose by rounding
+_DOUBLE = 2.0**-40  # rounding of a few sums, relative to the size of values
 _SINGLE = 2.0**-20  # the same in single precision
 
 
 @dataclass(frozen=True, slots=True)
 class _Relation:
-    """Weights, and what the weighted sum is in one world, to within a tolerance."""
+    """Weights, and the weighted sum in one world, to within a tolerance."""
 
     weights: FloatArray
     centre: float
@@ -44,8 +44,7 @@ def relation_families(fit: WorldSamples, choose: WorldSamples) -> Iterator[Event
     """That a linear relation among measurements holds with the value that it has in one world, and that it does not.
 
     Relations are found on the first draws of one world; the one that most often fails in the other world is counted,
-    on the draws that follow. Where both worlds satisfy the same relations with the same values, there is nothing to
-    tell, and nothing is counted.
+    on the draws that follow. Where both worlds satisfy the same relations with the same values, nothing is counted.
     """
     columns = [column for column in fit[0].columns if column.kind == "real"]
     if not 2 <= len(columns) <= MOST_COLUMNS:
@@ -56,7 +55,7 @@ def relation_families(fit: WorldSamples, choose: WorldSamples) -> Iterator[Event
         return
     heads = [_finite(world.values[:_CHECKED, at]) for world in fit]
     for basis, own, other in zip(bases, heads, heads[::-1], strict=True):
-        for relation in _telling(basis, own, other):
+        for relation in _telling_relations(basis, own, other):
             places = np.flatnonzero(relation.weights)
             weights = tuple(relation.weights[places].tolist())
             reading = Combination(tuple(columns[i] for i in places.tolist()), weights)
@@ -67,10 +66,10 @@ def relation_families(fit: WorldSamples, choose: WorldSamples) -> Iterator[Event
             )
 
 
-def _telling(basis: Sequence[FloatArray], own: FloatArray, other: FloatArray) -> list[_Relation]:
-    """The relation of one world whose value differs most often in the other, and all mixed if that differs more often.
+def _telling_relations(basis: Sequence[FloatArray], own: FloatArray, other: FloatArray) -> list[_Relation]:
+    """Return the relation of one world that fails most often in the other, and a mix of all if that fails more often.
 
-    In a mix hardly anything cancels out: it differs wherever any of the relations does.
+    In a mix hardly anything cancels: it fails wherever any of the relations does.
     """
     if not basis or not len(other):
         return []
@@ -78,7 +77,7 @@ def _telling(basis: Sequence[FloatArray], own: FloatArray, other: FloatArray) ->
     size = np.maximum(np.abs(own).max(axis=0), np.abs(other).max(axis=0))
 
     def checked(weights: FloatArray) -> tuple[float, _Relation]:
-        """The relation with these weights, and how much more often it fails in the other world."""
+        """Return the excess share of failures in the other world, and the relation with these weights."""
         values, tolerance = own @ weights, unit * float(np.sum(np.abs(weights) * size))
         centre = _tidy_number(float(np.median(values)), tolerance)
         there, here = (np.mean(np.abs(v - centre) > tolerance) for v in (other @ weights, values))
@@ -129,7 +128,7 @@ def _null_directions(values: FloatArray) -> list[FloatArray]:
 
 
 def _may_be_singular(rows: FloatArray, nothing: float) -> bool:
-    """Whether the smallest singular value is less than `nothing` of the largest; sometimes if it is not.
+    """Return True if the smallest singular value is less than `nothing` of the largest; sometimes if it is not.
 
     Its square, an eigenvalue of the Gram matrix, costs much less and has half the digits.
     """
@@ -138,12 +137,12 @@ def _may_be_singular(rows: FloatArray, nothing: float) -> bool:
 
 
 def _finite(values: FloatArray) -> FloatArray:
-    """The rows without NaN and infinity."""
+    """Return the rows without NaN and infinity."""
     return np.asarray(values[np.isfinite(values).all(axis=1)])
 
 
 def _unit(values: FloatArray) -> float:
-    """What rounding may have cost, relative to the size of values."""
+    """Return a bound on the rounding of sums, relative to the size of values."""
     with np.errstate(over="ignore"):
         single = np.array_equal(values, values.astype(np.float32))
     return _SINGLE if single and not np.array_equal(values, np.rint(values)) else _DOUBLE
@@ -167,7 +166,7 @@ def _echelon(basis: FloatArray) -> FloatArray:
 
 
 def _tidy(weights: FloatArray, within: float) -> FloatArray:
-    """Return a multiple whose weights are whole numbers, if they nearly are; else one whose largest is 1.
+    """Return a multiple with whole numbers as weights, if they nearly are; else one with 1 as the largest weight.
 
     The first weight is positive.
     """

@@ -2,7 +2,7 @@
 
 A parity, a check digit or a remainder is spread over so many values that none of them shows a difference, nor does any
 half-line. Screening costs little; only residues that differ there are read in all draws. It shows the parity, the
-remainder by 7 or 97 and the check digit of a uniform number, of which nothing else shows more than 0.0.
+remainder by 7 or 97 and the check digit of a uniform number, where no other family shows more than 0.0.
 """
 # ruff: noqa: D102 (the methods of every reading are documented once, at `Reading`)
 
@@ -50,7 +50,7 @@ class Residue(Reading):
 
 @dataclass(frozen=True, kw_only=True)
 class _Screen:
-    """How residues are screened; the values were chosen by hand.
+    """Settings of the screening of residues; chosen by hand.
 
     Attributes
     ----------
@@ -61,7 +61,7 @@ class _Screen:
     beyond, deviations
         A residue stands out if chi-squared exceeds its degrees of freedom by `beyond` and so many standard deviations.
     near
-        The smallest modulus is taken whose excess is at least this share of the largest.
+        The smallest modulus is taken with an excess of at least this share of the largest.
     """
 
     rows: int = 1 << 14
@@ -81,15 +81,15 @@ def residue_families(
     """Yield the values of residues that differ most between the worlds, of the given columns of whole numbers."""
     found: list[tuple[float, Residue]] = []
     for value in values[: _SCREEN.columns]:
-        first, second = (_whole(value.values(world)[: _SCREEN.rows]) for world in fit)
+        first, second = (_whole_numbers(value.values(world)[: _SCREEN.rows]) for world in fit)
         if first is not None and second is not None:
-            found += _outstanding(value, first, second)
+            found += _best_residue(value, first, second)
     for _, residue in sorted(found, key=lambda each: -each[0])[: _SCREEN.kept]:
         yield from value_families(Sorted.from_reading(residue, fit, choose))
 
 
-def _outstanding(value: ColumnValue, first: IntArray, second: IntArray) -> list[tuple[float, Residue]]:
-    """Return the residue of a column that stands out, with its excess; none if none does."""
+def _best_residue(value: ColumnValue, first: IntArray, second: IntArray) -> list[tuple[float, Residue]]:
+    """Return the residue of a column with the largest excess, and that; nothing if there is no excess."""
     excess = [
         (_excess(first, second, modulus, of_digits), modulus, of_digits)
         for moduli, of_digits in ((_MODULI, False), (_DIGIT_SUMS, True))
@@ -103,7 +103,7 @@ def _outstanding(value: ColumnValue, first: IntArray, second: IntArray) -> list[
 
 
 def _excess(first: IntArray, second: IntArray, modulus: int, of_digits: bool) -> float:
-    """Return by how much chi-squared of two samples of residues exceeds what chance makes of it; 0 if it does not."""
+    """Return the excess of two samples' chi-squared over its mean; 0 unless it is beyond the deviations of chance."""
     ours, theirs = (
         np.bincount(_residue(each, modulus, of_digits), minlength=modulus) for each in (first, second)
     )
@@ -128,8 +128,8 @@ def _residue(numbers: IntArray, modulus: int, of_digits: bool) -> IntArray:
     return np.asarray(total % modulus)
 
 
-def _whole(values: FloatArray) -> IntArray | None:
-    """Return the numbers that are there, if there are any and all are whole and exact."""
+def _whole_numbers(values: FloatArray) -> IntArray | None:
+    """Return the present numbers, or None unless there are some, and all are whole and exact."""
     present = values[np.isfinite(values)]
     if not present.size or not ((np.abs(present) < _EXACT) & (present == np.round(present))).all():
         return None

@@ -1,14 +1,14 @@
-"""Columns without the rounding of floating-point arithmetic, where the last bits of their values would show it.
+"""Columns without the rounding of floating-point arithmetic, if it shows in the last bits of their values.
 
 A claim is about the mechanism as it is written, in real arithmetic. There 0.3 + 2 · 0.1 and 0.2 + 3 · 0.1 are one
 number, and 1 - p - q is 0 where p + q is 1; in floating point they are several, a few units in the last place apart,
-and which one it is may tell the data. A column in which values come so close to each other again and again is read
+and which one it is may depend on the data. A column in which values come so close to each other again and again is read
 rounded, to 39 to 42 bits, by the search and by the final count alike. Draws of a density hardly ever come so close, and
 columns of whole numbers are read as they are.
 
-Draws of a density do come so close where a large number known to all is added to them: of 1e14 + x, all that tells x
-lies in the last bits. Such draws fill the machine's numbers where they are, as results of rounding do not. The large
-number is then taken away, and what is left is read in steps of several units in the last place. The machine's rounding
+Draws of a density do come so close if a large public number is added to them: in 1e14 + x, x is in the last bits
+alone. Such draws fill the machine's numbers where they are, as results of rounding do not. The large
+number is then taken away, and the rest is read in steps of several units in the last place. The machine's rounding
 is no longer small beside it: what it may add to a loss is known (`Event.rounding`), and must be exceeded beside the
 claim.
 """
@@ -30,20 +30,20 @@ from verify.events.families import runs
 from verify.events.view_sample import Column, ReadOnce, ViewSample, WorldSamples, column_named
 
 _CLOSE = 2.0**-42
-"""How close values are to each other, relative to their own size, if they differ by rounding: 2048 units at most."""
+"""Largest difference of values that differ by rounding, relative to their size: 2048 units of the last place."""
 
 _NOTHING, _AROUND = 2.0**-44, 2.0**-34
-"""To the size of most values: what is as small as rounding, and up to where there are hardly any others then."""
+"""Relative to the size of most values: the size of rounding, and that below which there are hardly other values."""
 
-_BITS = (42, 41, 40, 39)  # kept of each value: where one splits what is close, another may not
-_LOOKED_AT = 1 << 17  # values of each world, in all columns
+_BITS = (42, 41, 40, 39)  # kept of each value: one may split close values that another does not
+_MOST_VALUES = 1 << 17  # of each world, in all columns
 _FEWEST_ROWS = 4096
 _OFTEN = 4  # so many values must show rounding
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Beside:
-    """When and how numbers are read beside a large one; units are those of the last place. Chosen by hand.
+    """Criteria for reading numbers beside a large one; units are those of the last place. Chosen by hand.
 
     Attributes
     ----------
@@ -56,12 +56,12 @@ class _Beside:
     filled
         Share of the different numbers to be expected of a density that are there.
     step, steps
-        Units of a step at least, and of how many steps the middle half consists otherwise.
+        The fewest units of a step, and the number of steps of the middle half otherwise.
     moved
         Units by which an output differs at most from that in real arithmetic: two sums, rounded to half a unit each.
     slope
-        How much the logarithm of a density changes over the span of its middle half, where it says most: 1.4 for
-        Laplace noise, for Gaussian noise 4.5 where it is seen once in a thousand draws.
+        Change of the logarithm of a density over the span of its middle half, where it changes most: 1.4 for Laplace
+        noise; for Gaussian noise 4.5, seen once in a thousand draws.
     """
 
     large: float = 2.0**-34
@@ -79,7 +79,7 @@ _BESIDE = _Beside()
 
 @dataclass(frozen=True, slots=True)
 class _Offset:
-    """How a column is read beside a large number: what is left without it, rounded to a multiple of a step.
+    """Rounding of a column beside a large number: values minus that number, to a multiple of a step.
 
     Attributes
     ----------
@@ -88,7 +88,7 @@ class _Offset:
     step
         A power of two.
     adds
-        How much rounding may add to a loss.
+        Bound on the loss that rounding may add.
     """
 
     large: float
@@ -96,36 +96,36 @@ class _Offset:
     adds: float
 
     def values(self, values: FloatArray) -> FloatArray:
-        """Return what is left of values, rounded; the difference of numbers so near to each other is exact."""
+        """Return the differences, rounded; before, the difference of numbers so near to each other is exact."""
         return np.asarray(np.round((values - self.large) / self.step) * self.step + 0.0)
 
     def description(self, column: str) -> str:
-        """Say a column that is read like this."""
+        """Return the words for a column that is read like this."""
         return f"{column} {'minus' if self.large > 0.0 else 'plus'} {abs(self.large):.15g}"
 
 
 @dataclass(frozen=True, slots=True)
 class _Roundoff:
-    """How a column is read: values up to `nothing` in size are 0, the others have so many bits."""
+    """Rounding of a column: values up to `nothing` in size become 0, the others keep so many bits."""
 
     nothing: float
     bits: int
     adds: ClassVar[float] = 0.0
 
     def values(self, values: FloatArray) -> FloatArray:
-        """Return the values rounded; NaN and infinity stay what they are."""
+        """Return the values, rounded; NaN and infinity stay."""
         mantissa, exponent = np.frexp(values)
         unit = 2.0**self.bits
         rounded = np.ldexp(np.round(mantissa * unit) / unit, exponent)
         return np.where(np.abs(values) <= self.nothing, 0.0, rounded)
 
     def description(self, column: str) -> str:
-        """Say a column that is read like this."""
+        """Return the words for a column that is read like this."""
         return column
 
 
-def _how(data: Mapping[str, float]) -> _Roundoff | _Offset:
-    """Rebuild how a column is read from its attributes."""
+def _rebuild_roundoff(data: Mapping[str, float]) -> _Roundoff | _Offset:
+    """Rebuild the rounding of a column from its attributes."""
     if "large" in data:
         return _Offset(float(data["large"]), float(data["step"]), float(data["adds"]))
     return _Roundoff(float(data["nothing"]), int(data["bits"]))
@@ -133,7 +133,7 @@ def _how(data: Mapping[str, float]) -> _Roundoff | _Offset:
 
 @dataclass(frozen=True, slots=True)
 class RoundedColumns:
-    """Some columns, and how each of them is read."""
+    """Some columns, each with its rounding."""
 
     columns: tuple[Column, ...]
     roundoffs: tuple[_Roundoff | _Offset, ...]
@@ -146,7 +146,7 @@ class RoundedColumns:
         return ReadOnce(values, self.rounded_columns(sample.columns))
 
     def rounded_columns(self, columns: Sequence[Column]) -> tuple[Column, ...]:
-        """Return the columns of a view, these in words that say how they are read."""
+        """Return the columns of a view, these in the words for their rounding."""
         read = {column.name: how for column, how in zip(self.columns, self.roundoffs, strict=True)}
         return tuple(
             replace(column, words=read[column.name].description(column.words))
@@ -186,14 +186,14 @@ class OfRounded(Event):
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], columns: Sequence[Column]) -> OfRounded:
         read = tuple(column_named(name, columns) for name in data["rounded"])
-        rounded = RoundedColumns(read, tuple(map(_how, data["rounded"].values())))
+        rounded = RoundedColumns(read, tuple(map(_rebuild_roundoff, data["rounded"].values())))
         return cls(Event.rebuild(data["event"], rounded.rounded_columns(columns)), rounded)
 
 
 def rounded_columns(worlds: WorldSamples) -> RoundedColumns | None:
-    """Return the columns that show rounding, and how they are to be read; None if none does."""
+    """Return the columns that show rounding, each with the rounding to read it with; None if none does."""
     columns = worlds[0].columns
-    rows = max(_FEWEST_ROWS, _LOOKED_AT // len(columns))
+    rows = max(_FEWEST_ROWS, _MOST_VALUES // len(columns))
     found: dict[Column, _Roundoff | _Offset] = {}
     for index, column in enumerate(columns):
         if column.kind == "real":
@@ -204,7 +204,7 @@ def rounded_columns(worlds: WorldSamples) -> RoundedColumns | None:
 
 
 def _roundoff_of(values: FloatArray) -> _Roundoff | _Offset | None:
-    """Return how values are to be rounded; None if nothing looks like rounding.
+    """Return the rounding for values; None if none of them shows rounding.
 
     It does if values come within 2^-42 of each other, relative to their own size, at least four times; or if there are
     different ones among those as small as rounding is for most values (2^-44 of the 99 % quantile of their sizes), and
@@ -232,7 +232,7 @@ def _spread(ordered: FloatArray) -> float:
 
 
 def _offset_of(ordered: FloatArray, unit: float) -> _Offset | None:
-    """Return the large number beside values, and how they are read; None if they may differ by rounding only.
+    """Return the rounding of values beside a large number; None if they may differ by rounding only.
 
     They do not if all that differ do so by many units. Nor do draws of a density: of n draws, n/2 lie in the middle
     half. If it spans s units, they take about s (1 - exp(-n / 2s)) different values; results of rounding take a few
@@ -255,7 +255,7 @@ def _offset_of(ordered: FloatArray, unit: float) -> _Offset | None:
 
 
 def _is_nothing(ordered: FloatArray, size: float) -> bool:
-    """Return whether values around 0 differ by rounding only."""
+    """Return True if values around 0 differ by rounding only."""
     small, larger = (
         ordered[np.searchsorted(ordered, -most) : np.searchsorted(ordered, most, side="right")]
         for most in (_NOTHING * size, _AROUND * size)
@@ -265,7 +265,7 @@ def _is_nothing(ordered: FloatArray, size: float) -> bool:
 
 
 def _close(ordered: FloatArray, relative: float = _CLOSE) -> int:
-    """Return how often neighbouring values differ, by no more than that; each pair as often as its rarer value."""
+    """Return the number of neighbouring values that differ by no more; a pair counts as often as its rarer value."""
     starts, lengths = runs(ordered)
     if starts.size < 2:
         return 0

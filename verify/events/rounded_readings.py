@@ -64,7 +64,7 @@ class Rounding:
         return 2.0 ** math.ceil(math.log2(least))
 
     def _size(self, column: Column) -> tuple[float, bool]:
-        """The largest finite value of a column, and whether all are whole."""
+        """Return the largest finite value of a column, and True if all are whole."""
         if column.name not in self.sizes:
             largest, whole = 0.0, True
             for world in self.worlds:

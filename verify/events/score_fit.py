@@ -1,4 +1,4 @@
-"""Fit additive scores: naive Bayes, and a logistic model that knows that readings go together.
+"""Fit additive scores: naive Bayes, and a logistic model for readings that depend on each other.
 
 Both add one table entry per reading. Naive Bayes takes each table to be the reading's own log ratio, which
 is right for independent readings; penalised logistic regression (by Newton's method) fits all tables at
@@ -24,7 +24,7 @@ from verify.events.scores import AdditiveScore, ScoreTable
 
 @dataclass(frozen=True, slots=True)
 class _Regression:
-    """How the logistic model is fitted; numbers that keep a fit cheap and its noise below what the draws can tell.
+    """Settings of the fit of the logistic model: they keep a fit cheap, and its noise small.
 
     Attributes
     ----------
@@ -37,11 +37,11 @@ class _Regression:
     negligible
         Of the largest spread of any reading's table entries: readings below may be dropped.
     missed
-        Of log-likelihood, that the validating draws may lose by it.
+        Log-likelihood of the validating draws that may be lost by it.
     newton_steps
         Of Newton's method, for each penalty.
     least_gain
-        Of log-likelihood, that is worth another step: far below what the draws can tell.
+        Gain of log-likelihood that is worth another step: far below its standard error.
     stale
         Mean relative change of p(1-p) from which the Hessian is estimated again.
     products
@@ -84,9 +84,9 @@ def logistic(found: Sequence[Feature], draws: Draws) -> AdditiveScore | None:
     Returns
     -------
     AdditiveScore or None
-        None if no penalty improves on knowing nothing.
+        None if no penalty improves on the score 0.
     """
-    model = _Model.of(found, draws)
+    model = _Model.from_features(found, draws)
     weights = np.zeros(model.offsets[-1])
     best: tuple[float, FloatArray] = (_log_loss(np.zeros(draws.label.size), draws), weights)
     for penalty in SETTINGS.penalties:
@@ -111,7 +111,7 @@ def _without_negligible(
     Returns
     -------
     tuple
-        The weights, 0 for what was dropped, and which readings are left.
+        The weights, 0 for dropped readings, and the indices of the others.
     """
     parts = list(zip(model.parts, model.found, strict=True))
     spread = [_spread(weights[part], feature) for part, feature in parts]
@@ -166,8 +166,8 @@ class _Model:
     hessian: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))
 
     @classmethod
-    def of(cls, found: Sequence[Feature], draws: Draws) -> _Model:
-        """The model of some readings of pooled draws."""
+    def from_features(cls, found: Sequence[Feature], draws: Draws) -> _Model:
+        """Return the model of some readings of pooled draws."""
         offsets = np.concatenate([[0], np.cumsum([feature.size for feature in found])])
         parts = [slice(start, stop) for start, stop in pairwise(offsets.tolist())]
         train = [feature.bins[draws.train] for feature in found]
@@ -209,7 +209,7 @@ class _Model:
             step = _solve(self.hessian + roughness, gradient)
             # Half the Newton decrement squared.
             if 0.5 * float(np.sum(gradient * step)) < SETTINGS.least_gain:
-                return weights + step  # where there is so little to gain, it is not worth a look at all draws
+                return weights + step  # so little gain is not worth an evaluation on all draws
             for _ in range(6):
                 new_value, new_score = objective(weights + step)
                 if new_value <= value:
@@ -256,7 +256,7 @@ def _solve(matrix: FloatArray, right: FloatArray) -> FloatArray:
     """Solve a positive definite system to three digits: conjugate gradients, scaled by the diagonal.
 
     A truncated solution is still a direction of descent. Unlike a factorisation in parallel, this gives the
-    same bits whatever the number of threads.
+    same bits for any number of threads.
     """
     scale = 1.0 / np.diagonal(matrix)
     solution, residual = np.zeros_like(right), right.copy()

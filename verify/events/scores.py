@@ -47,7 +47,7 @@ class ScoreTable:
     def __post_init__(self) -> None:
         if len(self.weights) != len(self.binned.cuts) + 1:
             raise ParameterError(
-                f"weights must be one more than cuts, got {len(self.binned.cuts)} cuts and {len(self.weights)} weights"
+                f"{len(self.weights)} weights for {len(self.binned.cuts)} cuts: must be one more than cuts"
             )
 
     def to_dict(self) -> dict[str, Any]:

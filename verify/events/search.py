@@ -2,9 +2,9 @@
 
 Two disjoint samples of each world are used. On the first, families of events are laid out: quantiles become
 thresholds, counts become likelihood-ratio tables, scores are fitted. On the second, all events are counted
-at once. The winner is the event whose *predicted lower bound* on a coming test is highest, never the one
-with the highest raw ratio: a ratio is worth nothing where its error is as large. Nothing here decides about
-a claim; the test on fresh draws does.
+at once. The winner is the event with the highest *predicted lower bound* of a coming test, not the one with
+the highest raw ratio: a ratio is worth nothing if its error is as large. Nothing here decides about a claim;
+the test on fresh draws does.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from verify.events.view_sample import WorldSamples
 
 @dataclass(frozen=True, slots=True)
 class _Settings:
-    """How events are compared; set by hand on the zoo.
+    """Settings of the comparison of events; chosen by hand on the zoo.
 
     Attributes
     ----------
@@ -36,11 +36,11 @@ class _Settings:
         Standard errors, relative to those expected within a family, by which estimates are moved: families compete,
         too.
     less_caution
-        The same for events that fresh draws will judge once more.
+        The same for events that are counted once more on fresh draws.
     listed
-        Events of all families that are looked at closely.
+        Events of all families that are compared by the exact prediction.
     of_a_family
-        Events of a family that are looked at closely.
+        Events of a family that are.
     simpler_within
         Relative loss of predicted ε at which a simpler event is preferred.
     simpler_in_band
@@ -147,19 +147,19 @@ def search_events(
     band_epsilons
         Values of ε for which events with a large lower bound on δ are wanted.
     lattice
-        Look only at how numbers lie on the floating-point lattice (sign, exponent, trailing bits), which the
-        mechanism as written in real arithmetic knows nothing of.
+        Try only the place of numbers on the floating-point lattice (sign, exponent, trailing bits), which the
+        mechanism as written in real arithmetic does not have.
     quick
-        Look only at families that cost little, these scores among them.
+        Try only families that cost little, these scores among them.
     shortlist
-        Whether `Found.shortlist` is to hold more than the two best events.
+        True if `Found.shortlist` is to hold more than the two best events.
 
     Returns
     -------
     Found
-        Among events within 1 % of the best prediction (5 % in the band) the one simplest to say is taken.
+        Among events within 1 % of the best prediction (5 % in the band) the simplest is taken.
     """
-    # What bits tell is told as it is; a quick search only compares pairs of data.
+    # Bits are tested without rounding; a quick search only compares pairs of data.
     rounded = None if lattice or quick is not None else rounded_columns(fit)
     if rounded is not None:
         fit, choose = ((rounded.values(one), rounded.values(other)) for one, other in (fit, choose))
@@ -167,15 +167,15 @@ def search_events(
         families = list(quick_families(fit, choose, quick))
     else:
         families = list(lattice_families(fit, choose) if lattice else all_families(fit, choose))
-    counted = _Counted.of(families, rounded)
+    counted = _Candidates.from_families(families, rounded)
     test = _ComingTest(final_samples, delta, error)
     best = _best_of_order(counted, False, test), _best_of_order(counted, True, test)
     listed = {(event.event, event.swapped): event for event in best}
     least = max(0.0, *(event.predicted for event in best))
-    readable = _readable(families) if shortlist else []
+    readable = [family for family in families if shortlist and family.hits.size and family.build(0).readable]
     for swapped in (False, True) if shortlist else ():
         if readable and not best[swapped].event.readable:
-            read = _best_of_order(_Counted.of(readable, rounded), swapped, test)
+            read = _best_of_order(_Candidates.from_families(readable, rounded), swapped, test)
             listed[read.event, swapped] = read
         for event in _bolder(counted, swapped, test, least):
             listed.setdefault((event.event, event.swapped), event)
@@ -184,7 +184,7 @@ def search_events(
 
 
 @dataclass(frozen=True, slots=True)
-class _Counted:
+class _Candidates:
     """All events of all families, one after the other.
 
     Attributes
@@ -210,7 +210,7 @@ class _Counted:
     rounded: RoundedColumns | None
 
     @classmethod
-    def of(cls, families: Sequence[EventFamily], rounded: RoundedColumns | None) -> _Counted:
+    def from_families(cls, families: Sequence[EventFamily], rounded: RoundedColumns | None) -> _Candidates:
         sizes = [family.hits.size for family in families]
         trials = [np.repeat([[float(n)] for n in family.trials], family.hits.size, 1) for family in families]
         split = [np.full(f.hits.size, np.nan) if f.split is None else f.split for f in families]
@@ -236,8 +236,8 @@ class _Counted:
             first / n, second / m, (n, m), self.split, np.concatenate(alike), delta, caution
         )
 
-    def chosen(self, index: int, predicted: float, swapped: bool) -> ChosenEvent:
-        """The event at an index."""
+    def choose(self, index: int, predicted: float, swapped: bool) -> ChosenEvent:
+        """Return the event at an index."""
         event = self.families[self.family[index]].build(int(self.at[index]))
         if self.rounded is not None:
             event = OfRounded(event, self.rounded)
@@ -248,7 +248,7 @@ class _Counted:
     ) -> tuple[int, float]:
         """Of the first family with a value near the largest, the event with the largest, and that value.
 
-        `value` is that of the events `some`, in increasing order. Near is what falls short by no more than the share
+        `value` is that of the events `some`, in increasing order. Near values fall short by no more than the share
         `within`.
         """
         family = self.family[some]
@@ -259,13 +259,13 @@ class _Counted:
         return int(some[best]), float(value[best])
 
 
-def _best_of_order(counted: _Counted, swapped: bool, test: _ComingTest) -> ChosenEvent:
+def _best_of_order(counted: _Candidates, swapped: bool, test: _ComingTest) -> ChosenEvent:
     """The event with the highest predicted bound among those likelier in one world; the simplest of those near it."""
     p, q = counted.cautious(swapped, test.delta, _SETTINGS.caution)
     rough = test.rough_ratio(p, q, 0.75)
     most = np.argsort(-rough, kind="stable")[: _SETTINGS.listed]
     top = float(test.predicted(p[most], q[most]).max())
-    # Together p and q have to bear more of the error than half of the score each: a bound on what to expect.
+    # Together p and q have to bear more of the error than half of the score each: an upper bound on the prediction.
     hopeful = test.rough_ratio(p, q, 0.5)
     near = (
         hopeful >= np.exp(min(top - _SETTINGS.simpler_within * max(top, 0.0), 700.0))
@@ -280,15 +280,10 @@ def _best_of_order(counted: _Counted, swapped: bool, test: _ComingTest) -> Chose
     rank = np.arange(order.size) - np.searchsorted(family, family)
     some = np.sort(order[rank < _SETTINGS.of_a_family])
     predicted = test.predicted(p[some], q[some])
-    return counted.chosen(*counted.simplest(predicted, some), swapped)
+    return counted.choose(*counted.simplest(predicted, some), swapped)
 
 
-def _readable(families: Sequence[EventFamily]) -> list[EventFamily]:
-    """Return the families whose events can be read."""
-    return [family for family in families if family.hits.size and family.build(0).readable]
-
-
-def _bolder(counted: _Counted, swapped: bool, test: _ComingTest, least: float) -> list[ChosenEvent]:
+def _bolder(counted: _Candidates, swapped: bool, test: _ComingTest, least: float) -> list[ChosenEvent]:
     """For each range of probability the best event at less caution, if it promises more than `least`."""
     p, q = counted.cautious(swapped, test.delta, _SETTINGS.less_caution)
     promise = np.log(np.maximum(test.rough_ratio(p, q, 0.75), 1e-300))
@@ -297,11 +292,11 @@ def _bolder(counted: _Counted, swapped: bool, test: _ComingTest, least: float) -
     for which in range(2 * DECADES + 1):
         some = np.flatnonzero((place == which) & (promise > least))
         if some.size:
-            found.append(counted.chosen(*counted.simplest(promise[some], some), swapped))
+            found.append(counted.choose(*counted.simplest(promise[some], some), swapped))
     return found
 
 
-def _band(counted: _Counted, epsilons: Sequence[float], test: _ComingTest) -> list[ChosenEvent]:
+def _band(counted: _Candidates, epsilons: Sequence[float], test: _ComingTest) -> list[ChosenEvent]:
     """For every ε the event, of either order, with the largest predicted lower bound on δ, if that is positive."""
     two = -float(special.ndtri(test.error / 2.0))
     bounds = []
@@ -317,5 +312,5 @@ def _band(counted: _Counted, epsilons: Sequence[float], test: _ComingTest) -> li
         swapped = best[1][1] > best[0][1] + _SETTINGS.simpler_within * max(best[1][1], 0.0)
         index, gap = best[swapped]
         if gap > 0.0:
-            found.setdefault((index, swapped), counted.chosen(index, gap, swapped))
+            found.setdefault((index, swapped), counted.choose(index, gap, swapped))
     return list(found.values())

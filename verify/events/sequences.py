@@ -15,7 +15,7 @@ _FEWEST = 3
 """Entries from which columns are a sequence of their own, beside all columns together."""
 
 MOST = 4
-"""Sequences that are looked at, the longest first."""
+"""Most sequences that are read, the longest first."""
 
 _PLACE = re.compile(r"\[(\d+)\]")
 

@@ -1,7 +1,7 @@
 """One number that sums up several columns of a view: their sum, their largest value, its place, counts ...
 
 Draws are read many millions of times: columns are worked on whole, marks are counted in bytes, and no draw needs a
-branch, whose prediction would fail for every other one.
+branch, as branch prediction would fail for every other one.
 """
 # ruff: noqa: D102 (the methods of every reading are documented once, at `Reading`)
 
@@ -59,7 +59,7 @@ class ColumnSummary(Reading):
         The columns.
     value
         The number looked for by ``"count of"``, ``"count from"`` and ``"first of"``; for places of the largest and
-        the smallest, how far from it values are taken to be equal to it; 0 for the others.
+        the smallest, the distance from it at which values are taken to be equal to it; 0 for the others.
     """
 
     kind: ClassVar[str] = "summary"
@@ -137,15 +137,15 @@ def _extreme(values: Sequence[FloatArray], sign: float) -> FloatArray:
 
 
 def _changes(values: Sequence[FloatArray]) -> Iterator[BoolArray]:
-    """For each column, where it is present and differs from the last present one before it."""
+    """Yield, for each column, True where it is present and differs from the last present one before it."""
     present = [~np.isnan(column) for column in values]
-    later = [np.zeros(values[0].size, dtype=np.bool_)]  # from the end: whether any from here on is present
+    later = [np.zeros(values[0].size, dtype=np.bool_)]  # from the end: True if any from here on is present
     for here in reversed(present):
         later.append(later[-1] | here)
     last = np.full(values[0].size, np.nan)
     for column, here, after in zip(values, present, later[-2::-1], strict=True):
         yield here & (last == last) & (column != last)
-        # Where nothing follows, it does not matter what the last one was.
+        # Where no value follows, the last one does not matter.
         last = np.where(here, column, last) if np.any(after & ~here) else column
 
 

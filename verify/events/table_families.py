@@ -11,13 +11,13 @@ import numpy.typing as npt
 
 from mechanisms.arrays import FloatArray, IntArray
 from verify.events.event import Event, RowTable, row_keys
-from verify.events.families import EventFamily, Sorted, disjoint, nested, runs
+from verify.events.families import EventFamily, Sorted, disjoint, nested, occurrences, runs
 from verify.events.readings import Reading
 from verify.events.view_sample import ViewSample, WorldSamples
 
 _MOST_ROWS = 1024  # rows of a table: a witness must remain short enough to be read
 MOST_LISTED = 16_384  # values listed in a table
-SEEN_OFTEN = 4  # a row seen less often in the pooled sample says nothing yet
+SEEN_OFTEN = 4  # the fewest draws of a row in the pooled sample from which it is counted
 _MOST_CODES = 200  # values of a reading that is read together with another one
 
 
@@ -26,10 +26,7 @@ def value_families(sorted_values: Sorted) -> Iterator[EventFamily]:
     pooled, starts, lengths = sorted_values.pooled, sorted_values.starts, sorted_values.lengths
     often = _most_frequent(lengths, _MOST_ROWS)
     table = pooled[starts[often]] + 0.0  # -0.0 is 0.0
-    counts = [
-        np.searchsorted(world, table, side="right") - np.searchsorted(world, table, side="left")
-        for world in sorted_values.fit
-    ]
+    counts = [occurrences(table, world) for world in sorted_values.fit]
     places = [_places(table, world) for world in sorted_values.fresh]
     absent = [
         size - world.size for world, size in zip(sorted_values.fit, sorted_values.fit_size, strict=True)
@@ -194,7 +191,7 @@ def _split_together(
 
 
 def _up_to(ranks: npt.NDArray[np.int64], count: int) -> IntArray:
-    """For k = 0, ..., count, how many ranks are below k."""
+    """Return the number of ranks below k, for k = 0, ..., count."""
     return np.concatenate([[0], np.cumsum(np.bincount(ranks, minlength=count + 1)[:count])]).astype(np.int64)
 
 

@@ -1,8 +1,8 @@
-"""Which families of events are tried on a view, the simplest to say first.
+"""The families of events that are tried on a view, the simplest to describe first.
 
-Half-lines, values, rows and pairs of columns, and scores are what nearly every bound rests on. Each other family is
-here because some subject of the zoo or of the held-out set shows less without it; its docstring says which. The figures
-are predicted bounds at default effort; those of seed 0, if no more are given.
+Nearly all bounds come from half-lines, values, rows and pairs of columns, and scores. Each other family is here because
+some subject of the zoo or of the held-out set shows less without it; its docstring names the subject. The figures are
+predicted bounds at default effort; those of seed 0, if no more are given.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ from verify.events.view_sample import Column, WorldSamples
 
 @dataclass(frozen=True, slots=True)
 class _Limits:
-    """How far the families go: views of many columns must not cost more to read than to draw.
+    """Limits on the families: views of many columns must not cost more to read than to draw.
 
     Attributes
     ----------
     differences
-        Pairs of columns whose difference is looked at.
+        Pairs of columns of which the difference is read.
     pairs
         Pairs of columns with few values read together (all pairs of 12).
     few_values
@@ -57,7 +57,7 @@ class _Limits:
     counted_columns
         Smooth columns from which those that reach a number are counted.
     counted_from
-        Quantiles of all of them, from which is counted.
+        Quantiles of all of them: the numbers to reach.
     fit_rows
         Draws of each world to which scores are fitted.
     some_rows
@@ -85,7 +85,7 @@ _LIMITS = _Limits()
 
 @dataclass(slots=True)
 class _Kinds:
-    """What the columns of a view turned out to be like.
+    """The kinds of a view's columns, as its draws show them.
 
     Attributes
     ----------
@@ -96,7 +96,7 @@ class _Kinds:
     shares
         For each value that takes a share of the draws of a column, its shares in all such columns.
     absent
-        Whether anything is absent.
+        True if any value is absent.
     """
 
     few: list[Column] = field(default_factory=list)
@@ -105,7 +105,7 @@ class _Kinds:
     absent: bool = False
 
     def note(self, column: Column, values: Sorted) -> int:
-        """Take in a column; returns the number of its different values."""
+        """Add a column, and return the number of its different values."""
         pooled, starts, lengths = values.pooled, values.starts, values.lengths
         is_few = column.kind == "category" or starts.size <= _LIMITS.few_values
         (self.few if is_few else self.smooth).append(column)
@@ -232,8 +232,8 @@ def _summaries(columns: tuple[Column, ...], kinds: _Kinds, rounding: Rounding) -
     Sums show 8.4 of exact-total (without them 8.2), the smallest 1.10 of filter-checks-late (1.02), the first of a
     value 7.1 of svt5 (6.8), the first change 0.19 of name-and-shame (0.00). Without the places of the largest and the
     smallest one seed of three misses gap-svt-value (1.24, without them 0.97; its claim is 1). The largest is here
-    because the smallest is. How often a value occurs shows nothing more by itself; scores read it where columns are
-    alike.
+    because the smallest is. The number of times that a value occurs shows nothing more by itself; scores read it where
+    columns are alike.
     """
     if len(columns) < 2:
         return []
@@ -244,7 +244,7 @@ def _summaries(columns: tuple[Column, ...], kinds: _Kinds, rounding: Rounding) -
         found.append(rounding.round_reading(summary) if operation == "sum" else summary)
 
     lists = sequences(columns) or [columns]
-    for entries in lists:  # the same number may stand for different words elsewhere
+    for entries in lists:  # the same number may be a code of different words elsewhere
         for value in kinds.atoms():
             add("count of", entries, value)
             add("first of", entries, value)
@@ -258,7 +258,7 @@ def _summaries(columns: tuple[Column, ...], kinds: _Kinds, rounding: Rounding) -
 
 
 def _counts_from(fit: WorldSamples, kinds: _Kinds) -> list[Reading]:
-    """How many of the smooth columns reach a number: each of several noisy copies says a little by its side.
+    """Return the numbers of smooth columns that reach a level: each of several noisy copies adds a little.
 
     They show 0.031 of laplace-parallel (without them 0.028), and are read by the scores of many columns.
     """

@@ -24,11 +24,11 @@ class Column:
     name
         Short and unique within the view, such as ``"action[1,0]"``.
     words
-        What it is, as part of a sentence: ``"the item shown at position 1 in round 1"``.
+        Its description, as part of a sentence: ``"the item shown at position 1 in round 1"``.
     kind
         ``"category"`` for labels, ``"real"`` for measurements.
     labels
-        What some of the values stand for, as (value, word): a category that is a word is a number in a sample.
+        Words for some of the values, as (value, word): a category that is a word is a number in a sample.
     """
 
     name: str
@@ -64,11 +64,11 @@ class ViewSample:
         object.__setattr__(self, "places", {column.name: at for at, column in enumerate(self.columns)})
         if self.values.ndim != 2 or self.values.shape[1] != len(self.columns) or not self.columns:
             raise ParameterError(
-                f"values must have shape (n, {len(self.columns)}): a place for each of at least one column, "
-                f"got {self.values.shape}"
+                f"values of shape {self.values.shape}: must be (n, {len(self.columns)}), a place for each of at least "
+                "one column"
             )
         if len(self.places) != len(self.columns):
-            raise ParameterError("columns must have different names")
+            raise ParameterError("columns: must have different names")
 
     def places_of(self, columns: Iterable[Column]) -> list[int]:
         """Return the places of these columns, found by their names."""
@@ -89,9 +89,9 @@ WorldSamples = tuple[ViewSample, ViewSample]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ReadOnce(ViewSample):
-    """Draws of which nothing is read twice, for events that share their readings; columns are contiguous.
+    """Draws that keep each reading, for events that share readings; columns are contiguous.
 
-    What has been read is known by the identity of what read it: a score is long, and its hash as dear as a count.
+    Readings are known by their identity: a score is long, and its hash as dear as a count.
     """
 
     known: dict[int, tuple[object, Any]] = field(default_factory=dict, repr=False)
@@ -106,7 +106,7 @@ class ReadOnce(ViewSample):
     def read_values(self, reading: _Readable[_Result]) -> _Result:
         """Return the reading of each draw, from memory if it was read before; not to be changed."""
         if id(reading) not in self.known:
-            # Kept with what read it: no other has its id.
+            # Kept with the reading itself, so that no other one gets its id.
             self.known[id(reading)] = reading, reading.values(self)
         result: _Result = self.known[id(reading)][1]
         return result
@@ -116,7 +116,7 @@ class _Readable(Protocol[_Result_co]):
     """Something that can be read of each draw."""
 
     def values(self, sample: ViewSample, /) -> _Result_co:
-        """What is read of each of the n draws; its first axis is the draws."""
+        """Return the reading of each of the n draws, along the first axis."""
         ...
 
 
@@ -131,4 +131,4 @@ def column_named(name: str, columns: Sequence[Column]) -> Column:
     for column in columns:
         if column.name == name:
             return column
-    raise ParameterError(f"column must be one of the view's columns, got {name!r}")
+    raise ParameterError(f"column = {name!r}: must be one of the view's columns")

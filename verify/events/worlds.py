@@ -31,10 +31,10 @@ class NeighbouringWorlds:
     found
         Plain data from which a later run can make them again; None if that finds them anyway.
     one_by_one
-        Whether draws are dear: then they are asked for one at a time, not in multiples of 64.
+        True if draws are dear: they are made one at a time, not in multiples of 64.
     data
         Both data sets as JSON data, ``{"data": ..., "data_prime": ...}``: arrays with their type, or the rewards of a
-        run's rounds with the changed ``record``; None if they are too large, or nothing of the kind.
+        run's rounds with the changed ``record``; None if they are too large, or neither.
     """
 
     words: tuple[str, str]

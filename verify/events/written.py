@@ -1,4 +1,4 @@
-"""What is said of a view in code-free data: written down as JSON, read back, and said in words."""
+"""Events and readings as code-free data: written as JSON, read back, and described in words."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Written(abc.ABC):
         """
         found = Written.kinds.get(data["kind"])
         if found is None or not issubclass(found, cls):
-            raise ParameterError(f"kind must name a kind of {cls.__name__}, got {data['kind']!r}")
+            raise ParameterError(f"kind = {data['kind']!r}: must be a kind of {cls.__name__}")
         return found.from_dict(data, columns)
 
     @classmethod
@@ -71,19 +71,19 @@ class Written(abc.ABC):
         types = field_types(cls)
         return cls(
             **{
-                field.name: _read(field.name, data[field.name], types[field.name], columns)
+                field.name: _rebuild_field(field.name, data[field.name], types[field.name], columns)
                 for field in fields(cls)
             }
         )
 
 
-def _read(name: str, value: Any, kind: Any, columns: Sequence[Column]) -> Any:
-    """Return a field from what `_plain` made of it."""
+def _rebuild_field(name: str, value: Any, kind: Any, columns: Sequence[Column]) -> Any:
+    """Return a field's value from its `_plain` data."""
     if get_origin(kind) is tuple:
-        return tuple(_read(name, entry, get_args(kind)[0], columns) for entry in value)
+        return tuple(_rebuild_field(name, entry, get_args(kind)[0], columns) for entry in value)
     if get_origin(kind) is Literal:
         if value not in get_args(kind):
-            raise ParameterError(f"{name} must be one of {', '.join(get_args(kind))}, got {value!r}")
+            raise ParameterError(f"{name} = {value!r}: must be one of {', '.join(get_args(kind))}")
         return value
     if kind is Column:
         return column_named(value, columns)

@@ -53,7 +53,7 @@ def simulate_plain_bandit(
     ProblemError
         If the problem is another one.
     ParameterError
-        If a number is out of range, or the bandit cannot be called as it was said.
+        If a number is out of range, or the bandit cannot be called in the given way.
     """
     bandit = subject.bandit
     if bandit.stops or bandit.adversary is not None or bandit.private_context:

@@ -100,8 +100,7 @@ class Statement(Enum):
     RAISED = FindingKind.CRASH, "raised {error}"
     RAISED_ON_GUESS = (
         FindingKind.CRASH,
-        "raised {error}; the rewards that it was played on, {rewards}, are a guess: PlainBandit(rewards=...) says "
-        "which there are",
+        "raised {error}; the rewards of the test, {rewards}, are a guess: state them with PlainBandit(rewards=...)",
         EXACT,
         False,
     )
@@ -148,7 +147,7 @@ class Statement(Enum):
     )
     TIME_LIMIT = (
         FindingKind.TIME_LIMIT,
-        "time limit of {seconds:g} s reached: how far it came depends on the machine",
+        "time limit of {seconds:g} s reached: how much was tested depends on the machine",
         METADATA,
     )
     CALLS_TOO_LONG = FindingKind.TIME_LIMIT, "{calls} on {data} exceeded {seconds:.2g} s{others}"
@@ -219,8 +218,8 @@ class Statement(Enum):
     )
     PROCESSES_DIFFER = (
         FindingKind.UNREPEATABLE,
-        "what it draws or keeps once in a process, as when it is imported, changes what is seen with the same data and "
-        "seed: draw from gate.random only",
+        "two processes with the same data and seed differ, as if a value were drawn or kept at import: draw from "
+        "gate.random only",
     )
     GATE_RUNS_DIFFER = (
         FindingKind.FOREIGN_RANDOMNESS,
@@ -277,19 +276,19 @@ class Statement(Enum):
     )
     MESSAGES_LOOKED_AT = (
         FindingKind.MESSAGES,
-        "messages of rounds 1 to {last} tested in {draws:,} runs on rewards drawn by coins, each number and its step "
-        "since the round before by itself; those of the most telling rounds and of rounds 1, 2, 4, ... on neighbouring "
-        "rewards; not tested: leaks of another single round in several numbers together, in fewer than {share} of its "
-        "runs, or after particular rewards{beyond}",
+        "messages of rounds 1 to {last} tested in {draws:,} runs on random rewards, each number and its change since "
+        "the round before separately; those of the most suspicious rounds and of rounds 1, 2, 4, ... also on "
+        "neighbouring rewards; not tested: a leak of another single round in several numbers together, in fewer than "
+        "{share} of its runs, or only after particular rewards{beyond}",
         OBSERVED,
         False,
     )
     ROUNDS_LOOKED_AT = (
         FindingKind.ROUNDS,
-        "rewards of rounds 1 to {last} changed by coins, each round in about {changed} of {draws:,} runs, and later "
-        "actions compared; the most telling pairs were tested: {played}; on average not seen there: an effect of one "
-        "round on an action of probability 1/2 by less than a factor of {factor}, on rarer ones by more, on those of "
-        "probability below {share} by any factor{beyond}",
+        "rewards of rounds 1 to {last} changed at random, each round in about {changed} of {draws:,} runs, and later "
+        "actions compared; the pairs with the largest effects were tested ({played}); too small to be found, on "
+        "average: an effect of one round by a factor below {factor} on an action of probability 1/2, by larger factors "
+        "on less likely actions, by any factor on actions of probability below {share}{beyond}",
         OBSERVED,
         False,
     )

@@ -1,12 +1,12 @@
-"""A command as a subject: reads a data set as JSON, prints outputs as JSON, whatever language it is written in.
+"""A command as a subject, in any language: it reads a data set as JSON and prints outputs as JSON.
 
 For every batch the command is started once. It reads one JSON object from standard input,
 ``{"data": ..., "lanes": n, "seed": s}``, and prints n lines, each one independent output of the mechanism on the data
 as a JSON value: a number, a word, true or false, null, or a list or object of these. All its randomness should come
 from the seed, so that results repeat. The number of outputs and the seed are also in the environment variables
-``DPWITNESS_LANES`` and ``DPWITNESS_SEED``; what the command prints to standard error is shown if it fails.
+``DPWITNESS_LANES`` and ``DPWITNESS_SEED``; the last line of the command's standard error is shown if it fails.
 
-A subject file says the same in TOML::
+A subject file in TOML::
 
     command = ["./mechanism", "--epsilon", "1"]     # started in the file's folder
     neighbours = "within(box(-10, 10, 5), linf=1)"  # or: data = "interval(0, 1)"
@@ -39,10 +39,10 @@ from verify.neighbouring.registry import adjacency_from_words
 from verify.outputs.output_readings import Raised
 
 _TRIES = 16  # single outputs after which a command that failed counts as one that always fails on the data
-_LONGEST_LINE = 120  # characters of what a command printed that a message shows
-_MOST_PRINTED = 2**28  # bytes of one answer: what is kept in memory of a command that never ends
-_AT_ONCE = 2**16  # bytes
-_PATIENCE = 1.0  # seconds for its standard error, which something else that it started may hold open
+_LONGEST_LINE = 120  # characters of a command's output in a message
+_MOST_PRINTED = 2**28  # bytes of one answer: all of them are kept in memory
+_AT_ONCE = 2**16  # bytes of one read
+_PATIENCE = 1.0  # seconds to wait for the standard error: a process that the command started may hold it open
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Command:
     arguments
         The program and its arguments; no shell takes part.
     folder
-        Where it is started.
+        The folder in which it is started; None for the current one.
     """
 
     arguments: tuple[str, ...]
@@ -63,8 +63,8 @@ class Command:
     def __call__(self, data: Any, rng: np.random.Generator, lanes: int) -> list[Any]:
         """Return one output for each lane.
 
-        A command that fails (its exit status is not 0) on one data set shows something by failing: if it fails again in
-        each of 16 single runs with other seeds, its output is that it failed.
+        A failure (an exit status other than 0) on one data set of two distinguishes them: if the command fails again in
+        each of 16 single runs with other seeds, the failure is its output.
 
         Raises
         ------
@@ -112,9 +112,10 @@ class Command:
             if complaint.strip():
                 status += f": {_excerpt(complaint.strip().splitlines()[-1])}"
             return [], Raised(f"exit status {process.returncode}", status, str(self), verb)
-        return self._parsed(printed, lanes, question), None
+        return self._parse_outputs(printed, lanes, question), None
 
-    def _parsed(self, printed: str, lanes: int, question: str) -> list[Any]:
+    def _parse_outputs(self, printed: str, lanes: int, question: str) -> list[Any]:
+        """Return one JSON value a line, as many as there are lanes."""
         lines = [line for line in printed.splitlines() if line.strip()]
         if len(lines) != lanes:
             raise SubjectError(
@@ -232,10 +233,10 @@ def subject_from_file(path: str) -> FunctionSubject:
     command = read["command"]
     if not isinstance(command, str | list):
         raise SubjectError(f"{path}: command = {command!r}: must be text or a list of texts")
-    said: dict[str, Any] = {key: read[key] for key in ("model", "comment") if key in read}
+    options: dict[str, Any] = {key: read[key] for key in ("model", "comment") if key in read}
     try:
-        said |= {key: real(key, read[key]) for key in ("epsilon", "delta") if key in read}
-        return command_subject(command, adjacency_from_words(words), folder=file.parent, name=path, **said)
+        options |= {key: real(key, read[key]) for key in ("epsilon", "delta") if key in read}
+        return command_subject(command, adjacency_from_words(words), folder=file.parent, name=path, **options)
     except ValueError as error:
         raise SubjectError(f"{path}: {error}") from None
 
@@ -258,53 +259,53 @@ def _value_of(text: str) -> Any:
 
 
 def _conversation(process: subprocess.Popen[bytes], question: str) -> tuple[str | None, str]:
-    """Ask a command; return what it printed, None if that is too much, and the end of its standard error."""
-    asked, said, complained = process.stdin, process.stdout, process.stderr
-    assert asked is not None
-    assert said is not None
-    assert complained is not None
-    last = b""
+    """Ask a command; return its standard output, None if that is too long, and the end of its standard error."""
+    stdin, stdout, stderr = process.stdin, process.stdout, process.stderr
+    assert stdin is not None
+    assert stdout is not None
+    assert stderr is not None
+    end = b""
 
     def ask() -> None:
-        with suppress(OSError), asked:  # it may answer without reading
-            asked.write(question.encode())
+        with suppress(OSError), stdin:  # it may answer without reading
+            stdin.write(question.encode())
 
-    def overhear() -> None:
-        nonlocal last
-        with suppress(OSError, ValueError):  # closed by whoever ended the wait
-            while part := os.read(complained.fileno(), _AT_ONCE):
-                last = (last + part)[-_AT_ONCE:]
+    def keep_end() -> None:
+        nonlocal end
+        with suppress(OSError, ValueError):  # closed when the wait ends
+            while part := os.read(stderr.fileno(), _AT_ONCE):
+                end = (end + part)[-_AT_ONCE:]
 
-    others = [threading.Thread(target=one, daemon=True) for one in (ask, overhear)]
-    for other in others:
-        other.start()
+    threads = [threading.Thread(target=one, daemon=True) for one in (ask, keep_end)]
+    for thread in threads:
+        thread.start()
     parts: list[bytes] = []
-    left, ended = _MOST_PRINTED, False
+    left, complete = _MOST_PRINTED, False
     try:
-        while left > 0 and (part := os.read(said.fileno(), min(left, _AT_ONCE))):
+        while left > 0 and (part := os.read(stdout.fileno(), min(left, _AT_ONCE))):
             parts.append(part)
             left -= len(part)
         if left > 0:
             process.wait()
-            ended = True
+            complete = True
     except TimeLimitReached as error:
         answer = b"".join(parts).decode(errors="replace")
         error.add_note(f"it was sent {_excerpt(question.strip())} and printed {_excerpt(answer)!r}")
         raise
     finally:  # also when a time limit or Ctrl-C ends the wait
-        if not ended:
+        if not complete:
             _end(process)
-        for other in others:
-            other.join(_PATIENCE)
-        said.close()
-        if not others[1].is_alive():
-            complained.close()
-    printed = b"".join(parts).decode(errors="replace") if ended else None
-    return printed, last.decode(errors="replace")
+        for thread in threads:
+            thread.join(_PATIENCE)
+        stdout.close()
+        if not threads[1].is_alive():
+            stderr.close()
+    printed = b"".join(parts).decode(errors="replace") if complete else None
+    return printed, end.decode(errors="replace")
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """End a command that we started, and what it started in its own session."""
+    """End a command and all processes of its session."""
     import signal
 
     try:

@@ -25,18 +25,19 @@ from verify.sampling.counted_event import CountedEvent
 
 @dataclass(frozen=True, kw_only=True)
 class _Placebo:
-    """How much is drawn anew to doubt a result; the values were chosen by hand.
+    """Settings of the test for drift; the values were chosen by hand.
 
     Attributes
     ----------
     batch, fewest_parts
-        Draws that are made at once, and in how many parts each half falls at least.
+        Draws of one part, and the smallest number of parts of a half.
     most_values
-        Values of one half that are held in memory.
+        Largest number of values of one half: they are held in memory.
     standard_errors
-        By which counts must differ; by chance they do with probability below 4e-8 each.
+        Smallest difference of two counts, in standard errors, that shows drift; without drift, two counts differ so
+        much with probability below 4e-8.
     confidence
-        That drift is no chance: at least this, as long as fewer than 2,500 columns are counted.
+        Lower bound on the confidence of a finding of drift, for fewer than 2,500 columns.
     """
 
     batch: int = 1 << 13
@@ -54,8 +55,9 @@ def dependence_reason(
 ) -> Finding | None:
     """Return a finding that draws with a result are not independent; None without evidence of it, or if it was stopped.
 
-    It is drawn where the test drew: a memory of the workers shows in them. Where draws were made one by one, whichever
-    world came first, no drift can pass for a difference, and nothing more is drawn.
+    The new draws are made in the workers of the test, so that what a function remembers from call to call shows in
+    them. Nothing is drawn where the test drew one output on each data set in turn, the first of the two by a fair coin:
+    no drift can then look like a difference of the two data sets.
     """
     if result.interrupted or result.worlds.one_by_one:
         return None
@@ -83,7 +85,7 @@ def _drifts(result: CountedEvent, seed: int, executor: Executor) -> bool:
     shares = [
         parts[worker :: executor.parallel_tasks] for worker in range(min(executor.parallel_tasks, len(parts)))
     ]
-    with executor.open(partial(_drawn, result, seed), most=len(shares)) as pool:
+    with executor.open(partial(_draw_halves, result, seed), most=len(shares)) as pool:
         shared = list(pool.results(shares))
     hits, hits_prime = (sum(share[half].hits for share in shared) for half in range(2))
     first, second = (np.concatenate([share[half].values for share in shared], axis=1) for half in range(2))
@@ -96,16 +98,16 @@ def _drifts(result: CountedEvent, seed: int, executor: Executor) -> bool:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Half:
-    """How many draws of a half lie in the tested event, and the draws; shape (columns, n)."""
+    """The number of draws of a half in the tested event, and all its draws: an array of shape (columns, n)."""
 
     hits: int
     values: FloatArray
 
 
-def _drawn(result: CountedEvent, seed: int, parts: Sequence[tuple[int, int]]) -> tuple[_Half, _Half]:
-    """Draw these parts of the first half, and then of the second; each is a number and a size."""
+def _draw_halves(result: CountedEvent, seed: int, parts: Sequence[tuple[int, int]]) -> tuple[_Half, _Half]:
+    """Draw these parts of the first half, and then of the second; a part is its number and its number of draws."""
 
-    def drawn(half: int) -> _Half:
+    def half_of(half: int) -> _Half:
         samples = [
             result.worlds.draw(False, size, SpawnKey.PLACEBO.sequence(seed, half, number))
             for number, size in parts
@@ -113,7 +115,7 @@ def _drawn(result: CountedEvent, seed: int, parts: Sequence[tuple[int, int]]) ->
         hits = sum(int(count_events([result.event], sample)[0]) for sample in samples)
         return _Half(hits, np.concatenate([sample.values for sample in samples]).T)
 
-    return drawn(0), drawn(1)
+    return half_of(0), half_of(1)
 
 
 def _below_median(ours: FloatArray, theirs: FloatArray) -> tuple[int, int]:

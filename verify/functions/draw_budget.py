@@ -15,19 +15,19 @@ DRAWS_OF_ALL_TESTS = 20_000
 
 @dataclass(frozen=True, kw_only=True)
 class _Shares:
-    """How draws are shared out; the values were chosen by hand.
+    """The shares of the tests in the draws; the values were chosen by hand.
 
     Attributes
     ----------
     search
-        Share of the draws that the search for neighbours gets, where a function is called once per draw.
+        Share of the search for neighbours, where a function is called once per draw.
     wide, widest
-        Columns from which on a view is drawn less often, in proportion; and the share that the widest views get.
+        Number of columns from which on a view is drawn less often, in proportion; and the share of the widest views.
     lattice
-        Share that the floating-point test gets.
+        Share of the floating-point test.
     full_width, full_width_of_calls
-        Entries of an output up to which there are as many draws as the effort says: where a call answers for many
-        lanes, and for one, whose own code makes the entries one by one.
+        Largest number of entries of an output with all draws of the effort: where a call answers for many lanes, and
+        for one lane, whose entries Python code makes one by one.
     second, second_of_lanes
         Draws of a second test for each of the first: where a call answers for one lane, and for many.
     """
@@ -52,9 +52,9 @@ class DrawBudget:
     Attributes
     ----------
     runs
-        Calls of the subject; how wide its outputs are is known after a first look.
+        Calls of the subject; the width of its outputs is known after a first look.
     effort
-        What the caller asked for.
+        The effort that the caller chose.
     """
 
     runs: FunctionRuns
@@ -82,7 +82,7 @@ class DrawBudget:
         )
 
     def search_of(self, samples: int) -> int:
-        """Draws of a search beside bets that have so many in all."""
+        """Return the draws of a search beside bets, if both have `samples` together."""
         return min(int(_SHARES.search * samples), self.effort.search_samples)
 
     @property
@@ -98,7 +98,7 @@ class DrawBudget:
 
     @property
     def most_pairs(self) -> int:
-        """Pairs of which an event can be chosen."""
+        """Largest number of pairs for which there are enough draws to choose an event."""
         return max(self.samples // FEWEST_SAMPLES, 1)
 
     def main_test_draws(self, searched: int, columns: int) -> int:
@@ -124,7 +124,7 @@ class DrawBudget:
             )
 
     def _fewer(self, draws: int) -> int:
-        """So many draws, or fewer of outputs with many entries: these cost as much as one of the full width."""
+        """Return `draws`, or fewer of outputs with many entries: they cost as much as all draws of the full width."""
         full = _SHARES.full_width if self.runs.together else _SHARES.full_width_of_calls
         if self.effort.given or self.runs.width <= full:
             return draws

@@ -1,4 +1,4 @@
-"""Do the draws of a function's test fit into its time limit? A few calls are timed, the rest is reckoned by that.
+"""Do the draws of a function's test fit into its time limit? A few calls are timed to estimate the time of all.
 
 A test that is cut by a time limit shows little, and one that never came to its final draws shows nothing. So where all
 draws that the effort asks for would not fit, bets are made instead, whose bound holds whenever they end.
@@ -16,13 +16,13 @@ from verify.neighbouring.adjacency import Data
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Reckoning:
-    """What is reckoned with; the values were chosen by hand.
+class _TimeEstimate:
+    """Settings of the estimate of the time of all calls; the values were chosen by hand.
 
     Attributes
     ----------
     reserve
-        Seconds for what no call takes: laying out events, and the report.
+        Seconds for all that is not calls: choosing events, and the report.
     used
         Share of the time left that calls may take: later calls may be slower than the first.
     doubts
@@ -38,7 +38,7 @@ class _Reckoning:
     lanes: int = 1 << 12
 
 
-_RECKONING = _Reckoning()
+_ESTIMATE = _TimeEstimate()
 
 LONG = 10.0
 """Seconds of all calls from which a test may be stopped before it has anything to say, so that bets are made first."""
@@ -58,14 +58,14 @@ def expected_seconds(runs: FunctionRuns, conduct: Conduct, data: Data) -> float:
     """
     budget = DrawBudget(runs, conduct.effort)
     # A refutation is followed by draws that doubt it; the search of cheap functions has draws of its own.
-    calls = _RECKONING.doubts * budget.samples
+    calls = _ESTIMATE.doubts * budget.samples
     calls += min(budget.samples, conduct.effort.search_samples) if budget.is_cheap else 0
     seconds, said = runs.seconds_a_draw, f"{budget.samples:,} draws"
     if runs.together and seconds * calls > LONG:
         before = runs.seconds
-        runs.outputs(data, _RECKONING.lanes, SpawnKey.PROBE.sequence(conduct.seed, 8))
-        seconds = min(seconds, (runs.seconds - before) / _RECKONING.lanes)
-    # Of functions that answer for many lanes only the number is told: most of a call of few lanes is overhead.
+        runs.outputs(data, _ESTIMATE.lanes, SpawnKey.PROBE.sequence(conduct.seed, 8))
+        seconds = min(seconds, (runs.seconds - before) / _ESTIMATE.lanes)
+    # The time of a call of few lanes is mostly overhead, and tells nothing of many.
     said += "" if runs.together else f", whose calls take about {max(seconds * calls, 1.0):.0f} s"
     conduct.progress(0.0, said)
     return seconds * calls
@@ -74,9 +74,9 @@ def expected_seconds(runs: FunctionRuns, conduct: Conduct, data: Data) -> float:
 def seconds_for_calls(conduct: Conduct) -> float:
     """Return the seconds that calls may take of those that are left."""
     left = conduct.seconds - conduct.elapsed_seconds
-    return max(_RECKONING.used * (left - _RECKONING.reserve), 0.0)
+    return max(_ESTIMATE.used * (left - _ESTIMATE.reserve), 0.0)
 
 
 def draws_fit(runs: FunctionRuns, conduct: Conduct, draws: int) -> bool:
-    """Return whether so many draws of a test, and those that doubt it, fit into the time that is left."""
-    return _RECKONING.doubts * runs.seconds_a_draw * draws <= seconds_for_calls(conduct)
+    """Return whether the draws of a test, and those that doubt its result, fit into the time that is left."""
+    return _ESTIMATE.doubts * runs.seconds_a_draw * draws <= seconds_for_calls(conduct)

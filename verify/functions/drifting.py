@@ -4,10 +4,10 @@ A drift makes all draws of the whole output dependent on each other, and no coun
 output without its drifting columns is a function of the output: an event of it is an event of the whole output, too.
 
 A counter may still reveal the data by the size of its steps. So the column is read as the change since the call before,
-which was on either data set of the pair, by a coin (`FunctionRuns.sample`). A function that keeps its claim whatever it
-remembers keeps it for this change as well: of the call before, a draw on D and one on D' show the same. If
-the changes themselves do not drift, their draws are as good as any; their dependence on each other is tested as for
-all draws. Clocks are left out: they move with the load of the machine, which is the same in both worlds.
+which was on either data set of the pair, by a fair coin (`FunctionRuns.sample`). If the function's claim holds for
+every state of its memory, it holds for this change as well, as the call before has one law for draws on D and on D'. If
+the changes themselves do not drift, they are drawn like any other output; their dependence on each other is tested as
+for all draws. Clocks are left out: they move with the load of the machine, which is the same in both worlds.
 """
 
 from __future__ import annotations
@@ -55,15 +55,15 @@ class _StepRules:
     Attributes
     ----------
     still
-        A column that stays where it is in more than this share of the draws, on both data sets, is a clock that ticks
-        slowly, or may be one.
+        A column that does not change in more than this share of the draws, on both data sets, may be a clock that
+        ticks slowly.
     pauses, pause, longest
-        So many steps with a pause of so many seconds, and as many without, show a clock. Where steps without one take
-        longer, as they do on a busy machine, pauses do too, up to the longest.
+        A clock is found by `pauses` steps with a pause of `pause` seconds and as many without. Where steps without a
+        pause take longer, as on a busy machine, pauses become longer, too, up to `longest` seconds.
     mistaken
         Probability with which a counter is taken for a clock.
     calls
-        Steps of fractions are rounded as those of what the column reaches in so many calls.
+        Steps of fractions are rounded to the precision that the column has after so many calls.
     """
 
     still: float = 0.5
@@ -76,19 +76,22 @@ class _StepRules:
 
 _BLOCKS, _STEPS = _Blocks(), _StepRules()
 
+_BothWorlds = Sequence[tuple[FloatArray, FloatArray]]
+"""For each data set of a pair, the draws of two blocks, one after the other; each of shape (draws, columns)."""
+
 
 def drop_drifting_columns(runs: FunctionRuns, looked: Probe, pair: Pair, seed: int) -> Probe:
     """Return the result of a first look without columns that become larger or smaller with calls on one data set.
 
     Those that do so by steps of one law are read by their steps; the others are left out. The names of either are a
-    finding. Where nothing is left, all stay: the draws are then in doubt, whatever is tested.
+    finding. If all columns would be left out, none is: the draws are then in doubt.
     """
     layout, columns = looked.layout, looked.layout.columns
     affordable = _BLOCKS.seconds / (4.0 * max(runs.seconds_a_draw, 1e-9))
     look = _Look(runs, pair, int(min(max(affordable, _BLOCKS.fewest), _BLOCKS.most)), seed)
     runs.draws, runs.seconds = 0, 0.0  # from here on every draw takes two calls
     seen = look.blocks(layout, 9)
-    drifting = look.moved(seen, range(len(columns)))
+    drifting = look.moving_columns(seen, range(len(columns)))
     if not drifting:
         return looked
     units: dict[int, float] = {}
@@ -96,7 +99,7 @@ def drop_drifting_columns(runs: FunctionRuns, looked: Probe, pair: Pair, seed: i
         units = {i: _unit(seen, i) for i in drifting if columns[i].kind == "real"}
     if units:
         steps = look.blocks(layout.stepping(units), 10)
-        unsteady = {*look.moved(steps, units), *look.clocks(layout, units)}
+        unsteady = {*look.moving_columns(steps, units), *look.clocks(layout, units)}
         units = {i: unit for i, unit in units.items() if i not in unsteady and not _stands_still(steps, i)}
     left_out = [i for i in drifting if i not in units]
     if len(left_out) == len(columns):
@@ -120,7 +123,7 @@ class _Look:
     size: int
     seed: int
 
-    def blocks(self, layout: OutputLayout, key: int) -> list[tuple[FloatArray, FloatArray]]:
+    def blocks(self, layout: OutputLayout, key: int) -> _BothWorlds:
         """Return for each data set the draws of two blocks, one after the other."""
 
         def block(data: Data, beside: Data, number: int) -> FloatArray:
@@ -130,13 +133,13 @@ class _Look:
         pair = self.pair.data, self.pair.other
         return [(block(*one, 2 * i), block(*one, 2 * i + 1)) for i, one in enumerate((pair, pair[::-1]))]
 
-    def moved(self, seen: Sequence[tuple[FloatArray, FloatArray]], columns: Iterable[int]) -> list[int]:
-        """Return those of some columns that move from block to block."""
+    def moving_columns(self, seen: _BothWorlds, columns: Iterable[int]) -> list[int]:
+        """Return those of `columns` that move from block to block."""
         level = _BLOCKS.error / (seen[0][0].shape[1] * len(seen))
-        return [i for i in columns if any(_moved(one[:, i], other[:, i], level) for one, other in seen)]
+        return [i for i in columns if any(_differ(one[:, i], other[:, i], level) for one, other in seen)]
 
     def clocks(self, layout: OutputLayout, columns: Collection[int]) -> list[int]:
-        """Return those of some columns that move while nothing is called."""
+        """Return those of `columns` that move while nothing is called."""
         found: tuple[list[FloatArray], list[FloatArray]] = [], []
         pause = max(_STEPS.pause, self.runs.seconds_a_draw)
         for turn in range(2 * _STEPS.pauses):
@@ -150,27 +153,27 @@ class _Look:
                 pause = max(pause, min(2.0 * (time.monotonic() - begun), _STEPS.longest))
         short, long = map(np.concatenate, found)
         level = _STEPS.mistaken / len(columns)
-        return [i for i in columns if _moved(short[:, i], long[:, i], level)]
+        return [i for i in columns if _differ(short[:, i], long[:, i], level)]
 
     def _draw(self, layout: OutputLayout, turn: int) -> FloatArray:
         sequence = SpawnKey.PROBE.sequence(self.seed, 11, turn)
         return self.runs.sample(layout, self.pair.data, 1, sequence, self.pair.other).values
 
 
-def _unit(seen: Sequence[tuple[FloatArray, FloatArray]], column: int) -> float:
-    """Return to what the steps of a column are rounded; 0 if its values are whole numbers."""
+def _unit(seen: _BothWorlds, column: int) -> float:
+    """Return the unit to which the steps of a column are rounded; 0 if its values are whole numbers."""
     values = [np.concatenate([one[:, column], other[:, column]]) for one, other in seen]
     present = [each[np.isfinite(each)] for each in values]
     step = max((float(np.ptp(each)) / each.size for each in present if each.size), default=0.0)
     return step_unit(np.concatenate(present), step * _STEPS.calls)
 
 
-def _stands_still(steps: Sequence[tuple[FloatArray, FloatArray]], column: int) -> bool:
+def _stands_still(steps: _BothWorlds, column: int) -> bool:
     """Return whether a column hardly ever moves, on either data set."""
     return all(float(np.mean(block[:, column] == 0.0)) > _STEPS.still for blocks in steps for block in blocks)
 
 
-def _moved(first: FloatArray, second: FloatArray, level: float) -> bool:
+def _differ(first: FloatArray, second: FloatArray, level: float) -> bool:
     """Return whether one block's values are larger than the other's (Mann and Whitney's test)."""
     ours, theirs = (block[~np.isnan(block)] for block in (first, second))
     if not (ours.size and theirs.size) or np.ptp(np.concatenate([ours, theirs])) == 0.0:

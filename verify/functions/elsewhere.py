@@ -26,14 +26,14 @@ from verify.neighbouring.path import first_change, path
 
 @dataclass(frozen=True, kw_only=True)
 class _Tries:
-    """How many other data sets are tried, and how many outputs are drawn on each.
+    """The number of other data sets to try, and of outputs to draw on each.
 
     Attributes
     ----------
     datasets
-        Data sets.
+        Number of data sets.
     lanes, calls
-        Outputs on each, in one call or in several.
+        Number of outputs on each: of one call for many lanes, or of calls for one output each.
     """
 
     datasets: int = 96
@@ -64,7 +64,7 @@ class Elsewhere:
 
 
 def look_elsewhere(runs: FunctionRuns, known: Sequence[Data], same: object, seed: int) -> Elsewhere:
-    """Try other data sets, until one shows something else than `same`, a row of `Readings.rows`, or all were tried."""
+    """Try other data sets until an output on one differs from `same`, a row of `Readings.rows`, or all were tried."""
     adjacency = runs.subject.neighbours
     tries = _TRIES if runs.subject.single_lanes else _COMMAND_TRIES
     n = tries.lanes if runs.together else tries.calls
@@ -74,7 +74,7 @@ def look_elsewhere(runs: FunctionRuns, known: Sequence[Data], same: object, seed
     def rows(data: Data) -> list[tuple[Any, ...]]:
         return runs.outputs_with_effects(data, n, sequence).rows
 
-    for data, pair in _others(adjacency, known, tries.datasets, seed):
+    for data, pair in _new_datasets(adjacency, known, tries.datasets, seed):
         tried += 1
         if any(row != same for row in rows(data)) and not runs.is_outside(data):
             along = path(adjacency, known[0], data)
@@ -89,31 +89,32 @@ def look_elsewhere(runs: FunctionRuns, known: Sequence[Data], same: object, seed
 def remembers_elsewhere(
     runs: FunctionRuns, known: Sequence[Data], seed: int, seconds: float = _SECONDS
 ) -> bool:
-    """Return whether a function that looks deterministic returns something else in another process.
+    """Return whether a function that looks deterministic has another output in another process.
 
-    One that draws noise from a generator of its own when it first sees a data set, and returns the same ever after,
-    cannot be told from a function without noise by what it returned before. It is called on data sets that it has not
-    seen: in one process on the last of them only, in another one on all of them, each for at most so many seconds.
+    A function may draw noise from a generator of its own when it first sees a data set, and return the same output
+    from then on; its outputs so far are those of a function without noise. It is therefore called on new data sets: in
+    one process on the last of them only, in another on all of them, each for at most `seconds`. The two outputs on the
+    last data set are compared.
     """
-    new = [data for data, _ in _others(runs.subject.neighbours, known, 4, seed)]
+    new = [data for data, _ in _new_datasets(runs.subject.neighbours, known, 4, seed)]
     sequence = SpawnKey.PROBE.sequence(seed, 6)
 
-    def last(of: Sequence[Data]) -> Any:
+    def last_output(datasets: Sequence[Data]) -> Any:
         def work(_: Reports) -> str:
-            return repr([runs.outputs(data, 1, sequence).rows[0] for data in of][-1])
+            return repr([runs.outputs(data, 1, sequence).rows[0] for data in datasets][-1])
 
         return in_own_process(work, no_progress, seconds, errors=(SubjectError, ValueError))
 
     if not new:
         return False
-    one, other = last(new[-1:]), last(new)
+    one, other = last_output(new[-1:]), last_output(new)
     return isinstance(one, str) and isinstance(other, str) and one != other
 
 
-def _others(
+def _new_datasets(
     adjacency: Adjacency, known: Sequence[Data], most: int, seed: int
 ) -> Iterator[tuple[Data, Pair | None]]:
-    """Yield so many data sets that are not known; generated ones with the pair of neighbours they came in."""
+    """Yield at most `most` data sets that are not known; a generated one with the pair of neighbours it is of."""
     seen = list(known)
 
     def new(data: Data) -> bool:

@@ -17,23 +17,23 @@ class FunctionSubject:
     Attributes
     ----------
     name
-        As the user wrote it.
+        The name as the user wrote it.
     function
         ``f(data, rng)``, ``f(data, rng, lanes)`` or ``f(data, gate)``.
     neighbours
-        Which two data sets are neighbours.
+        The relation of neighbouring data sets.
     form
-        Its claim, without the numbers.
+        The claim without its numbers.
     takes_gate, takes_lanes
-        Which of the three.
+        True of ``f(data, gate)``, and of ``f(data, rng, lanes)``.
     claimed_epsilon, claimed_delta
-        The subject's own claim, if it has numbers; what is verified if no other numbers are given.
+        The numbers of the subject's own claim, if it has any; verified if the caller names no others.
     single_lanes
-        Whether it is cheap enough to be called for one lane at a time (a command is not: each call starts a process).
+        True if it is cheap enough to be called for one lane at a time (a command is not: each call starts a process).
     guessed
-        Whether `neighbours` is a guess, so that data on which the function raises are no evidence.
+        True if `neighbours` is a guess, so that data on which the function raises are no evidence.
     arguments
-        How the command line names it, if not by its name.
+        Its words on the command line, if not its name.
     """
 
     name: str

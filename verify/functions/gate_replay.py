@@ -1,10 +1,10 @@
-"""A function that takes a gate: recorded on one data set, replayed on its neighbour; what differs leaks.
+"""A function that takes a gate is recorded on one data set and replayed on its neighbour; any difference is a leak.
 
 The function holds raw data and releases through a gate. Given the same released values and the same draws of
 the gate, everything that it does must be the same on both data sets: the number of its calls, their lines,
 mechanisms and shapes, and its output. A difference is reported only if it comes back every time
-(`verify.conduct.effort.CONFIRMATIONS`), while the recorded data set agrees with itself every time: a function with a
-generator of its own differs from itself too, and gets a finding that says so and nothing else.
+(`verify.conduct.effort.CONFIRMATIONS`), while replays on the recorded data set show none: a function with a
+generator of its own differs there, too, and gets only a finding that says so.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def replay_gate(
 
 
 def _flat(subject: FunctionSubject, data: Data, gate: Recorder | Replay) -> FloatArray:
-    """Run the function on a gate; its output, or the type of what it raises, as numbers, words by their codes."""
+    """Run the function with a gate; return its output, or the type of its error, as numbers: words by a code."""
     given = data.item() if data.ndim == 0 else np.array(data)
     try:
         with subjects_own():
@@ -69,22 +69,22 @@ def _flat(subject: FunctionSubject, data: Data, gate: Recorder | Replay) -> Floa
 
 @dataclass
 class _Replayed:
-    """What all replays of a function showed.
+    """The findings and privacy losses of all replays of a function.
 
     Attributes
     ----------
     findings
         One per kind and line.
     losses
-        For each pair and order ``ln P_D(releases) / P_D'(releases)``, sampled under D; -inf where the calls
-        do not match or a density is unknown.
+        Samples under D of ``ln P_D(releases) / P_D'(releases)``, a list for each pair and order; -inf where the
+        calls do not match or a density is unknown.
     """
 
     findings: list[Finding] = field(default_factory=list)
     losses: list[list[float]] = field(default_factory=list)
 
     def loss_bound(self, delta: float) -> LossBound | None:
-        """A lower bound on the epsilon of the releases, all of them seen; None without a replay."""
+        """Return a lower bound on the epsilon of all releases together; None without a replay."""
         rows = [row for row in self.losses if len(row) > 1]
         if not rows:
             return None
@@ -92,9 +92,9 @@ class _Replayed:
         return loss_lower_bound(np.array([row[:shortest] for row in rows]), delta, FALSE_ALARM)
 
     def releases_finding(self, epsilon: float, delta: float) -> Finding | None:
-        """Say if the releases, taken together, lose more than the claim: a scale that is too small for it.
+        """Return a finding if the releases together cost more than the claim, as where a scale of noise is too small.
 
-        It is a remark and refutes nothing: the output may show less than was released, as a noisy maximum does.
+        It is a remark and refutes nothing: the output may reveal less than the releases, as a noisy maximum does.
         """
         bound = self.loss_bound(delta)
         if bound is None or not bound.epsilon > epsilon:
@@ -136,7 +136,7 @@ def _replay_function(run: _Run, pairs: Sequence[Pair], *, replays: int, seed: in
             if not recorded.repeats():
                 add_once(replayed.findings, Statement.GATE_RUNS_DIFFER.finding())
                 return replayed
-            loss, found = recorded.compared()
+            loss, found = recorded.compare()
             new = [f for f in found if f.kind not in {known.kind for known in replayed.findings}]
             if new and not recorded.confirms(found):
                 add_once(replayed.findings, Statement.GATE_RUNS_DIFFER.finding())
@@ -157,8 +157,8 @@ class _Recorded:
         self._output = run(data, recorder)
         self._calls = recorder.calls
 
-    def _replayed(self, data: Data) -> tuple[float, list[Finding]]:
-        """Replay on `data`: the privacy loss of the releases, and what differs."""
+    def _replay(self, data: Data) -> tuple[float, list[Finding]]:
+        """Replay on `data`; return the privacy loss of the releases, and the differences."""
         gate = Replay(self._seed, self._calls)
         output = self._run(data, gate)
         gate.finish()
@@ -173,13 +173,13 @@ class _Recorded:
         return (-math.inf if meaningless else gate.loss), found
 
     def repeats(self) -> bool:
-        """Whether a replay on the recorded data set shows nothing."""
-        return not self._replayed(self._data)[1]
+        """Return whether a replay on the recorded data set shows no difference."""
+        return not self._replay(self._data)[1]
 
-    def compared(self) -> tuple[float, list[Finding]]:
-        """Replay on the neighbour."""
-        return self._replayed(self._other)
+    def compare(self) -> tuple[float, list[Finding]]:
+        """Replay on the neighbour; return the privacy loss of the releases, and the differences."""
+        return self._replay(self._other)
 
     def confirms(self, found: Sequence[Finding]) -> bool:
-        """Whether the differences come back every time, and the recorded data set shows none."""
-        return all(self.compared()[1] == list(found) and self.repeats() for _ in range(CONFIRMATIONS))
+        """Return whether all replays on the neighbour show `found`, and those on the recorded data set nothing."""
+        return all(self.compare()[1] == list(found) and self.repeats() for _ in range(CONFIRMATIONS))

@@ -1,4 +1,4 @@
-"""Does a function's noise come from the generator it is given, afresh for every output, or is there none?"""
+"""Does a function draw new noise for every output, from the generator that it gets, or is it without noise?"""
 
 from __future__ import annotations
 
@@ -16,18 +16,9 @@ from verify.functions.runs import FunctionRuns, same_data
 from verify.neighbouring.adjacency import Pair
 
 _CERTAIN = 1_000  # equal outputs after which a function counts as deterministic
-
-
-@dataclass(frozen=True, kw_only=True)
-class _RepeatedCalls:
-    """Calls in which repeated noise is looked for, and lanes of each; few where every call starts a process."""
-
-    calls: int = 12
-    of_a_command: int = 4
-    lanes: int = 256
-
-
-_REPEATED = _RepeatedCalls()
+_CALLS = 12  # that are compared to find repeated noise
+_CALLS_OF_A_COMMAND = 4  # each starts a process
+_LANES = 256  # of each of these calls
 
 
 @dataclass(frozen=True)
@@ -49,11 +40,11 @@ class NoiseChecks:
     seed: int
 
     def foreign_randomness(self, n: int) -> Statement | None:
-        """Return which randomness is drawn from that is not the generator's own; None if there is none.
+        """Return a statement of the randomness besides the given generator's; None if there is none.
 
-        It is called with one generator, up to four times, the second and third time with other global random states.
-        What depends on the number of the call (every other one, say) differs between the second and the third, too, or
-        between the first and the last. The number of outputs is odd, so that it moves on from one draw to the next.
+        The function is called with one generator, up to four times, the second and third time with other global random
+        states. An output that depends on the number of the call (every other one, say) differs between the second and
+        the third, too, or between the first and the last: the number of outputs of a call is odd for this.
         """
         for world, data in enumerate((self.pair.data, self.pair.other)):
             sequence, elsewhere = (SpawnKey.PROBE.sequence(self.seed, state, world) for state in (1, 2))
@@ -73,15 +64,12 @@ class NoiseChecks:
     def repeated_noise(self) -> list[Finding]:
         """Look for calls with different generators that repeat each other's noise.
 
-        Their lanes are no independent draws.
+        The lanes of such calls are not independent draws.
         """
-        calls = _REPEATED.calls if self.runs.subject.single_lanes else _REPEATED.of_a_command
+        calls = _CALLS if self.runs.subject.single_lanes else _CALLS_OF_A_COMMAND
         sequences = SpawnKey.PROBE.sequence(self.seed, 4).spawn(calls)
         share = repeated_share(
-            [
-                self.runs.outputs_with_effects(self.pair.data, _REPEATED.lanes, sequence)
-                for sequence in sequences
-            ]
+            [self.runs.outputs_with_effects(self.pair.data, _LANES, sequence) for sequence in sequences]
         )
         if share is None:
             return []
@@ -114,9 +102,9 @@ class NoiseChecks:
         return True
 
     def without_noise(self, seen: Sequence[SeenOutputs], tried: int) -> Finding:
-        """Say why outputs never vary: remembered, constant, or without noise.
+        """Return the finding for outputs that never vary: remembered, constant, or without noise.
 
-        `tried` is on how many other data sets a function was tried that returns the same on all of these.
+        `tried` is the number of other data sets that were tried with a function of one output on all data sets seen.
         """
         if self.runs.effects.drew and not self.runs.effects.drew_last:
             return Statement.REMEMBERS_OUTPUT.finding(draws=_CERTAIN)

@@ -32,22 +32,22 @@ from verify.sampling.tester import Candidates, CandidateSource
 
 @dataclass(frozen=True, kw_only=True)
 class _PairCounts:
-    """How many pairs are looked at; the values were chosen by hand.
+    """Settings of the choice of pairs; the values were chosen by hand.
 
     Attributes
     ----------
     known_of_command, generated_of_command
-        Known pairs, and generated ones, where every call starts a process.
+        Largest number of known pairs, and of generated ones, where every call starts a process.
     bet_on
-        Known pairs that are bet on.
+        Largest number of known pairs that are bet on.
     least_draws
-        Draws below which a search finds nothing.
+        Smallest number of draws of a search: fewer find nothing.
     reserve
-        Of the wealth, for the case that a function raises while it works on many lanes.
+        Share of the wealth that is kept for the case that a function raises while it works on many lanes.
     tries
         Outputs that show whether a function works on data that are a guess.
     most_entries
-        Of two data sets that a report holds.
+        Largest number of entries of a pair of data sets in a report.
     """
 
     known_of_command: int = 12
@@ -78,13 +78,13 @@ class FunctionPairs(CandidateSource):
     runs, looked
         Calls of the function, and the result of a first look.
     delta
-        The claim's.
+        The δ of the claim.
     conduct
-        The conduct of the verification: its whole progress, of which the search takes a part.
+        The conduct of the verification; the search reports a part of its progress.
     floating_point
-        True if a second test, of the lowest bits, counts against the claim: then it takes half of the error.
+        True if a second test, of the lowest bits, counts against the claim: it then takes half of the error.
     dear
-        Whether calls cost so much that there is time for few.
+        True if calls take so long that there is time for only a few.
     search
         The result of a search, if there was one.
     """
@@ -105,7 +105,7 @@ class FunctionPairs(CandidateSource):
         return DrawBudget(self.runs, self.conduct.effort)
 
     def draw(self, pair: Pair, other: bool, n: int, seed: np.random.SeedSequence) -> ViewSample:
-        """Draw outputs on one data set of a pair; none where the subject raises on one of them and they are a guess."""
+        """Draw outputs on one data set of a pair; zeros if the pair is a guess and the subject raises on either one."""
         layout = self.looked.layout
         if self.runs.subject.guessed:
             self._try(pair)
@@ -115,7 +115,7 @@ class FunctionPairs(CandidateSource):
         return self.runs.sample(layout, data, n, seed, None if self.looked.repeatable else beside)
 
     def _try(self, pair: Pair) -> None:
-        """Call the subject a few times on data that are a guess, so that such as it refuses do not look telling."""
+        """Call the subject a few times on data that are a guess: pairs on which it raises are no candidates."""
         for data in (pair.data, pair.other):
             if key_of(data) not in self._tried:
                 self._tried.add(key_of(data))
@@ -123,15 +123,15 @@ class FunctionPairs(CandidateSource):
                 self.runs.outputs(data, tries, np.random.SeedSequence(self.conduct.seed))
 
     def is_outside(self, worlds: NeighbouringWorlds) -> bool:
-        """Return whether the subject raised on one of two data sets that were drawn from, and they are a guess."""
+        """Return whether the data are a guess and the subject raised on one of these two data sets."""
         raised = {describe_data(data) for data, _ in self.runs.outside.values()}
         return not raised.isdisjoint(worlds.words)
 
     # --- a single look ---------------------------------------------------------------------------
 
     def best_candidates(self) -> Candidates:
-        """Return the most telling pairs; of a function without noise, neighbours between which its output changes."""
-        self.search = self._most_telling()
+        """Return the pairs that score best; without noise, two neighbours between which the output changes."""
+        self.search = self._best_pairs()
         samples = self.budget.main_test_draws(self.search.samples, len(self.looked.layout.columns))
         chosen = self._halved([self._worlds(pair) for pair in self.search.pairs], samples)
         return replace(chosen, searched=self.search.samples)
@@ -141,12 +141,12 @@ class FunctionPairs(CandidateSource):
         return self._halved([worlds], self.budget.lattice)
 
     def _halved(self, worlds: Sequence[NeighbouringWorlds], samples: int) -> Candidates:
-        """There are two looks; the bound of the one at the lowest bits is reported only if it counts."""
+        """Return the candidates of one of two tests; the error is shared only if that of the lowest bits counts."""
         share = 0.5 if self.floating_point else 1.0
         return Candidates(worlds, samples, share_of_error=share, share_of_false_alarm=0.5)
 
-    def _most_telling(self) -> SearchResult:
-        """Where a few pairs are listed, there is nothing to search."""
+    def _best_pairs(self) -> SearchResult:
+        """Return the listed pairs if there are only a few; else the pairs that a search finds."""
         looked, neighbours = self.looked, self.runs.subject.neighbours
         known = known_pairs(self.runs)
         if looked.unlike is not None:
@@ -186,7 +186,7 @@ class FunctionPairs(CandidateSource):
 
     @property
     def share_of_wealth(self) -> float:
-        """All but a reserve while many lanes are asked for at once; the reserve if that has failed."""
+        """All but a reserve while a call answers for many lanes; the reserve once such a call has failed."""
         subject = self.runs.subject
         if not (subject.takes_lanes and subject.single_lanes):
             return 1.0
@@ -194,14 +194,14 @@ class FunctionPairs(CandidateSource):
 
     @property
     def search_samples(self) -> int:
-        """None if all pairs are bet on already, or there are too few draws."""
+        """The number of draws of a search; 0 if all pairs are bet on already, or there are too few draws."""
         neighbours, samples = self.runs.subject.neighbours, self.budget.search_of(self._draws_in_time)
         all_known = isinstance(neighbours, Listed) and len(neighbours.seeds()) <= len(self._bet_on)
         return 0 if all_known or samples < _COUNTS.least_draws else samples
 
     @property
     def _draws_in_time(self) -> int:
-        """Draws that there is time for, at what calls cost so far."""
+        """The number of draws that fit into the time left, by the mean time of a call so far."""
         draws, left = self.budget.samples, self.conduct.seconds - self.conduct.elapsed_seconds
         if not self.dear or math.isinf(left):
             return draws

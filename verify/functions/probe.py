@@ -30,26 +30,26 @@ from verify.outputs.word_columns import AN_ADDRESS
 
 @dataclass(frozen=True, kw_only=True)
 class _Look:
-    """How much a first look sees; chosen by hand so that it costs a small part of a quick verification.
+    """The number of calls of a first look, chosen by hand: it costs a small part of a quick verification.
 
     Attributes
     ----------
     lanes, calls
-        Outputs on a data set: in one call, or at least so many calls.
+        Outputs on a data set: lanes of one call, or the smallest number of calls.
     all_calls
-        Calls on all data sets together, if there are few.
+        Calls on all data sets together, if there are few data sets.
     more
         Outputs on either data set of the first pair, of functions whose outputs vary in form.
     seconds
-        For the outputs on one data set.
+        Time limit for the outputs on one data set.
     seldom, seldom_seconds
-        Outputs on either data set of the first pair, of functions that have returned nothing so far, and the seconds
-        that either may take.
+        Outputs on either data set of the first pair, of functions that have returned nothing so far, and the time
+        limit for either data set.
     glances, glance_seconds
-        Calls at most on either data set of the first pair before anything else, and the seconds that each may take.
+        Largest number of calls on either data set of the first pair at the very beginning, and the time limit of each.
     dear, surely_dear
-        Seconds for the calls on all data sets, above which a function is not looked at so often; and for one call, of
-        which two on a data set are enough: others may have been slow by chance.
+        Estimated seconds of `all_calls` from which on these few calls are the whole first look; and seconds of one call
+        from which on two calls on a data set are enough to decide so: faster calls may have been slow by chance.
     """
 
     lanes: int = 64
@@ -80,8 +80,8 @@ class NoOutput(Exception):
 def glance(runs: FunctionRuns, pair: Pair, seed: int, seconds: float) -> Probe | None:
     """Return the results of a few calls on a pair; None if they cost so little that there is time for `probe`.
 
-    It is what is known of a function with dear calls when its test begins: the form of its outputs, and that nothing
-    speaks against drawing them again (`check_dear_calls` looks for that).
+    If calls take long, the test of the function begins with this result: the form of its outputs, and no evidence
+    against its draws (`check_dear_calls` looks for some later).
 
     Raises
     ------
@@ -95,7 +95,7 @@ def glance(runs: FunctionRuns, pair: Pair, seed: int, seconds: float) -> Probe |
         for side, data in enumerate((pair.data, pair.other)):
             before, limit = runs.seconds, min(seconds / 2.0, _LOOK.glance_seconds)
             seen.append(_first_outputs(runs, data, len(seen), 1, seed, limit, SpawnKey.GLANCE))
-            if turn:  # what is called for the first time may be compiled
+            if turn:  # a function may be compiled in its first call
                 least[side] = min(least[side], runs.seconds - before)
         if turn and max(least) * _LOOK.all_calls < _LOOK.dear:
             runs.effects.printed = ""  # more of it is shown from the calls to come
@@ -103,7 +103,7 @@ def glance(runs: FunctionRuns, pair: Pair, seed: int, seconds: float) -> Probe |
         if turn and max(least) >= _LOOK.surely_dear:
             break
     if all(one.readings.raised or _is_empty(one.readings) or _is_none(one.readings) for one in seen):
-        return None  # only more calls can say more
+        return None  # only more calls can show a readable output
     layout = layout_of([one.readings for one in seen])
     runs.width = layout.width
     rows = [{one.readings.rows[0] for one in seen[side::2]} for side in (0, 1)]
@@ -115,7 +115,7 @@ def glance(runs: FunctionRuns, pair: Pair, seed: int, seconds: float) -> Probe |
 def check_dear_calls(
     runs: FunctionRuns, looked: Probe, pair: Pair, seed: int, seconds: float
 ) -> list[Finding]:
-    """Look for evidence against the draws of a function with dear calls, in as few calls as show it.
+    """Return evidence against the draws of a function with long calls, after only a few of them.
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ def check_dear_calls(
 
 
 def probe(runs: FunctionRuns, pairs: Sequence[Pair], seed: int, seconds: float) -> Probe:
-    """Draw outputs of a function on the data sets of some pairs of neighbours, and on others if all those are alike.
+    """Draw outputs of a function on the data sets of some pairs of neighbours, and on others if all outputs are equal.
 
     Raises
     ------
@@ -180,7 +180,7 @@ def probe(runs: FunctionRuns, pairs: Sequence[Pair], seed: int, seconds: float) 
             output = seen[0].readings.rows[0]
             unlike = seen[0].data, next(one.data for one in seen if one.readings.rows[0] != output)
     else:
-        # What varies with the global random state only is said already.
+        # There is a finding already for outputs that vary only with the global random state.
         if not runs.effects.drew and randomness is Statement.OWN_RANDOMNESS:
             findings.append(Statement.IGNORES_GENERATOR.finding(draws=sum(len(one.readings) for one in seen)))
         if runs.together:
@@ -208,13 +208,13 @@ def _inside(
         data, error = next(iter(runs.outside.values()))
         raise SubjectError(
             f"{runs.name} raised {error.message} (at {error.where}) on {describe_data(data)}, and on one of every two "
-            "neighbours that were tried: what its data are is a guess; say it with @claimed(data=...) or --data"
+            "neighbours that were tried: its data are a guess; state them with @claimed(data=...) or --data"
         )
     return inside, [one for one in seen if not runs.is_outside(one.data)]
 
 
 def _seldom_something(runs: FunctionRuns, pair: Pair, seed: int) -> Iterator[SeenOutputs]:
-    """Yield many more outputs of a function that has returned nothing: it may do so once in thousands."""
+    """Yield many more outputs of a function that has returned nothing: it may return a value once in thousands."""
     affordable = _LOOK.seldom_seconds / max(runs.seconds_a_draw, 1e-9)
     n = int(min(_LOOK.seldom, max(affordable, 1.0)))
     for world, data in enumerate((pair.data, pair.other)):
@@ -233,7 +233,7 @@ def _layout(runs: FunctionRuns, pair: Pair, seen: Sequence[SeenOutputs], seed: i
 
 
 def _new(datasets: Sequence[Data], known: Sequence[Data]) -> list[Data]:
-    """Return each data set once that is not known."""
+    """Return each data set that is not known, once."""
     found: list[Data] = []
     for data in datasets:
         if not any(same_data(data, other) for other in (*known, *found)):
@@ -250,7 +250,7 @@ def _first_outputs(
     seconds: float,
     part: SpawnKey = SpawnKey.PROBE,
 ) -> SeenOutputs:
-    """Return n outputs on a data set, before which there were so many others."""
+    """Return n outputs on a data set; `before` other data sets were called before."""
     try:
         with time_limit(seconds):
             return SeenOutputs(data, runs.outputs_with_effects(data, n, part.sequence(seed, 0, before)))
@@ -265,7 +265,7 @@ def _first_outputs(
 
 
 def _side_effects(runs: FunctionRuns) -> Iterator[Finding]:
-    """Yield what calls did besides returning something, and that not all of it is looked at."""
+    """Yield findings on the side effects of calls, and on outputs that are too wide to be read whole."""
     if runs.width > MOST_PLACES:
         yield Statement.WIDE.finding(entries=runs.width, kept=KEPT, blocks=BLOCKS)
     if runs.effects.warned:
@@ -308,7 +308,7 @@ def _errors_of_all(seen: Sequence[SeenOutputs]) -> list[Raised]:
 
 
 def _check_stays(seen: Sequence[SeenOutputs], beside: str) -> None:
-    """Raise `NoOutput` if all calls were to end the process with one exit status, by whatever way Python has."""
+    """Raise `NoOutput` if all calls were to end the process with one exit status, in any of the ways of Python."""
     errors = _errors_of_all(seen)
     kinds = {error.error for error in errors}
     if len(kinds) == 1 and kinds.pop().startswith(SystemExit.__name__):
@@ -334,7 +334,7 @@ def _is_none(readings: Readings) -> bool:
 
 
 def _unusual_outputs(seen: Sequence[SeenOutputs]) -> Iterator[Finding]:
-    """Yield what is unusual about outputs: errors, what is no number, several shapes, addresses (left out)."""
+    """Yield findings on errors, NaN, several shapes, and addresses in memory (which are left out)."""
     raised = next((one for one in seen if one.readings.raised), None)
     if raised is not None:
         error = next(iter(raised.readings.raised.values()))
@@ -366,7 +366,7 @@ def _unusual_outputs(seen: Sequence[SeenOutputs]) -> Iterator[Finding]:
 
 
 def _misses_numbers(readings: Readings) -> bool:
-    """Return whether an output of numbers holds NaN; what a set may hold is absent where it does not."""
+    """Return whether outputs of numbers hold NaN; in sets it marks an absent member, and does not count."""
     numbers = not readings.raised and not readings.words and len(readings.shapes) == 1
     in_sets = any(name.endswith("}") for name in readings.names)
     return numbers and bool(np.isnan(readings.values).any()) and not in_sets

@@ -36,7 +36,7 @@ class Probe:
     unlike
         Two data sets with different outputs, if on each the output never varied.
     elsewhere
-        Neighbours that are none of the known pairs, between which an output changes that is the same on all of these.
+        Two new neighbours with different outputs, if the output is the same on all known data sets.
     """
 
     layout: OutputLayout
@@ -52,6 +52,6 @@ class Probe:
 
 
 def describe_data(data: Data) -> str:
-    """Say a data set."""
+    """Return a data set in words, cut to 400 characters."""
     listed = repr(data.tolist())
     return f"data = {listed}" if len(listed) <= 400 else f"data = {listed[:400]}..."

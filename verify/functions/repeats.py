@@ -1,16 +1,16 @@
 """Do calls for several lanes repeat each other's noise? Then their outputs are not independent draws.
 
-A function ``f(data, rng, lanes)`` that makes a generator with a seed of its own, or sets back the state of the one it
+A function ``f(data, rng, lanes)`` that makes a generator with a seed of its own, or resets the state of the one it
 gets, looks random within a call and repeats itself from call to call. Counts of its outputs are then counts of one
 call, many times over, and prove nothing. Calls on one data set, with different generators, are compared in three ways:
 
 - *Lane by lane*: how often two calls agree on the same lane, against how often they agree on different lanes. For
   independent draws both are equally likely.
-- *Exceptions*: on how many lanes both calls show something else than the commonest output.
-- *Anywhere*: how many outputs both calls show, where neither shows one twice. Independent draws that never repeat
+- *Exceptions*: on how many lanes both calls have another output than the commonest one.
+- *Anywhere*: how many outputs both calls have, where neither has one twice. Independent draws that never repeat
   within a call hardly do between two.
 
-All tests are exact, so that functions whose lanes are independent pass but for a probability of 1e-10.
+All tests are exact: a function whose lanes are independent fails with a probability of at most 1e-10.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _Call = Sequence[Hashable]
 
 
 class _Agreements(NamedTuple):
-    """How often two calls agree on the same lanes and on different ones, and how many lanes were compared for each."""
+    """Numbers of agreements of two calls on the same lanes and on different ones; `lanes` were compared for each."""
 
     same: int
     different: int
@@ -77,9 +77,9 @@ def repeated_share(calls: Sequence[Readings]) -> float | None:
 def repeats_an_event(result: CountedEvent, width: int, seed: int) -> bool:
     """Return whether two calls with different generators put a tested event on the same lanes.
 
-    This finds repeats of what is too rare for a first look. The calls are on the data set on which the event is the
-    more likely. Given how often it occurs in two calls of n lanes, the number of lanes on which it does in both is
-    hypergeometric for independent draws. `width` is how many entries outputs have.
+    This finds repeats of events that are too rare for a first look. The calls are on the data set on which the event is
+    more likely. Given the numbers of lanes on which it occurs in either of two calls of n lanes, the number of lanes on
+    which it occurs in both is hypergeometric for independent draws. `width` is the number of entries of an output.
     """
     lanes = min(_LANES, _VALUES // width, result.trials)
     ours, theirs = (
@@ -92,7 +92,7 @@ def repeats_an_event(result: CountedEvent, width: int, seed: int) -> bool:
 def _shares(
     rows: Sequence[_Call], pairs: Sequence[tuple[int, int]], apart: Sequence[tuple[int, int]], level: float
 ) -> Iterator[float]:
-    """Yield the shares of agreeing lanes that chance does not explain: of pairs of calls, and of them all."""
+    """Yield the shares of agreeing lanes that chance does not explain: for pairs of calls, and for all together."""
     compared = {pair: _compared(rows[pair[0]], rows[pair[1]]) for pair in pairs}
     for first, second in pairs:
         yield _lane_by_lane(compared[first, second], level)
@@ -115,7 +115,7 @@ def _compared(first: _Call, second: _Call) -> _Agreements:
 
 
 def _lane_by_lane(compared: _Agreements, level: float) -> float:
-    """Return the share of lanes on which calls agree if that is too much for chance, else 0 (Fisher's exact test)."""
+    """Return the share of lanes on which calls agree if it is too large for chance, else 0 (Fisher's exact test)."""
     agreed = compared.same + compared.different
     chance = scipy.stats.hypergeom.sf(compared.same - 1, 2 * compared.lanes, agreed, compared.lanes)
     return compared.same / compared.lanes if chance < level else 0.0
@@ -124,8 +124,8 @@ def _lane_by_lane(compared: _Agreements, level: float) -> float:
 def _exceptions(first: _Call, second: _Call, level: float) -> float:
     """Return the share of lanes on which two calls agree if their exceptions coincide too often for chance, else 0.
 
-    Given what each call shows, all orders of its lanes are equally likely for independent draws: the number of lanes on
-    which both calls show an exception is hypergeometric.
+    Given the outputs of each call, all orders of its lanes are equally likely for independent draws: the number of
+    lanes on which both calls have an exception is hypergeometric.
     """
     counts = Counter([*first, *second])
     most = max(counts.values())
@@ -139,9 +139,9 @@ def _exceptions(first: _Call, second: _Call, level: float) -> float:
 
 
 def _coincide(ours: BoolArray, theirs: BoolArray, level: float) -> bool:
-    """Return whether two marks are on the same lanes more often than chance has it, but not on neighbouring lanes.
+    """Return whether two calls mark the same lanes more often than by chance, but not neighbouring lanes.
 
-    Lanes that come in the order of their outputs agree with their neighbours, too: that does no harm to counts.
+    Lanes that are sorted by their outputs agree with their neighbours, too: counts of outputs remain right.
     """
     same, shifted = (
         scipy.stats.hypergeom.sf(
@@ -153,10 +153,10 @@ def _coincide(ours: BoolArray, theirs: BoolArray, level: float) -> bool:
 
 
 def _anywhere(first: _Call, second: _Call, level: float) -> float:
-    """Return the share of outputs that two calls have in common if that is too much for chance, else 0.
+    """Return the share of outputs that two calls have in common if it is too large for chance, else 0.
 
-    Where no output comes twice within a call of n lanes, s of them in both, all ways to divide the 2n draws between the
-    calls are equally likely for independent draws; 2^s C(2n-2s, n-s) of the C(2n, n) ways divide all s pairs.
+    Let the n outputs of each call all be different, and s of them be in both calls. For independent draws, all C(2n, n)
+    ways to divide the 2n draws between the calls are equally likely; 2^s C(2n-2s, n-s) of them divide all s pairs.
     """
     n, ours, theirs = len(first), set(first), set(second)
     if len(ours) < n or len(theirs) < n:

@@ -27,8 +27,8 @@ from verify.outputs.output_readings import Raised, Readings, UnreadableOutput
 from verify.outputs.read_lanes import read_lanes
 from verify.outputs.read_outputs import read_outputs
 
-_LONGEST_MESSAGE = 200  # characters of what an error says that a finding shows
-_EXCERPT = 60  # characters of what a subject prints that a finding shows
+_LONGEST_MESSAGE = 200  # characters of an error in a finding
+_EXCERPT = 60  # characters of printed text in a finding
 _MOST_VALUES = 1 << 22  # entries of outputs that are read at once
 _UNCHANGING = frozenset({bool, int, float, str, bytes, type(None), np.float64, np.int64, np.bool_})
 _FEWEST = 64  # outputs that are read at once, however long they are
@@ -40,18 +40,18 @@ class RaisedInLanes(Exception):
 
 @dataclass
 class _SideEffects:
-    """What calls did besides returning something.
+    """The side effects of calls.
 
     Attributes
     ----------
     printed
-        The beginning of what was written to standard output or standard error.
+        The beginning of the standard output and standard error.
     warned
-        The first warning that was given: its class, its text and the line.
+        The first warning: its class, its text and the line.
     changed_data
-        Whether a call changed its data argument.
+        True if a call changed its data argument.
     drew, drew_last
-        Whether any call drew from the generator it was given, and whether the last one did.
+        True if any call drew from the generator that it got, and if the last one did.
     """
 
     printed: str = ""
@@ -70,16 +70,17 @@ class FunctionRuns:
     subject
         The subject.
     together
-        Whether one call answers for several lanes; a subject that takes lanes may be asked for one at a time.
+        True if one call answers for several lanes; a subject that takes lanes may be asked for one at a time.
     effects
-        What calls did besides, kept up to date by `outputs_with_effects`.
+        The side effects of calls, as `outputs_with_effects` records them.
     width
-        How many entries outputs have, once a first look has shown it.
+        The number of entries of an output, known after a first look.
     draws, seconds
-        Outputs that were drawn so far, without the first ones, and how long that took: what is called for the
-        first time may be compiled, or load something.
+        The number of outputs drawn so far, and the time that their calls took; without those of the first calls, in
+        which a function may be compiled or load something.
     outside
-        Of data that are a guess, those on which the subject raised an error, and what: nobody said that it works there.
+        Where the caller named no data and they are a guess: the data sets on which the subject raised an error, and
+        the errors.
     """
 
     subject: FunctionSubject
@@ -120,8 +121,8 @@ class FunctionRuns:
             If the function raised while it worked on several lanes at once.
         """
         with self._timed(n), _contained(seed, _Sink()):
-            returned = self._returned([data] * n, np.random.default_rng(seed))
-        return self._read(returned, n)
+            returned = self._call([data] * n, np.random.default_rng(seed))
+        return self._readings_of(returned, n)
 
     def sample(
         self,
@@ -133,10 +134,9 @@ class FunctionRuns:
     ) -> ViewSample:
         """Return n independent outputs as a view; very long outputs are drawn and read in several parts.
 
-        Where there is another data set `beside`, a coin says before each call on which of the two it is, and the
-        outputs on `data` are returned. What the function remembers of earlier calls of this kind then has one law,
-        whichever of the two is `data`: a function that keeps its claim whatever it remembers keeps it for these
-        outputs.
+        With another data set `beside`, a fair coin chooses before each call on which of the two it is, and the outputs
+        on `data` are returned. The memory that the function has of earlier calls then has the same law, whichever of
+        the two is `data`: if its claim holds for every state of its memory, it holds for these outputs.
 
         Raises
         ------
@@ -153,13 +153,13 @@ class FunctionRuns:
             if beside is not None and not self.together:
                 turns, kept = _by_coins(data, beside, size, coins)
             with self._timed(size), _contained(seed, _Sink(), len(parts)):
-                returned = self._returned(turns, rng)
+                returned = self._call(turns, rng)
             earlier = None
             if layout.steps is not None:
-                earlier = self._read([returned[place - 1] for place in kept], size, layout.places)
+                earlier = self._readings_of([returned[place - 1] for place in kept], size, layout.places)
             if len(turns) > size:
                 returned = [returned[place] for place in kept]
-            parts.append(layout.sample(self._read(returned, size, layout.places), earlier).values)
+            parts.append(layout.sample(self._readings_of(returned, size, layout.places), earlier).values)
             left -= size
         return ViewSample(np.concatenate(parts), layout.columns)
 
@@ -179,7 +179,7 @@ class FunctionRuns:
         before = str(rng.bit_generator.state)
         out = io.StringIO()
         with self._timed(n), _contained(seed if global_seed is None else global_seed, out) as warned:
-            returned = self._returned([data] * n, rng, watch=True)
+            returned = self._call([data] * n, rng, watch=True)
         self.effects.drew_last = str(rng.bit_generator.state) != before
         self.effects.drew = self.effects.drew or self.effects.drew_last
         self.effects.printed = self.effects.printed or out.getvalue()[:_EXCERPT]
@@ -188,7 +188,7 @@ class FunctionRuns:
             self.effects.warned = (
                 f"{first.category.__name__}: {first.message} (at {first.filename}:{first.lineno})"
             )
-        return self._read(returned, n)
+        return self._readings_of(returned, n)
 
     @property
     def seconds_a_draw(self) -> float:
@@ -204,16 +204,16 @@ class FunctionRuns:
             self.draws, self.seconds = self.draws + n, self.seconds + time.monotonic() - began
         self._warm = True
 
-    def _read(self, returned: Any, n: int, known: Collection[str] | None = None) -> Readings:
+    def _readings_of(self, returned: Any, n: int, known: Collection[str] | None = None) -> Readings:
         try:
             return read_lanes(returned, n, known) if self.together else read_outputs(returned, known)
         except UnreadableOutput as error:
             raise SubjectError(f"{self.name} {error}") from None
 
-    def _returned(self, turns: Sequence[Data], rng: np.random.Generator, *, watch: bool = False) -> Any:
-        """Return what the function returns for lanes, all on one data set, or a list of what it returns in calls."""
+    def _call(self, turns: Sequence[Data], rng: np.random.Generator, *, watch: bool = False) -> Any:
+        """Return the result of one call for many lanes on one data set, or those of a call for each turn, as a list."""
         if self.together:
-            given = _given(turns[0])
+            given = _argument_of(turns[0])
             try:
                 result = self.subject.function(given, rng, lanes=len(turns))
             except subject_exceptions() as error:  # whatever a user's function raises
@@ -226,7 +226,7 @@ class FunctionRuns:
         call: Callable[[Any], Any] = self._call_of(rng)
         outputs: list[Any] = []
         for data in turns:
-            given = _given(data)
+            given = _argument_of(data)
             try:
                 outputs.append(_as_returned(call(given)))
             except subject_exceptions() as error:
@@ -254,9 +254,10 @@ class FunctionRuns:
 
 
 def _by_coins(data: Data, beside: Data, n: int, coins: np.random.Generator) -> tuple[list[Data], list[int]]:
-    """Return data sets to call on, each by a coin of its own, and the places of n `data` that come after another.
+    """Return the data sets of successive calls, each by a fair coin, and the places of n calls on `data`.
 
-    The first is the second call, always: of one that is waited for, the call before would be on the other data set.
+    The first of these places is always that of the second call. Were it the first call on `data` that the coins give,
+    the call before it would always be on `beside`.
     """
     places = np.cumsum([1, *coins.geometric(0.5, n - 1)]).tolist()
     turns = [beside] * (places[-1] + 1)
@@ -278,7 +279,7 @@ def same_data(one: Data, other: Data) -> bool:
 
 
 def _as_returned(value: Any) -> Any:
-    """Return a copy of what a call returned: the next call may write into the same array, list or dictionary."""
+    """Return a copy of the result of a call: the next call may write into the same array, list or dictionary."""
     try:
         return _copied(value)
     except Exception:  # a user's class may refuse it, or an object hold itself
@@ -303,13 +304,13 @@ def _one_lane(result: Any) -> Any:
     return result[0] if isinstance(result, list) else np.asanyarray(result)[0]
 
 
-def _given(data: Data) -> Any:
+def _argument_of(data: Data) -> Any:
     """Return a data set as a function gets it: a copy, a 0-d array as a Python number."""
     return data.item() if data.ndim == 0 else np.array(data)
 
 
 def _raised(error: BaseException) -> Raised:
-    """Return what was raised, its message on one line and of a length that can be read."""
+    """Return the error as an output: its message on one line, cut to at most `_LONGEST_MESSAGE` characters."""
     said = " ".join(describe_error(error).split())
     said = said if len(said) <= _LONGEST_MESSAGE else f"{said[: _LONGEST_MESSAGE - 3]}..."
     return Raised(error_name(error), said, str(failing_place(error)))
@@ -328,7 +329,7 @@ def error_name(error: BaseException) -> str:
 def _contained(
     seed: np.random.SeedSequence, out: io.TextIOBase, part: int = 0
 ) -> Iterator[list[warnings.WarningMessage]]:
-    """Seed NumPy's and Python's global random states, and put them back; redirect what is printed, keep warnings.
+    """Seed NumPy's and Python's global random states, and put them back; redirect output to `out`, yield warnings.
 
     Which warnings are given, ignored or raised is left as it is: a subject may rely on it.
     """
@@ -351,7 +352,7 @@ def _contained(
 
 
 class _Sink(io.TextIOBase):
-    """Swallows what subjects print: standard output is the result's alone."""
+    """Drop the output of subjects: standard output is for the result alone."""
 
     def write(self, text: str) -> int:
         return len(text)

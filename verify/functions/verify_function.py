@@ -54,18 +54,18 @@ def verify_function(
     Parameters
     ----------
     subject, claim
-        The function, and what it is held to.
+        The function, and the claim about it.
     conduct
-        How the verification is carried out.
+        The conduct of the verification.
     tester, bets
-        Who tests it, and who does so where calls are dear, or before a long test.
+        The tester, and the one for functions whose calls take long, and for bets before a long test.
     floating_point
-        Whether events on the floating-point lattice count against the claim; otherwise they are a remark.
+        True if events on the floating-point lattice count against the claim; otherwise they are a remark.
 
     Raises
     ------
     SubjectError
-        If the function raises in every call, or what it returns cannot be read.
+        If the function raises in every call, or its outputs cannot be read.
     ParameterError
         If there are too few draws.
     """
@@ -79,7 +79,7 @@ def verify_function(
             except RaisedInLanes as error:
                 if not subject.single_lanes:
                     raise SubjectError(f"{subject.name} raised {error}") from error
-                # Which lane raised cannot be said: lanes are asked for one by one from here on.
+                # The lane is unknown: from here on each lane is a call of its own.
                 evidence.findings.clear()
                 test = replace(test, runs=FunctionRuns(subject, together=False))
                 test.run()
@@ -100,7 +100,7 @@ class _Opening:
 
 
 _OPENING = _Opening()
-_TIME_OF_BETS = 0.95  # of the time left; the rest is for what they leave to be done
+_TIME_OF_BETS = 0.95  # of the time left; the rest is for doubts of their result, and the report
 
 
 @dataclass(frozen=True)
@@ -149,7 +149,7 @@ class _FunctionTest:
         return self.bets.at_pace(Pace(left, to_the_end=True, meanwhile=meanwhile))
 
     def _bet_on_dear_calls(self, pair: Pair, looked: Probe) -> None:
-        """Bet from the first calls on, where a first look would take long; look once there is a bound."""
+        """Bet from the first calls on, where a first look would take long; check the calls once there is a bound."""
         evidence, found = self.evidence, list[Finding]()
         evidence.findings.extend(looked.findings)
         conduct = self._in_one_place(self.conduct)
@@ -173,18 +173,18 @@ class _FunctionTest:
         *,
         opening: bool = False,
     ) -> None:
-        """Test the claim, and doubt what that shows.
+        """Test the claim, and doubt the results.
 
         Parameters
         ----------
         looked, conduct
             The results of a first look, and the conduct from here on.
         tester
-            Who tests it.
+            The tester of the claim.
         dear
-            Where calls cost so much that there is time for few: what speaks against their draws, found meanwhile.
+            If calls take so long that there is time for only a few: the findings on their draws, made meanwhile.
         opening
-            Whether bets are made first, so that there is a bound if the test is stopped before it gives one.
+            True if bets are made first, so that there is a bound if the test is stopped before it gives one.
         """
         evidence = self.evidence
         pairs = FunctionPairs(
@@ -226,7 +226,7 @@ class _FunctionTest:
             self._test_floating_point(pairs, result.worlds)
 
     def _opening(self, pairs: FunctionPairs) -> CountedEvent | None:
-        """Bet a little on a few known pairs; the errors are set aside, of those of all tests that are stopped early."""
+        """Bet briefly on a few known pairs; `OPENING_SHARE` of the error is reserved for it."""
         known = pairs.known_candidates(())
         few = replace(known, worlds=known.worlds[: _OPENING.pairs], samples=_OPENING.samples)
         bets = self.bets.at_pace(Pace(_OPENING.seconds, to_the_end=True), OPENING_SHARE)
@@ -245,7 +245,7 @@ class _FunctionTest:
         return replace(conduct, effort=replace(conduct.effort, executor=Serial()))
 
     def _test_floating_point(self, pairs: FunctionPairs, worlds: NeighbouringWorlds) -> None:
-        """Test the lowest bits of what does not refute the claim in real arithmetic."""
+        """Test the lowest bits of outputs that do not refute the claim in real arithmetic."""
         if not (pairs.budget.lattice and _has_fractions(pairs.looked.layout, worlds, self.conduct.seed)):
             return
         told = subprogress(pairs.conduct.progress, 0.9, 1.0)
@@ -263,7 +263,7 @@ class _FunctionTest:
 
 
 def _or_opening(opening: CountedEvent | None, results: Iterator[CountedEvent]) -> Iterator[CountedEvent]:
-    """Yield the results; what the first bets showed, if the test is stopped before it has one."""
+    """Yield the results; that of the first bets, if the test is stopped before it has one."""
     if opening is not None and opening.interrupted:
         yield opening
         return
@@ -299,9 +299,9 @@ def _has_fractions(layout: OutputLayout, worlds: NeighbouringWorlds, seed: int) 
 
 
 def _lattice_finding(result: CountedEvent, *, counts: bool) -> Finding:
-    """Return the finding for a test of the lattice that refutes the claim; `counts` is whether that is meant.
+    """Return the finding for a test of the lattice that refutes the claim; `counts` is True if it counts.
 
-    A claim is about the mechanism as it is written, in real arithmetic, unless the caller says that the machine's
+    A claim is about the mechanism in real arithmetic, unless the caller says that the machine's arithmetic
     counts (Mironov, *On significance of the least significant bits for differential privacy*, CCS 2012).
     """
     data, other = result.likelier_first

@@ -1,7 +1,7 @@
-"""Numbers that stand in a function's code: data on which it may do what it does on no others.
+"""Numbers in a function's code: as data, they may be treated like no others.
 
-A value among a thousand that is treated differently is found by chance once in a thousand tries; but code that treats
-it differently names it, mostly. Nothing is called for it, and what is found only ranks pairs of data sets.
+One value in a thousand that is treated differently is found by chance once in a thousand tries, but it is mostly
+written in the code. The function is not called for this, and the numbers only rank pairs of data sets.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 _MOST = 16  # numbers
-_MOST_STEPS = 10_000  # each looks at one value, or finds that what holds some has no more
+_MOST_STEPS = 10_000  # each takes one value, or finds a container exhausted
 _EXACT = 2.0**53  # whole numbers below are all floats
 
 
@@ -44,7 +44,10 @@ def written_numbers(function: Any) -> Iterator[float]:
 
 
 def _values_of(function: FunctionType) -> Iterator[Any]:
-    """Yield a function's code, defaults, what it wraps, encloses and names; of functions by name, its module's."""
+    """Yield a function's code and defaults, the function it wraps, and the values of its variables from outside.
+
+    A function that is named in the code is looked into only if it is of the same module.
+    """
     yield from (function.__code__, function.__defaults__, function.__kwdefaults__)
     yield vars(function).get("__wrapped__")
     for cell in function.__closure__ or ():

@@ -192,7 +192,7 @@ def layout_of(seen: Sequence[Readings]) -> OutputLayout:
         sources.append(_OutputShape(shapes, frozenset(places)))
     errors = _codes(r.errors for r in seen)
     if len(errors):
-        column = Column("raised", "what the call raised", "category", errors.labels())
+        column = Column("raised", "the raised error", "category", errors.labels())
         sources.append(_WordColumn(column, attrgetter("errors"), errors.code_of))
     return OutputLayout(tuple(source for source in sources if source.columns), tuple(places))
 

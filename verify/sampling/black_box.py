@@ -1,13 +1,13 @@
-"""Test a privacy claim by sampling what the adversary sees.
+"""Black-box tests of a privacy claim: the adversary's view is sampled.
 
-Four stages, each on draws of its own, so that no stage's luck leaks into the next:
+Four stages, each on draws of its own, so that a stage's choice is independent of the draws of the next:
 
 A. *scan*: every candidate pair of neighbours gets a small share; the most promising are kept.
 B. *choose*: for those, events are laid out on one half of fresh draws and compared on the other half; a few
    events of each pair are listed, and the events of the band.
-C. *confirm*: the listed events of all pairs are counted on fresh draws, of which their luck knows nothing; one event
-   of one pair, in one order, wins. Where that is uncertain, a few are counted once more
-   (`verify.sampling.confirmation`). The way to invert the winner's counts is fixed here, too.
+C. *confirm*: the listed events of all pairs are counted on fresh draws, independent of their choice; one event of one
+   pair, in one order, is chosen. Where that is uncertain, a few are counted once more
+   (`verify.sampling.confirmation`). The way to invert the counts of the chosen event is fixed here, too.
 F. *final*: that one event, fixed by now, is counted on fresh draws of both worlds.
 
 A, B and C draw both worlds with the same random numbers (`verify.sampling.draws`): they only compare, and a comparison
@@ -50,7 +50,7 @@ from verify.statistics.binomial_bounds import Inversion
 
 @dataclass(frozen=True, slots=True)
 class _Test:
-    """What every stage needs to know; the work of its workers."""
+    """The parameters that all stages share, and the work on a task of any stage."""
 
     candidates: Sequence[NeighbouringWorlds]
     final_samples: int
@@ -110,11 +110,11 @@ def black_box_test(
     seed
         Of everything random; the result is the same for the same seed, bit by bit.
     progress
-        Called with the fraction done and what is being done.
+        Called with the fraction done and the present stage, in words.
     executor
-        Where it is drawn and counted, by default in this process; the result does not depend on it.
+        The processes that draw and count, by default this one; the result does not depend on it.
     lattice
-        Look only at how numbers lie on the floating-point lattice.
+        True to test only the place of numbers on the floating-point lattice.
 
     Returns
     -------
@@ -133,12 +133,12 @@ def black_box_test(
     if not candidates:
         raise ParameterError("candidates must not be empty")
     if not claim_epsilon >= 0.0:
-        raise ParameterError(f"claim_epsilon must be at least 0, got {claim_epsilon}")
+        raise ParameterError(f"claim_epsilon = {claim_epsilon!r}: must be at least 0")
     if not 0.0 <= claim_delta < 1.0:
-        raise ParameterError(f"claim_delta must lie in [0, 1), got {claim_delta}")
+        raise ParameterError(f"claim_delta = {claim_delta!r}: must lie in [0, 1)")
     for name, level in (("confidence", confidence), ("significance", significance)):
         if not 0.0 < level < 1.0:
-            raise ParameterError(f"{name} must lie in (0, 1), got {level}")
+            raise ParameterError(f"{name} = {level!r}: must lie in (0, 1)")
     tell = progress if progress is not None else no_progress
     sizes = stage_sizes(len(candidates), samples)
     error = (1.0 - confidence) * (1.0 - STOPPED_EARLY)  # of a test that runs to its end
@@ -147,7 +147,7 @@ def black_box_test(
 
     with (executor or Serial()).open(test.work) as processes:
         finalists, spent = choose_events(processes, len(candidates), sizes, samples, tell)
-        # What the choice was too large to use goes to the comparison of what it found.
+        # Draws that the choice could not hold in memory go to the comparison of its events.
         rows = max(sizes.confirm, (int(BEFORE_FINAL * samples) - spent) // (2 * len(finalists)))
         rows = rows // BLOCK * BLOCK
         confirmation = Confirmation(

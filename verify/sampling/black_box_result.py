@@ -15,8 +15,8 @@ from verify.sampling.delta_band import DeltaBand
 from verify.sampling.detection_floor import CountsOfEvent, Detectable, detectable_losses, detection_floor
 from verify.statistics.binomial_bounds import Inversion
 
-_MORE = 10  # times the draws, for which it is said what they would buy
-_NEAR = 0.01  # chance with which these would refute, from which on a claim is near
+_MORE = 10  # times the draws, for which the predicted power is stated
+_NEAR = 0.01  # predicted power of that many draws, from which on a claim is near
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ class BlackBoxResult(CountedEvent):
 
     @property
     def _strict_error(self) -> float:
-        """What the decision spent of the false-alarm rate."""
+        """The part of the false-alarm rate that the decision spent."""
         return self.significance * self.share_of_error
 
     @property
@@ -136,15 +136,8 @@ class BlackBoxResult(CountedEvent):
 
     def lower_bound(self) -> LowerBound:
         """The bound for a verdict; decisive if the claim is refuted at the strict level."""
-        return LowerBound(
-            epsilon=self.epsilon_lower,
-            delta=self.claim_delta,
-            confidence=self.confidence,
-            method="black-box test" + (", stopped before its end" if self.interrupted else ""),
-            samples=self.samples + self.search_samples,
-            in_view=True,
-            decisive=self.refuted,
-        )
+        method = "black-box test" + (", stopped before its end" if self.interrupted else "")
+        return self._lower_bound(method, self.samples + self.search_samples)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything that a re-run needs and gives, as JSON-able data; without the band, which is long."""

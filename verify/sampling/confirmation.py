@@ -1,20 +1,20 @@
 """The third stage of a black-box test: count the listed events on fresh draws, and fix the one to be tested.
 
-It has a second round where the choice is uncertain. The first judges every event two and a half standard errors below
-its estimate, as the luckiest of some dozens may be. By that a rare event loses to a frequent one that shows less: the
-event of probability 4e-4 on which a sparse vector technique that answers without end shows most is seen 200 times in
-half a million draws, so that as many standard errors are more than a quarter of a unit of ε. So if the leader or
-another event is, one standard error below its estimate, worth a quarter more than the leader is safe for, the leader
-and a few others are counted once more, on draws that would have gone to the final test, and judged one and a half
-standard errors below these counts. So they are where no event is sure to refute and one may: a few hits decide there.
-Elsewhere nothing is spent.
+It has a second round where the choice is uncertain. The first judges every event by the bound that it promises if its
+log ratio is two and a half standard errors below its estimate, as far as the estimate of the best of some dozens may be
+too high. By that a rare event loses to a frequent one of a smaller loss: the event of probability 4e-4 with the largest
+loss of a sparse vector technique that answers without end is seen 200 times in half a million draws, so that two and a
+half standard errors are more than a quarter of a unit of ε. So if an event, one standard error below its estimate,
+promises a quarter more than the leader does two and a half below its own, the leader and a few others are counted once
+more, on draws that would have gone to the final test, and judged one and a half standard errors below these counts.
+The same is done if no event is sure to refute and one may: a few hits decide there. Elsewhere nothing is spent.
 
-Where no event is safe for a tenth of the claim, there is nothing to lose: then the one that seems best is taken. A
-few hits in one world and none in the other are next to nothing, or refute the claim.
+If no event promises a tenth of the claim, the one with the largest estimate is taken: a few hits in one world and none
+in the other either show next to nothing, or refute the claim.
 
 Neither round costs validity. The final test is of one event that is fixed before the first of its draws, which
-are independent of all draws of this stage, and so of their number and their counts; the round changes the number of
-draws that are left to it, and that is fixed by then, too.
+are independent of all draws of this stage; the second round changes the number of draws that are left to the final
+test, and that is fixed by then, too.
 """
 
 from __future__ import annotations
@@ -41,26 +41,25 @@ Counts = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]  # as `count_pairs`
 
 @dataclass(frozen=True, slots=True)
 class _ConfirmationRule:
-    """By what an event is chosen: settings of this library, on which no bound's validity rests.
+    """Settings for the choice of an event, on which no bound's validity rests.
 
     Attributes
     ----------
     caution, of_few
-        Standard errors below its estimate, from which a listed event's log ratio is judged, in the first round and in
-        the second, which few events reach.
+        Standard errors below its estimate at which an event is judged, in the first round and in the second, of few
+        events.
     sure
-        Standard errors below its estimate, at which an event that still promises to refute is sure to.
-    likely
-        Standard errors below its estimate, from which an event says that the choice is uncertain.
-    uncertain
-        Times what is safe of the leader, that an event must be likely to be worth for a second round.
+        Standard errors below its estimate at which an event that still promises to refute is sure to.
+    likely, uncertain
+        There is a second round if an event, `likely` standard errors below its estimate, promises more than `uncertain`
+        times as much as the leader does `caution` below its own.
     poor, daring
-        If no event is safe for the share `poor` of the claim, there is nothing to lose, and events are judged
-        `daring` standard errors below their estimates.
+        If no event promises the share `poor` of the claim, events are judged `daring` standard errors below their
+        estimates.
     readable
-        Share of the best promise from which an event that can be read is taken in place of one that cannot.
+        Share of the largest promise from which a readable event is taken in place of one that is not.
     tie
-        Events predicted to be as good to within this share: the pair named first is taken.
+        Events with promises equal to within this share are tied: the one of the pair named first is taken.
     contenders
         The most events that are counted once more, besides the leader.
     again
@@ -103,8 +102,8 @@ class Comparison:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Confirmed:
-    """An event of a pair's shortlist, and its counts on draws that it was not chosen on.
+class _ListedEvent:
+    """An event of a pair's shortlist, and its counts on draws independent of its choice.
 
     Attributes
     ----------
@@ -113,7 +112,7 @@ class _Confirmed:
     place
         Of the event in the pair's shortlist.
     searched
-        What was found on the pair.
+        The events found on the pair.
     hits
         Draws in the event, data D first.
     split
@@ -140,7 +139,7 @@ class _Confirmed:
         first, second = self.hits
         return (second, first) if self.searched.found.shortlist[self.place].swapped else (first, second)
 
-    def and_of(self, counts: Counts, at: int, drawn: int) -> _Confirmed:
+    def with_counts(self, counts: Counts, at: int, drawn: int) -> _ListedEvent:
         """The same with further draws, in which it was number `at` of the events that were counted."""
         first, second = (int(world[at]) for world in counts[0])
         return replace(
@@ -182,28 +181,28 @@ class Confirmation:
 
     def winner(
         self, finalists: Sequence[tuple[int, Searched]], rows: int, spent: int
-    ) -> tuple[_Confirmed, int]:
+    ) -> tuple[_ListedEvent, int]:
         """Return the event to test, and the draws that are spent by then.
 
         Parameters
         ----------
         finalists
-            Pairs, and what was found on them.
+            Pairs, and the events found on them.
         rows
             Draws of each world of each pair in the first round.
         spent
             Draws before.
         """
-        listed: list[_Confirmed] = []
+        listed: list[_ListedEvent] = []
         for rank, (index, searched) in enumerate(finalists):
             self.tell(spent / self.samples, f"comparing events on pair {rank + 1} of {len(finalists)}")
             new = [
-                _Confirmed(index, place, searched, (0, 0), 0, 0)
+                _ListedEvent(index, place, searched, (0, 0), 0, 0)
                 for place in range(len(searched.found.shortlist))
             ]
-            listed += self._counted(new, rows, 0)
+            listed += self._count_events(new, rows, 0)
             spent += 2 * rows
-        leader = self._best(listed, RULE.caution)
+        leader = self._choose(listed, RULE.caution)
         rivals = self._contenders(listed, leader)
         if not rivals:
             return leader, spent
@@ -212,14 +211,14 @@ class Confirmation:
         more = int(RULE.again * self.samples) // (2 * len(pairs)) // BLOCK * BLOCK
         if more == 0:
             return leader, spent
-        again: list[_Confirmed] = []
+        again: list[_ListedEvent] = []
         for index in pairs:
             some = [one for one in (leader, *rivals) if one.index == index]
-            # Batches of other numbers than those of the first round: other draws.
-            again += self._counted(some, more, len(batch_sizes(rows, some[0].searched.columns)))
-        return self._best(again, RULE.of_few), spent + 2 * more * len(pairs)
+            # The batch numbers go on from those of the first round, so that the draws are fresh.
+            again += self._count_events(some, more, len(batch_sizes(rows, some[0].searched.columns)))
+        return self._choose(again, RULE.of_few), spent + 2 * more * len(pairs)
 
-    def _counted(self, some: Sequence[_Confirmed], rows: int, batch: int) -> list[_Confirmed]:
+    def _count_events(self, some: Sequence[_ListedEvent], rows: int, batch: int) -> list[_ListedEvent]:
         """Count events of one pair on `rows` more draws of each world, in batches from number `batch` on."""
         index, columns = some[0].index, some[0].searched.columns
         events = tuple(one.event for one in some)
@@ -228,45 +227,45 @@ class Confirmation:
         hits, split = np.zeros((2, len(events)), dtype=np.int64), np.zeros(len(events), dtype=np.int64)
         for counts in self.pool.results(tasks):
             hits, split = hits + counts[0], split + counts[1]
-        return [one.and_of((hits, split), at, rows) for at, one in enumerate(some)]
+        return [one.with_counts((hits, split), at, rows) for at, one in enumerate(some)]
 
-    def _promised(self, one: _Confirmed, caution: float, error: float | None = None) -> float:
+    def _promise(self, one: _ListedEvent, caution: float, error: float | None = None) -> float:
         first, second = one.estimates
         n, level = self.final_samples, self.error if error is None else error
         return promised_epsilon(
             first, second, one.counted, n, self.delta, level, caution, one.split, few_known=True
         )
 
-    def _best(self, listed: Iterable[_Confirmed], caution: float) -> _Confirmed:
-        """The event that promises most, at some caution; of those that promise as much, one of the pair named first.
+    def _choose(self, listed: Iterable[_ListedEvent], caution: float) -> _ListedEvent:
+        """Return the event that promises most, at some caution; of equal ones, one of the pair named first.
 
-        Those that are sure to refute go first, then those that promise it: at its strict level a rare event may say
-        less than a frequent one, and a few hits more or fewer decide whether it refutes. An event that can be read is
-        taken where it promises nearly as much.
+        Events that are sure to refute go first, then those that promise to: at the strict level a rare event may give
+        less than a frequent one, and a few hits more or fewer decide whether it refutes. A readable event is taken if
+        it promises nearly as much.
         """
         events = list(listed)
         refuting = self._refuting(events, RULE.sure) or self._refuting(events, caution)
-        promises = [(self._promised(one, caution), one) for one in refuting or events]
+        promises = [(self._promise(one, caution), one) for one in refuting or events]
         if max(promise for promise, _ in promises) < RULE.poor * self.epsilon:
-            promises = [(self._promised(one, RULE.daring), one) for one in events]
+            promises = [(self._promise(one, RULE.daring), one) for one in events]
         top = max(promise for promise, _ in promises)
         if found := [each for each in promises if each[1].event.readable and each[0] >= RULE.readable * top]:
             promises, top = found, max(promise for promise, _ in found)
         ties = [entry for entry in promises if entry[0] >= top - RULE.tie * abs(top)]
         return min(ties, key=lambda entry: (entry[1].index, -entry[0]))[1]
 
-    def _refuting(self, events: Sequence[_Confirmed], caution: float) -> list[_Confirmed]:
-        """The events that refute the claim, at its strict level, so many standard errors below their estimates."""
-        return [one for one in events if self._promised(one, caution, self.strict_error) > self.epsilon]
+    def _refuting(self, events: Sequence[_ListedEvent], caution: float) -> list[_ListedEvent]:
+        """Return the events that refute the claim at its strict level, `caution` errors below their estimates."""
+        return [one for one in events if self._promise(one, caution, self.strict_error) > self.epsilon]
 
-    def _contenders(self, listed: Sequence[_Confirmed], leader: _Confirmed) -> list[_Confirmed]:
-        """The events to count once more, if the choice is uncertain: the next safest, and those that seem best."""
-        safe = self._promised(leader, RULE.caution)
-        better = any(self._promised(one, RULE.likely) > max(RULE.uncertain * safe, 0.0) for one in listed)
+    def _contenders(self, listed: Sequence[_ListedEvent], leader: _ListedEvent) -> list[_ListedEvent]:
+        """Return the events to count once more, if the choice is uncertain: the next safest, then by estimate."""
+        safe = self._promise(leader, RULE.caution)
+        better = any(self._promise(one, RULE.likely) > max(RULE.uncertain * safe, 0.0) for one in listed)
         in_reach = self._refuting(listed, -RULE.likely) and not self._refuting(listed, RULE.caution)
         if not (better or in_reach):
             return []
         others = [one for one in listed if one is not leader]
-        next_safest = sorted(others, key=lambda one: -self._promised(one, RULE.caution))[:1]
-        best = sorted(others, key=lambda one: -self._promised(one, 0.0))
+        next_safest = sorted(others, key=lambda one: -self._promise(one, RULE.caution))[:1]
+        best = sorted(others, key=lambda one: -self._promise(one, 0.0))
         return list(dict.fromkeys([*next_safest, *best]))[: RULE.contenders]

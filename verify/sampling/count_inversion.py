@@ -1,4 +1,4 @@
-"""How two counts become a lower bound on ε and on δ: one of two valid ways, fixed before the counts are seen.
+"""The inversion of two counts to a lower bound on ε and on δ: one of two valid ones, fixed before the counts are seen.
 
 The union of two Clopper-Pearson bounds is sharper where one of the counts is next to known (few hits on the
 one side, many on the other), the joint region of `verify.sampling.stouffer` everywhere else. Which one is used, and
@@ -26,7 +26,7 @@ def choose_inversion(
     Parameters
     ----------
     hits, hits_other, chosen_on
-        How often the event occurred on data D and on D′, in `chosen_on` earlier draws each.
+        Numbers of draws in the event on data D and on D′, of `chosen_on` earlier ones each.
     trials
         Draws a side of the coming test.
     delta, error
@@ -35,8 +35,8 @@ def choose_inversion(
     Returns
     -------
     Inversion
-        Compared at the counts to expect. Half a hit is added to each, so that what has not been seen is not
-        taken for impossible.
+        Compared at the expected counts. Half a hit is added to each, so that an event not yet seen is not taken for
+        impossible.
     """
     p, q = ((count + 0.5) / (chosen_on + 1.0) for count in (hits, hits_other))
     expected = (round(p * trials), trials, round(q * trials), trials)

@@ -98,7 +98,7 @@ class CountedEvent(ABC):
     def more_time(self, *, bits: bool) -> Finding | None:
         """Return the finding that there was time for few draws, with the use of more; None if there was enough.
 
-        `bits` is whether the lowest bits of numbers were to be tested, too.
+        `bits` is True if the lowest bits of numbers were to be tested, too.
         """
         return None
 
@@ -120,8 +120,8 @@ class CountedEvent(ABC):
     def _floor_sentence(self, floor: float, draws: int, further: float | None = None) -> Sentence:
         """Return the sentence on so many draws a side, by which events below the probability `floor` are too rare.
 
-        It speaks of the pair of data sets, and of the rounds, that were drawn, and of nothing else: what an event
-        that was not drawn would have shown does not depend on its probability.
+        It is about the pair of data sets, and the rounds, that were drawn, and about nothing else: an event that was
+        not drawn may violate the claim at any probability.
 
         Parameters
         ----------
@@ -153,13 +153,24 @@ class CountedEvent(ABC):
     def lower_bound(self) -> LowerBound:
         """Return the bound for a verdict; decisive if the claim is refuted."""
 
+    def _lower_bound(self, method: str, samples: int) -> LowerBound:
+        return LowerBound(
+            epsilon=self.epsilon_lower,
+            delta=self.claim_delta,
+            confidence=self.confidence,
+            method=method,
+            samples=samples,
+            in_view=True,
+            decisive=self.refuted,
+        )
+
     def band_beside(self, upper: Callable[[float], float] | None, upper_by: str) -> dict[str, Any] | None:
         """Return lower bounds on δ at many ε, beside an upper one, as JSON-able data; None if it has none.
 
         Parameters
         ----------
         upper, upper_by
-            An upper bound on δ at every ε ≥ 0, if one is known, and what proves it.
+            An upper bound on δ at every ε ≥ 0, if one is known, and the method that proves it.
         """
         return None
 

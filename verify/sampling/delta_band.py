@@ -68,7 +68,7 @@ class DeltaBand:
     trials
         Final draws a world.
     confidence
-        Probability with which everything that the band says holds, all of it together.
+        Probability with which all bounds of the band hold together.
     """
 
     events: tuple[BandEvent, ...]
@@ -92,9 +92,10 @@ class DeltaBand:
     def trade_off(self, alpha: npt.ArrayLike) -> FloatArray:
         """Upper bound on the false-negative rate that the mechanism forces on a test of false-positive rate α.
 
-        Looking for an event tells the worlds apart with rates at most (U, 1 - L). The trade-off function of a
-        mechanism is convex, and one and the same for both orders (Dong, Roth and Su, JRSSB 84, 2022,
-        propositions 2.2 and 2.4), so that it lies below the convex hull of these points, (0, 1) and (1, 0).
+        The test "in the event" has a false-positive rate of at most U, and a false-negative rate of at most 1 - L.
+        The trade-off function of a mechanism is convex, and one and the same for both orders (Dong, Roth and Su,
+        JRSSB 84, 2022, propositions 2.2 and 2.4), so that it lies below the convex hull of these points, (0, 1) and
+        (1, 0).
         """
         low, up = self._bounds()
         x, y = np.append(up, [0.0, 1.0]), np.append(1.0 - low, [1.0, 0.0])
@@ -196,7 +197,7 @@ def delta_band(
     confidence
         Of the band.
     share_of_error
-        Of 1 - confidence, what may be spent; below 1 if there could have been other looks.
+        Share of 1 - confidence that may be spent; below 1 if there could have been other looks.
 
     Raises
     ------
@@ -204,9 +205,9 @@ def delta_band(
         If there are too many events, or a count, share or the confidence is out of range.
     """
     if len(events) > MOST_EVENTS:
-        raise ParameterError(f"events must be at most {MOST_EVENTS}, got {len(events)}")
+        raise ParameterError(f"{len(events)} events: must be at most {MOST_EVENTS}")
     if not 0.0 < confidence < 1.0:
-        raise ParameterError(f"confidence must lie in (0, 1), got {confidence}")
+        raise ParameterError(f"confidence = {confidence!r}: must lie in (0, 1)")
     error = (1.0 - confidence) * share_of_error / max(len(events), 1)
     band = []
     for (event, swapped, share), counts in zip(events, hits.T.tolist(), strict=True):
@@ -220,7 +221,7 @@ def delta_band(
 def pair_profile(epsilon: float, delta: float) -> Callable[[float], float]:
     """The privacy profile that (epsilon, delta)-differential privacy alone guarantees.
 
-    With probability δ everything is lost, else the worlds are told apart as by randomized response
+    With probability δ everything is lost, else the worlds differ as in randomized response
     (Kairouz, Oh and Viswanath 2015, theorem 2.2): δ + (1 - δ) (e^ε - e^x) / (1 + e^ε) at x < ε, δ beyond.
     """
 

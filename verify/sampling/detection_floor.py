@@ -18,10 +18,10 @@ POWER = 0.8
 """Power at which an event counts as detectable."""
 
 _UNLUCKY = 1.0 - math.sqrt(POWER)
-"""How unlucky each of the two counts may be: both are better with probability `POWER`."""
+"""Probability with which each of the two counts is worse than assumed: both are better with probability `POWER`."""
 
 _CASES = 4_096  # probabilities of power are right to about a percent
-_IMPOSSIBLE = -30.0  # ln of a probability that no test of this size tells from 0
+_IMPOSSIBLE = -30.0  # ln of a probability that a test of this size cannot distinguish from 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +46,9 @@ class Detectable:
 
 
 def detection_floor(epsilon: float, delta: float, trials: int, error: float) -> float:
-    """The smallest event mass that `trials` draws a side can turn into a refutation of (epsilon, delta) at
-    `error`.
+    """Return the smallest event mass that `trials` draws a side can turn into a refutation at `error`.
 
-    For an event that the second world never shows, the least count k with k's lower bound above
+    For an event that is impossible in the second world, the least count k with k's lower bound above
     δ + e^ε (upper bound of 0 in n), divided by n; infinite if no count will do.
     """
     q_up = float(clopper_pearson_upper(0, trials, error / 2.0))
@@ -67,10 +66,10 @@ def detection_floor(epsilon: float, delta: float, trials: int, error: float) -> 
 
 @lru_cache(maxsize=16)
 def detectable_losses(epsilon: float, delta: float, trials: int, error: float) -> tuple[Detectable, ...]:
-    """For events of many probabilities, the smallest loss that refutes (epsilon, delta) with power 80 %.
+    """Return, for events of many probabilities, the smallest loss that refutes (epsilon, delta) with power 80 %.
 
-    Counts that are each as unlucky as happens with probability 0.106 are put into the bound to expect; the
-    worlds are independent, so that both are better with probability 0.8. Approximate, to about 1 %.
+    It is that at which the bound exceeds epsilon for the 0.106-quantiles of both counts: the worlds are independent, so
+    that both counts are better with probability 0.8. Approximate, to about 1 %.
     """
     masses = np.array([m for e in range(-7, 0) for m in (10.0**e, 3.0 * 10.0**e)] + [0.5, 0.9])
     masses = masses[masses * trials >= 1.0]
@@ -105,17 +104,17 @@ class CountsOfEvent:
         return -math.inf if excess <= 0.0 else math.log(excess / q) if q > 0.0 else math.inf
 
     def chance_of_refuting(self, n: int, epsilon: float, delta: float, error: float) -> float:
-        """Return how likely `n` fresh draws a side of the event refute (epsilon, delta) at an error.
+        """Return the predictive probability that `n` fresh draws a side of the event refute the claim at an error.
 
-        It is predictive: the two probabilities are as likely as Jeffreys' prior and these counts make them, and the
-        coming counts are binomial. Bounds are the ones to expect of those (`predicted_epsilon`).
+        The two probabilities have their posteriors under Jeffreys' prior, and the coming counts are binomial; the
+        bounds are those of `predicted_epsilon`.
         """
         rng = np.random.default_rng(0)
         p, q = (rng.binomial(n, probability) / n for probability in self._probabilities())
         return float(np.mean(predicted_epsilon(p, q, n, delta, error) > epsilon))
 
     def _probabilities(self) -> tuple[FloatArray, FloatArray]:
-        """Return draws of both probabilities from what these counts make likely; always the same ones."""
+        """Return draws of both probabilities from their posteriors given these counts; the same ones in every call."""
         rng = np.random.default_rng(1)
         p, q = (rng.beta(k + 0.5, self.trials - k + 0.5, _CASES) for k in (self.hits, self.other))
         return p, q

@@ -1,12 +1,12 @@
-"""Seeded draws of what the adversary sees, batch by batch.
+"""Seeded draws of the adversary's view, batch by batch.
 
 Batch b of world w, drawn for candidate i at stage s, has the seed ``SeedSequence(seed, spawn_key=(s, i, w, b))``
 and a size, a multiple of `mechanisms.BLOCK`, that depends on nothing but the number of rows and of columns. So draws
-repeat bit by bit, whichever process draws them and in whatever order.
+repeat bit by bit, in any process and any order.
 
-Draws that only compare are asked for `alike`: both worlds get the seed of w = 0, *common random numbers* (Glasserman
+Draws for comparisons alone are `alike`: both worlds get the seed of w = 0, *common random numbers* (Glasserman
 and Yao 1992, Management Science 38). A view that moves little with the data then moves little from the one world to the
-other, and what differs between them is seen through far less noise. The draws of each world are still independent of
+other, and the difference between them is seen with far less noise. The draws of each world are still independent of
 each other. Draws that decide are alike only where every pair has a seed of its own (`verify.betting.e_process`); all
 others are independent of everything.
 """
@@ -49,11 +49,11 @@ class WorldStream:
     stage
         Of the test.
     world
-        Whether it is D′.
+        True for D′.
     seed
         Of the test.
     alike
-        Whether they are drawn with the random numbers of the first world.
+        True if they are drawn with the random numbers of the first world.
     """
 
     candidate: NeighbouringWorlds
@@ -75,7 +75,7 @@ class WorldStream:
         sample = self.candidate.draw(self.world, size, sequence)
         if len(sample.values) != size:
             raise ParameterError(
-                f"draw must return {size} views, got {len(sample.values)} ({self.candidate.pair_label})"
+                f"draw returned {len(sample.values)} views ({self.candidate.pair_label}): must return {size}"
             )
         return sample
 

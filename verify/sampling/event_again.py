@@ -28,7 +28,7 @@ from verify.sampling.independence import dependence
 from verify.sampling.tester import CandidateSource
 from verify.statistics.binomial_bounds import Union
 
-# Draws up to which there are twice as many as were counted before: a bare refutation needs them.
+# Up to this number, twice as many draws are made as were counted before: a narrow refutation needs them.
 _MORE = 1 << 19
 _MOST = 10**9  # draws of a side that a file may say were counted
 _BLOCK = 8_192  # draws at once, a multiple of 64
@@ -53,15 +53,7 @@ class CountedAgain(CountedEvent):
 
     def lower_bound(self) -> LowerBound:
         """Return the bound for a verdict; decisive if the claim is refuted."""
-        return LowerBound(
-            epsilon=self.epsilon_lower,
-            delta=self.claim_delta,
-            confidence=self.confidence,
-            method="witness drawn again",
-            samples=self.samples,
-            in_view=True,
-            decisive=self.refuted,
-        )
+        return self._lower_bound("witness drawn again", self.samples)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the entries of a report, as JSON-able data."""
@@ -85,7 +77,7 @@ class EventAgain:
     Raises
     ------
     ParameterError
-        If the number of trials, or which world is first, cannot be what it is in the file.
+        If the file's number of trials is out of range, or `swapped` no Boolean.
     """
 
     anytime: ClassVar[bool] = False  # so that its source searches

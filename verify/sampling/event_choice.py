@@ -22,12 +22,12 @@ from verify.sampling.draws import WorldStream
 from verify.sampling.stage_sizes import FINALISTS, StageSizes
 
 _LARGEST_SEARCH = 2 << 20  # values of one world held in memory while an event is chosen (16 MB)
-_LARGEST_LATTICE_SEARCH = 1 << 20  # the same where bits are looked at: there are many readings of each value
+_LARGEST_LATTICE_SEARCH = 1 << 20  # the same where bits are tested: there are many readings of each value
 
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """A candidate on which to look for events, with how many draws a world, and these if they are there already."""
+    """A candidate on which to search for events, with the number of draws a world, and these if they are made."""
 
     index: int
     stage: SpawnKey

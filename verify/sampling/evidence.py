@@ -17,7 +17,7 @@ from verify.sampling.counted_event import CountedEvent
 from verify.sampling.delta_band import pair_profile
 from verify.sampling.independence import DEPENDENCE_ERROR
 
-# Kinds of findings that say why a subject stops.
+# Kinds of findings that give the reason why a subject stops.
 _STOPPING = frozenset(
     {
         FindingKind.RAW_READ,
@@ -43,8 +43,8 @@ class UpperProfile:
 class Evidence:
     """Everything that the layers found.
 
-    `profile` is what is known beyond `upper`, `tested` the last test's result, and `again` does again what `lower`
-    rests on, if a user's code takes part in that.
+    `profile` is an upper bound on the curve δ(ε) besides `upper`, `tested` the last test's result, and `again` repeats
+    the draws on which `lower` rests, if a user's code takes part in them.
     """
 
     upper: UpperBound | None = None
@@ -81,7 +81,7 @@ class Evidence:
             The bound to be kept; by default the result's own.
         """
         self._record(result)
-        if result.varied:  # what a first look found not to vary did, in more draws
+        if result.varied:  # with more draws than the first look took
             self.findings = [each for each in self.findings if each.kind is not FindingKind.DETERMINISTIC]
         if result.dependent is not None:  # then no count proves anything
             self.findings.append(
@@ -133,7 +133,7 @@ class Evidence:
         )
 
     def _upper_profile(self) -> UpperProfile | None:
-        """The least of what is known."""
+        """The least of the known upper bounds on δ; None if there is none."""
         if self.upper is None or not math.isfinite(self.upper.epsilon):
             return self.profile
         bounds = pair_profile(self.upper.epsilon, self.upper.delta)

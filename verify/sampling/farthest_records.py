@@ -14,10 +14,10 @@ from mechanisms import Categories, Sensitivity, Transformed
 from mechanisms.rounding import down
 from mechanisms.transformations.transformation import parts_of
 
-_MOST_CATEGORIES = 64  # whose results are compared
+_MOST_CATEGORIES = 64  # with results to compare
 _MOST_COORDINATES = 8  # that differ alone
 _MOST_NUMBERS = 8  # of each parameter of a transformation
-_FAR = 1e6  # beyond what most transformations clip to
+_FAR = 1e6  # beyond the bounds of most clipping
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ def farthest_records(mechanism: Transformed) -> list[FarRecords]:
         between = numbers[:, np.newaxis] - numbers
         norms = np.abs(between).sum(axis=-1), np.square(between).sum(axis=-1)
         found = [tuple(map(int, np.unravel_index(np.argmax(norm), norm.shape))) for norm in norms]
-        places = {(i, j): _apart(numbers[i], numbers[j]) for i, j in dict.fromkeys(found)}
+        places = {(i, j): _distance(numbers[i], numbers[j]) for i, j in dict.fromkeys(found)}
     return [
         FarRecords(records[i].tolist(), records[j].tolist(), results[i], results[j], moved)
         for (i, j), moved in places.items()
@@ -70,8 +70,8 @@ def _records_of(mechanism: Transformed) -> npt.NDArray[Any]:
     return np.concatenate([*spread, *(number * single for number in (-_FAR, 0.75, 1.0, _FAR))])
 
 
-def _apart(start: npt.NDArray[np.float64], end: npt.NDArray[np.float64]) -> Sensitivity:
-    """Return how far two vectors of floats are apart, every norm rounded down."""
+def _distance(start: npt.NDArray[np.float64], end: npt.NDArray[np.float64]) -> Sensitivity:
+    """Return the distance of two vectors of floats, every norm rounded down."""
     exact = [abs(Fraction(x) - Fraction(y)) for x, y in zip(start.tolist(), end.tolist(), strict=True)]
     l1, largest = down(sum(exact, Fraction(0))), down(max(exact))
     if sum(each > 0 for each in exact) < 2:

@@ -65,7 +65,7 @@ class FinalTask:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _FinalCounts:
-    """What the final draws showed.
+    """The counts of the final draws.
 
     Attributes
     ----------
@@ -74,9 +74,9 @@ class _FinalCounts:
     sizes
         Sizes of the batches that were drawn of both worlds.
     planned
-        How many batches there were to be.
+        Number of batches planned.
     stopped
-        What stopped it before the last batch, None if nothing did.
+        The interrupt before the last batch, None if there was none.
     batches
         Of each world, in the order in which they were drawn.
     """
@@ -104,7 +104,7 @@ class _FinalCounts:
 
     @property
     def dependence(self) -> str | None:
-        """How draws of the first event hang together; None if nothing speaks against their independence."""
+        """The dependence between draws of the first event; None if there is no evidence against their independence."""
         return dependence([[batch.in_event for batch in world] for world in self.batches])
 
     @property

@@ -1,16 +1,16 @@
-"""Are the draws on which an event was counted independent? Counts of dependent draws prove too much.
+"""Tests of the independence of the draws on which an event was counted: counts of dependent draws prove too much.
 
-A subject whose single output has the right law may still share noise between outputs: a pool of noises per call, a coin
+A subject with the right law of each output may still share noise between outputs: a pool of noises per call, a coin
 that is kept for a while, a table of noises dealt in turn. An event's count then scatters more than a binomial one, and
 bounds computed from it are too high. Such draws are recognised by where the event occurred, in the order of drawing:
 
-- *Blocks*: counts in blocks of consecutive draws scatter more than they should. Given how often the event occurred, the
+- *Blocks*: counts in blocks of consecutive draws scatter more than they should. Given the number of hits, the
   sum X² of the squared deviations, each divided by the binomial variance, is compared with a multiple of a chi-square
   variable of the same mean and variance.
 - *Lags*: pairs of draws at one distance agree too often, within a world; or disagree too often, between the worlds. The
-  sum of the products of what is centred is a martingale, and Freedman's inequality (1975, Annals of Probability 3)
-  bounds its tail by exp(-v h(d/v)), where v = n p (1-p) p' (1-p') and h(u) = (1+u) log(1+u) - u. All distances are
-  tested, by fast Fourier transforms.
+  sum of the products of the centred indicators is a martingale, and Freedman's inequality (1975, Annals of
+  Probability 3) bounds its tail by exp(-v h(d/v)), where v = n p (1-p) p' (1-p') and h(u) = (1+u) log(1+u) - u. All
+  distances are tested, by fast Fourier transforms.
 
 Draws that scatter less (antithetic or stratified ones) make bounds lower than they could be, and do no harm.
 """
@@ -35,7 +35,7 @@ DEPENDENCE_ERROR = 1e-4
 
 @dataclass(frozen=True, slots=True)
 class _BlockSizes:
-    """Which blocks are looked at: so large and so many that X² is nearly a chi-square variable.
+    """Sizes and numbers of the blocks tested: so large and so many that X² is nearly a chi-square variable.
 
     Attributes
     ----------
@@ -86,20 +86,20 @@ def _blocks(world: BoolArray) -> Iterator[tuple[int, IntArray]]:
     if rare == 0:
         return
     size = max(2, math.ceil(_BLOCK_SIZES.expected * world.size / rare))
-    counts = _in_groups(world.view(np.uint8), size)
+    counts = _group_sums(world.view(np.uint8), size)
     while counts.size >= _BLOCK_SIZES.fewest:
         yield size, counts
-        size, counts = size * _BLOCK_SIZES.growth, _in_groups(counts, _BLOCK_SIZES.growth)
+        size, counts = size * _BLOCK_SIZES.growth, _group_sums(counts, _BLOCK_SIZES.growth)
 
 
-def _in_groups(numbers: npt.NDArray[np.integer[Any]], size: int) -> IntArray:
-    """Return sums of so many numbers in a row; what is left at the end is left out."""
+def _group_sums(numbers: npt.NDArray[np.integer[Any]], size: int) -> IntArray:
+    """Return sums of so many numbers in a row, without the incomplete group at the end."""
     whole = numbers.size // size * size
     return np.asarray(numbers[:whole].reshape(-1, size).sum(axis=1, dtype=np.int64))
 
 
 def _scatter(counts: IntArray, sizes: IntArray) -> tuple[float, float, float]:
-    """Return how much counts in J blocks scatter, and the mean and the variance of that for independent draws.
+    """Return the scatter X² of counts in J blocks, and its mean and its variance for independent draws.
 
     X² = Σ (h - b p)²/(b p q) over blocks of b draws has, if p is known, mean J and variance Σ (2 + (1/(p q) - 6)/b); p
     is estimated, which takes one from the mean, and 2 from the variance.
@@ -115,7 +115,7 @@ def _scatter(counts: IntArray, sizes: IntArray) -> tuple[float, float, float]:
 
 
 def _chance(scatters: Sequence[tuple[float, float, float]]) -> float:
-    """Return the probability with which independent draws scatter as much as that in all, roughly."""
+    """Return the approximate probability with which independent draws have this total scatter, or more."""
     square, mean, variance = (sum(part) for part in zip(*scatters, strict=True))
     if mean == 0.0:
         return 1.0

@@ -1,4 +1,4 @@
-"""The worlds of a mechanism, what it releases of two values, and the test of a profile that is only declared."""
+"""The worlds of a mechanism: its releases of two values; and the test of a profile that is only declared."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def mechanism_worlds(mechanism: Mechanism) -> list[NeighbouringWorlds]:
 
 
 def mechanism_draws(mechanism: Mechanism, effort: Effort) -> int:
-    """Return how many draws a test takes: fewer where each takes a call of its own."""
+    """Return the number of draws of a test: fewer where each takes a call of its own."""
     if not _is_called_singly(mechanism):
         return effort.batch_samples
     return effort.single_samples if effort.given else min(effort.single_samples, _MOST_SINGLE)
@@ -78,7 +78,7 @@ def add_false_profiles(
 ) -> None:
     """Test mechanisms that rest on assumptions against the profiles they declare, and add the refuted ones.
 
-    Where none is, the assumptions are still in the way of a certificate.
+    If none is refuted, the assumptions still prevent a certificate.
     """
     found = (_false_profile(mechanism, place, conduct, seed) for mechanism, place in mechanisms.items())
     evidence.findings += [finding for finding in found if finding is not None]
@@ -116,21 +116,21 @@ def _false_profile(
 
 
 def _check_moves(mechanism: Mechanism) -> None:
-    """Raise `ParameterError` unless a record moves what the mechanism releases, and by how much is known."""
+    """Raise `ParameterError` unless a record moves the released value, by a distance that is known."""
     if is_categorical(mechanism) and not isinstance(mechanism, Transformed):
         return
     allowed = mechanism.sensitivity
     step = min(allowed.linf, allowed.l1, allowed.l2)
     if step == 0.0 and isinstance(mechanism, OpenDPMeasurement):
         raise ParameterError(
-            f"mechanism = {mechanism}: is a query on data sets; verify the function that calls it, and say which of "
+            f"mechanism = {mechanism}: is a query on data sets; verify the function that calls it, and state which of "
             "them are neighbours: verify.claimed(data=AddOrRemoveOne(...))"
         )
     if step == 0.0 and isinstance(mechanism, Transformed):
         raise ParameterError(
-            f"mechanism = {mechanism}: transforms the value first, and how far apart that leaves neighbours follows "
-            "from a domain, which it does not know; clip in front of all, or verify a function that releases it and "
-            "says what its data are: verify.claimed(data=...)"
+            f"mechanism = {mechanism}: transforms the value first, and the distance of neighbouring results follows "
+            "from the value's domain, which it does not know; clip in front of all, or verify a function that releases "
+            "it and states its data: verify.claimed(data=...)"
         )
     if not 0.0 < step < math.inf:
         raise ParameterError(
@@ -139,7 +139,7 @@ def _check_moves(mechanism: Mechanism) -> None:
 
 
 def _moves(mechanism: Mechanism) -> list[tuple[npt.NDArray[Any], npt.NDArray[Any]]]:
-    """Return pairs of values as far apart as the mechanism is calibrated for: one coordinate, and spread.
+    """Return pairs of values at the largest distance the mechanism is calibrated for: in one coordinate, and spread.
 
     Values have at least two coordinates, so that noise shared between coordinates shows, unless the mechanism
     takes fewer.
@@ -149,7 +149,8 @@ def _moves(mechanism: Mechanism) -> list[tuple[npt.NDArray[Any], npt.NDArray[Any
     allowed = mechanism.sensitivity
     step = min(allowed.linf, allowed.l1, allowed.l2)
     together = min(_MOST_COORDINATES, allowed.l1 / step, (allowed.l2 / step) ** 2 + 1e-9)
-    size = 1 if _is_called_singly(mechanism) else _coordinates(mechanism, max(2, int(together)))
+    size = 1 if _is_called_singly(mechanism) else max(2, int(together))
+    size = min([size, *(getattr(part, "dimension", size) for part in _noisy_parts(mechanism))])
     many = min(max(1, int(together)), size)
     spread = np.zeros(size)
     spread[:many] = step
@@ -163,24 +164,19 @@ def _moves(mechanism: Mechanism) -> list[tuple[npt.NDArray[Any], npt.NDArray[Any
     return pairs
 
 
-def _coordinates(mechanism: Mechanism, wanted: int) -> int:
-    """Return how many coordinates a value has: so many, unless a part of the mechanism takes fewer."""
-    return min([wanted, *(getattr(part, "dimension", wanted) for part in _innermost(mechanism))])
-
-
-def _innermost(mechanism: Mechanism) -> Iterator[Mechanism]:
-    """Yield what adds noise, behind whatever it is wrapped in."""
+def _noisy_parts(mechanism: Mechanism) -> Iterator[Mechanism]:
+    """Yield the mechanisms that add the noise, behind all wrappers."""
     if isinstance(mechanism, Composed):
         for part in mechanism.parts:
-            yield from _innermost(part)
+            yield from _noisy_parts(part)
     elif isinstance(mechanism, Repeated | PostProcessed):
-        yield from _innermost(mechanism.mechanism)
+        yield from _noisy_parts(mechanism.mechanism)
     else:
         yield mechanism
 
 
 def _is_called_singly(mechanism: Mechanism) -> bool:
-    """Return whether every number that is released takes a call of another library."""
+    """Return True if every released number takes a call of another library."""
     return isinstance(mechanism, OpenDPMeasurement) and mechanism.releases_single_numbers
 
 

@@ -3,10 +3,10 @@
 Such a claim is either false and was tested on too few draws, or true and had bad luck. The second test, on many times
 as many draws, is another black-box test of the pair that the first one chose, from the choice of the event on.
 
-It is paid for beforehand: of every error (1 - confidence, and the false alarm) the first test has most, the second
-the rest, whether it is held or not. By the union bound all statements of both hold together at the errors asked
-for, although the first one's counts decide whether there is a second; and so does whichever of the two is reported. Its
-draws come from a seed of its own, and their number does not depend on the first one's counts.
+Its error is set aside beforehand: of every error (1 - confidence, and the false alarm) the first test has most, the
+second the rest, whether it is held or not. By the union bound all statements of both tests hold together at the errors
+asked for, although the first one's counts decide whether there is a second; so each holds that is reported. The second
+test's draws come from a seed of their own, and their number does not depend on the first one's counts.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ from verify.sampling.tester import Candidates, CandidateSource, Tester
 class _ErrorShares:
     """Shares of every error of the two tests, 1 together: most for the first, since few claims need a second.
 
-    Where the first's bound at an error of `doubt`, half a standard error below what was counted, exceeds the claim, a
-    second is held. Any rule would do: both are paid for.
+    A second test is held if the first one's bound at an error of `doubt`, half a standard error below the estimate,
+    exceeds the claim. Any rule is valid: both are paid for.
     """
 
     first: float = 0.8
@@ -61,14 +61,14 @@ def hold_tests(
 ) -> Iterator[CountedEvent]:
     """Hold a test, yield its result, and hold and yield a second one if the first leaves the claim in doubt.
 
-    Bets go on as long as they may, and need none.
+    Bets continue by themselves, and need no second test.
 
     Parameters
     ----------
     tester
-        Who holds them.
+        The tester of both.
     source, claim
-        Where the pairs come from, with the draws of the first test, and what they are held to.
+        The source of the pairs, with the draws of the first test, and the claim.
     conduct
         The confidence and the false alarm of its effort are those of both tests together.
     second
@@ -94,7 +94,7 @@ def hold_tests(
         share=_SHARES.first if more else 1.0,
     )
     yield first
-    if more and _in_doubt(first) and there_is_time(more):
+    if more and _leaves_doubt(first) and there_is_time(more):
         yield _hold(
             tester,
             replace(candidates, worlds=[first.worlds], samples=more),
@@ -110,7 +110,7 @@ def _hold(
 ) -> CountedEvent:
     """Hold a test that may spend `share` of the candidates' part of every error.
 
-    `looks` is how many tests there were with this one.
+    `looks` is the number of tests, with this one.
     """
     shared = replace(
         candidates,
@@ -129,8 +129,8 @@ def _hold(
     )
 
 
-def _in_doubt(result: CountedEvent) -> TypeGuard[BlackBoxResult]:
-    """Whether a single look, played to its end, does not refute a claim that its counts speak against."""
+def _leaves_doubt(result: CountedEvent) -> TypeGuard[BlackBoxResult]:
+    """Return True if a complete single look does not refute a claim that its counts contradict."""
     if not isinstance(result, BlackBoxResult) or result.interrupted or result.dependent is not None:
         return False
     counts = result.hits, result.trials, result.hits_prime, result.trials

@@ -1,4 +1,4 @@
-"""How many draws each stage of a black-box test gets."""
+"""The numbers of draws of the stages of a black-box test."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def fewest_samples(candidates: int) -> int:
     worlds = 2 * min(candidates, FINALISTS)
     if candidates <= FINALISTS:
         return int(_FEWEST * worlds / _MOST_OF_FEW)
-    return max(_least(_OF_MANY.choose, worlds), _least(_OF_MANY.scan, 2 * candidates))
+    return max(_fewest_for(_OF_MANY.choose, worlds), _fewest_for(_OF_MANY.scan, 2 * candidates))
 
 
 FEWEST_SAMPLES = fewest_samples(1)
@@ -73,8 +73,8 @@ def stage_sizes(candidates: int, samples: int) -> StageSizes:
     return StageSizes(scan, choose, confirm)
 
 
-def _least(share: float, worlds: int) -> int:
-    """Return the fewest samples of which `share` gives each of so many worlds enough draws."""
+def _fewest_for(share: float, worlds: int) -> int:
+    """Return the fewest samples with enough draws for each of so many worlds in the share `share` of them."""
     enough = _FEWEST * worlds
     samples = math.floor(enough / share) - 1  # rounding may move the edge by one
     while int(share * samples) < enough:

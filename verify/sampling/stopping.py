@@ -1,4 +1,4 @@
-"""What a verification that is stopped leaves behind: what was found until then, and that it was stopped."""
+"""Verifications that are stopped: their findings until then are kept, and the stop is one of them."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from verify.sampling.evidence import Evidence
 
 @contextmanager
 def stopped_in_time(evidence: Evidence, seconds: float, spent: float = 0.0) -> Iterator[None]:
-    """End the block after `seconds` or at Ctrl-C, and say so among the findings.
+    """End the block after `seconds` or at Ctrl-C, and add a finding on that.
 
-    A layer that has something valid to say when it is stopped says it, and ends by itself. Of the seconds, `spent` were
-    over before.
+    A layer that has a valid result when it is stopped returns it, and ends by itself. Of the seconds, `spent` were over
+    before.
 
     Raises
     ------
@@ -40,7 +40,7 @@ def stopped_in_time(evidence: Evidence, seconds: float, spent: float = 0.0) -> I
 
 @contextmanager
 def stopped_by_hand(evidence: Evidence) -> Iterator[None]:
-    """End the block at Ctrl-C and remark on it: for black-box tests, after which no check is left to be done.
+    """End the block at Ctrl-C, and add a finding on that: for black-box tests, the last layer.
 
     A time limit passes through.
     """

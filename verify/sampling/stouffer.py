@@ -54,7 +54,7 @@ class Stouffer(Inversion):
     ----------
     weight
         w₁, the weight of the count on data D; in [0.05, 0.98]. It must be fixed before the counts are seen.
-        Best is the share of p in the standard error of ln((p - δ) / q), as `stouffer_weight` says.
+        Best is the share of p in the standard error of ln((p - δ) / q), as by `stouffer_weight`.
 
     Raises
     ------

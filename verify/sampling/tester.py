@@ -1,9 +1,9 @@
 """The parts of a test: the source of its pairs of worlds, and their tester.
 
-A layer that knows worlds which may give a claim away is a `CandidateSource`; where there is nothing to wait for, that
+A layer that knows worlds on which a claim may fail is a `CandidateSource`; where there is nothing to wait for, that
 is the `Candidates` themselves. A `Tester` draws from them and returns a result (`verify.sampling.counted_event`). There
-are two: the `SingleLook` of this module has the source find all that is worth a test, and tests once; the bets of
-`verify.betting.bets` begin with what is known, and have the source search only where that shows nothing.
+are two: the `SingleLook` of this module has the source search for all promising pairs, and tests once; the bets of
+`verify.betting.bets` begin with the known pairs, and have the source search only if these show nothing.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class Candidates(CandidateSource):
     share_of_error, share_of_false_alarm
         Of a single look: the shares of both errors that it may spend. The rest is spent otherwise.
     negligible
-        Part of the false-alarm rate that is left to what no draw shows.
+        Part of the false-alarm rate that is set aside for negligible events, which no draw shows.
     """
 
     worlds: Sequence[NeighbouringWorlds]
@@ -100,14 +100,14 @@ class Candidates(CandidateSource):
 
 @dataclass(frozen=True)
 class Pace:
-    """The end of bets, and a task for meanwhile.
+    """The time limit of bets, and a task during them.
 
     Attributes
     ----------
     seconds
         The time that they may take.
     to_the_end
-        Whether they go on for a better bound when the claim is refuted.
+        True if they go on for a better bound when the claim is refuted.
     meanwhile
         Called once, when there is a first bound.
     """
@@ -127,7 +127,7 @@ class Tester(Protocol):
     Attributes
     ----------
     anytime
-        Whether what it says holds whenever it is stopped, and for many runs together.
+        True if its bounds hold whenever it is stopped, and for many runs together.
     """
 
     anytime: ClassVar[bool]
@@ -135,7 +135,7 @@ class Tester(Protocol):
     def test(
         self, source: CandidateSource, conduct: Conduct, *, epsilon: float, delta: float
     ) -> CountedEvent:
-        """Test whether the source's worlds keep to (epsilon, delta).
+        """Test the claim (epsilon, delta) on the source's worlds.
 
         Raises
         ------
@@ -165,7 +165,7 @@ class SingleLook:
         If True, only the place of numbers on the floating-point lattice is tested.
     """
 
-    anytime: ClassVar[bool] = False  # it says nothing before its end, or less
+    anytime: ClassVar[bool] = False  # before its end it has no bound, or a weaker one
     lattice: bool = False
 
     def test(

@@ -195,9 +195,9 @@ def _counts(successes: npt.ArrayLike, trials: npt.ArrayLike, error: float) -> tu
     """Return successes and trials as arrays of one shape; refuse impossible counts, and an error outside (0, 1)."""
     k, n = np.broadcast_arrays(np.asarray(successes, dtype=np.float64), np.asarray(trials, dtype=np.float64))
     if not 0.0 < error < 1.0:
-        raise ParameterError(f"error must lie in (0, 1), got {error}")
+        raise ParameterError(f"error = {error!r}: must lie in (0, 1)")
     if not np.all(n >= 1):
-        raise ParameterError(f"trials must be at least 1, got {trials!r}")
+        raise ParameterError(f"trials = {trials!r}: must be at least 1")
     if not np.all((k >= 0) & (k <= n)):
-        raise ParameterError(f"successes must lie between 0 and trials, got {successes!r} of {trials!r}")
+        raise ParameterError(f"successes = {successes!r}: must lie between 0 and the trials, {trials!r}")
     return k, n

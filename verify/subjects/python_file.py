@@ -14,7 +14,7 @@ from pathlib import Path
 from types import CodeType, ModuleType
 
 from accountant.provenance import IMPORTED_AS
-from dpwitness import OwnPackages, in_place, is_installed, is_of_a_user, packages_of, place
+from dpwitness import OwnPackages, in_place, is_installed, is_of_a_user, packages_of, put_in_place
 from verify.conduct.process_state import subjects_own
 from verify.findings.subject_error import SubjectError, describe_error
 
@@ -59,10 +59,10 @@ def import_file(path: Path) -> ModuleType:
     try:
         with subjects_own():
             others = in_place()
-            place(packages)
+            put_in_place(packages)
             loader.exec_module(module)
             if not packages.names:
-                place(others)
+                put_in_place(others)
     except KeyboardInterrupt:  # Ctrl-C, or a time limit
         raise
     except SubjectError:

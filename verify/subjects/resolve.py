@@ -111,7 +111,7 @@ def resolve(subject: object, neighbours: Domain | Adjacency | None = None) -> Su
     if neighbours is None:
         return _find_subject(subject, None)
     adjacency = as_adjacency(neighbours, "neighbours")
-    form = claim_form("central", "", "said by the caller", adjacency)
+    form = claim_form("central", "", "stated by the caller", adjacency)
     found = _find_subject(subject.name if isinstance(subject, Named) else subject, Declared(adjacency, form))
     if not isinstance(found, FunctionSubject):
         raise SubjectError(f"{found.name} is no function: it takes no neighbours")

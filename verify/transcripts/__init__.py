@@ -1,1 +1,1 @@
-"""What actions tell of one record: views of transcripts, their features, and adversaries."""
+"""Views of an adversary that sees actions or messages: transcripts, their features, and interactive adversaries."""

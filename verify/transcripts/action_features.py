@@ -26,7 +26,7 @@ from verify.transcripts.transcript import ActionSpace, Transcript
 
 _MOST_ARMS = 12  # arms that features are made for: the most played
 MOST_ACTIONS = 6
-"""Rounds whose actions are features as they are."""
+"""Rounds with actions that are features as they are."""
 
 
 class ActionFeature(Protocol):
@@ -158,14 +158,9 @@ class PlaysOfSame:
     @property
     def column(self) -> Column:
         first, last = self.record + 1, self.last_round
-        words = f"in how many of rounds {first} to {last} the action is that of round {self.record}"
-        if first == last:
-            words = f"how often round {first} repeats the action of round {self.record}"
-        return Column(
-            f"repeats[{self.record},{self.last_round}]",
-            words,
-            "real",
-        )
+        when = f"round {first}" if first == last else f"rounds {first} to {last}"
+        words = f"the repeats of round {self.record}'s action in {when}"
+        return Column(f"repeats[{self.record},{last}]", words, "real")
 
     def values(self, transcript: Transcript) -> IntArray:
         actions = transcript.actions
@@ -222,7 +217,7 @@ class ActionPath:
 
 
 def _longest_path(space: ActionSpace) -> int:
-    """How many rounds of a path fit in a whole number that is exact in floating point."""
+    """Return the largest number of rounds of a path that is one whole number, exact in floating point."""
     rounds = 0
     while (space.arms + 1) ** ((rounds + 1) * space.size) <= 2**53:
         rounds += 1

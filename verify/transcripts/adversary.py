@@ -1,7 +1,7 @@
 """An interactive adversary: it sees past actions, picks the next rewards, and once two alternative rewards.
 
 Differential privacy of an online algorithm is claimed against data that were fixed beforehand, or against an
-adversary that reacts; a private learner must stand up to both. In every round the adversary chooses the outcome of
+adversary that reacts; a learner must be private against both. In every round the adversary chooses the outcome of
 every arm. Once in a run it chooses two: in the one world the first happens, in the other the second. All else is a
 function of the actions that both worlds show, so the worlds differ in one record.
 """
@@ -56,7 +56,7 @@ class Adversary(Protocol):
         actions
             The actions of all rounds so far, shape (lanes, rounds, size).
         arms
-            How many arms there are.
+            The number of arms.
         """
         ...
 
@@ -72,9 +72,9 @@ class ChallengeOnPlay:
     arm, number
         Challenge after this arm's play of this number; 0: in the first round.
     low, high
-        The challenge: what all arms pay in either world.
+        The challenge: the reward of all arms in either world.
     others
-        What all arms pay in every other round.
+        The reward of all arms in every other round.
     """
 
     arm: int
@@ -113,7 +113,7 @@ class Interaction:
     adversary
         The strategy.
     rounds, arms, size, lanes
-        How many rounds, arms, places of an action and runs side by side.
+        Numbers of rounds, of arms, of places of an action and of runs side by side.
     other_world
         Which outcomes of a challenge happen.
 

@@ -19,12 +19,12 @@ from verify.transcripts.adversary import Adversary, Interaction
 from verify.transcripts.transcript import ActionArray, ActionSpace, Transcript
 
 _PlayWorld = Callable[[bool, int, np.random.SeedSequence], ActionArray]
-"""Which world, how many draws, and a seed, to actions of shape (draws, rounds, size)."""
+"""The world, the number of draws and a seed, to actions of shape (draws, rounds, size)."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class _ViewSize:
-    """How much is read of a run; the values were chosen by hand.
+    """Limits on the view of a run; the values were chosen by hand.
 
     Attributes
     ----------

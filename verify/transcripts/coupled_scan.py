@@ -1,9 +1,9 @@
-"""Find the data sets, the changed record and the features in which actions tell most, from a few coupled runs.
+"""Scan by a few coupled runs: the data sets, the changed record and the features in which actions differ most.
 
 A coupled run on D gives, for every draw, the actions A and the exact privacy loss L of the releases to each
 neighbour D'. Since A is a function of the releases and of randomness that both worlds share,
 ``P_D'(A in E) = E_D[1{A in E} e^-L]`` for every event E: one run on D estimates every event's probability on all
-neighbours at once. The estimates here only rank pairs and features; what is reported about a claim is counted on
+neighbours at once. The estimates here only rank pairs and features; reported events are counted on
 fresh draws of both worlds afterwards, which know nothing of densities.
 """
 
@@ -49,7 +49,7 @@ def scan_transcripts(
     Parameters
     ----------
     build, problem
-        The learner, and what it plays.
+        The learner, and its problem.
     backgrounds
         Data sets with their neighbours.
     planned
@@ -108,7 +108,7 @@ def _score(
     planned: PlannedTest,
     scored: list[list[ScoredFeature]],
 ) -> None:
-    """Append to each neighbour's list what the best event of every feature predicts, and the rounds it takes."""
+    """Append to each neighbour's list the bound that the best event of every feature predicts, and its rounds."""
     of_those = weights[list(which)]
     neighbours, draws = of_those.shape
 
@@ -148,13 +148,13 @@ def _careful_bound(
     p, q, squares
         Means of 1, w and w^2 over the draws in each event: p and q are its probabilities on D and on D'.
     draws
-        How many draws the means are of.
+        Number of draws of the means.
     final
-        How many there will be.
+        Number of draws a side of the final test.
     delta
         Of the claim.
     more
-        Whether the event is expected to be likelier on D than on D'.
+        True if the event is expected to be likelier on D than on D'.
     """
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         ratio = q / p

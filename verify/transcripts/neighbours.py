@@ -14,12 +14,12 @@ from mechanisms import Domain
 from mechanisms.arrays import FloatArray
 
 InitialOutcomes = Literal["none", "one", "separate"]
-"""Whether a learner observes outcomes before the first round, and whether they are one record."""
+"""Outcomes before the first round that a learner observes: none, one record, or a record of its own for each arm."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Most:
-    """How much is made at most; the values were chosen by hand.
+class _Limits:
+    """Limits on the data sets that are made; the values were chosen by hand.
 
     Attributes
     ----------
@@ -28,7 +28,7 @@ class _Most:
     records, values
         Changed records of a background, and values that each is replaced by.
     separate_arms
-        Arms whose initial outcome is replaced by itself.
+        Arms of which the initial outcome is replaced alone.
     """
 
     points: int = 6
@@ -37,7 +37,7 @@ class _Most:
     separate_arms: int = 4
 
 
-_MOST = _Most()
+_MOST = _Limits()
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +49,7 @@ class Neighbour:
     record
         Which record; 0 is the outcome vector of a learner with a warm start, t the user of round t.
     value
-        What it is replaced by, shape (arms,).
+        Its replacement, shape (arms,).
     words
         The replacement in words.
     rounds
@@ -77,7 +77,7 @@ class Background:
     data
         Records 0 .. rounds, shape (rounds + 1, arms).
     neighbours
-        What D is compared with.
+        The data sets that D is compared with.
     others
         All records but the replaced one, in words.
     """
@@ -127,7 +127,7 @@ def backgrounds(
     arms
         The number of arms.
     initial
-        Whether there is a record 0 that is observed, and how; it is replaced too.
+        The outcomes before the first round, which are replaced too.
     """
     rounds = len(drawn) - 1
     points = domain.extremes()[: _MOST.points]
@@ -179,13 +179,13 @@ def of_people(
     Parameters
     ----------
     data
-        What all others have, shape (rounds + 1, arms).
+        The records of all others, shape (rounds + 1, arms).
     domain
         Of one round.
     unit
-        In how many rounds a person takes part.
+        The unit: one person, with the rounds in which it takes part.
     names
-        Whose rounds are replaced, each on a neighbour of its own.
+        The people to replace, each on a neighbour of its own.
     """
     low, high = domain.extremes()[:2]
     found = []
@@ -202,7 +202,7 @@ def of_people(
 
 
 def rounds_of(name: int, rounds: int, unit: Unit) -> tuple[int, ...]:
-    """Return in which of so many rounds the record of this name takes part."""
+    """Return the rounds, of so many, in which the record of this name takes part."""
     name_of = unit.names(rounds)
     return tuple(t for t in range(1, rounds + 1) if name_of(t) == name)
 
@@ -217,7 +217,7 @@ def record_words(record: int, value: FloatArray, rounds: Sequence[int] = ()) -> 
 
 
 def describe_record(value: FloatArray) -> str:
-    """Say a 0/1 outcome vector in a few words; arms are numbered from 0, as everywhere."""
+    """Return a 0/1 outcome vector in a few words; arms are numbered from 0, as everywhere."""
     ones = np.flatnonzero(value == 1).tolist()
     arms = value.size
     if not ((value == 0) | (value == 1)).all():

@@ -27,14 +27,14 @@ from verify.transcripts.transcript import ActionSpace
 from verify.transcripts.view_pair import ViewPair
 
 FEWEST_HITS = 16
-"""Draws in an event below which a scan believes nothing."""
+"""Draws in an event below which a scan makes no estimate."""
 STANDARD_ERRORS = 2.0
 """Taken off every estimate."""
-_FEWEST_OF_LABEL = 6  # draws with a label below which it is not told from other rare ones
+_FEWEST_OF_LABEL = 6  # draws with a label below which it is merged with other rare ones
 _MOST_FEATURES = 8  # features of a view
 
 _EventBound = Callable[[Sequence[FloatArray], FloatArray, bool], FloatArray]
-"""Means over the draws in each event, final draws, and whether D is the likelier world, to predicted bounds."""
+"""Means over the draws in each event, final draws, and True if D is the likelier world, to predicted bounds."""
 
 
 @dataclass(frozen=True)
@@ -46,13 +46,13 @@ class PlannedTest:
     delta
         Of the claim.
     hidden
-        Whether the adversary does not see the action of the changed record's own round.
+        True if the adversary does not see the action of the changed record's own round.
     units
-        What playing the final draws of one world may cost, all draws together.
+        Largest cost of the final draws of one world, all together.
     most_draws
         The largest number of final draws of one world.
     round_cost
-        What a round costs.
+        Cost of a round.
     """
 
     delta: float
@@ -82,8 +82,8 @@ def best_events(
     feature, values
         The feature, and its different values in increasing order; at least two.
     sums
-        Arrays of shape (neighbours, values): the share of draws with each value on D, the same on D', and whatever
-        else `bound` needs of the draws with each value.
+        Arrays of shape (neighbours, values): the share of draws with each value on D, the same on D', and further
+        sums that `bound` needs over the draws with each value.
     bound
         From sums over the values in an event to the bound that it predicts.
     planned
@@ -112,9 +112,9 @@ def best_events(
 def distinct_values(
     feature: ActionFeature, values: IntArray
 ) -> tuple[IntArray, npt.NDArray[np.intp], npt.NDArray[np.intp]]:
-    """Return the different ones of a feature's values, the place of every draw's among them, and how often each occurs.
+    """Return the distinct values of a feature, the place of every draw's among them, and their counts.
 
-    Labels that are too rare to be told apart are one.
+    Labels that are too rare are merged.
     """
     found, index, hits = np.unique(values, return_inverse=True, return_counts=True)
     if feature.column.kind != "category" or hits.min() >= _FEWEST_OF_LABEL:
@@ -156,7 +156,7 @@ def best_pair(
     scored
         The features of each of the neighbours; those that never vary are left out.
     space
-        What actions are made of.
+        The space of actions.
 
     Returns
     -------

@@ -1,7 +1,7 @@
-"""Find the data sets, the changed record and the features in which actions tell most, by sampling both worlds.
+"""Scan by sampling both worlds: the data sets, the changed record and the features in which actions differ most.
 
-For learners whose releases have no privacy loss to compute: they declassify, or are no learners on a gate at all.
-Few draws are enough to find what such learners show, and what is found only ranks: the test takes fresh draws.
+For learners with releases of no computable privacy loss: they declassify, or are no learners on a gate at all. Few
+draws are enough to find large differences, and these estimates only rank: the test takes fresh draws.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def sample_transcripts(
     backgrounds
         Data sets with their neighbours.
     space
-        What actions are made of.
+        The space of actions.
     planned
         The final test.
     draws
@@ -62,7 +62,9 @@ def sample_transcripts(
         seeds = child.spawn(1 + len(background.neighbours))
         first = draw(background.data, draws, seeds[0])
         scored = [
-            _scored(first, draw(neighbour.apply_to(background.data), draws, own), neighbour, space, planned)
+            _score_features(
+                first, draw(neighbour.apply_to(background.data), draws, own), neighbour, space, planned
+            )
             for neighbour, own in zip(background.neighbours, seeds[1:], strict=True)
         ]
         pair = best_pair(background, scored, space)
@@ -71,14 +73,14 @@ def sample_transcripts(
     return sorted(pairs, key=lambda pair: -pair.predicted)
 
 
-def _scored(
+def _score_features(
     first: ActionArray,
     second: ActionArray,
     neighbour: Neighbour,
     space: ActionSpace,
     planned: PlannedTest,
 ) -> list[ScoredFeature]:
-    """Return what every feature that varies on a pair predicts."""
+    """Return the predicted bound of every feature that varies on a pair."""
     both = Transcript(np.concatenate([first, second]))
     if planned.hidden and neighbour.record > 0:
         both.hide(neighbour.record)

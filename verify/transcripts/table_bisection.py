@@ -1,11 +1,11 @@
 """Neighbouring reward tables on which a bandit's actions differ, found by bisection between two tables.
 
-Where little is random, a change of one row tells only where the data are near a decision: in most tables a bandit
-acts the same on all neighbours. But if some event has probabilities p on a table A and q on a table B that differs in
+If little is random, a change of one row changes actions only near a decision: on most tables a bandit acts the same on
+all neighbours. But if some event has probabilities p on a table A and q on a table B that differs in
 h rows, then along the h neighbouring tables from A to B one step changes its probability by |p - q| / h or more.
-Bisection finds such a step in about log2 h looks: of the two halves it keeps the one whose ends differ more, so the
-step that is left changes the estimated probability by |p - q| / (2h) or more, and by 1 where the actions are a
-function of the table. What is found only ranks: a test takes fresh draws.
+Bisection finds such a step in about log2 h estimates: it keeps the half with ends that differ more, so the last step
+changes the estimated probability by |p - q| / (2h) or more, and by 1 if the actions are a function of the
+table. The estimates only rank: a test takes fresh draws.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from verify.transcripts.transcript import ActionArray, ActionSpace, Transcript
 _MOST_POINTS = 6  # constant tables
 _BIASES = (0.5, 0.5, 0.25, 0.75)  # of the coins that draw the other tables
 _SMALLEST_GAP = 0.25  # between the estimated probabilities on two tables
-_MOST_LABELS = 64  # labels of a feature, the most common ones, that are looked at
+_MOST_LABELS = 64  # the most common labels of a feature, that are compared
 
 
 @dataclass(frozen=True)
 class _SeparatingEvent:
-    """A feature is at most `value` (is `value`, for labels); `gap` is by how much two tables differ in it."""
+    """A feature is at most `value` (is `value`, for labels); `gap` is the difference of its shares on two tables."""
 
     feature: ActionFeature
     value: int
@@ -80,15 +80,15 @@ def bisect_tables(
     draw
         Draws actions on a table.
     tables
-        Between which bisection looks; all of one shape.
+        The tables between which to bisect; all of one shape.
     space
-        What actions are made of.
+        The space of actions.
     draws
-        Of the actions on every table that is looked at.
+        Draws of the actions on every table.
     seed
         Of all randomness.
     most
-        How many pairs of tables are bisected, at most.
+        The most pairs of tables that are bisected.
     """
     played = [draw(table.data, draws, seed.spawn(1)[0]) for table in tables]
     ranked = sorted(_separating_events(played, space).items(), key=lambda entry: entry[1].rank)
@@ -108,7 +108,7 @@ def bisect_tables(
 def _separating_events(
     played: Sequence[ActionArray], space: ActionSpace
 ) -> dict[tuple[int, int], _SeparatingEvent]:
-    """Return, for every two tables whose actions differ clearly, the event in which they differ most."""
+    """Return, for every two tables with clearly different actions, the event in which they differ most."""
     both = Transcript(np.concatenate(played))
     tables, draws = len(played), len(played[0])
     found: dict[tuple[int, int], _SeparatingEvent] = {}

@@ -34,8 +34,8 @@ class LearnerView:
     watch
         Runs the learner on a gate and returns the view: one row for each lane.
     single_lanes
-        If True, one lane is run at a time, answering reads of raw values: for learners that read what they
-        must not, which works on no more than one lane.
+        If True, one lane is run at a time, and reads of raw values are answered: for learners that read private
+        values, which works on one lane only.
     rounds
         Number of rounds of a run, which sets how many lanes run side by side.
     """
@@ -91,9 +91,9 @@ def transcript_view(
     Parameters
     ----------
     build, problem, data
-        The learner, what it plays, and on whom.
+        The learner, its problem, and the data set.
     features
-        What is read of a transcript; none: all actions as they are.
+        The features of a transcript; none: all actions as they are.
     hidden
         Rounds whose actions the adversary does not see: the record's own, in joint differential privacy.
     single_lanes
@@ -125,23 +125,25 @@ def message_view(
     shortened = data[: max(record, 1) + 1]
 
     @subjects_own()
-    def sent(gate: Simulation) -> FloatArray:
+    def send_message(gate: Simulation) -> FloatArray:
         for _ in play_records(build(gate), problem, gate, shortened):
             pass
-        values = [_by_lane(array, gate.lanes) for owner, array in gate.published or () if owner == record]
+        values = [
+            _rows_by_lane(array, gate.lanes) for owner, array in gate.published or () if owner == record
+        ]
         return np.concatenate(values, axis=1) if values else np.zeros((gate.lanes, 1))
 
     def watch(gate: Simulation) -> ViewSample:
-        message = sent(gate)
+        message = send_message(gate)
         if message.shape[1] != len(columns):
             raise ParameterError(
                 f"the user of round {record} sent {message.shape[1]} values in one run and {len(columns)} in another: "
-                "messages must be of one length; release under a mask (where=) what is sent in some runs only"
+                "messages must be of one length; release values of some runs only under a mask (where=)"
             )
         return ViewSample(message, columns)
 
     probe = Simulation(0, 1, transcript=True, permissive=True)
-    sent(probe)
+    send_message(probe)
     kinds: list[Literal["category", "real"]] = [
         "category" if np.issubdtype(array.dtype, np.integer) else "real"
         for owner, array in probe.published or ()
@@ -156,20 +158,20 @@ def message_view(
     return LearnerView(watch, single_lanes, len(shortened) - 1)
 
 
-def _by_lane(published: npt.NDArray[Any], lanes: int) -> FloatArray:
-    """Return what each lane sent in one release as a row; several releases of one value come stacked in front.
+def _rows_by_lane(published: npt.NDArray[Any], lanes: int) -> FloatArray:
+    """Return the values of one release, a row for each lane; several releases of one value come stacked in front.
 
     Raises
     ------
     ParameterError
-        If it is not told which lane sent what: a function after the mechanism has mixed them.
+        If the lanes cannot be told apart, as a function after the mechanism has changed the shape.
     """
     array = np.asarray(published, dtype=np.float64)
     if lanes == 1 or array.shape == (lanes,):
         return array.reshape(lanes, -1)
     if array.ndim < 2 or array.shape[-2] != lanes:
         raise ParameterError(
-            f"a release of shape {array.shape}: what a function after a mechanism returns must keep the shape "
-            f"(lanes, n) of what it is given, here with {lanes} lanes"
+            f"a release of shape {array.shape}: a function after a mechanism must return the shape (lanes, n) of its "
+            f"argument, here with {lanes} lanes"
         )
     return np.moveaxis(array, -2, 0).reshape(lanes, -1)

@@ -313,7 +313,7 @@ BAD = [
         '[[release]]\nmechanism = "laplace"\nscale = 1\n'
         '[[release]]\nmechanism = "laplace"\nscale = 1\nneighbours = "zero out"',
         7,
-        "earlier releases are for 'replace one', and the two do not compose; what holds for 'replace one' is converted",
+        "earlier releases are for 'replace one', and the two do not compose; a loss for 'replace one' is converted",
     ),
     (
         '[[release]]\nmechanism = "laplace"\nscale = 1\nneighbours = "add or remove one"\n'

@@ -54,7 +54,7 @@ def test_triangles_are_dropped_where_a_null_record_need_not_be_one_of_them() -> 
     profile = FixedSizeProfile(GaussianProfile(1.0), 0.01, triangle=True)
     assert profile.attained_in_the_long_run() is not None
     assert convert(profile, Neighbouring.ZERO_OUT).attained_in_the_long_run() is None
-    with pytest.raises(ParameterError, match="triangle: what records at the corners"):
+    with pytest.raises(ParameterError, match="triangle: the loss of records at the corners"):
         FixedSizeProfile(LaplaceProfile(1.0, 1.0), 0.01, triangle=True)
 
 

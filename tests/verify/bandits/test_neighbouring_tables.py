@@ -7,7 +7,7 @@ import pytest
 
 from verify.bandits.calling.bandit_records import BanditRecords
 from verify.bandits.neighbouring_tables import (
-    _moved,
+    _other_round,
     _rows_in_words,
     _stretch,
     first_tables,
@@ -92,7 +92,7 @@ def test_stretches_are_before_the_change_after_it_all_and_between_doublings(reco
 )
 def test_changed_rounds_move_by_one_or_two_or_up_to_half_as_far_again(record, near):
     rng = np.random.default_rng(3)
-    assert {_moved(record, 13, rng) for _ in range(1_000)} - {record} == near - {record}
+    assert {_other_round(record, 13, rng) for _ in range(1_000)} - {record} == near - {record}
 
 
 def test_the_context_of_a_row_is_said_after_its_rewards():

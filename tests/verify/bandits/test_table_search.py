@@ -9,7 +9,7 @@ from verify import verify
 from verify.bandits.calling.plain_bandit import PlainBandit
 from verify.bandits.paired_events import BestEvent
 from verify.bandits.table_search import (
-    _best,
+    _best_candidates,
     _Candidate,
     is_far_beyond,
     plainest_pair,
@@ -110,8 +110,8 @@ def test_much_is_three_times_the_claim_and_two_more(predicted, epsilon, gross):
 def test_of_equal_events_the_first_goes_on():
     events = [BestEvent(predicted, 4, None, 0.5) for predicted in (0.2, 0.7, 0.7, 0.5)]
     candidates = [_Candidate(event, None) for event in events]
-    assert _best(candidates, 2) == [candidates[1], candidates[3]]
-    assert _best(candidates, 9) == [candidates[1], candidates[3], candidates[0]]
+    assert _best_candidates(candidates, 2) == [candidates[1], candidates[3]]
+    assert _best_candidates(candidates, 9) == [candidates[1], candidates[3], candidates[0]]
 
 
 class LateAndRaw:

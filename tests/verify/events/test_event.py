@@ -166,9 +166,9 @@ def test_row_table_is_exact_when_keys_collide(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_views_are_checked() -> None:
-    with pytest.raises(ValueError, match="values must have shape"):
+    with pytest.raises(ValueError, match="values of shape"):
         ViewSample(np.zeros((4, 2)), COLUMNS)
-    with pytest.raises(ValueError, match="values must have shape"):
+    with pytest.raises(ValueError, match="values of shape"):
         ViewSample(np.zeros(3), COLUMNS)
     with pytest.raises(ValueError, match="different names"):
         ViewSample(np.zeros((4, 2)), (A, A))

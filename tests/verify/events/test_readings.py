@@ -161,9 +161,9 @@ def test_readings_follow_their_columns_by_name() -> None:
 
 
 def test_unknown_readings_are_refused() -> None:
-    with pytest.raises(ValueError, match="kind must name a kind of Reading, got 'moon'"):
+    with pytest.raises(ValueError, match="kind = 'moon': must be a kind of Reading"):
         Reading.rebuild({"kind": "moon"}, COLUMNS)
-    with pytest.raises(ValueError, match="operation must be one of"):
+    with pytest.raises(ValueError, match="operation = 'moon': must be one of"):
         Reading.rebuild({**summary("sum").to_dict(), "operation": "moon"}, COLUMNS)
     with pytest.raises(ValueError, match="column"):
         Reading.rebuild(CASES[0][0].to_dict(), COLUMNS[2:])

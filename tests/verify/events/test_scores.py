@@ -64,7 +64,7 @@ def test_scores_say_what_they_weigh_most() -> None:
 
 
 def test_tables_are_checked() -> None:
-    with pytest.raises(ValueError, match="cuts must be at most 253"):
+    with pytest.raises(ValueError, match="cuts: must be at most 253"):
         Binned(A, tuple(map(float, range(254))))
     with pytest.raises(ValueError, match="one more than cuts"):
         ScoreTable(Binned(A, (0.0,)), (1.0,), 0.0)

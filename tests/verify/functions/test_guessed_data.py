@@ -99,7 +99,9 @@ def of_four(values, rng):
 
 def test_lengths_may_be_wrong_too():
     guess = claimed(data=ReplaceOne(Interval(0, 1), records=10), guessed=True)
-    with pytest.raises(SubjectError, match=r"four values.* is a guess; say it with @claimed\(data=\.\.\.\)"):
+    with pytest.raises(
+        SubjectError, match=r"four values.* are a guess; state them with @claimed\(data=\.\.\.\)"
+    ):
         verify(guess(of_four), epsilon=1.0, **FEW)
 
 
@@ -181,7 +183,7 @@ def test_rewards_that_a_bandit_was_not_made_for_are_a_wrong_guess():
     assert guessed.verdict == "unproven"
     (found,) = guessed.findings
     assert not found.failing
-    assert "0, 1, are a guess: PlainBandit(rewards=...)" in found.message
+    assert "0, 1, are a guess: state them with PlainBandit(rewards=...)" in found.message
     stated = PlainBandit(OfLargeRewards, arms=2, rounds=4, rewards=(0.0, 1.0))
     (found,) = verify(stated, epsilon=1.0, effort="quick").findings
     assert found.failing

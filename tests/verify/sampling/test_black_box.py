@@ -441,7 +441,7 @@ def test_bad_draws_are_refused() -> None:
     odd = NeighbouringWorlds(
         "odd", lambda other, n, seed: ViewSample(np.zeros((n, 1)), (Column(f"{other}", "a", "real"),))
     )
-    for bad, message in ((short, "draw must return"), (odd, "same columns")):
+    for bad, message in ((short, "draw returned"), (odd, "same columns")):
         with pytest.raises(ValueError, match=message):
             black_box_test([bad], claim_epsilon=1.0, claim_delta=0.0, samples=10_000, seed=0)
     with pytest.raises(ValueError, match="candidates"):

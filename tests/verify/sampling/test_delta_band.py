@@ -150,6 +150,10 @@ def test_the_lower_hull_is_the_lowest_line_between_any_two_points(points: list[t
         assert np.interp(at, corner_x, corner_y) == pytest.approx(lowest, abs=1e-12)
 
 
+def test_of_events_with_one_false_positive_rate_the_most_powerful_one_counts() -> None:
+    assert float(band_of((0.6, 0.2), (0.7, 0.2)).trade_off(0.2)) == pytest.approx(0.3)
+
+
 def test_json_has_both_curves() -> None:
     band = band_of((0.73, 0.27))
     data = json.loads(json.dumps(band.to_dict(pair_profile(1.0, 0.0), reach=1.5), allow_nan=False))

@@ -15,7 +15,7 @@ from verify.events.view_sample import Column, ViewSample
 from verify.events.worlds import NeighbouringWorlds
 from verify.functions.verify_function import verify_function
 from verify.sampling import second_test
-from verify.sampling.second_test import _SHARES, _hold, _in_doubt, _second_seed, hold_tests
+from verify.sampling.second_test import _SHARES, _hold, _leaves_doubt, _second_seed, hold_tests
 from verify.sampling.tester import Candidates, SingleLook
 from verify.subjects.resolve import resolve
 from verify.zoo.bandits import EpisodicUCB
@@ -61,7 +61,7 @@ def test_a_share_buys_the_bounds_of_that_share_of_the_error():
 )
 def test_counts_that_speak_against_a_claim_and_do_not_refute_it_leave_it_in_doubt(change, doubtful):
     counts = replace(held(), hits=3_900, hits_prime=1_950, trials=6_528)
-    assert _in_doubt(replace(counts, **change)) is doubtful
+    assert _leaves_doubt(replace(counts, **change)) is doubtful
 
 
 @pytest.mark.slow
@@ -190,7 +190,7 @@ class Declared(Laplace):
 def test_every_kind_of_subject_is_tested_twice_where_its_claim_is_in_doubt_and_not_proved(
     subject, claim, held_twice, monkeypatch
 ):
-    monkeypatch.setattr(second_test, "_in_doubt", lambda result: True)
+    monkeypatch.setattr(second_test, "_leaves_doubt", lambda result: True)
     details = verify(subject, **claim, effort="quick").details
     assert ("first_test" in details) is held_twice
     assert details["black_box"]["looks"] == 1 + held_twice

@@ -50,7 +50,7 @@ def test_each_lane_sends_its_own_values(mechanism, sent):
 
 
 def test_a_function_that_mixes_lanes_is_said_to():
-    with pytest.raises(ValueError, match=r"a release of shape \(\): .* must keep the shape \(lanes, n\)"):
+    with pytest.raises(ValueError, match=r"a release of shape \(\): .* must return the shape \(lanes, n\)"):
         sampled(NOISE >> np.sum)
 
 

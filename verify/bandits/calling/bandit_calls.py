@@ -1,7 +1,8 @@
-"""What a method of others is called with and what it returns: the arm, its reward, the round, told by names in use.
+"""Calls of foreign methods: their arguments (the arm, its reward, the round), by names in use, and the returned arm.
 
 ``update(arm, reward)`` is called as it is. ``update(reward, action)``, ``update(t, arm, r)`` and
-``step(last_reward, last_arm)`` get the same things where their names say, so that an arm is never taken for a reward.
+``step(last_reward, last_arm)`` get the same things by the names of their parameters, so that an arm is never taken for
+a reward.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ Role = Literal[
     "arm", "reward", "round", "arms", "context",
     "number of arms", "number of rounds", "environment", "generator", "random state", "seed",
 ]  # fmt: skip
-"""What an argument is: of the methods of every round, and of what makes a bandit or lets it play."""
+"""Roles of arguments: of the methods of every round, of constructors, and of methods that play by themselves."""
 
 _NAMES: dict[Role, frozenset[str]] = {
     "round": frozenset({"t", "round", "rnd", "step", "time", "turn", "trial", "iteration", "timestep"}),
@@ -51,7 +52,7 @@ class WrongArm(BanditError):
 
 
 class ArgumentsError(DPWitnessError, ValueError):
-    """A method requires an argument that nothing is known of."""
+    """A method requires an argument of unknown meaning."""
 
 
 @dataclass(frozen=True)
@@ -108,7 +109,7 @@ def role_of(name: str) -> Role | None:
 
 
 def named_parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
-    """Return a callable's named parameters; none if it does not say."""
+    """Return a callable's named parameters; none if its signature is unknown."""
     try:
         found = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):
@@ -131,10 +132,10 @@ def arguments_of(
     function
         The method.
     offered
-        The roles whose values are available.
+        The roles of available values.
     otherwise
-        The roles of required arguments, in this order, if their names do not tell them; and those that are passed to a
-        method that does not name its arguments at all.
+        The roles of required arguments, in this order, if their names are unknown; and those passed to a method without
+        named arguments.
 
     Raises
     ------
@@ -148,14 +149,14 @@ def arguments_of(
     roles: dict[str, Role] = {}
     for each in parameters:
         role = role_of(each.name)
-        # An optional argument is given what its name says without doubt; `k=1` may be anything.
+        # An optional argument is given a value only if its name is clear; `k=1` may be anything.
         certain = each in needed or role == "round" or len(each.name) > 2
         if role is not None and role in offered and role not in roles.values() and certain:
             roles[each.name] = role
     left = [role for role in otherwise if role not in roles.values()]
     for each in needed:
         if each.name not in roles:
-            # Known, and there is none to give?
+            # A name of a role that is not available gets no other role.
             elsewhere = role_of(each.name) is not None and len(each.name) > 1
             if elsewhere or not left:
                 raise ArgumentsError(_unknown(each.name, offered))
@@ -170,11 +171,11 @@ def arguments_of(
 def _unknown(name: str, offered: Sequence[Role]) -> str:
     if role_of(name) == "context":
         return f"requires {name!r}: give contexts=..., an array with a row for each round"
-    return f"requires {name!r}, and all there is to give is the {', the '.join(offered)}"
+    return f"requires {name!r}; available are the {', the '.join(offered)}"
 
 
 def _takes_any(function: Callable[..., Any]) -> bool:
-    """Whether a callable takes any number of arguments, or does not say which."""
+    """Return True if a callable takes any number of arguments, or its signature is unknown."""
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
@@ -226,7 +227,7 @@ def arm_of(returned: Any, arms: int, number: int, name: str) -> int:
     """
     arm = returned
     if type(arm) is not int:
-        arm = _whole(returned)
+        arm = _as_whole_number(returned)
     if arm is None or not 0 <= arm < arms:
         raise WrongArm(
             f"{name} returned {_short(returned)} in round {number + 1}: must be a whole number from 0 to {arms - 1}"
@@ -234,7 +235,7 @@ def arm_of(returned: Any, arms: int, number: int, name: str) -> int:
     return int(arm)
 
 
-def _whole(value: Any) -> int | None:
+def _as_whole_number(value: Any) -> int | None:
     """Return a value as a whole number, None if it is none."""
     if isinstance(value, np.ndarray) and value.size == 1:
         value = value.item()

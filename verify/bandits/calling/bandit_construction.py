@@ -16,7 +16,7 @@ from verify.bandits.calling.bandit_calls import (
     required,
 )
 
-# By the name in lower case: the first parameter of such a name is given what draws, even if it has a default.
+# By the name in lower case: the first parameter of such a name is given the randomness, even if it has a default.
 _DRAWN: dict[Role, frozenset[str]] = {
     "generator": frozenset({"rng", "generator", "random_generator", "prng", "np_random", "np_rng"}),
     "random state": frozenset({"random_state", "randomstate"}),
@@ -25,7 +25,7 @@ _DRAWN: dict[Role, frozenset[str]] = {
 # By the name without underscores: required parameters.
 _KNOWN: dict[Role, frozenset[str]] = {
     "environment": frozenset({"env", "environment", "bandit", "bandits", "machine", "mab", "casino"}),
-    "arms": frozenset({"arms", "actions", "armlist", "armids"}),  # lists of them, or how many there are
+    "arms": frozenset({"arms", "actions", "armlist", "armids"}),  # lists of them, or their number
     "number of arms": frozenset({
         "narms", "numarms", "nbarms", "numberofarms", "k", "nactions", "numactions", "nbactions",
     }),
@@ -37,7 +37,7 @@ _KNOWN: dict[Role, frozenset[str]] = {
 _NUMBERS = frozenset({
     "epsilon", "eps", "delta", "alpha", "beta", "gamma", "sigma", "scale", "c",
 })  # fmt: skip
-_STARTS = ("startGame", "start_game", "initialize")  # what must be called before the first round
+_STARTS = ("startGame", "start_game", "initialize")  # must be called before the first round
 
 
 class MissingArguments(BanditError):
@@ -52,7 +52,7 @@ class MissingArguments(BanditError):
     missing
         The names of the others.
     claim
-        Numbers of the claim by name, for those that a user may want to give.
+        Numbers of the claim by name, for the arguments of these names.
     """
 
     def __init__(
@@ -85,15 +85,15 @@ class Maker:
     A parameter with a name such as ``rng`` is given the Generator, ``random_state`` a NumPy RandomState and ``seed`` a
     whole number, both drawn from it; required ones named as ``n_arms``, ``horizon`` or ``env`` are given the number of
     arms, of rounds, or the environment; one named ``arms`` or ``actions`` the list of them, if it is annotated as one
-    or takes no number. Where nothing is known by its name, the first required positional parameter is given the
-    Generator. Parameters that have a default are left alone otherwise.
+    or takes no number. If no name is known, the first required positional parameter is given the Generator. Other
+    parameters that have a default keep it.
 
     Parameters
     ----------
     make
         The class, or a function that makes a bandit.
     arms, rounds
-        How many there are.
+        Their numbers.
 
     Raises
     ------
@@ -108,7 +108,7 @@ class Maker:
         needed = required(parameters)
         roles: dict[str, Role] = {}
         for each in parameters:
-            drawn = _named(each.name.lower(), _DRAWN)
+            drawn = _role_named(each.name.lower(), _DRAWN)
             if drawn is not None and not roles:
                 roles[each.name] = drawn
         for each in needed:
@@ -133,15 +133,15 @@ class Maker:
     def __call__(self, rng: np.random.Generator, environment: Any) -> Any:
         """Return a fresh bandit."""
         try:
-            return self._made(rng, environment)
+            return self._make_bandit(rng, environment)
         except TypeError as error:
             no_number = "'int' object is not" in str(error) or "type 'int' has no len" in str(error)
             if self._listed or "arms" not in self._roles or not no_number:
                 raise
         self._listed = True
-        return self._made(rng, environment)
+        return self._make_bandit(rng, environment)
 
-    def _made(self, rng: np.random.Generator, environment: Any) -> Any:
+    def _make_bandit(self, rng: np.random.Generator, environment: Any) -> Any:
         values: dict[Role, Any] = {**self._numbers, "environment": environment, "generator": rng}
         if self._listed:
             values["arms"] = list(range(self._numbers["arms"]))
@@ -152,7 +152,7 @@ class Maker:
         return self._arguments.call(self._make, values)
 
     def starter(self, made: Any) -> Callable[[Any], object] | None:
-        """Return the call that a bandit's class wants once before the first round, None if it has no such method.
+        """Return the call that a bandit's class requires once before the first round, None if it has no such method.
 
         That is a method of a usual name, if it requires no more than the numbers of arms and rounds.
         """
@@ -168,8 +168,8 @@ class Maker:
 
 def known_role(name: str) -> Role | None:
     """Return the role of a required parameter of this name if its value is known, None otherwise."""
-    return _named(plain_name(name), _KNOWN)
+    return _role_named(plain_name(name), _KNOWN)
 
 
-def _named(name: str, names: Mapping[Role, frozenset[str]]) -> Role | None:
+def _role_named(name: str, names: Mapping[Role, frozenset[str]]) -> Role | None:
     return next((role for role, those in names.items() if name in those), None)

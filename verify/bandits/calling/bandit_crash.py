@@ -1,4 +1,4 @@
-"""Where a bandit of others failed: the last line of its own, not of the libraries it calls, and not of this one."""
+"""The place where a foreign bandit failed: the last line of its own, not of a library that it calls or of this one."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def place_in_bandit(error: BaseException) -> str | None:
         nor from calling it: then the verifier itself is at fault.
     """
     every = _lines(error)
-    lines = [each for each in every if _of_others(each.file)]
+    lines = [each for each in every if _is_foreign(each.file)]
     if not lines and not any(Path(each.file).resolve().parent == _CALLING for each in every):
         return None
     own = [each for each in lines if not is_of_package(each.file)]
@@ -42,8 +42,8 @@ def _lines(error: BaseException) -> list[Place]:
     return found + [Place(file, int(line)) for file, line in there]
 
 
-def _of_others(file: str) -> bool:
-    """Whether a file is neither this package's nor the standard library's."""
+def _is_foreign(file: str) -> bool:
+    """Return True if a file is neither this package's nor the standard library's."""
     if file.startswith("<frozen") or _VERIFY in Path(file).resolve().parents:
         return False
     return is_of_package(file) or not is_installed(file)

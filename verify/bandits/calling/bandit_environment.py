@@ -1,4 +1,4 @@
-"""Bandits that play by themselves: the environment of which they pull arms, and the run of their loop."""
+"""Bandits that play by themselves: the environment with the arms that they pull, and the run of their loop."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from verify.bandits.calling.bandit_calls import (
 from verify.bandits.calling.bandit_construction import known_role
 
 _SelfPlay = str | Callable[[Any], Any]
-"""With what a bandit plays by itself: a method's name, or a function of the bandit."""
+"""The method with which a bandit plays by itself, by its name, or a function of the bandit."""
 Reward = Callable[[int, int], float]
 """From the round and the arm to the reward."""
 
@@ -29,7 +29,7 @@ _PULL = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_long)
 
 
 class _GameOver(BaseException):
-    """Raised by an environment when it is asked for more rounds; nobody who catches `Exception` catches it."""
+    """Raised by an environment after the last round; ``except Exception`` does not catch it."""
 
 
 def _pays_nothing(number: int, arm: int) -> float:
@@ -110,8 +110,8 @@ class Environment:
     def pointer(self) -> Any:
         """``double pull(long arm)`` as a C function, for bandits with a compiled loop.
 
-        Compiled code cannot be stopped from within: after the last round it is paid 0, and what it plays then is not
-        part of the run. What `pull` raises is raised once the play is over.
+        Compiled code cannot be stopped from within: after the last round it is paid 0, and its later plays are not part
+        of the run. An exception of `pull` is raised once the play is over.
         """
         return _PULL(self._pulled_from_c)
 
@@ -123,7 +123,7 @@ class Environment:
                 self.raised = error
         return 0.0
 
-    def raise_what_was_raised(self) -> None:
+    def raise_from_c(self) -> None:
         """Raise the exception that `pull` raised when it was called from C, if any."""
         if self.raised is not None:
             raise self.raised
@@ -141,12 +141,12 @@ def play_alone(play: _SelfPlay, bandit: Any, environment: Environment) -> list[i
     BanditError
         If it stops before.
     """
-    run, given = _played_with(play, bandit, environment)
+    run, given = _play_call(play, bandit, environment)
     try:
         while len(environment.pulled) < environment.rounds:
             before = len(environment.pulled)
             run(*given)
-            environment.raise_what_was_raised()
+            environment.raise_from_c()
             if len(environment.pulled) == before:
                 raise BanditError(
                     f"play = {getattr(play, '__name__', play)!r}: pulled {before} of {environment.rounds} arms of its "
@@ -165,18 +165,18 @@ def play_until_it_stops(play: _SelfPlay, bandit: Any, environment: Environment, 
     -------
     list of int
         As many entries as there are places: the arms it pulled; then, if any is left, the arm it returned if it did,
-        and in all others the number of arms, which stands for none.
+        and in all others the number of arms, which is no arm.
 
     Raises
     ------
     WrongArm
-        If what it returns is no arm.
+        If it returns a value that is no arm.
     """
-    run, given = _played_with(play, bandit, environment)
+    run, given = _play_call(play, bandit, environment)
     found = environment.pulled
     try:
         returned = run(*given)
-        environment.raise_what_was_raised()
+        environment.raise_from_c()
     except _GameOver:
         returned = None
     if isinstance(returned, tuple) and returned:
@@ -187,10 +187,10 @@ def play_until_it_stops(play: _SelfPlay, bandit: Any, environment: Environment, 
     return [*found, *[environment.arms] * (places - len(found))]
 
 
-def _played_with(
+def _play_call(
     play: _SelfPlay, bandit: Any, environment: Environment
 ) -> tuple[Callable[..., Any], list[Any]]:
-    """Return what lets a bandit play by itself, and what it is called with: the rounds, or the environment."""
+    """Return the function that makes a bandit play by itself, and its arguments: the rounds, or the environment."""
     if not isinstance(play, str):
         return play, [bandit]
     run = method_of(bandit, "play", play)

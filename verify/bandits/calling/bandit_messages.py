@@ -1,4 +1,4 @@
-"""The messages of a bandit's rounds: values that one of its methods returns, or those read of it after each round."""
+"""The messages of a bandit's rounds: values that one of its methods returns, or that are read after each round."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ Message = str | Callable[[Any], Any]
 
 @dataclass
 class MessageLog:
-    """Notes the messages of one run after the other.
+    """Log of the messages of one run after the other.
 
-    A method is watched in each bandit object: whatever it returns is a message of the round in which it is called, as
-    often as it is called. A function is asked once after every round.
+    A method is watched in each bandit object: each value that it returns is a message of the round of the call. A
+    function is called once after every round.
 
     Attributes
     ----------
     message
         The method's name, or the function.
     kept
-        The rounds, from 0, whose messages are kept; others are forgotten at once.
+        The rounds, from 0, of which messages are kept; others are forgotten at once.
     runs
         For every run that was begun, the messages of the rounds in `kept`, in the order of `kept`: nothing (None) if
         there were none, the message itself if there was one, else a list of them.
@@ -42,14 +42,14 @@ class MessageLog:
         Parameters
         ----------
         bandit
-            Its method is replaced in this object by one that notes what it returns.
+            Its method is replaced in this object by one that also logs the value it returns.
         number
             Returns the number of the round that is played, from 0.
 
         Raises
         ------
         BanditError
-            If it has no such method, or lets nobody replace it.
+            If it has no such method, or the method cannot be replaced.
         """
         self._sent = {each: [] for each in self.kept}
         self.runs.append([])
@@ -64,20 +64,20 @@ class MessageLog:
             raise BanditError(
                 f"message = {self.message!r}: {type(bandit).__qualname__} has no such method; it has "
                 f"{', '.join(methods_of(bandit)) or 'none'}; give message=..., the name of the method that returns "
-                "what is sent, or a function of the bandit that returns what is stored after a round"
+                "the sent value, or a function of the bandit that returns the value stored after a round"
             )
 
-        def noted(*args: Any, **kwargs: Any) -> Any:
+        def note_message(*args: Any, **kwargs: Any) -> Any:
             returned = method(*args, **kwargs)
             self._note(number(), returned)
             return returned
 
         try:
-            setattr(owner, name, noted)
+            setattr(owner, name, note_message)
         except AttributeError:
             raise BanditError(
-                f"message = {self.message!r}: {type(owner).__qualname__} has no place for a method that notes what is "
-                "sent; give message=..., a function of the bandit"
+                f"message = {self.message!r}: this method of {type(owner).__qualname__} cannot be replaced by one that "
+                "logs its values; give message=..., a function of the bandit"
             ) from None
 
     def end_round(self, bandit: Any, number: int) -> None:
@@ -94,9 +94,9 @@ class MessageLog:
 
     def _note(self, number: int, message: Any) -> None:
         if number in self._sent:
-            self._sent[number].append(_unchanging(message))
+            self._sent[number].append(_copied_message(message))
 
 
-def _unchanging(message: Any) -> Any:
-    """Return a message as it is now, whatever becomes of its parts."""
+def _copied_message(message: Any) -> Any:
+    """Return a copy of a message, which later changes of its parts do not affect."""
     return message if isinstance(message, int | float | str | None) else copy.deepcopy(message)

@@ -25,10 +25,10 @@ from verify.bandits.calling.bandit_calls import (
 Select = Callable[[int], int]
 """From the round (0, 1, ...) to the arm that is played."""
 Update = Callable[[int, float], Any]
-"""Told the arm and its reward."""
+"""Receives the arm and its reward."""
 
-# Names of methods that return an arm, the most usual first; of those that are told a reward; of these, those that are
-# told arrays, here of one entry each; and of those that are told the last arm's reward and return the next arm.
+# Names of methods that return an arm, the most usual first; of those that receive a reward; of these, those that take
+# arrays, here of one entry each; and of those that receive the last arm's reward and return the next arm.
 _SELECTS = (
     "select_arm", "choose_arm", "get_arm", "pick_arm", "next_arm", "pickAnArm", "select_action", "choose_action",
     "get_action", "pick_action", "sample_action", "next_action", "get_next_arm", "select_next_arm", "choose_next_arm",
@@ -88,9 +88,9 @@ class Calls:
             return cls(step=(step, _arguments(bandit, "step", step, told, ("reward", "arm"))))
         asked: tuple[Role, ...] = ("round", "arms", *more)
         if select is None:
-            select = _usual(bandit, "select", _SELECTS, asked, ())
+            select = _usual_method(bandit, "select", _SELECTS, asked, ())
         if update is None:
-            update = _usual(bandit, "update", _UPDATES, told, ("arm", "reward"), but=select)
+            update = _usual_method(bandit, "update", _UPDATES, told, ("arm", "reward"), but=select)
         return cls(
             (select, _arguments(bandit, "select", select, asked, ("round",)))
             if isinstance(select, str)
@@ -110,7 +110,7 @@ class Calls:
 
 
 def _step_of(bandit: Any) -> str | None:
-    """Return the method that is told both the last arm and its reward, if no other could be told them."""
+    """Return the method that takes both the last arm and its reward, if no other method can take them."""
     if any(callable(getattr(bandit, name, None)) for name in ("update", "learn", "observe", "update_arm")):
         return None
     for name in _STEPS:
@@ -122,7 +122,7 @@ def _step_of(bandit: Any) -> str | None:
     return None
 
 
-def _usual(
+def _usual_method(
     bandit: Any,
     parameter: str,
     names: tuple[str, ...],
@@ -130,7 +130,7 @@ def _usual(
     otherwise: tuple[Role, ...],
     but: object = None,
 ) -> str:
-    """Return the first method of a usual name that can be called with what there is."""
+    """Return the first method of a usual name that can be called with the available arguments."""
     failed: ArgumentsError | None = None
     known = [name for name in names if name != but and callable(getattr(bandit, name, None))]
     for name in known:
@@ -179,7 +179,7 @@ def _selector(
         return lambda number: arm_of(method(number), arms, number, name)
     every = list(range(arms))
 
-    def chosen(number: int) -> int:
+    def select_arm(number: int) -> int:
         values: dict[Role, Any] = {
             "round": number,
             "arms": every,
@@ -187,7 +187,7 @@ def _selector(
         }
         return arm_of(arguments.call(method, values), arms, number, name)
 
-    return chosen
+    return select_arm
 
 
 def _updater(

@@ -1,4 +1,4 @@
-"""What one round of a bandit's data can be: a reward for every arm and, where contexts are private, the context."""
+"""The possible data of one round of a bandit: a reward for every arm and, if contexts are private, the context."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ class BanditRecords:
     Attributes
     ----------
     arms
-        How many rewards.
+        Number of rewards.
     low, high
         Their range.
     context
-        The shape of a private context, whose Euclidean norm (every row's, if it has a row for every arm) is at most 1;
-        () if there is none.
+        The shape of a private context, of Euclidean norm at most 1 (every row of it, if it has a row for every arm); ()
+        if there is none.
     between
         Rewards between the two that are played, too.
     """
@@ -61,7 +61,7 @@ class BanditRecords:
         if self.arms > 2:
             best += [every < 2, every >= self.arms - 2, every < self.arms // 2]
         rewards = [np.where(which, self.high, self.low) for which in best]
-        return _different(self._with(each, self._contexts()[0]) for each in rewards)
+        return _distinct_rows(self._with(each, self._contexts()[0]) for each in rewards)
 
     def middle(self) -> list[FloatArray]:
         """Return rows in which all arms pay the same, one of the rewards between the two ends."""
@@ -88,7 +88,7 @@ class BanditRecords:
         contexts = [own, -own, *self._contexts()]
         found = [self._with(opposite, context) for context in contexts]
         found += [self._with(rewards, context) for context in contexts[1:]]
-        return _different(found, but=row)
+        return _distinct_rows(found, but=row)
 
     def changed_stretch(
         self, table: FloatArray, first: int, last: int, rng: np.random.Generator
@@ -114,7 +114,7 @@ class BanditRecords:
             return [np.empty(0)]
         size = self.context[-1]
         units = [*np.eye(size)[:2], np.full(size, 1.0 / math.sqrt(size))]
-        rows = _different([units[0], -units[0], *units[1:], np.zeros(size)])
+        rows = _distinct_rows([units[0], -units[0], *units[1:], np.zeros(size)])
         if len(self.context) == 1:
             return rows
         same = [np.tile(row, (*self.context[:-1], 1)) for row in rows]
@@ -125,7 +125,7 @@ class BanditRecords:
         return np.concatenate([rewards, context.reshape(-1)])
 
 
-def _different(rows: Iterable[FloatArray], but: FloatArray | None = None) -> list[FloatArray]:
+def _distinct_rows(rows: Iterable[FloatArray], but: FloatArray | None = None) -> list[FloatArray]:
     """Return rows without repeats."""
     seen = set() if but is None else {(but + 0.0).tobytes()}
     found = []

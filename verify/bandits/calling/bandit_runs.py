@@ -26,7 +26,7 @@ class BanditRuns:
         self.make = Maker(bandit.make, bandit.arms, bandit.rounds)
         self._contexts = None if bandit.contexts is None else list(np.atleast_1d(bandit.contexts))
         self._idle = Environment.without_rewards(bandit.arms, bandit.rounds)
-        self._known = False  # whether one bandit was made and looked at
+        self._known = False  # True once a bandit was made and inspected
         self._calls: Calls | None = None
         self._start: Callable[[Any], object] | None = None
         self._caches: list[Callable[[], object]] = []
@@ -41,7 +41,7 @@ class BanditRuns:
 
     def start_bandit(self) -> Any:
         """Return a fresh bandit that is ready for its first round."""
-        made = self._made(self._idle)
+        made = self._make_bandit(self._idle)
         if self._start is not None:
             self._start(made)
         return made
@@ -78,9 +78,9 @@ class BanditRuns:
             if log is not None:
                 log.end_round(made, number)
 
-        pulls = min(rounds, own.rounds) if own.stops else rounds  # the last place may be for what it returns
+        pulls = min(rounds, own.rounds) if own.stops else rounds  # the last place may be for its returned arm
         environment = Environment(own.arms, pulls, reward, own.rounds, round_ends)
-        made = self._made(environment)
+        made = self._make_bandit(environment)
         if log is not None:
             log.begin(made, lambda: max(len(environment.pulled) - 1, 0))
         if own.stops:
@@ -90,8 +90,8 @@ class BanditRuns:
         environment.end_round()
         return played
 
-    def _made(self, environment: Environment) -> Any:
-        """Return a fresh bandit; of the first, see how it is called, and empty its caches."""
+    def _make_bandit(self, environment: Environment) -> Any:
+        """Return a fresh bandit; of the first one, find the methods to call, and empty its caches."""
         made = self.make(self.generators.rng, environment)
         if not self._known:
             own = self.bandit

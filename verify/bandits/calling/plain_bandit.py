@@ -47,10 +47,10 @@ _LEFT_OUT = type("_LeftOut", (), {"__repr__": lambda self: "..."})()
 
 @dataclass(frozen=True, eq=False)
 class PlainBandit:
-    """A bandit class of any library, and how to call it.
+    """A bandit class of any library, with the way to call it.
 
-    Methods of the usual names are found; where the names of their arguments say so they are given the arm, its reward,
-    the round (0, 1, ...), the list of arms or the round's context in whatever order, and else ``(arm, reward)``.
+    Methods of the usual names are found. By the names of their parameters they are given the arm, its reward, the round
+    (0, 1, ...), the list of arms or the round's context, in any order; else ``(arm, reward)``.
 
     Parameters
     ----------
@@ -61,43 +61,43 @@ class PlainBandit:
         first without a default; required ones named ``n_arms``, ``horizon`` or ``env`` get the number of arms, of
         rounds, or an environment (`verify.bandits.calling.bandit_construction`).
     arms, rounds
-        How many arms, and how many rounds are played.
+        Numbers of arms and of rounds.
     select
         The name of the method that returns the next arm; or a function ``select(bandit, round)``. By default the
-        first of the usual names in `verify.bandits.calling.bandit_methods` that the bandit has. What it returns must be
-        a whole number from 0 to `arms` - 1.
+        first of the usual names in `verify.bandits.calling.bandit_methods` that the bandit has. It must return a whole
+        number from 0 to `arms` - 1.
     update
         The name of the method that learns from an arm and its reward; or a function ``update(bandit, arm, reward)``. By
         default the first of the usual names, too.
     rewards
         The smallest and the largest reward, on which the bandit is played; between them those that are played, too.
-        Where all rewards of [0, 1] occur, and not 0 and 1 alone, ``(0.0, 0.5, 1.0)`` says so: a randomised response to
-        bits is private for bits only. By default 0 and 1, which is a guess: an error that the bandit raises on them
-        says nothing of its claim.
+        If all rewards of [0, 1] occur, and not 0 and 1 alone, give ``(0.0, 0.5, 1.0)``: a randomised response to bits
+        is private for bits only. By default 0 and 1, which is a guess: an error that the bandit raises on them is no
+        evidence on its claim.
     adversary
-        Plays against this instead of fixed reward tables.
+        An adversary to play against, instead of fixed reward tables.
     step
-        In place of the two: the name of a method that is told the last reward and arm (None before the first round)
-        and returns the next arm.
+        In place of the two: the name of a method that takes the last reward and arm (None before the first round) and
+        returns the next arm.
     play
         Or the name of a method, or a function ``play(bandit)``, with which the bandit plays by itself: `make` gets an
         environment, whose ``pull(arm)`` returns rewards and ends the game after the last round. It is called as long as
         it pulls arms.
     stops
-        Whether it ends its play by itself, as best-arm identification does: `play` is called once; when it ends and the
-        arm that it returns (alone, or last in a tuple) are seen, too.
+        True if it ends its play by itself, as best-arm identification does: `play` is called once; the round of its end
+        and the arm that it returns (alone, or last in a tuple) are seen, too.
     contexts
-        What all know of every round before it is played: an array with a row for each.
+        The public context of every round, known before it is played: an array with a row for each.
     private_context
-        The shape of a round's context, such as ``(features,)`` or ``(arms, features)``, if contexts are part of what is
-        private, as in joint differential privacy of contextual bandits; every context (every row of it) has Euclidean
-        norm at most 1. Neighbours then differ in one round's context and rewards, and that round's own action is not
-        seen: it goes to the one user whose data it shows.
+        The shape of a round's context, such as ``(features,)`` or ``(arms, features)``, if contexts are part of the
+        private record, as in joint differential privacy of contextual bandits; every context (every row of it) has
+        Euclidean norm at most 1. Neighbours then differ in one round's context and rewards, and that round's own action
+        is not seen: only its own user receives it.
     message
-        What the adversary sees beside the actions: the name of a method whose results are sent (of a part of the
-        bandit: ``"channel.send"``), as a user's device sends them under local trust; or a function ``message(bandit)``
-        that returns what is stored after every round. Messages are whatever functions may return
-        (`verify.outputs.read_outputs`).
+        The messages that the adversary sees beside the actions: the name of a method that returns them (of a part of
+        the bandit: ``"channel.send"``), as a user's device sends them under local trust; or a function
+        ``message(bandit)`` that returns the value stored after every round. A message is any value that a function may
+        return (`verify.outputs.read_outputs`).
     model
         With messages, the trust model: ``"local"``, the default, if each is sent by the user of its round; or
         ``"central"``. They differ where contexts are private: in the local model a round's own message is seen and
@@ -202,7 +202,7 @@ class PlainBandit:
 
     @property
     def _class(self) -> Any:
-        """What `make` is, or the class or function that it calls if it is a lambda; None if that cannot be told."""
+        """`make` itself, or the class or function that it calls if it is a lambda; None if that is unknown."""
         make = getattr(self.make, "func", self.make)  # of a `functools.partial`
         if getattr(make, "__name__", "") != "<lambda>":
             return make if hasattr(make, "__qualname__") else type(make)
@@ -233,7 +233,7 @@ class PlainBandit:
             if private:
                 view = View.MESSAGES_AND_OTHER_ACTIONS if model == "local" else View.OTHER_MESSAGES
         comment = "one round's context and rewards" if private else ""
-        return ClaimForm(model, view, ONE_REPORT, "said by the caller", comment=comment)
+        return ClaimForm(model, view, ONE_REPORT, "stated by the caller", comment=comment)
 
     @property
     def records(self) -> BanditRecords:
@@ -278,7 +278,7 @@ class PlainBandit:
             The table, shape (rounds + 1, arms), or one for each run; with private contexts (`BanditRecords`), their
             entries follow the rewards.
         draws
-            How many runs, numbered from 0; or their numbers.
+            The number of runs, then numbered from 0; or their numbers.
         seed
             Of all runs.
 
@@ -291,10 +291,10 @@ class PlainBandit:
         Raises
         ------
         BanditError
-            If the bandit cannot be called as it was said, or does not return arms.
+            If the bandit cannot be called in the given way, or does not return arms.
         """
         numbers = range(draws) if isinstance(draws, int) else draws
-        return self._played([data] if data.ndim == 2 else list(data), numbers, seed, None)
+        return self._play_runs([data] if data.ndim == 2 else list(data), numbers, seed, None)
 
     def messages(
         self,
@@ -314,7 +314,7 @@ class PlainBandit:
         seed
             Of all runs.
         kept
-            The rounds, from 0, whose messages are wanted.
+            The rounds, from 0, of which messages are returned.
 
         Returns
         -------
@@ -323,10 +323,10 @@ class PlainBandit:
         """
         assert self.message is not None
         log = MessageLog(self.message, kept)
-        return self._played(data, numbers, seed, log), log.runs
+        return self._play_runs(data, numbers, seed, log), log.runs
 
     @subjects_own()
-    def _played(
+    def _play_runs(
         self,
         data: Sequence[FloatArray],
         numbers: Sequence[int],
@@ -342,7 +342,7 @@ class PlainBandit:
                 if len(data) > 1:
                     rewards, contexts = self._rows(data[draw])
                 if self.play is not None:
-                    actions[draw, :, 0] = runs.play_by_itself(len(rewards), partial(_paid, rewards), log)
+                    actions[draw, :, 0] = runs.play_by_itself(len(rewards), partial(_reward_at, rewards), log)
                 else:
                     actions[draw, :, 0] = runs.play_rounds(rewards, contexts, log)
                 if log is not None:
@@ -387,13 +387,13 @@ class PlainBandit:
         return actions
 
 
-def _paid(rewards: Sequence[Sequence[float]], number: int, arm: int) -> float:
+def _reward_at(rewards: Sequence[Sequence[float]], number: int, arm: int) -> float:
     return rewards[number][arm]
 
 
 @dataclass(frozen=True)
 class BanditSubject:
-    """A bandit that knows nothing of gates, and its own claim if that has numbers."""
+    """A bandit without a gate, and its own claim if that has numbers."""
 
     name: str
     bandit: PlainBandit

@@ -1,4 +1,4 @@
-"""Random numbers of many runs of others' code: every run has its own, whatever the runs before it drew.
+"""Random numbers of many runs of foreign code: every run has its own, independent of the draws of earlier runs.
 
 So two runs of the same number on different data make the same random choices for as long as the data give them the
 same answers, and only the runs that the data change differ. Runs of different numbers are independent.
@@ -11,7 +11,7 @@ from typing import Any, Self
 
 import numpy as np
 
-# How far apart runs begin in the generator's cycle of 2^128: the step of NumPy's own `jumped`.
+# Distance of the starts of runs in the generator's cycle of 2^128: the step of NumPy's own `jumped`.
 _STEP = 0x9E3779B97F4A7C15F39CC0605CEDC835
 # Global generators are seeded with 128 bits: two of 2^40 runs get the same with probability 2^-49.
 _WORDS = 1  # last entry of the spawn key of the seeds

@@ -445,7 +445,7 @@ def test_a_bandit_whose_answer_is_raw_is_refuted(rounds):
     bandit = PlainBandit(Eliminates, arms=2, rounds=rounds, play="run", stops=True)
     result = verify(bandit, epsilon=1.0, **FEW)
     assert result.verdict == "refuted"
-    assert "arm 2 stands for none" in result.witness.neighbours["data"]
+    assert "arm 2 is no arm" in result.witness.neighbours["data"]
     with pytest.raises(BanditError, match="stops=True"):
         PlainBandit(Eliminates, arms=2, rounds=12, play=lambda bandit: None).actions(TABLE, 1, SEED)
     with pytest.raises(ParameterError, match="stops"):

@@ -150,7 +150,7 @@ def test_a_method_that_cannot_be_watched_is_refused() -> None:
             return reward
 
     assert messages(PlainBandit(Closed, 2, 3, message="channel.send"), [0])
-    with pytest.raises(BanditError, match="has no place for a method"):
+    with pytest.raises(BanditError, match="cannot be replaced by one that logs"):
         messages(PlainBandit(Slots, 2, 3, message="send"), [0])
 
 
