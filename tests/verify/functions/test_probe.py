@@ -166,7 +166,7 @@ def test_a_subjects_own_interrupt_is_an_output_and_no_stop():
 
     result = verify(interrupts, epsilon=1.0, neighbours=Interval(0, 1), samples=10_000)
     assert result.verdict == "refuted"
-    assert result.witness.event == "what the call raised = ValueError"
+    assert result.witness.event == "the raised error = ValueError"
     assert "interrupted" not in result.details
 
 
