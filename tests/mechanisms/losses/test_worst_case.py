@@ -1,6 +1,7 @@
 """Adaptive worst cases: never below what an adversary reaches who is played, nor far above."""
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
