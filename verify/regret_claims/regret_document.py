@@ -79,8 +79,8 @@ def _meaning(report: RegretReport) -> Sentence:
             words = "Broken: the learner loses more than its theorem allows, or a step of the theorem's proof fails"
             if not report.theorem.covered:
                 words = (
-                    "Broken: the learner loses more than its paper claims here, where no proved theorem holds, or a step "
-                    "of the paper's proof fails"
+                    "Broken: the learner loses more than its paper claims here, where no proved theorem holds, or a "
+                    "step of the paper's proof fails"
                 )
         case "undecided":
             words = "Open: these runs do not show whether the learner loses more than its theorem allows"
