@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 import pytest
 
@@ -58,14 +56,6 @@ def test_the_report_names_the_rounds_changed_and_played() -> None:
     assert "were tested (rounds 1 to 21)" in said
     # 2 of 32 changed runs on each pair of rows
     assert "by any factor on actions of probability below 6.25 %" in said
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", [*HONEST, *LEAKS])
-def test_screens_of_long_runs_take_three_seconds(kind: str) -> None:
-    began = time.process_time()
-    screen(late_leak(kind, 10, 250, 190))
-    assert time.process_time() - began < 3.0
 
 
 @pytest.mark.slow

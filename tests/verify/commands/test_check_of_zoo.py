@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import pytest
@@ -18,12 +17,10 @@ REFUTABLE = sorted(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", REFUTABLE)
-def test_a_refutation_of_the_zoo_is_confirmed_within_five_seconds(name: str, tmp_path: Path) -> None:
+def test_a_refutation_of_the_zoo_is_confirmed(name: str, tmp_path: Path) -> None:
     result, runner = tmp_path / "result.json", CliRunner()
     asked = ["verify", f"zoo/{name}", "--effort", "quick", "-o", str(result)]
     if runner.invoke(cli, asked).exit_code == 3:
         pytest.skip("quick effort leaves it open")
-    began = time.process_time()
     checked = runner.invoke(cli, ["check", str(result)])
     assert (checked.exit_code, checked.output.partition(" ")[0]) == (0, "VALID")
-    assert time.process_time() - began < 5.0

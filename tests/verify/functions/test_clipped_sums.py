@@ -1,7 +1,5 @@
 """The textbook fault of DP-SGD: the sum of the gradients is clipped, not each; one record turns it round."""
 
-import time
-
 import numpy as np
 import pytest
 
@@ -39,10 +37,8 @@ def quick(step, record, records, seed):
 @pytest.mark.parametrize(("record", "records"), [(Box(-10, 10, 3), 8), (Box(-2, 2, 10), 64), (Ball(5, 4), 2)])
 def test_a_clipped_sum_is_refuted_at_quick_effort(record, records):
     """The right pair is always found; few draws leave it open which event is best."""
-    began = time.process_time()
     verdicts = [quick(clips_the_sum, record, records, seed).verdict for seed in range(20)]
     assert verdicts.count("refuted") == 20
-    assert time.process_time() - began < 20 * 15.0
 
 
 @pytest.mark.slow
