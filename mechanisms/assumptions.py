@@ -419,7 +419,8 @@ class _State:
 
     def unchanged(self) -> bool:
         """Return True if the parts are as they were, and their classes as they were imported."""
-        return self._classes.altered_part() is None and self.parts_unchanged()
+        same = self._classes.are_unchanged() or self._classes.altered_part() is None
+        return same and self.parts_unchanged()
 
     def parts_unchanged(self) -> bool:
         """Return True if the parts are of their classes, hide nothing of them, and have the same content."""

@@ -1,8 +1,8 @@
 """Regret theorems of cascading bandits.
 
 A list of K items is shown; A* holds the K best. A round with the list A costs at most the sum of ``q(e) g_e`` over the
-items e of A outside of A*: q(e) is the probability that e is examined, and ``g_e = w(e*) - w(e)``, or 0 if that is
-below, for the item e* of A* outside of A that e is matched with, in any way.
+items e of A outside of A*: q(e) is the probability that e is examined, and ``g_e = w(e*) - w(e)``, for the item e* of
+A* outside of A that e is matched with, in any way.
 
 *Proof.* Let ``a_k`` be the item at position k, and ``a*_k`` the one that it is matched with, itself if it is in A*.
 The product of all ``1 - w(a_k)`` less that of all ``1 - w(a*_k)`` is the sum over k of ``q(a_k) (w(a*_k) - w(a_k))``
@@ -22,17 +22,17 @@ n``; of its estimated clicks C and examinations E, ``C - v E`` has increments of
 and with probability ``1 - 1 / T`` the indices of the best items are at least their means throughout.
 
 *Proof.* One of their K T bounds by sums fails with probability ``K T e^-x``, one of their K mixtures with ``1 / (2
-T)``. An index is at most ``(C + R) / E``, ``R = sqrt(n x / 2) / g``, or infinite where ``E <= 0``. So ``U_e >= v``
-only if ``C - v E >= -R`` or ``E <= 0``. The increments of ``C - v E``, and of E, are within intervals of length ``1 /
-g``. So by Hoeffding's lemma ``exp(s (C - v E + u Q) - s^2 n / (8 g^2))`` is a supermartingale for every s > 0, as is
-``exp(s (Q - E) - s^2 n / (8 g^2))``. Let ``a = sqrt(2) g p_0 u``, ``n_0 = (r / a)^2`` and ``Q_0 = p_0 n_0``. While ``Q
-<= Q_0`` the sum of q(e) grows to ``Q_0 + 1`` at most. Else ``Q >= p_0 max(n, n_0)``, and by Markov's inequality with
-the best s for this n, ``U_e >= v`` has probability at most ``e^-(z - sqrt(x))^2 + e^-(z / u)^2``, ``z = a max(n, n_0) /
-sqrt(n) >= r``. In n both terms rise up to ``n_0`` and fall beyond: so each sums to its integral and its largest value
-at most, and these are less than 1 together. By ``n = (z / a)^2`` and, up to ``n_0``, ``n = (a n_0 / z)^2`` the first
-integral is at most ``(e^-2 + sqrt(pi) (sqrt(x) + r) erfc(sqrt(2))) / a^2``, where ``erfc(sqrt(2)) <= e^-2 / sqrt(2
-pi)``: at most ``(2 + sqrt(2 x)) e^-2 / a^2``. The second is at most ``(r^2 + 1) e^-r^2 / a^2``, which is less than
-``e^-2 / a^2`` as ``x >= ln 6``. QED
+T)``. An index is at most ``(C + R) / E``, ``R = sqrt(n x / 2) / g``, or infinite where ``E <= 0``. So ``U_e >= v`` only
+if ``C - v E >= -R`` or ``E <= 0``. The increments of ``C - v E``, and of E, are within intervals of length ``1 / g``.
+So by Hoeffding's lemma ``exp(s (C - v E + u Q) - s^2 n / (8 g^2))`` is a supermartingale for every s > 0, as is ``exp(s
+(Q - E) - s^2 n / (8 g^2))``. Let ``a = sqrt(2) g p_0 u``, ``n_0 = (r / a)^2`` and ``Q_0 = p_0 n_0``. While ``Q <= Q_0``
+the sum of q(e) grows to ``Q_0 + 1`` at most. Else ``Q >= p_0 max(n, n_0)``, and at the n-th display, by Markov's
+inequality with the best s for this n, ``U_e >= v`` has probability at most ``e^-(z - sqrt(x))^2 + e^-(z / u)^2``, ``z =
+a max(n, n_0) / sqrt(n) >= r``. In n both terms rise up to ``n_0`` and fall beyond: so each sums to its integral and its
+largest value at most, and these are less than 1 together. By ``n = (z / a)^2`` and, up to ``n_0``, ``n = (a n_0 /
+z)^2`` the first integral is at most ``(e^-2 + sqrt(pi) (sqrt(x) + r) erfc(sqrt(2))) / a^2``, where ``erfc(sqrt(2)) <=
+e^-2 / sqrt(2 pi)``: at most ``(2 + sqrt(2 x)) e^-2 / a^2``. The second is at most ``(r^2 + 1) e^-r^2 / a^2``, which is
+less than ``e^-2 / a^2`` as ``x >= ln 6``. QED
 
 **Theorem 6** (lists held for phases; ``s = 2 b^2`` for Laplace noise, ``s = sigma^2`` and ``b = 0`` for what is below
 normal; ``M = L (2 + log2 T)``, ``x = ln(3 L M T^2)``). With ``y = ln(20 M)``, ``r = sqrt(x) + sqrt(y)``, ``t = b (x +
@@ -60,7 +60,8 @@ phase. So it is where E is small, by Q - E: from ``w_1 >= u`` and ``u <= 1`` it 
 1)) + sqrt(2 y (n_0 / 4 + s M (K - 1))) + b y``. In all these are ``2 M n_0 e^-y = n_0 / 10`` rounds. Up to the end of
 the last phase with ``Q <= Q_0`` at its beginning, the sum of q(e) is at most ``Q_0`` and its length, ``n_0`` or 1. QED
 
-Without a horizon indices have been of smaller exponents before, which only makes them smaller: N is that of the last.
+Both are for feedback that comes before the next list is chosen. Without a horizon indices have been of smaller
+exponents before, which only makes them smaller: N is that of the last.
 """
 
 from __future__ import annotations

@@ -492,7 +492,7 @@ def _compiled(expression: sp.Expr, definitions: Definitions) -> _Function:
 def _value_at(function: _Function, values: Values) -> float:
     try:
         number = function(values)
-    except ZeroDivisionError:  # p_0 = 0
+    except (ZeroDivisionError, OverflowError):  # p_0 is 0, or its square next to nothing
         return math.inf
     return math.inf if math.isnan(number) else number
 
