@@ -142,7 +142,9 @@ class GaussianMixtureCurve(MixtureCurve):
             centres, logs = centres.reshape(shape), logs.reshape(shape)
             sizes = np.minimum(1.0, np.abs(v)) * (len(v) + 8.0 - 3.0 * logs)
             sizes = sizes + 6.0 * centres * (np.abs(at) + 0.5 * centres)
-            off += np.sum(np.exp(np.maximum(parts, logs) - total) * sizes, axis=0) + 10.0 * np.abs(total)
+            off += np.sum(
+                np.exp(np.minimum(np.maximum(parts, logs) - total, 300.0)) * sizes, axis=0
+            ) + 10.0 * np.abs(total)
         return 4.0 * ROUNDING * off
 
     def _point(self, target: FloatArray) -> FloatArray:
@@ -186,7 +188,8 @@ class GaussianMixtureCurve(MixtureCurve):
             high += np.sum(factor * above * (1.0 + error), axis=0)
         off = self._off_of(x, sides)
         error = off + MARGIN * self._size
-        return a - b, off, low * np.maximum(1.0 - error, 0.0), high * (1.0 + error)
+        least = 5e-324  # a sum of positive terms, even where no float can show them
+        return a - b, off, low * np.maximum(1.0 - error, 0.0), high * (1.0 + error) + least
 
 
 class ReplacedGaussianCurve(GaussianMixtureCurve):

@@ -165,9 +165,7 @@ def _calibrate_to_goal(releases: Releases, goal: _Goal, delta: float, time_limit
         )
         raise ParameterError(f"no amount of noise was found that gives {goal.words}{why}") from None
     except OutOfTime:
-        raise ParameterError(
-            f"no noise was proved to give {goal.words} within time_limit={time_limit:g} s"
-        ) from None
+        raise ParameterError(f"no noise was proved to give {goal.words} within the time limit") from None
     parameters = {kind.name: kind.noise_parameters(factor) for kind in releases.kinds}
     return Calibration(
         factor, parameters, reached, delta, releases.neighbouring, complete, releases.group_size

@@ -24,7 +24,7 @@ from mechanisms.losses.conversions import deltas_of_renyi, gaussian_dp_of
 from mechanisms.losses.deadline import time_is_over
 from mechanisms.losses.enclosure import Bound, Enclosure, lower_end
 from mechanisms.losses.many_compositions import largest_deltas
-from mechanisms.losses.risk import attack_accuracy, true_positive_rate
+from mechanisms.losses.risk import attack_accuracy, checked_rate, true_positive_rate
 from mechanisms.losses.theorems import RENYI_ORDERS
 
 _AT_ONCE = 4_096  # groups
@@ -83,6 +83,9 @@ class TruePositiveRate(LossNumber):
     """The largest true positive rate of any attack at a false positive rate."""
 
     false_positive_rate: float
+
+    def __post_init__(self) -> None:
+        checked_rate(self.false_positive_rate)
 
     def evaluate(self, loss: ComposedLoss) -> Enclosure | Bound:
         """Return the `true_positive_rate` of a composition at this false positive rate."""

@@ -414,7 +414,7 @@ def _range(profile: PrivacyProfile, small: float) -> tuple[float, float]:
     points = np.linspace(0.0, high, 65) if math.isfinite(high) else np.zeros(1)
     if math.isfinite(high):
         enough = np.flatnonzero(np.asarray(profile.delta(points)) <= small)
-        high = float(points[enough[0]])
+        high = float(points[enough[0]]) if enough.size else high  # none if the time has been over since
     return -min(low, 64.0), high
 
 

@@ -11,7 +11,7 @@ from release_files import GROUPS
 from accountant.audit import calibrate, read_releases, worst_group
 from accountant.audit.noise_for_target import calibrate_advantage, calibrate_risk
 from accountant.audit.releases import Group, Release, Releases
-from mechanisms import GaussianProfile, LaplaceProfile, PrivacyProfile
+from mechanisms import GaussianProfile, LaplaceProfile, ParameterError, PrivacyProfile
 from mechanisms.losses import least_noise
 from mechanisms.losses.composed_loss import compose
 
@@ -146,3 +146,10 @@ def test_noise_beyond_floats_is_said_to_be_that(file):
             pytest.raises(ValueError, match=f"epsilon=0.04 at delta={delta:g}: .*{why}"),
         ):
             calibrate(releases, 0.04, delta)
+
+
+@pytest.mark.parametrize("rate", [0.0, 1.0])
+def test_rates_at_the_ends_are_refused(rate):
+    """Zero was a math domain error."""
+    with pytest.raises(ParameterError, match="must lie in"):
+        calibrate_risk(platform(4, gaussian), 0.5, rate, 1e-6)

@@ -23,7 +23,7 @@ from mechanisms import (
 from mechanisms.arrays import FloatArray
 from mechanisms.gaussian_loss import sampled_gaussian_loss
 from mechanisms.gaussian_mixture_loss import GaussianMixtureLossSum
-from mechanisms.losses import composed_loss
+from mechanisms.losses import composed_loss, grid
 from mechanisms.losses import contour as contours
 from mechanisms.losses import deadline as deadlines
 from mechanisms.losses import least_noise as search
@@ -198,7 +198,7 @@ def test_noise_that_was_proved_to_be_enough_is_given(tmp_path: Path, monkeypatch
     releases = read_releases(path)
     least = calibrate(releases, 0.5, 1e-6)
     assert least.complete
-    with pytest.raises(ValueError, match="time_limit=1e-09"):
+    with pytest.raises(ValueError, match="within the time limit"):
         calibrate(releases, 0.5, 1e-6, time_limit=NO_TIME)
     asked = []
 
@@ -231,3 +231,13 @@ def test_a_curve_at_many_points_asks_once_after_a_deadline(monkeypatch: pytest.M
     assert np.all(later_low <= high)
     assert np.all(later_high >= low)
     assert np.all(np.diff(later_high) <= 0.0)
+
+
+def test_the_range_of_a_grid_is_found_after_a_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No point of the curve was small enough once all had the value of the first: an IndexError."""
+    profile = composed_profile([(LaplaceProfile(1.0, 2.0), 2), (GaussianProfile(0.3), 1)])
+    monkeypatch.setattr(grid, "check_time", lambda: None)  # the time may be over after its first step
+    with deadline(NO_TIME):
+        low, high = grid._range(profile, 1e-9)
+    assert low < 0.0 < high
+    assert profile.delta(high) <= 1e-9

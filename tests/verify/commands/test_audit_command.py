@@ -207,7 +207,7 @@ def test_a_time_limit_is_kept_and_said(run, file, monkeypatch):
     assert not short["complete"]
     code, _, err = run("calibrate", path, "--epsilon", "1")
     assert code == 2
-    assert "no noise was proved to give epsilon=1 at delta=1e-06 within time_limit=1e-09 s" in err
+    assert "no noise was proved to give epsilon=1 at delta=1e-06 within the time limit" in err
 
 
 def test_audit_prints_a_table_and_draws(run, file, tmp_path):
