@@ -52,7 +52,7 @@ def assert_dp(
 ) -> Verification:
     """Assert that a subject is (epsilon, delta)-differentially private, up to the power of a test.
 
-    A true claim fails with probability at most 1e-4 (`significance`), whatever the subject; with the same seed,
+    A true claim is refuted with probability at most 1e-4 (`significance`), whatever the subject; with the same seed,
     the result is the same. A false claim fails if the effort suffices: what it could not have seen is
     ``details["detection_floor"]`` of the result. It also fails where the subject cannot be audited (it
     raises, returns NaN, never ends ...), and where a replay shows that data flow around the mechanisms.

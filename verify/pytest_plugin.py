@@ -103,7 +103,7 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
         return
     terminalreporter.section("differential privacy audits")
     terminalreporter.write_line(
-        f"{len(rows)} audits; were all claims true, one of these tests would fail with probability at most "
+        f"{len(rows)} audits; were all claims true, one of these tests would be refuted with probability at most "
         f"{sum(row['significance'] for row in rows):.3g}."
     )
     if config.option.dp_report:

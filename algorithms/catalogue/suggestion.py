@@ -13,7 +13,7 @@ from algorithms.catalogue.linear_entries import linear_learners
 from algorithms.catalogue.structured_entries import learners
 from algorithms.epochs import epoch_horizon
 from algorithms.learner import DEFAULT_DELTA, check_delta, check_epsilon, check_horizon, needs_horizon
-from algorithms.problems import LinearBandit, LinearContexts, Matroid, Problem, SuperArms, TopK
+from algorithms.problems import LinearBandit, LinearContexts, Matroid, Problem, ShortestPath, SuperArms, TopK
 from algorithms.structured_learner import problem_kind
 from algorithms.theory.gaps import GapsUnavailable
 from algorithms.theory.regret import BOUNDS
@@ -203,7 +203,8 @@ def _structured(
     if isinstance(structure, TopK | Matroid):
         measured = "the least regret measured on sets and matroids, at every epsilon from 0.2 to 20"
         return "cucb-batch", measured + _singly(structure, "dp-bandit")
-    return "cucb-batch", "the least regret measured on paths, at every epsilon from 0.5 to 10"
+    where = "paths" if isinstance(structure, ShortestPath) else "paths, not on problems of this kind"
+    return "cucb-batch", f"the least regret measured on {where}, at every epsilon from 0.5 to 10"
 
 
 def _singly(structure: object, learner: str) -> str:

@@ -123,12 +123,12 @@ class RegretReport(FromJson):
     @property
     def verdict(self) -> RegretVerdict:
         """The joint verdict of the layers: the first that applies of `reasons`."""
-        if any(check.violated for check in self.proof):
-            return "violated"
         if any(checkpoint.verdict == "violated" for checkpoint in self.outcome):
             return "violated"
         if not self.theorem.covered:
             return "out of regime"
+        if any(check.violated for check in self.proof):
+            return "violated"
         if any(check.differs for check in self.proof):
             return "another learner"
         if self.theorem.bound >= self.theorem.trivial:
@@ -149,7 +149,7 @@ class RegretReport(FromJson):
     def reasons(self) -> tuple[Sentence, ...]:
         """The reasons for the verdict, the deciding one first."""
         theorem, last = self.theorem, self.outcome[-1]
-        said = [check.named_sentence for check in self.proof if check.violated]
+        said = [check.named_sentence for check in self.proof if check.violated and theorem.covered]
         said += [
             confident(
                 "Expected regret after {round:,} rounds is at least {lower} ({confidence} confidence), above the bound "
