@@ -15,7 +15,7 @@ CEILINGS = {
     "mechanisms": {"code lines": 11_120, "public functions and classes": 360, "files": 96, "floors": 19},
     "accountant": {"code lines": 15_001, "public functions and classes": 492, "files": 140, "floors": 9},
     "algorithms": {"code lines": 10_958, "public functions and classes": 412, "files": 156, "floors": 9},
-    "verify": {"code lines": 30_211, "public functions and classes": 890, "files": 319, "floors": 9},
+    "verify": {"code lines": 30_213, "public functions and classes": 890, "files": 319, "floors": 9},
 }
 
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)

@@ -78,7 +78,9 @@ def _meaning(report: RegretReport) -> Sentence:
         case "violated":
             words = "Broken: the learner loses more than its theorem allows, or a step of the theorem's proof fails"
             if not report.theorem.covered:
-                words = "Broken: the learner loses more than its paper claims here, where no proved theorem holds"
+                words = (
+                    "Broken: the learner loses more than its paper claims here, where no proved theorem holds"
+                )
         case "undecided":
             words = "Open: these runs do not show whether the learner loses more than its theorem allows"
         case "vacuous":
