@@ -203,10 +203,10 @@ class ComposedProfile(BoundedCurve):
 
 def _curve_of(loss: ComposedLoss, sizes: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Bound δ at rising nonnegative numbers; when the time is over, by its value at the last one before."""
-    highs = [1.0]
+    highs: list[float] = []
 
     def ends(size: float) -> tuple[float, float]:
-        if time_is_over() and len(highs) > 1:
+        if highs and time_is_over():
             return 0.0, highs[-1]
         found: list[Enclosure | Bound] = list(loss.directed_delta(size, width=_WIDTH))
         highs.append(max(one.upper for one in found))

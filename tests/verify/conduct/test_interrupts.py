@@ -30,7 +30,7 @@ def test_three_presses() -> None:
 
 
 def test_a_stop_is_no_exception_of_code_under_test() -> None:
-    """Where presses are not counted, a `KeyboardInterrupt` may be one."""
+    """A `KeyboardInterrupt` may be a press of Ctrl-C unless presses are counted."""
 
     def caught(error: BaseException) -> bool:
         try:
