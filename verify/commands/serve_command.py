@@ -62,8 +62,7 @@ def keys_command(
     remove: str | None,
     scope: tuple[str, ...],
     run: tuple[str, ...],
-    purpose: str | None,
-    tenant: str | None,
+    purpose: tuple[str | None, str | None] | None,
     as_json: bool,
 ) -> None:
     """Add a key and print it, revoke one, or list all keys: names, scopes, runs, and the purposes they spend on."""
@@ -74,13 +73,13 @@ def keys_command(
     if add is not None and remove is not None:
         raise SettingError("--add, --remove: one of them at a time")
     if add is None:
-        for flag, value in (("--scope", scope), ("--run", run), ("--purpose", purpose), ("--tenant", tenant)):
+        for flag, value in (("--scope", scope), ("--run", run), ("--purpose", purpose)):
             if value:
                 raise SettingError(f"{flag}: only with --add")
     if add is not None:
         if not scope:
             raise SettingError("--scope: must be given with --add: what the key allows")
-        click.echo(file.add(add, map(KeyScope, scope), run, Scope(purpose, tenant)))
+        click.echo(file.add(add, map(KeyScope, scope), run, Scope(*(purpose or ()))))
         return
     if remove is not None:
         file.remove(remove)
