@@ -27,7 +27,7 @@ from accountant.filters.composition_theorem import Composition
 from accountant.gates.assuming import Assuming, declared_stability
 from accountant.gates.closing import Tenure
 from accountant.gates.gate import Mask
-from accountant.gates.lineage import Influence, Movement, RecordId, Traced, TracedSums
+from accountant.gates.lineage import Movement, RecordId, Traced, TracedSums, influence_of
 from accountant.gates.messages import DRAWN_BY, DRAWN_ELSEWHERE, checked_message, some_value
 from accountant.gates.movement import with_rounding
 from accountant.gates.private import Private
@@ -36,7 +36,6 @@ from accountant.gates.private_sums import PrivateSums
 from accountant.gates.release import (
     DrawOutput,
     GateMechanism,
-    check_domain,
     check_owner,
     check_release,
     check_source,
@@ -229,13 +228,18 @@ class Accountant(Assuming, PrivateGate, Accounts):
             If a value lies outside the domain, or is infinite.
         """
         self.check_open()
-        check_domain(domain)
+        if isinstance(domain, type) or not hasattr(domain, "check"):
+            raise ParameterError(
+                f"domain={domain!r}: must be a domain, such as Interval(0, 1) or Box(0, 1, size) (an instance)"
+            )
         domain, assumptions = examine_value(domain)
-        self.assume(*assumptions)
+        if assumptions:
+            self.assume(*assumptions)
         record = canonical_name(record)
         given = own_copy(values, "values")
         array = on_grid(domain, np.array(domain.check(given, "values"))).reshape(1, 1, -1)
-        influence = Influence.of_domain(domain)
+        hashable: Any = domain
+        influence = influence_of(hashable)
         if math.inf in influence.widths and not np.isfinite(array).all():
             raise DomainError("values hold an infinite number: must be finite, also in an unbounded domain")
         if array.shape[-1] != len(influence.widths):
@@ -294,12 +298,14 @@ class Accountant(Assuming, PrivateGate, Accounts):
         """
         place = calling_place()
         with self._charging:
-            own, private, where = self._check_release(mechanism, private, where)
+            own, private, where = check_release(self, mechanism, private, where, self._noise)
             entries = self._entries(own, private, where, place)
             values = _copy_values(private)
             if own.examination is None:
                 self._assume_for(own.assumptions)
         receipt = self._pay(entries, place, request=request)
+        if request is None:
+            return self._publish(values, private, own.mechanism, where, place)
         return self._answer(values, private, own.mechanism, where, place, request, receipt.answer)
 
     def receive(
@@ -352,7 +358,7 @@ class Accountant(Assuming, PrivateGate, Accounts):
         mechanism: Mechanism,
         where: Mask | None,
         place: Place,
-        request: str | None,
+        request: str,
         answer: bytes | None,
     ) -> npt.NDArray[Any]:
         """Publish a value as `_publish` does; a request with a stored answer is not drawn again.
@@ -365,10 +371,10 @@ class Accountant(Assuming, PrivateGate, Accounts):
         values, private, mechanism, where, place, request
             As for `_publish`.
         """
-        if request is not None and answer is not None and not answer.startswith(_DRAW):
+        if answer is not None and not answer.startswith(_DRAW):
             return _decode_answer(answer, request)
         outputs = self._publish(values, private, mechanism, where, place, request, answer)
-        if request is None or type(mechanism) is PostProcessed:
+        if type(mechanism) is PostProcessed:
             return outputs
         return self._store_answer(request, _encode_outputs(outputs))
 
@@ -405,32 +411,25 @@ class Accountant(Assuming, PrivateGate, Accounts):
         answer
             The stored draw of the request, if one is known.
         """
+        through = None
+        if request is not None and type(mechanism) is PostProcessed:
+            through = _stored_draw(functools.partial(self._store_answer, request), answer)
+
+        def draw(drawn: Mechanism | None) -> npt.NDArray[Any]:
+            if drawn is None:
+                return np.array(values)
+            return sample(self, drawn, values, where, self._noise, through=through)
+
         try:
             with self._charging:
                 if self._tape is None:
-                    return self._draw_outputs(values, where, request, answer, mechanism)
-                draw = functools.partial(self._draw_outputs, values, where, request, answer)
+                    return draw(mechanism)
                 return self._tape.answer_release(mechanism, private, where, place, draw)
         except BaseException:  # Ctrl-C, too
             if request is not None:
                 with self._bookkeeping:
                     self._ledger.keep_answer(request, _FAILED)
             raise
-
-    def _draw_outputs(
-        self,
-        values: npt.NDArray[Any],
-        where: Mask | None,
-        request: str | None,
-        answer: bytes | None,
-        mechanism: Mechanism | None,
-    ) -> npt.NDArray[Any]:
-        if mechanism is None:
-            return np.array(values)
-        kept = None
-        if request is not None and type(mechanism) is PostProcessed:
-            kept = _stored_draw(functools.partial(self._store_answer, request), answer)
-        return sample(self, mechanism, values, where, self._noise, through=kept)
 
     def admit(self, releases: Sequence[Awaited], sums: Sequence[TracedSums]) -> None:
         """Refuse a value that is to wait in `sums` if its records cannot pay for its releases, or wait there already.
@@ -452,7 +451,7 @@ class Accountant(Assuming, PrivateGate, Accounts):
         place = calling_place()
         asked: list[tuple[Entry, int]] = []
         for mechanism, private, times in releases:
-            own, given, _ = self._check_release(mechanism, private, None)
+            own, given, _ = check_release(self, mechanism, private, None, self._noise)
             self.assume(*own.assumptions)
             assert isinstance(given._provenance, Traced)
             for held in sums:
@@ -501,7 +500,7 @@ class Accountant(Assuming, PrivateGate, Accounts):
             As `release`.
         """
         place = calling_place()
-        own, private, where = self._check_release(mechanism, private, where)
+        own, private, where = check_release(self, mechanism, private, where, self._noise)
         entries = self._entries(own, private, where, place)
         refused = self._first_refused(entries, place)
         kept = None if where is None else where.copy()
@@ -619,9 +618,8 @@ class Accountant(Assuming, PrivateGate, Accounts):
             values = _copy_values(quote._private)
         with self._bookkeeping:
             self._ledger.draw(position)
-        return self._answer(
-            values, quote._private, quote._own.mechanism, quote._where, quote.place, request, None
-        )
+        release = values, quote._private, quote._own.mechanism, quote._where, quote.place
+        return self._publish(*release) if request is None else self._answer(*release, request, None)
 
     def declassify(
         self, private: Private | PrivateSums, reason: str, *, shown: bool = True
@@ -643,9 +641,7 @@ class Accountant(Assuming, PrivateGate, Accounts):
         self.check_open()
         check_owner(self, private)
         with self._charging:
-            movements = self._movements(private, None, place)
-            self._check_holders(movements, place)
-            self._check_shuffler(None, private, None, place)
+            movements = self._movements(None, private, None, place)
             records = [record for movement in movements for record in movement.records]
             entries = [declassification(records, place, reason, self.composition.infinite_spend)]
             values = _copy_values(private)
@@ -723,15 +719,6 @@ class Accountant(Assuming, PrivateGate, Accounts):
         self._owned[id(checked)] = found
         return found
 
-    def _check_release(
-        self, mechanism: Mechanism, private: Private | PrivateSums, where: Mask | None
-    ) -> tuple[GateMechanism, Private | PrivateSums, Mask | None]:
-        """Make the checks of a release that need no ledger: those of every gate, and that the noise can be drawn."""
-        own, private, where = check_release(self, mechanism, private, where)
-        if self._noise.secure and not own.samples_securely:
-            self.check_source(own.mechanism)
-        return own, private, where
-
     def _entries(
         self,
         own: GateMechanism,
@@ -747,11 +734,7 @@ class Accountant(Assuming, PrivateGate, Accounts):
         """
         mechanism = own.shown
         try:
-            movements = self._movements(private, where, place)
-            if self._trust is not Trust.CENTRAL:
-                self._check_holders(movements, place)
-                if leaves:
-                    self._check_shuffler(mechanism, private, where, place)
+            movements = self._movements(mechanism, private, where, place, leaves=leaves)
             origin: Any = private._provenance
             if own.whole_values and private._values.dtype.kind not in "iu" and not origin.has_integers(where):
                 raise SensitivityExceeded(
@@ -778,22 +761,26 @@ class Accountant(Assuming, PrivateGate, Accounts):
             raise
         return entries
 
-    def _movements(self, private: Private | PrivateSums, where: Mask | None, place: Place) -> list[Movement]:
+    def _movements(
+        self,
+        mechanism: Mechanism | None,
+        private: Private | PrivateSums,
+        where: Mask | None,
+        place: Place,
+        *,
+        leaves: bool = True,
+    ) -> list[Movement]:
+        """Return the movements of a value that is to leave through a mechanism, if the trust model permits it."""
         origin = private._provenance
         if type(origin) is not Traced and type(origin) is not TracedSums:
             raise ForeignValue("this value did not enter through `private`: it has no account", place)
-        return origin.movements(where)
-
-    def _check_holders(self, movements: list[Movement], place: Place) -> None:
-        if self.trust is Trust.LOCAL:
-            check_holders(sum(len(movement.records) for movement in movements), place)
-
-    def _check_shuffler(
-        self, mechanism: Mechanism | None, private: Private | PrivateSums, where: Mask | None, place: Place
-    ) -> None:
-        if self.trust is Trust.SHUFFLE:
-            sums = private._provenance
-            check_shuffler(mechanism, sums.records(where) if isinstance(sums, TracedSums) else None, place)
+        movements = origin.movements(where)
+        if self._trust is Trust.LOCAL:
+            check_holders(movements, place)
+        elif self._trust is Trust.SHUFFLE and leaves:
+            messages = origin.records(where) if isinstance(origin, TracedSums) else None
+            check_shuffler(mechanism, messages, place)
+        return movements
 
     # --- summary and durable state ---------------------------------------------------------------
 

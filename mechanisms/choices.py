@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -114,14 +115,11 @@ class Categories:
     """Domain of the integers 0 .. size - 1, which name categories; distances are in the discrete metric."""
 
     size: int
+    shape: ClassVar[tuple[int, ...]] = ()
+    """The value is one category."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "size", whole_number("size", self.size, least=1))
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """``()``: the value is one category."""
-        return ()
 
     @property
     def widths(self) -> FloatArray:

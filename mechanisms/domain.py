@@ -9,7 +9,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -134,6 +134,8 @@ class Interval:
 
     lower: float
     upper: float
+    shape: ClassVar[tuple[int, ...]] = ()
+    """The value is a scalar."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "lower", real("lower", self.lower))
@@ -142,11 +144,6 @@ class Interval:
 
     def __str__(self) -> str:
         return f"[{self.lower:.12g}, {self.upper:.12g}]"
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """``()``: the value is a scalar."""
-        return ()
 
     @property
     def widths(self) -> FloatArray:

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -107,10 +107,6 @@ class Units:
         self._sums[id(price)] = total, price, found
         return found
 
-    def test_of(self, fits: Callable[[Any], bool]) -> Callable[[Vector], bool]:
-        """Return a test of totals in units from one of the theorem's amounts."""
-        return fits.holds if isinstance(fits, Limit) else lambda total: fits(self.amount(total))
-
     def amount(self, total: Vector) -> Any:
         """Return the theorem's amount of so many units."""
         return self.composition.amount(
@@ -178,10 +174,6 @@ class Limit:
             ]
             for box in _boxes(units.composition, budget)
         ]
-
-    def __call__(self, spent: Amount) -> bool:
-        """Compare an amount with the budget, by the theorem."""
-        return self._units.composition.fits(spent, self._budget)
 
     def holds(self, total: Vector) -> bool:
         """Compare a total in units with the theorem's limits, and else by the theorem."""

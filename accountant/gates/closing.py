@@ -29,23 +29,6 @@ class Tenure:
         if self.ended is None:
             self.ended = why
 
-    def check(self) -> None:
-        """Refuse if the tenure has ended, or in another process.
-
-        Raises
-        ------
-        GateClosed
-            After `end`, or in a forked child, whose releases the budget would not remember.
-        """
-        if os.getpid() != self.process:
-            raise GateClosed(
-                f"this process ({os.getpid()}) is a fork of process {self.process}, which spends this budget: "
-                "nothing may be released here",
-                calling_place(),
-            )
-        if self.ended is not None:
-            raise GateClosed(self.ended, calling_place())
-
 
 class Closing:
     """Mixin of all gates: it shuts the gate when code around private data fails.
@@ -77,7 +60,8 @@ class Closing:
         Raises
         ------
         GateClosed
-            With the reason, and the place where it was shut; see `Tenure.check`, too.
+            With the reason, and the place where it was shut; after the end of its tenure; or in a forked child, whose
+            releases the budget would not remember.
         GateBusy
             If this runs inside of a release.
         """
@@ -90,5 +74,14 @@ class Closing:
         if self._closed is not None:
             why, where = self._closed
             raise GateClosed(f"the gate is closed since {where}: {why}", calling_place())
-        if self._tenure is not None:
-            self._tenure.check()
+        tenure = self._tenure
+        if tenure is None:
+            return
+        if os.getpid() != tenure.process:
+            raise GateClosed(
+                f"this process ({os.getpid()}) is a fork of process {tenure.process}, which spends this budget: "
+                "nothing may be released here",
+                calling_place(),
+            )
+        if tenure.ended is not None:
+            raise GateClosed(tenure.ended, calling_place())

@@ -102,12 +102,6 @@ class Influence:
     l2_cap: float = math.inf
     derivation: Derivation | None = None
 
-    @staticmethod
-    def of_domain(domain: Domain) -> Influence:
-        """Return the influence of a fresh record of `domain`, a hashable value."""
-        hashable: Any = domain
-        return _influence_of(hashable)
-
     @functools.cached_property
     def sensitivity(self) -> Sensitivity:
         """The smallest (l1, l2, linf) that covers the movement; of equal ones the same object."""
@@ -191,7 +185,8 @@ def _sensitivity_of(widths: tuple[float, ...], l1_cap: float, l2_cap: float) -> 
 
 
 @functools.lru_cache(maxsize=1024)  # a learner asks for the same few domains every round
-def _influence_of(domain: Any) -> Influence:
+def influence_of(domain: Any) -> Influence:
+    """Return the influence of a fresh record of a domain, a hashable value."""
     whole = domain.sensitivity
     widths = tuple(np.ravel(domain.widths).tolist())
     independent = Sensitivity.of_box(widths)
@@ -210,7 +205,7 @@ def _mapped_influence(before: Influence, by: Transformation, taken: Any, domain:
     A value that was computed from several ones is only known to be a vector of real numbers.
     """
     way = before.derivation if is_bounded(taken) else entry_derivation(taken)
-    return replace(_influence_of(domain), derivation=None if way is None else way.map(by, taken))
+    return replace(influence_of(domain), derivation=None if way is None else way.map(by, taken))
 
 
 class Traced:
@@ -291,7 +286,7 @@ class Traced:
         """Any function of one record moves by at most the diameter of its range."""
         hashable: Any = domain
         if by is None:
-            return Traced(dict.fromkeys(self.influences, Influence.of_domain(domain)), bounds_of(domain))
+            return Traced(dict.fromkeys(self.influences, influence_of(hashable)), bounds_of(domain))
         return Traced(
             {record: _mapped_influence(moved, *by, hashable) for record, moved in self.influences.items()},
             bounds_of(domain),

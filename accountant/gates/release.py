@@ -37,14 +37,6 @@ if TYPE_CHECKING:
     from mechanisms.assumptions import Examination
 
 
-def check_domain(domain: object) -> None:
-    """Raise `ValueError` unless this is a domain: a tuple of bounds is none."""
-    if isinstance(domain, type) or not hasattr(domain, "check"):
-        raise ParameterError(
-            f"domain={domain!r}: must be a domain, such as Interval(0, 1) or Box(0, 1, size) (an instance)"
-        )
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class GateMechanism:
     """A mechanism as a gate uses it, and its properties for releases.
@@ -175,9 +167,20 @@ def check_source(mechanism: Mechanism, noise: NoiseSource) -> None:
 
 
 def check_release(
-    gate: Gate, mechanism: Mechanism, private: Private | PrivateSums, where: Mask | None
+    gate: Gate,
+    mechanism: Mechanism,
+    private: Private | PrivateSums,
+    where: Mask | None,
+    noise: NoiseSource | None = None,
 ) -> tuple[GateMechanism, Private | PrivateSums, Mask | None]:
     """Make the checks that need no ledger.
+
+    Parameters
+    ----------
+    gate, mechanism, private, where
+        The release.
+    noise
+        The source that is to draw it; None if it may be any.
 
     Returns
     -------
@@ -192,7 +195,8 @@ def check_release(
     SensitivityExceeded
         If distances would be measured in the wrong metric, or a category is unknown to the mechanism.
     ParameterError
-        If the mask is not boolean or not of the value's shape, or sums were to be transformed.
+        If the mask is not boolean or not of the value's shape, sums were to be transformed, or the noise source is
+        secure and cannot draw the mechanism's noise.
     """
     gate.check_open()
     check_owner(gate, private)
@@ -205,6 +209,8 @@ def check_release(
         mechanism = mechanism.mechanism
     own = gate.examine_mechanism(mechanism)
     _check_metric(own, private)
+    if noise is not None and noise.secure and not own.samples_securely:
+        check_source(own.mechanism, noise)
     return own, private, None if where is None else checked_mask(where, private.shape)
 
 

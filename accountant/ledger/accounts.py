@@ -79,7 +79,7 @@ class Accounts:
         # Held while the ledger is written: stores that last queue by themselves.
         self._bookkeeping: AbstractContextManager[object] = self._charging if store is None else nullcontext()
         self._units = Units(composition)
-        self._fits = Limit(self._units, budget)
+        self._holds = Limit(self._units, budget).holds
         self._charges: dict[tuple[Mechanism, Sensitivity], Amount] = {}
 
     @property
@@ -153,7 +153,7 @@ class Accounts:
         try:
             with self._bookkeeping:
                 return self._ledger.charge(
-                    entries, self._fits, hold=hold, request=request, scope=self._scope(), lasts=lasts
+                    entries, self._holds, hold=hold, request=request, scope=self._scope(), lasts=lasts
                 )
         except CannotPay as refused:
             raise self._refusal(refused, place, entries) from None
@@ -210,7 +210,7 @@ class Accounts:
     def _first_refused(self, entries: Sequence[Entry], place: Place) -> CannotPay | None:
         """Return why the first record that cannot pay cannot."""
         try:
-            with self._ledger.refusals(self._fits, self._scope()) as refusal:
+            with self._ledger.refusals(self._holds, self._scope()) as refusal:
                 return refusal(entries)
         except NotPermitted as refused:
             raise PurposeRefused(str(refused), place) from None
@@ -273,7 +273,7 @@ class Accounts:
             return most_that_fit(fits)
 
         try:
-            with self._ledger.refusals(self._fits, self._scope()) as refusal:
+            with self._ledger.refusals(self._holds, self._scope()) as refusal:
                 return [count_that_fit(charge, refusal) for charge in charges]
         except NotPermitted as refused:
             raise PurposeRefused(str(refused), place) from None

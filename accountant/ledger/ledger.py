@@ -27,7 +27,7 @@ from accountant.ledger.events import (
     Settlement,
 )
 from accountant.ledger.ledger_state import State, apply, decide, expire, first_refused
-from accountant.ledger.store import ANY, CannotPay, Fits, Receipt, RuleStanding, Standing, Tally
+from accountant.ledger.store import ANY, CannotPay, Holds, Receipt, RuleStanding, Standing, Tally
 from accountant.place import Place
 from accountant.record_name import canonical_name
 from accountant.rules.clock import ProcessClock, RunningClock
@@ -340,10 +340,10 @@ class Ledger(State):
 
     @contextmanager
     def refusals(
-        self, fits: Fits, scope: Scope = ANY
+        self, holds: Holds, scope: Scope = ANY
     ) -> Iterator[Callable[[Sequence[Entry]], CannotPay | None]]:
         """Yield the function from entries to the `CannotPay` that `charge` would raise; see `Store`."""
-        state, now, holds = self._present_state(), self._command_time(), self.units.test_of(fits)
+        state, now = self._present_state(), self._command_time()
         yield lambda entries: first_refused(state, Charge(entries, holds, scope=scope), now)
 
     def _command_time(self, command: LedgerCommand | None = None) -> Now | None:
@@ -393,7 +393,7 @@ class Ledger(State):
     def charge(
         self,
         entries: Sequence[Entry],
-        fits: Fits,
+        holds: Holds,
         *,
         hold: bool = False,
         request: str | None = None,
@@ -401,7 +401,7 @@ class Ledger(State):
         lasts: int | None = None,
     ) -> Receipt:
         """Check every record and charge all, or none; see `Store`."""
-        return self._do(Charge(entries, self.units.test_of(fits), hold, request, scope, lasts))
+        return self._do(Charge(entries, holds, hold, request, scope, lasts))
 
     def _do(self, command: LedgerCommand) -> Receipt:
         now = self._command_time(command)

@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Any, NamedTuple, Protocol
 
 from accountant.budget import Amount
+from accountant.filters.units import Vector
 from accountant.gates.lineage import RecordId
 from accountant.ledger.entry import Entry
 from accountant.place import Place
@@ -20,8 +21,8 @@ from mechanisms.parameters import DPWitnessError
 ANY = Scope()
 """Nobody said what for."""
 
-Fits = Callable[[Any], bool]
-"""Whether a total is within the budget; every store of an accountant is asked with the same one."""
+Holds = Callable[[Vector], bool]
+"""Whether a total in units is within the budget; every store of an accountant is asked with the same one."""
 
 
 class CannotPay(Exception):
@@ -181,7 +182,7 @@ class Store(Protocol):
     def charge(
         self,
         entries: Sequence[Entry],
-        fits: Fits,
+        holds: Holds,
         *,
         hold: bool = False,
         request: str | None = None,
@@ -194,7 +195,7 @@ class Store(Protocol):
         ----------
         entries
             Who pays what.
-        fits
+        holds
             Whether a total is within the budget.
         hold
             Whether it is a reservation: only then `give_back` may follow, and nothing is drawn before `draw`.
@@ -251,7 +252,7 @@ class Store(Protocol):
         """
 
     def refusals(
-        self, fits: Fits, scope: Scope = ANY
+        self, holds: Holds, scope: Scope = ANY
     ) -> AbstractContextManager[Callable[[Sequence[Entry]], CannotPay | None]]:
         """Yield the function from entries to the `CannotPay` that `charge` would raise, all at one moment."""
 

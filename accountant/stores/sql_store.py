@@ -28,7 +28,7 @@ from accountant.ledger.events import (
     Settlement,
 )
 from accountant.ledger.ledger_state import expire, first_refused, stamp
-from accountant.ledger.store import ANY, CannotPay, Fits, Receipt, RuleStanding, Standing, Tally
+from accountant.ledger.store import ANY, CannotPay, Holds, Receipt, RuleStanding, Standing, Tally
 from accountant.place import Place
 from accountant.rules.clock import RunningClock
 from accountant.rules.limits import Limits
@@ -232,7 +232,7 @@ class SQLStore:
     def charge(
         self,
         entries: Sequence[Entry],
-        fits: Fits,
+        holds: Holds,
         *,
         hold: bool = False,
         request: str | None = None,
@@ -240,7 +240,7 @@ class SQLStore:
         lasts: int | None = None,
     ) -> Receipt:
         """Check every record and charge all, or none; see `Store`."""
-        command = Charge(entries, self._units.test_of(fits), hold, request, scope, lasts)
+        command = Charge(entries, holds, hold, request, scope, lasts)
         receipt: Receipt = self._queue.do(NamedCharge(command, self.names.label_of))
         return receipt
 
@@ -418,10 +418,10 @@ class SQLStore:
 
     @contextmanager
     def refusals(
-        self, fits: Fits, scope: Scope = ANY
+        self, holds: Holds, scope: Scope = ANY
     ) -> Iterator[Callable[[Sequence[Entry]], CannotPay | None]]:
         """Yield the function from entries to the `CannotPay` that `charge` would raise; see `Store`."""
-        holds, label_of = self._units.test_of(fits), self.names.label_of
+        label_of = self.names.label_of
         with self.database.snapshot() as session:
             self._check_names(session)
             work = self._work(session)

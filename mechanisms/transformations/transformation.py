@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import abc
 import dataclasses
+import functools
 import math
 from typing import TYPE_CHECKING, Any, ClassVar, overload
 
@@ -119,13 +120,15 @@ class Transformation(abc.ABC):
         """Return True if the other is of the same class with the same parameters, bit for bit."""
         if type(other) is not type(self):
             return NotImplemented
-        return self._parameters() == other._parameters()
+        return self._parameters == other._parameters
 
     def __hash__(self) -> int:
         """Return a hash of the parameters."""
-        return hash((type(self), *self._parameters()))
+        return hash((type(self), *self._parameters))
 
+    @functools.cached_property
     def _parameters(self) -> tuple[Any, ...]:
+        """The fields, arrays as bytes: they are read-only."""
         held = [getattr(self, field.name) for field in dataclasses.fields(self)]  # type: ignore[arg-type]
         return tuple(
             (each.shape, each.dtype.str, each.tobytes()) if isinstance(each, np.ndarray) else each

@@ -232,9 +232,9 @@ def entries_of(priced: Sequence[tuple[Any, Any]], charges: range, records: int) 
 
 def charge_all(ledger: Ledger, charges: Iterable[Sequence[Entry]]) -> None:
     """Charge all of them."""
-    fits = Limit(ledger.units, Budget(100.0, 1e-6))
+    holds = Limit(ledger.units, Budget(100.0, 1e-6)).holds
     for entries in charges:
-        ledger.charge(entries, fits)
+        ledger.charge(entries, holds)
 
 
 def look_in_memory(theorem: Composition, own: bool, charges: int, records: int, results: Any) -> None:

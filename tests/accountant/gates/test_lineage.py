@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from accountant import Accountant, Budget, Influence
-from accountant.gates.lineage import Traced, TracedSums
+from accountant.gates.lineage import Traced, TracedSums, influence_of
 from mechanisms import Ball, Box, Interval, OneHot, Sensitivity
 from mechanisms.float_bounds import FloatBounds
 
@@ -119,7 +119,7 @@ def test_scaling_never_rounds_down(width, factor):
     "domain", [*DOMAINS, OneHot(1), Ball(0.3, 2, order=math.inf), Box(0, 0.1, 7)], ids=repr
 )
 def test_a_fresh_record_moves_as_its_domain_says(domain):
-    assert Influence.of_domain(domain).sensitivity == domain.sensitivity
+    assert influence_of(domain).sensitivity == domain.sensitivity
 
 
 def test_records_that_cannot_move_a_value_are_not_in_it():

@@ -84,7 +84,7 @@ class Client:
         if isinstance(command, Charge):
             receipt = store.charge(
                 command.entries,
-                self._files.history.limit,
+                self._files.history.limit.holds,
                 hold=command.hold,
                 request=command.request,
                 scope=command.scope,

@@ -37,7 +37,7 @@ def spend_at_random(ledger: Ledger, chosen: random.Random, times: int) -> None:
         hold = chosen.random() < 0.3
         try:
             position = ledger.charge(
-                entries, limit, hold=hold, request=request, scope=Scope(chosen.choice((None, "ads")))
+                entries, limit.holds, hold=hold, request=request, scope=Scope(chosen.choice((None, "ads")))
             ).position
             if hold:
                 held.append(position)

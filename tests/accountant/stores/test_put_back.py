@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from accountant import Accountant, BasicComposition, Budget, BudgetExceeded, Cost, Entry, Ledger, Place, Rule
+from accountant.filters.units import Limit
 from accountant.ledger.store import CannotPay
 from accountant.stores.database import Database
 from accountant.stores.opening import open_store, verify_store
@@ -131,10 +132,11 @@ def test_a_charge_that_names_a_record_twice_is_checked_as_one() -> None:
         Entry(HALF, sure, Cost(Fraction(3, 5), Fraction(0)), ("bob", "ann"), where, ""),
     ]
     ledger = Ledger(BasicComposition())
+    holds = Limit(ledger.units, Budget(1.0)).holds
     with pytest.raises(CannotPay):
-        ledger.charge(entries, lambda total: total.within(Budget(1.0)))
+        ledger.charge(entries, holds)
     assert ledger.spent("bob").epsilon == 0
-    ledger.charge(entries[:1], lambda total: total.within(Budget(1.0)))
+    ledger.charge(entries[:1], holds)
 
 
 def test_an_account_that_is_put_back_alone_is_noticed(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from accountant import Influence
-from accountant.gates.lineage import Traced, TracedSums
+from accountant.gates.lineage import Traced, TracedSums, influence_of
 from accountant.stores.waiting import Noted, Notes, Waiting
 from mechanisms import Box
 from mechanisms.float_bounds import FloatBounds
@@ -22,9 +22,9 @@ INFLUENCES = [
     Influence((1.0, 1.0), 1.0, 1.0),
     Influence((0.0, 0.1), 0.1, 0.1),
     Influence((2.0, 2.0), float("inf"), 2.5),
-    Influence.of_domain(Box(0, 1, 2)),
-    Influence.of_domain(Box(-1, 0, 2)),  # moves as far as the one before
-    Influence.of_domain(Box(0, 0.1, 2)).scale((0.3, 0.3)).restrict_to((1, 1)),
+    influence_of(Box(0, 1, 2)),
+    influence_of(Box(-1, 0, 2)),  # moves as far as the one before
+    influence_of(Box(0, 0.1, 2)).scale((0.3, 0.3)).restrict_to((1, 1)),
 ]
 BOUNDS = {moved: FloatBounds(moved.widths[0], i * 0.1, 2 * i) for i, moved in enumerate(INFLUENCES)}
 

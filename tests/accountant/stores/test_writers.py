@@ -15,6 +15,7 @@ import pytest
 from postgresql_server import execute, new_database
 
 from accountant import BasicComposition, Budget, Cost, Entry, Place, Rule, Trust
+from accountant.filters.units import Limit, Units
 from accountant.ledger.store import CannotPay, KeyUsed, Settled
 from accountant.stores.anchor import Anchor
 from accountant.stores.folded import begin_replay
@@ -35,8 +36,7 @@ def entry(*records: str) -> Entry:
     return Entry(NOISE, SURE, Cost(Fraction(1), Fraction(0)), records, Place("w.py", 1), "")
 
 
-def fits(total: Any) -> bool:
-    return bool(total.within(TERMS.budget))
+fits = Limit(Units(TERMS.composition), TERMS.budget).holds
 
 
 @pytest.fixture
