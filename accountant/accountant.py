@@ -198,7 +198,9 @@ class Accountant(Assuming, PrivateGate, Accounts):
         self._tenure = Tenure()
         self.strict = terms.strict
         if opened is not None:
-            self._take_over(opened)
+            super().assume(*opened.assumptions)
+            if opened.closed is not None:  # a restart must not open a gate again
+                super().close(*opened.closed)
         self.assume(
             *class_assumptions(type(self)),
             *assumptions_of((budget, self._composition, self._noise)),
@@ -676,12 +678,6 @@ class Accountant(Assuming, PrivateGate, Accounts):
         super().close(why, where)
         if first:
             self._ledger.note_closed(why, where)
-
-    def _take_over(self, store: SQLStore) -> None:
-        """Take over the assumptions of a store's earlier accountants, and their closure if one was shut."""
-        super().assume(*store.assumptions)
-        if store.closed is not None:  # a restart must not open a gate again
-            super().close(*store.closed)
 
     # --- checks ----------------------------------------------------------------------------------
 

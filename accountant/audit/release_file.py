@@ -84,10 +84,6 @@ def _read_file(path: Path, neighbours: Neighbouring | None) -> Releases:
         raise ReleaseFileError(f"{path}: {error}") from None
 
 
-def _from_toml(path: Path, text: str, neighbours: Neighbouring | None) -> Releases:
-    return from_tables(str(path), from_toml(text), TomlLineNumbers(text, toml=True), neighbours)
-
-
 def _from_json(path: Path, text: str, neighbours: Neighbouring | None) -> Releases:
     content = from_json(text)
     if isinstance(content, dict):
@@ -104,7 +100,9 @@ def _from_json(path: Path, text: str, neighbours: Neighbouring | None) -> Releas
 
 
 _READ: dict[str, Callable[[Path, str, Neighbouring | None], Releases]] = {
-    ".toml": _from_toml,
+    ".toml": lambda path, text, neighbours: from_tables(
+        str(path), from_toml(text), TomlLineNumbers(text, toml=True), neighbours
+    ),
     ".json": _from_json,
     ".csv": lambda path, text, neighbours: from_rows(str(path), text, neighbours),
 }

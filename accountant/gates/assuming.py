@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy.typing as npt
 
-from accountant.gates.gate import Value
 from accountant.gates.private import Private, refuse_read
 from accountant.gates.release import GateMechanism, checked_mechanism
 from accountant.place import Place, calling_place
@@ -26,9 +25,7 @@ class Assuming:
         """The unchecked assumptions of this run, once each, in order of their first use."""
         return self._assumed
 
-    def examine(self, value: Value) -> tuple[Value, tuple[Assumption, ...]]:
-        """Return a copy of the value to which no caller has a reference, and its assumptions."""
-        return examine_value(value)
+    examine = staticmethod(examine_value)
 
     def examine_mechanism(self, mechanism: Mechanism) -> GateMechanism:
         """Return a copy of the mechanism to which no caller has a reference, and its properties for releases."""

@@ -261,10 +261,12 @@ class Private:
 
     def _place_on_grid(self, domain: Domain, results: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Return results of the right shape on the grid of the domain that each must lie in."""
-        inside = _grid_values(domain, results)
-        if inside is None:
-            raise DomainError(f"map: {_OUTSIDE.format(domain=domain, leading=results.shape[:2])}")
-        return inside
+        try:
+            checked = domain.check(results.reshape(*results.shape[:2], *domain.shape))
+            return on_grid(domain, checked).reshape(results.shape)
+        except DomainError:
+            pass  # its message quotes the value, and so would an exception raised while handling it
+        raise DomainError(f"map: {_OUTSIDE.format(domain=domain, leading=results.shape[:2])}")
 
     @contextlib.contextmanager
     def _close_on_error(self) -> Iterator[None]:
@@ -447,15 +449,6 @@ _OUTSIDE = "a result lies outside {domain}, or is not one value of it for each o
 def refuse_read(how: str, where: Place) -> NoReturn:
     """Raise `RawRead`: at this place, a private value was read in this way."""
     raise RawRead(f"a private value was {how}; release it through its gate, or declassify it", where)
-
-
-def _grid_values(domain: Domain, results: npt.NDArray[Any]) -> npt.NDArray[Any] | None:
-    """Return results of shape (worlds, lanes, k) on the grid of the domain; None if one lies outside."""
-    try:
-        checked = domain.check(results.reshape(*results.shape[:2], *domain.shape))
-        return on_grid(domain, checked).reshape(results.shape)
-    except DomainError:
-        return None  # its message quotes the value, and so would an exception raised while handling it
 
 
 def _check_finite(results: npt.NDArray[Any]) -> npt.NDArray[Any]:

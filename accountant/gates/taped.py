@@ -224,7 +224,9 @@ class Retelling:
         if self.difference is not None:
             return
         taped = next(self._operations, None)
-        if taped is None or not _are_same_operands(taped.public, public):
+        if taped is None or not (
+            len(taped.public) == len(public) and all(map(_is_same_operand, taped.public, public))
+        ):
             self._note(
                 "raw-flow", calling_place(), "what is done to a private value here depends on raw data"
             )
@@ -295,7 +297,8 @@ class Retelling:
             for _ in self._changed.intersection(records)
         ]
         rounding = origin.rounding(where)
-        limit = limits[0] if len(limits) == 1 and not rounding else _sum_of_limits(limits, rounding)
+        norms = ([getattr(moved, name) for moved in limits] for name in ("l1", "l2", "linf"))
+        limit = Sensitivity(*(math.fsum((*each, rounding)) for each in norms))
         apart = distance(values.ravel(), before.ravel(), categorical=private._categories > 0)
         broken, words = excess(apart, limit)
         return words if broken.any() else ""
@@ -309,11 +312,6 @@ class Retelling:
     def _note(self, kind: str, place: Place, message: str) -> None:
         if self.difference is None:
             self.difference = Difference(kind, place, message)
-
-
-def _sum_of_limits(limits: Sequence[Sensitivity], further: float) -> Sensitivity:
-    norms = [[moved.l1 for moved in limits], [moved.l2 for moved in limits], [moved.linf for moved in limits]]
-    return Sensitivity(*(math.fsum((*each, further)) for each in norms))
 
 
 def _values_at(private: Private | PrivateSums, where: Mask | None) -> npt.NDArray[Any]:
@@ -335,10 +333,6 @@ def _is_same_array(one: npt.NDArray[Any], other: npt.NDArray[Any]) -> bool:
     if one.dtype != other.dtype or one.shape != other.shape:
         return False
     return bool(one.tolist() == other.tolist()) if one.dtype.kind == "O" else one.tobytes() == other.tobytes()
-
-
-def _are_same_operands(ones: tuple[object, ...], others: tuple[object, ...]) -> bool:
-    return len(ones) == len(others) and all(map(_is_same_operand, ones, others))
 
 
 def _is_same_operand(one: object, other: object) -> bool:

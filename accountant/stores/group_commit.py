@@ -140,14 +140,11 @@ class GroupCommit(Generic[Task]):
                 if own in self._queued:  # the transaction did not begin; others try for themselves
                     self._queued.remove(own)
                     jobs.append(own)
+            words = f"the thread that committed for this one was interrupted ({type(error).__name__})"
             for job in jobs:
-                job.error = error if job is own or isinstance(error, Exception) else _interrupted(error)
+                job.error = error if job is own or isinstance(error, Exception) else OutcomeUnknown(words)
             raise
         finally:
             for job in jobs:
                 job.done = True
                 job.woken.put(None)
-
-
-def _interrupted(error: BaseException) -> OutcomeUnknown:
-    return OutcomeUnknown(f"the thread that committed for this one was interrupted ({type(error).__name__})")

@@ -76,7 +76,10 @@ def verify_database(database: Database, anchor: Anchor | None = None) -> Verifie
 @contextmanager
 def verifying(database: Database, anchor: Anchor | None = None) -> Iterator[tuple[Session, Verified]]:
     """Verify a store, as `verify_database`; yield the transaction in which its charges can be read again, too."""
-    _check_file(database)
+    with database.reading() as reading:
+        damage = database.damage(reading)
+    if damage is not None:
+        raise LedgerDamaged(f"{database.name}: SQLite finds: {damage}")
     mark = None if anchor is None else anchor.read_mark()
     with _snapshot(database) as session:
         _check_schema(session)
@@ -140,13 +143,6 @@ def _check_schema(session: Session) -> None:
         raise LedgerDamaged(
             f"there is a {found[0]} {found[1]!r}, which no ledger has: what is charged may not be kept"
         )
-
-
-def _check_file(database: Database) -> None:
-    with database.reading() as session:
-        damage = database.damage(session)
-    if damage is not None:
-        raise LedgerDamaged(f"{database.name}: SQLite finds: {damage}")
 
 
 @contextmanager

@@ -98,18 +98,16 @@ class _ResponseBound:
 
     def _radius(self, root: FloatArray, u: FloatArray | float) -> FloatArray:
         """Return ``R_n(u) = min{hoeffding, bernstein + x / 3} / (p - q)``."""
+        above = min(1.0, (self.positions - 1) * self.false_rate + self.gain)
+        variance = np.minimum(
+            0.25, self.false_rate + u * (self.gain + above * u)
+        )  # of 1{R=k} + u 1{R<k}, at most
         radius = root * math.sqrt(2 * self.exponent)
-        radius *= np.sqrt(self._variance(u))
+        radius *= np.sqrt(variance)
         radius += self.exponent / 3
         np.minimum(radius, root * math.sqrt(self.exponent / 2), out=radius)
         radius *= 1.0 / self.gain
         return radius
-
-    def _variance(self, u: FloatArray | float) -> FloatArray:
-        """Return v(u), a bound on the variance of ``1{R=k} + u 1{R<k}``."""
-        above = min(1.0, (self.positions - 1) * self.false_rate + self.gain)
-        variance: FloatArray = np.minimum(0.25, self.false_rate + u * (self.gain + above * u))
-        return variance
 
 
 class _ResponseEstimates(RankedItems):
@@ -172,7 +170,11 @@ class _ResponseEstimates(RankedItems):
         self.index.reshape(-1)[fewer] = index
         safe.reshape(-1)[fewer] = n.take(some) + spare
         moved = np.concatenate((some[index != known], np.flatnonzero(shown != lists)))
-        self._find_again(lists, moved // size)
+        changed = np.zeros(len(lists), dtype=np.bool_)
+        changed[moved // size] = True
+        own = np.flatnonzero(changed)
+        if own.size:
+            lists[own] = self.lists_of(self.index.take(own, axis=0), self.displays.take(own, axis=0))
         self.ranking = lists, safe
 
     def _lowered(
@@ -203,14 +205,6 @@ class _ResponseEstimates(RankedItems):
         up to how many displays of each item U is surely no less than its index (`_ResponseBound.spare`); 0 at first.
         """
         return super().best_lists(), np.zeros_like(self.displays)
-
-    def _find_again(self, lists: IntArray, lanes: IntArray) -> None:
-        """Find the lists of these lanes, each named any number of times, again."""
-        changed = np.zeros(len(lists), dtype=np.bool_)
-        changed[lanes] = True
-        own = np.flatnonzero(changed)
-        if own.size:
-            lists[own] = self.lists_of(self.index.take(own, axis=0), self.displays.take(own, axis=0))
 
     def renew_at(self, exponent: float, mixture: ResponseMixture, lanes: npt.NDArray[np.bool_]) -> None:
         """Compute the indices of these lanes again, at other levels."""

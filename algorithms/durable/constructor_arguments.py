@@ -42,7 +42,11 @@ def build_watched(
     finally:
         sys.setprofile(None)
     _, given = seen.get(id(built), (None, {}))
-    return built, {name: _plain(value) for name, value in given.items() if _is_plain(value)}
+    return built, {
+        name: _plain(value)
+        for name, value in given.items()
+        if value is None or isinstance(value, str | numbers.Real)
+    }
 
 
 def differing(saved: dict[str, Plain], now: dict[str, Plain]) -> list[str]:
@@ -51,16 +55,9 @@ def differing(saved: dict[str, Plain], now: dict[str, Plain]) -> list[str]:
     return [
         f"{name} ({saved[name]!r} then, {now[name]!r} now)"
         for name in common
-        if not _is_equal(saved[name], now[name])
+        if saved[name] != now[name]
+        and (saved[name] == saved[name] or now[name] == now[name])  # NaN is itself
     ]
-
-
-def _is_equal(one: Plain, other: Plain) -> bool:
-    return one == other or (one != one and other != other)  # not a number is itself here
-
-
-def _is_plain(value: object) -> bool:
-    return value is None or isinstance(value, str | numbers.Real | bool)
 
 
 def _plain(value: Any) -> Plain:
