@@ -46,7 +46,7 @@ PLAYS: dict[str, tuple[Family, ...]] = {
 StructureType = TypeVar("StructureType", bound=SuperArms | RankedLists)
 
 
-def structure_kind(structure: object) -> Family:
+def _structure_kind(structure: object) -> Family:
     """Return the kind of problem that a structure belongs to.
 
     Raises
@@ -78,7 +78,7 @@ def problem_kind(problem: object) -> Family:
         return "linear"
     if isinstance(problem, LinearContexts):
         return "contextual"
-    return structure_kind(getattr(problem, "structure", problem))
+    return _structure_kind(getattr(problem, "structure", problem))
 
 
 @functools.lru_cache(maxsize=256)  # asked in every round of a service, of few functions
@@ -201,7 +201,7 @@ class StructuredLearner(TicketedLearner, abc.ABC, Generic[StructureType]):
         ProblemError
             If it is no structure, or not one that the learner's family plays.
         """
-        kind = structure_kind(structure)
+        kind = _structure_kind(structure)
         if kind not in PLAYS[cls.family]:
             raise ProblemError(
                 f"{cls.__name__} plays {' and '.join(PLAYS[cls.family])} structures, not a "

@@ -22,7 +22,7 @@ def each_its_own(number: int) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class OneReport:
+class _OneReport:
     """Unit of privacy: one report, a value that one call of a gate's `private` admits, or one record of a data set."""
 
     def __str__(self) -> str:
@@ -122,8 +122,8 @@ def _in_growing_groups(times: int) -> RecordOf:
     return name
 
 
-Unit = OneReport | OnePerson
-ONE_REPORT = OneReport()
+Unit = _OneReport | OnePerson
+ONE_REPORT = _OneReport()
 """The unit of a claim that protects one report: what enters once."""
 VOCABULARY = "'one report', 'one person, at most N rounds' or 'one person'"
 
@@ -149,7 +149,7 @@ def checked_unit(unit: object) -> Unit:
     ParameterError
         If it is none; the message lists the vocabulary.
     """
-    if isinstance(unit, OneReport | OnePerson):
+    if isinstance(unit, _OneReport | OnePerson):
         return unit
     said = " ".join(unit.lower().split()) if isinstance(unit, str) else ""
     if said == str(ONE_REPORT):

@@ -62,7 +62,7 @@ class TableError(DPWitnessError, ValueError):
 
 
 @dataclass(frozen=True)
-class MechanismKind:
+class _MechanismKind:
     """A kind of mechanism: the keys of its table in a release file, and the privacy profile that it describes.
 
     Attributes
@@ -96,7 +96,7 @@ class MechanismKind:
         return next((key for key in self.keys if key == "sampling_probability"), "sampling_rate")
 
 
-def _built_in(mechanism: type[Any]) -> MechanismKind:
+def _built_in(mechanism: type[Any]) -> _MechanismKind:
     fields = {field.name: field for field in dataclasses.fields(mechanism)}
     keys = [name for name in fields if name != "sensitivity"]
     required = tuple(name for name in keys if fields[name].default is dataclasses.MISSING)
@@ -121,7 +121,7 @@ def _built_in(mechanism: type[Any]) -> MechanismKind:
         own: Sensitivity = mechanism(**parameters).sensitivity  # of Binomial by `shift` and `dimension`
         return own
 
-    return MechanismKind(
+    return _MechanismKind(
         (*keys, *aliases),
         required,
         profile,
@@ -137,7 +137,7 @@ def _notion(
     curve: Callable[[Mapping[str, Any]], PrivacyProfile],
     whole: tuple[str, ...] = (),
     most: int = 0,
-) -> tuple[str, MechanismKind]:
+) -> tuple[str, _MechanismKind]:
     """Return a privacy notion as a kind: its curve holds for the relation it is stated for.
 
     Keys that take whole numbers have a largest value.
@@ -149,7 +149,7 @@ def _notion(
         return restate(curve(parameters), neighbouring)
 
     largest = dict.fromkeys(whole, most)
-    return name, MechanismKind(keys, keys, profile, moves=False, whole=frozenset(whole), most=largest)
+    return name, _MechanismKind(keys, keys, profile, moves=False, whole=frozenset(whole), most=largest)
 
 
 def _epsilon(parameters: Mapping[str, Any]) -> Fraction:
@@ -165,7 +165,7 @@ def _selection(
     priced: Callable[[Mapping[str, Any], Sensitivity], PrivacyProfile],
     *optional: str,
     replaced: bool = True,
-) -> tuple[str, MechanismKind]:
+) -> tuple[str, _MechanismKind]:
     """Return a mechanism that is priced by a theorem as a kind; not all have a price for replacing a record."""
 
     def profile(
@@ -179,7 +179,7 @@ def _selection(
 
     whole = frozenset({"positives", "keys", "queries"})
     most = dict.fromkeys(whole.intersection(required), MOST_KEYS)
-    return name, MechanismKind((*required, *optional), required, profile, whole=whole, most=most)
+    return name, _MechanismKind((*required, *optional), required, profile, whole=whole, most=most)
 
 
 def _counter(
@@ -188,7 +188,7 @@ def _counter(
     *own: str,
     optional: tuple[str, ...] = ("participations", "separation"),
     profile_of: Callable[[Any, Mapping[str, Any], Neighbouring], PrivacyProfile] | None = None,
-) -> tuple[str, MechanismKind]:
+) -> tuple[str, _MechanismKind]:
     """Return a counter of running sums with Gaussian noise as a kind, by default with the counter's own profile.
 
     Keys that are no field of the counter are for `profile_of`.
@@ -206,7 +206,7 @@ def _counter(
         return restate(built.profile(), neighbouring)
 
     numbers = ("horizon", *own, *optional)
-    return name, MechanismKind(
+    return name, _MechanismKind(
         ("sigma", *numbers),
         ("sigma", "horizon", *own),
         profile,
@@ -228,13 +228,13 @@ def _approximate(parameters: Mapping[str, Any]) -> PrivacyProfile:
     return ApproximateProfile(_epsilon(parameters), delta_of_approximate("delta", parameters["delta"]))
 
 
-def mechanism_kinds() -> Mapping[str, MechanismKind]:
+def mechanism_kinds() -> Mapping[str, _MechanismKind]:
     """Return every mechanism that numbers alone describe, and the privacy notions, "declassified" among them."""
     return _kinds(tuple(BuiltInMechanism._registry.values()))
 
 
 @cache
-def _kinds(built_in: tuple[type[Any], ...]) -> Mapping[str, MechanismKind]:
+def _kinds(built_in: tuple[type[Any], ...]) -> Mapping[str, _MechanismKind]:
     found = {}
     for mechanism in built_in:
         types = [str(field.type).partition(" ")[0] for field in dataclasses.fields(mechanism)]
@@ -278,13 +278,13 @@ def _kinds(built_in: tuple[type[Any], ...]) -> Mapping[str, MechanismKind]:
         ),
     )
     of_mixture = ("sigma", "movements", "probabilities")
-    found["gaussian-mixture"] = MechanismKind(of_mixture, of_mixture, _mixture, moves=False)
+    found["gaussian-mixture"] = _MechanismKind(of_mixture, of_mixture, _mixture, moves=False)
     return MappingProxyType(
         found | dict(notions) | dict((*of_scores, sparse, gaussian, keys, tested)) | dict(counters)
     )
 
 
-def find_kind(name: Any) -> tuple[str, MechanismKind]:
+def find_kind(name: Any) -> tuple[str, _MechanismKind]:
     """Return the kind of mechanism with a name, in any of its spellings, and its name as the list has it.
 
     Raises

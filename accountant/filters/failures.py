@@ -19,7 +19,7 @@ from mechanisms.parameters import ParameterError, real
 
 
 @dataclass(frozen=True, slots=True)
-class DeltaSplit:
+class _DeltaSplit:
     """Two exact parts of a δ.
 
     Attributes
@@ -157,7 +157,7 @@ class DeclaredFailures(abc.ABC):
         """Compare a total with the theorem's limits: True if it is within one of them."""
         return any(is_within(spent.values, box) for box in self.boxes(budget))
 
-    def split(self, delta: float) -> DeltaSplit:
+    def split(self, delta: float) -> _DeltaSplit:
         """Return the declared parts of a δ."""
         return _split(self.failures, delta)
 
@@ -185,7 +185,7 @@ class DeclaredFailures(abc.ABC):
             )
         return Fraction(delta)
 
-    def failures_in_odometer(self, failed: Fraction, delta: float) -> DeltaSplit:
+    def failures_in_odometer(self, failed: Fraction, delta: float) -> _DeltaSplit:
         """Return the parts of the δ of an odometer.
 
         Raises
@@ -212,9 +212,9 @@ def _failed(spent: Spend) -> Fraction:
 
 
 @functools.lru_cache(maxsize=1024)
-def _split(share: float, delta: float) -> DeltaSplit:
+def _split(share: float, delta: float) -> _DeltaSplit:
     failures = Fraction(share) * Fraction(delta)
-    return DeltaSplit(failures, Fraction(delta) - failures)
+    return _DeltaSplit(failures, Fraction(delta) - failures)
 
 
 def _epsilon_at(budget: Budget, epsilon: float, fits: bool) -> Fraction | None:

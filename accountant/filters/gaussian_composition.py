@@ -76,7 +76,9 @@ class GaussianComposition(DeclaredFailures):
     def _limits(self, budget: Budget) -> tuple[Fraction | None, Fraction | None]:
         if limits_nothing(budget):
             return None, self.failure_limit(budget)
-        return square_limit(budget.epsilon, down(self.split(budget.delta).losses)), self.failure_limit(budget)
+        return _square_limit(budget.epsilon, down(self.split(budget.delta).losses)), self.failure_limit(
+            budget
+        )
 
     def odometer(self, spent: Spend, delta: float) -> Cost:
         """Return an epsilon that covers the loss at every moment at once, up to probability `delta`.
@@ -95,10 +97,10 @@ class GaussianComposition(DeclaredFailures):
         rest = down(Fraction(delta) - self.split(budget.delta).failures)
         if rest <= 0.0:
             return implied_epsilon(self.name, budget, delta)
-        mu = square_root_up(square_limit(budget.epsilon, down(self.split(budget.delta).losses)))
+        mu = square_root_up(_square_limit(budget.epsilon, down(self.split(budget.delta).losses)))
         return Bound(GaussianProfile(mu).epsilon(rest), f"budget of the {self.name}")
 
 
-def square_limit(epsilon: float, delta: float) -> Fraction:
+def _square_limit(epsilon: float, delta: float) -> Fraction:
     """Return the square of the largest μ for which the Gaussian profile is proved to be (epsilon, delta)-DP."""
     return Fraction(largest_mu(epsilon, delta)) ** 2

@@ -71,10 +71,10 @@ class Lineage(Protocol):
         """List the records in the coordinates `where`, grouped by how far they move them."""
 
 
-class Untracked:
+class _Untracked:
     """The provenance that gates without a ledger carry: it remembers nothing of any operation."""
 
-    def _itself(self, *_: object) -> Untracked:
+    def _itself(self, *_: object) -> _Untracked:
         return self
 
     take = add = shift_by = scale_by = sum_coordinates = map_to_domain = stretch_by = _itself
@@ -84,7 +84,7 @@ class Untracked:
         return []
 
 
-UNTRACKED = Untracked()
+UNTRACKED = _Untracked()
 
 
 @dataclass(frozen=True)

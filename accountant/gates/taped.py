@@ -50,7 +50,7 @@ Alteration = Callable[[npt.NDArray[Any]], npt.NDArray[Any]]
 
 
 @dataclass(frozen=True, slots=True)
-class TapedOperation:
+class _TapedOperation:
     """One operation on a private value.
 
     Attributes
@@ -66,7 +66,7 @@ class TapedOperation:
 
 
 @dataclass(frozen=True, slots=True)
-class Published:
+class _Published:
     """One call that let a value out.
 
     Attributes
@@ -129,8 +129,8 @@ class Recording:
 
     def __init__(self, altered: Alteration | None = None) -> None:
         self.inputs: list[tuple[RecordId, npt.NDArray[Any]]] = []
-        self.operations: list[TapedOperation] = []
-        self.published: list[Published] = []
+        self.operations: list[_TapedOperation] = []
+        self.published: list[_Published] = []
         self._altered = altered
 
     def note_entry(self, record: RecordId, values: npt.NDArray[Any]) -> None:
@@ -141,7 +141,7 @@ class Recording:
         """Keep an operation."""
         kept = tuple(each.copy() if isinstance(each, np.ndarray) else each for each in public)
         whole = isinstance(value._provenance, Traced)
-        self.operations.append(TapedOperation(kept, value._values[0].copy() if whole else None))
+        self.operations.append(_TapedOperation(kept, value._values[0].copy() if whole else None))
 
     def answer_release(
         self,
@@ -165,7 +165,7 @@ class Recording:
         mask = None if where is None else where.copy()
         values, records = _values_at(private, where), frozenset(_records_in(private, where))
         self.published.append(
-            Published(mechanism, mask, values, tuple(noisy), outputs.copy(), place, records)
+            _Published(mechanism, mask, values, tuple(noisy), outputs.copy(), place, records)
         )
         return outputs
 

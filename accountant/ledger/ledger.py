@@ -50,7 +50,7 @@ _Kind = tuple[Scope, Entry]
 """The kind of a charge: its scope, and its entry without records."""
 
 
-class EventColumns:
+class _EventColumns:
     """Events in order; only added to.
 
     A charge of one record takes 32 bytes. Of kinds of charges that are no longer recent, such as those of mechanisms
@@ -216,7 +216,7 @@ class Ledger(State):
         super().__init__(Units(composition))
         self._clock = ProcessClock()
         self.begun = self._clock.milliseconds()
-        self.events = EventColumns(composition)
+        self.events = _EventColumns(composition)
         self.write_ahead: Callable[[LedgerEvent | Assumption], None] | None = None
         self._last = 0
         if rules:

@@ -141,7 +141,7 @@ def noise_data(mechanism: Mechanism) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class Form:
+class _Form:
     """A form of release: one record's part of the value, the mechanism, and the charge.
 
     Attributes
@@ -205,7 +205,7 @@ class DerivedReleases:
     """The forms of release of each kind of record, and how often it takes part in each."""
 
     def __init__(self) -> None:
-        self._records: dict[frozenset[tuple[Form, int]], tuple[str, Mapping[Form, int]]] = {}
+        self._records: dict[frozenset[tuple[_Form, int]], tuple[str, Mapping[_Form, int]]] = {}
         self._underived: list[str] = []
 
     def add_run(self, accountant: Accountant) -> None:
@@ -218,7 +218,7 @@ class DerivedReleases:
 
     def _add(self, entries: Iterable[Entry], theorem: Composition) -> None:
         currency = _CURRENCIES.get(type(theorem), ("", ()))[1]
-        taken: dict[RecordId, Counter[Form]] = {}
+        taken: dict[RecordId, Counter[_Form]] = {}
         charges: dict[tuple[Mechanism, Sensitivity], Amount] = {}
         for entry in entries:
             if entry.derivation is None or entry.mechanism is None or entry.sensitivity is None:
@@ -232,15 +232,15 @@ class DerivedReleases:
                 self._underived.append(f"{entry.where}: what is charged as a failure has no rule")
                 continue
             named = zip(currency, values, strict=False)
-            form = Form(entry.derivation, entry.mechanism, tuple((n, Fraction(v or 0)) for n, v in named))
+            form = _Form(entry.derivation, entry.mechanism, tuple((n, Fraction(v or 0)) for n, v in named))
             for record in entry.records:
                 taken.setdefault(record, Counter())[form] += 1
         for record, forms in taken.items():
             self._records.setdefault(frozenset(forms.items()), (f"like record {record}", forms))
 
-    def add_planned(self, name: str, forms: Iterable[tuple[Form, int]]) -> None:
+    def add_planned(self, name: str, forms: Iterable[tuple[_Form, int]]) -> None:
         """Add a kind of record with the releases that it takes part in, and how often."""
-        counts: Counter[Form] = Counter()
+        counts: Counter[_Form] = Counter()
         for form, count in forms:
             counts[form] += count
         self._records.setdefault(frozenset(counts.items()), (name, counts))
@@ -274,7 +274,7 @@ class DerivedReleases:
         return proof_data(claim, named, records, theorem, tested=tested)
 
 
-def forms_of_mechanism(mechanism: Mechanism) -> Iterator[tuple[Form, int]]:
+def forms_of_mechanism(mechanism: Mechanism) -> Iterator[tuple[_Form, int]]:
     """Yield the forms of release of a mechanism, at the sensitivity that it is calibrated for, and their counts.
 
     Raises
@@ -292,9 +292,9 @@ def forms_of_mechanism(mechanism: Mechanism) -> Iterator[tuple[Form, int]]:
             yield form, count * mechanism.count
     elif isinstance(mechanism, Transformed):
         way = _transformed_derivation(mechanism)
-        yield from ((Form(way, each.mechanism), n) for each, n in forms_of_mechanism(mechanism.mechanism))
+        yield from ((_Form(way, each.mechanism), n) for each, n in forms_of_mechanism(mechanism.mechanism))
     else:
-        yield Form(Derivation.intern(moved_domain(mechanism, mechanism.sensitivity)), mechanism), 1
+        yield _Form(Derivation.intern(moved_domain(mechanism, mechanism.sensitivity)), mechanism), 1
 
 
 def _transformed_derivation(mechanism: Transformed) -> Derivation:

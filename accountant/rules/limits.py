@@ -32,7 +32,7 @@ class NotPermitted(DPWitnessError, ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class RuleCount:
+class _RuleCount:
     """The charges of one record that one rule counts.
 
     Attributes
@@ -46,22 +46,22 @@ class RuleCount:
     days: Mapping[int, Vector] = field(default_factory=dict)
     held: Mapping[int, Vector] = field(default_factory=dict)
 
-    def with_charge(self, units: Units, price: Vector, day: int, since: int) -> RuleCount:
+    def with_charge(self, units: Units, price: Vector, day: int, since: int) -> _RuleCount:
         """Return the counts with a charge added on a day, and without the days before `since`."""
         days = {each: amount for each, amount in self.days.items() if each >= since}
         days[day] = units.add(days[day], price) if day in days else price
-        return RuleCount(days, self.held)
+        return _RuleCount(days, self.held)
 
-    def with_reservation(self, units: Units, price: Vector, position: int) -> RuleCount:
+    def with_reservation(self, units: Units, price: Vector, position: int) -> _RuleCount:
         """Return the counts with a reservation added."""
         known = self.held.get(position)
-        return RuleCount(
+        return _RuleCount(
             self.days, {**self.held, position: price if known is None else units.add(known, price)}
         )
 
-    def without_reservation(self, position: int) -> RuleCount:
+    def without_reservation(self, position: int) -> _RuleCount:
         """Return the counts without a reservation."""
-        return RuleCount(self.days, {each: held for each, held in self.held.items() if each != position})
+        return _RuleCount(self.days, {each: held for each, held in self.held.items() if each != position})
 
     def total(self, units: Units, since: int) -> Vector:
         """Return the total of the charges since a day, and of all reservations."""
@@ -74,19 +74,19 @@ class RuleCount:
         return found
 
 
-Row = tuple[RuleCount, ...]
+Row = tuple[_RuleCount, ...]
 """The counts of one record, by rule."""
 
 
 def renumber_row(row: Row, numbers: Mapping[int, int]) -> Row:
     """Return a record's counts for a ledger that has its reservations at other positions."""
     return tuple(
-        RuleCount(counted.days, {numbers[position]: held for position, held in counted.held.items()})
+        _RuleCount(counted.days, {numbers[position]: held for position, held in counted.held.items()})
         for counted in row
     )
 
 
-class LimitRefusal(NamedTuple):
+class _LimitRefusal(NamedTuple):
     """A charge that a rule refuses.
 
     Attributes
@@ -107,7 +107,7 @@ class LimitRefusal(NamedTuple):
     again: datetime | None
 
 
-class NearestToLimit(NamedTuple):
+class _NearestToLimit(NamedTuple):
     """The record, or the group, that is nearest to a rule's limit.
 
     Attributes
@@ -160,7 +160,7 @@ class Limits:
         self.rules = tuple(rules)
         self._units = units
         self._limits = [Limit(units, rule.budget) for rule in self.rules]
-        self.zero: Row = (RuleCount(),) * len(self.rules)
+        self.zero: Row = (_RuleCount(),) * len(self.rules)
         self._group = [{each: tuple(group) for group in rule.groups for each in group} for rule in self.rules]
         self._counting: dict[Scope, tuple[int, ...]] = {}
         days = [rule.days for rule in self.rules if rule.days is not None]
@@ -240,7 +240,7 @@ class Limits:
         row_of: Callable[[Any], Row],
         counting: Sequence[int],
         now: int,
-    ) -> LimitRefusal | None:
+    ) -> _LimitRefusal | None:
         """Return the refusal of the first charge that has no room after those before it; None if all have room.
 
         Parameters
@@ -268,7 +268,7 @@ class Limits:
                 if not self._fits(i, [*others, after[i]], since):
                     spent = self._spent([*others, before[i]], since)
                     at = self._room_day(i, [*others, before[i].with_reservation(self._units, price, -1)], now)
-                    return LimitRefusal(which, limit, spent, at)
+                    return _LimitRefusal(which, limit, spent, at)
             rows[key] = after
         return None
 
@@ -280,14 +280,14 @@ class Limits:
         """Return all members of the records' groups: the counts of all of them decide on a charge."""
         return {each for groups in self._group for key in keys for each in groups.get(key, ())}
 
-    def _spent(self, counted: Sequence[RuleCount], since: int) -> Vector:
+    def _spent(self, counted: Sequence[_RuleCount], since: int) -> Vector:
         totals = [each.total(self._units, since) for each in counted]
         return totals[0] if len(totals) == 1 else spent_together(self._units, totals)
 
-    def _fits(self, i: int, counted: Sequence[RuleCount], since: int) -> bool:
+    def _fits(self, i: int, counted: Sequence[_RuleCount], since: int) -> bool:
         return self._limits[i].holds(self._spent(counted, since))
 
-    def _room_day(self, i: int, counted: Sequence[RuleCount], now: int) -> datetime | None:
+    def _room_day(self, i: int, counted: Sequence[_RuleCount], now: int) -> datetime | None:
         """Return the time at which days have left the window and a charge, held in `counted`, has room.
 
         None if only a reservation that is given back makes room, or the charge is over the limit by itself.
@@ -341,7 +341,7 @@ class Limits:
     def without_old_days(self, row: Row, now: int) -> Row:
         """Return a record's counts without the days that have left the windows."""
         return tuple(
-            RuleCount(
+            _RuleCount(
                 {day: amount for day, amount in counted.days.items() if day >= _first_day(rule, now)},
                 counted.held,
             )
@@ -365,7 +365,7 @@ class Limits:
 
     def nearest(
         self, texts: Iterable[tuple[Any, str | None, int]], row_of: Callable[[Any], Row], now: int
-    ) -> list[NearestToLimit]:
+    ) -> list[_NearestToLimit]:
         """Return the record or group nearest to the limit of each rule.
 
         Parameters
@@ -380,7 +380,7 @@ class Limits:
         """
         found = [
             self._nearer_to_limit(
-                i, NearestToLimit((), self._units.amount(self._units.zero), 0), (), self._units.zero, 0
+                i, _NearestToLimit((), self._units.amount(self._units.zero), 0), (), self._units.zero, 0
             )
             for i in range(len(self.rules))
         ]
@@ -407,7 +407,9 @@ class Limits:
                 found[i] = self._nearer_to_limit(i, found[i], group, spent, 1)
         return found
 
-    def _scan(self, found: list[NearestToLimit], tally: Mapping[tuple[int, tuple[str, ...]], _Tally]) -> None:
+    def _scan(
+        self, found: list[_NearestToLimit], tally: Mapping[tuple[int, tuple[str, ...]], _Tally]
+    ) -> None:
         """Compare tallied amounts with the nearest records so far, which are replaced by nearer ones."""
         for (i, _), equal in tally.items():
             spent = self._units.zero
@@ -416,8 +418,8 @@ class Limits:
             found[i] = self._nearer_to_limit(i, found[i], (equal.key,), spent, equal.count)
 
     def _nearer_to_limit(
-        self, i: int, found: NearestToLimit, keys: tuple[Any, ...], total: Vector, count: int
-    ) -> NearestToLimit:
+        self, i: int, found: _NearestToLimit, keys: tuple[Any, ...], total: Vector, count: int
+    ) -> _NearestToLimit:
         """Return the nearer to a rule's limit of the nearest so far and the record or group `keys`."""
         composition, spent = self._units.composition, self._units.amount(total)
         share = share_spent(composition, spent, self.rules[i].budget)
@@ -425,8 +427,8 @@ class Limits:
             None if share is None or found.nearly is None else found.nearly + count * (share >= NEARLY_SPENT)
         )
         if composition.exceeds(spent, found.spent):
-            return NearestToLimit(keys, spent, nearly)
-        return NearestToLimit(found.keys, found.spent, nearly)
+            return _NearestToLimit(keys, spent, nearly)
+        return _NearestToLimit(found.keys, found.spent, nearly)
 
     def _day(self, i: int, now: int) -> int:
         return _FOR_EVER if self.rules[i].days is None else now // DAY
@@ -446,7 +448,7 @@ class Limits:
         """Return the counts that `text` described."""
         if text is None:
             return ()
-        row = tuple(RuleCount(self._amounts(days), self._amounts(held)) for days, held in json.loads(text))
+        row = tuple(_RuleCount(self._amounts(days), self._amounts(held)) for days, held in json.loads(text))
         if len(row) != len(self.rules):
             raise ParameterError(f"counts of {len(row)} rules, and there are {len(self.rules)}")
         return row

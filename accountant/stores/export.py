@@ -237,7 +237,7 @@ def verify_export(path: Path) -> Verified:
     return verification_result(replay, len(names))
 
 
-def is_export(content: Any) -> bool:
+def _is_export(content: Any) -> bool:
     """True if JSON is an exported ledger, of this format or another."""
     return isinstance(content, dict) and str(content.get("format", "")).startswith("dpwitness-ledger")
 
@@ -252,7 +252,7 @@ def read_export(path: str | Path) -> tuple[ReplayedEntries, dict[int, Any]]:
     OSError
         If it cannot be read.
     """
-    return verified_content(path, read_content(path))
+    return verified_content(path, _read_content(path))
 
 
 def verified_content(path: str | Path, content: dict[str, Any]) -> tuple[ReplayedEntries, dict[int, Any]]:
@@ -276,7 +276,7 @@ def verified_content(path: str | Path, content: dict[str, Any]) -> tuple[Replaye
     return replay, names
 
 
-def read_content(path: str | Path) -> dict[str, Any]:
+def _read_content(path: str | Path) -> dict[str, Any]:
     """Return the content of a file of this format, nothing of it verified yet.
 
     Raises
@@ -310,8 +310,8 @@ def parse_file(path: str | Path) -> tuple[Any, str]:
 
 
 def checked_content(path: str | Path, content: Any) -> dict[str, Any]:
-    """Return content that was read from a file, if it is of this format; compare `read_content`."""
-    if not is_export(content) or content["format"] != FORMAT:
+    """Return content that was read from a file, if it is of this format; compare `_read_content`."""
+    if not _is_export(content) or content["format"] != FORMAT:
         raise LedgerDamaged(f"{path}: not a dpwitness ledger of format {FORMAT!r}")
     read: dict[str, Any] = content
     return read

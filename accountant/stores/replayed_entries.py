@@ -109,7 +109,7 @@ class LedgerContent(NamedTuple):
         return [entry for charged in self.charges for entry in charged.entries]
 
 
-def check_charge(entry: Entry, composition: Composition) -> bool:
+def _check_charge(entry: Entry, composition: Composition) -> bool:
     """Recompute a charge from its mechanism; return whether that can be done, or it is taken on trust.
 
     Raises
@@ -427,7 +427,7 @@ class ReplayedEntries(State):
     def _kind(self, position: int, body: dict[str, Any]) -> None:
         entry = entry_from_terms(body, (), self.terms.composition, self._charges)
         try:
-            if not check_charge(entry, self.terms.composition):
+            if not _check_charge(entry, self.terms.composition):
                 self.trusted.append(position)
         except LedgerDamaged as error:
             raise LedgerDamaged(str(error), position) from None

@@ -32,7 +32,7 @@ from mechanisms.parameters import ParameterError
 
 
 @dataclass(frozen=True)
-class News:
+class _News:
     """The additions of a save.
 
     Attributes
@@ -102,7 +102,7 @@ class RunStore:
         self._name = holder
         self._known = _Known()
         self._noted = Noted()
-        self._pending: tuple[News, dict[int, int]] | None = None
+        self._pending: tuple[_News, dict[int, int]] | None = None
         self._saving = False
         self._journal = RunJournal(store.database, holder, store.instance)
         self._close = weakref.finalize(self, store.database.close)  # also if it is forgotten
@@ -257,10 +257,10 @@ class RunStore:
             self._settle(*self._pending)
         self._pending = None
 
-    def collect_changes(self, ledger: Ledger, assumptions: Sequence[Assumption], notes: Notes) -> News:
+    def collect_changes(self, ledger: Ledger, assumptions: Sequence[Assumption], notes: Notes) -> _News:
         """Return the additions since the last save."""
         known = self._known
-        return News(
+        return _News(
             list(ledger.events.tail(known.events)),
             assumptions[known.assumptions :],
             notes,
@@ -306,7 +306,7 @@ class RunStore:
                 raise ParameterError(f"{database.name}: holds no saved run: no save has ended here")
             return stored_bytes(session.value("SELECT state FROM run"))
 
-    def save(self, news: News, state: bytes, kept: Mapping[str, bytes] = MappingProxyType({})) -> None:
+    def save(self, news: _News, state: bytes, kept: Mapping[str, bytes] = MappingProxyType({})) -> None:
         """Add the changes since the last save, and put a state in the place of the last one.
 
         Parameters
@@ -346,7 +346,7 @@ class RunStore:
 
     def _write(
         self,
-        news: News,
+        news: _News,
         reserved: dict[int, int],
         count: int,
         names: set[str],
@@ -381,7 +381,7 @@ class RunStore:
     def _gone_on(self) -> InUse:
         return InUse(f"{self._store.name}: another process has gone on with this run since: load it again")
 
-    def _settle(self, news: News, reserved: dict[int, int]) -> None:
+    def _settle(self, news: _News, reserved: dict[int, int]) -> None:
         """Note that a save has ended."""
         news.notes.settle()  # first: interrupted, it is done again, and what follows is one step
         before = self._known

@@ -241,7 +241,7 @@ class SQLStore:
     ) -> Receipt:
         """Check every record and charge all, or none; see `Store`."""
         command = Charge(entries, holds, hold, request, scope, lasts)
-        receipt: Receipt = self._queue.do(NamedCharge(command, self.names.label_of))
+        receipt: Receipt = self._queue.do(_NamedCharge(command, self.names.label_of))
         return receipt
 
     def keep_answer(self, request: str, answer: bytes) -> bytes:
@@ -425,7 +425,7 @@ class SQLStore:
         with self.database.snapshot() as session:
             self._check_names(session)
             work = self._work(session)
-            yield lambda entries: NamedCharge(Charge(entries, holds, scope=scope), label_of).refused(work)
+            yield lambda entries: _NamedCharge(Charge(entries, holds, scope=scope), label_of).refused(work)
 
     def spent(self, record: RecordId) -> Any:
         """Return the amount that `record` has spent, reservations included."""
@@ -583,7 +583,7 @@ def check_said(by: str, reason: str) -> None:
             raise ParameterError(f"{name}={word!r}: must be said, and is kept in the ledger")
 
 
-class NamedCharge:
+class _NamedCharge:
     """A charge that waits for its transaction, its records by their names; `names` has the labels of their accounts."""
 
     def __init__(self, command: Charge, label_of: Callable[[RecordId], str]) -> None:
@@ -712,7 +712,7 @@ def _list_needs(tasks: Iterable[_Task], what: str) -> list[Any]:
 
 def _name_all(tasks: Iterable[_Task]) -> bool:
     """Return whether tasks say all accounts and requests that they are about."""
-    return all(isinstance(task, NamedCharge | _Command) for task in tasks)
+    return all(isinstance(task, _NamedCharge | _Command) for task in tasks)
 
 
 def _result(task: _Task, work: Work) -> Any:

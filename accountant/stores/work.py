@@ -46,7 +46,7 @@ from mechanisms import Assumption
 from mechanisms.parameters import ParameterError
 
 
-class AccountRow:
+class _AccountRow:
     """A row of the table of accounts in one transaction; without a number it is not there, and begins with a charge."""
 
     __slots__ = ("counted", "digest", "name", "number", "salt", "spent")
@@ -116,8 +116,8 @@ class Work(State):
         self._written = self.last = self.position
         # Whose last entry this process has seen, as far as that is known.
         self.is_the_one = self._hash.hex() == opened.hash
-        self._rows: dict[str, AccountRow] = {}
-        self._numbered: dict[int, AccountRow] = {}
+        self._rows: dict[str, _AccountRow] = {}
+        self._numbered: dict[int, _AccountRow] = {}
         self._changed: set[int] = set()
         self._relabelled: set[int] = set()
         self._entries: list[tuple[int, str, bytes]] = []
@@ -231,7 +231,7 @@ class Work(State):
             check_accounts(self.session)
             salts = os.urandom(16 * len(new))
             for i, name in enumerate(new):
-                self._rows[name] = AccountRow(None, name, salt=salts[16 * i : 16 * i + 16])
+                self._rows[name] = _AccountRow(None, name, salt=salts[16 * i : 16 * i + 16])
 
     def load_numbers(self, numbers: Iterable[Any]) -> None:
         """Read accounts that entries name, all at once."""
@@ -243,20 +243,20 @@ class Work(State):
         for row in self.session.select(accounts[self.session.together], keys):
             number, name, salt, spent, counted, digest = account_row(self._database.name, row)
             if number not in self._numbered:
-                found = AccountRow(number, name, spent, salt, counted, digest)
+                found = _AccountRow(number, name, spent, salt, counted, digest)
                 self._rows[name] = self._numbered[number] = found
 
     def _need_to_be_alone(self) -> None:
         if self.session.together:
             raise RetryAlone
 
-    def row(self, name: str) -> AccountRow:
+    def row(self, name: str) -> _AccountRow:
         """Return the row of an account; one that is not there is new, and opened by the first charge."""
         if name not in self._rows:
             self.load((name,))
         return self._rows[name]
 
-    def row_numbered(self, number: int) -> AccountRow:
+    def row_numbered(self, number: int) -> _AccountRow:
         """Return the row of an account that an entry names.
 
         Raises
@@ -536,7 +536,7 @@ class Work(State):
         self._changed.add(row.number)
         return [row.number, commitment(row.salt, name)]
 
-    def relabel(self, row: AccountRow, name: str) -> list[Any]:
+    def relabel(self, row: _AccountRow, name: str) -> list[Any]:
         """Give an account another label from now on; return its content in the entry that does it."""
         assert row.number is not None
         row.name, row.salt = name, os.urandom(16)

@@ -62,13 +62,13 @@ class BlockStore:
         if self.folder.exists() and not self.folder.is_dir():
             raise ParameterError(f"store={str(self.folder)!r}: must be a folder")
 
-    def stored_blocks(self, identity: str) -> StoredBlocks:
+    def stored_blocks(self, identity: str) -> _StoredBlocks:
         """Return the blocks of one piece of work."""
-        return StoredBlocks(self.folder / identity, identity)
+        return _StoredBlocks(self.folder / identity, identity)
 
 
 @dataclass(frozen=True)
-class StoredBlocks:
+class _StoredBlocks:
     """The stored blocks of one piece of work.
 
     Attributes

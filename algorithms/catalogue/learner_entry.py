@@ -167,7 +167,7 @@ def learner_builder(
     ParameterError
         If the class takes epsilon, delta or horizon and it is out of range, or needs a horizon and it is None.
     """
-    check_family(make, problem)
+    _check_family(make, problem)
     given, needed = dict(settings or {}), needs_horizon(make)
     offered: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "horizon": horizon}
     named = {"delta", "epsilon"}  # what a class that takes any keyword takes by its name only
@@ -197,7 +197,7 @@ def learner_builder(
     return functools.partial(build, played, **(passed | given))
 
 
-def check_family(make: type[Any], problem: object) -> None:
+def _check_family(make: type[Any], problem: object) -> None:
     """Raise `ProblemError` unless learners of class `make` play `problem`."""
     family = getattr(make, "family", None)
     if family not in PLAYS:

@@ -136,7 +136,7 @@ _CLOSE = 1e-9  # of the exponent, and as much absolutely
 _SETTLED = 1e-9  # of s: after so short a Newton step the next one is below what floats tell apart
 
 
-def chernoff_exponent(
+def _chernoff_exponent(
     mean: FloatArray, n: FloatArray, m: FloatArray, total: FloatArray, *, noise: NoiseTail
 ) -> FloatArray:
     """Return with which exponent Chernoff's inequality rejects that n values have at least some mean.
@@ -221,7 +221,7 @@ def chernoff_separation(
 ) -> FloatArray:
     """Return with which exponent two noisy totals reject that the smaller one's mean is larger by `shift` at least.
 
-    ``Z = inf_u I(u + shift) + J(u)``, u in [0, 1 - shift]: I is the exponent (`chernoff_exponent`) with which the
+    ``Z = inf_u I(u + shift) + J(u)``, u in [0, 1 - shift]: I is the exponent (`_chernoff_exponent`) with which the
     smaller total rejects a mean of ``u + shift`` or more, J the one with which the larger total rejects u or less, the
     first one's for ``1 - value``. At true means ``w <= w' - shift`` of the larger and the smaller total, Z is at most
     ``I(w') + J(w)``; if the totals are independent, it exceeds x with probability ``(1 + x) e^-x`` at most.
@@ -247,7 +247,7 @@ def chernoff_separation(
         """Return ``I(low + shift) + J(high)``."""
         means = np.concatenate((low + shift, 1.0 - high))
         totals = np.concatenate((smaller, n - larger))
-        both = chernoff_exponent(means, np.tile(n, 2), np.tile(m, 2), totals, noise=noise)
+        both = _chernoff_exponent(means, np.tile(n, 2), np.tile(m, 2), totals, noise=noise)
         return np.asarray(both[: n.size] + both[n.size :])
 
     # Below the smaller mean I is 0 and J falls, above the larger one J is 0 and I rises.

@@ -30,7 +30,7 @@ _STEPS = 5
 _DIVERGENCE_STEPS = 3
 
 
-def sharpened(exponent: FloatArray, share: FloatArray | float = UNCOUNTED) -> FloatArray:
+def _sharpened(exponent: FloatArray, share: FloatArray | float = UNCOUNTED) -> FloatArray:
     """Return ``H(v) = v + c ln(1 + 4 pi v)`` of exponents v, c the share."""
     return np.asarray(exponent + share * np.log1p(4.0 * math.pi * exponent))
 
@@ -39,10 +39,10 @@ def unsharpened(level: FloatArray, share: float = UNCOUNTED) -> FloatArray:
     """Return v with ``H(v) = level``, or hardly less: Newton's steps from below stay there, as H is concave."""
     if share == 0:
         return level.copy()
-    v = np.maximum(2.0 * level - sharpened(level, share), 0.0)
+    v = np.maximum(2.0 * level - _sharpened(level, share), 0.0)
     for _ in range(_STEPS):
         slope = 1.0 + 4.0 * math.pi * share / (1.0 + 4.0 * math.pi * v)
-        v = np.maximum(v + (level - sharpened(v, share)) / slope, 0.0)
+        v = np.maximum(v + (level - _sharpened(v, share)) / slope, 0.0)
     return v
 
 

@@ -42,7 +42,7 @@ _ABOVE_ONE = 1.0 + 1e-12
 _CLOSE = 1e-9
 
 
-def mixture_grid(horizon: int) -> FloatArray:
+def _mixture_grid(horizon: int) -> FloatArray:
     """Return the values of s: from 4 down by factors of sqrt(2), to the best one for this number of displays."""
     grid: FloatArray = _LARGEST * 2.0 ** (-np.arange(math.ceil(math.log2(horizon)) + 4) / 2.0)
     return grid
@@ -126,7 +126,7 @@ class ResponseMixture:
     @cached_property
     def grid(self) -> FloatArray:
         """The values of s."""
-        return mixture_grid(self.horizon)
+        return _mixture_grid(self.horizon)
 
     @cached_property
     def knots(self) -> FloatArray:

@@ -49,7 +49,7 @@ def last_deviation(counter: ToeplitzCounter) -> float:
     return math.sqrt(float(counter.variance(counter.horizon - 1))) if counter.horizon > 1 else 0.0
 
 
-def mean_deviation(counter: ToeplitzCounter) -> float:
+def _mean_deviation(counter: ToeplitzCounter) -> float:
     """Return the mean of s_0 = 0, s_1, ..., s_{T-1}."""
     starts = range(1, counter.horizon, _BLOCK)
     blocks = (np.arange(start, min(start + _BLOCK, counter.horizon)) for start in starts)
@@ -60,7 +60,7 @@ def gradient_regret(
     counter: ToeplitzCounter, size: int, *, radius: float, gradient: float
 ) -> tuple[float, float]:
     """Return lambda and the bound of Theorem 2, in `size` dimensions."""
-    noise = math.sqrt(size) * mean_deviation(counter)
+    noise = math.sqrt(size) * _mean_deviation(counter)
     root = math.sqrt(counter.horizon * (gradient**2 + 2.0 * gradient * noise))
     return root / radius, radius * root
 

@@ -332,7 +332,7 @@ class Elimination(abc.ABC, Generic[P]):
             return None
         if widest is not None:
             widths = [float(self.widths(phase, self._expected_noise(phase)).max()) for phase in phases]
-            if commits(left, [phase.rounds for phase in phases], [widest, *widths]):
+            if _commits(left, [phase.rounds for phase in phases], [widest, *widths]):
                 return None
         return phases[0]
 
@@ -355,7 +355,7 @@ def design_counts(length: int, weights: FloatArray) -> IntArray:
     return np.ceil(length * weights - 1e-9).astype(np.int64)
 
 
-def commits(left: int, rounds: Sequence[int], widths: Sequence[float]) -> bool:
+def _commits(left: int, rounds: Sequence[int], widths: Sequence[float]) -> bool:
     """Return True if playing the leader from now on has the least bound on regret; see the module.
 
     Parameters

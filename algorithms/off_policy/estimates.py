@@ -30,8 +30,8 @@ class Estimate:
         The root of its estimated variance; NaN of fewer than two events. Of several runs it is from how they differ,
         and counts that a learner may take another path; of one run it cannot: it is given what the learner played.
     interval
-        Both ends of a confidence interval (`bernstein_interval`) for what the policies in force earn, on the paths that
-        the runs took; None where none is proved.
+        Both ends of a confidence interval (`_bernstein_interval`) for what the policies in force earn, on the paths
+        that the runs took; None where none is proved.
     effective_sample_size
         ``(sum w)^2 / sum w^2`` of the events' weights: as many events of equal weight would say as much.
     """
@@ -48,7 +48,7 @@ def replay_estimate(rewards: FloatArray, error: float, runs: IntArray | None = N
 
     Of several runs, `runs` has the number of each event's.
     """
-    low, high = bernstein_interval(rewards, 1.0, error)
+    low, high = _bernstein_interval(rewards, 1.0, error)
     spread = _standard_error(rewards, runs)
     return Estimate("replay", float(rewards.mean()), spread, (low, high), float(rewards.size))
 
@@ -70,7 +70,7 @@ def inverse_propensity(
         Of several runs, the number of each event's.
     """
     weighted = weights * rewards
-    low, high = bernstein_interval(weighted, largest, error)
+    low, high = _bernstein_interval(weighted, largest, error)
     spread = _standard_error(weighted, runs)
     ends = low, min(high, 1.0)
     return Estimate("ips", float(weighted.mean()), spread, ends, _effective_size(weights))
@@ -94,7 +94,7 @@ def self_normalised(weights: FloatArray, rewards: FloatArray, runs: IntArray | N
     return Estimate("snips", value, spread, None, _effective_size(weights))
 
 
-def bernstein_interval(values: FloatArray, largest: float, error: float) -> tuple[float, float]:
+def _bernstein_interval(values: FloatArray, largest: float, error: float) -> tuple[float, float]:
     """Return an interval for the mean of the values' conditional means, each given all earlier values.
 
     With ``Y = X / largest`` in [0, 1] and any prediction y of Y by the past, ``exp(l (Y - y) - psi(l) (Y - y)^2) <=

@@ -51,7 +51,7 @@ def strike(weights: FloatArray, size: int) -> tuple[IntArray, FloatArray]:
     """
     lanes, arms = weights.shape
     if lanes >= _MANY_ROWS and arms <= _SHORT_ROW:
-        return strike_by_arms(weights, size)
+        return _strike_by_arms(weights, size)
     remaining = weights.copy(order="C")
     flat = remaining.reshape(-1)
     starts = row_starts(lanes, arms)[:, 0]
@@ -64,7 +64,7 @@ def strike(weights: FloatArray, size: int) -> tuple[IntArray, FloatArray]:
     return order, remaining
 
 
-def strike_by_arms(weights: FloatArray, size: int) -> tuple[IntArray, FloatArray]:
+def _strike_by_arms(weights: FloatArray, size: int) -> tuple[IntArray, FloatArray]:
     """Return the result of `strike`, computed arm by arm, for rows of at most 255."""
     lanes, arms = weights.shape
     remaining = weights.T.copy(order="C")

@@ -33,7 +33,7 @@ from mechanisms.parameters import ParameterError
 _NEWTON_STEPS = 12
 
 
-class DoublingEpisodes(DoublingBatches):
+class _DoublingEpisodes(DoublingBatches):
     """Batches each as long as all before of the element: of 1, 1, 2, 4, 8, ... values; older ones are forgotten.
 
     Parameters
@@ -80,7 +80,7 @@ class AdaPKLUCB(HeldBatchLearner):
     summary = "K arms, KL-UCB on doubling episodes with Laplace noise, as printed"
     as_printed = "holds, tight"
     repaired_by = "dp-bandit"
-    batches: DoublingEpisodes
+    batches: _DoublingEpisodes
     claim = ClaimForm.for_reports(
         "central", "Azize & Basu 2022, Algorithm 1 with AdaP-KLUCB's index, Theorem 8"
     )
@@ -91,7 +91,7 @@ class AdaPKLUCB(HeldBatchLearner):
             raise ParameterError(f"alpha={alpha!r}: must be a finite number above 0")
         self.mechanism = Laplace.for_epsilon(check_epsilon(epsilon), sensitivity=Interval(0, 1).sensitivity)
         self.alpha = alpha
-        self.batches = DoublingEpisodes(gate, structure.arms, self.mechanism)
+        self.batches = _DoublingEpisodes(gate, structure.arms, self.mechanism)
 
     def confidence(self) -> Confidence:
         """Return the means of the last episodes, the values and noises in them, and the indices."""

@@ -34,7 +34,8 @@ the claim needs. Only for an epsilon that nobody would claim the releases lose m
 
 The regret bound (Theorem 5), with probability ``1 - alpha`` at least ``sqrt(8 n) (sigma (2 ln(2/alpha) + d
 ln(rho_max/rho_min + n / (d rho_min))) + (S sqrt(rho_max) + gamma) sqrt(d ln(1 + n / (d rho_min))))``, is
-`theorem_5`. It is below 2 n, what no learner exceeds, from 25 million rounds on at d = 4, epsilon = 1 and delta = 1e-5.
+`_theorem_5`. It is below 2 n, what no learner exceeds, from 25 million rounds on at d = 4, epsilon = 1 and
+delta = 1e-5.
 That the widths hold is proved for the numbers above, with probability ``1 - 2 / n``, in
 `algorithms.theory.contextual_regret`, with a bound that runs tell.
 """
@@ -61,7 +62,7 @@ _REWARD_NOISE = 1.0  # sigma
 
 
 @dataclass(frozen=True, slots=True)
-class PrintedNoise:
+class _PrintedNoise:
     """The numbers of section 4.2.
 
     Attributes
@@ -86,7 +87,7 @@ class PrintedNoise:
     vector: float
 
     @classmethod
-    def for_horizon(cls, features: int, *, epsilon: float, delta: float, horizon: int) -> PrintedNoise:
+    def for_horizon(cls, features: int, *, epsilon: float, delta: float, horizon: int) -> _PrintedNoise:
         """Return the numbers, at alpha = 1 / horizon."""
         nodes = 1 + (horizon - 1).bit_length()
         deviation = 4.0 * math.sqrt(nodes) * SQUARED_NORM * math.log(4.0 / delta) / epsilon
@@ -96,9 +97,9 @@ class PrintedNoise:
         return cls(nodes, deviation, 2.0 * upsilon, upsilon, 3.0 * upsilon, vector)
 
 
-def theorem_5(features: int, *, epsilon: float, delta: float, horizon: int, norm: float = 1.0) -> float:
+def _theorem_5(features: int, *, epsilon: float, delta: float, horizon: int, norm: float = 1.0) -> float:
     """Return the printed bound on regret, which holds with probability ``1 - 1 / horizon``."""
-    noise = PrintedNoise.for_horizon(features, epsilon=epsilon, delta=delta, horizon=horizon)
+    noise = _PrintedNoise.for_horizon(features, epsilon=epsilon, delta=delta, horizon=horizon)
     filled = horizon / (features * noise.least)
     sampling = 2.0 * math.log(2.0 * horizon) + features * math.log(noise.most / noise.least + filled)
     privacy = (norm * math.sqrt(noise.most) + noise.vector) * math.sqrt(features * math.log1p(filled))
@@ -143,7 +144,7 @@ class TreeLinUCBGaussian(ContextualLearner):
         self, features: int, gate: Gate, *, epsilon: float, delta: float, horizon: int, norm: float = 1.0
     ) -> None:
         domain = RegressionMoments(features, MOST_WEIGHT)
-        self.noise = PrintedNoise.for_horizon(
+        self.noise = _PrintedNoise.for_horizon(
             domain.features,
             epsilon=check_epsilon(epsilon),
             delta=check_delta(delta),

@@ -125,7 +125,7 @@ class BatchLearner(LevelFreeLearner[StructureType]):
         self._renew(self.batches.add(gather(action, place), feedback.take(place), rounds), rounds)
 
 
-class HeldBatches(BatchLearner[StructureType]):
+class _HeldBatches(BatchLearner[StructureType]):
     """The same where a server adds the noise to a batch's sum, or none: it accepts the total of several rounds of an
     action.
     """
@@ -149,7 +149,7 @@ class HeldBatches(BatchLearner[StructureType]):
         return self.batches.values_until_full(self.fed_arms)
 
 
-class CUCBBatch(HeldBatches[SuperArms]):
+class CUCBBatch(_HeldBatches[SuperArms]):
     """CUCB on noisy batches of the few arms played of fewest released outcomes.
 
     ``q = min(K, ceil(epsilon / 4))`` arms of a round are fed, with ``Lap(q / epsilon)`` on every batch: as many as
@@ -187,7 +187,7 @@ class CUCBBatch(HeldBatches[SuperArms]):
         super().__init__(structure, gate, mechanism, horizon, few=few)
 
 
-class CUCBBatchGaussian(HeldBatches[SuperArms]):
+class CUCBBatchGaussian(_HeldBatches[SuperArms]):
     """`CUCBBatch` of all arms played, with ``N(0, sigma^2)`` on every batch: noise grows with sqrt(K) instead of K.
 
     ``sigma = sqrt(K) / mu(epsilon, delta)``: a record moves at most K sums by 1 each, sqrt(K) in L2 norm. They are
@@ -221,7 +221,7 @@ class CUCBBatchGaussian(HeldBatches[SuperArms]):
         super().__init__(structure, gate, mechanism, horizon, few=structure.size)
 
 
-class CUCBKL(HeldBatches[SuperArms]):
+class CUCBKL(_HeldBatches[SuperArms]):
     """`CUCBBatch` without noise, and without privacy: all arms played are fed, first batches have one outcome.
 
     The index of an arm of n outcomes and mean p is then the largest u with ``H(n kl(p, u)) <= ln+(tau / n)``: but for H

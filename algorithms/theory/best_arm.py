@@ -69,7 +69,7 @@ def _stays(phases: ReleaseCounts, levels: FloatArray, gap: float) -> FloatArray:
     return np.where(margin > 0, np.exp(-2 * phases.exponent(np.maximum(margin, 0.0) / 2)), 1.0)
 
 
-def arm_plays(horizon: float, arms: float, epsilon: float, gap: float, error: float = ERROR) -> float:
+def _arm_plays(horizon: float, arms: float, epsilon: float, gap: float, error: float = ERROR) -> float:
     """Return the theorem's bound on the plays of an arm of some gap, and T at most.
 
     Parameters
@@ -151,7 +151,7 @@ def _sum_level(probability: float) -> float:
     return float(optimize.brentq(lambda x: math.log1p(x) - x - math.log(probability), 0.0, 800.0, xtol=1e-14))
 
 
-_ArmPlays = implemented_function("ArmPlays", arm_plays)
+_ArmPlays = implemented_function("ArmPlays", _arm_plays)
 _SumLevel = implemented_function("SumLevel", _sum_level)
 
 

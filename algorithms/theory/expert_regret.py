@@ -16,7 +16,7 @@ from algorithms.theory.regret_bound import Instance, K, R_max, RegretBound, T, d
 
 
 @functools.lru_cache(maxsize=256)
-def mean_of_largest(count: float) -> float:
+def _mean_of_largest(count: float) -> float:
     """Return the mean of the largest of so many standard normals, from above.
 
     The integral of x K Phi(x)^(K-1) phi(x), over probabilities; at most sqrt(2 ln K).
@@ -44,7 +44,7 @@ def _known_or_short(instance: Instance) -> bool:
     return not instance.anytime or instance.horizon <= LONGEST_STREAM
 
 
-_Largest = implemented_function("m", mean_of_largest)
+_Largest = implemented_function("m", _mean_of_largest)
 _Deviation = implemented_function("s", _expert_deviation)
 
 

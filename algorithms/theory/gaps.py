@@ -37,7 +37,7 @@ class _Enumerable(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Gap:
+class _Gap:
     """The gaps of one arm.
 
     Attributes
@@ -60,10 +60,11 @@ class Gaps:
     Attributes
     ----------
     suboptimal
-        One `Gap` per arm that is worse than some arm of the best super arm. Empty where arms are not exchanged one by
+        One `_Gap` per arm that is worse than some arm of the best super arm. Empty where arms are not exchanged one by
         one (`method` is no closed form).
     optimal
-        One `Gap` per arm of the best super arm that is better than some arm outside: count is of those; empty likewise.
+        One `_Gap` per arm of the best super arm that is better than some arm outside: count is of those; empty
+        likewise.
     members
         For every arm that some bad super arm holds, a lower bound on the least regret of one that does
         (``Delta^i_min`` of Chen et al. 2020). Exact by enumeration and by the oracle, and in closed form for top-K
@@ -74,8 +75,8 @@ class Gaps:
         How they were found.
     """
 
-    suboptimal: tuple[Gap, ...]
-    optimal: tuple[Gap, ...]
+    suboptimal: tuple[_Gap, ...]
+    optimal: tuple[_Gap, ...]
     members: tuple[float, ...]
     largest_regret: float
     method: _GapMethod = "closed form"
@@ -93,7 +94,7 @@ def problem_gaps(problem: Problem) -> Gaps:
     ------
     GapsUnavailable
         If the structure is of no known kind, does not list its super arms (``super_arms()``) or too many, and its
-        oracle or reward is not as `oracle_gaps` needs them.
+        oracle or reward is not as `_oracle_gaps` needs them.
     """
     means = np.asarray(problem.means).tobytes()
     try:
@@ -112,14 +113,14 @@ _found: WeakKeyDictionary[Problem, tuple[bytes, Gaps]] = WeakKeyDictionary()
 def _any_gaps(problem: Problem) -> Gaps:
     """Return the gaps in closed form, else by enumeration, else from the oracle."""
     if isinstance(problem.structure, TopK | Matroid | RankedLists):
-        return exchange_gaps(problem)
+        return _exchange_gaps(problem)
     try:
-        return enumerated_gaps(problem)
+        return _enumerated_gaps(problem)
     except GapsUnavailable as error:
-        return oracle_gaps(problem, str(error))
+        return _oracle_gaps(problem, str(error))
 
 
-def exchange_gaps(problem: Problem) -> Gaps:
+def _exchange_gaps(problem: Problem) -> Gaps:
     """Return the gaps ``w(a*) - w(e)`` between arms inside and outside the best super arm.
 
     For structures in which the best super arm consists of the best arms by exchange: top-K sets,
@@ -149,7 +150,7 @@ def exchange_gaps(problem: Problem) -> Gaps:
     for column in range(len(outside)):
         above = gap[gap[:, column] > 0, column]
         if above.size:
-            suboptimal.append(Gap(float(above.min()), float(above.max()), int(above.size)))
+            suboptimal.append(_Gap(float(above.min()), float(above.max()), int(above.size)))
             tied = bool((gap[:, column] == 0).any())  # its own exchange may be free, and another one cost
             members.append(float(positive.min() if tied else above.min()))
         elif len(best) > 1 and np.isfinite(positive).any():
@@ -160,7 +161,7 @@ def exchange_gaps(problem: Problem) -> Gaps:
         if others.size and np.isfinite(others.min()):
             members.append(float(others.min()))
     optimal = tuple(
-        Gap(float(row[row > 0].min()), float(row.max()), int((row > 0).sum()))
+        _Gap(float(row[row > 0].min()), float(row.max()), int((row > 0).sum()))
         for row in gap
         if (row > 0).any()
     )
@@ -168,7 +169,7 @@ def exchange_gaps(problem: Problem) -> Gaps:
     return Gaps(tuple(suboptimal), optimal, tuple(members), largest)
 
 
-def enumerated_gaps(problem: Problem) -> Gaps:
+def _enumerated_gaps(problem: Problem) -> Gaps:
     """Return the gaps of a structure that lists its super arms, against alpha times the optimum.
 
     Raises
@@ -218,7 +219,7 @@ def _padded(rows: list[tuple[int, ...]], structure: SuperArms) -> IntArray:
     return check_super_arms(padded, len(rows), structure, f"{type(structure).__name__}: super_arms")
 
 
-def oracle_gaps(problem: Problem, otherwise: str = "") -> Gaps:
+def _oracle_gaps(problem: Problem, otherwise: str = "") -> Gaps:
     """Return the gaps of a structure with an exact oracle for a reward that sums its arms' means.
 
     The super arm of largest reward that holds some arms and lacks others is the oracle's answer to weights that are

@@ -54,7 +54,7 @@ _PRINTED_DELTA = 0.25  # the published experiment's
 
 
 @functools.cache
-def linear_symbols() -> tuple[sp.Symbol, sp.Symbol, sp.Symbol, sp.Symbol]:
+def _linear_symbols() -> tuple[sp.Symbol, sp.Symbol, sp.Symbol, sp.Symbol]:
     """Return s, m, mu and epsilon."""
     import sympy
 
@@ -76,7 +76,7 @@ def linear_plan(name: str, *, replacement: bool = False) -> SymbolicPlan:
         raise ParameterError(
             f"name={name!r}: no plan is known; there are plans for {', '.join(LINEAR_PLANNED)}"
         )
-    s, m, mu, epsilon = linear_symbols()
+    s, m, mu, epsilon = _linear_symbols()
     size = s if "-dpe-" in name else 1
     printed, shuffled = name.startswith("published/"), name.endswith("shuffle")
     times = m if replacement else 1
@@ -103,7 +103,7 @@ def linear_plan(name: str, *, replacement: bool = False) -> SymbolicPlan:
 
 def linear_claim(name: str) -> sp.Expr | NumericClaim:
     """Return the claimed limit on the cost of a client of a learner, in the currency of its plan."""
-    _, _, mu, epsilon = linear_symbols()
+    _, _, mu, epsilon = _linear_symbols()
     if name.startswith("published/"):
         return NumericClaim("mu(epsilon)^2", _analytic_mu_squared)
     return epsilon if name.endswith("shuffle") else mu**2
@@ -119,7 +119,7 @@ def _analytic_mu_squared(point: Mapping[Any, Fraction]) -> Fraction:
 
     Less noise than it has by a millionth has a delta that is certified to be larger.
     """
-    epsilon, delta = float(point[linear_symbols()[3]]), _PRINTED_DELTA
+    epsilon, delta = float(point[_linear_symbols()[3]]), _PRINTED_DELTA
     unit = Sensitivity(1.0, 1.0, 1.0)
     sigma = Gaussian.for_epsilon_delta(epsilon, delta, sensitivity=unit).sigma * (1.0 - 1e-6)
     found = Plan((PlanStep(Gaussian(sigma=sigma, sensitivity=unit), 1, unit),)).delta(epsilon)
@@ -130,6 +130,6 @@ def _analytic_mu_squared(point: Mapping[Any, Fraction]) -> Fraction:
 
 def _shuffled(point: Mapping[Any, Any]) -> Mechanism:
     """Return the bits of two clients at delta = 1e-6: an instance of the calibration, which is numerical."""
-    s, _, _, epsilon = linear_symbols()
+    s, _, _, epsilon = _linear_symbols()
     protocol = ShuffledMean.calibrated(float(point[epsilon]), 1e-6, clients=2, size=int(point[s]), bound=1.0)
     return protocol.mechanism

@@ -21,7 +21,7 @@ p = sp.Symbol("p", positive=True)
 
 
 @dataclass(frozen=True)
-class RegretLowerBound:
+class _RegretLowerBound:
     """A lower bound on ``liminf Reg(T) / ln T`` of consistent learners.
 
     Attributes
@@ -50,22 +50,22 @@ _EQUAL_GAPS = "--problem cascade --set items=8 --set positions=2 --set good=0.5 
 _LISTS = (L - K) * (1 - p) ** (K - 1)
 _clipped = sp.Min(4, sp.exp(2 * epsilon))
 
-LOWER_BOUNDS: dict[str, RegretLowerBound] = {
-    "semi-bandit local, B_inf": RegretLowerBound(
+LOWER_BOUNDS: dict[str, _RegretLowerBound] = {
+    "semi-bandit local, B_inf": _RegretLowerBound(
         B**2 * (L - 1) / (64 * (sp.exp(epsilon) - 1) ** 2 * Delta),
         "Chen et al. 2020, Theorem 5",
         "epsilon-LDP, consistent, 0 < Delta / B_inf < 0.35; with 128 epsilon^2 where epsilon <= 1/2",
         "one of m arms; Bernoulli, 1/2 on the best and 1/2 - Delta / B_inf elsewhere",
         "--problem top-k --set arms=6 --set size=1 --set good=0.5 --set other=0.3",
     ),
-    "semi-bandit local, B_1": RegretLowerBound(
+    "semi-bandit local, B_1": _RegretLowerBound(
         B1**2 * (L - K) * K / (64 * (sp.exp(epsilon) - 1) ** 2 * Delta),
         "Chen et al. 2020, Theorem 6",
         "epsilon-LDP, consistent, m / K whole, 0 < Delta / (B_1 K) < 0.35",
         "m / K disjoint paths of K identical weights; Bernoulli, 1/2 on the best path, 1/2 - Delta / (B_1 K) elsewhere",
         "--problem identical-paths --set paths=4 --set length=4 --set gap=0.8",
     ),
-    "semi-bandit central, B_1": RegretLowerBound(
+    "semi-bandit central, B_1": _RegretLowerBound(
         None,
         "Chen et al. 2020, Theorem 9",
         "epsilon-DP, m >= 2 K",
@@ -76,7 +76,7 @@ LOWER_BOUNDS: dict[str, RegretLowerBound] = {
         "private arms); for B_inf the product form Omega(m B_inf^2 "
         "ln T / (epsilon Delta)) is refuted at K = 1, Delta = epsilon^2",
     ),
-    "cascade local": RegretLowerBound(
+    "cascade local": _RegretLowerBound(
         _LISTS * (p - Delta) * (1 - p + Delta) / (2 * _clipped * (sp.exp(epsilon) - 1) ** 2 * Delta),
         "cascading bandits paper, Theorem 11, corrected",
         "epsilon-LDP, consistent",
@@ -86,7 +86,7 @@ LOWER_BOUNDS: dict[str, RegretLowerBound] = {
         correction="d(p || p - Delta) <= Delta^2 / (p (1 - p)) is false for small p (p = .1, Delta = .09: .14 > .09); "
         "(p - Delta) (1 - p + Delta) is right",
     ),
-    "cascade central": RegretLowerBound(
+    "cascade central": _RegretLowerBound(
         _LISTS / (200 * epsilon),
         "cascading bandits paper, Theorem 12; the constant of its proof",
         "epsilon-DP, consistent",

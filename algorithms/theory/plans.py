@@ -256,7 +256,7 @@ PLANNED = tuple(_PLANS)
 
 
 @functools.cache
-def symbolic_plan(name: str) -> SymbolicPlan:
+def _symbolic_plan(name: str) -> SymbolicPlan:
     """Return the plan of a learner by its registered name.
 
     Raises
@@ -279,7 +279,7 @@ def plan_and_claim(name: str) -> tuple[SymbolicPlan, sp.Expr | NumericClaim]:
     """
     if name in LINEAR_PLANNED:
         return linear_plan(name), linear_claim(name)
-    plan = symbolic_plan(name)
+    plan = _symbolic_plan(name)
     return plan, symbols()[2] if plan.currency == "epsilon" else symbol("mu") ** 2
 
 

@@ -43,7 +43,7 @@ _SUMMED = 10_000
 """Up to which round the terms of failures are added one by one; an integral bounds the others."""
 
 
-def elimination_plays(horizon: float, arms: float, epsilon: float, gap: float) -> float:
+def _elimination_plays(horizon: float, arms: float, epsilon: float, gap: float) -> float:
     """Return the theorem's bound on the plays of an arm of some gap by DP-SE, and T at most.
 
     Parameters
@@ -57,13 +57,13 @@ def elimination_plays(horizon: float, arms: float, epsilon: float, gap: float) -
     return min(horizon, float(np.ceil(pulls).sum()))
 
 
-def episode_plays(horizon: float, arms: float, epsilon: float, gap: float) -> float:
+def _episode_plays(horizon: float, arms: float, epsilon: float, gap: float) -> float:
     """Return the theorem's bound on the plays of an arm of some gap by AdaP-KLUCB, and T at most.
 
     Parameters
     ----------
     horizon, arms, epsilon, gap
-        As for `elimination_plays`.
+        As for `_elimination_plays`.
     """
     level = _ALPHA * math.log(horizon)
     plays, played = 1.0, 1.0
@@ -86,8 +86,8 @@ def _failures(horizon: float, arms: float) -> float:
 
 
 _level = sp.log(8 * left * phase**2 * T)
-_EliminationPlays = implemented_function("EliminationPlays", elimination_plays)
-_EpisodePlays = implemented_function("EpisodePlays", episode_plays)
+_EliminationPlays = implemented_function("EliminationPlays", _elimination_plays)
+_EpisodePlays = implemented_function("EpisodePlays", _episode_plays)
 
 PUBLISHED_BANDIT_BOUNDS: dict[str, RegretBound] = {
     "published/dp-se": RegretBound(

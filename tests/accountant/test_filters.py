@@ -24,7 +24,7 @@ from accountant import (
     ZeroConcentratedComposition,
 )
 from accountant.compositions import COMPOSITIONS
-from accountant.filters.gaussian_composition import square_limit
+from accountant.filters.gaussian_composition import _square_limit
 from accountant.filters.renyi import allowance, epsilon_of
 from accountant.filters.zero_concentrated import _epsilon_of_rho, _rho_limit
 from mechanisms import (
@@ -226,7 +226,7 @@ def test_renyi_conversions_are_on_the_safe_side_of_40_digits(s, size, delta):
 @settings(max_examples=12)
 @given(st.floats(0.01, 20.0), st.floats(1e-12, 0.5))
 def test_the_gaussian_limit_is_the_largest(epsilon, delta):
-    mu = math.sqrt(square_limit(epsilon, delta))
+    mu = math.sqrt(_square_limit(epsilon, delta))
     assert GaussianProfile(mu * (1 - 1e-13)).delta(epsilon) <= delta * (1 + 1e-12)
     assert GaussianProfile(mu * (1 + 1e-9)).delta(epsilon) > delta
 
@@ -384,7 +384,7 @@ def test_guarantee_at_the_budgets_delta_is_its_epsilon(composition):
 
 def test_the_gaussian_filter_promises_a_whole_curve():
     accountant = Accountant(Budget(2.0, 1e-6), composition=GaussianComposition())
-    mu = math.sqrt(square_limit(2.0, 1e-6))
+    mu = math.sqrt(_square_limit(2.0, 1e-6))
     assert accountant.guarantee(1e-9).upper == pytest.approx(GaussianProfile(mu).epsilon(1e-9), rel=1e-9)
 
 

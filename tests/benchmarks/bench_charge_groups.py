@@ -27,7 +27,7 @@ from accountant.ledger.events import Charge
 from accountant.stores import database
 from accountant.stores.chain import START, canonical, entry_hash
 from accountant.stores.opening import open_store
-from accountant.stores.sql_store import NamedCharge, SQLStore
+from accountant.stores.sql_store import SQLStore, _NamedCharge
 from mechanisms import Interval, Laplace
 
 BUDGET = Budget(1e9)
@@ -56,11 +56,11 @@ class NotingConnection(database._File):
         super().commit()
 
 
-def named_charges(store: SQLStore, numbers: range) -> list[NamedCharge]:
+def named_charges(store: SQLStore, numbers: range) -> list[_NamedCharge]:
     """Return charges of records with these numbers."""
     holds = Limit(store._units, BUDGET).holds
     return [
-        NamedCharge(
+        _NamedCharge(
             Charge([Entry(NOISE, MOVED, COST, (f"user-{number}",), Place("f.py", 3), "opendp")], holds),
             store.names.label_of,
         )

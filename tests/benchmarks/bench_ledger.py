@@ -53,7 +53,7 @@ from accountant.filters.units import Limit
 from accountant.ledger.events import Charge
 from accountant.stores.export import export_ledger
 from accountant.stores.opening import open_store, verify_store
-from accountant.stores.sql_store import NamedCharge, SQLStore
+from accountant.stores.sql_store import SQLStore, _NamedCharge
 from accountant.terms import Terms
 from mechanisms import Gaussian, Interval, Laplace
 
@@ -308,9 +308,9 @@ def fill(path: Path, entries: int, records: int) -> None:
     store = open_store(path, Accountant(TERMS).terms())
     charge = Cost(Fraction(1, 4), Fraction(0))
 
-    def charges(begin: int) -> Iterator[Sequence[NamedCharge]]:
+    def charges(begin: int) -> Iterator[Sequence[_NamedCharge]]:
         yield [
-            NamedCharge(
+            _NamedCharge(
                 Charge(
                     [
                         Entry(

@@ -52,7 +52,7 @@ from scipy.optimize import brentq
 from accountant import Simulation
 from algorithms.blocks import BlockStore
 from algorithms.catalogue.contextual_entries import contextual_learners
-from algorithms.catalogue.learner_entry import check_family
+from algorithms.catalogue.learner_entry import _check_family
 from algorithms.catalogue.linear_entries import linear_learners
 from algorithms.catalogue.structured_entries import learners
 from algorithms.catalogue.suggestion import suggest
@@ -287,7 +287,7 @@ def rows_for(problem: Playable, trust: str) -> Iterator[Row]:
             if name in linear_learners or name in contextual_learners:
                 continue
             try:
-                check_family(entry.make, problem)
+                _check_family(entry.make, problem)
             except ProblemError:
                 continue
         yield row

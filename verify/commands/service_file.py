@@ -23,7 +23,7 @@ _WORDS = {str: "a text", int: "a whole number", float: "a number", bool: "true o
 
 
 @dataclass(frozen=True, kw_only=True)
-class ServedRun:
+class _ServedRun:
     """A run that is served.
 
     Attributes
@@ -45,7 +45,7 @@ class ServedRun:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ServiceFile:
+class _ServiceFile:
     """The settings in a service's file.
 
     Attributes
@@ -70,7 +70,7 @@ class ServiceFile:
     """
 
     store: str | None
-    runs: tuple[ServedRun, ...]
+    runs: tuple[_ServedRun, ...]
     keys: Path
     host: str = "127.0.0.1"
     port: int = 8080
@@ -80,7 +80,7 @@ class ServiceFile:
     limits: Mapping[str, Any] = field(default_factory=dict)
 
 
-def read_service_file(path: Path) -> ServiceFile:
+def read_service_file(path: Path) -> _ServiceFile:
     """Return the settings in a service's file; its paths are relative to the folder the service is started from.
 
     Raises
@@ -114,7 +114,7 @@ def read_service_file(path: Path) -> ServiceFile:
     if "anchor" in own:
         own["anchor"] = Path(own["anchor"])
     tls, limits = (_checked(path, name, table) for name, table in tables.items())
-    return ServiceFile(store=store, runs=served, tls=tls, limits=limits, **own)
+    return _ServiceFile(store=store, runs=served, tls=tls, limits=limits, **own)
 
 
 def key_file(store: str | None, name: str) -> Path:
@@ -130,12 +130,12 @@ def key_file(store: str | None, name: str) -> Path:
     return Path(store if store.endswith(".keys") else f"{store}.keys")
 
 
-def _run(path: Path, table: Any) -> ServedRun:
+def _run(path: Path, table: Any) -> _ServedRun:
     given = _checked(path, "run", table)
     for name in ("name", "where"):
         if name not in given:
             raise SettingError(f"{path}: [[run]] must have {name}")
-    return ServedRun(**given)
+    return _ServedRun(**given)
 
 
 def _checked(path: Path, table: str, given: Any) -> dict[str, Any]:

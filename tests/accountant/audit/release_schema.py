@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 from json_schema import Schema, nullable, root_schema
 
-from accountant.audit.mechanism_kinds import ALIASES, MechanismKind, mechanism_kinds
+from accountant.audit.mechanism_kinds import ALIASES, _MechanismKind, mechanism_kinds
 from accountant.audit.release_tables import MOST
 from mechanisms.neighbouring import Neighbouring
 from mechanisms.sampling import Sampling
@@ -68,7 +68,7 @@ def _tables() -> list[Schema]:
     return [_table(name, kind) for name, kind in mechanism_kinds().items()]
 
 
-def _table(name: str, kind: MechanismKind) -> Schema:
+def _table(name: str, kind: _MechanismKind) -> Schema:
     properties = {
         "mechanism": _spelt(name, camel=True),
         **{key: _parameter(ALIASES.get(key, key), kind) for key in kind.keys},
@@ -103,7 +103,7 @@ def _table(name: str, kind: MechanismKind) -> Schema:
     }
 
 
-def _parameter(name: str, kind: MechanismKind) -> Schema:
+def _parameter(name: str, kind: _MechanismKind) -> Schema:
     if name in kind.whole:
         schema: Schema = {"type": "integer", "minimum": 1, "maximum": kind.most.get(name, MOST)}
     else:

@@ -36,7 +36,7 @@ from accountant import (
 from accountant.compositions import COMPOSITIONS
 from accountant.filters import composition_theorem, failures
 from accountant.filters.advanced import _squares_limit
-from accountant.filters.gaussian_composition import square_limit
+from accountant.filters.gaussian_composition import _square_limit
 from accountant.filters.renyi import allowance
 from accountant.filters.zero_concentrated import _rho_limit
 from accountant.plans.plan import PlannedComposition
@@ -115,7 +115,7 @@ class OldGaussian(GaussianComposition):
 
     def fits(self, spent, budget):
         left = the_old_rule(budget, spent.values[1])
-        return left is not None and spent.values[0] <= square_limit(budget.epsilon, float(left))
+        return left is not None and spent.values[0] <= _square_limit(budget.epsilon, float(left))
 
 
 class OldOdometer(ZeroConcentratedComposition):

@@ -17,7 +17,7 @@ from accountant import BasicComposition, Cost, Entry, Ledger, Place, RenyiCompos
 from accountant.gates.derivation import entry_derivation
 from accountant.ledger import ledger as ledger_in_memory
 from accountant.ledger.events import Answered, Charged, DrawnAgain, Settlement
-from accountant.ledger.ledger import EventColumns
+from accountant.ledger.ledger import _EventColumns
 from accountant.rules.scope import Scope
 from mechanisms import Interval, Laplace, Sensitivity
 
@@ -90,7 +90,7 @@ def small(patch: pytest.MonkeyPatch) -> None:
 def test_what_was_added_is_read(events: Sequence[Any], first: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         small(patch)
-        log = EventColumns(THEOREM)
+        log = _EventColumns(THEOREM)
         events = [
             each._replace(position=i + 1) if isinstance(each, Charged) else each
             for i, each in enumerate(events)
@@ -116,7 +116,7 @@ def test_an_interruption_at_any_line_leaves_a_whole_log() -> None:
         small(patch)
         line = 1
         while True:
-            log, seen = EventColumns(THEOREM), 0
+            log, seen = _EventColumns(THEOREM), 0
 
             def stop(frame: Any, event: str, _: Any, last: int = line) -> Any:
                 nonlocal seen

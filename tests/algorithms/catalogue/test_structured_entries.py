@@ -8,7 +8,7 @@ import algorithms
 from accountant import Simulation
 from algorithms import published
 from algorithms.catalogue import learner_builder
-from algorithms.catalogue.learner_entry import check_family
+from algorithms.catalogue.learner_entry import _check_family
 from algorithms.catalogue.linear_entries import linear_learners
 from algorithms.catalogue.structured_entries import learners
 from algorithms.claim import ClaimForm
@@ -52,7 +52,7 @@ def test_entries_are_complete(name):
         assert form.claim.model == entry.claim.model
         assert set(PLAYS[entry.family]) <= set(PLAYS[form.family])
         assert form.certified_form == form.name
-    check_family(entry.make, build_problem(entry.default_problem))
+    _check_family(entry.make, build_problem(entry.default_problem))
     assert (entry.claim.model == "local") == ("ldp" in name or name == "cascade-ucb-rr")
 
 

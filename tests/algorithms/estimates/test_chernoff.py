@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import brentq, minimize_scalar
 
 from algorithms.cascades.click_estimates import AdditiveNoiseBound, ChernoffNoiseBound
-from algorithms.estimates.chernoff import NoiseTail, chernoff_exponent, chernoff_upper
+from algorithms.estimates.chernoff import NoiseTail, _chernoff_exponent, chernoff_upper
 from mechanisms import Gaussian, Laplace, Sensitivity
 
 UNIT = Sensitivity(1, 1, 1)
@@ -154,7 +154,7 @@ def test_the_exponent_is_the_supremum(law):
     noise = NoiseTail.from_mechanism(
         Laplace(scale=width, sensitivity=UNIT) if law == LAPLACE else Gaussian(sigma=width, sensitivity=UNIT)
     )
-    found = chernoff_exponent(u, n, m, total, noise=noise)
+    found = _chernoff_exponent(u, n, m, total, noise=noise)
     for i in range(size):
         if total[i] >= n[i] * u[i]:
             assert found[i] == 0
@@ -173,9 +173,9 @@ def test_an_exponent_is_computed_alone_as_among_others():
     m, u = np.ceil(rng.random(400) * np.sqrt(n)), rng.random(400)
     y = n * u * rng.uniform(-0.5, 1.0, 400)
     for noise in (NoiseTail(2.0, 1.0), NoiseTail(3.0, 0.0)):
-        together = chernoff_exponent(u, n, m, y, noise=noise)
+        together = _chernoff_exponent(u, n, m, y, noise=noise)
         for i in range(0, 400, 20):
-            alone = chernoff_exponent(*(each[i : i + 1] for each in (u, n, m, y)), noise=noise)
+            alone = _chernoff_exponent(*(each[i : i + 1] for each in (u, n, m, y)), noise=noise)
             assert alone[0] == together[i]
 
 
@@ -185,7 +185,7 @@ def test_the_search_for_the_exponent_stays_where_its_slope_is_exactly_zero():
     scale, size = 0.5, 2000
     n, m = np.floor(rng.uniform(1, 9, size)), np.ones(size)
     total = n * rng.uniform(-0.5, 0.9, size)
-    found = chernoff_exponent(
+    found = _chernoff_exponent(
         np.ones(size), n, m, total, noise=NoiseTail.from_mechanism(Laplace(scale=scale, sensitivity=UNIT))
     )
     d = n - total

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from algorithms.estimates.divergence import coin_divergence, divergence_upper, private_divergence
+from algorithms.estimates.divergence import _coin_divergence, divergence_upper, private_divergence
 
 CHANCES = st.one_of(st.sampled_from([0.0, 1.0]), st.floats(0, 1), st.floats(0, 1).map(lambda x: 1 - x**8))
 
@@ -30,7 +30,7 @@ def test_the_private_divergence_is_the_least_over_coins_between(mean, chance, ep
     assert found >= least * 0.999 - 1e-3 / epsilon - 1e-6
     assert (
         found
-        <= min(epsilon * (chance - mean), float(coin_divergence(np.array(mean), np.array(chance)))) + 1e-9
+        <= min(epsilon * (chance - mean), float(_coin_divergence(np.array(mean), np.array(chance)))) + 1e-9
     )
 
 

@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from algorithms.estimates.chernoff import NoiseTail, chernoff_exponent
+from algorithms.estimates.chernoff import NoiseTail, _chernoff_exponent
 from algorithms.estimates.level_free import (
     UNCOUNTED,
+    _sharpened,
     level_free_upper,
-    sharpened,
     unsharpened,
 )
 
@@ -43,8 +43,8 @@ def test_golden_indices(n, j, y, tau, noise, sharp, plain):
 @given(st.floats(0, 60), st.sampled_from([0.0, 0.2, 0.4]))
 def test_the_inverse(level, share):
     v = unsharpened(np.array([level]), share)
-    assert sharpened(v, share)[0] == pytest.approx(level, rel=1e-9, abs=1e-12)
-    assert sharpened(v, share)[0] <= level * (1 + 1e-12)
+    assert _sharpened(v, share)[0] == pytest.approx(level, rel=1e-9, abs=1e-12)
+    assert _sharpened(v, share)[0] <= level * (1 + 1e-12)
 
 
 @given(
@@ -65,7 +65,7 @@ def test_it_is_the_largest_mean_that_is_not_rejected(n, j, mean, tau, noise):
     assert found[0] <= np.clip((arrays[2] + width) / n, 0, 1)[0] + 1e-12
     above = np.minimum(found + 1e-3, 1.0)
     if found[0] < 1 - 1e-3:
-        assert chernoff_exponent(above, *arrays, noise=noise)[0] >= exponent[0] * (1 - 1e-6)
+        assert _chernoff_exponent(above, *arrays, noise=noise)[0] >= exponent[0] * (1 - 1e-6)
     assert level_free_upper(*arrays, 10 * clock, noise=noise)[0] >= found[0] - 1e-6
     if tau <= n:
         assert found[0] == pytest.approx(min(max(mean, 0.0), 1.0), abs=1e-9)

@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from algorithms.estimates.response_mixture import ResponseMixture, mixture_grid
+from algorithms.estimates.response_mixture import ResponseMixture, _mixture_grid
 
 
 def rates(positions, epsilon):
@@ -18,7 +18,7 @@ def log_mixture(mixture, u, clicked, above, displays):
     """Of all of the grid, one s after the other."""
     q, g = mixture.false_rate, mixture.gain
     logs = []
-    for s in mixture_grid(mixture.horizon):
+    for s in _mixture_grid(mixture.horizon):
         log = -s * (clicked + u * above)
         for k, count in enumerate(displays):
             log -= count * math.log(1 - (q + g * u) * (1 - math.exp(-s)) - k * q * (1 - math.exp(-s * u)))

@@ -10,7 +10,7 @@ from algorithms import DPHedge, Hedge
 from algorithms.full_information.hedge import expert_counter
 from algorithms.full_information.leader_regret import last_deviation
 from algorithms.problems import Experts, ProblemError, TopK
-from algorithms.theory.expert_regret import mean_of_largest
+from algorithms.theory.expert_regret import _mean_of_largest
 from mechanisms import HorizonExceeded
 
 EXPERTS = 10
@@ -44,7 +44,7 @@ def mean_regret(make: type[Hedge], outcomes: np.ndarray, lanes: int, **claim: fl
 
 def bound(horizon: int, epsilon: float) -> float:
     counter = expert_counter(EXPERTS, epsilon=epsilon, delta=1e-6, horizon=horizon)
-    return math.sqrt(horizon * math.log(EXPERTS) / 2) + mean_of_largest(EXPERTS) * last_deviation(counter)
+    return math.sqrt(horizon * math.log(EXPERTS) / 2) + _mean_of_largest(EXPERTS) * last_deviation(counter)
 
 
 @pytest.mark.few(3)

@@ -15,7 +15,7 @@ from algorithms import DurableRun
 from algorithms.catalogue.linear_entries import linear_learners
 from algorithms.linear import report_noise
 from algorithms.linear.dp_pe import PE, DPPECentral
-from algorithms.linear.elimination import commits
+from algorithms.linear.elimination import _commits
 from algorithms.linear.linear_phases import PopulationTooSmall
 from algorithms.linear.linear_play import simulate_phases
 from algorithms.problems import linear_problems
@@ -44,7 +44,7 @@ def test_the_rule_takes_the_least_bound(further, widest, more):
     rounds, widths = [n for n, _ in further], [widest, *(w for _, w in further)]
     left = sum(rounds) + more
     every = bounds(left, rounds, widths)
-    assert commits(left, rounds, widths) == (every[0] <= min(every) * (1 + 1e-12)) or every[
+    assert _commits(left, rounds, widths) == (every[0] <= min(every) * (1 + 1e-12)) or every[
         0
     ] == pytest.approx(min(every))
 
@@ -54,7 +54,7 @@ def test_halving_widths_commit_within_the_known_factor():
     for r in (0.5, 0.5**0.5, 0.9):
         edge = 1000 * (2 - r) / (1 - r)
         for left, expected in ((0.999 * edge, True), (1.001 * edge, False)):
-            assert commits(int(left), [1000], [1.0, r]) == expected
+            assert _commits(int(left), [1000], [1.0, r]) == expected
 
 
 @pytest.mark.parametrize("name", ["dpe", "dp-dpe-central", "pe", "dp-pe-central", "dp-pe-local"])

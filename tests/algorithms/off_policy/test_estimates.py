@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import binom
 
 from algorithms.off_policy.estimates import (
-    bernstein_interval,
+    _bernstein_interval,
     inverse_propensity,
     replay_estimate,
     self_normalised,
@@ -31,21 +31,21 @@ def test_estimates_are_their_formulas():
     assert math.isnan(one.standard_error)
     shown = replay_estimate(REWARDS, 0.05)
     assert (shown.value, shown.effective_sample_size) == (0.625, 4.0)
-    assert shown.interval == bernstein_interval(REWARDS, 1.0, 0.05)
+    assert shown.interval == _bernstein_interval(REWARDS, 1.0, 0.05)
     assert math.isnan(replay_estimate(REWARDS[:1], 0.05).standard_error)
 
 
 def test_no_value_says_nothing():
-    assert bernstein_interval(np.zeros(0), 3.0, 0.05) == (0.0, 3.0)
+    assert _bernstein_interval(np.zeros(0), 3.0, 0.05) == (0.0, 3.0)
 
 
 def test_intervals_narrow_with_the_variance_and_the_number():
-    wide = np.diff(bernstein_interval(np.arange(1000) % 2 * 1.0, 1.0, 0.05))
-    steady = np.diff(bernstein_interval(np.full(1000, 0.5), 1.0, 0.05))
-    longer = np.diff(bernstein_interval(np.arange(16000) % 2 * 1.0, 1.0, 0.05))
+    wide = np.diff(_bernstein_interval(np.arange(1000) % 2 * 1.0, 1.0, 0.05))
+    steady = np.diff(_bernstein_interval(np.full(1000, 0.5), 1.0, 0.05))
+    longer = np.diff(_bernstein_interval(np.arange(16000) % 2 * 1.0, 1.0, 0.05))
     assert steady < 0.5 * wide
     assert longer == pytest.approx(wide / 4, rel=0.15)
-    assert np.diff(bernstein_interval(np.arange(1000) % 2 * 1.0, 1.0, 1e-6)) > wide
+    assert np.diff(_bernstein_interval(np.arange(1000) % 2 * 1.0, 1.0, 1e-6)) > wide
 
 
 @pytest.mark.parametrize("largest", [1.0, 5.0])
@@ -57,7 +57,7 @@ def test_intervals_miss_as_seldom_as_they_say_however_means_adapt(largest):
         while len(values) < 120 and (len(values) < 20 or np.mean(values) < 0.9 * largest * 0.3):
             means.append(0.5 if values and values[-1] else 0.2)  # a hit makes the next one likelier
             values.append(largest * float(rng.random() < means[-1]))
-        low, high = bernstein_interval(np.array(values), largest, 0.1)
+        low, high = _bernstein_interval(np.array(values), largest, 0.1)
         missed += not low <= largest * np.mean(means) <= high
     assert binom.sf(80, 400, 0.1) < 1e-8
     assert missed <= 80

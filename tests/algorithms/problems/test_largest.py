@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from algorithms.problems.largest import largest_elements, ranked_elements, strike, strike_by_arms
+from algorithms.problems.largest import _strike_by_arms, largest_elements, ranked_elements, strike
 
 # Few distinct values, so that ties abound.
 levels = st.sampled_from([-2.0, 0.0, 0.25, 1.0, np.inf])
@@ -25,7 +25,7 @@ def test_the_largest_of_each_row_ties_by_lowest_id(case):
     expected = [first_by_weight_then_id(row, size) for row in weights]
     before = weights.copy()
     assert ranked_elements(weights, size).tolist() == expected
-    for struck in (strike, strike_by_arms):
+    for struck in (strike, _strike_by_arms):
         order, remaining = struck(weights, size)
         assert order.tolist() == expected
         struck_out = np.zeros(weights.shape, dtype=bool)

@@ -15,7 +15,7 @@ from algorithms.catalogue.structured_entries import learners
 from algorithms.play import play_records
 from algorithms.problems import Arms, SemiBandit
 from algorithms.published import DPIMED, DPSE, AdaPKLUCB, LazyDPTS
-from algorithms.theory.published_bandit_regret import elimination_plays, episode_plays
+from algorithms.theory.published_bandit_regret import _elimination_plays, _episode_plays
 from algorithms.theory.regret import BOUNDS
 from algorithms.theory.regret_bound import Instance
 from mechanisms import Laplace
@@ -225,8 +225,8 @@ def test_the_theorem_of_dp_se_in_plain_numbers():
         sampling = 32 * math.log(8 * 3 * e**2 * horizon) * 4**e
         privacy = 8 * math.log(4 * 3 * e**2 * horizon) / epsilon * 2**e
         expected += math.ceil(max(sampling, privacy) + 1)
-    assert elimination_plays(horizon, arms, epsilon, 0.3) == expected
-    assert elimination_plays(100, arms, epsilon, 0.3) == 100
+    assert _elimination_plays(horizon, arms, epsilon, 0.3) == expected
+    assert _elimination_plays(100, arms, epsilon, 0.3) == 100
     problem = SemiBandit(Arms(3), [0.6, 0.9, 0.9])
     whole = BOUNDS["published/dp-se"].evaluate(Instance(problem, epsilon, horizon))
     assert whole == pytest.approx(0.3 + 0.3 * expected)
@@ -237,9 +237,9 @@ def test_the_theorem_of_adap_klucb_in_plain_numbers():
     level = 3.1 * math.log(horizon)
     most = max(2**k for k in range(30) if 2 * math.sqrt(level / 2**k) + 4 * level / (epsilon * 2**k) >= gap)
     failures = sum(3 * (1 + math.log2(t)) * t**-2.1 for t in range(4, horizon + 1))
-    assert episode_plays(horizon, arms, epsilon, gap) == pytest.approx(min(horizon, 2 * most + failures))
+    assert _episode_plays(horizon, arms, epsilon, gap) == pytest.approx(min(horizon, 2 * most + failures))
     # Beyond 10,000 rounds the sum is continued by an integral, which is above it and close.
-    easy = episode_plays(10**7, 3, 100.0, 0.9)
+    easy = _episode_plays(10**7, 3, 100.0, 0.9)
     level = 3.1 * math.log(10**7)
     most = max(2**k for k in range(30) if 2 * math.sqrt(level / 2**k) + 0.04 * level / 2**k >= 0.9)
     t = np.arange(4, 10**6)

@@ -11,7 +11,7 @@ from accountant import Accountant, Budget, GaussianComposition, Simulation
 from algorithms.linear.contextual_play import play_contexts
 from algorithms.problems import LinearContexts
 from algorithms.published import TreeLinUCBGaussian
-from algorithms.published.tree_linucb import PrintedNoise, theorem_5
+from algorithms.published.tree_linucb import _PrintedNoise, _theorem_5
 from algorithms.theory.regret_bound import unit_mu
 from mechanisms import HorizonExceeded, LaneStreams
 
@@ -106,13 +106,13 @@ def test_what_a_round_pays_is_the_mu_of_the_docstring():
 
 def test_the_theorem_in_plain_numbers():
     n, d, S = 10**8, 4, 0.5
-    noise = PrintedNoise.for_horizon(d, epsilon=1.0, delta=1e-5, horizon=n)
+    noise = _PrintedNoise.for_horizon(d, epsilon=1.0, delta=1e-5, horizon=n)
     rho = noise.least
     expected = math.sqrt(8 * n) * (
         2 * math.log(2 * n)
         + d * math.log(3 + n / (d * rho))
         + (S * math.sqrt(3 * rho) + noise.vector) * math.sqrt(d * math.log(1 + n / (d * rho)))
     )
-    assert theorem_5(d, epsilon=1.0, delta=1e-5, horizon=n, norm=S) == pytest.approx(expected)
+    assert _theorem_5(d, epsilon=1.0, delta=1e-5, horizon=n, norm=S) == pytest.approx(expected)
     assert expected < 2 * n
-    assert theorem_5(d, epsilon=1.0, delta=1e-5, horizon=2 * 10**7) > 4 * 10**7
+    assert _theorem_5(d, epsilon=1.0, delta=1e-5, horizon=2 * 10**7) > 4 * 10**7

@@ -12,13 +12,13 @@ from algorithms import DPBestArm, DurableRun
 from algorithms.estimates.chernoff import (
     SHORTFALL,
     NoiseTail,
-    chernoff_exponent,
+    _chernoff_exponent,
     chernoff_separation,
     sum_exponent,
 )
 from algorithms.problems import Arms
 from algorithms.semi_bandits.dp_best_arm import first_batch, phase_exponent
-from algorithms.theory.best_arm import arm_plays, expected_rounds, most_plays
+from algorithms.theory.best_arm import _arm_plays, expected_rounds, most_plays
 from mechanisms import Laplace, Sensitivity
 
 NOISE = NoiseTail.from_mechanism(Laplace(scale=1.0, sensitivity=Sensitivity(1.0, 1.0, 1.0)))
@@ -44,8 +44,8 @@ def literal_separation(n, j, larger, smaller, shift):
     """The least sum of the exponents on a fine grid of means, which is not below the infimum."""
     u = np.linspace(0, 1 - shift, 2_001)
     counts, noises = np.full(u.size, n), np.full(u.size, j)
-    low = chernoff_exponent(u + shift, counts, noises, np.full(u.size, smaller), noise=NOISE)
-    high = chernoff_exponent(1 - u, counts, noises, np.full(u.size, n - larger), noise=NOISE)
+    low = _chernoff_exponent(u + shift, counts, noises, np.full(u.size, smaller), noise=NOISE)
+    high = _chernoff_exponent(1 - u, counts, noises, np.full(u.size, n - larger), noise=NOISE)
     return (low + high).min()
 
 
@@ -129,7 +129,7 @@ def test_error_and_rounds_are_within_the_theorems():
     means = [0.5, 0.8, 0.6]
     learner, plays = identify(means, 5, lanes=128, epsilon=0.5)
     assert (learner.recommendation == 1).mean() > 1 - 0.2
-    bounds = [arm_plays(1e9, 3, 0.5, gap) for gap in (0.3, 0.2)]
+    bounds = [_arm_plays(1e9, 3, 0.5, gap) for gap in (0.3, 0.2)]
     assert (plays.mean(axis=0)[[0, 2]] < bounds).all()
     total = expected_rounds(means, epsilon=0.5)
     assert total / 4 < plays.sum(axis=1).mean() < total
@@ -249,10 +249,10 @@ def test_the_bounds_once_more_in_plain_numbers(epsilon):
         if most is None and 2 * exponent(0.15 * (1 - SHORTFALL)) > level:
             most = n
         n, j = n + batch, j + 1
-    assert arm_plays(1e9, 2, epsilon, gap) == pytest.approx(plays, rel=1e-4)
+    assert _arm_plays(1e9, 2, epsilon, gap) == pytest.approx(plays, rel=1e-4)
     assert expected_rounds([0.9, 0.5], epsilon=epsilon) == pytest.approx(2 * plays, rel=1e-4)
     assert most_plays(2, epsilon=epsilon, tolerance=0.3) == most
-    assert arm_plays(50, 2, epsilon, 0.01) == 50
+    assert _arm_plays(50, 2, epsilon, 0.01) == 50
 
 
 def test_two_best_arms_are_never_told_apart():

@@ -9,7 +9,7 @@ import pytest
 from accountant import Simulation
 from algorithms import DPLinUCB, LinUCB
 from algorithms.problems import Arms, LinearContexts, SemiBandit
-from algorithms.published.tree_linucb import PrintedNoise
+from algorithms.published.tree_linucb import _PrintedNoise
 from algorithms.theory.contextual_regret import CONTEXTUAL_BOUNDS
 from algorithms.theory.regret import BOUNDS
 from algorithms.theory.regret_bound import Instance
@@ -40,7 +40,7 @@ def test_widths_are_for_parameters_of_the_stated_norm_and_contexts():
 @pytest.mark.parametrize("horizon", [1, 2, 3, 64, 65, 1000, 2**29, 2**29 + 1])
 def test_the_trees_numbers_are_the_printed_ones(horizon):
     instance = replace(PLAYED, horizon=horizon)
-    noise = PrintedNoise.for_horizon(3, epsilon=2.0, delta=1e-4, horizon=horizon)
+    noise = _PrintedNoise.for_horizon(3, epsilon=2.0, delta=1e-4, horizon=horizon)
     theorem = TREE.confidence
     for expression, value in (
         (theorem.scale, math.sqrt(2) * noise.deviation),

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from algorithms.full_information.leader_regret import (
+    _mean_deviation,
     gradient_regret,
     last_deviation,
     linear_regret,
-    mean_deviation,
 )
 from algorithms.problems import build_problem
-from algorithms.theory.expert_regret import mean_of_largest
+from algorithms.theory.expert_regret import _mean_of_largest
 from algorithms.theory.regret import BOUNDS
 from algorithms.theory.regret_bound import Instance
 from mechanisms import Ball, Box, BufferedCounter, SquareRootCounter
@@ -38,7 +38,7 @@ def test_golden_values(
     assert last_deviation(ball) == pytest.approx(in_ball, rel=3e-9)
     assert linear_regret(ball, 20, radius=1.0, gradient=1.0)[1] == pytest.approx(linear, rel=3e-9)
     assert last_deviation(box) == pytest.approx(of_experts, rel=3e-9)
-    whole = math.sqrt(horizon * math.log(10) / 2) + mean_of_largest(10) * last_deviation(box)
+    whole = math.sqrt(horizon * math.log(10) / 2) + _mean_of_largest(10) * last_deviation(box)
     assert whole == pytest.approx(experts, rel=5e-9)
     problem = build_problem("experts", {"good": 1.0, "other": 0.0})  # where no play is below the theorem
     bound = BOUNDS["dp-hedge"].evaluate(Instance(problem, epsilon, horizon, 1e-6))
@@ -46,19 +46,19 @@ def test_golden_values(
 
 
 def test_the_mean_of_the_largest() -> None:
-    assert mean_of_largest(1) == 0.0
-    assert mean_of_largest(2) == pytest.approx(1 / math.sqrt(math.pi), rel=1e-8)
-    assert mean_of_largest(10) == pytest.approx(1.53875273084, rel=1e-8)
-    assert all(mean_of_largest(k) <= math.sqrt(2 * math.log(k)) for k in (2, 10, 1_000, 10**6))
+    assert _mean_of_largest(1) == 0.0
+    assert _mean_of_largest(2) == pytest.approx(1 / math.sqrt(math.pi), rel=1e-8)
+    assert _mean_of_largest(10) == pytest.approx(1.53875273084, rel=1e-8)
+    assert all(_mean_of_largest(k) <= math.sqrt(2 * math.log(k)) for k in (2, 10, 1_000, 10**6))
 
 
 def test_the_mean_deviation() -> None:
     counter = BufferedCounter.for_rho(0.5, horizon=1_000)
     steps = np.sqrt(counter.variance(np.arange(1, 1_000)))
-    assert mean_deviation(counter) == pytest.approx(float(steps.sum()) / 1_000, rel=1e-12)
+    assert _mean_deviation(counter) == pytest.approx(float(steps.sum()) / 1_000, rel=1e-12)
     assert (np.diff(steps) >= 0).all()
     scale, bound = gradient_regret(counter, 4, radius=2.0, gradient=3.0)
-    assert bound == pytest.approx(2 * math.sqrt(1_000 * (9 + 6 * 2 * mean_deviation(counter))))
+    assert bound == pytest.approx(2 * math.sqrt(1_000 * (9 + 6 * 2 * _mean_deviation(counter))))
     assert scale == pytest.approx(bound / 4)
 
 

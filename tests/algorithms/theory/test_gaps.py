@@ -17,7 +17,13 @@ from algorithms.problems import (
     build_problem,
 )
 from algorithms.theory import gaps as gaps_module
-from algorithms.theory.gaps import GapsUnavailable, enumerated_gaps, exchange_gaps, oracle_gaps, problem_gaps
+from algorithms.theory.gaps import (
+    GapsUnavailable,
+    _enumerated_gaps,
+    _exchange_gaps,
+    _oracle_gaps,
+    problem_gaps,
+)
 from algorithms.theory.regret import BOUNDS
 from algorithms.theory.regret_bound import Instance
 
@@ -50,7 +56,7 @@ def test_gaps_against_enumeration(problem):
     sets = super_arms(problem)
     reward = {chosen: float(problem.expected_reward(np.array([chosen]))[0]) for chosen in sets}
     top = max(reward.values())
-    gaps = exchange_gaps(problem)
+    gaps = _exchange_gaps(problem)
     assert gaps.largest_regret == pytest.approx(top - min(reward.values()))
     best = set(problem.structure.solve(problem.means[None])[0].tolist())
     assert reward[tuple(sorted(best))] == pytest.approx(top)
@@ -78,7 +84,7 @@ def test_no_bad_super_arm_is_better_than_the_gaps_of_its_members(problem):
     sets = super_arms(problem)
     regret = {s: problem.optimum - float(problem.expected_reward(np.array([s]))[0]) for s in sets}
     playable = sorted({arm for chosen in sets for arm in chosen})
-    gaps = exchange_gaps(problem)
+    gaps = _exchange_gaps(problem)
     least = []
     for arm in playable:
         bad = [r for chosen, r in regret.items() if arm in chosen and r > 1e-9]
@@ -92,17 +98,17 @@ def test_no_bad_super_arm_is_better_than_the_gaps_of_its_members(problem):
 def test_members_are_exact_for_top_k_without_ties():
     problem = SemiBandit(TopK(5, 2), [0.9, 0.3, 0.7, 0.5, 0.1])
     # Outside: 0.7 - 0.3, 0.7 - 0.5, 0.7 - 0.1; arm 0 beside the exchange 0.7 - 0.5, arm 2 beside 0.9 - 0.5.
-    assert sorted(exchange_gaps(problem).members) == pytest.approx([0.2, 0.2, 0.4, 0.4, 0.6])
+    assert sorted(_exchange_gaps(problem).members) == pytest.approx([0.2, 0.2, 0.4, 0.4, 0.6])
     assert sorted(enumerated(problem)) == pytest.approx([0.2, 0.2, 0.4, 0.4, 0.6])
 
 
 def test_with_one_arm_at_a_time_no_bad_super_arm_holds_the_best_arm():
-    assert exchange_gaps(SemiBandit(TopK(3, 1), [0.9, 0.5, 0.9])).members == pytest.approx([0.4])
+    assert _exchange_gaps(SemiBandit(TopK(3, 1), [0.9, 0.5, 0.9])).members == pytest.approx([0.4])
 
 
 def test_table_2():
     """e7 is a loop and counts nowhere; e4 .20, e5 .30, e6 .40 against .80, .75, .60."""
-    gaps = exchange_gaps(build_problem("linear-matroid"))
+    gaps = _exchange_gaps(build_problem("linear-matroid"))
     assert [gap.count for gap in gaps.suboptimal] == [3, 3, 3]
     assert [gap.least for gap in gaps.suboptimal] == pytest.approx([0.4, 0.3, 0.2])
     assert [gap.largest for gap in gaps.suboptimal] == pytest.approx([0.6, 0.5, 0.4])
@@ -168,7 +174,7 @@ def test_the_oracle_gives_the_gaps_of_enumeration(seed):
     edges = [(0, 1), (0, 2), (1, 2), (1, 3), (2, 3), (2, 4), (3, 4), (0, 4), (3, 5), (4, 5)]
     for structure in (ShortestPath(edges, 0, 5), ShortestPath.grid(3, 3), DisjointPaths(4, 3)):
         problem = SemiBandit(structure, rng.choice([0.25, 0.5, 0.75], structure.arms))
-        known, found = enumerated_gaps(problem), oracle_gaps(problem)
+        known, found = _enumerated_gaps(problem), _oracle_gaps(problem)
         assert found.members == pytest.approx(known.members)
         assert found.largest_regret == pytest.approx(known.largest_regret)
         assert found.method == "oracle"
@@ -185,10 +191,10 @@ def test_graphs_with_too_many_paths_have_gaps_all_the_same(monkeypatch):
 def test_where_an_oracle_does_not_help(monkeypatch):
     coverage = SemiBandit(MaximumCoverage(4, 3, 2), np.full(12, 0.3))
     with pytest.raises(GapsUnavailable, match="the reward no sum of means"):
-        oracle_gaps(coverage)
+        _oracle_gaps(coverage)
     monkeypatch.setattr(gaps_module, "_MOST_QUESTIONS", 100)
     with pytest.raises(GapsUnavailable, match="too many super arms are optimal"):
-        oracle_gaps(SemiBandit(ShortestPath.grid(5, 5), np.full(40, 0.5)))
+        _oracle_gaps(SemiBandit(ShortestPath.grid(5, 5), np.full(40, 0.5)))
 
 
 def test_gaps_are_found_once_of_a_problem(monkeypatch):
@@ -196,9 +202,9 @@ def test_gaps_are_found_once_of_a_problem(monkeypatch):
 
     def counted(problem):
         calls.append(problem)
-        return enumerated_gaps(problem)
+        return _enumerated_gaps(problem)
 
-    monkeypatch.setattr(gaps_module, "enumerated_gaps", counted)
+    monkeypatch.setattr(gaps_module, "_enumerated_gaps", counted)
     problem = SemiBandit(ShortestPath.grid(2, 2), np.full(4, 0.5))
     assert problem_gaps(problem) is problem_gaps(problem)
     assert len(calls) == 1

@@ -15,7 +15,7 @@ from scipy.special import rel_entr
 from accountant import Simulation
 from algorithms import CUCBBatch, DPBandit
 from algorithms.estimates.doubling_batches import released_counts
-from algorithms.estimates.level_free import sharpened
+from algorithms.estimates.level_free import _sharpened
 from algorithms.play import play_fresh
 from algorithms.problems import Arms, SemiBandit, TopK, build_problem
 from algorithms.theory.level_free_regret import ReleaseCounts
@@ -38,7 +38,7 @@ def above(releases, u, share=0.4):
     found = []
     for j, n in enumerate(releases.counts.tolist(), 1):
         most, variance = math.log(releases.horizon / n), n / 4 + releases.proxy * j
-        level = brentq(lambda v, most=most: float(sharpened(np.array(v), share)) - most, 0, 50)
+        level = brentq(lambda v, most=most: float(_sharpened(np.array(v), share)) - most, 0, 50)
         over = u - releases.gain * (math.sqrt(2 * level * variance) + releases.scale * level) / n
         over = max(over, 0.0) / releases.gain
         h = releases.scale * n * over / variance
@@ -212,7 +212,7 @@ def levels(releases, j, rounds):
     """v_j(t) by its definition."""
     most = np.log(np.maximum((rounds - 1) / releases.later[j], 1.0))
     return np.array(
-        [brentq(lambda v, e=e: float(sharpened(np.array(v), releases.share)) - e, 0, 50) for e in most]
+        [brentq(lambda v, e=e: float(_sharpened(np.array(v), releases.share)) - e, 0, 50) for e in most]
     )
 
 

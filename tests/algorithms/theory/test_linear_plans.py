@@ -12,14 +12,14 @@ from algorithms.catalogue.linear_entries import linear_learners
 from algorithms.linear.linear_play import play_linear
 from algorithms.problems import linear_problems
 from algorithms.theory import linear_plans
-from algorithms.theory.linear_plans import LINEAR_PLANNED, linear_claim, linear_plan, linear_symbols
+from algorithms.theory.linear_plans import LINEAR_PLANNED, _linear_symbols, linear_claim, linear_plan
 from algorithms.theory.plans import plan_and_claim, plan_counterexample
 from mechanisms import Gaussian, Sensitivity
 from verify.learners.learner_subject import _proved_plan
 
 CERTIFIED = [name for name in LINEAR_PLANNED if not name.startswith("published/")]
 PRINTED = [name for name in LINEAR_PLANNED if name.startswith("published/")]
-S, M, MU, EPSILON = linear_symbols()
+S, M, MU, EPSILON = _linear_symbols()
 
 
 def test_every_linear_learner_that_claims_privacy_has_a_plan() -> None:

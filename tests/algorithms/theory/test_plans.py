@@ -14,10 +14,10 @@ from algorithms.play import play_records
 from algorithms.problems import Arms, Cascade, Experts, SemiBandit, TopK, UniformMatroid
 from algorithms.theory.plans import (
     PLANNED,
+    _symbolic_plan,
     plan_and_claim,
     plan_counterexample,
     symbol,
-    symbolic_plan,
     symbols,
 )
 from mechanisms import Gaussian, Sensitivity
@@ -26,7 +26,7 @@ from verify.learners.learner_subject import _proved_plan
 GAUSSIAN = [
     name
     for name in PLANNED
-    if not name.startswith("published/") and symbolic_plan(name).currency == "mu_squared"
+    if not name.startswith("published/") and _symbolic_plan(name).currency == "mu_squared"
 ]
 CERTIFIED = [name for name in PLANNED if not name.startswith("published/") and name not in GAUSSIAN]
 PROBLEMS = {
@@ -59,14 +59,14 @@ def at(name, size, arms, epsilon, kind):
     few = min(size, math.ceil(epsilon / 4))
     values = {K: size, L: arms, eps: epsilon, symbol("T"): ROUNDS, symbol("q"): few}
     values[symbol("V")] = 2 ** bits_of_one_message(epsilon, size)
-    return symbolic_plan(name).evaluate(values, kind)
+    return _symbolic_plan(name).evaluate(values, kind)
 
 
 @pytest.mark.few(9)
 @pytest.mark.parametrize("name", CERTIFIED)
 def test_the_claim_is_proved_for_all_values(name):
     assert _proved_plan(name) == plan_and_claim(name)
-    assert set(symbolic_plan(name).costs().values()) == {symbols()[2]}  # tight: the cost is epsilon itself
+    assert set(_symbolic_plan(name).costs().values()) == {symbols()[2]}  # tight: the cost is epsilon itself
 
 
 @pytest.mark.parametrize("name", ["published/dpucb-mat", "published/dpts-mat"])
@@ -91,7 +91,7 @@ RAW = [name for name in PLANNED if name.startswith("published/c") and name.parti
 def test_the_printed_trees_lose_the_number_of_nodes_over_two_logarithms(name):
     """Theorem 7: 0.738 epsilon at T = 10^5; more than epsilon at T = 2 and 4 only."""
     _, _, eps = symbols()
-    plan = symbolic_plan(f"published/{name}")
+    plan = _symbolic_plan(f"published/{name}")
     (cost,) = plan.costs().values()
 
     def share_at(horizon):
@@ -122,7 +122,7 @@ def test_printed_claims_with_raw_values_are_refuted_without_bound(name):
 @pytest.mark.parametrize("name", GAUSSIAN)
 def test_gaussian_claims_are_proved_in_gaussian_dp(name):
     assert _proved_plan(name) == plan_and_claim(name)
-    assert set(symbolic_plan(name).costs().values()) == {symbol("mu") ** 2}
+    assert set(_symbolic_plan(name).costs().values()) == {symbol("mu") ** 2}
 
 
 @pytest.mark.few(2)
@@ -141,9 +141,9 @@ def test_the_gaussian_ledger_agrees_with_the_formula(name, size, arms, epsilon, 
     )
     K, L, _ = symbols()
     mu = Gaussian.for_epsilon_delta(epsilon, delta, sensitivity=Sensitivity(1, 1, 1)).profile().gaussian_mu
-    (kind,) = symbolic_plan(name).records
+    (kind,) = _symbolic_plan(name).records
     played = PROBLEMS[learners[name].family](arms, size).structure.size
-    formula = float(symbolic_plan(name).costs()[kind].subs({K: played, L: arms, symbol("mu"): mu}))
+    formula = float(_symbolic_plan(name).costs()[kind].subs({K: played, L: arms, symbol("mu"): mu}))
     record, _ = accountant.worst()
     assert float(accountant.ledger.spent(record).values[0]) == pytest.approx(formula, rel=1e-9)
 
@@ -154,7 +154,7 @@ def test_every_learner_that_claims_privacy_has_a_plan():
     }
     assert private == set(PLANNED)
     with pytest.raises(ValueError, match="no plan is known"):
-        symbolic_plan("cucb")
+        _symbolic_plan("cucb")
 
 
 # A shuffled batch is a mechanism by its size, which the run chooses: what its users pay is in test_certified_privacy.
@@ -171,7 +171,7 @@ ON_GRID = [
 @pytest.mark.few(13)
 @pytest.mark.parametrize(("name", "size", "arms", "epsilon"), ON_GRID)
 def test_a_run_is_held_to_its_plan_and_uses_it_up(name, size, arms, epsilon):
-    (kind,) = symbolic_plan(name).records
+    (kind,) = _symbolic_plan(name).records
     plan = at(name, size, arms, epsilon, kind)
     cost = sum(step.count * step.profile.pure_epsilon for step in plan.steps)
     assert Fraction(epsilon) * (1 - Fraction(1, 2**50)) <= cost <= Fraction(epsilon)
@@ -186,7 +186,7 @@ def test_a_run_is_held_to_its_plan_and_uses_it_up(name, size, arms, epsilon):
 @pytest.mark.parametrize(("name", "size", "arms", "epsilon"), ON_GRID)
 def test_the_ledger_without_a_plan_agrees_with_the_formula(name, size, arms, epsilon):
     """Per record, the exact sum of charges is at most the plan's cost, and the worst record's is it."""
-    (kind,) = symbolic_plan(name).records
+    (kind,) = _symbolic_plan(name).records
     plan = at(name, size, arms, epsilon, kind)
     cost = sum(step.count * step.profile.pure_epsilon for step in plan.steps)
     accountant = run(name, size, arms, epsilon, budget=Budget.unlimited())
@@ -196,7 +196,7 @@ def test_the_ledger_without_a_plan_agrees_with_the_formula(name, size, arms, eps
 
 @pytest.mark.parametrize("name", [name for name in CERTIFIED if "mat" in name or name == "cucb-ldp1"])
 def test_a_plan_with_one_release_less_is_broken(name):
-    (kind,) = symbolic_plan(name).records
+    (kind,) = _symbolic_plan(name).records
     (step,) = at(name, 3, 4, 1.0, kind).steps
     with pytest.raises(BudgetExceeded):
         run(name, 3, 4, 1.0, budget=Budget(1.0), plan=Plan((PlanStep(step.mechanism, 2, step.sensitivity),)))
@@ -207,7 +207,7 @@ def test_a_plan_with_one_release_less_is_broken(name):
 def test_the_printed_learners_pay_what_their_formulas_say(name, size, arms, epsilon):
     """K / epsilon is a float here, so that the formulas hold exactly; record 0 is the round-0 vector."""
     accountant = run(name, size, arms, epsilon, budget=Budget.unlimited())
-    costs = symbolic_plan(name).costs()
+    costs = _symbolic_plan(name).costs()
     K, L, eps = symbols()
 
     def value(kind):

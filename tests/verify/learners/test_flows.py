@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from accountant import Place, Recording
-from accountant.gates.taped import Published
+from accountant.gates.taped import _Published
 from mechanisms import Box
 from verify import verify
 from verify.learners.other_records import boundary_values, groups_of_records, growing_records, other_records
@@ -168,7 +168,7 @@ def test_releases_with_a_record_in_common_do_not_stay_together() -> None:
     run, place, none = Recording(), Place("learner.py", 1), np.zeros(1)
     run.inputs = [(record, none) for record in range(200)]
     batches = [frozenset(range(start, start + 20)) for start in range(0, 180, 10)]
-    run.published = [Published(None, None, none, (), none, place, batch) for batch in batches]
+    run.published = [_Published(None, None, none, (), none, place, batch) for batch in batches]
     for seed in range(20):
         *_, one, other = groups_of_records(run, np.random.default_rng(seed))
         assert (one.members | other.members).all()
@@ -188,7 +188,7 @@ def test_other_records_are_all_or_half_or_the_rest() -> None:
     run.inputs = [(record, row) for record, row in enumerate(data)]
     batches = [frozenset(range(start, start + 100)) for start in range(0, 1_000, 100)]
     place = Place("learner.py", 1)
-    run.published = [Published(None, None, numbers, (), numbers, place, batch) for batch in batches]
+    run.published = [_Published(None, None, numbers, (), numbers, place, batch) for batch in batches]
     every, half, *rest = [group.members for group in groups_of_records(run, rng)]
     assert every.all()
     halves = np.array([groups_of_records(run, rng)[1].members.reshape(10, 100) for _ in range(80)])
