@@ -68,7 +68,7 @@ from mechanisms import (
 )
 from mechanisms.assumptions import class_assumptions, examination, examine_value, rebuilt, shared_copy
 from mechanisms.domain import own_copy
-from mechanisms.float_bounds import bounds_of, on_grid
+from mechanisms.float_bounds import grid_of
 from mechanisms.parameters import ParameterError, positive
 
 if TYPE_CHECKING:
@@ -239,7 +239,8 @@ class Accountant(Assuming, PrivateGate, Accounts):
             self.assume(*assumptions)
         record = canonical_name(record)
         given = own_copy(values, "values")
-        array = on_grid(domain, np.array(domain.check(given, "values"))).reshape(1, 1, -1)
+        grid = grid_of(domain)
+        array = grid.onto(np.array(domain.check(given, "values"))).reshape(1, 1, -1)
         hashable: Any = domain
         influence = influence_of(hashable)
         if math.inf in influence.widths and not np.isfinite(array).all():
@@ -251,7 +252,7 @@ class Accountant(Assuming, PrivateGate, Accounts):
             )
         if self._tape is not None:
             self._tape.note_entry(record, array)
-        return Private(self, array, Traced({record: influence}, bounds_of(domain)), domain=domain)
+        return Private(self, array, Traced({record: influence}, grid.bounds), domain=domain)
 
     def sums(self, size: int) -> PrivateSums:
         """Open `size` running private sums."""

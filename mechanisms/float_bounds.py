@@ -2,7 +2,7 @@
 
 A sum of floats may move further, when one record changes, than the sum of the real numbers they stand for: after
 2^60 is added and taken away, a number near 1/2 comes back as 0 or 256. Public bounds on private numbers, never their
-own size, bound the movement: see `FloatBounds`. Values that enter a gate lie on a grid of their domain (`on_grid`), on
+own size, bound the movement: see `FloatBounds`. Values that enter a gate lie on a grid of their domain (`grid_of`), on
 which honest sums are exact.
 """
 
@@ -192,31 +192,10 @@ def _bit_of(number: float) -> int:
 # --- the grid of a domain --------------------------------------------------------------------------
 
 
-def on_grid(domain: Domain, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return values of a domain as multiples of its grid, in the domain.
-
-    Every gate does this to the values that it lets in and to the results of `Private.map`, so that sums are exact. Each
-    value is rounded on its own, and stays in the domain, so that the domain's sensitivity bounds its movement.
-
-    Parameters
-    ----------
-    domain
-        Where the values lie. For classes of users nothing is known, and nothing is done.
-    values
-        Any leading axes, trailing axes as `domain.shape`.
-    """
-    return _grid_of(domain).onto(values)
-
-
-def bounds_of(domain: Domain) -> FloatBounds:
-    """Return the bounds of one record's values on the grid of a domain."""
-    return _grid_of(domain).bounds
-
-
 def is_bounded(domain: Domain) -> bool:
     """Return True if every coordinate has a finite width."""
     if type(domain) in _KINDS:
-        return math.isfinite(bounds_of(domain).magnitude)
+        return math.isfinite(grid_of(domain).bounds.magnitude)
     return bool(np.isfinite(domain.widths).all())
 
 
@@ -227,7 +206,7 @@ class _Grid:
     Attributes
     ----------
     bounds
-        Of the rounded values; infinite if a width of the domain is.
+        Those of one record's values on the grid; infinite if a width of the domain is.
     ends
         The lowest and highest multiple in the domain, if one of the domain's ends is none.
     radius, order
@@ -243,7 +222,7 @@ class _Grid:
     rounds: bool = True
 
     def onto(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """Return the values, rounded."""
+        """Return values of the domain as multiples of its grid, in the domain; their trailing axes are its `shape`."""
         if not self.rounds:
             return values
         step = math.ldexp(1.0, self.bounds.exponent)
@@ -268,7 +247,12 @@ class _Grid:
         return rounded
 
 
-def _grid_of(domain: Any) -> _Grid:
+def grid_of(domain: Any) -> _Grid:
+    """Return the grid of a domain, on which each gate rounds values that it lets in and results of `Private.map`.
+
+    So sums are exact. Each value is rounded on its own, and stays in the domain, so that the domain's sensitivity
+    bounds its movement. For classes of users nothing is known, and nothing is done.
+    """
     return _cached_grid(domain) if type(domain) in _KINDS else _Grid(_foreign_bounds(domain), rounds=False)
 
 

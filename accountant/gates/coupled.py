@@ -34,7 +34,7 @@ from mechanisms import (
     PostProcessed,
 )
 from mechanisms.domain import own_copy
-from mechanisms.float_bounds import on_grid
+from mechanisms.float_bounds import grid_of
 from mechanisms.parameters import ParameterError
 
 
@@ -144,7 +144,7 @@ class Coupled(Assuming, PrivateGate):
             If the number of data sets or lanes is not the gate's.
         """
         self.check_open()
-        array = on_grid(domain, np.asarray(domain.check(own_copy(values, "values"), "values")))
+        array = grid_of(domain).onto(np.asarray(domain.check(own_copy(values, "values"), "values")))
         allowed = [(worlds, self.lanes, *domain.shape) for worlds in (1 + self.neighbours, 1)]
         if array.shape not in allowed:
             raise ParameterError(f"values of shape {array.shape}: must be {allowed[0]} or {allowed[1]}")

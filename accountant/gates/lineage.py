@@ -18,7 +18,7 @@ import numpy as np
 
 from accountant.gates.derivation import Derivation, entry_derivation
 from mechanisms import Domain, Sensitivity, Transformation
-from mechanisms.float_bounds import NOTHING, FloatBounds, bounds_of, is_bounded
+from mechanisms.float_bounds import NOTHING, FloatBounds, grid_of, is_bounded
 from mechanisms.rounding import add_up, multiply_up
 
 RecordId = int | str
@@ -286,10 +286,10 @@ class Traced:
         """Any function of one record moves by at most the diameter of its range."""
         hashable: Any = domain
         if by is None:
-            return Traced(dict.fromkeys(self.influences, influence_of(hashable)), bounds_of(domain))
+            return Traced(dict.fromkeys(self.influences, influence_of(hashable)), grid_of(domain).bounds)
         return Traced(
             {record: _mapped_influence(moved, *by, hashable) for record, moved in self.influences.items()},
-            bounds_of(domain),
+            grid_of(domain).bounds,
         )
 
     def stretch_by(self, stability: float, size: int, offset: float, units: int) -> Traced:

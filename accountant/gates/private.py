@@ -22,7 +22,7 @@ from accountant.place import Place, calling_place
 from accountant.refusals import ForeignValue, RawRead
 from mechanisms import Box, Categories, Chain, Domain, DomainError, Transformation
 from mechanisms.arrays import plain_copy
-from mechanisms.float_bounds import is_bounded, on_grid
+from mechanisms.float_bounds import grid_of, is_bounded
 from mechanisms.parameters import ParameterError
 
 if TYPE_CHECKING:
@@ -263,7 +263,7 @@ class Private:
         """Return results of the right shape on the grid of the domain that each must lie in."""
         try:
             checked = domain.check(results.reshape(*results.shape[:2], *domain.shape))
-            return on_grid(domain, checked).reshape(results.shape)
+            return grid_of(domain).onto(checked).reshape(results.shape)
         except DomainError:
             pass  # its message quotes the value, and so would an exception raised while handling it
         raise DomainError(f"map: {_OUTSIDE.format(domain=domain, leading=results.shape[:2])}")

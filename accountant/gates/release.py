@@ -113,33 +113,6 @@ def check_owner(gate: Gate, private: Private | PrivateSums) -> None:
         raise ForeignValue("this private value belongs to another gate", calling_place())
 
 
-def _check_metric(own: GateMechanism, private: Private | PrivateSums) -> None:
-    """Refuse noise for numbers on category names, and randomized response on anything but its categories.
-
-    Raises
-    ------
-    SensitivityExceeded
-        If distances would be measured in the wrong metric, or a category is unknown to the mechanism (whose
-        output would then give it away).
-    """
-    if own.categorical != (private._categories > 0):
-        kind = "category names" if private._categories else "numbers"
-        wrong = f"the released values are {kind}, which {type(own.mechanism).__name__} is not made for"
-    elif own.whole_numbers and private._values.dtype.kind not in "iu":
-        wrong = (
-            f"the released values are real numbers, but {type(own.mechanism).__name__} takes whole numbers: let "
-            "them in through Integers or Categories"
-        )
-    elif own.categories is not None and own.categories < private._categories:
-        wrong = (
-            f"the released value is one of {private._categories} categories, but this "
-            f"{type(own.mechanism).__name__} knows {own.categories}"
-        )
-    else:
-        return
-    raise SensitivityExceeded(wrong, calling_place())
-
-
 def checked_mechanism(mechanism: Mechanism) -> Mechanism:
     """Return the mechanism that draws noise, behind its transformations if it has any.
 
@@ -208,7 +181,21 @@ def check_release(
         private = private.map(mechanism.transformation)
         mechanism = mechanism.mechanism
     own = gate.examine_mechanism(mechanism)
-    _check_metric(own, private)
+    kind, wrong = "category names" if private._categories else "numbers", ""
+    if own.categorical != (private._categories > 0):
+        wrong = f"the released values are {kind}, which {type(own.mechanism).__name__} is not made for"
+    elif own.whole_numbers and private._values.dtype.kind not in "iu":
+        wrong = (
+            f"the released values are real numbers, but {type(own.mechanism).__name__} takes whole numbers: let "
+            "them in through Integers or Categories"
+        )
+    elif own.categories is not None and own.categories < private._categories:  # its output would give it away
+        wrong = (
+            f"the released value is one of {private._categories} categories, but this "
+            f"{type(own.mechanism).__name__} knows {own.categories}"
+        )
+    if wrong:
+        raise SensitivityExceeded(wrong, calling_place())
     if noise is not None and noise.secure and not own.samples_securely:
         check_source(own.mechanism, noise)
     return own, private, None if where is None else checked_mask(where, private.shape)

@@ -16,7 +16,7 @@ from accountant.gates.random_streams import RandomStream, stream_generator
 from accountant.gates.release import GateMechanism, check_owner, check_release, checked_mechanism, sample
 from accountant.place import Place
 from mechanisms import Assumption, Domain, LaneStreams, Mechanism, NumpyNoise, Randomness
-from mechanisms.float_bounds import on_grid
+from mechanisms.float_bounds import grid_of
 
 
 class Simulation(PrivateGate):
@@ -67,7 +67,7 @@ class Simulation(PrivateGate):
         """Let data in, unchecked: simulated data are in their domain by construction."""
         self.check_open()
         given = np.asarray(values)
-        array = on_grid(domain, given)
+        array = grid_of(domain).onto(given)
         if array is given:  # nothing to round: the caller may use its buffer again
             array = array.copy()
         self._record = record

@@ -417,7 +417,24 @@ def _no_room(
 def apply(state: State, event: LedgerEvent) -> None:
     """Let an event happen. Interrupted (Ctrl-C), totals and counts are too high, never too low."""
     if isinstance(event, Charged):
-        _book(state, event)
+        plus, price_of, limits = state.units.add, state.units.price, state.limits
+        for entry in event.entries:
+            price = price_of(entry.charge)
+            for record in entry.records:
+                spent, times, counted = state.account(record)
+                state.set_account(record, Account(plus(spent, price), times + 1, counted))
+            if limits is not None:
+                counting = limits.counting(event.scope, strict=False)
+                state.count(entry, counting, event.at or 0, event.position if event.reserved else None)
+        if event.reserved or event.request is not None:
+            state.name(event)
+        state.happens(event)
+        if event.reserved:
+            state.set_reservation(event.position, "reserved")
+            if event.until is not None:
+                heapq.heappush(state.deadlines, (event.until, event.position))
+        if event.request is not None:
+            state.set_request(event.request, Request(event.position, event.at))
     elif isinstance(event, Settlement):
         _settle(state, event)
     elif isinstance(event, DrawnAgain):
@@ -449,27 +466,6 @@ def apply(state: State, event: LedgerEvent) -> None:
         if event.at > state.clock:
             state.clock = event.at
         state.drift = event.drift
-
-
-def _book(state: State, event: Charged) -> None:
-    plus, price_of, limits = state.units.add, state.units.price, state.limits
-    for entry in event.entries:
-        price = price_of(entry.charge)
-        for record in entry.records:
-            spent, times, counted = state.account(record)
-            state.set_account(record, Account(plus(spent, price), times + 1, counted))
-        if limits is not None:
-            counting = limits.counting(event.scope, strict=False)
-            state.count(entry, counting, event.at or 0, event.position if event.reserved else None)
-    if event.reserved or event.request is not None:
-        state.name(event)
-    state.happens(event)
-    if event.reserved:
-        state.set_reservation(event.position, "reserved")
-        if event.until is not None:
-            heapq.heappush(state.deadlines, (event.until, event.position))
-    if event.request is not None:
-        state.set_request(event.request, Request(event.position, event.at))
 
 
 def _settle(state: State, event: Settlement) -> None:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mechanisms import DomainError, ParameterError, RegressionMoments
-from mechanisms.float_bounds import on_grid
+from mechanisms.float_bounds import grid_of
 
 
 def records(rng, features, count):
@@ -27,7 +27,7 @@ def test_no_two_records_or_mixtures_of_them_are_further_apart_than_it_says(seed,
     root = math.sqrt(2 + 2 * weight**2 + weight**4 / 2)
     moments = domain.moments(*records(rng, features, 24))
     shares = rng.dirichlet(np.full(24, 0.2), 8)  # mixtures: the set is convex
-    members = on_grid(domain, np.concatenate([moments, shares @ moments]))
+    members = grid_of(domain).onto(np.concatenate([moments, shares @ moments]))
     domain.check(members)
     apart = np.linalg.norm(members[:, None] - members[None], axis=2)
     sensitivity = domain.sensitivity

@@ -40,7 +40,7 @@ from mechanisms import (
     ParameterError,
     SquareRootCounter,
 )
-from mechanisms.float_bounds import bounds_of
+from mechanisms.float_bounds import grid_of
 
 STEPS, SIZE = 60, 3
 Counter = BandedCounter | BufferedCounter
@@ -288,7 +288,7 @@ def test_rows_of_buffers_are_rounded_as_bounded(horizon: int) -> None:
             y = total - sum(w * each for w, each in zip(omega, s, strict=True))
             s = [t * each + y for t, each in zip(theta, s, strict=True)]
             worst = max(worst, abs(mp.mpf(float(row[0])) - y))
-    assert float(worst) <= factors.bounds(bounds_of(Interval(0, 1)), steps).error
+    assert float(worst) <= factors.bounds(grid_of(Interval(0, 1)).bounds, steps).error
     column = counter.right_column(horizon)
     assert column[0] == 1.0
     assert (np.diff(column, append=0.0) <= 0).all()

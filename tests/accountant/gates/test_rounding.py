@@ -27,7 +27,7 @@ from mechanisms import (
     OneHot,
     Sensitivity,
 )
-from mechanisms.float_bounds import GRID_BITS, NO_GRID, FloatBounds, bounds_of, on_grid
+from mechanisms.float_bounds import GRID_BITS, NO_GRID, FloatBounds, grid_of
 
 UNIT = Laplace.for_epsilon(1.0, sensitivity=Interval(0, 1).sensitivity)
 HERE = np.zeros((1, 1), dtype=np.int64)
@@ -63,9 +63,9 @@ def test_rounded_values_are_multiples_in_the_domain_and_close(domain: Any, share
     inside = domain.clip(
         corners[0] * (1 - weights.reshape(domain.shape)) + corners[1] * weights.reshape(domain.shape)
     )
-    bounds = bounds_of(domain)
+    bounds = grid_of(domain).bounds
     for value in (*corners, domain.check(inside)):
-        rounded = np.ravel(on_grid(domain, value)).tolist()
+        rounded = np.ravel(grid_of(domain).onto(value)).tolist()
         exact = [Fraction(number) for number in rounded]
         step = Fraction(2) ** bounds.exponent
         assert all((number / step).denominator == 1 for number in exact)
@@ -102,7 +102,7 @@ def test_rounded_values_are_multiples_in_the_domain_and_close(domain: Any, share
     ],
 )
 def test_the_grid_of_a_domain(domain: Any, exponent: int) -> None:
-    assert bounds_of(domain).exponent == exponent
+    assert grid_of(domain).bounds.exponent == exponent
 
 
 def test_the_bounds_of_numbers_of_two_values_hold_for_each() -> None:
@@ -118,7 +118,7 @@ def test_zeros_and_ones_and_whole_numbers_stay_what_they_are() -> None:
         ([0.0, 1.0, 0.0], OneHot(3)),
         ([0.1, 0.9, 0.1], Box(0.1, 0.9, 3)),
     ]:
-        rounded = on_grid(domain, np.asarray(values))
+        rounded = grid_of(domain).onto(np.asarray(values))
         if domain == Box(0.1, 0.9, 3):  # its ends are no multiples: values go to the next ones inside
             assert rounded.min() > 0.1
             assert rounded.max() < 0.9
@@ -129,7 +129,7 @@ def test_zeros_and_ones_and_whole_numbers_stay_what_they_are() -> None:
 def test_every_gate_rounds_alike() -> None:
     values = np.random.default_rng(0).random((64, 3))
     box = Box(0, 1, 3)
-    expected = on_grid(box, values)
+    expected = grid_of(box).onto(values)
     assert (expected != values).any()
     assert Simulation(0, 64).private(values, box, 1)._values[0].tobytes() == expected.tobytes()
     assert Coupled(0, 64, 1).private(values[None], box, 1)._values[0].tobytes() == expected.tobytes()
@@ -150,7 +150,7 @@ def test_a_running_sum_of_many_reals_is_exact() -> None:
     assert np.cumsum(rounded)[-1] * 2.0**26 == int(steps.sum())  # exact: whole numbers below 2^53
     assert np.cumsum(values)[-1] != math.fsum(values.tolist())  # the values as they came are rounded off
     assert np.abs(rounded - values).max() <= 2.0**-27
-    one = bounds_of(Interval(0, 1))
+    one = grid_of(Interval(0, 1)).bounds
     assert FloatBounds(199_999.0, 0.0, -26).add(one) == FloatBounds(200_000.0, 0.0, -26)
 
 
@@ -165,7 +165,7 @@ def test_a_sum_under_an_accountant_is_charged_as_before() -> None:
 
 def test_numbers_beyond_the_grid_count_until_they_are_refused() -> None:
     """2^26 numbers from [0, 1] add up exactly; what follows may be off by an ulp each."""
-    one = bounds_of(Interval(0, 1))
+    one = grid_of(Interval(0, 1)).bounds
     full = FloatBounds(2.0**27, 0.0, -26)
     assert FloatBounds(2.0**27 - 1, 0.0, -26).add(one).error == 0.0
     assert full.add(one).error == math.ulp(2.0**27)
