@@ -208,6 +208,8 @@ class Ledger(State):
     ----------
     events
         All that happened, in order: it is only added to.
+    folded
+        Whether some charges are sums of what was folded before it was gone on with.
     write_ahead
         Is told what is about to happen, before anything changes or is drawn; if it raises, nothing happens.
     """
@@ -216,6 +218,7 @@ class Ledger(State):
         super().__init__(Units(composition))
         self._clock = ProcessClock()
         self.begun = self._clock.milliseconds()
+        self.folded = False
         self.events = _EventColumns(composition)
         self.write_ahead: Callable[[LedgerEvent | Assumption], None] | None = None
         self._last = 0
@@ -231,6 +234,8 @@ class Ledger(State):
         rows: Mapping[RecordId, Row],
         clock: int,
         drift: int = 0,
+        *,
+        folded: bool = False,
     ) -> Ledger:
         """Return a ledger that goes on with one of an earlier process.
 
@@ -248,8 +253,11 @@ class Ledger(State):
             The time of the last charge; it is not earlier here.
         drift
             By how much it may have run ahead unseen by then.
+        folded
+            Whether some of the charges are sums of earlier ones.
         """
         ledger = cls(composition)
+        ledger.folded = folded
         times = []
         for event in events:
             if isinstance(event, Ruled):

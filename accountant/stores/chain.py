@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterable
 from typing import Any
 
 from accountant.record_name import LONGEST_NAME
@@ -47,6 +48,14 @@ def parse_entry(text: str) -> Any:
 def entry_hash(before: bytes, text: str) -> bytes:
     """Return the hash of an entry, given the hash of the one before it."""
     return hashlib.sha256(before + text.encode("ascii")).digest()
+
+
+def bound_together(entries: Iterable[tuple[int, str]]) -> bytes:
+    """Return one hash of entries that are not chained to each other, by position and text."""
+    found = START
+    for position, text in entries:
+        found = entry_hash(found, f"{position} {text}")
+    return found
 
 
 def row_digest(*values: object) -> bytes:

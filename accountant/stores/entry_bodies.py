@@ -13,7 +13,7 @@ from accountant.terms import Terms
 
 _Body = dict[str, Any]
 
-RARE_WORDS = "adopted", "anchore", "assumed", 'closed"', 'key":{"', 'rules":'
+RARE_WORDS = "adopted", "anchore", "assumed", 'closed"', 'fold":{', 'key":{"', 'rules":'
 """The third to ninth character of entries that whoever opens a store has to know, wherever they stand."""
 
 

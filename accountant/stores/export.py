@@ -6,6 +6,7 @@ The file holds names of records, no data. It cannot be spent from; `accountant.s
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import os
 import uuid
@@ -34,15 +35,18 @@ from accountant.place import Place
 from accountant.rules.clock import wall
 from accountant.stores.chain import FORMAT, START, canonical, commitment, encode_name, entry_hash
 from accountant.stores.entry_bodies import add_time, begin_body, charge_body, outcome_body
+from accountant.stores.folded import Beginning, fold_of, last_fold
 from accountant.stores.names import Names, record_of_label
 from accountant.stores.opening import find_database
-from accountant.stores.replayed_entries import EntryRow, ReplayedEntries
+from accountant.stores.replayed_entries import EntryRow, ReplayedEntries, chained_to
+from accountant.stores.session import Session
 from accountant.stores.sql_store import SQLStore
 from accountant.stores.store_refusals import LedgerDamaged
 from accountant.stores.store_verification import Verified, verification_result, verify_database
 from accountant.stores.work import rows_after
 from accountant.terms import Terms
 from mechanisms import Assumption
+from mechanisms.parameters import ParameterError
 
 _AT_ONCE = 1_000
 """So many entries are written together."""
@@ -69,12 +73,17 @@ def export_ledger(
     Raises
     ------
     ParameterError
-        If the path is a folder, or its own folder does not exist.
+        If the path is a folder, or its own folder does not exist, or the ledger is a run's that was folded.
     """
     if isinstance(ledger, SQLStore):
         parts = _parts(ledger)
     else:
         assert isinstance(ledger, Ledger)
+        if ledger.folded:
+            raise ParameterError(
+                "the run's entries were folded, and this process has only sums of them: save and close the run, and "
+                "export the ledger in its folder by `dpwitness ledger show -o`"
+            )
         # A plan of mechanisms that cannot be rebuilt could not be opened again.
         Terms.from_dict(terms.to_dict())
         parts = _EntriesInMemory(ledger, terms).parts(assumptions, closed)
@@ -176,12 +185,45 @@ class _EntriesInMemory:
         return self._kinds[key][0]
 
 
+def _entries(session: Session, last: int | None = None) -> Iterator[str]:
+    """Yield the beginning of a file: the entries from the last fold on, those that it left, and an archive's end."""
+    fold, comma = last_fold(session), ""
+    yield f'{{"format": "{FORMAT}",\n'
+    which = "position > 0"
+    if last is not None:
+        yield f'"last": {last},\n'
+        which = f"position <= {last if fold is None else max(last, fold.position + fold.parts):d}"
+    if fold is not None:
+        yield f'"after": {fold.after},\n"left": [\n'
+        for position, text, _ in rows_after(session, 0, f"position <= {fold.after}"):
+            yield f'{comma}{{"position": {position}, "entry": {text}}}\n'
+            comma = ","
+        yield "],\n"
+    yield '"entries": [\n'
+    comma = ""
+    for _, text, digest in rows_after(session, 0 if fold is None else fold.after, which):
+        yield f'{comma}{{"entry": {text}, "hash": "{digest.hex()}"}}\n'
+        comma = ","
+
+
+def write_archive(session: Session, last: int, path: str | Path) -> None:
+    """Write the entries that a fold is to remove to a file that only its owner can read, without names of accounts.
+
+    Raises
+    ------
+    ParameterError
+        If there is a file, or it is a folder, or its own folder does not exist.
+    """
+    if Path(path).exists():
+        raise ParameterError(f"archive={str(path)!r}: exists already; each fold has an archive of its own")
+    with whole_file(path) as file:
+        for part in (*_entries(session, last), "]}\n"):
+            file.write(part.encode("ascii"))
+
+
 def _parts(store: SQLStore) -> Iterator[str]:
     with store.database.snapshot() as session:
-        comma = f'{{"format": "{FORMAT}",\n"entries": [\n'
-        for _, text, digest in rows_after(session, 0):
-            yield f'{comma}{{"entry": {text}, "hash": "{digest.hex()}"}}\n'
-            comma = ","
+        yield from _entries(session)
         rows = session.rows("SELECT number, salt, label FROM account ORDER BY number")
         accounts = [[int(number), bytes(salt).hex(), json.loads(name)] for number, salt, name in rows]
         yield f'],\n"accounts": {json.dumps(accounts)}}}\n'
@@ -257,11 +299,12 @@ def read_export(path: str | Path) -> tuple[ReplayedEntries, dict[int, Any]]:
 
 def verified_content(path: str | Path, content: dict[str, Any]) -> tuple[ReplayedEntries, dict[int, Any]]:
     """Return the verified content of an exported ledger that was read from a file; compare `read_export`."""
+    if "accounts" not in content:
+        raise LedgerDamaged(
+            f"{path}: is the archive of a fold, without accounts: accountant.stores.archive.check_archives verifies it"
+        )
     try:
-        if not content["entries"]:
-            raise LedgerDamaged("there are no entries")
-        replay = ReplayedEntries(lambda: _rows_of(content))
-        replay.feed_all(replay.history())
+        replay = replay_content(content)
         names: dict[int, Any] = {}
         for number, salt, name in content["accounts"]:
             if commitment(bytes.fromhex(salt), json.dumps(name)) != replay.commitments.get(number):
@@ -317,5 +360,44 @@ def checked_content(path: str | Path, content: Any) -> dict[str, Any]:
     return read
 
 
-def _rows_of(content: dict[str, Any]) -> Iterator[EntryRow]:
-    return ((position, row.text, row.hash) for position, row in enumerate(content["entries"], start=1))
+def replay_content(content: dict[str, Any]) -> ReplayedEntries:
+    """Return the state after the entries of a file; of an archive, of those that its fold removed.
+
+    Raises
+    ------
+    LedgerDamaged
+        If one does not fit.
+    """
+    if not content["entries"]:
+        raise LedgerDamaged("there are no entries")
+    beginning = beginning_of(content)
+
+    def rows() -> Iterator[EntryRow]:
+        for row in content.get("left", ()):
+            text = canonical(row["entry"])
+            yield row["position"], text, entry_hash(b"", text)
+        for position, row in enumerate(content["entries"], start=content.get("after", 0) + 1):
+            yield position, row.text, row.hash
+
+    replay = ReplayedEntries(rows) if beginning is None else beginning.replay(rows)
+    after = (row for row in rows() if row[0] > replay.position)
+    removed = content["last"] - replay.position if "last" in content else len(content["entries"])
+    replay.feed_all(itertools.islice(after, removed))
+    digest = replay.hash
+    for row in after:
+        digest = chained_to(digest, row[0], row)
+    return replay
+
+
+def beginning_of(content: dict[str, Any]) -> Beginning | None:
+    """Return with which fold the entries of a file begin; None if they begin at the first."""
+    if "after" not in content:
+        return None
+    after, texts = content["after"], [row.text for row in content["entries"]]
+    folds = [i for i, text in enumerate(texts) if text.startswith('{"fold":')]
+    if not folds:
+        raise LedgerDamaged(f"the fold of the entries up to {after} is missing")
+    here = folds[-1]
+    fold = fold_of(after + 1 + here, texts[here])
+    left = [(row["position"], canonical(row["entry"])) for row in content["left"]]
+    return Beginning(fold, texts[here + 1 : here + 1 + fold.parts], left)

@@ -39,7 +39,7 @@ def import_ledger(
     another copy of it may be imported, and the ledger that it was exported from may go on: all of them spend the same
     budgets. So an import is an entry for good, which reports speak of as of a copy that was promoted, with the ledger
     and the last entry that it knew of, and what was known of that ledger: earlier imports, copies that went on, names
-    that were erased. Names that are hashed stay so, under their key.
+    that were erased, folds that are believed. Names that are hashed stay so, under their key.
 
     Parameters
     ----------

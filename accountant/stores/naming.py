@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 from typing import Any
 
 from accountant.gates.lineage import RecordId
 from accountant.pseudonym import Pseudonym
+from accountant.stores.folded import begin_replay
 from accountant.stores.names import NameKey, erased_label, record_of_label
-from accountant.stores.replayed_entries import ReplayedEntries
 from accountant.stores.sql_store import SQLStore, check_said
 from accountant.stores.store_refusals import KeyRefused
 from accountant.stores.store_verification import compare_tables, has_run
@@ -51,8 +50,8 @@ def rotate(store: SQLStore, key: NameKey, by: str, reason: str) -> int:
     with store.working(()) as work:
         work.check()
         _check_no_run(store, work)
-        replay = ReplayedEntries(partial(work.rows, 0))
-        replay.feed_all(replay.history())
+        replay = begin_replay(work.session)
+        replay.feed_all(work.rows(replay.position))
         compare_tables(replay, work.session)
         try:
             _, newer = key.split(replay.names)

@@ -27,6 +27,11 @@ Entries are, in the order of a store's life:
                                                          epoch of its own
 ``{"labelled": [[account, commitment], ...]}``           what accounts are committed to from here on
 ``{"erased": {...}, "at": ...}``                         an account's name was erased, and what it is committed to now
+``{"fold": {...}}``                                      the entries up to one were removed, but for those that are
+                                                         still needed; the next ``parts`` entries sum them up
+``{"folded": {...}}``                                    such a part: accounts that were ``opened``, what they ``paid``
+                                                         for a purpose and tenant, and what rules ``counted``; of a
+                                                         run who was ``waiting``, and its last ``saved``
 ``{"saved": [count, digest, [...]], "at": ...}``         a run was saved, so often, with a state of this digest; and
                                                          what is new of who waits in its sums (`Waiting`)
 =======================================================  ========================================================
@@ -37,17 +42,18 @@ Entries with a time have a ``drift``, too, where the clock may have run ahead un
 from __future__ import annotations
 
 import heapq
+import json
 import operator
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
 from accountant.budget import asked_and_left
 from accountant.filters.composition_theorem import BasicComposition, Composition, UnsupportedCharge
-from accountant.filters.units import Limit, Units
+from accountant.filters.units import Limit, Units, Vector
 from accountant.gates.lineage import RecordId
-from accountant.ledger.entry import Entry, entry_from_terms
+from accountant.ledger.entry import Entry, amount_from_terms, amount_terms, entry_from_terms
 from accountant.ledger.events import (
     Answered,
     Charged,
@@ -58,14 +64,14 @@ from accountant.ledger.events import (
     Ruled,
     Settlement,
 )
-from accountant.ledger.ledger_state import State, apply, decide, repeated_command
-from accountant.ledger.store import ANY, CannotPay, Settled
+from accountant.ledger.ledger_state import Account, State, apply, decide, repeated_command
+from accountant.ledger.store import ANY, CannotPay, Settled, Tally
 from accountant.place import Place
 from accountant.recorded import RecordedMechanism
 from accountant.rules.clock import ClockAhead
 from accountant.rules.rule import Rule, checked_rules
 from accountant.rules.scope import Scope
-from accountant.stores.chain import FORMAT, START, entry_hash, parse_entry
+from accountant.stores.chain import FORMAT, START, bound_together, entry_hash, parse_entry
 from accountant.stores.entry_bodies import RARE_WORDS
 from accountant.stores.payments import Payments
 from accountant.stores.store_refusals import LedgerDamaged
@@ -80,10 +86,11 @@ EntryRow = tuple[int, str, bytes]
 _Body = Mapping[str, Any]
 
 History = Callable[[], Iterable[EntryRow]]
-"""Reads entries from the first on."""
+"""Reads entries from the first on: those that a fold left, and all that stand behind it."""
 
 _ROUNDING = 1e-9
 """By so much, relative, a charge may be below the one computed now: another version of SciPy rounds otherwise."""
+_FOLDED = RecordedMechanism(json.dumps({"recorded": "entries that were folded"}))
 
 
 class LedgerContent(NamedTuple):
@@ -183,7 +190,7 @@ class ReplayedEntries(State):
     Attributes
     ----------
     history
-        How entries are read again, the same as were fed.
+        How entries are read again, the same as were fed; what was left out is believed, and not in it.
     position
         The last entry that was fed, from 1; 0 before the first.
     hash
@@ -193,7 +200,7 @@ class ReplayedEntries(State):
     kinds
         Kinds of entries, by position.
     tallies
-        How often there was each kind of charge, and how many records it charged.
+        How often there was each kind of charge, and how many records it charged; without what was folded.
     saved
         How often a run was saved, and the digest of its last state; None if there is none.
     waiting
@@ -201,10 +208,13 @@ class ReplayedEntries(State):
     rules
         Where the rules in force stand; 0 without.
     trusted
-        Kinds whose mechanism cannot be rebuilt, or has no charge now: theirs is taken on trust.
+        Kinds whose mechanism cannot be rebuilt, or has no charge now: theirs is taken on trust. So is what a fold says;
+        its kinds have negative numbers.
     rare
         How many entries there are of those that are found by an index when a store is opened, and the sum of their
         positions.
+    folds
+        What folds say of themselves, in order.
     anchored
         Whether it is spent from with its anchor only.
     names
@@ -215,6 +225,8 @@ class ReplayedEntries(State):
         What is said of each time that a copy of the store, or a backup, was let go on, in order.
     imports
         What is said of each import, in order: of this store's, and before it of that of the ledger it was made of.
+    earlier_folds
+        What folds say of themselves of which nothing is left here but sums: those of the ledgers that were imported.
     """
 
     def __init__(self, history: History = tuple) -> None:
@@ -231,6 +243,7 @@ class ReplayedEntries(State):
         self.erasures: list[Mapping[str, Any]] = []
         self.adoptions: list[Mapping[str, Any]] = []
         self.imports: list[Mapping[str, Any]] = []
+        self.earlier_folds: list[Mapping[str, Any]] = []
         self.assumptions: tuple[Assumption, ...] = ()
         self.commitments: dict[int, str] = {}
         self.kinds: dict[int, Entry] = {}
@@ -240,10 +253,13 @@ class ReplayedEntries(State):
         self.waiting = Waiting()
         self.trusted: list[int] = []
         self.rare = 0, 0
+        self.folds: list[Mapping[str, Any]] = []
+        self._left = False  # whether what is fed was left by a fold, which has counted it
         self._terms: Terms | None = None
         self._charges: dict[tuple[str | None, ...], Any] = {}
         self._last = 0  # the entry that was read last
         self._paid_last: Sequence[tuple[int, Sequence[int]]] = ()
+        self._folded: list[_Paid] = []
         self._payments = Payments()
         self._gone: set[int] = set()
         self.rules = 0
@@ -272,24 +288,132 @@ class ReplayedEntries(State):
         for row in rows:
             position, text, digest = row
             chained_to(self.hash, self.position + 1, row)
-            self._last = position
-            try:
-                self._feed(position, parse_entry(text))
-            except LedgerDamaged:
-                raise
-            except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-                raise LedgerDamaged(f"damaged ({type(error).__name__}: {error})", position) from None
-            if "kind" in text[:8]:
-                self.texts[position] = text
-            if text[2:9] in RARE_WORDS:
-                self.rare = self.rare[0] + 1, self.rare[1] + position
+            self._read_entry(position, text)
             self.position, self.hash = position, digest
+
+    def _read_entry(self, position: int, text: str) -> None:
+        self._last = position
+        try:
+            self._feed(position, parse_entry(text))
+        except LedgerDamaged:
+            raise
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+            raise LedgerDamaged(f"damaged ({type(error).__name__}: {error})", position) from None
+        if "kind" in text[:8]:
+            self.texts[position] = text
+        if text[2:9] in RARE_WORDS:
+            self.rare = self.rare[0] + 1, self.rare[1] + position
+
+    def feed_left(self, row: EntryRow) -> None:
+        """Go on with an entry that a fold left: it is bound to none before it.
+
+        Raises
+        ------
+        LedgerDamaged
+            If it is not what was written.
+        """
+        position, text, digest = row
+        if entry_hash(b"", text) != digest:
+            raise LedgerDamaged("its hash is not that of what it says, and a fold left it", position)
+        self._left = True
+        self._read_entry(position, text)
+        self._left = False
+
+    def begin_folded(
+        self, position: int, parts: Sequence[Mapping[str, Any]], left: Iterable[EntryRow]
+    ) -> None:
+        """Begin where a fold ends that was the last to be fed.
+
+        Parameters
+        ----------
+        position
+            Where the fold stands.
+        parts
+            What follows it.
+        left
+            The entries that it left.
+
+        Raises
+        ------
+        LedgerDamaged
+            If they are not those that it left.
+        """
+        fold = self.folds.pop()
+        for part in parts:
+            self.commitments.update((number, promise) for number, promise in part.get("opened", ()))
+            self.waiting.feed(part.get("waiting", ()))
+            if "saved" in part:
+                count, digest = part["saved"]
+                self.saved = count, digest
+        rows = list(left)
+        if bound_together((found, text) for found, text, _ in rows).hex() != fold["left"]:
+            raise LedgerDamaged("the entries that it left are not there", position)
+        for row in rows[:1]:  # with the terms, in whose currency the sums are
+            self.feed_left(row)
+        paid = [each for part in parts for each in part.get("paid", ())]
+        for i, (purpose, tenant, values, numbers) in enumerate(paid, start=-len(paid)):
+            charge = amount_from_terms(values, self.terms.composition)
+            self.kinds[i] = Entry(
+                _FOLDED, None, charge, (), Place("folded", fold["after"]), "folded: see the ledger's fold"
+            )
+            self._folded.append(_Paid(i, [(i, numbers)], Scope(purpose, tenant), fold["clock"]))
+            price = self.units.price(charge)
+            for number in numbers:
+                self._pay(number, price)
+        for row in rows[1:]:
+            self.feed_left(row)
+        if paid:
+            self.trusted.append(-1)
+        if self.limits is not None:
+            for number, text in (each for part in parts for each in part.get("counted", ())):
+                self.set_account(number, self.account(number)._replace(counted=self.limits.parse_row(text)))
+        self.clock, self.drift = fold["clock"], fold.get("drift", 0)
+        self.go_on(fold["after"], bytes.fromhex(fold["hash"]))
+
+    def _pay(self, number: int, price: Vector) -> None:
+        before = self.account(number)
+        self.set_account(
+            number, Account(self.units.add(before.spent, price), before.times + 1, before.counted)
+        )
+
+    def sum_payments(self, last: int, left: Collection[int]) -> list[list[Any]]:
+        """Return the payments of accounts up to an entry, without some charges: purpose, tenant, amount, and payer.
+
+        What is summed is in no tally any more.
+        """
+        totals: dict[Scope, dict[int, Vector]] = {}
+        for position, paid, scope, _ in self._read_charges():
+            if position <= last and position not in left and position not in self._gone:
+                of = totals.setdefault(scope, {})
+                if position > 0:
+                    self._tally(paid, -1)
+                for kind, numbers in paid:
+                    price = self.units.price(self.kinds[kind].charge)
+                    for number in numbers:
+                        of[number] = self.units.add(of.get(number, self.units.zero), price)
+        found: dict[tuple[Any, ...], list[int]] = {}
+        for scope, of in totals.items():
+            for number in self.commitments:
+                if number in of:
+                    amount = amount_terms(self.units.amount(of[number]))
+                    found.setdefault((scope.purpose, scope.tenant, *amount), []).append(number)
+        return [[*key[:2], key[2:], numbers] for key, numbers in found.items()]
 
     def _tally(self, paid: Sequence[tuple[int, Sequence[int]]], times: int) -> None:
         for kind, numbers in paid:
             counted = self.tallies[kind]
             counted[0] += times
             counted[1] += times * len(numbers)
+
+    def folded_tallies(self) -> list[Tally]:
+        """Return the sums of folded charges, as charges."""
+        paid = [each for charge in self._folded for each in charge.paid]
+        return [Tally(self.kinds[kind], 1, len(numbers)) for kind, numbers in paid]
+
+    @property
+    def redrawn_positions(self) -> set[int]:
+        """The positions of charges that were drawn again on a later day."""
+        return {position for position, _ in self._drawn_again}
 
     def go_on(self, position: int, digest: bytes) -> None:
         """Leave out the entries up to a position, of this hash: they are believed."""
@@ -341,6 +465,10 @@ class ReplayedEntries(State):
             apply(self, Ruled(rules, said["by"], said["reason"], *_time(said)))
         elif "clock" in body:
             apply(self, ClockConfirmed(**body["clock"]))
+        elif "fold" in body:
+            self.folds.append(body["fold"])
+        elif "folded" in body:
+            pass  # who begins there has read it
         elif "assumed" in body:
             kind, message, where = body["assumed"]
             self.assumptions += (Assumption(AssumptionKind(kind), message, where),)
@@ -374,15 +502,24 @@ class ReplayedEntries(State):
             "imports": self.imports,
             "adoptions": [_parts_of(each, "epoch", "reason", "missing") for each in self.adoptions],
             "erasures": [_parts_of(each, "by", "reason") for each in self.erasures],
+            "folds": [
+                _parts_of(each, "after", "by", "reason") for each in (*self.earlier_folds, *self.folds)
+            ],
         }
 
     def _import(
-        self, source: _Body, imports: list[_Body], adoptions: list[_Body], erasures: list[_Body]
+        self,
+        source: _Body,
+        imports: list[_Body],
+        adoptions: list[_Body],
+        erasures: list[_Body],
+        folds: list[_Body],
     ) -> None:
         """Go on with the summary of another ledger that `import_body` returned."""
         self.imports += [*imports, source]
         self.adoptions += adoptions
         self.erasures += erasures
+        self.earlier_folds += folds
 
     @property
     def missing_charges(self) -> str:
@@ -403,6 +540,8 @@ class ReplayedEntries(State):
         self.epoch = epoch
 
     def _relabel(self, position: int, labelled: Iterable[Sequence[Any]]) -> None:
+        if self._left:
+            return  # the fold says to what accounts are committed
         for number, promise in labelled:
             if number not in self.commitments:
                 raise LedgerDamaged(f"names account {number}, which was never opened", position)
@@ -436,7 +575,12 @@ class ReplayedEntries(State):
     def _happen(
         self, position: int, event: Charged | Settlement | DrawnAgain, *, imported: bool = False
     ) -> None:
-        """Let an event happen, if it is decided so again; an imported one is believed."""
+        """Let an event happen, if it is decided so again; an imported one, or one that a fold left, is believed."""
+        if self._left:  # the fold has counted it
+            limits, self.limits = self.limits, None
+            apply(self, event)
+            self.limits = limits
+            return
         if not imported:
             self._decide(position, event)
         apply(self, event)
@@ -461,9 +605,10 @@ class ReplayedEntries(State):
 
     def _open(self, position: int, opened: Iterable[Sequence[Any]]) -> None:
         for number, promise in opened:
-            if number in self.commitments:
+            if number not in self.commitments:
+                self.commitments[number] = promise
+            elif not self._left:  # else the fold says to what it is committed now
                 raise LedgerDamaged(f"opens account {number} a second time", position)
-            self.commitments[number] = promise
 
     def next_position(self) -> int:
         """Return the position of the entry that is decided again."""
@@ -509,7 +654,7 @@ class ReplayedEntries(State):
         for number, account in self.accounts.items():
             if account.counted:
                 self.set_account(number, account._replace(counted=()))
-        if self.limits is None:
+        if self.limits is None or self._left:
             return
         for position, paid, scope, charged in self._read_charges():
             if position not in self._gone:
@@ -536,7 +681,8 @@ class ReplayedEntries(State):
         return tuple([self.kinds[kind].for_records(tuple(numbers)) for kind, numbers in paid])
 
     def _read_charges(self) -> Iterator[_Paid]:
-        """Read the charges again, up to the entry that was read last."""
+        """Read the charges again, up to the entry that was read last; of those that were folded there are the sums."""
+        yield from self._folded
         for position, text, _ in self.history():
             if position > self._last:
                 break
@@ -565,7 +711,7 @@ class ReplayedEntries(State):
     def events(self, names: Mapping[int, RecordId]) -> Iterator[tuple[int, LedgerEvent]]:
         """Yield the events as a ledger in memory has them, and their positions, by which charges are numbered, too.
 
-        Of answers to requests there are the digests.
+        Of answers to requests there are the digests. Of charges that were folded there are the sums.
         """
         charges = ((charged.position, charged) for charged in self.charge_events(names, returned=True))
 

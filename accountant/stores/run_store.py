@@ -218,7 +218,7 @@ class RunStore:
             for number, account in replay.accounts.items()
             if account.counted
         }
-        rules = replay.named_rules(names)
+        rules, folded = replay.named_rules(names), bool(replay.folds)
         reserved = {
             numbers[position]: position
             for position, state in replay.reservations.items()
@@ -226,7 +226,9 @@ class RunStore:
         }
         self._known = _Known(saves, len(events), len(replay.assumptions), reserved)
         found = self._journal.read_events(saves, reserved)
-        ledger = Ledger.from_events(store.terms.composition, events, rules, rows, replay.clock, replay.drift)
+        ledger = Ledger.from_events(
+            store.terms.composition, events, rules, rows, replay.clock, replay.drift, folded=folded
+        )
         witness = RunningClock()
         witness.note_entry(noted, replay.clock)
         assumptions = (*replay.assumptions, *self._journal.replay(found, ledger, store.terms.composition))

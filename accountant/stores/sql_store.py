@@ -39,9 +39,9 @@ from accountant.stores.anchor import Anchor, Mark
 from accountant.stores.chain import encode_name
 from accountant.stores.database import ALONE, TOGETHER, Database
 from accountant.stores.entry_bodies import add_time
+from accountant.stores.folded import begin_replay, last_fold
 from accountant.stores.group_commit import GroupCommit
 from accountant.stores.names import PLAIN, Names, record_of_label
-from accountant.stores.replayed_entries import ReplayedEntries
 from accountant.stores.session import Session
 from accountant.stores.store_refusals import RetryAlone, StoreMoved
 from accountant.stores.store_verification import Verified, check_anchor, verify_database
@@ -467,11 +467,13 @@ class SQLStore:
         return counted or 0
 
     def tallies(self) -> Iterable[Tally]:
-        """Return the number of charges of each kind, as it is kept."""
+        """Return the number of charges of each kind, as it is kept; of folded charges, the sums."""
         sql = "SELECT kind, releases, records FROM tally WHERE kind > 0 AND releases <> 0 ORDER BY kind"
         with self.database.snapshot() as session:
             work = self._work(session)
-            return [Tally(work.kind_at(int(kind)), *counted) for kind, *counted in session.rows(sql)]
+            folded = [] if last_fold(session) is None else begin_replay(session).folded_tallies()
+            found = session.rows(sql)
+            return [*folded, *(Tally(work.kind_at(int(kind)), *counted) for kind, *counted in found)]
 
     def records(self) -> Iterator[RecordId]:
         """Iterate over the records that have paid for anything."""
@@ -481,13 +483,13 @@ class SQLStore:
 
     @property
     def entries(self) -> Sequence[Entry]:
-        """All charges in order, but for reservations that were given back.
+        """All charges in order, but for reservations that were given back; of those that were folded, the sums.
 
         The entries are verified first: to read them takes as long as `verify`.
         """
         with self.database.snapshot() as session:
-            replay = ReplayedEntries(partial(rows_after, session, 0))
-            replay.feed_all(replay.history())
+            replay = begin_replay(session)
+            replay.feed_all(rows_after(session, replay.position))
             return replay.content(labelled(session)).entries
 
     def __len__(self) -> int:
@@ -656,8 +658,8 @@ def put_rules_in(work: Work, rules: Sequence[Rule], by: str, reason: str, at: in
         if work.limits is not None and work.limits.windows:
             _, drift = stamp(work, work.current_time())
         at = work.time
-    replay = ReplayedEntries(partial(work.rows, 0))
-    replay.feed_all(replay.history())
+    replay = begin_replay(work.session, partial(work.rows, 0))
+    replay.feed_all(work.rows(replay.position))
     members = {work.label(each) for rule in rules for group in rule.groups for each in group}
     work.load(members)
     opened = [work.open_account(name) for name in sorted(members) if work.row(name).number is None]

@@ -7,12 +7,12 @@ import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from accountant.stores.anchor import Anchor, Mark
 from accountant.stores.chain import START, commitment, entry_hash
 from accountant.stores.database import Database
+from accountant.stores.folded import Fold, begin_replay, last_fold
 from accountant.stores.replayed_entries import ReplayedEntries, chained_to
 from accountant.stores.schema import RARE
 from accountant.stores.session import Session
@@ -83,8 +83,8 @@ def verifying(database: Database, anchor: Anchor | None = None) -> Iterator[tupl
     mark = None if anchor is None else anchor.read_mark()
     with _snapshot(database) as session:
         _check_schema(session)
-        replay = ReplayedEntries(partial(rows_after, session, 0))
-        replay.feed_all(replay.history())
+        replay = begin_replay(session)
+        replay.feed_all(rows_after(session, replay.position))
         if mark is not None:
             _check_marked(session, mark, replay, replay.position)
         accounts = compare_tables(replay, session)
@@ -111,9 +111,13 @@ def look_over(database: Database, anchor: Anchor | None = None) -> tuple[Replaye
     mark = None if anchor is None else anchor.read_mark()
     with _snapshot(database) as session:
         _check_schema(session)
-        head = _last_entries(session)
+        fold = last_fold(session)
+        head = _last_entries(session, fold)
         for row in (*rows_after(session, 0, "position = 1"), *rows_after(session, 1, RARE)):
-            replay.go_on(row[0] - 1, _hash(session, row[0] - 1))
+            if fold is not None and row[0] <= fold.after:
+                replay.feed_left(row)
+                continue
+            replay.go_on(row[0] - 1, _hash(session, row[0] - 1, fold))
             replay.feed_all((row,))
         _compare_store(replay, session)
         if mark is not None:
@@ -160,25 +164,33 @@ def _snapshot(database: Database) -> Iterator[Session]:
 def _check_marked(session: Session, mark: Mark, replay: ReplayedEntries, position: int) -> None:
     """Refuse a store with its last entry at this position, unless it holds the entry that its anchor names."""
     check_anchor(session.database.name, mark, replay.instance, replay.epoch, position)
-    if _hash(session, mark.position).hex() != mark.hash:
+    fold = last_fold(session)
+    if fold is not None and mark.position < fold.after:
+        raise StoreMoved(
+            f"{session.database.name}: entry {mark.position}, which its anchor names, was folded since, without the "
+            "anchor: whether it was that one cannot be seen any more"
+        )
+    if _hash(session, mark.position, fold).hex() != mark.hash:
         raise StoreMoved(
             f"{session.database.name}: entry {mark.position} is not the one that its anchor names"
         )
 
 
-def _last_entries(session: Session) -> tuple[int, bytes]:
+def _last_entries(session: Session, fold: Fold | None) -> tuple[int, bytes]:
     """Return position and hash of the last entry; the chain of the last ones is checked."""
     last = session.value("SELECT max(position) FROM entry") or 0
-    position = max(0, last - _TAIL)
-    before = _hash(session, position)
+    position = max(0 if fold is None else fold.after, last - _TAIL)
+    before = _hash(session, position, fold)
     for found, text, digest in rows_after(session, position):
         position += 1
         before = chained_to(before, position, (found, text, digest))
     return position, before
 
 
-def _hash(session: Session, position: int) -> bytes:
-    """Return the hash of an entry, or of nothing before the first."""
+def _hash(session: Session, position: int, fold: Fold | None) -> bytes:
+    """Return the hash of an entry, of the last one in a fold, or of nothing before the first."""
+    if fold is not None and position == fold.after:
+        return fold.hash
     if not position:
         return START
     found = session.row("SELECT hash FROM entry WHERE position = ?", position)

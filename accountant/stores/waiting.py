@@ -56,6 +56,14 @@ class Waiting:
                     else:
                         self.sums[row["sums"]].clear(coordinates)
 
+    def rows(self) -> list[dict[str, Any]]:
+        """Return rows that say all of it."""
+        return [
+            *({"influence": moved.to_list()} for moved in self._influences),
+            *({"bounds": numbers.to_list()} for numbers in self._bounds),
+            *({"sums": number, "state": held.to_dict()} for number, held in self.sums.items()),
+        ]
+
 
 @dataclass
 class Noted:

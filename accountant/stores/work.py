@@ -35,7 +35,7 @@ from accountant.rules.limits import Limits
 from accountant.rules.rule import Rule
 from accountant.rules.scope import Scope
 from accountant.stores.anchor import Mark
-from accountant.stores.chain import START, canonical, commitment, encode_name, entry_hash, row_digest
+from accountant.stores.chain import canonical, commitment, encode_name, entry_hash, row_digest
 from accountant.stores.entry_bodies import RARE_WORDS, add_time, charge_body, outcome_body
 from accountant.stores.location import same_location
 from accountant.stores.replayed_entries import rules_of
@@ -189,7 +189,7 @@ class Work(State):
         if body is None or entry_hash(bytes.fromhex(seen.hash), body) != stored_bytes(digest):
             raise StoreMoved(
                 f"{self._database.name}: ends at entry {self._written}, and does not hold entry {seen.position} that "
-                "this process has seen there: an older copy was put in its place. What was "
+                "this process has seen there: an older copy was put in its place, or old entries were folded. What was "
                 "charged since may be missing; open it again if it is the right one"
             )
         self.is_the_one = True
@@ -332,8 +332,9 @@ class Work(State):
         found = self.session.row(sql, position)
         if found is None:
             raise LedgerDamaged("it is missing", position)
-        before = START if found[2] is None else stored_bytes(found[2])
-        if stored_bytes(found[1]) != entry_hash(before, found[0]):
+        before = b"" if found[2] is None else stored_bytes(found[2])
+        # Without one before it, it was left by a fold.
+        if stored_bytes(found[1]) not in (entry_hash(before, found[0]), entry_hash(b"", found[0])):
             raise LedgerDamaged("its hash is not that of what it says and of what stands before it", position)
         return json.loads(found[0])
 
@@ -610,6 +611,43 @@ class Work(State):
         self._location = canonical(location)
         # What is open here may be drawn in what is missing: no deadline gives it back.
         self.session.run("UPDATE reservation SET until = NULL", [()])
+
+    def remove(
+        self,
+        last: int,
+        left: Sequence[tuple[int, str]],
+        forgotten: Iterable[int],
+        settled: Iterable[int],
+        tallies: Mapping[int, Sequence[int]],
+    ) -> int:
+        """Remove the entries up to the last one of a fold; return their number.
+
+        Parameters
+        ----------
+        last
+            The last of them.
+        left
+            Position and text of those that stay, each with a hash of its own.
+        forgotten
+            Where the requests were charged that are forgotten.
+        settled
+            Reservations that are.
+        tallies
+            How often there is each kind of charge among those that stay.
+        """
+        removed: int = self.session.value("SELECT count(*) FROM entry WHERE position <= ?", last)
+        self.session.run("DELETE FROM entry WHERE position <= ?", [(last,)])
+        self.session.run("DELETE FROM tally WHERE kind > 0", [()])
+        self._write_accounts()
+        self.session.run(
+            "INSERT INTO tally (kind, releases, records) VALUES (?, ?, ?)",
+            [(kind, *counted) for kind, counted in tallies.items()],
+        )
+        rows = [(position, text, entry_hash(b"", text)) for position, text in left]
+        self.session.run("INSERT INTO entry (position, body, hash) VALUES (?, ?, ?)", rows)
+        self.session.run("DELETE FROM request WHERE position = ?", [(each,) for each in forgotten])
+        self.session.run("DELETE FROM reservation WHERE position = ?", [(each,) for each in settled])
+        return removed - len(rows)
 
     def _fresh_number(self) -> int:
         number = next(self.numbers, None)

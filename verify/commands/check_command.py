@@ -220,7 +220,10 @@ def _repeat_verification(file: str, said: Verification, subject: str | None) -> 
 
 
 def _check_ledger(store: str, anchor: Path | None, as_json: bool) -> int:
-    """Compute every hash, charge and total of a ledger again; name the first that does not fit."""
+    """Compute every hash, charge and total of a ledger again; name the first that does not fit.
+
+    What a fold says of the entries that it removed is believed.
+    """
     from accountant.stores.store_refusals import StoreRefused
 
     try:
@@ -253,17 +256,19 @@ def _ledger_json(found: Verified, anchor: Path | None) -> dict[str, Any]:
         "head": found.head.hash,
         "anchored": found.replay.anchored,
         "compared_with_anchor": anchor is not None,
+        "folded": found.replay.folds[-1]["after"] if found.replay.folds else 0,
         "hashed_names": found.replay.names is not None,
         "erased_names": len(found.replay.erasures),
         "adopted": len(found.replay.adoptions),
         "imported": [dict(each) for each in found.replay.imports],
+        "folded_before_import": [dict(each) for each in found.replay.earlier_folds],
         "on_trust": _on_trust(found),
         "reserved": list(found.reserved),
     }
 
 
 def _on_trust(found: Verified) -> list[str]:
-    """Return the mechanisms with charges on trust."""
+    """Return the mechanisms with charges on trust, those of folded entries included: their kinds stay."""
     kinds, trusted = found.replay.kinds, found.replay.trusted
     return [repr(kinds[each].mechanism) for each in trusted]
 
@@ -286,6 +291,12 @@ def _render_ledger(found: Verified, anchor: Path | None, console: Console) -> No
         last = f"ledger {each['store']}, up to its entry {each['position']}"
         words = f"imported: {last}, by {each['by']}: {each['reason']}"
         console.print(Text(printable(words)), soft_wrap=True)
+    for where, folds in (("an imported ledger's", found.replay.earlier_folds), ("the", found.replay.folds)):
+        for fold in folds:
+            words = f"folded: {where} entries up to {fold['after']}, by {fold['by']}: {fold['reason']}"
+            console.print(Text(printable(words)), soft_wrap=True)
+    if found.replay.folds or found.replay.earlier_folds:
+        console.print("what a fold says of the entries that it removed is believed")
     if found.replay.names is not None:
         console.print("records are named by hashes under a key")
     if found.replay.erasures:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -19,6 +20,7 @@ from accountant.rules import clock
 from accountant.rules.clock import DAY, ClockAhead, RunningClock
 from accountant.rules.scope import CURRENT_SCOPE, Scope
 from accountant.stores.export import read_export
+from accountant.stores.folding import NothingToFold, fold
 from mechanisms import Interval, Laplace
 
 UNIT = Interval(0, 1)
@@ -193,6 +195,13 @@ class RulesMachine(RuleBasedStateMachine):
             self.store.confirm_clock("ann", "a holiday")
         self.store.charge([], lambda _: True, scope=Scope("care"))
         self.store._witness = RunningClock()
+
+    @rule(days=st.integers(0, 3), forget=st.booleans())
+    def fold(self, days: int, forget: bool) -> None:
+        last = self.store.verify().replay.position
+        with suppress(NothingToFold):
+            fold(self.store, self.now + 1 - days * DAY, "ann", "room", forget_requests=forget)
+            assert self.store.verify().replay.position > last
 
     @invariant()
     def holds(self) -> None:

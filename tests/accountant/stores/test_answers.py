@@ -11,7 +11,8 @@ import pytest
 
 from accountant import Accountant, Budget
 from accountant.ledger.store import AnswerErased
-from accountant.stores.opening import verify_store
+from accountant.stores.folding import fold
+from accountant.stores.opening import open_store, verify_store
 from accountant.stores.store_refusals import LedgerDamaged
 from mechanisms import Interval, Laplace
 
@@ -65,3 +66,18 @@ def test_a_digest_that_was_erased_is_noticed(path: Path) -> None:
     change(path, "UPDATE request SET answer = NULL, answered = NULL")
     with pytest.raises(LedgerDamaged, match="the table `request` does not fit"):
         verify_store(path)
+
+
+@pytest.mark.parametrize("forget", [False, True])
+def test_an_answer_outlives_a_fold_of_its_charge(tmp_path: Path, forget: bool) -> None:
+    path = tmp_path / "ledger.db"
+    accountant = opened(path)
+    answer = ask(accountant)
+    ask(accountant, None)
+    store = open_store(path)
+    fold(store, 2**45, "ann", "room", forget_requests=forget)
+    verify_store(path)
+    accountant = Accountant(Budget(1.0), noise=np.random.default_rng(1), store=path)
+    assert (ask(accountant) == answer) is not forget
+    assert accountant.spent("ann").epsilon == (0.75 if forget else 0.5)
+    verify_store(path)

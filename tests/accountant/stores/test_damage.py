@@ -14,9 +14,11 @@ import numpy as np
 import pytest
 
 from accountant import Accountant, Budget, Cost, Entry, Place, Rule, spending_on
+from accountant.rules import clock
 from accountant.rules.scope import Scope
 from accountant.stores.chain import START, canonical, entry_hash
 from accountant.stores.export import export_store, read_export
+from accountant.stores.folding import fold
 from accountant.stores.imports import import_ledger, read_ledger
 from accountant.stores.names import NameKey, add_key, record_of_label
 from accountant.stores.naming import erase, rotate
@@ -62,6 +64,18 @@ def with_rules(tmp_path_factory: pytest.TempPathFactory) -> Path:
         spend(accountant)
     accountant.export(path.with_suffix(".json"))
     accountant.ledger.close()  # type: ignore[attr-defined]
+    return path
+
+
+@pytest.fixture(scope="module")
+def folded(with_rules: Path) -> Path:
+    path = with_rules.with_name("folded.db")
+    path.write_bytes(with_rules.read_bytes())
+    adopt(path, "a copy to be folded")
+    store = open_store(path)
+    fold(store, clock.wall() + 1, "ann", "room")
+    store.close()
+    export_store(path, path.with_suffix(".json"))
     return path
 
 
@@ -232,6 +246,13 @@ def test_40_changes_of_rules_and_counts_are_refused_or_change_nothing(
 
 
 @pytest.mark.parametrize(("suffix", "said"), [(".db", said), (".db", said_when_opened), (".json", said)])
+def test_30_changes_of_what_is_folded_are_refused_or_change_nothing(
+    folded: Path, suffix: str, said: Callable[[Path], Any]
+) -> None:
+    silent_changes(folded.with_suffix(suffix), 30, said)
+
+
+@pytest.mark.parametrize(("suffix", "said"), [(".db", said), (".db", said_when_opened), (".json", said)])
 def test_20_changes_of_what_is_hashed_or_erased_are_refused_or_change_nothing(
     renamed: Path, suffix: str, said: Callable[[Path], Any]
 ) -> None:
@@ -244,6 +265,14 @@ def test_4000_changes_of_what_is_hashed_or_erased_are_refused_or_change_nothing(
     renamed: Path, suffix: str, said: Callable[[Path], Any]
 ) -> None:
     silent_changes(renamed.with_suffix(suffix), 4_000, said)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("suffix", "said"), [(".db", said), (".db", said_when_opened), (".json", said)])
+def test_4000_changes_of_what_is_folded_are_refused_or_change_nothing(
+    folded: Path, suffix: str, said: Callable[[Path], Any]
+) -> None:
+    silent_changes(folded.with_suffix(suffix), 4_000, said)
 
 
 @pytest.mark.slow

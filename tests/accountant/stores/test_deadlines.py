@@ -18,6 +18,7 @@ from accountant.ledger.quote import Reservation
 from accountant.rules import clock
 from accountant.rules.clock import DAY, ClockAhead
 from accountant.stores.export import export_store
+from accountant.stores.folding import fold
 from accountant.stores.opening import adopt, open_store, verify_store
 from accountant.stores.store_refusals import LedgerDamaged
 from mechanisms import Interval, Laplace, Sensitivity
@@ -153,14 +154,16 @@ def test_what_is_open_in_a_copy_that_goes_on_stays_charged(
         other.ledger.draw(lost.position)
     other.ledger.give_back(lost.position)  # type: ignore[attr-defined]
     assert other.spent("ann").epsilon == 0
+    fold(other.ledger, now[0] + 1, "ann", "room")  # type: ignore[arg-type]
     assert verify_store(tmp_path / "copy.db").reserved == ()
 
 
-def test_deadlines_stand_in_exports(tmp_path: Path, path: Path, now: list[int]) -> None:
+def test_deadlines_outlast_a_fold_and_stand_in_exports(tmp_path: Path, path: Path, now: list[int]) -> None:
     accountant = opened(path, epsilon=2.0)
     reserve(accountant, "ann")
     reserve(accountant, "bob", request="monday")
     reserve(accountant, "cid", seconds=None)
+    fold(accountant.ledger, FIRST + 1, "ann", "room")  # type: ignore[arg-type]
     assert len(verify_store(path).reserved) == 3
     export_store(path, tmp_path / "ledger.json")
     assert (tmp_path / "ledger.json").read_text().count('"until":') == 2

@@ -14,6 +14,7 @@ import pytest
 
 from accountant import Accountant, Budget
 from accountant.stores import location
+from accountant.stores.folding import fold
 from accountant.stores.location import location_of, same_location
 from accountant.stores.opening import adopt, forget_anchor, open_store, verify_store
 from accountant.stores.sql_store import SQLStore
@@ -75,6 +76,9 @@ def test_a_store_that_was_anchored_is_spent_from_with_its_anchor_only(tmp_path: 
         Accountant(Budget(1.0), store=path)
     verify_store(path)  # to read it takes none
     after = opened(path, anchor)
+    fold(after.ledger, 2**52, "ann", "room")  # type: ignore[arg-type]
+    with pytest.raises(StoreRefused, match="with its anchor only"):
+        opened(path)
     anchor.unlink()
     forget_anchor(path, "ann", "its disk is broken")
     with pytest.raises(StoreMoved):

@@ -11,7 +11,9 @@ from processes import forked
 from reopened import imported
 
 from accountant import Accountant, Budget, Place
+from accountant.rules.clock import wall
 from accountant.stores.export import export_store, read_export
+from accountant.stores.folding import fold
 from accountant.stores.imports import import_ledger, read_ledger
 from accountant.stores.naming import erase
 from accountant.stores.opening import adopt, open_store, verify_store
@@ -53,7 +55,7 @@ def test_an_import_that_is_killed_leaves_no_store_to_spend_from(
 
 
 def test_what_was_known_of_a_ledger_goes_along_into_every_import_of_it(tmp_path: Path) -> None:
-    """Adopted copies, erased names and earlier imports: also over a second import."""
+    """Adopted copies, erased names, folds and earlier imports: also over a second import, and a fold of it."""
     path = tmp_path / "0.db"
     accountant = Accountant(Budget(1.0), store=path)
     half = Laplace(scale=2.0, sensitivity=Sensitivity(1, 1, 1))
@@ -65,18 +67,26 @@ def test_what_was_known_of_a_ledger_goes_along_into_every_import_of_it(tmp_path:
     adopt(tmp_path / "copy.db", "the disk was lost")
     with closing(open_store(tmp_path / "copy.db")) as store:
         erase(store, "ann", "dora", "she asked")
+        fold(store, wall() + 1, "carl", "room")
     path, heads = tmp_path / "copy.db", []
     for i in (1, 2):
         heads.append(verify_store(path).head)
         export_store(path, tmp_path / f"{i}.json")
         path = tmp_path / f"{i}.db"
         import_ledger(tmp_path / f"{i}.json", path, "ann", f"move {i}").close()
+        with closing(open_store(path)) as store:
+            fold(store, wall() + 1, "eve", f"room {i}")
     for found in (verify_store(path).replay, exported_again(path, tmp_path / "again.json")):
         assert [
             (each["store"], each["position"], each["hash"], each["reason"]) for each in found.imports
         ] == [(head.instance, head.position, head.hash, f"move {i}") for i, head in enumerate(heads, start=1)]
         assert [each["reason"] for each in found.adoptions] == ["the disk was lost"]
         assert [each["by"] for each in found.erasures] == ["dora"]
+        assert [each["reason"] for each in (*found.earlier_folds, *found.folds)] == [
+            "room",
+            "room 1",
+            "room 2",
+        ]
         assert found.missing_charges == (
             "adopted 1 time, as a copy or a backup; imported 2 times, from another ledger: "
             "what was charged elsewhere since, from the same budgets, is not in it"

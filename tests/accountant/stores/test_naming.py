@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections import Counter
-from contextlib import closing
+from contextlib import closing, suppress
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -16,9 +16,11 @@ from hypothesis import strategies as st
 
 from accountant import Accountant, Budget, BudgetExceeded, Rule
 from accountant.pseudonym import Pseudonym
+from accountant.rules import clock
 from accountant.stores.anchor import Anchor
 from accountant.stores.database import Database
 from accountant.stores.export import export_store, read_export
+from accountant.stores.folding import NothingToFold, fold
 from accountant.stores.imports import import_ledger
 from accountant.stores.names import NameKey, add_key
 from accountant.stores.naming import erase, rotate
@@ -240,7 +242,7 @@ def test_an_anchor_follows(path: Path, key: Path) -> None:
 
 
 STEPS = st.lists(
-    st.sampled_from(["charge", "charge", "reserve", "cancel", "rotate", "erase", "import"]).flatmap(
+    st.sampled_from(["charge", "charge", "reserve", "cancel", "rotate", "erase", "fold", "import"]).flatmap(
         lambda what: st.tuples(st.just(what), st.sampled_from(["ann", 7, "7th"]))
     ),
     min_size=3,
@@ -293,6 +295,9 @@ def check_steps(folder: Path, steps: list[tuple[str, Any]]) -> None:
         elif what == "erase" and record in known and not any(each == record for _, each in held):
             erase(store, record, "ann", "why")
             forgotten.append(known.pop(record))
+        elif what == "fold":
+            with suppress(NothingToFold):
+                fold(store, clock.wall() + 1, "ann", "why")
         elif what == "import":
             export_store(path, folder / f"{i}.json")
             read_export(folder / f"{i}.json")

@@ -23,8 +23,10 @@ from sqlalchemy.exc import SQLAlchemyError
 from test_sharing import LIMIT, contradiction, kill_often, threads
 
 from accountant import Accountant, Budget, BudgetExceeded, Place, Rule, spending_on
+from accountant.rules import clock
 from accountant.stores import session
 from accountant.stores.export import read_export
+from accountant.stores.folding import fold
 from accountant.stores.imports import import_ledger
 from accountant.stores.names import NameKey, add_key
 from accountant.stores.naming import erase, rotate
@@ -212,6 +214,7 @@ def test_all_of_a_ledger(url: str, tmp_path: Path) -> None:
     first.export(tmp_path / "ledger.json")
     replay, names = read_export(tmp_path / "ledger.json")
     assert (replay.hash, set(names.values())) == (bytes.fromhex(found.head.hash), {"ann", 7})
+    assert fold(first.ledger, clock.wall() + 60_000, "ann", "room").removed == 4  # type: ignore[arg-type]
     assert np.array_equal(second.release(HALF, value(second), request="a\x00ü"), shown)
     assert second.spent(7).epsilon == Fraction(1, 2)
     second.release(HALF, value(second, "bob"))

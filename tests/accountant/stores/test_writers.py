@@ -9,7 +9,6 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from fractions import Fraction
-from functools import partial
 from typing import Any
 
 import pytest
@@ -19,8 +18,8 @@ from accountant import BasicComposition, Budget, Cost, Entry, Place, Rule, Trust
 from accountant.filters.units import Limit, Units
 from accountant.ledger.store import CannotPay, KeyUsed, Settled
 from accountant.stores.anchor import Anchor
+from accountant.stores.folded import begin_replay
 from accountant.stores.opening import open_store, verify_store
-from accountant.stores.replayed_entries import ReplayedEntries
 from accountant.stores.sql_store import SQLStore, labelled
 from accountant.stores.store_refusals import InUse
 from accountant.stores.work import Work, rows_after
@@ -346,8 +345,8 @@ def check(url: str, told: Told) -> None:
     found = verify_store(url)
     store = open_store(url)
     with store.database.snapshot() as session:
-        replay, names = ReplayedEntries(partial(rows_after, session, 0)), labelled(session)
-        replay.feed_all(replay.history())
+        replay, names = begin_replay(session), labelled(session)
+        replay.feed_all(rows_after(session, 0))
         charged = {
             each.position: each.entries[0].records for each in replay.charge_events(names, returned=True)
         }

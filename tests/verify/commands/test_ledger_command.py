@@ -13,6 +13,7 @@ import pytest
 
 from accountant import Accountant, Budget, BudgetExceeded, Trust, spending_on
 from accountant.audit.release_file import read_releases
+from accountant.stores.folding import fold
 from accountant.stores.opening import open_store, verify_store
 from mechanisms import Interval, Laplace, Sensitivity
 from verify import command_line
@@ -338,6 +339,18 @@ def test_rules_are_set_changed_and_shown(run, tmp_path):
         code, _, err = run("amend", store, "--rules", file, *SAID)
         assert code == 2
         assert re.search(words, " ".join(err.split()))
+
+
+def test_a_folded_ledger_is_checked_and_shown(run, store):
+    left = run("show", store, "ann", "--json")[1]
+    with closing(open_store(store)) as opened:
+        fold(opened, 1 << 45, "ann", "room")
+    code, out, _ = run("check", store)
+    assert code == 0
+    assert "folded: the entries up to 5, by ann: room" in out
+    assert "what a fold says of the entries that it removed is believed" in out
+    assert json.loads(run("check", store, "--json")[1])["folded"] == 5
+    assert run("show", store, "ann", "--json")[1] == left
 
 
 def test_names_are_hashed_looked_up_rotated_and_erased(run, tmp_path):
