@@ -463,7 +463,7 @@ def _check_anchored(name: str, replay: ReplayedEntries, pinned: Anchor | None) -
         raise StoreRefused(
             f"{name}: is spent from with its anchor only, and {missing}: without it nobody would notice that charges "
             "are missing. Give it (anchor=..., --anchor); if it is lost, say so with "
-            f"`dpwitness ledger amend {name} --forget-anchor --reason ...`"
+            f"`dpwitness ledger amend {name} --forget-anchor --author ... --reason ...`"
         )
 
 
@@ -500,12 +500,12 @@ def _check_location(database: Database, made: Any) -> None:
                 f"{database.name}: was renamed, or moved to another folder (it was {made['name']}): what was charged "
                 f"last may be in {made['name']}-wal, which has to be beside it under its new name. Give it its old "
                 "name and folder, or say that nothing is missing with "
-                f"`dpwitness ledger amend {database.name} --promote --reason ...`"
+                f"`dpwitness ledger amend {database.name} --promote --author ... --reason ...`"
             )
         raise StoreMoved(
             f"{database.name}: is a copy, or was moved to another disk or machine: the original may spend the same "
             "budgets, and may have since. If the original is gone or will never be spent from again, say so with "
-            f"`dpwitness ledger amend {database.name} --promote --reason ...`"
+            f"`dpwitness ledger amend {database.name} --promote --author ... --reason ...`"
         )
 
 

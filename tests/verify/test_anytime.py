@@ -131,9 +131,7 @@ def test_a_command_is_bet_on(tmp_path):
         "rng = random.Random(asked['seed'])\n"
         "for _ in range(asked['lanes']): print(asked['data'] + rng.expovariate(5) - rng.expovariate(5))\n"
     )
-    subject = tmp_path / "mechanism.toml"
-    subject.write_text(f'command = "{sys.executable} {program}"\ndata = "interval(0, 1)"\n')
-    arguments = ["verify", str(subject), "--json"]
+    arguments = ["verify", "--command", f"{sys.executable} {program}", "--data", "interval(0, 1)", "--json"]
     arguments += [
         "--epsilon",
         "1",

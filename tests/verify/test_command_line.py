@@ -238,8 +238,15 @@ BAD = [
     (["verify", f"{LEARNERS}:CannotBeBuilt", "--epsilon", "1"], "could not be built: TypeError"),
     (["simulate", "cucb-ldp2", "-o", "/proc/picture.png"], "--output /proc/picture.png"),
     (["prove"], "prove"),
-    (["verify", "--epsilon", "1"], "Missing argument 'SUBJECT'"),
-    (["verify", "cucb", "--epsilon", "1", "--data", "intervall(0, 1)"], "did you mean interval"),
+    (["verify", "--epsilon", "1"], "name what to verify"),
+    (["verify", "cucb", "--command", "true", "--epsilon", "1"], "not both"),
+    (["verify", "--command", "true", "--epsilon", "1"], "say which data sets are neighbours"),
+    (["verify", "--command", "true", "--epsilon", "1", "--data", "intervall(0, 1)"], "did you mean interval"),
+    (["verify", "--command", "true", "--data", "interval(0, 1)"], "claims no number of its own"),
+    (
+        ["verify", "--command", "./no-program", "--epsilon", "1", "--data", "interval(0, 1)"],
+        "cannot be started",
+    ),
     (["verify", "cucb", "--epsilon", "1", "--data", "interval(0, 1)"], "cucb is no function"),
     (["verify", "zoo/svt55"], "did you mean svt5"),
     (["verify", f"{FUNCTIONS}:laplace"], "--epsilon"),
@@ -259,15 +266,16 @@ BAD = [
 
 
 @pytest.mark.slow
-def test_a_command_is_verified_and_the_command_line_that_repeats_it_is_said(run, tmp_path):
+def test_a_command_is_verified_and_the_command_line_that_repeats_it_is_said(run):
     script = Path(__file__).parent / "subjects" / "command.py"
-    subject = tmp_path / "command.toml"
-    command = json.dumps([sys.executable, str(script), "half-noise"])
-    subject.write_text(f'command = {command}\ndata = "any_two(interval(0, 1))"\n')
+    command = f"{sys.executable} {script} half-noise"
     options = ["--effort", "quick", "--samples", "6000", "--significance", "0.001"]
     code, out, _ = run(
         "verify",
-        str(subject),
+        "--command",
+        command,
+        "--data",
+        "any_two(interval(0, 1))",
         "--epsilon",
         "1",
         *options,
@@ -276,7 +284,7 @@ def test_a_command_is_verified_and_the_command_line_that_repeats_it_is_said(run,
     result = json.loads(out)
     assert code == 1
     again = shlex.split(result["witness"]["reproduce"])
-    assert again[:3] == ["dpwitness", "verify", str(subject)]
+    assert again[:4] == ["dpwitness", "verify", "--command", command]
     _, same, _ = run(*again[1:], "--json")
     assert json.loads(same)["lower"] == result["lower"]
 

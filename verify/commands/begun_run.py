@@ -29,7 +29,8 @@ def begin_run(
     trust: str,
     composition: str,
     rules: Path | None,
-    purpose: tuple[str | None, str | None],
+    purpose: str | None,
+    tenant: str | None,
 ) -> None:
     """Begin a run in a new folder or an empty PostgreSQL database.
 
@@ -44,8 +45,6 @@ def begin_run(
         the budget's.
     budget
         What each record may lose in total.
-    purpose
-        The purpose and the tenant of its charges.
     """
     from accountant import Accountant, Budget, PurposeRefused, Trust
     from accountant.compositions import composition_named
@@ -79,13 +78,13 @@ def begin_run(
         trust=Trust(trust),
         composition=composition_named(composition),
         rules=None if rules is None else read_rules(rules),
-        purpose=purpose[0],
-        tenant=purpose[1],
+        purpose=purpose,
+        tenant=tenant,
     )
     try:
         accountant.check_permitted()
     except PurposeRefused as refused:
-        raise SettingError(f"--purpose: {refused.message}") from None
+        raise SettingError(f"--purpose, --tenant: {refused.message}") from None
     begin_named_run(where, named, accountant).close()
     left = accountant.composition.remaining_spend(accountant.composition.zero_spend, most).words_left
     place = printable(location_name(absolute_location(where)))

@@ -188,7 +188,7 @@ def _repeat_verification(file: str, said: Verification, subject: str | None) -> 
     Raises
     ------
     SettingError
-        If it is no command line of a verification.
+        If it is no command line of a verification, or starts a program, which no file may do.
     """
     from verify.commands.command_table import COMMANDS
     from verify.commands.verify_command import asked_verification
@@ -211,6 +211,8 @@ def _repeat_verification(file: str, said: Verification, subject: str | None) -> 
         raise SettingError(f"{file}: its command must verify a claim, got {line} ({why})") from None
     for option in ("certificate", "outputs", "as_json"):
         values.pop(option)
+    if values["command"] is not None:
+        raise SettingError(f"it starts a program: look at it, and repeat it by {line}")
     if subject is not None:
         values["subject"] = subject
     named, options = asked_verification(**values)

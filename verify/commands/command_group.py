@@ -119,6 +119,7 @@ _OTHER_NAMES = {
     "error": "significance",
     "neighbours": "neighbors",
     "store": "cache",
+    "by": "author",
     "true_positive_rate": "rates",
     "false_positive_rate": "rates",
 }

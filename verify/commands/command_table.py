@@ -106,8 +106,8 @@ COMMANDS = {
         every epsilon.
 
         Exit codes: 0 certified, 1 refuted, 3 unproven, 2 usage or input error, 4 an error of dpwitness's own.""",
-        arguments=(_Argument(name="subject", kind=SUBJECT),),
-        options="data unit epsilon delta composition problem set horizon effort samples significance "
+        arguments=(_Argument(name="subject", kind=SUBJECT, required=False),),
+        options="command data unit epsilon delta composition problem set horizon effort samples significance "
         "floating-point anytime adversary time-limit seed workers certificate output json",
     ),
     "check": _TableCommand(
@@ -209,26 +209,26 @@ COMMANDS = {
         it, Markdown is printed. An HTML file needs nothing else: pictures are in it, and no script. Equal
         results make equal files if SOURCE_DATE_EPOCH sets their date.
 
-        With --format, FILES are about one deployment: its ledger, releases or their audit, results on its
-        learners, and what people declare of it, in TOML. What the others prove stands beside that; a declaration
-        that they contradict is refused. registry writes .yaml, too; a field that nobody declared is a comment
-        there.""",
+        With --format, FILES are about one deployment: its ledger, releases or their audit, and results on
+        its learners. What they prove stands beside what --deployment declares; a declaration that they
+        contradict is refused. registry writes .yaml, too; a field that nobody declared is a comment there.""",
         arguments=(_Argument(name="files", kind=FILE, many=True),),
-        options="format output",
+        options="format deployment output",
     ),
     "ledger create": _TableCommand(
         function="ledger_command:create_command",
         help="""Create a ledger that lasts, or a durable run of a learner.
 
         STORE is a new file, or the URL of a database; its terms never change. Each record may lose --epsilon
-        and --delta in total. --from imports an exported ledger, and renames its file to FILE.imported; --reason
-        stays in the new one. Never import a ledger that goes on elsewhere: both would spend the same
+        and --delta in total. --from imports an exported ledger, and renames its file to FILE.imported; --author
+        and --reason stay in the new one. Never import a ledger that goes on elsewhere: both would spend the same
         budgets.
         With --learner it is a new folder, or the URL of an empty PostgreSQL database, for dpwitness serve;
         the learner's own horizon, epsilon and delta are set by --set (the last two are by default those of
         the budget). A file of --name-keys that is not there yet is made, with a key.""",
         arguments=(_Argument(name="store"),),
-        options="epsilon delta composition trust strict rules name-keys from reason learner problem set purpose",
+        options="epsilon delta composition trust strict rules name-keys from author reason learner problem set purpose "
+        "tenant",
     ),
     "ledger show": _TableCommand(
         function="ledger_command:show_command",
@@ -245,11 +245,10 @@ COMMANDS = {
         help="""Make exactly one administrative change in STORE.
 
         --rules, --erase, --rotate-keys, --accept-clock, --promote and --forget-anchor are kept in the ledger,
-        with your user name and --reason. --cancel is safe whatever the holder does; --expire is for runs that nobody
-        serves.
+        with --author and --reason. --cancel is safe whatever the holder does; --expire is for runs that nobody serves.
         Never promote a copy while the original is in use: both would spend the same budgets.""",
         arguments=(_Argument(name="store"),),
-        options="reason rules erase allow-return rotate-keys accept-clock promote forget-anchor cancel "
+        options="author reason rules erase allow-return rotate-keys accept-clock promote forget-anchor cancel "
         "expire name-keys anchor",
     ),
     "serve": _TableCommand(
@@ -269,7 +268,7 @@ COMMANDS = {
         file, which ends in .keys. A key is printed once: only its hash is stored. A service that runs refuses
         a revoked key from its next request on.""",
         arguments=(_Argument(name="store"),),
-        options="add remove scope run purpose json",
+        options="add remove scope run purpose tenant json",
     ),
 }
 """All commands, in the order of the help."""

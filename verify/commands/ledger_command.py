@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
 import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
@@ -39,11 +38,13 @@ def create_command(
     rules: Path | None,
     name_keys: str | None,
     exported: Path | None,
+    author: str,
     reason: str,
     learner: str | None,
     problem: str | None,
     settings: dict[str, str],
-    purpose: tuple[str | None, str | None] | None,
+    purpose: str | None,
+    tenant: str | None,
 ) -> None:
     """Make an empty store, import a ledger, or begin a run."""
     given = {
@@ -55,15 +56,17 @@ def create_command(
         "--rules": rules,
         "--problem": problem,
         "--set": " ".join(settings) or None,
-        "--purpose": None if purpose is None else "@".join(word or "" for word in purpose),
+        "--purpose": purpose,
+        "--tenant": tenant,
     }
     asked = composed(composition or "basic", settings)
     if exported is not None:
         _refuse(given, list(given), "not with --from, whose ledger says it")
-        author = _author(reason)
+        _check_signed(author, reason)
         _import(store, exported, author, reason, _made_keys(name_keys))
         return
-    _refuse({"--reason": reason or None}, ["--reason"], "only with --from")
+    signed = {"--author": author or None, "--reason": reason or None}
+    _refuse(signed, list(signed), "only with --from")
     if epsilon is None:
         raise SettingError("--epsilon: must be given: what each record may lose in total")
     if learner is not None:
@@ -79,10 +82,11 @@ def create_command(
             trust=trust or "central",
             composition=asked["composition"],
             rules=rules,
-            purpose=purpose or (None, None),
+            purpose=purpose,
+            tenant=tenant,
         )
         return
-    _refuse(given, ["--problem", "--purpose"], "only with --learner")
+    _refuse(given, ["--problem", "--purpose", "--tenant"], "only with --learner")
     if asked["settings"]:
         raise SettingError(
             f"--set {next(iter(asked['settings']))}: is no parameter of the composition theorem"
@@ -133,20 +137,10 @@ def _refuse(given: Mapping[str, object], flags: Sequence[str], rule: str) -> Non
             raise SettingError(f"{flag} {given[flag]}: {rule}")
 
 
-def _author(reason: str) -> str:
-    """Return the name of the user, which signs a change with its reason.
-
-    Raises
-    ------
-    SettingError
-        If the reason is empty, or the system has no name of the user.
-    """
-    if not reason.strip():
-        raise SettingError(f"--reason {reason!r}: must say why the change is made")
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError, ImportError):
-        raise SettingError("USER: must be set: the ledger keeps who makes the change") from None
+def _check_signed(author: str, reason: str) -> None:
+    for flag, value in (("--author", author), ("--reason", reason)):
+        if not value.strip():
+            raise SettingError(f"{flag} {value!r}: must say who makes the change, and why")
 
 
 def _made_keys(name_keys: str | None) -> str | None:
@@ -352,6 +346,7 @@ _CHANGES = ("rules", "erase", "rotate_keys", "accept_clock", "promote", "forget_
 def amend_command(
     *,
     store: str,
+    author: str,
     reason: str,
     name_keys: str | None,
     anchor: Path | None,
@@ -366,13 +361,12 @@ def amend_command(
     (change,) = asked
     if allow_return and change != "erase":
         raise SettingError("--allow-return: only with --erase")
-    author = ""
-    if change in ("cancel", "expire"):
-        _refuse(
-            {"--reason": reason or None}, ["--reason"], f"not with --{change}, which the ledger keeps without"
-        )
+    unsigned = change in ("cancel", "expire")
+    if unsigned:
+        signed = {"--author": author or None, "--reason": reason or None}
+        _refuse(signed, list(signed), f"not with --{change}, which the ledger keeps without them")
     else:
-        author = _author(reason)
+        _check_signed(author, reason)
     if change == "promote":
         said = _promote(store, f"{reason} ({author})", anchor)
     elif change == "forget_anchor":

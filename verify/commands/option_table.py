@@ -107,19 +107,6 @@ class _BetsType(ParameterType):
         return value if isinstance(value, bool) else str(value) or True
 
 
-class _PurposeType(ParameterType):
-    """A purpose, a tenant or both: the last @ is between them."""
-
-    name = "PURPOSE[@TENANT]"
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[str | None, str | None]:
-        """Return purpose and tenant, None for one that is not given."""
-        purpose, _, tenant = str(value).rpartition("@") if "@" in value else (value, "", "")
-        return purpose or None, tenant or None
-
-
 class _SettingType(ParameterType):
     """A parameter by name; its owner, a learner or problem, checks the value."""
 
@@ -200,9 +187,7 @@ class Option:
             type=self.kind,
             help=self.help,
             show_default=self.default is not None and self.default is not False and self.default != "",
-            metavar=self.kind.name
-            if isinstance(self.kind, _WorkersType | _DurationType | _PurposeType)
-            else None,
+            metavar=self.kind.name if isinstance(self.kind, _WorkersType | _DurationType) else None,
             callback=_unique if isinstance(self.kind, _SettingType) else None,
             **settings,
         )
@@ -256,10 +241,12 @@ OPTIONS = _table(
         default=False,
         alone="",
     ),
+    Option("--author", str, "Who makes the change; kept in the ledger.", default=""),
     Option("--budget", POSITIVE, "Report what is left of this epsilon; exit code 1 if exceeded."),
     Option("--cache", FOLDER, "Folder of finished runs; the same command goes on from there."),
     Option("--cancel", int, "Give the charge of this open reservation back."),
     Option("--certificate", NEW_FILE, "Write a certificate here if the claim is certified."),
+    Option("--command", str, "Program to verify: its data and outputs are JSON."),
     Option(
         "--composition",
         click.Choice(["basic", "advanced", "zcdp", "renyi", "gaussian"]),
@@ -268,6 +255,7 @@ OPTIONS = _table(
     Option("--data", str, "Data domain, or which data are neighbours: 'interval(0, 1)'."),
     Option("--delay", _IntegerType(0), "Rounds until a logged reward reaches the learner.", default=0),
     Option("--delta", RATE, "Privacy parameter delta."),
+    Option("--deployment", EXISTING_FILE, "What people declare of the deployment, in TOML; with --format."),
     Option(
         "--effort",
         click.Choice(["quick", "default", "thorough"]),
@@ -317,13 +305,9 @@ OPTIONS = _table(
     Option("--problem", PROBLEM, "Problem of the catalogue, or path/to/file.py:problem."),
     Option("--promote", bool, "This copy goes on and no other will (after a move, a restore or a loss)."),
     Option("--proof", NEW_FILE, "Write a proof of the figure here, for the independent checker."),
-    Option(
-        "--purpose",
-        _PurposeType(),
-        "What charges are for, and who sees what is released (ads@acme); rules count by both.",
-    ),
+    Option("--purpose", str, "What charges are for; rules count by it."),
     Option("--rates", (RATE, RATE), "Target: false and true positive rate of any attack, at most."),
-    Option("--reason", str, "Why; kept in the ledger, with your user name.", default=""),
+    Option("--reason", str, "Why; kept in the ledger.", default=""),
     Option("--replay", bool, "Run a certificate's subject again, too, with a new seed."),
     Option("--remove", str, "Revoke the key of this name."),
     Option("--rotate-keys", str, "Hash names under the newer keys of this file, or env:VARIABLE."),
@@ -348,6 +332,7 @@ OPTIONS = _table(
     ),
     Option("--strict", bool, "Refuse what rests on an assumption that nobody checked."),
     Option("--subject", SUBJECT, "Where the code is now, if it has moved."),
+    Option("--tenant", str, "Who sees what is released."),
     Option(
         "--test",
         click.Choice(["bound", "growth", "exponent", "lower-bound"]),

@@ -32,24 +32,24 @@ _ON_ALGORITHMS = ("Verification", "Certificate")
 _NAMES = frozenset(known.partition(",")[0] for known in KINDS)
 
 
-def report_command(*, files: tuple[Path, ...], sheet: str | None, outputs: tuple[Path, ...]) -> None:
+def report_command(
+    *, files: tuple[Path, ...], sheet: str | None, deployment: Path | None, outputs: tuple[Path, ...]
+) -> None:
     """Make one report of results, certificates, releases, ledgers and stores; or a sheet on one deployment of them."""
     check_outputs(outputs, ".html", ".md", *([".yaml", ".yml"] if sheet == "registry" else []))
     entry: RegistryEntry | None = None
-    declaring = [file for file in files if Deployment.declares(file)]
     if sheet is None:
-        if declaring:
-            raise SettingError(f"{declaring[0]}: declares a deployment, so --format must be given")
+        if deployment is not None:
+            raise SettingError(f"--deployment {deployment}: must come with --format")
         documents = [each for file in files for each in _documents(file)]
     else:
-        if len(declaring) > 1:
-            raise SettingError(f"{declaring[1]}: must be the only file that declares the deployment")
-        declared = Deployment.load(declaring[0]) if declaring else Deployment()
-        facts = _proved_facts([file for file in files if file not in declaring], declared)
+        declared = Deployment() if deployment is None else Deployment.load(deployment)
+        facts = _proved_facts(files, declared)
         check_declarations(declared, facts)
         if sheet == "registry" and facts.audit is None:
             raise SettingError("--format registry: FILES must have a ledger, releases, or their audit")
-        command = shlex.join(["dpwitness", "report", *map(str, files), "--format", sheet])
+        declaring = [] if deployment is None else ["--deployment", str(deployment)]
+        command = shlex.join(["dpwitness", "report", *map(str, files), "--format", sheet, *declaring])
         if sheet == "nist":
             documents = [nist_sheet(declared, facts, command)]
         else:

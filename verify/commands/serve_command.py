@@ -62,7 +62,8 @@ def keys_command(
     remove: str | None,
     scope: tuple[str, ...],
     run: tuple[str, ...],
-    purpose: tuple[str | None, str | None] | None,
+    purpose: str | None,
+    tenant: str | None,
     as_json: bool,
 ) -> None:
     """Add a key and print it, revoke one, or list all keys: names, scopes, runs, and the purposes they spend on."""
@@ -73,13 +74,13 @@ def keys_command(
     if add is not None and remove is not None:
         raise SettingError("--add, --remove: one of them at a time")
     if add is None:
-        for flag, value in (("--scope", scope), ("--run", run), ("--purpose", purpose)):
+        for flag, value in (("--scope", scope), ("--run", run), ("--purpose", purpose), ("--tenant", tenant)):
             if value:
                 raise SettingError(f"{flag}: only with --add")
     if add is not None:
         if not scope:
             raise SettingError("--scope: must be given with --add: what the key allows")
-        click.echo(file.add(add, map(KeyScope, scope), run, Scope(*(purpose or ()))))
+        click.echo(file.add(add, map(KeyScope, scope), run, Scope(purpose, tenant)))
         return
     if remove is not None:
         file.remove(remove)

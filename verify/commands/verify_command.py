@@ -25,6 +25,9 @@ from verify.conduct.exit_codes import GOOD, OPEN
 from verify.conduct.interrupts import count_interrupts
 from verify.document.terminal_text import print_document
 from verify.findings.printable import print_on_stderr
+from verify.findings.subject_error import SubjectError
+from verify.functions.function_subject import FunctionSubject
+from verify.neighbouring.adjacency import Adjacency
 from verify.neighbouring.registry import adjacency_from_words
 from verify.options import Options
 from verify.subjects.resolve import Named, is_registered, names_file
@@ -48,7 +51,7 @@ def verify_command(
         check_writable("--certificate", certificate)
         said_options(options)
     with count_interrupts():  # until the report is printed
-        with shown_progress(asked["subject"]) as tell:
+        with shown_progress(asked["subject"] or asked["command"]) as tell:
             result = run_verification(named, replace(options, progress=tell))
         # Before files, which may fail.
         show(as_json, result.json, lambda console: print_document(verification_document(result), console))
@@ -75,14 +78,57 @@ def _files_read(asked: Mapping[str, Any]) -> list[Path]:
     return [Path(name.rpartition(":")[0] or name) for name in names]
 
 
-def asked_verification(*, subject: str, data: str | None, **given: Any) -> tuple[str | Named, Options]:
+def asked_verification(
+    *, subject: str | None, command: str | None, data: str | None, **given: Any
+) -> tuple[str | Named | FunctionSubject, Options]:
     """Return the subject of the verification and the options, from the values of the command line."""
-    adjacency = None if data is None else adjacency_from_words(data)
-    named = subject if data is None else Named(subject, (subject, "--data", data))
+    named, adjacency = _named_subject(subject, command, data)
     files = [given[name] for name in ("adversary", "problem") if given[name] is not None]
     isolated = not is_registered(named) or any(map(names_file, files))
     theirs = given | composed(given["composition"], given["settings"])
     return named, Options(neighbours=adjacency, isolated=isolated, **theirs)
+
+
+def _named_subject(
+    subject: str | None, command: str | None, data: str | None
+) -> tuple[str | Named | FunctionSubject, Adjacency | None]:
+    """Return the subject of a command line, and the adjacency if one is given; no code of the subject's is imported.
+
+    Parameters
+    ----------
+    subject
+        A name, or None with a command.
+    command
+        A command, or None with a name.
+    data
+        A domain or an adjacency in words. A command needs it.
+
+    Raises
+    ------
+    SubjectError
+        If there is not exactly one of `subject` and `command`, or a command has no neighbours.
+    ParameterError
+        If the words cannot be read.
+    """
+    if (subject is None) == (command is None):
+        raise SubjectError(
+            "name what to verify: a SUBJECT (dpwitness list shows the learners), or a --command, and not both"
+        )
+    if data is None:
+        if subject is not None:
+            return subject, None
+        raise SubjectError(
+            "--command: say which data sets are neighbours, as in --data 'interval(0, 1)' or "
+            "--data 'within(box(-10, 10, 5), linf=1)'"
+        )
+    adjacency = adjacency_from_words(data)
+    if command is None:
+        assert subject is not None
+        return Named(subject, (subject, "--data", data)), adjacency
+    from verify.functions.command_subject import command_subject
+
+    found = command_subject(command, adjacency)
+    return replace(found, arguments=("--command", command, "--data", data)), None
 
 
 def composed(composition: str | None, settings: Mapping[str, str]) -> dict[str, Any]:

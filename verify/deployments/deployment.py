@@ -53,15 +53,6 @@ class Deployment:
         assert key in KEYS
         return self.declared.get(key)
 
-    @staticmethod
-    def declares(path: Path) -> bool:
-        """Return True if a file is in TOML, with a table of declarations."""
-        if path.suffix.lower() != ".toml":
-            return False
-        with suppress(DataFileError):  # whoever reads it as something else says what is wrong
-            return not _TABLES.keys().isdisjoint(from_toml(text_of(path)))
-        return False
-
     @classmethod
     def load(cls, path: Path) -> Deployment:
         """Return the declarations in a file.

@@ -95,7 +95,7 @@ def registry_entry(deployment: Deployment, facts: ProvedFacts) -> RegistryEntry:
     if lacking:
         raise SettingError(
             f"{deployment.name}: the registry requires {', '.join(lacking)}: declare "
-            f"{'it' if len(lacking) == 1 else 'them'} there"
+            f"{'it' if len(lacking) == 1 else 'them'} (--deployment {deployment.name})"
         )
     data: dict[str, dict[str, Any]] = {
         part: {name: fields[path] for name in schema["properties"] if (path := f"{part}.{name}") in fields}

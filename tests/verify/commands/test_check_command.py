@@ -119,7 +119,7 @@ def test_a_moved_subject_is_named_by_an_option(refuted: Path) -> None:
             {"reproduce": "verify(noise, epsilon=1)"},
             "made in Python: repeat it there, by verify(noise, epsilon=1)",
         ),
-        ({"reproduce": "dpwitness verify --command 'rm x' --epsilon 1"}, "No such option"),
+        ({"reproduce": "dpwitness verify --command 'rm x' --epsilon 1"}, "it starts a program: look at it"),
         ({"reproduce": "dpwitness audit x.toml"}, "made in Python"),
     ],
 )

@@ -130,14 +130,7 @@ def test_all_of_a_ledger_is_shown(run, store):
     assert set(json.loads(run("show", store, "ann", "--json")[1])) == {"records"}
 
 
-SAID = ("--reason", "a test")
-
-
-@pytest.fixture(autouse=True)
-def dora(monkeypatch):
-    """The user's name."""
-    for name in ("LOGNAME", "USER"):
-        monkeypatch.setenv(name, "dora")
+SAID = ("--author", "dora", "--reason", "a test")
 
 
 @pytest.mark.parametrize(
@@ -145,8 +138,9 @@ def dora(monkeypatch):
     [
         (SAID, "exactly one must be given"),
         ((*SAID, "--accept-clock", "--promote"), "exactly one must be given"),
-        (("--promote",), "--reason '': must say"),
-        ((*SAID, "--cancel", "5"), "--reason a test: not with --cancel"),
+        (("--accept-clock", "--reason", "a test"), "--author '': must say"),
+        (("--promote", "--author", "dora"), "--reason '': must say"),
+        ((*SAID, "--cancel", "5"), "--author dora: not with --cancel"),
         ((*SAID, "--accept-clock", "--allow-return"), "--allow-return: only with --erase"),
         ((*SAID, "--erase", "ann"), "say --allow-return if that is meant"),
         (("--cancel", "five"), "'--cancel': 'five' is not a valid integer"),
@@ -169,7 +163,7 @@ def test_what_is_no_change_is_refused_and_changes_nothing(run, store, arguments,
     ("arguments", "words"),
     [
         ((), "--epsilon: must be given"),
-        (("--epsilon", "1", "--purpose", "ads@acme"), "--purpose ads@acme: only with --learner"),
+        (("--epsilon", "1", "--purpose", "ads"), "--purpose ads: only with --learner"),
         (("--epsilon", "1", "--problem", "top-k"), "--problem top-k: only with --learner"),
         (("--epsilon", "1", "--trust", "none"), "--trust none: must be central, local or shuffle"),
         (("--epsilon", "1", "--set", "failures=0.1"), "--set failures: is no parameter of the composition"),
@@ -237,13 +231,13 @@ def test_an_export_is_verified_and_imported_once(run, store, tmp_path):
     file = tmp_path / "ledger.json"
     assert run("show", store, "-o", file)[0] == 0
     assert "5 entries, 1 account: all fit" in run("check", file)[1]
-    for said in ((), ("--reason", " ")):
+    for said in ((), ("--author", "ann"), ("--author", " ", "--reason", "moved")):
         code, _, err = run("create", tmp_path / "new.db", "--from", file, *said)
         assert code == 2
-        assert "must say why the change is made" in err
-    code, _, err = run("create", tmp_path / "new.db", "--epsilon", "1", *SAID)
+        assert "must say who makes the change, and why" in err
+    code, _, err = run("create", tmp_path / "new.db", "--epsilon", "1", "--author", "ann")
     assert code == 2
-    assert "--reason a test: only with --from" in err
+    assert "--author ann: only with --from" in err
     head = json.loads(run("check", file, "--json")[1])["head"]
     code, out, _ = run("create", tmp_path / "new.db", "--from", file, *SAID)
     assert code == 0
@@ -317,7 +311,7 @@ def test_rules_are_set_changed_and_shown(run, tmp_path):
             accountant.release(HALF, value(accountant))
         file.write_text('[[rule]]\nepsilon = 1.0\npurpose = "ads"\ndays = 30\n')
         assert run("amend", store, "--rules", file)[0] == 2  # nobody said who and why
-        code, out, _ = run("amend", store, "--rules", file, "--reason", "a new policy")
+        code, out, _ = run("amend", store, "--rules", file, "--author", "dora", "--reason", "a new policy")
         assert (code, out) == (0, "1 rule in force; what was charged before counts, too\n")
         found = json.loads(run("show", store, "--json")[1])
         assert [each["budget"][0] for each in found["rules"]] == [(1.0).hex()]

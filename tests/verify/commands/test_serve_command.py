@@ -196,13 +196,13 @@ def test_a_run_is_created_with_rules(run: Run, tmp_path: Path) -> None:
     folder, rules = tmp_path / "run", tmp_path / "rules.toml"
     rules.write_text('[[rule]]\nepsilon = 1\npurpose = "ads"\ntenant = "shop"\ndays = 30\n')
     create = (*new(folder, "cucb-batch"), "--epsilon", 1, "--set", "horizon=100", "--rules", rules)
-    code, _, err = run(*create, "--purpose", "adz@shop")
-    assert (code, "--purpose: purpose='adz' and tenant='shop': no rule permits charges" in err) == (
+    code, _, err = run(*create, "--purpose", "adz", "--tenant", "shop")
+    assert (code, "--purpose, --tenant: purpose='adz' and tenant='shop': no rule permits charges" in err) == (
         2,
         True,
     ), err
     assert not folder.exists()
-    code, _, err = run(*create, "--purpose", "ads@shop", "--epsilon", 9, "--set", "epsilon=1")
+    code, _, err = run(*create, "--purpose", "ads", "--tenant", "shop", "--epsilon", 9, "--set", "epsilon=1")
     assert code == 0, err
     with load_named_run(folder) as loaded:
         assert loaded.accountant.rules == (Rule(Budget(1.0), purpose="ads", tenant="shop", days=30),)

@@ -202,7 +202,7 @@ def test_entries_validate_against_the_registrys_schema(files, tmp_path, file, te
         text = text.replace("[administrative]", "published = 2026-01-01\n[administrative]")
     shown = CliRunner().invoke(
         cli,
-        ["report", str(files / file), str(declared(tmp_path, text)), "--format", "registry"],
+        ["report", str(files / file), "--format", "registry", "--deployment", str(declared(tmp_path, text))],
     )
     assert shown.exit_code == 0, shown.exception
     entry = yaml.safe_load(shown.output)
@@ -266,7 +266,9 @@ def test_a_ledger_alone_fills_nine_fields(files, tmp_path):
 @pytest.mark.parametrize("sheet", ["nist", "registry"])
 def test_declarations_that_contradict_the_files_are_refused(files, tmp_path, file, text, says, sheet):
     path = declared(tmp_path, text)
-    shown = CliRunner().invoke(cli, ["report", str(files / file), str(path), "--format", sheet])
+    shown = CliRunner().invoke(
+        cli, ["report", str(files / file), "--format", sheet, "--deployment", str(path)]
+    )
     assert isinstance(shown.exception, SettingError)
     said = str(shown.exception)
     assert said.startswith("deployment.toml: ")
@@ -413,7 +415,7 @@ def topics(sheet):
 def test_the_same_sheet_on_a_page_in_markdown_and_as_yaml(files, tmp_path):
     path = declared(tmp_path, FULL)
     outputs = [tmp_path / f"entry{suffix}" for suffix in (".html", ".md", ".yaml")]
-    arguments = ["report", str(files / "ledger.json"), str(path), "--format", "registry"]
+    arguments = ["report", str(files / "ledger.json"), "--format", "registry", "--deployment", str(path)]
     shown = CliRunner().invoke(cli, [*arguments, *(part for each in outputs for part in ("-o", str(each)))])
     assert shown.exit_code == 0
     assert all("URL reports – März" in each.read_text() for each in outputs)
@@ -425,7 +427,9 @@ def test_the_same_sheet_on_a_page_in_markdown_and_as_yaml(files, tmp_path):
 
 def test_what_nobody_declared_is_a_comment(files, tmp_path):
     path = declared(tmp_path, REQUIRED)
-    shown = CliRunner().invoke(cli, ["report", str(files / "ledger.json"), str(path), "--format", "registry"])
+    shown = CliRunner().invoke(
+        cli, ["report", str(files / "ledger.json"), "--format", "registry", "--deployment", str(path)]
+    )
     assert "    # privacy_unit: not declared (privacy.unit)" in shown.output
     assert "    # evidence_sources: not declared (administrative.sources)" in shown.output
     assert not schema_errors(yaml.safe_load(shown.output))
@@ -503,8 +507,7 @@ def test_newlines_marks_and_empty_values_do_not_matter(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["{deployment}"], "declares a deployment, so --format must be given"),
-        (["{deployment}", "{deployment}", "--format", "nist"], "must be the only file that declares"),
+        (["--deployment", "{deployment}"], "--deployment .*: must come with --format"),
         (["--format", "nist", "-o", "{folder}/x.yaml"], "must end in .html or .md"),
         (["-o", "{folder}/x.yaml"], "must end in .html or .md"),
         (["{folder}/audit.json", "--format", "nist"], "must be the only file of releases"),
