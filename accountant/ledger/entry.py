@@ -81,7 +81,7 @@ def entry_terms(entry: Entry) -> dict[str, Any]:
     return {
         "mechanism": None if entry.mechanism is None else json.loads(describe(entry.mechanism)),
         "sensitivity": None if moved is None else [moved.l1, moved.l2, moved.linf],
-        "charge": _amount_terms(entry.charge),
+        "charge": amount_terms(entry.charge),
         "where": [entry.where.file, entry.where.line],
         "note": entry.note,
     }
@@ -97,7 +97,7 @@ def entry_from_terms(
     written = tuple(terms["charge"])
     charge = charges.get(written)
     if charge is None:
-        charge = charges[written] = _amount_from_terms(written, composition)
+        charge = charges[written] = amount_from_terms(written, composition)
     file, line = terms["where"]
     mechanism, moved = terms["mechanism"], terms["sensitivity"]
     sensitivity = None if moved is None else Sensitivity(*moved)
@@ -105,13 +105,13 @@ def entry_from_terms(
     return Entry(known, sensitivity, charge, records, Place(file, line), terms["note"])
 
 
-def _amount_terms(amount: Amount) -> list[str | None]:
+def amount_terms(amount: Amount) -> list[str | None]:
     """Return an amount as JSON-able data, exact."""
     return [None if value is None else str(value) for value in amount.values]
 
 
-def _amount_from_terms(values: Sequence[str | None], composition: Composition) -> Any:
-    """Return the amount that `_amount_terms` described."""
+def amount_from_terms(values: Sequence[str | None], composition: Composition) -> Any:
+    """Return the amount that `amount_terms` described."""
     return composition.amount(tuple([None if value is None else Fraction(value) for value in values]))
 
 

@@ -294,7 +294,7 @@ def read_export(path: str | Path) -> tuple[ReplayedEntries, dict[int, Any]]:
     OSError
         If it cannot be read.
     """
-    return verified_content(path, _read_content(path))
+    return verified_content(path, read_content(path))
 
 
 def verified_content(path: str | Path, content: dict[str, Any]) -> tuple[ReplayedEntries, dict[int, Any]]:
@@ -319,7 +319,7 @@ def verified_content(path: str | Path, content: dict[str, Any]) -> tuple[Replaye
     return replay, names
 
 
-def _read_content(path: str | Path) -> dict[str, Any]:
+def read_content(path: str | Path) -> dict[str, Any]:
     """Return the content of a file of this format, nothing of it verified yet.
 
     Raises
@@ -353,7 +353,7 @@ def parse_file(path: str | Path) -> tuple[Any, str]:
 
 
 def checked_content(path: str | Path, content: Any) -> dict[str, Any]:
-    """Return content that was read from a file, if it is of this format; compare `_read_content`."""
+    """Return content that was read from a file, if it is of this format; compare `read_content`."""
     if not _is_export(content) or content["format"] != FORMAT:
         raise LedgerDamaged(f"{path}: not a dpwitness ledger of format {FORMAT!r}")
     read: dict[str, Any] = content
