@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from accountant import BasicComposition, Cost, Entry, Ledger, Place
 from accountant.ledger.entry import declassification, entries_to_dict
+from accountant.ledger.events import Charge
 from mechanisms import Laplace, Sensitivity
 
 HERE = Place("learner.py", 7)
@@ -27,7 +28,7 @@ def entry(charge, records):
 
 
 def charged(ledger, entries, hold=False):
-    return ledger.charge(entries, lambda _: True, hold=hold).position
+    return ledger.do(Charge(entries, lambda _: True, hold=hold)).position
 
 
 @settings(max_examples=40)
