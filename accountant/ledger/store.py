@@ -179,7 +179,7 @@ class Store(Protocol):
         """Limits beside the budget, now."""
 
     def do(self, command: LedgerCommand) -> Receipt:
-        """Do what is asked: check every record and charge all or none, settle a reservation, or keep an answer.
+        """Carry out a command: check every record and charge all or none, settle a reservation, or keep an answer.
 
         Raises
         ------

@@ -224,7 +224,7 @@ class SQLStore(Store):
         check_anchor(self.name, mark, self.instance, work.epoch, work.last)
 
     def do(self, command: LedgerCommand) -> Receipt:
-        """Do what is asked in a transaction that others may share; see `Store`."""
+        """Carry out a command in a transaction that others may share; see `Store`."""
         task: _Task
         if isinstance(command, Charge):
             task = _NamedCharge(command, self.names.label_of)
