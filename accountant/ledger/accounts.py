@@ -27,7 +27,7 @@ from accountant.refusals import (
 from accountant.rules.limits import NotPermitted
 from accountant.rules.reach import words_of_rule
 from accountant.rules.rule import Rule
-from accountant.rules.scope import ANY, CURRENT_SCOPE, Scope
+from accountant.rules.scope import CURRENT_SCOPE, Scope
 from mechanisms import Mechanism, Neighbouring, Sensitivity
 from mechanisms.losses.enclosure import Bound, Enclosure
 from mechanisms.losses.inversion import most_that_fit
@@ -67,9 +67,9 @@ class Accounts:
         self,
         budget: Budget,
         composition: Composition,
-        store: Store | None = None,
-        rules: Sequence[Rule] = (),
-        spends_on: Scope = ANY,
+        store: Store | None,
+        rules: Sequence[Rule],
+        spends_on: Scope,
     ) -> None:
         composition.check(budget)
         self._spends_on = spends_on

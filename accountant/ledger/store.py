@@ -245,10 +245,6 @@ class Store(Protocol):
     def charges(self, record: RecordId) -> list[Entry]:
         """List the charges of `record`."""
 
-    def declassifications(self) -> list[Entry]:
-        """List the places where data left unprotected."""
-        return [entry for entry in self.entries if entry.mechanism is None]
-
     def note_assumptions(self, assumptions: Sequence[Assumption]) -> None:
         """Keep the unchecked assumptions of releases."""
 

@@ -274,9 +274,7 @@ class SQLStore(Store):
             ]
         )
 
-    def change_rules(
-        self, rules: Sequence[Rule], by: str, reason: str, *, at: int | None = None, only_first: bool = False
-    ) -> None:
+    def change_rules(self, rules: Sequence[Rule], by: str, reason: str, *, only_first: bool = False) -> None:
         """Put other limits in force beside the budget, for all users of the store; an entry records it for good.
 
         They count what was charged before, too, so that nobody begins anew; with all of its entries, they take as long
@@ -288,8 +286,6 @@ class SQLStore(Store):
             All that are to be in force.
         by, reason
             Who changes them, and why.
-        at
-            When, if not now.
         only_first
             Whether to do so only if there is nothing but the beginning in the store.
 
@@ -311,7 +307,7 @@ class SQLStore(Store):
                     "anything is charged: make a new one with them"
                 )
             if not (only_first and work.position > 1):
-                put_rules_in(work, found, by, reason, at)
+                put_rules_in(work, found, by, reason)
 
         self._queue.do(change)
 
