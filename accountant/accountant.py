@@ -417,22 +417,28 @@ class Accountant(Assuming, PrivateGate, Accounts):
         through = None
         if request is not None and type(mechanism) is PostProcessed:
             through = _stored_draw(functools.partial(self._store_answer, request), answer)
-
-        def draw(drawn: Mechanism | None) -> npt.NDArray[Any]:
-            if drawn is None:
-                return np.array(values)
-            return sample(self, drawn, values, where, self._noise, through=through)
-
         try:
             with self._charging:
                 if self._tape is None:
-                    return draw(mechanism)
+                    return self._draw_outputs(values, where, through, mechanism)
+                draw = functools.partial(self._draw_outputs, values, where, through)
                 return self._tape.answer_release(mechanism, private, where, place, draw)
         except BaseException:  # Ctrl-C, too
             if request is not None:
                 with self._bookkeeping:
                     self._ledger.keep_answer(request, _FAILED)
             raise
+
+    def _draw_outputs(
+        self,
+        values: npt.NDArray[Any],
+        where: Mask | None,
+        through: DrawOutput | None,
+        mechanism: Mechanism | None,
+    ) -> npt.NDArray[Any]:
+        if mechanism is None:
+            return np.array(values)
+        return sample(self, mechanism, values, where, self._noise, through=through)
 
     def admit(self, releases: Sequence[Awaited], sums: Sequence[TracedSums]) -> None:
         """Refuse a value that is to wait in `sums` if its records cannot pay for its releases, or wait there already.

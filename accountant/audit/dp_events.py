@@ -74,7 +74,7 @@ _LARGEST_DATA_SET = 10**9
 _Table = dict[str, Any]
 
 
-def from_dp_event(event: Any, neighbours: Any) -> Releases:
+def from_dp_event(event: Any, neighbours: Any, source: str = "DpEvent") -> Releases:
     """Read an event tree of dp-accounting, which need not be installed.
 
     Parameters
@@ -84,6 +84,8 @@ def from_dp_event(event: Any, neighbours: Any) -> Releases:
     neighbours
         The neighbouring relation: a `Neighbouring`, its name, or dp-accounting's ``NeighboringRelation``
         (``REPLACE_SPECIAL`` is "zero out").
+    source
+        Where the event is from; messages begin with it.
 
     Raises
     ------
@@ -91,11 +93,6 @@ def from_dp_event(event: Any, neighbours: Any) -> Releases:
         If an event has no exact counterpart under this relation, or a parameter breaks its rule; with its place in
         the tree.
     """
-    return releases_of_event("DpEvent", event, neighbours)
-
-
-def releases_of_event(source: str, event: Any, neighbours: Any) -> Releases:
-    """Read an event tree as `from_dp_event` does; messages begin with ``source``."""
     try:
         relation = _relation(neighbours)
         tables = [{**table, "count": count} for table, count in _release_tables(event, relation)]

@@ -74,7 +74,9 @@ class _DirectedProfile(BothDirections):
         return self.removed, self.added
 
 
-def from_loss_distribution(saved: Mapping[str, Any], neighbours: Neighbouring | str) -> Releases:
+def from_loss_distribution(
+    saved: Mapping[str, Any], neighbours: Neighbouring | str, source: str = "distribution"
+) -> Releases:
     """Read a pessimistic distribution as one release.
 
     Parameters
@@ -84,30 +86,25 @@ def from_loss_distribution(saved: Mapping[str, Any], neighbours: Neighbouring | 
         them), or the result of `loss_distribution_as_dict` for a ``PrivacyLossDistribution``.
     neighbours
         The neighbouring relation; with two distributions, for removing and for adding, not "replace one".
+    source
+        Where it is from; messages begin with it.
 
     Raises
     ------
     ReleaseFileError
         If it is not pessimistic, or no distribution of a privacy loss.
     """
-    return releases_of_distribution("distribution", saved, neighbours)
-
-
-def is_loss_distribution(content: Mapping[str, Any]) -> bool:
-    """Return True if an object of a JSON file is a privacy loss distribution."""
-    return _MASSES in content
-
-
-def releases_of_distribution(
-    source: str, saved: Mapping[str, Any], neighbours: Neighbouring | str
-) -> Releases:
-    """Read a distribution as `from_loss_distribution` does; messages begin with ``source``."""
     try:
         profile = _profile(saved, Neighbouring.from_name(neighbours))
     except ParameterError as error:
         raise ReleaseFileError(f"{source}: {error}") from None
     release = Release(f"1: {_PESSIMISTIC}", fixed_release(profile))
     return Releases((release,), (Group(EVERYONE, 1, {0: 1}),))
+
+
+def is_loss_distribution(content: Mapping[str, Any]) -> bool:
+    """Return True if an object of a JSON file is a privacy loss distribution."""
+    return _MASSES in content
 
 
 def loss_distribution_as_dict(distribution: Any) -> dict[str, Any]:

@@ -9,7 +9,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from accountant.audit.audit_question import AuditQuestion
-from accountant.audit.releases import POWER, Group, GroupResult, ProfileCounts, Releases, is_within
+from accountant.audit.releases import (
+    POWER,
+    Group,
+    GroupResult,
+    ProfileCounts,
+    Releases,
+    is_within,
+    scale_noise,
+)
 from accountant.audit.worst_group import LossNumber, TruePositiveRate, at_most, find_worst_group
 from mechanisms.losses.deadline import OutOfTime, deadline, time_is_over
 from mechanisms.losses.least_noise import (
@@ -166,7 +174,7 @@ def _calibrate_to_goal(releases: Releases, goal: _Goal, delta: float, time_limit
         raise ParameterError(f"no amount of noise was found that gives {goal.words}{why}") from None
     except OutOfTime:
         raise ParameterError(f"no noise was proved to give {goal.words} within the time limit") from None
-    parameters = {kind.name: kind.noise_parameters(factor) for kind in releases.kinds}
+    parameters = {kind.name: scale_noise(kind.parameters, factor) for kind in releases.kinds}
     return Calibration(
         factor, parameters, reached, delta, releases.neighbouring, complete, releases.group_size
     )

@@ -21,7 +21,12 @@ _MEANS = ("public size", "own size")
 
 
 def from_opacus(
-    state: Any, neighbours: Neighbouring | str, *, batches: Sampling | str, mean: str
+    state: Any,
+    neighbours: Neighbouring | str,
+    *,
+    batches: Sampling | str,
+    mean: str,
+    source: str = "history",
 ) -> Releases:
     """Return the releases that an accountant of Opacus has counted; Opacus need not be installed.
 
@@ -45,19 +50,14 @@ def from_opacus(
     mean
         The divisor of the noisy sum: "public size" (Opacus' expected batch size, a number that does not depend on
         the data), or "own size" (the number of records that the batch happened to have).
+    source
+        Where the state is from; messages begin with it.
 
     Raises
     ------
     ReleaseFileError
         If it is no such state, a number breaks its rule, or nothing is proved for such batches under this relation.
     """
-    return releases_of_history("history", state, neighbours, batches, mean)
-
-
-def releases_of_history(
-    source: str, state: Any, neighbours: Neighbouring | str, batches: Any, mean: Any
-) -> Releases:
-    """Read a state as `from_opacus` does; messages begin with ``source``."""
     try:
         relation = neighbours if isinstance(neighbours, Neighbouring) else Neighbouring.from_name(neighbours)
         history = _history(state)

@@ -8,10 +8,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from accountant.audit.dp_events import releases_of_event
+from accountant.audit.dp_events import from_dp_event
 from accountant.audit.line_numbers import TomlLineNumbers
-from accountant.audit.loss_distributions import is_loss_distribution, releases_of_distribution
-from accountant.audit.opacus_history import releases_of_history
+from accountant.audit.loss_distributions import from_loss_distribution, is_loss_distribution
+from accountant.audit.opacus_history import from_opacus
 from accountant.audit.release_rows import from_rows
 from accountant.audit.release_tables import from_tables
 from accountant.audit.releases import (
@@ -88,12 +88,12 @@ def _from_json(path: Path, text: str, neighbours: Neighbouring | None) -> Releas
     content = from_json(text)
     if isinstance(content, dict):
         if "class_name" in content:
-            return releases_of_event(str(path), content, _required_relation(path, neighbours))
+            return from_dp_event(content, _required_relation(path, neighbours), str(path))
         if "history" in content:  # of Opacus, with batches and mean beside it
-            made = content.get("batches"), content.get("mean")
-            return releases_of_history(str(path), content, _required_relation(path, neighbours), *made)
+            made: Any = {"batches": content.get("batches"), "mean": content.get("mean")}
+            return from_opacus(content, _required_relation(path, neighbours), **made, source=str(path))
         if is_loss_distribution(content):
-            return releases_of_distribution(str(path), content, _required_relation(path, neighbours))
+            return from_loss_distribution(content, _required_relation(path, neighbours), str(path))
         if str(content.get("format", "")).startswith("dpwitness-ledger"):
             return _from_ledger(path)
     return from_tables(str(path), content, TomlLineNumbers(text, toml=False), neighbours)

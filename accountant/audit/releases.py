@@ -100,10 +100,6 @@ class Release:
     mechanism: str = ""
     written: WrittenRelease | None = None
 
-    def noise_parameters(self, factor: float) -> dict[str, float]:
-        """Return the noise parameters with all noise multiplied by a factor."""
-        return scale_noise(self.parameters, factor)
-
 
 @dataclass(frozen=True)
 class Group:

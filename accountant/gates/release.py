@@ -181,8 +181,9 @@ def check_release(
         private = private.map(mechanism.transformation)
         mechanism = mechanism.mechanism
     own = gate.examine_mechanism(mechanism)
-    kind, wrong = "category names" if private._categories else "numbers", ""
+    wrong = ""
     if own.categorical != (private._categories > 0):
+        kind = "category names" if private._categories else "numbers"
         wrong = f"the released values are {kind}, which {type(own.mechanism).__name__} is not made for"
     elif own.whole_numbers and private._values.dtype.kind not in "iu":
         wrong = (

@@ -12,8 +12,9 @@ from accountant.filters.composition_theorem import Composition, UnsupportedCharg
 from accountant.filters.units import Limit, Units
 from accountant.gates.lineage import RecordId
 from accountant.ledger.entry import Entry
+from accountant.ledger.events import Charge
 from accountant.ledger.ledger import Ledger
-from accountant.ledger.store import ANY, CannotPay, Receipt, Store
+from accountant.ledger.store import CannotPay, Receipt, Store
 from accountant.place import Place, calling_place
 from accountant.record_name import check_length
 from accountant.refusals import (
@@ -66,9 +67,9 @@ class Accounts:
         self,
         budget: Budget,
         composition: Composition,
-        store: Store | None = None,
-        rules: Sequence[Rule] = (),
-        spends_on: Scope = ANY,
+        store: Store | None,
+        rules: Sequence[Rule],
+        spends_on: Scope,
     ) -> None:
         composition.check(budget)
         self._spends_on = spends_on
@@ -152,9 +153,7 @@ class Accounts:
             check_length("request", request)
         try:
             with self._bookkeeping:
-                return self._ledger.charge(
-                    entries, self._holds, hold=hold, request=request, scope=self._scope(), lasts=lasts
-                )
+                return self._ledger.do(Charge(entries, self._holds, hold, request, self._scope(), lasts))
         except CannotPay as refused:
             raise self._refusal(refused, place, entries) from None
         except NotPermitted as refused:

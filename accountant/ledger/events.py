@@ -7,9 +7,8 @@ from typing import NamedTuple
 
 from accountant.filters.units import Vector
 from accountant.ledger.entry import Entry
-from accountant.ledger.store import ANY
 from accountant.rules.rule import Rule
-from accountant.rules.scope import Scope
+from accountant.rules.scope import ANY, Scope
 
 # --- commands -----------------------------------------------------------------------------------------
 
@@ -39,13 +38,15 @@ class Charge(NamedTuple):
     holds
         Whether a total is within the budget.
     hold
-        Whether it is a reservation.
+        Whether it is a reservation: only then it may be given back, and nothing is drawn before it is settled.
     request
-        The key of the caller's, if there is one.
+        A key of the caller's: of all charges with one key, in whatever process, one is made. A charge that is no
+        reservation, with the key of an open one, is that one, made final.
     scope
-        What for.
+        What the charge is for, and who learns what is released.
     lasts
-        How long a reservation stays open, in milliseconds; None until it is settled.
+        After how many milliseconds a reservation that is not drawn is given back by the ledger itself, at the next
+        charge or settlement of anybody's; None for never.
     """
 
     entries: Sequence[Entry]

@@ -18,23 +18,21 @@ from accountant.ledger.entry import Entry, entry_from_terms, entry_terms
 from accountant.ledger.events import (
     Charge,
     Charged,
-    KeepAnswer,
     LedgerCommand,
     LedgerEvent,
     Now,
     Ruled,
-    Settle,
     Settlement,
 )
 from accountant.ledger.ledger_state import State, apply, decide, expire, first_refused
-from accountant.ledger.store import ANY, CannotPay, Holds, Receipt, RuleStanding, Standing, Tally
+from accountant.ledger.store import CannotPay, Holds, Receipt, RuleStanding, Standing, Store, Tally
 from accountant.place import Place
 from accountant.record_name import canonical_name
 from accountant.rules.clock import ProcessClock, RunningClock
 from accountant.rules.limits import Row
 from accountant.rules.rule import Rule
-from accountant.rules.scope import Scope
-from mechanisms import Assumption, Neighbouring
+from accountant.rules.scope import ANY, Scope
+from mechanisms import Assumption
 
 _RECENT = 4_096
 """So many kinds of charges are kept as objects."""
@@ -192,7 +190,7 @@ class _EventColumns:
         return unpacked[block][number]
 
 
-class Ledger(State):
+class Ledger(State, Store):
     """Every charge, and every record's running total under one composition theorem; a `Store` of one process.
 
     It lasts as long as its process. Whoever calls it from several threads holds a lock of their own.
@@ -287,11 +285,6 @@ class Ledger(State):
             self.clock = now
 
     @property
-    def neighbouring(self) -> Neighbouring:
-        """The neighbouring relation of every entry: one record is replaced, as movements are found for that."""
-        return Neighbouring.REPLACE_ONE
-
-    @property
     def rules(self) -> Sequence[Rule]:
         """Limits beside the budget."""
         return () if self.limits is None else self.limits.rules
@@ -342,7 +335,7 @@ class Ledger(State):
     def refusals(
         self, holds: Holds, scope: Scope = ANY
     ) -> Iterator[Callable[[Sequence[Entry]], CannotPay | None]]:
-        """Yield the function from entries to the `CannotPay` that `charge` would raise; see `Store`."""
+        """Yield the function from entries to the `CannotPay` that a charge would raise; see `Store`."""
         state, now = self._present_state(), self._command_time()
         yield lambda entries: first_refused(state, Charge(entries, holds, scope=scope), now)
 
@@ -390,20 +383,8 @@ class Ledger(State):
         found = limits.nearest(texts, self.rule_counts, self._clock.milliseconds())
         return [RuleStanding(rule, *nearest) for rule, nearest in zip(limits.rules, found, strict=True)]
 
-    def charge(
-        self,
-        entries: Sequence[Entry],
-        holds: Holds,
-        *,
-        hold: bool = False,
-        request: str | None = None,
-        scope: Scope = ANY,
-        lasts: int | None = None,
-    ) -> Receipt:
-        """Check every record and charge all, or none; see `Store`."""
-        return self._do(Charge(entries, holds, hold, request, scope, lasts))
-
-    def _do(self, command: LedgerCommand) -> Receipt:
+    def do(self, command: LedgerCommand) -> Receipt:
+        """Decide on a command, and apply the events that it leads to; see `Store`."""
         now = self._command_time(command)
         if self.deadlines:
             expire(self, now, self.apply)
@@ -428,20 +409,6 @@ class Ledger(State):
             self._last = event.position
         self.events.append(event)
 
-    def keep_answer(self, request: str, answer: bytes) -> bytes:
-        """Keep the answer to a request, or return the one that is kept; see `Store`."""
-        kept = self._do(KeepAnswer(request, answer)).answer
-        assert kept is not None
-        return kept
-
-    def draw(self, position: int) -> None:
-        """Make a reservation final; see `Store`."""
-        self._do(Settle(position, returned=False))
-
-    def give_back(self, position: int) -> None:
-        """Give a reservation's charge back; see `Store`."""
-        self._do(Settle(position, returned=True))
-
     def worst(self) -> tuple[RecordId | None, Any]:
         """Return the record that has spent most, and its total; every different total is compared."""
         found: tuple[RecordId | None, Any] = (None, self.units.amount(self.units.zero))
@@ -458,10 +425,6 @@ class Ledger(State):
         """List the charges of `record`."""
         name = canonical_name(record)
         return [entry for entry in self.entries if name in entry.records]
-
-    def declassifications(self) -> list[Entry]:
-        """List the places where data left unprotected."""
-        return [entry for entry in self.entries if entry.mechanism is None]
 
     def note_assumptions(self, assumptions: Sequence[Assumption]) -> None:
         """Report assumptions to the journal, if there is one; the accountant keeps them."""

@@ -12,14 +12,12 @@ from accountant.budget import Amount
 from accountant.filters.units import Vector
 from accountant.gates.lineage import RecordId
 from accountant.ledger.entry import Entry
+from accountant.ledger.events import KeepAnswer, LedgerCommand, Settle
 from accountant.place import Place
 from accountant.rules.rule import Rule
-from accountant.rules.scope import Scope
+from accountant.rules.scope import ANY, Scope
 from mechanisms import Assumption, Neighbouring
 from mechanisms.parameters import DPWitnessError
-
-ANY = Scope()
-"""Nobody said what for."""
 
 Holds = Callable[[Vector], bool]
 """Whether a total in units is within the budget; every store of an accountant is asked with the same one."""
@@ -167,7 +165,8 @@ class Store(Protocol):
 
     @property
     def neighbouring(self) -> Neighbouring:
-        """The neighbouring relation of every entry."""
+        """The neighbouring relation of every entry: one record is replaced, as movements are found for that."""
+        return Neighbouring.REPLACE_ONE
 
     @property
     def entries(self) -> Sequence[Entry]:
@@ -179,34 +178,8 @@ class Store(Protocol):
     def rules(self) -> Sequence[Rule]:
         """Limits beside the budget, now."""
 
-    def charge(
-        self,
-        entries: Sequence[Entry],
-        holds: Holds,
-        *,
-        hold: bool = False,
-        request: str | None = None,
-        scope: Scope = ANY,
-        lasts: int | None = None,
-    ) -> Receipt:
-        """Check every record and charge all, or none.
-
-        Parameters
-        ----------
-        entries
-            Who pays what.
-        holds
-            Whether a total is within the budget.
-        hold
-            Whether it is a reservation: only then `give_back` may follow, and nothing is drawn before `draw`.
-        request
-            A key of the caller's: of all charges with one key, in whatever process, one is made. A charge that is no
-            reservation, with the key of an open one, is that one, made final.
-        scope
-            What the charge is for, and who learns what is released.
-        lasts
-            After how many milliseconds a reservation that is not drawn is given back by the ledger itself, at the next
-            charge or settlement of anybody's; None for never.
+    def do(self, command: LedgerCommand) -> Receipt:
+        """Carry out a command: check every record and charge all or none, settle a reservation, or keep an answer.
 
         Raises
         ------
@@ -217,44 +190,31 @@ class Store(Protocol):
         ClockAhead
             If a rule looks at the time and the clock is far ahead of the last charge.
         KeyUsed
-            If the key was used for another charge, or a release's for a reservation.
+            If the key was used for another charge, or a release's for a reservation; or nothing was charged by it.
         Settled
-            If the key's reservation was given back.
+            If the reservation, or the key's, was given back; or was drawn, or its deadline has passed.
         AnswerErased
             If the key's answer was erased.
         """
 
     def keep_answer(self, request: str, answer: bytes) -> bytes:
-        """Keep the answer to a request, unless another answer is kept; return the one that is kept.
-
-        Raises
-        ------
-        AnswerErased
-            If there was one, and it was erased.
-        """
+        """Keep the answer to a request, unless another answer is kept; return the one that is kept."""
+        kept = self.do(KeepAnswer(request, answer)).answer
+        assert kept is not None
+        return kept
 
     def draw(self, position: int) -> None:
-        """Make a reservation final, before its noise is drawn.
-
-        Raises
-        ------
-        Settled
-            If it was drawn or given back, or its deadline has passed.
-        """
+        """Make a reservation final, before its noise is drawn."""
+        self.do(Settle(position, returned=False))
 
     def give_back(self, position: int) -> None:
-        """Give a reservation's charge back: nothing was drawn, and nothing can be any more.
-
-        Raises
-        ------
-        Settled
-            If it was drawn or given back.
-        """
+        """Give a reservation's charge back: nothing was drawn, and nothing can be any more."""
+        self.do(Settle(position, returned=True))
 
     def refusals(
         self, holds: Holds, scope: Scope = ANY
     ) -> AbstractContextManager[Callable[[Sequence[Entry]], CannotPay | None]]:
-        """Yield the function from entries to the `CannotPay` that `charge` would raise, all at one moment."""
+        """Yield the function from entries to the `CannotPay` that a charge would raise, all at one moment."""
 
     def group_mates(
         self, records: Sequence[RecordId], waiting: Sequence[Collection[RecordId]]
@@ -284,9 +244,6 @@ class Store(Protocol):
 
     def charges(self, record: RecordId) -> list[Entry]:
         """List the charges of `record`."""
-
-    def declassifications(self) -> list[Entry]:
-        """List the places where data left unprotected."""
 
     def note_assumptions(self, assumptions: Sequence[Assumption]) -> None:
         """Keep the unchecked assumptions of releases."""

@@ -45,7 +45,10 @@ def check_word(name: str, word: object) -> None:
         raise ParameterError(f"{name}={word!r}: must be in Unicode's normal form NFC, as {form!r} is")
 
 
-CURRENT_SCOPE: ContextVar[Scope] = ContextVar("scope", default=Scope())  # noqa: B039 (immutable)
+ANY = Scope()
+"""No purpose and no tenant."""
+
+CURRENT_SCOPE: ContextVar[Scope] = ContextVar("scope", default=ANY)
 """The purpose and tenant of charges in this context, which `spending_on` sets."""
 
 

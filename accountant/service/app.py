@@ -33,7 +33,7 @@ from accountant.service.cached_value import CachedValue
 from accountant.service.journal import note, place_of
 from accountant.service.keys import ApiKey, KeyFile, KeyScope
 from accountant.service.metrics import CONTENT_TYPE, Metrics
-from accountant.service.openapi import openapi
+from accountant.service.openapi import RECORD, object_of, openapi
 from accountant.service.page import CONTENT_SECURITY, page, search_section
 from accountant.service.part import Body, Operation, ServicePart
 from accountant.service.problem_details import ServiceProblem
@@ -59,15 +59,19 @@ _ROUTE, _CLIENT, _KIND = "dpwitness.route", "dpwitness.client", "dpwitness.kind"
 def make_app(parts: Sequence[ServicePart], keys: KeyFile, limits: ServiceLimits | None = None) -> ASGIApp:
     """Return the application: the routes of its parts, and the checks that all of them share."""
     limits = ServiceLimits() if limits is None else limits
-    metrics, front = Metrics(), _Front(keys, limits)
-    operations = [each for part in parts for each in part.operations] + _common_operations(parts, metrics)
+    schemas = {name: schema for part in parts for name, schema in part.schemas.items()}
+    metrics, front = Metrics(), _Front(keys, limits, schemas)
+    own = _common_operations(parts, metrics, schemas)
+    operations = [each for part in parts for each in part.operations] + own
     routes = [Route(each.path, partial(front.answer, each), methods=[each.method]) for each in operations]
     app = Starlette(routes=routes, exception_handlers={HTTPException: _http_problem})
     app.router.redirect_slashes = False  # a redirect would take the body to any host that Host names
     return _Guard(app, metrics, limits)
 
 
-def _common_operations(parts: Sequence[ServicePart], metrics: Metrics) -> list[Operation]:
+def _common_operations(
+    parts: Sequence[ServicePart], metrics: Metrics, schemas: Mapping[str, Any]
+) -> list[Operation]:
     """Return the operations that every service has."""
 
     def check() -> ServiceProblem | None:
@@ -98,7 +102,7 @@ def _common_operations(parts: Sequence[ServicePart], metrics: Metrics) -> list[O
         return HTMLResponse(page([part.name for part in parts], [*first, *sections]))
 
     def show_record(client: str, body: Body) -> Response:
-        check_keys(body, "record")
+        check_keys(body, object_of(record=RECORD))
         record = read_record(body["record"], "record")
         sections = [
             section for part in searched if part.show_record for section in part.show_record(client, record)
@@ -122,16 +126,16 @@ def _common_operations(parts: Sequence[ServicePart], metrics: Metrics) -> list[O
             _SEARCH, "POST", KeyScope.READ, show_record, words, None, "text/html", browsers=True, form=True
         )
         own.append(ask)
-    schemas = {name: schema for part in parts for name, schema in part.schemas.items()}
     return own
 
 
 class _Front:
     """The entry of all operations: it checks a request's key, scope and rate, and the requests in work."""
 
-    def __init__(self, keys: KeyFile, limits: ServiceLimits) -> None:
+    def __init__(self, keys: KeyFile, limits: ServiceLimits, schemas: Mapping[str, Any]) -> None:
         self._keys = keys
         self._limits = limits
+        self._schemas = schemas
         self._rate = Rate(limits.rate)
         self._places = Places(limits.at_once, limits.each_at_once)
         self._threads = CapacityLimiter(limits.at_once)
@@ -174,6 +178,8 @@ class _Front:
             try:
                 read = read_form if operation.form else read_object
                 body = read(content) if operation.method == "POST" else {}
+                if operation.takes is not None:
+                    check_keys(body, self._schemas[operation.takes])
                 return _answer_for(scope, operation, client, body)
             finally:
                 end()  # one that is given up after the deadline counts until it ends

@@ -9,6 +9,9 @@ from typing import Generic, TypeVar
 
 T = TypeVar("T")
 
+_QUICK = 0.2
+"""Seconds: a value that takes no longer is read each time."""
+
 
 class CachedValue(Generic[T]):
     """A cached value for all callers: reading it takes a tenth of the time at most, as a slow reading serves longer.
@@ -19,8 +22,6 @@ class CachedValue(Generic[T]):
     ----------
     read
         Reads the value; one call at a time.
-    quick
-        Seconds: a value that takes no longer is read each time.
     clock
         Returns seconds.
     lasts
@@ -30,12 +31,10 @@ class CachedValue(Generic[T]):
     def __init__(
         self,
         read: Callable[[], T],
-        quick: float = 0.2,
         clock: Callable[[], float] = time.monotonic,
         lasts: float | None = None,
     ) -> None:
         self._read = read
-        self._quick = quick
         self._clock = clock
         self._lasts = lasts
         self._reading = threading.Lock()
@@ -49,6 +48,6 @@ class CachedValue(Generic[T]):
                 self._found = None
                 found, ended = self._read(), self._clock()
                 took = ended - began
-                lasts = (10 * took if took > self._quick else 0.0) if self._lasts is None else self._lasts
+                lasts = (10 * took if took > _QUICK else 0.0) if self._lasts is None else self._lasts
                 self._found = found, ended + lasts
             return self._found[0]

@@ -14,7 +14,7 @@ from accountant.service.metrics import Gauge
 from accountant.service.page import ledger_sections, record_section
 from accountant.service.part import Body, Operation, ServicePart
 from accountant.service.problem_details import invalid
-from accountant.service.request_bodies import check_keys, read_name, read_records, read_release, read_room
+from accountant.service.request_bodies import read_name, read_records, read_release, read_room
 from accountant.service.rules_shown import rule_gauges
 from accountant.service.service_limits import ServiceLimits
 
@@ -30,12 +30,7 @@ def ledger_part(desk: Desk, limits: ServiceLimits) -> ServicePart:
     def more(client: str, body: Body) -> Mapping[str, Any]:
         return desk.remaining_releases(client, *read_room(body, limits))
 
-    def cancel(client: str, body: Body) -> Mapping[str, Any]:
-        check_keys(body, "request")
-        return desk.cancel(client, read_name(body, "request"))
-
     def give_back(client: str, body: Body) -> Mapping[str, Any]:
-        check_keys(body, "reservation")
         position = body["reservation"]
         if type(position) is not int or not 0 < position < 2**63:
             raise invalid("reservation", "must be a positive whole number")
@@ -63,7 +58,8 @@ def ledger_part(desk: Desk, limits: ServiceLimits) -> ServicePart:
                   "Charge for a release before its values are known.", "Reserve", "Reserved"),
         Operation("/v1/commit", "POST", spend, serve(desk.commit, True),
                   "Draw what was reserved with this request.", "Release", "Released"),
-        Operation("/v1/cancel", "POST", spend, cancel, "Give a reservation's charge back.", "Cancel", "Cancelled"),
+        Operation("/v1/cancel", "POST", spend, lambda client, body: desk.cancel(client, read_name(body, "request")),
+                  "Give a reservation's charge back.", "Cancel", "Cancelled"),
         Operation("/v1/room", "POST", spend, more, "How many more such releases records can pay for.", "Rooms", "Room"),
         Operation("/v1/left", "POST", read, remaining, "Spent and remaining amounts of records.", "Records", "Left"),
         Operation("/v1/summary", "GET", read, lambda client, _: desk.summary_json(client),

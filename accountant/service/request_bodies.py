@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeGuard
 from urllib.parse import parse_qsl
@@ -94,8 +94,10 @@ def read_object(body: bytes) -> dict[str, Any]:
     return found
 
 
-def check_keys(body: Mapping[str, Any], *keys: str, optional: Sequence[str] = ()) -> None:
-    """Refuse a body that lacks one of these keys, or has others than these and the optional ones."""
+def check_keys(body: Mapping[str, Any], schema: Mapping[str, Any]) -> None:
+    """Refuse a body that lacks a key that the schema of its operation requires, or has one that is not in it."""
+    keys: list[str] = schema["required"]
+    optional = [name for name in schema["properties"] if name not in keys]
     missing, unknown = sorted(set(keys) - body.keys()), sorted(body.keys() - {*keys, *optional})
     if missing:
         raise invalid(missing[0], f"is missing: the body must have {', '.join(keys)}")
@@ -115,7 +117,6 @@ def read_release(body: Mapping[str, Any], limits: ServiceLimits, *, values: bool
     ServiceProblem
         Naming the parameter and the rule.
     """
-    check_keys(body, "request", "mechanism", "domain", "data", optional=() if values else ("seconds",))
     seconds = body.get("seconds", limits.reservation)
     if type(seconds) not in (int, float) or not SHORTEST <= seconds <= limits.reservation:
         raise invalid("seconds", f"must be a number from {SHORTEST:g} to {limits.reservation:g}")
@@ -153,7 +154,6 @@ def read_records(body: Mapping[str, Any], limits: ServiceLimits) -> tuple[Record
     ServiceProblem
         Naming the parameter and the rule.
     """
-    check_keys(body, "records")
     return _records(body["records"], limits.records)
 
 
@@ -167,7 +167,6 @@ def read_room(
     ServiceProblem
         Naming the parameter and the rule.
     """
-    check_keys(body, "mechanism", "domain", "records")
     domain, mechanism = _domain(body["domain"], limits), _mechanism(body["mechanism"], limits)
     return mechanism, domain, _records(body["records"], _MOST_ROOMS)
 

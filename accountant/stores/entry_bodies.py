@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from accountant.ledger.events import Answered, Charged, DrawnAgain, Settlement
-from accountant.ledger.store import ANY
+from accountant.rules.scope import ANY
 from accountant.stores.chain import FORMAT
 from accountant.stores.file_lock import this_process
 from accountant.terms import Terms

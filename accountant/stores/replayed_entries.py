@@ -65,12 +65,12 @@ from accountant.ledger.events import (
     Settlement,
 )
 from accountant.ledger.ledger_state import Account, State, apply, decide, repeated_command
-from accountant.ledger.store import ANY, CannotPay, Settled, Tally
+from accountant.ledger.store import CannotPay, Settled, Tally
 from accountant.place import Place
 from accountant.recorded import RecordedMechanism
 from accountant.rules.clock import ClockAhead
 from accountant.rules.rule import Rule, checked_rules
-from accountant.rules.scope import Scope
+from accountant.rules.scope import ANY, Scope
 from accountant.stores.chain import FORMAT, START, bound_together, entry_hash, parse_entry
 from accountant.stores.entry_bodies import RARE_WORDS
 from accountant.stores.payments import Payments

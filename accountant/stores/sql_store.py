@@ -20,7 +20,6 @@ from accountant.ledger.events import (
     Charged,
     ClockConfirmed,
     DrawnAgain,
-    KeepAnswer,
     LedgerCommand,
     LedgerEvent,
     Ruled,
@@ -28,13 +27,13 @@ from accountant.ledger.events import (
     Settlement,
 )
 from accountant.ledger.ledger_state import expire, first_refused, stamp
-from accountant.ledger.store import ANY, CannotPay, Holds, Receipt, RuleStanding, Standing, Tally
+from accountant.ledger.store import CannotPay, Holds, Receipt, RuleStanding, Standing, Store, Tally
 from accountant.place import Place
 from accountant.rules.clock import RunningClock
 from accountant.rules.limits import Limits
 from accountant.rules.reach import check_reach
 from accountant.rules.rule import Rule, checked_rules
-from accountant.rules.scope import Scope
+from accountant.rules.scope import ANY, Scope
 from accountant.stores.anchor import Anchor, Mark
 from accountant.stores.chain import encode_name
 from accountant.stores.database import ALONE, TOGETHER, Database
@@ -47,7 +46,7 @@ from accountant.stores.store_refusals import RetryAlone, StoreMoved
 from accountant.stores.store_verification import Verified, check_anchor, verify_database
 from accountant.stores.work import ACCOUNT_ROW, BY_LABEL, Kinds, Work, account_row, check_accounts, rows_after
 from accountant.terms import Terms
-from mechanisms import Assumption, Neighbouring
+from mechanisms import Assumption
 from mechanisms.parameters import ParameterError
 
 _KEPT = 4_096
@@ -56,7 +55,7 @@ _Task = Callable[[Work], Any]
 """Something to do in a transaction; it checks first and changes then."""
 
 
-class SQLStore:
+class SQLStore(Store):
     """A `Store` in a database; `accountant.stores.opening` opens it.
 
     Every charge is one transaction with its check, on the disk when it returns: a crash at any moment leaves it.
@@ -107,11 +106,6 @@ class SQLStore:
     def name(self) -> str:
         """The file or URL."""
         return self.database.name
-
-    @property
-    def neighbouring(self) -> Neighbouring:
-        """The neighbouring relation of every entry."""
-        return Neighbouring.REPLACE_ONE
 
     # --- one transaction -------------------------------------------------------------------------
 
@@ -229,34 +223,18 @@ class SQLStore:
             )
         check_anchor(self.name, mark, self.instance, work.epoch, work.last)
 
-    def charge(
-        self,
-        entries: Sequence[Entry],
-        holds: Holds,
-        *,
-        hold: bool = False,
-        request: str | None = None,
-        scope: Scope = ANY,
-        lasts: int | None = None,
-    ) -> Receipt:
-        """Check every record and charge all, or none; see `Store`."""
-        command = Charge(entries, holds, hold, request, scope, lasts)
-        receipt: Receipt = self._queue.do(_NamedCharge(command, self.names.label_of))
+    def do(self, command: LedgerCommand) -> Receipt:
+        """Carry out a command in a transaction that others may share; see `Store`."""
+        task: _Task
+        if isinstance(command, Charge):
+            task = _NamedCharge(command, self.names.label_of)
+        elif isinstance(command, Settle):
+            task = _Command(command, reserved=(command.position,))
+        else:
+            encode_name(command.request)  # refused if it is too long
+            task = _Command(command, keys=(command.request,))
+        receipt: Receipt = self._queue.do(task)
         return receipt
-
-    def keep_answer(self, request: str, answer: bytes) -> bytes:
-        """Keep the answer to a request, or return the one that is kept; see `Store`."""
-        encode_name(request)  # refused if it is too long
-        kept: bytes = self._queue.do(_Command(KeepAnswer(request, answer), keys=(request,))).answer
-        return kept
-
-    def draw(self, position: int) -> None:
-        """Make a reservation final; see `Store`."""
-        self._queue.do(_Command(Settle(position, returned=False), reserved=(position,)))
-
-    def give_back(self, position: int) -> None:
-        """Give a reservation's charge back; see `Store`."""
-        self._queue.do(_Command(Settle(position, returned=True), reserved=(position,)))
 
     def note_assumptions(self, assumptions: Sequence[Assumption]) -> None:
         """Keep the unchecked assumptions of releases; see `Store`."""
@@ -296,9 +274,7 @@ class SQLStore:
             ]
         )
 
-    def change_rules(
-        self, rules: Sequence[Rule], by: str, reason: str, *, at: int | None = None, only_first: bool = False
-    ) -> None:
+    def change_rules(self, rules: Sequence[Rule], by: str, reason: str, *, only_first: bool = False) -> None:
         """Put other limits in force beside the budget, for all users of the store; an entry records it for good.
 
         They count what was charged before, too, so that nobody begins anew; with all of its entries, they take as long
@@ -310,8 +286,6 @@ class SQLStore:
             All that are to be in force.
         by, reason
             Who changes them, and why.
-        at
-            When, if not now.
         only_first
             Whether to do so only if there is nothing but the beginning in the store.
 
@@ -333,7 +307,7 @@ class SQLStore:
                     "anything is charged: make a new one with them"
                 )
             if not (only_first and work.position > 1):
-                put_rules_in(work, found, by, reason, at)
+                put_rules_in(work, found, by, reason)
 
         self._queue.do(change)
 
@@ -420,7 +394,7 @@ class SQLStore:
     def refusals(
         self, holds: Holds, scope: Scope = ANY
     ) -> Iterator[Callable[[Sequence[Entry]], CannotPay | None]]:
-        """Yield the function from entries to the `CannotPay` that `charge` would raise; see `Store`."""
+        """Yield the function from entries to the `CannotPay` that a charge would raise; see `Store`."""
         label_of = self.names.label_of
         with self.database.snapshot() as session:
             self._check_names(session)
@@ -499,10 +473,6 @@ class SQLStore:
         """List the charges of `record`."""
         shown = self.names.display_name(record)
         return [entry for entry in self.entries if shown in entry.records]
-
-    def declassifications(self) -> list[Entry]:
-        """List the places where data left unprotected."""
-        return [entry for entry in self.entries if entry.mechanism is None]
 
     def find_request(self, request: str) -> tuple[int, str | None] | None:
         """Return the position of a request's charge, and its outcome if it is a reservation; None if there is none.

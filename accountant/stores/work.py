@@ -27,13 +27,13 @@ from accountant.ledger.events import (
     Settlement,
 )
 from accountant.ledger.ledger_state import Account, Request, State, apply, decide, expire
-from accountant.ledger.store import ANY, Receipt
+from accountant.ledger.store import Receipt
 from accountant.place import Place, calling_place
 from accountant.refusals import GateClosed
 from accountant.rules.clock import RunningClock
 from accountant.rules.limits import Limits
 from accountant.rules.rule import Rule
-from accountant.rules.scope import Scope
+from accountant.rules.scope import ANY, Scope
 from accountant.stores.anchor import Mark
 from accountant.stores.chain import canonical, commitment, encode_name, entry_hash, row_digest
 from accountant.stores.entry_bodies import RARE_WORDS, add_time, charge_body, outcome_body

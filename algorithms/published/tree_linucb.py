@@ -33,9 +33,8 @@ the claim needs. Only for an epsilon that nobody would claim the releases lose m
 4,886 on at delta = 1e-5. `DPLinUCB` takes its place.
 
 The regret bound (Theorem 5), with probability ``1 - alpha`` at least ``sqrt(8 n) (sigma (2 ln(2/alpha) + d
-ln(rho_max/rho_min + n / (d rho_min))) + (S sqrt(rho_max) + gamma) sqrt(d ln(1 + n / (d rho_min))))``, is
-`_theorem_5`. It is below 2 n, what no learner exceeds, from 25 million rounds on at d = 4, epsilon = 1 and
-delta = 1e-5.
+ln(rho_max/rho_min + n / (d rho_min))) + (S sqrt(rho_max) + gamma) sqrt(d ln(1 + n / (d rho_min))))``. It is below 2 n,
+what no learner exceeds, from 25 million rounds on at d = 4, epsilon = 1 and delta = 1e-5.
 That the widths hold is proved for the numbers above, with probability ``1 - 2 / n``, in
 `algorithms.theory.contextual_regret`, with a bound that runs tell.
 """
@@ -95,15 +94,6 @@ class _PrintedNoise:
         upsilon = math.sqrt(2.0 * nodes) * deviation * (4.0 * math.sqrt(features) + 2.0 * far)
         vector = deviation * math.sqrt(nodes / upsilon) * (math.sqrt(features) + math.sqrt(2.0 * far))
         return cls(nodes, deviation, 2.0 * upsilon, upsilon, 3.0 * upsilon, vector)
-
-
-def _theorem_5(features: int, *, epsilon: float, delta: float, horizon: int, norm: float = 1.0) -> float:
-    """Return the printed bound on regret, which holds with probability ``1 - 1 / horizon``."""
-    noise = _PrintedNoise.for_horizon(features, epsilon=epsilon, delta=delta, horizon=horizon)
-    filled = horizon / (features * noise.least)
-    sampling = 2.0 * math.log(2.0 * horizon) + features * math.log(noise.most / noise.least + filled)
-    privacy = (norm * math.sqrt(noise.most) + noise.vector) * math.sqrt(features * math.log1p(filled))
-    return math.sqrt(8.0 * horizon) * (_REWARD_NOISE * sampling + privacy)
 
 
 class TreeLinUCBGaussian(ContextualLearner):

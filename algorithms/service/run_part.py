@@ -15,7 +15,7 @@ from accountant.service.openapi import NUMBER, RECORD, REQUEST, TEXT, WHOLE, arr
 from accountant.service.page import missing_section, run_section
 from accountant.service.part import Body, Operation, ServicePart
 from accountant.service.problem_details import ServiceProblem, invalid
-from accountant.service.request_bodies import check_keys, read_name, read_record, read_records
+from accountant.service.request_bodies import read_name, read_record, read_records
 from accountant.service.rules_shown import rule_gauges
 from accountant.service.service_limits import ServiceLimits
 from algorithms.durable.open_tickets import Run
@@ -98,30 +98,25 @@ def run_part(desk: RunDesk, limits: ServiceLimits) -> ServicePart:
     """Return the service part with the requests about a run."""
 
     def act(client: str, body: Body) -> Mapping[str, Any]:
-        check_keys(body, "request", "record", optional=["available", "contexts"])
         record = read_record(body["record"], "record")
         available = _arms(body["available"], limits) if "available" in body else None
         contexts = _vectors(body["contexts"], limits) if "contexts" in body else None
         return desk.act(client, read_name(body, "request"), record, available, contexts)
 
     def observe(client: str, body: Body) -> Mapping[str, Any]:
-        check_keys(body, "request", "ticket", "record", "feedback", optional=["features"])
         record, values = read_record(body["record"], "record"), _values(body["feedback"], "feedback", limits)
         features = _values(body["features"], "features", limits) if "features" in body else None
         feedback = Feedback(read_name(body, "ticket"), record, values, features)
         return desk.observe(client, read_name(body, "request"), feedback)
 
     def message(client: str, body: Body) -> Mapping[str, Any]:
-        check_keys(body, "request", "ticket", "record", "message")
         record, sent = read_record(body["record"], "record"), _values(body["message"], "message", limits)
         return desk.message(client, read_name(body, "request"), read_name(body, "ticket"), record, sent)
 
     def withdraw(client: str, body: Body) -> Mapping[str, Any]:
-        check_keys(body, "request", "ticket")
         return desk.withdraw(client, read_name(body, "request"), read_name(body, "ticket"))
 
     def lapse(client: str, body: Body) -> Mapping[str, Any]:
-        check_keys(body, "request", "seconds")
         return desk.lapse(client, read_name(body, "request"), _age(body["seconds"]))
 
     path = f"/v1/runs/{desk.name}"

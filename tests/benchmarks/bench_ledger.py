@@ -234,7 +234,7 @@ def charge_all(ledger: Ledger, charges: Iterable[Sequence[Entry]]) -> None:
     """Charge all of them."""
     holds = Limit(ledger.units, Budget(100.0, 1e-6)).holds
     for entries in charges:
-        ledger.charge(entries, holds)
+        ledger.do(Charge(entries, holds))
 
 
 def look_in_memory(theorem: Composition, own: bool, charges: int, records: int, results: Any) -> None:

@@ -9,7 +9,7 @@ from poisson import joining, subsampled
 from accountant.audit import AuditQuestion, audit, calibrate
 from accountant.audit.release_file import read_releases
 from accountant.audit.release_tables import EVERYONE
-from accountant.audit.releases import ReleaseFileError
+from accountant.audit.releases import ReleaseFileError, scale_noise
 from mechanisms import (
     BandedCounter,
     Binomial,
@@ -177,7 +177,7 @@ def test_json_says_the_same(read):
 )
 def test_a_noise_factor_changes_the_noise_parameters(read, kind, name, power):
     releases = read(f"[[release]]\nmechanism = {kind}\n")
-    assert releases.kinds[0].noise_parameters(2.0) == {name: 4 * 2.0**power}
+    assert scale_noise(releases.kinds[0].parameters, 2.0) == {name: 4 * 2.0**power}
     assert one(releases, 2.0)[0].delta(0.1) < one(releases)[0].delta(0.1)
 
 

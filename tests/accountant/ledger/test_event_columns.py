@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from accountant import BasicComposition, Cost, Entry, Ledger, Place, RenyiComposition
 from accountant.gates.derivation import entry_derivation
 from accountant.ledger import ledger as ledger_in_memory
-from accountant.ledger.events import Answered, Charged, DrawnAgain, Settlement
+from accountant.ledger.events import Answered, Charge, Charged, DrawnAgain, Settlement
 from accountant.ledger.ledger import _EventColumns
 from accountant.rules.scope import Scope
 from mechanisms import Interval, Laplace, Sensitivity
@@ -163,7 +163,7 @@ def test_a_charge_of_any_scale_stays_small(theorem: Any, scales: str) -> None:
         for i in range(first, first + count):
             noise, cost = same if scales == "one" else kind(1e5 + i / 7)
             entry = Entry(noise, UNIT, cost, (f"user-{i % 64}",), Place("f.py", 1), "n")
-            ledger.charge([entry], lambda _: True)
+            ledger.do(Charge([entry], lambda _: True))
 
     same = kind(1e5)
     with pytest.MonkeyPatch.context() as patch:

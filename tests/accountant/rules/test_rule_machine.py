@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from accountant import Accountant, Budget, BudgetExceeded, PurposeRefused, Rule, spending_on
+from accountant.ledger.events import Charge
 from accountant.rules import clock
 from accountant.rules.clock import DAY, ClockAhead, RunningClock
 from accountant.rules.scope import CURRENT_SCOPE, Scope
@@ -191,9 +192,9 @@ class RulesMachine(RuleBasedStateMachine):
         last = self.store.verify().replay
         if last.limits.windows and last.drift + self.now - last.clock > last.limits.longest_drift:
             with spending_on("care"), pytest.raises(ClockAhead):
-                self.store.charge([], lambda _: True, scope=CURRENT_SCOPE.get())
+                self.store.do(Charge([], lambda _: True, scope=CURRENT_SCOPE.get()))
             self.store.confirm_clock("ann", "a holiday")
-        self.store.charge([], lambda _: True, scope=Scope("care"))
+        self.store.do(Charge([], lambda _: True, scope=Scope("care")))
         self.store._witness = RunningClock()
 
     @rule(days=st.integers(0, 3), forget=st.booleans())

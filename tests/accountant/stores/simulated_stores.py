@@ -12,7 +12,7 @@ import pytest
 from simulation import History, Moved
 
 from accountant import BasicComposition, Trust
-from accountant.ledger.events import Charge, KeepAnswer, LedgerCommand, Settle
+from accountant.ledger.events import LedgerCommand
 from accountant.ledger.store import Receipt
 from accountant.rules import clock
 from accountant.stores import opening
@@ -73,29 +73,11 @@ class Client:
         self._files.ahead = self._ahead
         before = self._files.read()
         try:
-            found = self._do(command)
+            found: Receipt = self.store.do(command)
         except StoreMoved:
             raise Moved from None
         self._files.note(before)
         return found
-
-    def _do(self, command: LedgerCommand) -> Receipt:
-        store = self.store
-        if isinstance(command, Charge):
-            receipt = store.charge(
-                command.entries,
-                self._files.history.limit.holds,
-                hold=command.hold,
-                request=command.request,
-                scope=command.scope,
-                lasts=command.lasts,
-            )
-            return receipt
-        if isinstance(command, KeepAnswer):
-            return Receipt(answer=store.keep_answer(command.request, command.answer))
-        assert isinstance(command, Settle)
-        (store.give_back if command.returned else store.draw)(command.position)
-        return Receipt()
 
 
 class Files:

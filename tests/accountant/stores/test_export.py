@@ -11,6 +11,7 @@ import pytest
 
 from accountant import BasicComposition, Budget, Cost, Entry, Ledger, Place, Rule, Trust
 from accountant.filters.units import Limit
+from accountant.ledger.events import Charge
 from accountant.ledger.store import AnswerErased, CannotPay, KeyUsed, Settled
 from accountant.rules.limits import NotPermitted
 from accountant.rules.scope import Scope
@@ -36,8 +37,14 @@ def spend_at_random(ledger: Ledger, chosen: random.Random, times: int) -> None:
         request = chosen.choice((None, None, f"key {number // 3}"))
         hold = chosen.random() < 0.3
         try:
-            position = ledger.charge(
-                entries, limit.holds, hold=hold, request=request, scope=Scope(chosen.choice((None, "ads")))
+            position = ledger.do(
+                Charge(
+                    entries,
+                    limit.holds,
+                    hold=hold,
+                    request=request,
+                    scope=Scope(chosen.choice((None, "ads"))),
+                )
             ).position
             if hold:
                 held.append(position)

@@ -12,6 +12,7 @@ import pytest
 
 from accountant import Accountant, BasicComposition, Budget, BudgetExceeded, Cost, Entry, Ledger, Place, Rule
 from accountant.filters.units import Limit
+from accountant.ledger.events import Charge
 from accountant.ledger.store import CannotPay
 from accountant.stores.database import Database
 from accountant.stores.opening import open_store, verify_store
@@ -134,9 +135,9 @@ def test_a_charge_that_names_a_record_twice_is_checked_as_one() -> None:
     ledger = Ledger(BasicComposition())
     holds = Limit(ledger.units, Budget(1.0)).holds
     with pytest.raises(CannotPay):
-        ledger.charge(entries, holds)
+        ledger.do(Charge(entries, holds))
     assert ledger.spent("bob").epsilon == 0
-    ledger.charge(entries[:1], holds)
+    ledger.do(Charge(entries[:1], holds))
 
 
 def test_an_account_that_is_put_back_alone_is_noticed(tmp_path: Path) -> None:

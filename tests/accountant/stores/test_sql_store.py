@@ -241,8 +241,8 @@ def test_a_declassification_that_was_reserved_is_given_back_exactly(path: Path) 
     accountant.release(HALF, value(accountant))
     accountant.declassify(value(accountant, "bob"), "shown")
     for record, left in (("ann", Fraction(1, 2)), ("bob", None)):
-        entry = accountant.ledger.declassifications()[0].for_records((record,))
-        receipt = accountant.ledger.charge([entry], lambda total: True, hold=True)
+        entry = accountant.ledger.entries[0].for_records((record,))
+        receipt = accountant.ledger.do(Charge([entry], lambda total: True, hold=True))
         assert accountant.spent(record).epsilon is None
         accountant.ledger.give_back(receipt.position)
         assert accountant.spent(record).epsilon == left
@@ -344,7 +344,7 @@ def test_a_fork_opens_the_store_itself(path: Path) -> None:
         refusals = []
         for attempt in (
             lambda: accountant.release(HALF, value(accountant)),
-            lambda: accountant.ledger.charge([], lambda total: True),
+            lambda: accountant.ledger.do(Charge([], lambda total: True)),
         ):
             try:
                 attempt()

@@ -16,6 +16,7 @@ from postgresql_server import execute, new_database
 
 from accountant import BasicComposition, Budget, Cost, Entry, Place, Rule, Trust
 from accountant.filters.units import Limit, Units
+from accountant.ledger.events import Charge
 from accountant.ledger.store import CannotPay, KeyUsed, Settled
 from accountant.stores.anchor import Anchor
 from accountant.stores.folded import begin_replay
@@ -44,7 +45,7 @@ def writers(url: str) -> Any:
     """Two who have a ledger open that has charged "ann" and "bob" once."""
     stores = [open_store(url, TERMS) for _ in range(2)]
     for store in stores:  # once alone: who opens accounts looks at all of them first
-        store.charge([entry("ann", "bob", f"own-{id(store)}")], fits)
+        store.do(Charge([entry("ann", "bob", f"own-{id(store)}")], fits))
     yield stores
     for store in stores:
         store.close()
@@ -71,20 +72,20 @@ def test_a_charge_waits_for_those_of_the_same_record_only(
 
     def charge() -> None:
         try:
-            second.charge([entry("ann")], fits)
+            second.do(Charge([entry("ann")], fits))
         except CannotPay as error:
             refused.append(error)
 
     waiting = threading.Thread(target=charge)
 
     def beside() -> None:
-        places.append(second.charge([entry("bob")], fits).position)
+        places.append(second.do(Charge([entry("bob")], fits)).position)
         waiting.start()
         waiting.join(0.2)
         assert waiting.is_alive()
 
     during(monkeypatch, beside)
-    places.append(first.charge([entry("ann", "new")], fits, hold=True, request="a").position)
+    places.append(first.do(Charge([entry("ann", "new")], fits, hold=True, request="a")).position)
     waiting.join()
     assert places[1] == places[0] + 1  # though it was decided before
     assert first.find_request("a") == (places[1], "reserved")
@@ -96,14 +97,14 @@ def test_who_opens_the_same_account_at_once_is_decided_again(
     writers: Sequence[SQLStore], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first, second = writers
-    opening = threading.Thread(target=second.charge, args=([entry("new"), entry("newer")], fits))
+    opening = threading.Thread(target=second.do, args=(Charge([entry("new"), entry("newer")], fits),))
 
     def beside() -> None:
         opening.start()
         opening.join(0.2)  # it waits for the account that this one has made
 
     during(monkeypatch, beside)
-    first.charge([entry("newer"), entry("new")], fits)
+    first.do(Charge([entry("newer"), entry("new")], fits))
     opening.join()
     assert first.spent("new").epsilon == first.spent("newer").epsilon == 2
     assert first.verify().accounts == 6
@@ -113,12 +114,12 @@ def test_a_key_that_two_use_at_once_is_charged_once(
     writers: Sequence[SQLStore], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first, second = writers
-    during(monkeypatch, lambda: second.charge([entry("ann")], fits, request="a"))
+    during(monkeypatch, lambda: second.do(Charge([entry("ann")], fits, request="a")))
     with pytest.raises(KeyUsed, match="for another release"):
-        first.charge([entry("bob")], fits, request="a")
+        first.do(Charge([entry("bob")], fits, request="a"))
     repeated: list[bool] = []
     charging = threading.Thread(
-        target=lambda: repeated.append(second.charge([entry("bob")], fits, request="b").repeated)
+        target=lambda: repeated.append(second.do(Charge([entry("bob")], fits, request="b")).repeated)
     )
 
     def beside() -> None:
@@ -126,7 +127,7 @@ def test_a_key_that_two_use_at_once_is_charged_once(
         charging.join(0.2)
 
     during(monkeypatch, beside)
-    assert not first.charge([entry("bob")], fits, request="b").repeated
+    assert not first.do(Charge([entry("bob")], fits, request="b")).repeated
     charging.join()
     assert repeated == [True]
     assert first.spent("ann").epsilon == first.spent("bob").epsilon == 3
@@ -135,7 +136,7 @@ def test_a_key_that_two_use_at_once_is_charged_once(
 
 def test_a_key_has_one_answer(writers: Sequence[SQLStore], monkeypatch: pytest.MonkeyPatch) -> None:
     first, second = writers
-    first.charge([entry("ann")], fits, request="a")
+    first.do(Charge([entry("ann")], fits, request="a"))
     found: list[bytes] = []
     answering = threading.Thread(target=lambda: found.append(second.keep_answer("a", b"two")))
 
@@ -156,13 +157,13 @@ def test_an_anchor_may_be_ahead_of_where_a_writer_began(
     first, second = (open_store(url, TERMS, anchor=tmp_path / "anchor") for _ in range(2))
     for store in (first, second):
         with suppress(ValueError):  # the second finds that it was anchored, and has to be opened again
-            store.charge([entry("ann")], fits)
+            store.do(Charge([entry("ann")], fits))
     first.close()
     first = open_store(url, TERMS, anchor=tmp_path / "anchor")
     for store in (first, second):
-        store.charge([entry(f"own-{id(store)}")], fits)
-    during(monkeypatch, lambda: second.charge([entry("bob")], fits), "load")
-    first.charge([entry("cid")], fits)
+        store.do(Charge([entry(f"own-{id(store)}")], fits))
+    during(monkeypatch, lambda: second.do(Charge([entry("bob")], fits)), "load")
+    first.do(Charge([entry("cid")], fits))
     mark = Anchor.at_path(tmp_path / "anchor").read_mark()
     assert mark == first.verify().head
     first.close()
@@ -178,16 +179,16 @@ def test_what_has_to_be_decided_at_its_place_is_decided_alone(
     """Rules count reservations by where they stand, and charges are stamped in the order in which they stand."""
     first, second = (open_store(url, TERMS, rules=[rule]) for _ in range(2))
     for store in (first, second):
-        store.charge([entry(f"own-{id(store)}")], fits)
+        store.do(Charge([entry(f"own-{id(store)}")], fits))
 
     def beside() -> None:
         time.sleep(0.01)
-        second.charge([entry("bob")], fits)
+        second.do(Charge([entry("bob")], fits))
 
-    first.charge([entry("ann"), entry("bob")], fits)
+    first.do(Charge([entry("ann"), entry("bob")], fits))
     first._alone = second._alone = False
     during(monkeypatch, beside)
-    first.charge([entry("ann")], fits, hold=hold)
+    first.do(Charge([entry("ann")], fits, hold=hold))
     first.verify()
     for store in (first, second):
         store.close()
@@ -197,10 +198,10 @@ def test_a_reservation_that_has_ended_is_given_back_once(
     writers: Sequence[SQLStore], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first, second = writers
-    first.charge([entry("ann")], fits, hold=True, lasts=20)
+    first.do(Charge([entry("ann")], fits, hold=True, lasts=20))
     time.sleep(0.03)
-    during(monkeypatch, lambda: second.charge([entry("bob")], fits))
-    first.charge([entry("cid")], fits)
+    during(monkeypatch, lambda: second.do(Charge([entry("bob")], fits)))
+    first.do(Charge([entry("cid")], fits))
     assert first.spent("ann").epsilon == 2
     first.verify()
 
@@ -210,10 +211,10 @@ def test_a_reservation_is_settled_beside_charges_of_other_records(
     writers: Sequence[SQLStore], monkeypatch: pytest.MonkeyPatch, returned: bool
 ) -> None:
     first, second = writers
-    held = first.charge([entry("bob")], fits, hold=True, request="a").position
+    held = first.do(Charge([entry("bob")], fits, hold=True, request="a")).position
     settle = second.give_back if returned else second.draw
     during(monkeypatch, lambda: settle(held))
-    first.charge([entry("ann")], fits)
+    first.do(Charge([entry("ann")], fits))
     assert first.spent("bob").epsilon == (2 if returned else 3)
     with pytest.raises(Settled):
         first.draw(held)
@@ -230,12 +231,12 @@ def test_rules_hold_for_all_writers(url: str) -> None:
     rules = [Rule(Budget(2.0), groups=(("ann", "bob"),)), Rule(Budget(2.0), days=7)]
     stores = [open_store(url, TERMS, rules=rules) for _ in range(2)]
     for store in stores:
-        store.charge([entry("ann" if store is stores[0] else "bob")], fits)
+        store.do(Charge([entry("ann" if store is stores[0] else "bob")], fits))
     for store in stores:
         with pytest.raises(CannotPay):
-            store.charge([entry("bob")], fits)
+            store.do(Charge([entry("bob")], fits))
     stores[0].change_rules(rules[1:], "dora", "a test")
-    held = stores[1].charge([entry("bob")], fits, hold=True)
+    held = stores[1].do(Charge([entry("bob")], fits, hold=True))
     stores[0].draw(held.position)
     with pytest.raises(Settled):
         stores[1].give_back(held.position)
@@ -290,7 +291,7 @@ def act(store: SQLStore, chosen: random.Random, told: Told, names: Sequence[str]
         # The records of a key are always the same, so that it may be used again.
         records = (names[ord(key) % len(names)],) if what == "request" else records
         request = key if what == "request" else None
-        receipt = store.charge([entry(*records)], fits, hold=what == "hold", request=request)
+        receipt = store.do(Charge([entry(*records)], fits, hold=what == "hold", request=request))
         if request is not None:
             told.keys[request].add(receipt.position)
         assert told.charged.setdefault(receipt.position, records) == records
