@@ -384,14 +384,13 @@ def tenfold(monkeypatch):
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize("name", TRUE)
 def test_no_report_of_a_true_learner_is_a_violation(name, seed):
-    """At four epsilons, on its easiest problem and its usual one; where only a paper claims a theorem it may be refuted.
-
-    A report is violated by chance with probability 1e-4 at most: any of all 392 with 4 %, but for these seeds.
-    """
+    """At four epsilons, on its easiest problem and on its usual one; where only a paper claims it it may be refuted."""
     problem = every_learner[name].default_problem if seed >= 4 else None
     epsilon = (0.5, 1.0, 5.0, 20.0)[seed % 4]
     settings = LIST if name.startswith("cascade-ucb-batch") else {}
-    report = regret(name, problem=problem, settings=settings, epsilon=epsilon, horizon=600, runs=160, seed=seed)
+    report = regret(
+        name, problem=problem, settings=settings, epsilon=epsilon, horizon=600, runs=160, seed=seed
+    )
     assert not report.theorem.covered or report.verdict not in ("violated", "another learner"), report.reasons
 
 
