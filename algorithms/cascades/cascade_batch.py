@@ -33,14 +33,14 @@ from mechanisms import Gaussian, Laplace, Mechanism, OneHot
 from mechanisms.arrays import FloatArray, IntArray
 from mechanisms.parameters import ParameterError
 
-ListIndex = Literal["level-free", "confidence"]
+_ListIndex = Literal["level-free", "confidence"]
 """Indices of items: level-free, of less regret and without a theorem on it; or of a confidence level, with one."""
 _INDEX = Parameter(
     "index",
     "str",
     "level-free",
     meaning="of least regret, without a regret theorem; or of a confidence level, with one",
-    choices=get_args(ListIndex),
+    choices=get_args(_ListIndex),
 )
 
 
@@ -71,11 +71,11 @@ class _PhaseLearner(AnytimeLearner[RankedLists]):
     """By which share of the displays of its least displayed item a list is kept, with level-free indices."""
 
     def __init__(
-        self, structure: RankedLists, gate: Gate, noise: NoiseTail, horizon: int | None, index: ListIndex
+        self, structure: RankedLists, gate: Gate, noise: NoiseTail, horizon: int | None, index: _ListIndex
     ) -> None:
         super().__init__(structure, gate, horizon)
-        if index not in get_args(ListIndex):
-            raise ParameterError(f"index={index!r}: must be one of {', '.join(get_args(ListIndex))}")
+        if index not in get_args(_ListIndex):
+            raise ParameterError(f"index={index!r}: must be one of {', '.join(get_args(_ListIndex))}")
         self.level_free = index == "level-free"
         self.first = max(1, math.ceil(0.5 * noise.first_size(self.horizon)))
         self.exponent = self.exponent_for(self.horizon)
@@ -163,7 +163,7 @@ class _CentralPhases(_PhaseLearner):
         gate: Gate,
         mechanism: Laplace | Gaussian | None,
         horizon: int | None,
-        index: ListIndex,
+        index: _ListIndex,
     ) -> None:
         super().__init__(structure, gate, NoiseTail.from_mechanism(mechanism), horizon, index)
         self.mechanism = mechanism
@@ -216,7 +216,7 @@ class CascadeUCBBatch(_CentralPhases):
         *,
         epsilon: float,
         horizon: int | None,
-        index: ListIndex = "level-free",
+        index: _ListIndex = "level-free",
     ) -> None:
         clicks = OneHot(self.size_of(structure)).sensitivity
         mechanism = Laplace.for_epsilon(check_epsilon(epsilon), sensitivity=clicks)
@@ -253,7 +253,7 @@ class CascadeUCBBatchGaussian(_CentralPhases):
         epsilon: float,
         delta: float,
         horizon: int | None,
-        index: ListIndex = "level-free",
+        index: _ListIndex = "level-free",
     ) -> None:
         clicks = OneHot(self.size_of(structure)).sensitivity
         mechanism = Gaussian.for_epsilon_delta(check_epsilon(epsilon), check_delta(delta), sensitivity=clicks)
@@ -289,7 +289,7 @@ class CascadeUCBBatchShuffle(_PhaseLearner):
         epsilon: float,
         delta: float,
         horizon: int | None,
-        index: ListIndex = "level-free",
+        index: _ListIndex = "level-free",
     ) -> None:
         size = self.size_of(structure)
         self.counts = ShuffledCounts(check_epsilon(epsilon), check_delta(delta), size, min(2, size))

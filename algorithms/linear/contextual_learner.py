@@ -18,7 +18,7 @@ from accountant import Gate, Private, check_feedback, check_gate
 from algorithms.claim import ClaimForm
 from algorithms.epochs import epoch_horizon, epoch_of
 from algorithms.learner import Family, check_horizon
-from algorithms.linear.linear_parameters import checked_norm
+from algorithms.linear.linear_parameters import checked_scale
 from algorithms.problems import Parameter
 from algorithms.problems.linear import LONGEST_UNIT
 from algorithms.structured_learner import RoundCount
@@ -154,7 +154,7 @@ class ContextualLearner(TicketedLearner, abc.ABC):
     ) -> None:
         super().__init__()
         check_gate(gate, self.claim.model, type(self).__name__)
-        self.norm = checked_norm(norm)
+        self.norm = checked_scale("norm", norm)
         self.feedback_domain = domain
         self.mechanism: Gaussian | None = mechanism
         self.gate = gate

@@ -58,11 +58,7 @@ from accountant import Gate, Private
 from algorithms.claim import NO_CLAIM, ClaimForm, View
 from algorithms.estimates.doubling_batches import released_counts
 from algorithms.learner import check_delta, check_epsilon
-from algorithms.linear.contextual_learner import (
-    ContextualLearner,
-    LinearUCB,
-    regress,
-)
+from algorithms.linear.contextual_learner import ContextualLearner, LinearUCB, regress
 from mechanisms import Gaussian, RegressionMoments
 from mechanisms.arrays import FloatArray
 
@@ -90,7 +86,7 @@ class BatchedLinUCB(ContextualLearner):
         norm: float,
     ) -> None:
         super().__init__(gate, domain, mechanism, horizon, norm)
-        operator, _ = self.noise_bounds(1)
+        operator, _ = self._noise_bounds(1)
         self.first = max(1, math.ceil(operator))  # before, the noise has more to say than the data
         self.releases = 0
         self.released = 0  # rounds in them
@@ -106,9 +102,9 @@ class BatchedLinUCB(ContextualLearner):
 
     def renew(self) -> None:
         """Compute the policy from the released values, with the widths of the epoch."""
-        self.policy = self._policy(*self.noise_bounds(self.releases))
+        self.policy = self._policy(*self._noise_bounds(self.releases))
 
-    def noise_bounds(self, releases: int) -> tuple[float, float]:
+    def _noise_bounds(self, releases: int) -> tuple[float, float]:
         """Return op_j and gam_j, beyond which noise is after j releases with probability ``1 / (J T)`` at most."""
         d = self.feedback_domain.features
         if not releases:
@@ -131,7 +127,7 @@ class BatchedLinUCB(ContextualLearner):
             self._total = self._total + self._released()
             self.releases += 1
             self.released += self._filled
-            self.policy = self._policy(*self.noise_bounds(self.releases))
+            self.policy = self._policy(*self._noise_bounds(self.releases))
             self._next = max(1, math.ceil(self.growth * self.released))
         finally:  # if a record spent its budget elsewhere meanwhile, the batch is lost, and the next one starts
             self._filled = 0

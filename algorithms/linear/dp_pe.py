@@ -41,7 +41,7 @@ from algorithms.claim import NO_CLAIM, ClaimForm
 from algorithms.learner import check_delta, check_epsilon
 from algorithms.linear.elimination import Elimination
 from algorithms.linear.g_optimal import support_bound
-from algorithms.linear.linear_parameters import checked_reward_bound
+from algorithms.linear.linear_parameters import checked_scale
 from algorithms.linear.linear_phases import PAPER, RewardPhase, check_reports
 from algorithms.linear.report_noise import CentralNoise, LocalNoise, NoNoise, ShuffledNoise
 from algorithms.problems import Parameter
@@ -84,7 +84,9 @@ class StandardElimination(Elimination[RewardPhase]):
         self, actions: npt.ArrayLike, gate: Gate, *, horizon: int | None, reward_bound: float = 1.0
     ) -> None:
         super().__init__(actions, gate, horizon)
-        self.reward_bound = checked_reward_bound(reward_bound, ": a single reward is not concentrated")
+        self.reward_bound = checked_scale(
+            "reward_bound", reward_bound, why=": a single reward is not concentrated"
+        )
         # Rewards of each action of the open phase's support.
         self._received: IntArray = np.zeros(0, dtype=np.int64)
         self._begin(self.horizon)
@@ -119,11 +121,9 @@ class StandardElimination(Elimination[RewardPhase]):
         found = np.flatnonzero(phase.support == action)
         if found.size == 0 or self._received[found[0]] == phase.counts[found[0]]:
             known = "is not played in this phase" if found.size == 0 else "has all its rewards in this phase"
-            raise ParameterError(f"action={action!r}: {known}; waited for are {self._missing_of(phase)}")
+            missing = phase.support[self._received < phase.counts].tolist()
+            raise ParameterError(f"action={action!r}: {known}; waited for are {missing}")
         return int(found[0])
-
-    def _missing_of(self, phase: RewardPhase) -> list[int]:
-        return [int(each) for each in phase.support[self._received < phase.counts]]
 
     def observe(self, report: Private, *, action: int | None = None) -> None:
         """Take a client's report, in `RewardPhase.domain`, shape (1, 1).

@@ -27,7 +27,7 @@ from __future__ import annotations
 import abc
 import copy
 from collections.abc import Sequence
-from typing import ClassVar, Generic, TypeVar
+from typing import ClassVar, Generic
 
 import numpy as np
 import numpy.typing as npt
@@ -37,12 +37,10 @@ from algorithms.claim import ClaimForm
 from algorithms.learner import Family, check_horizon
 from algorithms.linear.g_optimal import g_optimal_design
 from algorithms.linear.linear_parameters import checked_actions, checked_gate
-from algorithms.linear.linear_phases import Following, Learned, Phase, ReportMean
+from algorithms.linear.linear_phases import Following, Learned, Phase, PhaseType, ReportMean
 from algorithms.restarts import restart_horizon
 from mechanisms import Communication, Mechanism, ShuffledMean
 from mechanisms.arrays import FloatArray, IntArray
-
-P = TypeVar("P", bound=Phase)
 
 _TOLERANCE = 1e-8
 """Below this share of the largest singular value, public, a direction is outside the span.
@@ -51,7 +49,7 @@ Gaps along it are below about ``1e-8 sqrt(2 d)``, as no leverage is above 2 d: o
 """
 
 
-class Elimination(abc.ABC, Generic[P]):
+class Elimination(abc.ABC, Generic[PhaseType]):
     """Base class of all learners in phases.
 
     Parameters
@@ -103,10 +101,10 @@ class Elimination(abc.ABC, Generic[P]):
         self._begun = 0  # rounds played when the epoch began
         self.communication = Communication()
         self._number = 0
-        self._phase: P | None = None
+        self._phase: PhaseType | None = None
         self._reports = 0
 
-    def act(self) -> P | None:
+    def act(self) -> PhaseType | None:
         """Return the next phase: ⌈h_l π_l(x)⌉ plays of each action in the design's support.
 
         None when the horizon is reached; without one there is always a next. In the last phase of a horizon or epoch,
@@ -171,7 +169,7 @@ class Elimination(abc.ABC, Generic[P]):
     def _begin(self, horizon: int) -> None:
         """Set all that depends on the horizon; also the first time."""
 
-    def _check_clients(self, phase: P) -> None:
+    def _check_clients(self, phase: PhaseType) -> None:
         """Refuse a phase that more clients are to report in than are left."""
 
     @abc.abstractmethod
@@ -183,22 +181,22 @@ class Elimination(abc.ABC, Generic[P]):
         """Return how many clients report in a phase."""
 
     @abc.abstractmethod
-    def _planned(self, number: int, support: IntArray, counts: IntArray, clients: int) -> P:
+    def _planned(self, number: int, support: IntArray, counts: IntArray, clients: int) -> PhaseType:
         """Return a phase."""
 
-    def _open(self, phase: P) -> None:
+    def _open(self, phase: PhaseType) -> None:
         """Get ready for the reports of a phase."""
         self._mean = self._private_mean(phase)
 
     @abc.abstractmethod
-    def _private_mean(self, phase: P) -> ReportMean:
+    def _private_mean(self, phase: PhaseType) -> ReportMean:
         """Return the averager of the reports of a phase."""
 
-    def _expected_noise(self, phase: P) -> FloatArray:
+    def _expected_noise(self, phase: PhaseType) -> FloatArray:
         """Return the noise that `widths` takes, or more, of a phase without reports, shape (s,)."""
         return np.asarray(self._private_mean(phase).proxy * phase.bounds**2)
 
-    def _take(self, phase: P, reports: Private, clients: int, at: int = 0) -> None:
+    def _take(self, phase: PhaseType, reports: Private, clients: int, at: int = 0) -> None:
         """Take checked reports; the last ones of a phase end it."""
         self.communication += self._mean.add(reports, clients, at) * clients
         self._reports += clients
@@ -266,11 +264,11 @@ class Elimination(abc.ABC, Generic[P]):
         return np.asarray(one / (self._averaged(phase) * phase.counts))
 
     @property
-    def open_phase(self) -> P | None:
+    def open_phase(self) -> PhaseType | None:
         """The phase that waits for reports; None if `act` is next."""
         return self._phase
 
-    def _asking_phase(self) -> P:
+    def _asking_phase(self) -> PhaseType:
         """Return the phase that waits for reports; refuse reports if there is none."""
         if self._phase is None:
             raise RuntimeError(f"no phase waits for {self._waited_for}: call act first")
@@ -303,7 +301,7 @@ class Elimination(abc.ABC, Generic[P]):
         learned = self.learned
         return int(self.active[0] if learned is None else learned.active[np.argmax(learned.values)])
 
-    def _exploration(self, left: int, widest: float | None) -> P | None:
+    def _exploration(self, left: int, widest: float | None) -> PhaseType | None:
         """Return the next phase; None if the leader is played to the end.
 
         Parameters
@@ -317,7 +315,7 @@ class Elimination(abc.ABC, Generic[P]):
             return None
         design = g_optimal_design(self.actions[self.active], start="volume")
         support, number = self.active[design.support], self._number
-        phases: list[P] = []
+        phases: list[PhaseType] = []
         explored = 0
         while True:
             counts = design_counts(self.length(number), design.weights)

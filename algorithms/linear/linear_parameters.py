@@ -60,26 +60,15 @@ def checked_actions(actions: npt.ArrayLike) -> FloatArray:
     return array
 
 
-def checked_sigma(sigma: Any) -> float:
-    """Return sigma as a float; raise `ValueError` unless it is a number from 0 to 1e100."""
-    number = as_number(sigma)
-    if not 0.0 <= number <= _MOST:
-        raise ParameterError(f"sigma={sigma!r}: must be a number from 0 to {_MOST:g}")
-    return number
+def checked_scale(name: str, value: Any, *, least: float = 1.0 / _MOST, why: str = "") -> float:
+    """Return sigma, B or S as a float.
 
-
-def checked_reward_bound(reward_bound: Any, why: str = "") -> float:
-    """Return B as a float; raise `ValueError` unless it is a number from 1e-100 to 1e100, and say why it must be."""
-    return _positive("reward_bound", reward_bound, why)
-
-
-def checked_norm(norm: Any) -> float:
-    """Return S as a float; raise `ValueError` unless it is a number from 1e-100 to 1e100."""
-    return _positive("norm", norm)
-
-
-def _positive(name: str, value: Any, why: str = "") -> float:
+    Raises
+    ------
+    ParameterError
+        Unless it is a number from `least` to 1e100; `why` goes on after the range.
+    """
     number = as_number(value)
-    if not 1.0 / _MOST <= number <= _MOST:
-        raise ParameterError(f"{name}={value!r}: must be a number from {1.0 / _MOST:g} to {_MOST:g}{why}")
+    if not least <= number <= _MOST:
+        raise ParameterError(f"{name}={value!r}: must be a number from {least:g} to {_MOST:g}{why}")
     return number

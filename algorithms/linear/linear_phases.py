@@ -92,14 +92,14 @@ class Phase:
         return Box(-1.0, 1.0, self.support.size).sensitivity
 
     @property
-    def report_groups(self) -> tuple[tuple[int, int], ...]:
+    def _report_groups(self) -> tuple[tuple[int, int], ...]:
         """Numbers of clients, and of the actions that they report of together: all of the whole support."""
         return ((self.clients, self.support.size),)
 
     @property
     def reports(self) -> IntArray:
         """Number of reports of each action; shape (s,)."""
-        return np.concatenate([np.full(size, clients) for clients, size in self.report_groups])
+        return np.concatenate([np.full(size, clients) for clients, size in self._report_groups])
 
     def domain_of(self, clients: int) -> Box:
         """Return the domain of the concatenated reports of this number of clients."""
@@ -196,7 +196,7 @@ class RewardPhase(Phase):
         return self.domain.sensitivity
 
     @property
-    def report_groups(self) -> tuple[tuple[int, int], ...]:
+    def _report_groups(self) -> tuple[tuple[int, int], ...]:
         """The same of each action alone: every play is a client's."""
         return tuple((plays, 1) for plays in self.counts.tolist())
 
@@ -397,8 +397,8 @@ class ShuffledReportMean:
     """
 
     def __init__(self, gate: Gate, phase: Phase, protocol: Callable[[int, int], ShuffledMean]) -> None:
-        known = {each: protocol(*each) for each in set(phase.report_groups)}
-        self._gate, self._protocols = gate, [known[each] for each in phase.report_groups]
+        known = {each: protocol(*each) for each in set(phase._report_groups)}
+        self._gate, self._protocols = gate, [known[each] for each in phase._report_groups]
         self._sums = [gate.sums(each.size) for each in self._protocols]
         self._uniform: FloatArray | None = None
         self.protocol = self._protocols[0]

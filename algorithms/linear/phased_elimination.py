@@ -12,7 +12,7 @@ import numpy.typing as npt
 from accountant import Gate, Private
 from algorithms.learner import check_count
 from algorithms.linear.elimination import Elimination
-from algorithms.linear.linear_parameters import checked_reward_bound, checked_sigma
+from algorithms.linear.linear_parameters import checked_scale
 from algorithms.linear.linear_phases import (
     Phase,
     PopulationTooSmall,
@@ -102,8 +102,8 @@ class PhasedElimination(Elimination[Phase]):
         super().__init__(actions, gate, horizon)
         if not isinstance(replacement, bool | np.bool_):
             raise ParameterError(f"replacement={replacement!r}: must be True or False")
-        self.sigma = checked_sigma(sigma)
-        self.reward_bound = None if reward_bound is None else checked_reward_bound(reward_bound)
+        self.sigma = checked_scale("sigma", sigma, least=0.0)
+        self.reward_bound = None if reward_bound is None else checked_scale("reward_bound", reward_bound)
         self.population, self.replacement = check_count("population", population), bool(replacement)
         self.schedule = Schedule(self.horizon, alpha, fixed_clients)
         if self.told is not None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from algorithms.linear.elimination import Elimination, P
+from algorithms.linear.elimination import Elimination
 from algorithms.linear.linear_phases import (
     SHUFFLED,
     CentralMean,
     LocalMean,
     Phase,
+    PhaseType,
     RawMean,
     ReportMean,
     ShuffledReportMean,
@@ -17,14 +18,14 @@ from mechanisms import Gaussian, ShuffledMean
 from mechanisms.arrays import FloatArray
 
 
-class NoNoise(Elimination[P]):
+class NoNoise(Elimination[PhaseType]):
     """Base class of learners without privacy: reports are published."""
 
-    def _private_mean(self, phase: P) -> ReportMean:
+    def _private_mean(self, phase: PhaseType) -> ReportMean:
         return RawMean(self.gate, phase)
 
 
-class GaussianNoise(Elimination[P]):
+class GaussianNoise(Elimination[PhaseType]):
     """Base class of learners with privacy parameters."""
 
     epsilon: float
@@ -35,30 +36,30 @@ class GaussianNoise(Elimination[P]):
         return Gaussian.for_epsilon_delta(self.epsilon, self.delta, sensitivity=phase.calibration)
 
 
-class CentralNoise(GaussianNoise[P]):
+class CentralNoise(GaussianNoise[PhaseType]):
     """Base class of learners with a trusted server: it adds Gaussian noise to each phase's sums."""
 
-    def _private_mean(self, phase: P) -> ReportMean:
+    def _private_mean(self, phase: PhaseType) -> ReportMean:
         return CentralMean(self.gate, phase, self._gaussian(phase))
 
 
-class LocalNoise(GaussianNoise[P]):
+class LocalNoise(GaussianNoise[PhaseType]):
     """Base class of learners in the local model: each client adds Gaussian noise to its report."""
 
-    def _private_mean(self, phase: P) -> ReportMean:
+    def _private_mean(self, phase: PhaseType) -> ReportMean:
         return LocalMean(self.gate, phase, self._gaussian(phase))
 
 
-class ShuffledNoise(GaussianNoise[P]):
+class ShuffledNoise(GaussianNoise[PhaseType]):
     """Base class of learners in the shuffle model: clients send random bits."""
 
     def _protocol(self, clients: int, size: int) -> ShuffledMean:
         return calibrated_bits(self.epsilon, self.delta, clients, size)
 
-    def _private_mean(self, phase: P) -> ReportMean:
+    def _private_mean(self, phase: PhaseType) -> ReportMean:
         return ShuffledReportMean(self.gate, phase, self._protocol)
 
-    def _expected_noise(self, phase: P) -> FloatArray:
+    def _expected_noise(self, phase: PhaseType) -> FloatArray:
         """Return the theorem's: SHUFFLED times the central deviation, which needs no calibration."""
         central: FloatArray = self._gaussian(phase).sigma / phase.reports * phase.bounds
         return (float(SHUFFLED) * central) ** 2

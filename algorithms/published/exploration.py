@@ -6,13 +6,13 @@ import math
 
 import numpy as np
 
-from algorithms.linear.elimination import Elimination, P, design_counts, inverse_root
+from algorithms.linear.elimination import Elimination, design_counts, inverse_root
 from algorithms.linear.g_optimal import g_optimal_design
-from algorithms.linear.linear_phases import Phase, cut
+from algorithms.linear.linear_phases import Phase, PhaseType, cut
 from mechanisms.arrays import FloatArray
 
 
-class ExploresToTheEnd(Elimination[P]):
+class ExploresToTheEnd(Elimination[PhaseType]):
     """Learner without commitment: it plays the first plays of the phase that the horizon cuts, without reports."""
 
     needs_horizon = "its widths are printed for a known number of rounds"
@@ -22,7 +22,7 @@ class ExploresToTheEnd(Elimination[P]):
         """Printed without a stop: a single action goes on having phases (unless it is 0, with no design)."""
         return not self.actions[self.active].any()
 
-    def _exploration(self, left: int, widest: float | None) -> P | None:
+    def _exploration(self, left: int, widest: float | None) -> PhaseType | None:
         """Return the design's phase, or the part of it before the end."""
         if self._settled:
             return None

@@ -8,11 +8,8 @@ items is below its mean; what the others cost on it is bounded in expectation.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
-from accountant import Gate
 from algorithms.cascades.click_estimates import AdditiveNoiseBound, ChernoffNoiseBound
 from algorithms.estimates.chernoff import NoiseTail
 from algorithms.estimates.response_mixture import ResponseMixture
@@ -33,9 +30,8 @@ from verify.regret_claims.proof_run import (
     rounded,
     scatter_masked,
     stale,
+    theorem_of,
 )
-
-BuildLists = Callable[[Gate], ExplainedLists]
 
 _WITHOUT_BOUND = 5e11  # an index from there on says that there is no upper bound yet
 _PASSES = 3  # of randomized response's index, from u = 1
@@ -58,9 +54,7 @@ class ClickRun(StructuredRun[ClickConfidence]):
     """
 
     def __init__(self, bound: RegretBound, instance: Instance, lanes: int, *, laws: bool = True) -> None:
-        theorem, problem = bound.confidence, instance.problem
-        if not isinstance(theorem, ClickTheorem):
-            raise ParameterError("bound: its theorem says nothing of clicks and examinations")
+        theorem, problem = theorem_of(bound, ClickTheorem, "clicks and examinations"), instance.problem
         structure = getattr(problem, "structure", None)
         if not isinstance(structure, RankedLists) or (laws and not isinstance(problem, Cascade)):
             raise ParameterError(f"problem={problem!r}: must be a cascade")

@@ -186,20 +186,17 @@ class ExpertRun(StructuredRun[Weights]):
 
     def checks(self, error: float) -> tuple[ProofCheck, ...]:
         """Return the checks, in the proof's order; the tests of both laws share the error."""
-        found = [ProofCheck(name, 1.0, 0.0, self.in_runs(words)) for name, words in self._statements()]
+        statements = [
+            ("bookkeeping", f"exact in {self.round:,} rounds"),
+            ("path", f"held in all {len(self._sums)} runs"),
+        ]
+        if self._counter is not None:  # with noise, none holds in every run
+            statements = []
+        found = [ProofCheck(name, 1.0, 0.0, self.in_runs(words)) for name, words in statements]
         found.append(ProofCheck("draws", self._draws.p, error / 2, self.in_runs(self._describe_draws())))
         if (noise := self.noise) is not None:
             found.append(replace(noise, level=error / 2))
         return (*found, *([] if self.difference is None else [self.difference]))
-
-    def _statements(self) -> list[tuple[str, str]]:
-        """Return the statements that held in every run; with noise there is none."""
-        if self._counter is not None:
-            return []
-        return [
-            ("bookkeeping", f"exact in {self.round:,} rounds"),
-            ("path", f"held in all {len(self._sums)} runs"),
-        ]
 
 
 def _contrasts(values: FloatArray) -> FloatArray:

@@ -130,14 +130,14 @@ class MeanRun(BatchedRun):
         )
 
     @property
-    def in_expectation(self) -> bool:
+    def _in_expectation(self) -> bool:
         """True if the bound adds up the costs of rare events: then a single lane may exceed it."""
         return self.theorem.index == "level-free"
 
     @property
     def lemmas(self) -> tuple[str, ...]:
         """The statements that are held against every lane on the good event."""
-        alone = self.in_expectation or self.theorem.lemma == "episode"
+        alone = self._in_expectation or self.theorem.lemma == "episode"
         return ("gap lemma",) if alone else super().lemmas
 
     def _set_levels(self) -> None:
@@ -202,7 +202,7 @@ class MeanRun(BatchedRun):
             gaps, allowed = self.least - lookup(self.problem.means, action), 2 * gather(radius, action)
         else:
             gaps, allowed = gap[:, np.newaxis], self._allowance(radius, action)[:, np.newaxis]
-        if self.in_expectation:
+        if self._in_expectation:
             allowed = allowed + self._shortfall(shown, action)[:, np.newaxis]
         over = (gaps > 1e-12) & (gaps > allowed * (1 + TOLERANCE))
         if self.difference is not None:  # wider radii allow more
@@ -281,7 +281,7 @@ class MeanRun(BatchedRun):
     def _check_indices(self, before: Confidence, after: Confidence, released: BoolArray) -> None:
         """Check the indices after a round in which some arms' values were released."""
         levelled = released
-        if self.in_expectation:
+        if self._in_expectation:
             levelled = (after.count > 0) & released.any(axis=1, keepdims=True)
         if self.epoch_ends:
             self._set_levels()
@@ -365,7 +365,7 @@ class MeanRun(BatchedRun):
         least, most = (scatter_masked(each, here) for each in self.interval(after, here))
         slack = HAIR * (1 + np.abs(most))
         below = here & (index < least - slack)
-        if not self.in_expectation and self.theorem.exponent is None:  # all so far hold together
+        if not self._in_expectation and self.theorem.exponent is None:  # all so far hold together
             below &= index < self.lowest
         above = here & (index > most + slack)
         self.lowest = np.where(here & ~above, np.minimum(self.lowest, index), self.lowest)
@@ -439,7 +439,7 @@ class MeanRun(BatchedRun):
         off = after.estimate - self.problem.means
         radius = self.radius(after.count, after.releases, self.exponent) * (1 + TOLERANCE)
         below = off < -radius
-        if self.in_expectation:  # what indices below means cost is in the bound
+        if self._in_expectation:  # what indices below means cost is in the bound
             below &= False
         self.failed |= (levelled & (below | (off > radius))).any(axis=1)
 

@@ -33,7 +33,7 @@ def _event_evidence(hits: int, trials: int, chance: float, other: float) -> floa
 
 def p_value(logs: list[float]) -> float:
     """Return the p-value of the average of e-values, given their logarithms."""
-    return float(min(1.0, math.exp(-min(700.0, np.logaddexp.reduce(logs) - math.log(len(logs))))))
+    return math.exp(-max(0.0, min(700.0, float(np.logaddexp.reduce(logs)) - math.log(len(logs)))))
 
 
 @dataclass

@@ -277,7 +277,7 @@ class ProofRun(abc.ABC):
             f"held in all rounds on the good event: {100 * inside:.4g} % of all rounds",
         )
 
-    def note_levels(
+    def _note_levels(
         self, count: FloatArray, here: BoolArray, far: Callable[[float], tuple[BoolArray, BoolArray]]
     ) -> None:
         """Note which estimates are off by more than their radius of each level, below and above, at dyadic counts.
@@ -305,13 +305,13 @@ class ProofRun(abc.ABC):
     def note_radii(
         self, count: FloatArray, here: BoolArray, off: FloatArray, radius: Callable[[float], FloatArray]
     ) -> None:
-        """Count as `note_levels` the estimates that are off by more than the radius of each level, for either side."""
+        """Count as `_note_levels` the estimates that are off by more than the radius of each level, for either side."""
 
         def far(level: float) -> tuple[BoolArray, BoolArray]:
             most = radius(level)
             return off < -most, off > most
 
-        self.note_levels(count, here, far)
+        self._note_levels(count, here, far)
 
     def _law(self, level: float, sides: float | None) -> ProofCheck:
         """Return the test of the estimates' law over all arms, counts, levels and sides."""

@@ -67,7 +67,7 @@ _EASIEST = {
 
 _STATED = "regret_bound"  # the attribute of a class
 
-DEFAULT_ERROR = 1e-4
+_DEFAULT_ERROR = 1e-4
 """The probability that a learner which keeps its bound is called violated, at most."""
 
 
@@ -81,7 +81,7 @@ def regret(
     horizon: int | None = None,
     runs: int | None = None,
     bound: RegretBound | StatedBound | None = None,
-    error: float = DEFAULT_ERROR,
+    error: float = _DEFAULT_ERROR,
     seed: int = 0,
     workers: int | Executor = 1,
     store: BlockStore | None = None,
@@ -285,11 +285,6 @@ def _find_bound(subject: LearnerSubject, bound: RegretBound | StatedBound | None
     return _Theorem(found, missing, "horizon" in inspect.signature(subject.make).parameters)
 
 
-def _registered(subject: LearnerSubject) -> str:
-    """Return the name of the registered learner that a learner is, or that it is a class of; empty if there is none."""
-    return next(filter(None, map(registered_name, subject.make.__mro__)), "")
-
-
 def _check_own_bound(bound: object) -> None:
     """Refuse a bound that is no function of an instance alone."""
     rule = "must be a function of one argument, an Instance (a staticmethod of the class), or a RegretBound"
@@ -336,7 +331,10 @@ def _choose(
     checked: Mapping[str, Value] = parse_settings(owned, own.values())
     easiest = problem is None and len(owned) == len(settings)
     linear, contextual = is_linear(subject), is_contextual(subject)
-    printed = _registered(subject).startswith("published/")
+    registered = next(
+        filter(None, map(registered_name, subject.make.__mro__)), ""
+    )  # the class, or one it is of
+    printed = registered.startswith("published/")
     if contextual:
         if epsilon is None:
             epsilon = _PRINTED_EPSILON if printed and theorem.bound is not None else 1.0

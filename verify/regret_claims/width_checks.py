@@ -80,10 +80,10 @@ class WidthRun(ProofRun):
         environment = lane_randomness(seed, lanes, 0, RandomStream.ENVIRONMENT)
         assert gate.published is not None
         learner = build(gate)
-        self.check_policy(learner.policy)
+        self._check_policy(learner.policy)
         for played in play_contexts(learner, self.problem, gate, environment, self.instance.horizon):
-            self.check_round(played)
-            self.check_releases([sent for _, sent in gate.published], learner.policy)
+            self._check_round(played)
+            self._check_releases([sent for _, sent in gate.published], learner.policy)
             gate.published.clear()
         self.check_end()
 
@@ -93,7 +93,7 @@ class WidthRun(ProofRun):
         noise = (self.noise.p, self.noise.description) if self.scale > 0 else exact
         return self.all_checks(error, noise, None)
 
-    def check_policy(self, policy: LinearUCB) -> None:
+    def _check_policy(self, policy: LinearUCB) -> None:
         """Check a new policy against the releases so far."""
         d, after = self.problem.features, self._last
         numbers = {"n": float(after), "j": float(self._noises[after])}
@@ -132,7 +132,7 @@ class WidthRun(ProofRun):
         self.failed |= np.sqrt((values * along**2).sum(axis=1)) > policy.width * (1 + TOLERANCE)
         self._policy = policy
 
-    def check_round(self, played: ContextualRound) -> None:
+    def _check_round(self, played: ContextualRound) -> None:
         """Check a round against the policy that it was played by."""
         self.round += 1
         self.single += 1
@@ -173,7 +173,7 @@ class WidthRun(ProofRun):
         self._allowed += np.minimum(allowed, self.problem.largest_regret)
         self._told.append(self._told[-1] + played.moments)
 
-    def check_releases(self, sent: list[FloatArray], policy: LinearUCB) -> None:
+    def _check_releases(self, sent: list[FloatArray], policy: LinearUCB) -> None:
         """Check the releases of a round, and take their noise; then check the new policy."""
         span = self.spans.get(self.round, 0)
         if self.theorem.counting == "growing batches":
@@ -198,7 +198,7 @@ class WidthRun(ProofRun):
                 np.abs(noise).max(axis=1) > _GRID * span,
                 lambda lane: f"a sum is off by {np.abs(noise[lane]).max():.6g}, and there should be no noise",
             )
-        self.check_policy(policy)
+        self._check_policy(policy)
 
     def _own_span(self, due: int, sent: bool) -> int:
         """Return of how many rounds a release is, 0 if there is none, on the learner's own schedule."""

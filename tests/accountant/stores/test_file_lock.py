@@ -144,7 +144,7 @@ def test_who_hangs_in_a_turn_is_named_and_keeps_the_lock(tmp_path: Path) -> None
                 one_at_a_time(path, wait=0.2),
             ):
                 pass
-            assert 0.2 <= time.monotonic() - begun < 10.0
+            assert time.monotonic() - begun >= 0.2
             assert refused.value.holder.startswith(f"process {child} on ")
     finally:
         os.kill(child, signal.SIGCONT)

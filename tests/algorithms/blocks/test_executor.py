@@ -67,10 +67,8 @@ def test_errors_arrive_and_nobody_is_left_behind() -> None:
 
 def test_an_early_end_stops_what_never_would() -> None:
     before = set(multiprocessing.active_children())
-    start = time.perf_counter()
     with Processes(2).open(lambda task: time.sleep(task)) as workers:
-        next(workers.results([0, 0, 1000, 1000, 1000, 1000]))
-    assert time.perf_counter() - start < 20
+        next(workers.results([0, 0, 10**6, 10**6, 10**6, 10**6]))
     assert set(multiprocessing.active_children()) == before
 
 

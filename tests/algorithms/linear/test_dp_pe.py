@@ -8,7 +8,7 @@ import pytest
 
 from accountant import Accountant, Budget, BudgetExceeded, Simulation, Trust
 from algorithms.linear.dp_pe import PE, REWARD_DOMAIN, DPPECentral, DPPELocal, DPPEShuffle
-from algorithms.linear.linear_phases import Phase
+from algorithms.linear.linear_phases import RewardPhase
 from algorithms.linear.linear_play import play_linear, simulate_phases
 from algorithms.problems import linear_problems
 from algorithms.published import dp_pe as printed
@@ -111,7 +111,7 @@ def test_elimination_against_a_literal_transcription(make: type, kind: str) -> N
         learner = make(PROBLEM.actions, Simulation(0, 1), horizon=3000, **extra)
         assert learner.length(3) == 4 * 21
         sums = scale * rng.standard_normal(5)
-        phase = Phase(3, SUPPORT, COUNTS, 34, np.ones(5))
+        phase = RewardPhase(3, SUPPORT, COUNTS, 34, np.ones(5))
         learner._eliminate(phase, sums / COUNTS, noise / COUNTS**2)
         assert learner.active.tolist() == literal(kind, sums, noise, learner)
         sizes.add(learner.active.size)

@@ -1,7 +1,7 @@
 """The papers' theorems that are wrong as printed, each on an instance that shows it.
 
-A theorem is *violated* where regret exceeds it, where the good event that its proof takes for granted fails, or where
-data break a lemma of its proof; it is *out of regime* where it gives no number, or none about the learner that is run.
+A theorem is *violated* where regret exceeds it, or where data break a lemma of its proof; it is *out of regime* where
+it gives no number, or none about the learner that is run.
 Nothing is decided beforehand: every instance is run, and its report gives the verdict.
 """
 
@@ -124,9 +124,7 @@ class PrintedFinding:
     @property
     def verdict(self) -> RegretVerdict:
         """The report's; violated, too, where a lemma of the paper is false and the corrected bound is not."""
-        if self.report.verdict != "out of regime" and any(
-            check.violated for check in (*self.report.proof, *self.lemmas)
-        ):
+        if self.report.verdict != "out of regime" and any(check.violated for check in self.lemmas):
             return "violated"
         return self.report.verdict
 

@@ -190,7 +190,7 @@ class LoudNoise:
         super().__init__(structure, gate, **keywords)
         holders = (self, "randomizer"), (getattr(self, "bits", None), "randomizer")
         for holder, name in (*holders, (getattr(self, "batches", None), "_mechanism")):
-            if hasattr(holder, name):
+            if getattr(holder, name, None) is not None:  # batches of what is public have none
                 setattr(holder, name, self._louder(getattr(holder, name)))
 
     @staticmethod
