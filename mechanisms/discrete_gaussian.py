@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from mechanisms.arrays import FloatArray, IntArray
 from mechanisms.bounds import PerfectPrivacy, ZeroConcentratedProfile, unlimited_movement
+from mechanisms.deadline import GRACE, time_is_over
 from mechanisms.discrete_gaussian_loss import DiscreteGaussianLoss
 from mechanisms.discrete_laplace import log_probability_of_whole, whole_values
 from mechanisms.losses.contour import TiltedLoss
@@ -105,7 +106,8 @@ class DiscreteGaussianProfile(PrivacyProfile):
     def _by_contour(self, epsilon: float) -> tuple[float, float]:
         loss = self.loss()
         saddle = saddle_for_epsilon(loss, epsilon)
-        engine = lattice_contour(TiltedLoss(loss, saddle.s), saddle, _TIGHT)
+        line = TiltedLoss(loss, saddle.s)
+        engine = None if time_is_over(GRACE) else lattice_contour(line, saddle, _TIGHT)
         low, high = (0.0, 1.0) if engine is None else engine.bounds(epsilon)
         mu = (
             self.shift / self.sigma

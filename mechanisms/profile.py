@@ -18,6 +18,7 @@ import scipy
 from scipy.special import ndtri
 
 from mechanisms.arrays import FloatArray
+from mechanisms.deadline import GRACE, OutOfTime, check_time
 from mechanisms.neighbouring import Neighbouring
 from mechanisms.parameters import ParameterError, real
 from mechanisms.privacy_loss import LEAST_DIVERGENCE, PrivacyLoss
@@ -161,7 +162,8 @@ class PrivacyProfile(abc.ABC):
     def epsilon(self, delta: float) -> float:
         """Return the smallest ε >= 0 for which (ε, delta) is proved; inf if there is none.
 
-        An upper bound of the exact inverse, rounding included, as near to it as the ends of `bounds` are.
+        An upper bound of the exact inverse, rounding included, as near to it as the ends of `bounds` are; some time
+        after a deadline (`mechanisms.deadline`) the least that was proved by then.
 
         Raises
         ------
@@ -181,8 +183,20 @@ class PrivacyProfile(abc.ABC):
         if mass > 0.0 and target - mass <= max(1e-12, self.relative_error) * mass:
             # The part of the finite losses in δ would be rounded away: only an upper bound on all of them is enough.
             return self._largest_finite_loss(target)
-        guess = self._invert(target)
-        return guess if math.isinf(guess) else smallest(guess, lambda x: self.proves(x, target))
+        least = math.inf if self.pure_epsilon is None else up(self.pure_epsilon)
+
+        def proved(x: float) -> bool:
+            nonlocal least
+            check_time(GRACE)
+            enough = self.proves(x, target)
+            least = min(least, x) if enough else least
+            return enough
+
+        try:
+            guess = self._invert(target)
+            return guess if math.isinf(guess) else smallest(guess, proved)
+        except OutOfTime:
+            return least
 
     def _largest_finite_loss(self, mass: float) -> float:
         """Return ε at the mass of an infinite loss: an upper bound on all finite losses, or inf."""
@@ -195,15 +209,23 @@ class PrivacyProfile(abc.ABC):
         return math.inf if loss is None else max(0.0, loss.supremum)
 
     def _invert(self, delta: float) -> float:
-        """Return ε > 0 close to δ(ε) = delta, by bracketing and Brent's method on ln δ."""
+        """Return ε > 0 close to δ(ε) = delta, by bracketing and Brent's method on ln δ.
+
+        Raises
+        ------
+        OutOfTime
+            Some time after a deadline.
+        """
         low, high = 0.0, 1.0 if self.pure_epsilon is None else up(self.pure_epsilon)
         while self.delta(high) > delta:
+            check_time(GRACE)
             low, high = high, 2.0 * high
             if math.isinf(high):
                 return math.inf
         log_target = math.log(delta)
 
         def excess(x: float) -> float:
+            check_time(GRACE)
             return log_or_floor(self.delta(x)) - log_target
 
         if excess(high) >= 0.0:

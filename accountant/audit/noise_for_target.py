@@ -11,7 +11,7 @@ import numpy as np
 from accountant.audit.audit_question import AuditQuestion
 from accountant.audit.releases import POWER, Group, GroupResult, ProfileCounts, Releases, is_within
 from accountant.audit.worst_group import LossNumber, TruePositiveRate, at_most, find_worst_group
-from mechanisms.losses.deadline import OutOfTime, deadline, time_is_over
+from mechanisms.deadline import OutOfTime, deadline, time_is_over, time_limit_text
 from mechanisms.losses.least_noise import (
     MOST_EPSILON,
     Compositions,
@@ -153,6 +153,7 @@ def _calibrate_to_goal(releases: Releases, goal: _Goal, delta: float, time_limit
         raise ParameterError(f"delta={delta!r}: must lie in [0, 1)")
     try:
         with deadline(time_limit):
+            limit = time_limit_text()
             factor = _least_factor(releases, goal)
             complete = not time_is_over()
             reached = find_worst_group(releases, AuditQuestion(delta=delta), factor).answer.upper
@@ -165,7 +166,7 @@ def _calibrate_to_goal(releases: Releases, goal: _Goal, delta: float, time_limit
         )
         raise ParameterError(f"no amount of noise was found that gives {goal.words}{why}") from None
     except OutOfTime:
-        raise ParameterError(f"no noise was proved to give {goal.words} within the time limit") from None
+        raise ParameterError(f"no noise was proved to give {goal.words} within {limit}") from None
     parameters = {kind.name: kind.noise_parameters(factor) for kind in releases.kinds}
     return Calibration(
         factor, parameters, reached, delta, releases.neighbouring, complete, releases.group_size

@@ -20,7 +20,7 @@ from mechanisms.atomic import convolved
 from mechanisms.bounds import ZeroConcentratedProfile
 from mechanisms.losses.ceiling import near_ceiling
 from mechanisms.losses.contour import Contour, ContourPlan, TiltedLoss, plan_contour, plan_oscillating_contour
-from mechanisms.losses.deadline import OutOfTime, check_time, time_is_over
+from mechanisms.deadline import GRACE, OutOfTime, check_time, time_is_over
 from mechanisms.losses.enclosure import Enclosure
 from mechanisms.losses.equal_laplace import equal_laplace
 from mechanisms.losses.finite_mixture import FiniteMixture
@@ -245,7 +245,9 @@ class Product:
 
         This holds for pairs alone.
         """
-        for profile in () if time_is_over() else self._pairs:
+        for profile in self._pairs:
+            if time_is_over():
+                break
             alone = lower(profile)
             if alone > result.lower:
                 result = result.intersect(Enclosure(alone, math.inf, _ONE, NOTHING))
@@ -289,7 +291,7 @@ class Product:
     def _epsilon_by_engines(self, delta: float, width: float) -> tuple[Enclosure, Contour | None]:
         if self._closed_form is not None and (self.loss is None or not self.loss.precision):
             return _closed_epsilon(self._closed_form, delta), None
-        if self._is_certain(delta):
+        if not time_is_over(GRACE) and self._is_certain(delta):
             return Enclosure(0.0, 0.0, NOTHING, _VARIATION), None
         if self.loss is None:
             return self._grid_epsilon(delta, width), None
@@ -522,14 +524,21 @@ def _closed_epsilon(profile: PrivacyProfile, delta: float) -> Enclosure:
         lower, upper = profile.bounds(np.array(x))
         return float(lower), float(upper)
 
+    def too_small(x: float) -> bool:
+        check_time(GRACE)
+        return bounds(x)[0] < delta
+
     if delta < profile.infinite_mass * (1.0 - 64 * ROUNDING):
         return Enclosure(math.inf, math.inf, CLOSED, CLOSED)
     upper = profile.epsilon(delta)
     if upper == 0.0:
         return Enclosure(0.0, 0.0, CLOSED, CLOSED)
     start = upper if math.isfinite(upper) else 1.0
-    lower = math.nextafter(smallest(start, lambda x: bounds(x)[0] < delta), 0.0)
-    if not (math.isfinite(lower) and bounds(lower)[0] >= delta):
+    try:
+        lower = math.nextafter(smallest(start, too_small), 0.0)
+        if not math.isfinite(lower) or too_small(lower):
+            lower = 0.0
+    except OutOfTime:
         lower = 0.0
     return Enclosure(lower, upper, CLOSED, CLOSED)
 

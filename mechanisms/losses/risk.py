@@ -27,7 +27,7 @@ import numpy as np
 import scipy
 
 from mechanisms.losses.composed_loss import ComposedLoss, reverse_of
-from mechanisms.losses.deadline import time_is_over
+from mechanisms.deadline import time_is_over
 from mechanisms.losses.enclosure import Bound, Enclosure
 from mechanisms.parameters import ParameterError, open_unit, real
 from mechanisms.privacy_loss import ROUNDING

@@ -29,7 +29,7 @@ from mechanisms import (
     ZeroConcentratedProfile,
 )
 from mechanisms.losses.composed_loss import compose
-from mechanisms.losses.deadline import deadline
+from mechanisms.deadline import deadline
 from mechanisms.losses.enclosure import Enclosure
 from mechanisms.losses.risk import risk_of
 
