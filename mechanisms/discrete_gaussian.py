@@ -92,10 +92,10 @@ class DiscreteGaussianProfile(PrivacyProfile):
     def _total(self) -> float:
         return _total_weight(self.sigma)
 
-    def bounds(self, epsilon: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def _bounds(self, epsilon: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Bound the curve by its relative error, or by the contour."""
         if self.sigma <= _LARGEST_SUMMED:
-            return super().bounds(epsilon)
+            return super()._bounds(epsilon)
         x = np.asarray(epsilon, dtype=np.float64)
         size = np.abs(x)
         ends = np.array([self._by_contour(own) for own in size.ravel().tolist()]).T.reshape(2, *x.shape)
@@ -113,7 +113,7 @@ class DiscreteGaussianProfile(PrivacyProfile):
             self.shift / self.sigma
         )  # M is at most the Gaussian's: by its Chernoff bound, where tilts are beyond reach
         far = max(0.0, epsilon / mu - 0.5 * mu) * (1.0 - _TIGHT)
-        return low, min(high, max(5e-324, math.exp(-0.5 * far * far)))
+        return low, min(high, math.exp(-0.5 * far * far))
 
     def _curve(self, epsilon: FloatArray) -> FloatArray:
         if self.sigma > _LARGEST_SUMMED:

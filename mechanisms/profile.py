@@ -27,6 +27,8 @@ from mechanisms.rounding import up
 if TYPE_CHECKING:
     from mechanisms.atomic import AtomicProfile
 
+SMALLEST = 5e-324
+"""The smallest positive float."""
 _UP = 1.0 + 2.0**-50  # covers the rounding of three products
 
 
@@ -144,9 +146,19 @@ class PrivacyProfile(abc.ABC):
     def bounds(self, epsilon: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return (lower, upper) with lower <= δ(ε) <= upper, certified, for finite ε; element by element.
 
-        From `relative_error`, and 1e-310 more where floats have fewer digits.
+        An upper end is 0 only where no loss is as large: elsewhere δ is positive, and at most the smallest float where
+        no float can show it.
         """
         x = np.asarray(epsilon, dtype=np.float64)
+        lower, upper = self._bounds(x)
+        if not np.min(upper, initial=1.0) > 0.0:
+            none = np.inf if self.largest_finite is None else up(self.largest_finite)
+            upper = np.where((upper <= 0.0) & (x < none), SMALLEST, upper)
+        return lower + 0.0, upper + 0.0  # 0, not -0
+
+    def _bounds(self, epsilon: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return bounds from `relative_error`, and 1e-310 more where floats have fewer digits."""
+        x = epsilon
         value, error = np.clip(self._everywhere(x), 0.0, 1.0), self.relative_error
         least = np.where(value < 1e-290, 1e-310, 0.0)
         lower, upper = value * (1.0 - error) - least, value * (1.0 + error) + least

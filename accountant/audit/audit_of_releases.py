@@ -69,7 +69,7 @@ def audit(
             remaining=None if budget is None else _remaining(releases, worst, question, answer, budget),
             neighbouring=releases.neighbouring,
             chosen_under=releases.chosen_under,
-            risk=_risk(releases, _farthest(question, answer)) if risk else None,
+            risk=_risk(releases, *question.point(answer.upper)) if risk else None,
             complete=not time_is_over(),
             about=releases.about,
             released=tuple(
@@ -81,8 +81,12 @@ def audit(
         )
 
 
-def _risk(releases: Releases, farthest: float) -> Risk:
-    """Return the largest of each number over all groups of records, the profile from ε = 0 to `farthest`."""
+def _risk(releases: Releases, epsilon: float, delta: float) -> Risk:
+    """Return the largest of each number over all groups of records, the profile from ε = 0 to a proved (ε, δ).
+
+    None is above what that one proves: after a time limit it is what is known.
+    """
+    farthest = epsilon if math.isfinite(epsilon) else 1.0
 
     def find_largest(asked: AuditQuestion | AttackAccuracy | TruePositiveRate) -> Enclosure | Bound:
         return find_worst_group(releases, asked, every_theorem=True).answer.stated_for(releases.neighbouring)
@@ -93,13 +97,7 @@ def _risk(releases: Releases, farthest: float) -> Risk:
         find_largest(AttackAccuracy()),
         {rate: find_largest(TruePositiveRate(rate)) for rate in FALSE_POSITIVE_RATES},
         tuple((x, min(1.0, find_worst_group(releases, one).answer.upper)) for x, one in curve),
-    )
-
-
-def _farthest(question: AuditQuestion, answer: Enclosure | Bound) -> float:
-    """Return the ε of a question or of its answer; 1 where that is infinite."""
-    found = answer.upper if question.epsilon is None else question.epsilon
-    return found if math.isfinite(found) else 1.0
+    ).within(epsilon, delta)
 
 
 def _theorems(most: WorstGroup, question: AuditQuestion) -> dict[str, Enclosure | Bound]:

@@ -190,7 +190,7 @@ class ComposedProfile(BoundedCurve):
             return self.composed.epsilon_at_most(delta if delta >= LEAST_DELTA else 0.0)
         return super().epsilon(delta)
 
-    def bounds(self, epsilon: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def _bounds(self, epsilon: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Bound δ; of many points, interpolate between nodes, as δ decreases and is convex in e^ε."""
         x = np.asarray(epsilon, dtype=np.float64)
         flat = np.ravel(x)

@@ -30,7 +30,7 @@ from mechanisms.losses.lattice import lattice_contour
 from mechanisms.losses.saddle import Saddle, log_chernoff_factor, saddle_for_delta, saddle_for_epsilon
 from mechanisms.neighbouring import Neighbouring
 from mechanisms.privacy_loss import ROUNDING, PrivacyLoss, add_losses
-from mechanisms.profile import PrivacyProfile, smallest
+from mechanisms.profile import SMALLEST, PrivacyProfile, smallest
 from mechanisms.related_profile import bare, restate
 from mechanisms.rounding import down, exact_sum, up
 
@@ -373,8 +373,8 @@ class Product:
             result = Enclosure(*near.bounds(epsilon), near.name, near.name)
         else:
             result = self._delta_by_engines(epsilon, width)
-        least = 5e-324  # below the largest loss delta is positive, even where no float can show it
-        upper = min(1.0, max(least, (result.upper + mass) * (1.0 + 4 * ROUNDING)))
+        # Below the largest loss δ is positive, even where no float can show it.
+        upper = min(1.0, max(SMALLEST, (result.upper + mass) * (1.0 + 4 * ROUNDING)))
         lower = (result.lower + low_mass) * (1.0 - 4 * ROUNDING)
         result = Enclosure(lower, upper, result.attained_by, result.by)
         if result.width > _WORK.wide * upper and upper > _WORK.of_grid and not time_is_over():
@@ -416,7 +416,7 @@ class Product:
         if engine is None:
             return Enclosure(0.0, 1.0, NOTHING, NOTHING)
         lower, upper = engine.bounds(epsilon)
-        return Enclosure(lower, upper, engine.name, engine.name)
+        return Enclosure(lower, max(SMALLEST, upper), engine.name, engine.name)
 
 
 def contour_delta(contour: Contour, epsilon: float, width: float) -> Enclosure | None:
