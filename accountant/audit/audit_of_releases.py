@@ -91,7 +91,7 @@ def _risk(releases: Releases, epsilon: float, delta: float) -> Risk:
     def find_largest(asked: AuditQuestion | AttackAccuracy | TruePositiveRate) -> Enclosure | Bound:
         return find_worst_group(releases, asked, every_theorem=True).answer.stated_for(releases.neighbouring)
 
-    curve = [(x, AuditQuestion(epsilon=x)) for x in (farthest * k / _CURVE for k in range(_CURVE + 1))]
+    curve = [(x, AuditQuestion(epsilon=x)) for x in (farthest * (k / _CURVE) for k in range(_CURVE + 1))]
     return Risk(
         find_largest(AuditQuestion(epsilon=0.0)),
         find_largest(AttackAccuracy()),

@@ -65,13 +65,13 @@ def calibrate(
     Raises
     ------
     ParameterError
-        If epsilon is not a number above 0 and at most 1e100, delta outside [0, 1), no amount of noise is enough, or
-        none was proved to be within the time limit.
+        If epsilon is not a number of at least 0 and at most 1e100, delta outside [0, 1), both are 0, no amount of noise
+        is enough, or none was proved to be within the time limit.
     """
-    if not 0 < epsilon <= MOST_EPSILON:
-        raise ParameterError(
-            f"epsilon={epsilon!r}: must be a finite number above 0, at most {MOST_EPSILON:g}"
-        )
+    if not 0 <= epsilon <= MOST_EPSILON:
+        raise ParameterError(f"epsilon={epsilon!r}: must be a number from 0 to {MOST_EPSILON:g}")
+    if epsilon == 0 == delta:
+        raise ParameterError("epsilon=0.0: must be above 0 at delta=0, as no noise hides everything")
     target = f"epsilon={epsilon:g} at delta={delta:g}"
     number, limit = (
         (AuditQuestion(delta=0.0), epsilon) if delta == 0.0 else (AuditQuestion(epsilon=epsilon), delta)
