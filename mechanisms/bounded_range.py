@@ -12,9 +12,8 @@ import numpy.typing as npt
 
 from mechanisms.arrays import FloatArray
 from mechanisms.atomic_loss import NO_LOSS
-from mechanisms.parameters import check_largest_loss, finite_nonnegative
+from mechanisms.bounds import EpsilonBound
 from mechanisms.privacy_loss import ROUNDING, ComplexArray, PrivacyLoss
-from mechanisms.profile import PrivacyProfile
 from mechanisms.rounding import Ceiling, up
 
 
@@ -77,7 +76,7 @@ _LITTLE = 1e-3
 
 
 @dataclass(frozen=True)
-class BoundedRangeProfile(PrivacyProfile):
+class BoundedRangeProfile(EpsilonBound):
     """Bound for any mechanism with loss in [t - ε, t] for some t ("bounded range", Durfee & Rogers 2019).
 
     The exponential mechanism with weights e^{η score}, and noisy max with Gumbel noise of scale 1/η, which is the same:
@@ -99,18 +98,7 @@ class BoundedRangeProfile(PrivacyProfile):
         The length of the interval, nonnegative and finite.
     """
 
-    epsilon_bound: Fraction
     bound: str = "bounded range"
-
-    def __post_init__(self) -> None:
-        finite_nonnegative("epsilon", self.epsilon_bound)
-        object.__setattr__(self, "epsilon_bound", Fraction(self.epsilon_bound))
-        check_largest_loss("epsilon", self.epsilon_bound)
-
-    @property
-    def pure_epsilon(self) -> Fraction:
-        """The ε it was built from."""
-        return self.epsilon_bound
 
     @property
     def rho(self) -> float:

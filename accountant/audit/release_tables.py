@@ -301,13 +301,15 @@ def _kind_of_release(table: Mapping[str, Any], index: int, neighbours: Neighbour
             base = kind.profile(given, sensitivity_at(given), needed)
             known = needed is relation or has_pair(base)
         except ParameterError:
-            base = kind.profile(given, sensitivity_at(given), relation)  # which refuses what is refused anyway
+            base = kind.profile(
+                given, sensitivity_at(given), relation
+            )  # which refuses what is refused anyway
             known = False
         if not known:
             raise ParameterError(
-                f"sampling_rate = {rate!r}: a record of a Poisson sample that is replaced may join or leave it, and what "
-                f"{table['mechanism']} loses by that is not known; give sampling = 'fixed size' if all samples have one "
-                "size, or leave out 'sampling_rate'"
+                f"sampling_rate = {rate!r}: a record of a Poisson sample that is replaced may join or leave it, and "
+                f"what {table['mechanism']} loses by that is not known; give sampling = 'fixed size' if all samples "
+                "have one size, or leave out 'sampling_rate'"
             )
         own = sampled(base, rate, relation, sampling, triangle=triangle, selected=selected)
         if clients is None:

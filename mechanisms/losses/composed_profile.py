@@ -14,9 +14,9 @@ import numpy.typing as npt
 from mechanisms.arrays import FloatArray
 from mechanisms.atomic import AtomicProfile, convolved
 from mechanisms.bounds import NoPrivacy, PerfectPrivacy, ZeroConcentratedProfile
+from mechanisms.deadline import time_is_over
 from mechanisms.gaussian import GaussianProfile
 from mechanisms.losses.composed_loss import LEAST_DELTA, ComposedLoss, compose, reverse_of
-from mechanisms.deadline import time_is_over
 from mechanisms.losses.enclosure import Bound, Enclosure, lower_end
 from mechanisms.losses.theorems import concentrated, gaussian_dp, sum_of_divergences
 from mechanisms.neighbouring import Neighbouring

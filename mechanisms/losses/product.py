@@ -18,9 +18,9 @@ import numpy as np
 
 from mechanisms.atomic import convolved
 from mechanisms.bounds import ZeroConcentratedProfile
+from mechanisms.deadline import GRACE, OutOfTime, check_time, time_is_over
 from mechanisms.losses.ceiling import near_ceiling
 from mechanisms.losses.contour import Contour, ContourPlan, TiltedLoss, plan_contour, plan_oscillating_contour
-from mechanisms.deadline import GRACE, OutOfTime, check_time, time_is_over
 from mechanisms.losses.enclosure import Enclosure
 from mechanisms.losses.equal_laplace import equal_laplace
 from mechanisms.losses.finite_mixture import FiniteMixture

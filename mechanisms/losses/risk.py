@@ -26,8 +26,8 @@ from fractions import Fraction
 import numpy as np
 import scipy
 
-from mechanisms.losses.composed_loss import ComposedLoss, reverse_of
 from mechanisms.deadline import time_is_over
+from mechanisms.losses.composed_loss import ComposedLoss, reverse_of
 from mechanisms.losses.enclosure import Bound, Enclosure
 from mechanisms.parameters import ParameterError, open_unit, real
 from mechanisms.privacy_loss import ROUNDING

@@ -20,16 +20,16 @@ from mechanisms import (
     RandomizedResponse,
     ZeroConcentratedProfile,
 )
+from mechanisms import deadline as deadlines
 from mechanisms.arrays import FloatArray
+from mechanisms.deadline import OutOfTime, check_time, time_is_over
 from mechanisms.gaussian_loss import sampled_gaussian_loss
 from mechanisms.gaussian_mixture_loss import GaussianMixtureLossSum
 from mechanisms.losses import composed_loss, grid
 from mechanisms.losses import contour as contours
-from mechanisms import deadline as deadlines
 from mechanisms.losses import least_noise as search
 from mechanisms.losses.composed_loss import ComposedLoss, compose
 from mechanisms.losses.composed_profile import composed_profile
-from mechanisms.deadline import OutOfTime, check_time, time_is_over
 from mechanisms.losses.enclosure import Bound, Enclosure
 from mechanisms.losses.product import CountedProfiles
 from mechanisms.losses.theorems import CompositionTheorem
