@@ -489,7 +489,7 @@ class GaussianMixtureLossSum(LossSum):
         steps = 2.0 * math.pi * y / (_NEED + y * y / (2.0 * variance) + log_c)
         finest = np.min(steps / sigma, axis=1)
         (low,), (high,) = self._reach(np.array([s]))
-        few = finest >= min(np.max(finest), (high - low) / _MOST_NODES)
+        few = finest >= min(np.max(finest), 0.5 * (high - low) / _MOST_NODES)
         if not few.all():
             bounds = np.full((shares.size, heights.size), np.inf)
             bounds[few] = self._path_bounds(s, heights, shares[few])
