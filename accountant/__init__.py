@@ -50,8 +50,8 @@ from accountant.rules.scope import spending_on
 from accountant.stores.store_refusals import InUse
 from accountant.trust import Trust, check_gate
 from mechanisms.assumptions import library_package
+from mechanisms.deadline import deadline
 from mechanisms.losses.composed_loss import ComposedLoss, compose
-from mechanisms.losses.deadline import deadline
 from mechanisms.losses.enclosure import Bound, ContradictingBounds, Enclosure
 from mechanisms.losses.risk import (
     Risk,

@@ -149,7 +149,7 @@ class BinomialShift(BoundedCurve):
         """Return the law of the losses, unless there are very many."""
         return _loss_of(self.trials, self.shift, self.probability)
 
-    def bounds(self, epsilon: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def _bounds(self, epsilon: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Bound the sum, and at ε < 0 the sum of the reverse pair."""
         right, left = (
             _bounds_at(self.trials, shift, self.probability, np.abs(epsilon))
@@ -255,10 +255,10 @@ class BinomialProfile(PrivacyProfile):
             return super().attained()
         return tuple(BinomialShift(self.trials, shift, self.probability) for shift in self._shifts)
 
-    def bounds(self, epsilon: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def _bounds(self, epsilon: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Bound the larger sum; for several coordinates the computed curve is the curve."""
         if self._many:
-            return super().bounds(epsilon)
+            return super()._bounds(epsilon)
 
         lower, upper = zip(
             *(_bounds_at(self.trials, shift, self.probability, np.abs(epsilon)) for shift in self._shifts),

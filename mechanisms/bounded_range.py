@@ -12,9 +12,8 @@ import numpy.typing as npt
 
 from mechanisms.arrays import FloatArray
 from mechanisms.atomic_loss import NO_LOSS
-from mechanisms.parameters import check_largest_loss, finite_nonnegative
+from mechanisms.bounds import EpsilonBound
 from mechanisms.privacy_loss import ROUNDING, ComplexArray, PrivacyLoss
-from mechanisms.profile import PrivacyProfile
 from mechanisms.rounding import Ceiling, up
 
 
@@ -51,7 +50,8 @@ class BoundedRangeLoss(PrivacyLoss):
         rest = -np.expm1(x)
         value = e * z + np.log(rest) - np.log(2.0 * z + 1.0) - math.log(-math.expm1(-e))
         parts = np.abs(e * z) + np.abs(np.log(2.0 * z + 1.0)) + abs(math.log(-math.expm1(-e)))
-        error = 8.0 * parts + 12.0 + 6.0 * (np.abs(x) + 1.0) * np.exp(x.real) / np.abs(rest)
+        with np.errstate(over="ignore"):  # of the tiniest losses nothing is certain
+            error = 8.0 * parts + 12.0 + 6.0 * (np.abs(x) + 1.0) * np.exp(x.real) / np.abs(rest)
         return value, ROUNDING * (error + 4.0 * np.abs(value))
 
     def log_mgf_real(self, s: FloatArray) -> FloatArray:
@@ -77,7 +77,7 @@ _LITTLE = 1e-3
 
 
 @dataclass(frozen=True)
-class BoundedRangeProfile(PrivacyProfile):
+class BoundedRangeProfile(EpsilonBound):
     """Bound for any mechanism with loss in [t - ε, t] for some t ("bounded range", Durfee & Rogers 2019).
 
     The exponential mechanism with weights e^{η score}, and noisy max with Gumbel noise of scale 1/η, which is the same:
@@ -99,18 +99,7 @@ class BoundedRangeProfile(PrivacyProfile):
         The length of the interval, nonnegative and finite.
     """
 
-    epsilon_bound: Fraction
     bound: str = "bounded range"
-
-    def __post_init__(self) -> None:
-        finite_nonnegative("epsilon", self.epsilon_bound)
-        object.__setattr__(self, "epsilon_bound", Fraction(self.epsilon_bound))
-        check_largest_loss("epsilon", self.epsilon_bound)
-
-    @property
-    def pure_epsilon(self) -> Fraction:
-        """The ε it was built from."""
-        return self.epsilon_bound
 
     @property
     def rho(self) -> float:

@@ -94,7 +94,30 @@ def _response_curve(epsilon: Fraction, x: FloatArray) -> FloatArray:
 
 
 @dataclass(frozen=True)
-class PureProfile(PrivacyProfile):
+class EpsilonBound(PrivacyProfile):
+    """Base class of bounds that follow from the largest of some losses.
+
+    Parameters
+    ----------
+    epsilon_bound : Fraction (or a float or int, taken exactly)
+        Nonnegative and finite.
+    """
+
+    epsilon_bound: Fraction
+
+    def __post_init__(self) -> None:
+        finite_nonnegative("epsilon", self.epsilon_bound)
+        object.__setattr__(self, "epsilon_bound", Fraction(self.epsilon_bound))
+        check_largest_loss("epsilon", self.epsilon_bound)
+
+    @property
+    def pure_epsilon(self) -> Fraction | None:
+        """The ε it was built from."""
+        return self.epsilon_bound
+
+
+@dataclass(frozen=True)
+class PureProfile(EpsilonBound):
     """Bound for any ε-DP mechanism: it is dominated by binary randomized response.
 
     Kairouz, Oh, Viswanath 2015, "The composition theorem for differential privacy", Thm 3.3 / Sec. 6.1.
@@ -105,18 +128,7 @@ class PureProfile(PrivacyProfile):
         Nonnegative and finite.
     """
 
-    epsilon_bound: Fraction
     bound: str = "pure differential privacy"
-
-    def __post_init__(self) -> None:
-        finite_nonnegative("epsilon", self.epsilon_bound)
-        object.__setattr__(self, "epsilon_bound", Fraction(self.epsilon_bound))
-        check_largest_loss("epsilon", self.epsilon_bound)
-
-    @property
-    def pure_epsilon(self) -> Fraction:
-        """The ε it was built from."""
-        return self.epsilon_bound
 
     def loss(self) -> PrivacyLoss | None:
         """Return the loss of binary randomized response."""
@@ -144,17 +156,14 @@ def response_atoms(epsilon: Fraction, delta: float, bound: str) -> AtomicProfile
 
 
 @dataclass(frozen=True)
-class ApproximateProfile(PrivacyProfile):
+class ApproximateProfile(EpsilonBound):
     """Bound for any (ε, δ)-DP mechanism: δ(x) = δ + (1 - δ) · (that of ε-randomized response at x)."""
 
-    epsilon_bound: Fraction
     delta_bound: float
     bound: str = "approximate differential privacy"
 
     def __post_init__(self) -> None:
-        finite_nonnegative("epsilon", self.epsilon_bound)
-        object.__setattr__(self, "epsilon_bound", Fraction(self.epsilon_bound))
-        check_largest_loss("epsilon", self.epsilon_bound)
+        super().__post_init__()
         object.__setattr__(self, "delta_bound", delta_of_approximate("delta", self.delta_bound))
 
     @property

@@ -126,9 +126,9 @@ class GroupOfTwoProfile(OneRelation):
         """Return the law of the loss at twice the movement, where it is known."""
         return None if self._closed_form is None else self._closed_form.loss()
 
-    def bounds(self, epsilon: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def _bounds(self, epsilon: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Bound the curve at twice the movement, or the best split."""
-        return super().bounds(epsilon) if self._closed_form is None else self._closed_form.bounds(epsilon)
+        return super()._bounds(epsilon) if self._closed_form is None else self._closed_form.bounds(epsilon)
 
     @cached_property
     def _reach(self) -> float:

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from mechanisms.arrays import FloatArray, IntArray
 from mechanisms.bounds import PerfectPrivacy, ZeroConcentratedProfile, unlimited_movement
+from mechanisms.deadline import GRACE, time_is_over
 from mechanisms.discrete_gaussian_loss import DiscreteGaussianLoss
 from mechanisms.discrete_laplace import log_probability_of_whole, whole_values
 from mechanisms.losses.contour import TiltedLoss
@@ -91,10 +92,10 @@ class DiscreteGaussianProfile(PrivacyProfile):
     def _total(self) -> float:
         return _total_weight(self.sigma)
 
-    def bounds(self, epsilon: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def _bounds(self, epsilon: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Bound the curve by its relative error, or by the contour."""
         if self.sigma <= _LARGEST_SUMMED:
-            return super().bounds(epsilon)
+            return super()._bounds(epsilon)
         x = np.asarray(epsilon, dtype=np.float64)
         size = np.abs(x)
         ends = np.array([self._by_contour(own) for own in size.ravel().tolist()]).T.reshape(2, *x.shape)
@@ -105,13 +106,14 @@ class DiscreteGaussianProfile(PrivacyProfile):
     def _by_contour(self, epsilon: float) -> tuple[float, float]:
         loss = self.loss()
         saddle = saddle_for_epsilon(loss, epsilon)
-        engine = lattice_contour(TiltedLoss(loss, saddle.s), saddle, _TIGHT)
+        line = TiltedLoss(loss, saddle.s)
+        engine = None if time_is_over(GRACE) else lattice_contour(line, saddle, _TIGHT)
         low, high = (0.0, 1.0) if engine is None else engine.bounds(epsilon)
         mu = (
             self.shift / self.sigma
         )  # M is at most the Gaussian's: by its Chernoff bound, where tilts are beyond reach
         far = max(0.0, epsilon / mu - 0.5 * mu) * (1.0 - _TIGHT)
-        return low, min(high, max(5e-324, math.exp(-0.5 * far * far)))
+        return low, min(high, math.exp(-0.5 * far * far))
 
     def _curve(self, epsilon: FloatArray) -> FloatArray:
         if self.sigma > _LARGEST_SUMMED:

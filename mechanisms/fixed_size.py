@@ -151,7 +151,7 @@ class FixedSizeProfile(SampledProfile):
         base = self.base.loss()
         return None if base is None else base.on_sample(self.rate, SampledPair.FIXED_SIZE)
 
-    def bounds(self, epsilon: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def _bounds(self, epsilon: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Bound the base's δ at both ends of the interval of its argument."""
         x = np.asarray(epsilon, dtype=np.float64)
         size = np.abs(x)

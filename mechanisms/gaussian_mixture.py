@@ -142,7 +142,7 @@ class GaussianMixtureDirection(BoundedCurve, OneDirection):
     def _curves(self) -> list[GaussianMixtureCurve]:
         return [GaussianMixtureCurve(*pair) for pair in self._pairs(1.0 / self.sigma)]
 
-    def bounds(self, epsilon: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def _bounds(self, epsilon: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Bound the mean of the curves, as `GaussianMixtureCurve` does each."""
         if len(self._curves) == 1:
             return self._curves[0].bounds(epsilon)

@@ -188,8 +188,7 @@ class GaussianMixtureCurve(MixtureCurve):
             high += np.sum(factor * above * (1.0 + error), axis=0)
         off = self._off_of(x, sides)
         error = off + MARGIN * self._size
-        least = 5e-324  # a sum of positive terms, even where no float can show them
-        return a - b, off, low * np.maximum(1.0 - error, 0.0), high * (1.0 + error) + least
+        return a - b, off, low * np.maximum(1.0 - error, 0.0), high * (1.0 + error)
 
 
 class ReplacedGaussianCurve(GaussianMixtureCurve):

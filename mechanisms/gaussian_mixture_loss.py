@@ -10,6 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from mechanisms.arrays import FloatArray
+from mechanisms.deadline import check_time
 from mechanisms.delegation import delegated
 from mechanisms.log_sum import log_sum
 from mechanisms.privacy_loss import ROUNDING, ComplexArray, LossSum, PrivacyLoss, log1p_complex
@@ -30,6 +31,8 @@ _HIGH = 100.0
 """Orders of Rényi divergences above which, as a rule, none is best."""
 _MOST_NUMBERS = 2**20
 """Of the rule for one of them."""
+_OF_A_NODE = 0.025
+"""Complex exponentials that take the time of a node of the quadrature at one height."""
 _SAMPLE = 16
 """Losses that say which path is best for all, and where to integrate."""
 _ALL = slice(None)
@@ -185,10 +188,20 @@ class GaussianMixtureLossSum(LossSum):
         return np.where(half, m[1], whole)
 
     def cost(self, s: float, height: float) -> float:
-        """The sum of the losses' costs."""
-        sigma = self._sigmas
-        rate = self._turns * height / sigma**2 + 16.0 * self._furthest / sigma**2 + 10.0 / sigma
-        return float(np.sum(0.025 * (20.0 * sigma + 10.0 * self._furthest) * rate)) / (2.0 * math.pi)
+        """The quadrature nodes of all losses, at a fortieth (a matrix product)."""
+        if s not in self._costs:
+            at = np.array([s])
+            (low,), (high,) = self._reach(at)
+            scale = _OF_A_NODE * float(high - low) / (2.0 * math.pi)
+            own = scale * float(np.sum(self._rates(at, 0.0)))
+            self._costs[s] = own, scale * float(np.sum(self._turns / self._sigmas))
+        at_zero, rise = self._costs[s]
+        return at_zero + rise * height
+
+    @cached_property
+    def _costs(self) -> dict[float, tuple[float, float]]:
+        """By tilt: the cost at height 0, and by how much it rises with the height."""
+        return {}
 
     @cached_property
     def _short_sum(self) -> GaussianMixtureLossSum:
@@ -307,10 +320,14 @@ class GaussianMixtureLossSum(LossSum):
 
     def _step(self, s: FloatArray, height: float, rows: slice = _ALL) -> FloatArray:
         """Return the largest step in u that is good enough for every loss, for each s."""
+        return np.asarray(2.0 * math.pi / np.max(self._rates(s, height, rows), axis=1))
+
+    def _rates(self, s: FloatArray, height: float, rows: slice = _ALL) -> FloatArray:
+        """Return 2π over the largest step in u that is good enough for each loss: a row for each s."""
         sigma = self._sigmas[rows]
         a, log_c = self._strip(s, rows)
         rate = (_NEED + a * a / (2.0 * sigma * sigma) + log_c) / a + self._turns[rows] * height / sigma**2
-        return np.asarray(2.0 * math.pi / np.max(rate * sigma, axis=1))
+        return np.asarray(rate * sigma)
 
     def _blocks(self, size: int) -> Iterator[slice]:
         """Return slices of losses, so that as many arrays of ``size`` numbers each stay small."""
@@ -456,8 +473,11 @@ class GaussianMixtureLossSum(LossSum):
         """None: there are no atoms."""
 
     def _path_bounds(self, s: float, heights: FloatArray, shares: FloatArray) -> FloatArray:
-        """Return Σ n ln of the bound of paths moved by a = share·πσ² over the furthest centre, a row for each share."""
-        at, sigma, variance = np.array([s]), self._sigmas, self._sigmas**2
+        """Return Σ n ln of the bound of paths moved by a = share·πσ² over the furthest centre, a row for each share.
+
+        Infinite where that takes too many nodes, if another path takes fewer.
+        """
+        sigma, variance = self._sigmas, self._sigmas**2
         furthest, beta = self._furthest, float(self._sides[1][0][-1] - self._sides[1][0][0])
         # Axes: shares, losses. Further than some σ a path costs more than it gains.
         theta = shares[:, None] * np.minimum(math.pi / furthest, _FURTHEST / sigma)
@@ -467,8 +487,14 @@ class GaussianMixtureLossSum(LossSum):
         log_c = -0.5 * s * np.log(0.5 * (np.cos(beta * theta) + np.cos(beta * angle)))
         outside = -s * np.log(np.cos(0.5 * beta * theta))
         steps = 2.0 * math.pi * y / (_NEED + y * y / (2.0 * variance) + log_c)
-        step = float(np.min(steps / sigma))
-        (low,), (high,) = self._reach(at)
+        finest = np.min(steps / sigma, axis=1)
+        (low,), (high,) = self._reach(np.array([s]))
+        few = finest >= min(np.max(finest), 0.5 * (high - low) / _MOST_NODES)
+        if not few.all():
+            bounds = np.full((shares.size, heights.size), np.inf)
+            bounds[few] = self._path_bounds(s, heights, shares[few])
+            return bounds
+        step = float(np.min(finest))
         u: FloatArray = step * np.arange(math.floor(low / step) - 1, math.ceil(high / step) + 2.0)
         log_weight = math.log(step / math.sqrt(2.0 * math.pi)) - 0.5 * u * u
         turn = 2.0 * math.pi * y / (step * sigma)
@@ -477,6 +503,7 @@ class GaussianMixtureLossSum(LossSum):
         largest = float(np.max(np.abs(u)))
         total = np.zeros((shares.size, heights.size))
         for rows in self._blocks(u.size * heights.size * shares.size):
+            check_time()
             moduli, angles, plain = [], [], []
             for side in (0, 1):
                 own, _, logs = self._log_density(side, u, rows)

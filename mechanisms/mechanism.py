@@ -90,8 +90,7 @@ class BuiltInMechanism(abc.ABC):
         """
         if neighbouring is Neighbouring.ADD_OR_REMOVE and self.counts_in_public:
             raise ParameterError(
-                f"neighbours = {neighbouring.value!r}: the number of reports through {type(self).__name__} is "
-                "public and would change with the record"
+                f"neighbours = {neighbouring.value!r}: the number of reports is public and would change with the record"
             )
         return restate(self.profile(sensitivity), neighbouring)
 

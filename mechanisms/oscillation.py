@@ -32,6 +32,7 @@ import scipy
 from mechanisms.arrays import FloatArray
 
 _MOST_POINTS = 2**22
+_LEAST_CURVATURE = 1e-290  # below it squares of frequencies may be no normal floats, and lose digits
 _BETWEEN = 0.1  # excess of c over its points, in A
 _PER_BIN = 16.0  # the FFT is this much longer than the points needed: (2π/16)²/8 = .02 A
 _ROUNDING = 1e-9
@@ -102,9 +103,9 @@ class Oscillations:
     def up_to(self, end: float) -> BoundedOscillations | None:
         """Tabulate c up to a height; None if that takes too many points."""
         curvature = float(self.amplitudes @ self.frequencies**2) / 8.0
-        if not (self._total > 0.0 and curvature > 0.0 and math.isfinite(curvature)):
+        if not (self._total > 0.0 and _LEAST_CURVATURE < curvature < math.inf):
             return None
-        step = math.sqrt(_BETWEEN * self._total / curvature)
+        step = math.sqrt(_BETWEEN * self._total) / math.sqrt(curvature)
         points = math.ceil(end / step) + 1
         if not _PER_BIN * points <= _MOST_POINTS:
             return None

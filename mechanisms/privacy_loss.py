@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mechanisms.arrays import FloatArray
+from mechanisms.deadline import GRACE, time_is_over
 from mechanisms.oscillation import Oscillations
 from mechanisms.rounding import exact_sum
 
@@ -244,12 +245,16 @@ class PrivacyLoss(abc.ABC):
         """Return the Rényi divergence D_α(P‖Q) = ln M(α - 1) / (α - 1) for α > 1 (Mironov 2017), rounded up.
 
         An upper bound: the error of M that `log_mgf_line` certifies is added. Infinite if the loss is infinite
-        with positive probability, or M beyond floats.
+        with positive probability, or M beyond floats; the largest loss some time after a deadline
+        (`mechanisms.deadline`).
         """
         orders = np.asarray(order, dtype=np.float64)
         if self.infinite_mass > 0.0:
             return np.full(orders.shape, np.inf)
-        return np.array([self._divergence(float(one)) for one in orders.ravel()]).reshape(orders.shape)
+        found = [
+            self.supremum if time_is_over(GRACE) else self._divergence(float(one)) for one in orders.ravel()
+        ]
+        return np.array(found).reshape(orders.shape)
 
     def _divergence(self, order: float) -> float:
         # α - 1 is exact up to 2^53; D increases with α.

@@ -18,6 +18,7 @@ import scipy
 from scipy.special import ndtri
 
 from mechanisms.arrays import FloatArray
+from mechanisms.deadline import GRACE, OutOfTime, check_time
 from mechanisms.neighbouring import Neighbouring
 from mechanisms.parameters import ParameterError, real
 from mechanisms.privacy_loss import LEAST_DIVERGENCE, PrivacyLoss
@@ -26,6 +27,8 @@ from mechanisms.rounding import up
 if TYPE_CHECKING:
     from mechanisms.atomic import AtomicProfile
 
+SMALLEST = 5e-324
+"""The smallest positive float."""
 _UP = 1.0 + 2.0**-50  # covers the rounding of three products
 
 
@@ -143,9 +146,19 @@ class PrivacyProfile(abc.ABC):
     def bounds(self, epsilon: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return (lower, upper) with lower <= δ(ε) <= upper, certified, for finite ε; element by element.
 
-        From `relative_error`, and 1e-310 more where floats have fewer digits.
+        An upper end is 0 only where no loss is as large: elsewhere δ is positive, and at most the smallest float where
+        no float can show it.
         """
         x = np.asarray(epsilon, dtype=np.float64)
+        lower, upper = self._bounds(x)
+        if not np.min(upper, initial=1.0) > 0.0:
+            none = np.inf if self.largest_finite is None else up(self.largest_finite)
+            upper = np.where((upper <= 0.0) & (x < none), SMALLEST, upper)
+        return lower + 0.0, upper + 0.0  # 0, not -0
+
+    def _bounds(self, epsilon: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return bounds from `relative_error`, and 1e-310 more where floats have fewer digits."""
+        x = epsilon
         value, error = np.clip(self._everywhere(x), 0.0, 1.0), self.relative_error
         least = np.where(value < 1e-290, 1e-310, 0.0)
         lower, upper = value * (1.0 - error) - least, value * (1.0 + error) + least
@@ -161,7 +174,8 @@ class PrivacyProfile(abc.ABC):
     def epsilon(self, delta: float) -> float:
         """Return the smallest ε >= 0 for which (ε, delta) is proved; inf if there is none.
 
-        An upper bound of the exact inverse, rounding included, as near to it as the ends of `bounds` are.
+        An upper bound of the exact inverse, rounding included, as near to it as the ends of `bounds` are; some time
+        after a deadline (`mechanisms.deadline`) the least that was proved by then.
 
         Raises
         ------
@@ -181,8 +195,20 @@ class PrivacyProfile(abc.ABC):
         if mass > 0.0 and target - mass <= max(1e-12, self.relative_error) * mass:
             # The part of the finite losses in δ would be rounded away: only an upper bound on all of them is enough.
             return self._largest_finite_loss(target)
-        guess = self._invert(target)
-        return guess if math.isinf(guess) else smallest(guess, lambda x: self.proves(x, target))
+        least = math.inf if self.pure_epsilon is None else up(self.pure_epsilon)
+
+        def proved(x: float) -> bool:
+            nonlocal least
+            check_time(GRACE)
+            enough = self.proves(x, target)
+            least = min(least, x) if enough else least
+            return enough
+
+        try:
+            guess = self._invert(target)
+            return guess if math.isinf(guess) else smallest(guess, proved)
+        except OutOfTime:
+            return least
 
     def _largest_finite_loss(self, mass: float) -> float:
         """Return ε at the mass of an infinite loss: an upper bound on all finite losses, or inf."""
@@ -195,15 +221,23 @@ class PrivacyProfile(abc.ABC):
         return math.inf if loss is None else max(0.0, loss.supremum)
 
     def _invert(self, delta: float) -> float:
-        """Return ε > 0 close to δ(ε) = delta, by bracketing and Brent's method on ln δ."""
+        """Return ε > 0 close to δ(ε) = delta, by bracketing and Brent's method on ln δ.
+
+        Raises
+        ------
+        OutOfTime
+            Some time after a deadline.
+        """
         low, high = 0.0, 1.0 if self.pure_epsilon is None else up(self.pure_epsilon)
         while self.delta(high) > delta:
+            check_time(GRACE)
             low, high = high, 2.0 * high
             if math.isinf(high):
                 return math.inf
         log_target = math.log(delta)
 
         def excess(x: float) -> float:
+            check_time(GRACE)
             return log_or_floor(self.delta(x)) - log_target
 
         if excess(high) >= 0.0:

@@ -378,7 +378,7 @@ class RandomAllocationDirection(BoundedCurve, OneDirection):
         below, _ = _losses_of_epoch(self._gaussian.mu, self.steps, self.added)
         return (HeldProfile(below, self.neighbouring),)
 
-    def bounds(self, epsilon: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def _bounds(self, epsilon: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Bound δ by both laws. That of the noise alone (t = 1: joint convexity) bounds it by `gaussian_mu`."""
         below, above = _losses_of_epoch(self._gaussian.mu, self.steps, self.added)
         return below.bounds(epsilon)[0], above.bounds(epsilon)[1]

@@ -125,7 +125,7 @@ class GroupOnSample(BoundedCurve, SampledProfile):
         above = AT_ZERO if self.pair is SampledPair.ADDED else taken
         return GaussianMixtureCurve(above, AT_ZERO if self.pair is SampledPair.REMOVED else taken)
 
-    def bounds(self, epsilon: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def _bounds(self, epsilon: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Bound the curve, by the chance that one of the records is in the sample, too.
 
         Gaussian movements above 10^7 are beyond its precision: there it is at most that of noise on all records.

@@ -19,11 +19,9 @@ from mechanisms.log_sum import log_mixture
 from mechanisms.neighbouring import Neighbouring
 from mechanisms.parameters import ParameterError, real
 from mechanisms.privacy_loss import ROUNDING, PrivacyLoss, SampledPair
-from mechanisms.profile import BoundedCurve, OneRelation, PrivacyProfile
+from mechanisms.profile import SMALLEST, BoundedCurve, OneRelation, PrivacyProfile
 from mechanisms.related_profile import bare
 from mechanisms.rounding import multiply_up, up
-
-_SMALLEST = 5e-324  # a float
 
 
 class SampledProfile(OneRelation):
@@ -75,7 +73,7 @@ class BothDirections(BoundedCurve, OneRelation):
         """Return (removing a record or a group, adding it)."""
         return self._sides
 
-    def bounds(self, epsilon: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def _bounds(self, epsilon: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Bound the larger of both directions."""
         (low, high), (low_added, high_added) = (side.bounds(epsilon) for side in self._sides)
         return np.maximum(low, low_added), np.maximum(high, high_added)
@@ -160,7 +158,7 @@ class SubsampledDirection(OneDirection, SampledProfile):
         own = self.base.loss()
         return None if own is None else own.on_sample(self.rate, self.pair)
 
-    def bounds(self, epsilon: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def _bounds(self, epsilon: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Bound the base's δ at both ends of the interval of its rounded argument, widest near a largest loss.
 
         Removed: x = (w-1)/q has a relative error of 4u, so ln(1+x) is off by 4u |x|/(1+x) and its own rounding. Added:
@@ -269,7 +267,7 @@ class SubsampledProfile(BothDirections, SampledProfile):
 
 def _product(factor: float | FloatArray, deltas: FloatArray, side: int) -> FloatArray:
     """Return products, moved to a side by the rounding error of a number below the smallest normal float."""
-    return np.where(deltas > 0.0, np.maximum(0.0, factor * deltas + side * _SMALLEST), 0.0)
+    return np.where(deltas > 0.0, np.maximum(0.0, factor * deltas + side * SMALLEST), 0.0)
 
 
 def check_sampled(base: PrivacyProfile, rate: float) -> None:

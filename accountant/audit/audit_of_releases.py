@@ -9,7 +9,7 @@ from accountant.audit.audit_result import Audit, ReleaseSummary, RemainingBudget
 from accountant.audit.releases import Group, Releases
 from accountant.audit.worst_group import AttackAccuracy, TruePositiveRate, WorstGroup, find_worst_group
 from accountant.provenance import made_now
-from mechanisms.losses.deadline import deadline, time_is_over
+from mechanisms.deadline import deadline, time_is_over
 from mechanisms.losses.enclosure import Bound, Enclosure, lower_end
 from mechanisms.losses.risk import FALSE_POSITIVE_RATES, Risk
 from mechanisms.losses.running_loss import RunningLoss
@@ -43,7 +43,7 @@ def audit(
     risk
         True to bound the success of attacks, too.
     time_limit
-        Seconds, after which intervals are those that are proved by then; see `mechanisms.losses.deadline.deadline`.
+        Seconds, after which intervals are those that are proved by then; see `mechanisms.deadline.deadline`.
 
     Raises
     ------
@@ -69,7 +69,7 @@ def audit(
             remaining=None if budget is None else _remaining(releases, worst, question, answer, budget),
             neighbouring=releases.neighbouring,
             chosen_under=releases.chosen_under,
-            risk=_risk(releases, _farthest(question, answer)) if risk else None,
+            risk=_risk(releases, *question.point(answer.upper)) if risk else None,
             complete=not time_is_over(),
             about=releases.about,
             released=tuple(
@@ -81,25 +81,23 @@ def audit(
         )
 
 
-def _risk(releases: Releases, farthest: float) -> Risk:
-    """Return the largest of each number over all groups of records, the profile from ε = 0 to `farthest`."""
+def _risk(releases: Releases, epsilon: float, delta: float) -> Risk:
+    """Return the largest of each number over all groups of records, the profile from ε = 0 to a proved (ε, δ).
+
+    None is above what that one proves: after a time limit it is what is known.
+    """
+    farthest = epsilon if math.isfinite(epsilon) else 1.0
 
     def find_largest(asked: AuditQuestion | AttackAccuracy | TruePositiveRate) -> Enclosure | Bound:
         return find_worst_group(releases, asked, every_theorem=True).answer.stated_for(releases.neighbouring)
 
-    curve = [(x, AuditQuestion(epsilon=x)) for x in (farthest * k / _CURVE for k in range(_CURVE + 1))]
+    curve = [(x, AuditQuestion(epsilon=x)) for x in (farthest * (k / _CURVE) for k in range(_CURVE + 1))]
     return Risk(
         find_largest(AuditQuestion(epsilon=0.0)),
         find_largest(AttackAccuracy()),
         {rate: find_largest(TruePositiveRate(rate)) for rate in FALSE_POSITIVE_RATES},
         tuple((x, min(1.0, find_worst_group(releases, one).answer.upper)) for x, one in curve),
-    )
-
-
-def _farthest(question: AuditQuestion, answer: Enclosure | Bound) -> float:
-    """Return the ε of a question or of its answer; 1 where that is infinite."""
-    found = answer.upper if question.epsilon is None else question.epsilon
-    return found if math.isfinite(found) else 1.0
+    ).within(epsilon, delta)
 
 
 def _theorems(most: WorstGroup, question: AuditQuestion) -> dict[str, Enclosure | Bound]:

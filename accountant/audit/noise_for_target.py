@@ -19,7 +19,7 @@ from accountant.audit.releases import (
     scale_noise,
 )
 from accountant.audit.worst_group import LossNumber, TruePositiveRate, at_most, find_worst_group
-from mechanisms.losses.deadline import OutOfTime, deadline, time_is_over
+from mechanisms.deadline import OutOfTime, deadline, time_is_over, time_limit_text
 from mechanisms.losses.least_noise import (
     MOST_EPSILON,
     Compositions,
@@ -73,13 +73,13 @@ def calibrate(
     Raises
     ------
     ParameterError
-        If epsilon is not a number above 0 and at most 1e100, delta outside [0, 1), no amount of noise is enough, or
-        none was proved to be within the time limit.
+        If epsilon is not a number of at least 0 and at most 1e100, delta outside [0, 1), both are 0, no amount of noise
+        is enough, or none was proved to be within the time limit.
     """
-    if not 0 < epsilon <= MOST_EPSILON:
-        raise ParameterError(
-            f"epsilon={epsilon!r}: must be a finite number above 0, at most {MOST_EPSILON:g}"
-        )
+    if not 0 <= epsilon <= MOST_EPSILON:
+        raise ParameterError(f"epsilon={epsilon!r}: must be a number from 0 to {MOST_EPSILON:g}")
+    if epsilon == 0 == delta:
+        raise ParameterError("epsilon=0.0: must be above 0 at delta=0, as no noise hides everything")
     target = f"epsilon={epsilon:g} at delta={delta:g}"
     number, limit = (
         (AuditQuestion(delta=0.0), epsilon) if delta == 0.0 else (AuditQuestion(epsilon=epsilon), delta)
@@ -161,6 +161,7 @@ def _calibrate_to_goal(releases: Releases, goal: _Goal, delta: float, time_limit
         raise ParameterError(f"delta={delta!r}: must lie in [0, 1)")
     try:
         with deadline(time_limit):
+            limit = time_limit_text()
             factor = _least_factor(releases, goal)
             complete = not time_is_over()
             reached = find_worst_group(releases, AuditQuestion(delta=delta), factor).answer.upper
@@ -173,7 +174,7 @@ def _calibrate_to_goal(releases: Releases, goal: _Goal, delta: float, time_limit
         )
         raise ParameterError(f"no amount of noise was found that gives {goal.words}{why}") from None
     except OutOfTime:
-        raise ParameterError(f"no noise was proved to give {goal.words} within the time limit") from None
+        raise ParameterError(f"no noise was proved to give {goal.words} within {limit}") from None
     parameters = {kind.name: scale_noise(kind.parameters, factor) for kind in releases.kinds}
     return Calibration(
         factor, parameters, reached, delta, releases.neighbouring, complete, releases.group_size

@@ -44,6 +44,7 @@ from accountant.record_name import canonical_name
 from mechanisms import ParameterError, PrivacyProfile, Sensitivity
 from mechanisms.neighbouring import Neighbouring, conversion_hint
 from mechanisms.parameters import positive, real, whole_number
+from mechanisms.sampled_group import has_pair
 from mechanisms.sampling import Sampling, sampled
 from mechanisms.shuffled import shuffled
 from mechanisms.shuffled_response import most_clients, shuffled_response
@@ -296,7 +297,20 @@ def _kind_of_release(table: Mapping[str, Any], index: int, neighbours: Neighbour
             return as_written
         noise = {} if factor == 1.0 else scale_noise(parameters, factor)
         given = parameters | noise
-        base = kind.profile(given, sensitivity_at(given), needed)
+        try:
+            base = kind.profile(given, sensitivity_at(given), needed)
+            known = needed is relation or has_pair(base)
+        except ParameterError:
+            base = kind.profile(
+                given, sensitivity_at(given), relation
+            )  # which refuses what is refused anyway
+            known = False
+        if not known:
+            raise ParameterError(
+                f"sampling_rate = {rate!r}: a record of a Poisson sample that is replaced may join or leave it, and "
+                f"what {table['mechanism']} loses by that is not known; give sampling = 'fixed size' if all samples "
+                "have one size, or leave out 'sampling_rate'"
+            )
         own = sampled(base, rate, relation, sampling, triangle=triangle, selected=selected)
         if clients is None:
             return own

@@ -19,9 +19,9 @@ from scipy.special import erf, ndtr, ndtri
 from accountant.audit.releases import Group, Releases, is_within
 from mechanisms import PrivacyProfile
 from mechanisms.arrays import FloatArray
+from mechanisms.deadline import time_is_over
 from mechanisms.losses.composed_loss import ComposedLoss, compose
 from mechanisms.losses.conversions import deltas_of_renyi, gaussian_dp_of
-from mechanisms.losses.deadline import time_is_over
 from mechanisms.losses.enclosure import Bound, Enclosure, lower_end
 from mechanisms.losses.many_compositions import largest_deltas
 from mechanisms.losses.risk import attack_accuracy, checked_rate, true_positive_rate
@@ -136,7 +136,7 @@ def find_worst_group(
 ) -> WorstGroup:
     """Return the largest number over all groups, all noise multiplied by ``factor``, and the group that has it.
 
-    The answer is proved for the largest number. When the time of `mechanisms.losses.deadline` is over, groups that were
+    The answer is proved for the largest number. When the time of `mechanisms.deadline` is over, groups that were
     not composed count with their upper bounds.
     """
     groups = releases.groups

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 
-from mechanisms.losses.deadline import OutOfTime, check_time, time_is_over
+from mechanisms.deadline import OutOfTime, check_time, time_is_over
 from mechanisms.losses.enclosure import Bound, Enclosure
 from mechanisms.losses.product import (
     NOTHING,
@@ -394,7 +394,7 @@ class ComposedLoss:
     ) -> dict[str, Enclosure | Bound]:
         """Return the bound of each theorem on ε at delta, or on δ at epsilon; theorems that do not apply are left out.
 
-        After a deadline (`mechanisms.losses.deadline`) the theorems not yet evaluated are left out, too.
+        After a deadline (`mechanisms.deadline`) the theorems not yet evaluated are left out, too.
 
         Parameters
         ----------

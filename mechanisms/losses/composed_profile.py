@@ -14,9 +14,9 @@ import numpy.typing as npt
 from mechanisms.arrays import FloatArray
 from mechanisms.atomic import AtomicProfile, convolved
 from mechanisms.bounds import NoPrivacy, PerfectPrivacy, ZeroConcentratedProfile
+from mechanisms.deadline import time_is_over
 from mechanisms.gaussian import GaussianProfile
 from mechanisms.losses.composed_loss import LEAST_DELTA, ComposedLoss, compose, reverse_of
-from mechanisms.losses.deadline import time_is_over
 from mechanisms.losses.enclosure import Bound, Enclosure, lower_end
 from mechanisms.losses.theorems import concentrated, gaussian_dp, sum_of_divergences
 from mechanisms.neighbouring import Neighbouring
@@ -190,7 +190,7 @@ class ComposedProfile(BoundedCurve):
             return self.composed.epsilon_at_most(delta if delta >= LEAST_DELTA else 0.0)
         return super().epsilon(delta)
 
-    def bounds(self, epsilon: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def _bounds(self, epsilon: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Bound δ; of many points, interpolate between nodes, as δ decreases and is convex in e^ε."""
         x = np.asarray(epsilon, dtype=np.float64)
         flat = np.ravel(x)

@@ -43,7 +43,7 @@ from functools import cached_property
 import numpy as np
 
 from mechanisms.arrays import FloatArray, IntArray
-from mechanisms.losses.deadline import check_time
+from mechanisms.deadline import check_time
 from mechanisms.losses.saddle import Saddle, log_chernoff_factor
 from mechanisms.privacy_loss import ROUNDING, ComplexArray, PrivacyLoss
 

@@ -54,7 +54,7 @@ class FiniteMixture(BoundedCurve):
         for block in np.array_split(flat, max(1, math.ceil(flat.size * near.size / _LARGEST_TABLE))):
             yield (block[:, np.newaxis] - near) - rest
 
-    def bounds(self, epsilon: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def _bounds(self, epsilon: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Bound the rest's δ at both ends of the interval of each x - lᵢ before rounding."""
         error, mass = self.finite.relative_error, self.finite.infinite_mass
         _, rest, weights = self.finite._arrays

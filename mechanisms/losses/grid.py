@@ -37,8 +37,8 @@ from scipy.special import logsumexp
 
 from mechanisms.arrays import FloatArray
 from mechanisms.atomic import lower_hull
+from mechanisms.deadline import check_time
 from mechanisms.losses.contour import TiltedLoss
-from mechanisms.losses.deadline import check_time
 from mechanisms.losses.inversion import newton
 from mechanisms.losses.lattice import LatticeContour, lattice_contour
 from mechanisms.losses.saddle import Saddle, saddle_for_delta, saddle_for_epsilon

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Protocol
 
-from mechanisms.losses.deadline import time_is_over
+from mechanisms.deadline import GRACE, time_is_over
 
 _MOST = 10**12
 """The count that fits is taken to be infinite if so many fit."""
@@ -30,7 +30,8 @@ def invert(curve: DeltaBounds, delta: float, start: float, ceiling: float) -> tu
     """Return (lower, upper) with lower <= ε(δ) <= upper, ε(δ) the smallest ε >= 0 with δ(ε) <= delta.
 
     δ decreases: upper(x) <= delta proves ε(δ) <= x, lower(x) >= delta proves ε(δ) >= x, at the evaluated x
-    alone. Newton's method on ln δ finds the place; each end is then moved outwards until it is proved.
+    alone. Newton's method on ln δ finds the place, while there is time; each end is then moved outwards until it is
+    proved.
 
     Parameters
     ----------
@@ -53,6 +54,8 @@ def newton(curve: DeltaBounds, delta: float, start: float, ceiling: float) -> tu
     log_delta = math.log(delta)
     slope = -curve.s * delta
     for _ in range(60):
+        if time_is_over():
+            break
         value, derivative = curve.estimate(x)
         if not math.isfinite(value * derivative):  # far to the left of the tilt
             low = max(low, x)
@@ -93,6 +96,8 @@ def _proved(
         return x
     move = 1.01 * abs(bound - delta) / max(abs(slope), 1e-300) + 4.0 * math.ulp(x)
     for _ in range(60):
+        if time_is_over(GRACE):
+            break
         at = x + side * move
         if side < 0.0 and at <= 0.0:
             return 0.0

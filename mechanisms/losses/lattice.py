@@ -35,10 +35,12 @@ from mechanisms.arrays import FloatArray
 from mechanisms.losses.contour import TiltedLoss
 from mechanisms.losses.saddle import Saddle, log_chernoff_factor
 from mechanisms.privacy_loss import ROUNDING, ComplexArray, LatticeValues, PrivacyLoss
+from mechanisms.profile import HARDLY_ANY
 from mechanisms.rounding import exact_sum
 
 _MOST_NODES = 2**18
 _CLOSE = Fraction(1, 10**13)
+_MOST_POINTS = 2**1000
 _NODES = np.unique(np.ceil(16.0 * 1.1 ** np.arange(110.0)))
 """Numbers of nodes, in the order in which they are tried."""
 _LOWER = 4.0
@@ -220,6 +222,8 @@ def lattice_contour(
     if loss.displaced:
         lattice = CommonLattice(lattice.origin, lattice.spacing, lattice.moved + 1.001 * loss.displaced)
     points = math.ceil(Fraction(period) / lattice.spacing) + 2
+    if float(lattice.spacing) < HARDLY_ANY or points > _MOST_POINTS:
+        return None  # numbers that are none of floats, or hardly
     nodes = points // 2
     if not lattice.moved:
         heights = 2.0 * math.pi / (points * float(lattice.spacing)) * _NODES[points > 2.0 * _NODES]

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Sequence
 import scipy
 from scipy.special import log_ndtr, ndtri
 
+from mechanisms.deadline import OutOfTime, time_is_over
 from mechanisms.losses.composed_loss import ComposedLoss, compose
-from mechanisms.losses.deadline import OutOfTime, time_is_over
 from mechanisms.losses.product import CountedProfiles
 from mechanisms.losses.risk import checked_rate, true_positive_rate_at_most
 from mechanisms.neighbouring import common_neighbouring

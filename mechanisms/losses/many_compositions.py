@@ -14,6 +14,7 @@ from dataclasses import replace
 import numpy as np
 
 from mechanisms.arrays import FloatArray
+from mechanisms.deadline import OutOfTime
 from mechanisms.losses.contour import TiltedLoss, log_weights, plan_contour, rounding_of_terms
 from mechanisms.losses.saddle import saddle_for_epsilon
 from mechanisms.neighbouring import common_neighbouring
@@ -51,7 +52,10 @@ def largest_deltas(
     bounds = np.zeros(len(counts))
     for i in range(max(map(len, sides))):
         losses = [own[min(i, len(own) - 1)].loss() for own in sides]
-        bounds = np.maximum(bounds, _of_a_direction(losses, counts, epsilon, delta))
+        try:
+            bounds = np.maximum(bounds, _of_a_direction(losses, counts, epsilon, delta))
+        except OutOfTime:
+            return np.ones(len(counts))
     return np.asarray(np.minimum(1.0, bounds))
 
 

@@ -18,9 +18,9 @@ import numpy as np
 
 from mechanisms.atomic import convolved
 from mechanisms.bounds import ZeroConcentratedProfile
+from mechanisms.deadline import GRACE, OutOfTime, check_time, time_is_over
 from mechanisms.losses.ceiling import near_ceiling
 from mechanisms.losses.contour import Contour, ContourPlan, TiltedLoss, plan_contour, plan_oscillating_contour
-from mechanisms.losses.deadline import OutOfTime, check_time, time_is_over
 from mechanisms.losses.enclosure import Enclosure
 from mechanisms.losses.equal_laplace import equal_laplace
 from mechanisms.losses.finite_mixture import FiniteMixture
@@ -30,7 +30,7 @@ from mechanisms.losses.lattice import lattice_contour
 from mechanisms.losses.saddle import Saddle, log_chernoff_factor, saddle_for_delta, saddle_for_epsilon
 from mechanisms.neighbouring import Neighbouring
 from mechanisms.privacy_loss import ROUNDING, PrivacyLoss, add_losses
-from mechanisms.profile import PrivacyProfile, smallest
+from mechanisms.profile import SMALLEST, PrivacyProfile, smallest
 from mechanisms.related_profile import bare, restate
 from mechanisms.rounding import down, exact_sum, up
 
@@ -245,7 +245,9 @@ class Product:
 
         This holds for pairs alone.
         """
-        for profile in () if time_is_over() else self._pairs:
+        for profile in self._pairs:
+            if time_is_over():
+                break
             alone = lower(profile)
             if alone > result.lower:
                 result = result.intersect(Enclosure(alone, math.inf, _ONE, NOTHING))
@@ -289,7 +291,7 @@ class Product:
     def _epsilon_by_engines(self, delta: float, width: float) -> tuple[Enclosure, Contour | None]:
         if self._closed_form is not None and (self.loss is None or not self.loss.precision):
             return _closed_epsilon(self._closed_form, delta), None
-        if self._is_certain(delta):
+        if not time_is_over(GRACE) and self._is_certain(delta):
             return Enclosure(0.0, 0.0, NOTHING, _VARIATION), None
         if self.loss is None:
             return self._grid_epsilon(delta, width), None
@@ -371,8 +373,8 @@ class Product:
             result = Enclosure(*near.bounds(epsilon), near.name, near.name)
         else:
             result = self._delta_by_engines(epsilon, width)
-        least = 5e-324  # below the largest loss delta is positive, even where no float can show it
-        upper = min(1.0, max(least, (result.upper + mass) * (1.0 + 4 * ROUNDING)))
+        # Below the largest loss δ is positive, even where no float can show it.
+        upper = min(1.0, max(SMALLEST, (result.upper + mass) * (1.0 + 4 * ROUNDING)))
         lower = (result.lower + low_mass) * (1.0 - 4 * ROUNDING)
         result = Enclosure(lower, upper, result.attained_by, result.by)
         if result.width > _WORK.wide * upper and upper > _WORK.of_grid and not time_is_over():
@@ -392,7 +394,7 @@ class Product:
 
     def _delta_by_engines(self, epsilon: float, width: float) -> Enclosure:
         assert self.loss is not None
-        for contour in self._contours:
+        for contour in () if time_is_over(GRACE) else self._contours:
             found = contour_delta(contour, epsilon, width)
             if found is not None:
                 return found
@@ -414,7 +416,7 @@ class Product:
         if engine is None:
             return Enclosure(0.0, 1.0, NOTHING, NOTHING)
         lower, upper = engine.bounds(epsilon)
-        return Enclosure(lower, upper, engine.name, engine.name)
+        return Enclosure(lower, max(SMALLEST, upper), engine.name, engine.name)
 
 
 def contour_delta(contour: Contour, epsilon: float, width: float) -> Enclosure | None:
@@ -522,14 +524,21 @@ def _closed_epsilon(profile: PrivacyProfile, delta: float) -> Enclosure:
         lower, upper = profile.bounds(np.array(x))
         return float(lower), float(upper)
 
+    def too_small(x: float) -> bool:
+        check_time(GRACE)
+        return bounds(x)[0] < delta
+
     if delta < profile.infinite_mass * (1.0 - 64 * ROUNDING):
         return Enclosure(math.inf, math.inf, CLOSED, CLOSED)
     upper = profile.epsilon(delta)
     if upper == 0.0:
         return Enclosure(0.0, 0.0, CLOSED, CLOSED)
     start = upper if math.isfinite(upper) else 1.0
-    lower = math.nextafter(smallest(start, lambda x: bounds(x)[0] < delta), 0.0)
-    if not (math.isfinite(lower) and bounds(lower)[0] >= delta):
+    try:
+        lower = math.nextafter(smallest(start, too_small), 0.0)
+        if not math.isfinite(lower) or too_small(lower):
+            lower = 0.0
+    except OutOfTime:
         lower = 0.0
     return Enclosure(lower, upper, CLOSED, CLOSED)
 

@@ -26,8 +26,8 @@ from fractions import Fraction
 import numpy as np
 import scipy
 
+from mechanisms.deadline import time_is_over
 from mechanisms.losses.composed_loss import ComposedLoss, reverse_of
-from mechanisms.losses.deadline import time_is_over
 from mechanisms.losses.enclosure import Bound, Enclosure
 from mechanisms.parameters import ParameterError, open_unit, real
 from mechanisms.privacy_loss import ROUNDING
@@ -69,6 +69,30 @@ class Risk:
     true_positive_rates: dict[float, Enclosure | Bound]
     profile: tuple[tuple[float, float], ...] = ()
 
+    def within(self, epsilon: float, delta: float) -> Risk:
+        """Return the risks, none above what follows from δ(epsilon) <= delta in both directions, or from another one.
+
+        A true positive rate y at a false one k has y <= δ + e^ε k, and as the complement tests the other direction
+        1 - k <= δ + e^ε (1 - y). Together y - k <= (e^ε - 1 + 2δ) / (e^ε + 1).
+        """
+        keep, off = math.exp(-epsilon), 1.0 + 16 * ROUNDING
+        both = (-math.expm1(-epsilon) + 2.0 * keep * delta) / (1.0 + keep) * off if epsilon else delta
+        most = min(both, self.advantage.upper)
+
+        def at_most(found: Enclosure | Bound, upper: float) -> Enclosure | Bound:
+            return found.at_most([Bound(min(1.0, upper), _PROFILE, found.neighbouring)])
+
+        def line(k: float) -> float:
+            first = delta + k / keep if keep else math.inf
+            return min(first, 1.0 - keep * (1.0 - delta - k), k + most) * off
+
+        return Risk(
+            at_most(self.advantage, most),
+            at_most(self.accuracy, math.nextafter(0.5 + 0.5 * most, 1.0)),
+            {k: at_most(found, line(k)) for k, found in self.true_positive_rates.items()},
+            tuple((x, min(d, most, delta if x >= epsilon else 1.0)) for x, d in self.profile),
+        )
+
 
 FALSE_POSITIVE_RATES = (0.1, 0.01, 1e-3, 1e-5)
 """Where `risk_of` looks by default."""
@@ -82,11 +106,9 @@ def risk_of(loss: ComposedLoss, false_positive_rates: tuple[float, ...] = FALSE_
     ParameterError
         If a false positive rate is not at least 1e-300 and below 1.
     """
-    return Risk(
-        membership_advantage(loss),
-        attack_accuracy(loss),
-        {rate: true_positive_rate(loss, rate) for rate in false_positive_rates},
-    )
+    advantage = membership_advantage(loss)
+    rates = {rate: true_positive_rate(loss, rate) for rate in false_positive_rates}
+    return Risk(advantage, attack_accuracy(loss), rates).within(0.0, advantage.upper)
 
 
 def membership_advantage(loss: ComposedLoss) -> Enclosure | Bound:

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from mechanisms.deadline import time_is_over
 from mechanisms.losses.composed_loss import (
     ComposedLoss,
     check_composable,
@@ -20,7 +21,6 @@ from mechanisms.losses.composed_loss import (
     compose,
 )
 from mechanisms.losses.contour import Contour, Transform
-from mechanisms.losses.deadline import time_is_over
 from mechanisms.losses.enclosure import Bound, Enclosure
 from mechanisms.losses.inversion import invert, most_that_fit
 from mechanisms.losses.product import NOTHING, Product, contour_delta, without_mass

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mechanisms.arrays import FloatArray
+from mechanisms.deadline import GRACE, time_is_over
 from mechanisms.privacy_loss import PrivacyLoss
 
 
@@ -56,7 +57,7 @@ def _minimise(objective: Callable[[FloatArray], FloatArray]) -> tuple[float, flo
             values = np.where(np.isnan(values), np.inf, values)
             best = int(np.argmin(values))
             centre = float(s[best])
-            if 0 < best < len(s) - 1 or not 1e-9 < centre < 1e12:
+            if 0 < best < len(s) - 1 or not 1e-9 < centre < 1e12 or time_is_over(GRACE):
                 break
     return centre, float(values[best])
 

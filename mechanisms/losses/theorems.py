@@ -20,6 +20,7 @@ import scipy
 from mechanisms.arrays import FloatArray
 from mechanisms.bounded_range import BoundedRangeProfile
 from mechanisms.bounds import ApproximateProfile, PureProfile, ZeroConcentratedProfile
+from mechanisms.deadline import GRACE, OutOfTime, check_time
 from mechanisms.fixed_size import FixedSizeProfile
 from mechanisms.gaussian import GaussianProfile, gaussian_epsilons
 from mechanisms.losses.conversions import (
@@ -29,7 +30,6 @@ from mechanisms.losses.conversions import (
     gaussian_dp_of,
     zcdp_of,
 )
-from mechanisms.losses.deadline import OutOfTime, check_time
 from mechanisms.losses.enclosure import Bound
 from mechanisms.losses.fixed_size_orders import fixed_size_divergence, triangle_divergence
 from mechanisms.losses.product import CountedProfiles, Product, largest_delta, largest_epsilon, products
@@ -353,6 +353,7 @@ def _orders_between(low: int, high: int) -> FloatArray:
 @lru_cache(maxsize=1024)  # a search asks for the same ones at every step: an integral for each order
 def _known_divergences(profile: PrivacyProfile, low: int, high: int) -> FloatArray:
     found = profile.renyi(_orders_between(low, high))
+    check_time(GRACE)  # without time the orders that are missing are not kept
     found.setflags(write=False)
     return found
 

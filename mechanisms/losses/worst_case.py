@@ -29,7 +29,7 @@ from functools import lru_cache
 import numpy as np
 
 from mechanisms.arrays import FloatArray
-from mechanisms.losses.deadline import check_time
+from mechanisms.deadline import check_time
 from mechanisms.privacy_loss import ROUNDING
 
 _MOST_WORK = 3e7

@@ -4,12 +4,23 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import click
 
-from verify.commands.option_table import FIGURE, FILE, LEARNER, SUBJECT, options_named
+from verify.commands.option_table import (
+    ASKED_DELTA,
+    BUDGET_DELTA,
+    BUDGET_EPSILON,
+    FIGURE,
+    FILE,
+    FINITE,
+    LEARNER,
+    SUBJECT,
+    TARGET_EPSILON,
+    options_named,
+)
 
 
 @dataclass
@@ -68,12 +79,15 @@ class _TableCommand:
         In order.
     options
         Names of `OPTIONS`, between blanks.
+    ranges
+        The ranges of options that take other numbers here than by `OPTIONS`, by their names.
     """
 
     function: str
     help: str
     arguments: tuple[_Argument, ...] = ()
     options: str = ""
+    ranges: Mapping[str, Any] = field(default_factory=dict)
 
     def command(self, name: str) -> click.Command:
         """Return click's command of this name."""
@@ -88,7 +102,10 @@ class _TableCommand:
             context.exit(code or 0)
 
         parameters: list[click.Parameter] = [each.argument() for each in self.arguments]
-        parameters += [each.option() for each in options_named(self.options)]
+        parameters += [
+            replace(each, kind=self.ranges.get(each.flag.removeprefix("--"), each.kind)).option()
+            for each in options_named(self.options)
+        ]
         return click.Command(name, callback=run, help=self.help, params=parameters)
 
 
@@ -138,15 +155,18 @@ COMMANDS = {
         error.""",
         arguments=(_Argument(name="files", kind=FILE, many=True),),
         options="delta epsilon budget neighbors group-size proof output json",
+        ranges={"delta": ASKED_DELTA, "epsilon": FINITE},
     ),
     "calibrate": _TableCommand(
         function="audit_command:calibrate_command",
         help="""Find the least noise with which releases meet a target.
 
         All noise of FILE is multiplied by one factor. The target is --epsilon at --delta (by default 1e-6),
-        or what attacks on a person may reach: --advantage, or --rates.""",
+        or what attacks on a person may reach: --advantage, or --rates. After a minute it is the least factor
+        proved to be enough by then.""",
         arguments=(_Argument(name="file", kind=FILE),),
         options="epsilon delta advantage rates neighbors group-size json",
+        ranges={"delta": ASKED_DELTA, "epsilon": TARGET_EPSILON},
     ),
     "regret": _TableCommand(
         function="regret_command:regret_command",
@@ -229,6 +249,7 @@ COMMANDS = {
         arguments=(_Argument(name="store"),),
         options="epsilon delta composition trust strict rules name-keys from author reason learner problem set purpose "
         "tenant",
+        ranges={"delta": BUDGET_DELTA, "epsilon": BUDGET_EPSILON},
     ),
     "ledger show": _TableCommand(
         function="ledger_command:show_command",

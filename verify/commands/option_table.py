@@ -6,6 +6,7 @@ Nothing but click is imported here, so that a shell that completes a line waits 
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
@@ -65,7 +66,22 @@ class _NumberType(click.FloatRange):
             self.fail(
                 f"{value!r} must be one number; several are given as --set {param.name}={value}", param, ctx
             )
+        if str(value).lower() == "nan":
+            self.fail(f"{value} is not in the range {self._describe_range()}.", param, ctx)
         return super().convert(value, param, ctx)
+
+
+class _NumberOrZeroType(_NumberType):
+    """A number in a range, or 0."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return it."""
+        if "," not in str(value) and click.FLOAT.convert(value, param, ctx) == 0.0:
+            return 0.0
+        return super().convert(value, param, ctx)
+
+    def _describe_range(self) -> str:
+        return f"0 or {super()._describe_range()}"
 
 
 class _IntegerType(click.IntRange):
@@ -209,9 +225,16 @@ FILE = click.Path(path_type=Path, dir_okay=False)
 NEW_FILE = click.Path(path_type=Path)
 EXISTING_FILE = click.Path(path_type=Path, dir_okay=False, exists=True)
 FOLDER = click.Path(path_type=Path, file_okay=False)
-RATE = _NumberType(0, 1)
-EPSILON = _NumberType(0)
+RATE = _NumberType(1e-300, 1, max_open=True)
+GAIN = _NumberType(0, 1, min_open=True, max_open=True)
 POSITIVE = _NumberType(0, min_open=True)
+FINITE = _NumberType(0, math.inf, max_open=True)
+FINITE_POSITIVE = _NumberType(0, math.inf, min_open=True, max_open=True)
+DELTA = _NumberType(0, 1, max_open=True)
+ASKED_DELTA = _NumberOrZeroType(1e-290, 1, max_open=True)
+TARGET_EPSILON = _NumberType(0, 1e100)
+BUDGET_EPSILON = _NumberType(0)
+BUDGET_DELTA = _NumberType(0, 1)
 COUNT = _IntegerType(1)
 LEARNER = _NameType("learner")
 SUBJECT = _NameType("learner", "specimen")
@@ -227,7 +250,7 @@ OPTIONS = _table(
     Option("--accept-clock", bool, "The clock is right, though far ahead of the last entry."),
     Option("--add", str, "Make a key of this name, and print it once."),
     Option("--adversary", str, "Who reacts to actions: 'challenge(0, 1)' or file.py:object."),
-    Option("--advantage", RATE, "Target: what any attack gains over guessing, at most."),
+    Option("--advantage", GAIN, "Target: what any attack gains over guessing, at most."),
     Option(
         "--allow-return",
         bool,
@@ -242,7 +265,7 @@ OPTIONS = _table(
         alone="",
     ),
     Option("--author", str, "Who makes the change; kept in the ledger.", default=""),
-    Option("--budget", POSITIVE, "Report what is left of this epsilon; exit code 1 if exceeded."),
+    Option("--budget", FINITE_POSITIVE, "Report what is left of this epsilon; exit code 1 if exceeded."),
     Option("--cache", FOLDER, "Folder of finished runs; the same command goes on from there."),
     Option("--cancel", int, "Give the charge of this open reservation back."),
     Option("--certificate", NEW_FILE, "Write a certificate here if the claim is certified."),
@@ -254,7 +277,7 @@ OPTIONS = _table(
     ),
     Option("--data", str, "Data domain, or which data are neighbours: 'interval(0, 1)'."),
     Option("--delay", _IntegerType(0), "Rounds until a logged reward reaches the learner.", default=0),
-    Option("--delta", RATE, "Privacy parameter delta."),
+    Option("--delta", DELTA, "Privacy parameter delta."),
     Option("--deployment", EXISTING_FILE, "What people declare of the deployment, in TOML; with --format."),
     Option(
         "--effort",
@@ -262,7 +285,7 @@ OPTIONS = _table(
         "How much to draw and to search.",
         default="default",
     ),
-    Option("--epsilon", EPSILON, "Privacy parameter epsilon."),
+    Option("--epsilon", FINITE_POSITIVE, "Privacy parameter epsilon."),
     Option("--erase", str, "Delete the link from this record's name to its account."),
     Option(
         "--expire", _DurationType(), "Withdraw a run's actions that have waited for feedback as long as this."
@@ -314,7 +337,7 @@ OPTIONS = _table(
     Option("--rules", EXISTING_FILE, "Limits beside the budget, in TOML; an empty file: none."),
     Option("--run", str, "Run that the key is for, and nothing else.", many=True),
     Option("--runs", COUNT, "Independent runs."),
-    Option("--samples", COUNT, "Draws of the black-box test in all, in place of the effort's."),
+    Option("--samples", _IntegerType(1_024), "Draws of the black-box test in all, in place of the effort's."),
     Option("--scale", click.Choice(["quick", "paper"]), "Size of experiments.", default="paper"),
     Option(
         "--scope",

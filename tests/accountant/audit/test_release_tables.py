@@ -341,8 +341,8 @@ BAD = [
     ),
     (
         '[[release]]\nmechanism = "pure"\nepsilon = 1\nsampling_rate = 0.1\nneighbours = "replace one"',
-        2,
-        "for PureProfile no pair is proved",
+        4,
+        "and what pure loses by that is not known; give sampling = 'fixed size'",
     ),
     (
         '[[release]]\nmechanism = "gaussian"\nsigma = 1\nsampling_rate = 0.1\nsampling = "fixed size"\n'
@@ -353,7 +353,13 @@ BAD = [
     (
         '[[release]]\nmechanism = "randomized-response"\nepsilon = 1\nk = 2\nneighbours = "add or remove one"',
         5,
-        "the number of reports through RandomizedResponse is public",
+        "the number of reports is public",
+    ),
+    (
+        '[[release]]\nmechanism = "randomized-response"\nepsilon = 1\nk = 2\nsampling_rate = 0.5\n'
+        'neighbours = "replace one"',
+        5,
+        "and what randomized-response loses by that is not known; give sampling = 'fixed size'",
     ),
     (
         '[[release]]\nmechanism = "laplace"\nscale = 1\npartition = "a"',

@@ -28,8 +28,8 @@ from mechanisms import (
     Sensitivity,
     ZeroConcentratedProfile,
 )
+from mechanisms.deadline import deadline
 from mechanisms.losses.composed_loss import compose
-from mechanisms.losses.deadline import deadline
 from mechanisms.losses.enclosure import Enclosure
 from mechanisms.losses.risk import risk_of
 

@@ -1,13 +1,17 @@
 """After a deadline certified numbers are wider, and as true as before."""
 
 import math
+import random
+from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
+from kinds_of_curves import KINDS
 
 from accountant import deadline, risk_of
 from accountant.audit import AuditQuestion, audit, calibrate, read_releases
@@ -19,22 +23,29 @@ from mechanisms import (
     PrivacyProfile,
     RandomizedResponse,
     ZeroConcentratedProfile,
+    for_group,
+    gaussian_mixture_loss,
 )
+from mechanisms import deadline as deadlines
 from mechanisms.arrays import FloatArray
+from mechanisms.deadline import OutOfTime, check_time, time_is_over
 from mechanisms.gaussian_loss import sampled_gaussian_loss
-from mechanisms.gaussian_mixture_loss import GaussianMixtureLossSum
+from mechanisms.gaussian_mixture_loss import (
+    AT_ZERO,
+    GaussianMixtureLoss,
+    GaussianMixtureLossSum,
+    binomial_mixture,
+)
 from mechanisms.losses import composed_loss, grid
 from mechanisms.losses import contour as contours
-from mechanisms.losses import deadline as deadlines
 from mechanisms.losses import least_noise as search
 from mechanisms.losses.composed_loss import ComposedLoss, compose
 from mechanisms.losses.composed_profile import composed_profile
-from mechanisms.losses.deadline import OutOfTime, check_time, time_is_over
 from mechanisms.losses.enclosure import Bound, Enclosure
 from mechanisms.losses.product import CountedProfiles
 from mechanisms.losses.theorems import CompositionTheorem
 from mechanisms.neighbouring import Neighbouring
-from mechanisms.privacy_loss import ComplexArray
+from mechanisms.privacy_loss import ComplexArray, PrivacyLoss
 from mechanisms.related_profile import RelatedProfile
 from mechanisms.subsampled import SubsampledProfile
 from mechanisms.truncated_batches import TruncatedBatchProfile
@@ -241,3 +252,115 @@ def test_the_range_of_a_grid_is_found_after_a_deadline(monkeypatch: pytest.Monke
         low, high = grid._range(profile, 1e-9)
     assert low < 0.0 < high
     assert profile.delta(high) <= 1e-9
+
+
+def _ticking(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """Return the time that deadlines see, to be set."""
+    now = [0.0]
+    monkeypatch.setattr(deadlines, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    return now
+
+
+EVERY_KIND = [(relation, kind) for relation, makes in KINDS.items() for kind in makes]
+
+
+@pytest.mark.few(8)
+@pytest.mark.parametrize(
+    ("relation", "kind"), EVERY_KIND, ids=[f"{one.value} {kind}" for one, kind in EVERY_KIND]
+)
+def test_little_is_evaluated_after_the_grace(
+    relation: Neighbouring, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An inversion evaluated a curve hundreds of times, and a Rényi curve has 91 orders."""
+    profile = KINDS[relation][kind](random.Random(kind))
+    group = for_group(profile, 3)
+    calls: list[str] = []
+
+    def count(owner: type, name: str) -> None:
+        plain = getattr(owner, name)
+
+        def counted(*arguments: Any) -> Any:
+            calls.append(name)
+            return plain(*arguments)
+
+        monkeypatch.setattr(owner, name, counted)
+
+    count(PrivacyProfile, "bounds")
+    count(PrivacyProfile, "delta")
+    count(PrivacyLoss, "log_top")
+    now = _ticking(monkeypatch)
+
+    def evaluations(ask: Callable[[], object]) -> int:
+        now[0] = 0.0
+        with deadline(1.0):
+            now[0] = 10.0
+            calls.clear()
+            ask()
+        return len(calls)
+
+    once = evaluations(lambda: group.bounds(np.array(0.5)))
+    asked: list[Callable[[], object]] = [lambda: group.epsilon(1e-5)]
+    for releases in ([(profile, 1)], [(profile, 3)], [(group, 2)]):
+        loss = compose(releases)
+        asked += [partial(loss.epsilon, 1e-5), partial(loss.delta, 0.5), partial(loss.theorems, epsilon=0.5)]
+    assert max(map(evaluations, asked)) <= 60 + 4 * once
+
+
+@pytest.mark.parametrize("s", [1.0, 100.0, 1e4])
+def test_the_cost_of_a_contour_is_its_nodes(s: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """At large tilts it was a hundredth: a contour was planned that took five minutes."""
+    nodes: list[int] = []
+    losses_at = GaussianMixtureLossSum._losses_at
+
+    def counted(own: GaussianMixtureLossSum, u: FloatArray, rows: slice) -> Any:
+        nodes.append(u.size * len(own._sigmas[rows]))
+        return losses_at(own, u, rows)
+
+    monkeypatch.setattr(GaussianMixtureLossSum, "_losses_at", counted)
+    for loss in (
+        sampled_gaussian_loss(0.01, 1.0),
+        sampled_gaussian_loss(1e-16, 20.0),
+        GaussianMixtureLossSum((sampled_gaussian_loss(0.1, 2.0), sampled_gaussian_loss(0.2, 3.0)), (3, 1)),
+    ):
+        nodes.clear()
+        loss.log_mgf_line(s, np.linspace(0.0, 30.0, 3))
+        assert 0.5 * sum(nodes) <= loss.cost(s, 30.0) / gaussian_mixture_loss._OF_A_NODE <= 2.0 * sum(nodes)
+
+
+def test_a_path_with_too_many_nodes_is_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Far paths took 4 seconds and a million nodes where near ones took thousands."""
+    loss = GaussianMixtureLoss(AT_ZERO, binomial_mixture(2, 0.01), 1.0)
+    sizes: list[int] = []
+    log_density = GaussianMixtureLossSum._log_density
+
+    def counted(own: GaussianMixtureLossSum, side: int, u: FloatArray, rows: slice) -> Any:
+        sizes.append(u.size)
+        return log_density(own, side, u, rows)
+
+    monkeypatch.setattr(GaussianMixtureLossSum, "_log_density", counted)
+    for s in (1.0, 1e3, 1e4):
+        found = loss.log_envelope(s, np.array([1.0, 10.0]))
+        assert found[1] <= found[0] < math.inf
+        assert max(sizes) <= 2**15 + 4
+
+
+def test_an_error_names_the_limit_that_counted(tmp_path: Path) -> None:
+    path = tmp_path / "releases.toml"
+    path.write_text('[[release]]\nmechanism = "gaussian"\nsigma = 20.0\ncount = 90\n')
+    releases = read_releases(path)
+    with deadline(1e-6), pytest.raises(ParameterError, match=r"within the time limit of 1e-06 s"):
+        calibrate(releases, 0.5, 1e-6, time_limit=60.0)
+    with pytest.raises(ParameterError, match=r"within the time limit of 2e-06 s"):
+        calibrate(releases, 0.5, 1e-6, time_limit=2e-6)
+
+
+def test_the_risk_of_an_audit_in_no_time_is_that_of_its_answer(tmp_path: Path) -> None:
+    """An audit said δ <= .07 at ε = 0, and an advantage of at most 1."""
+    path = tmp_path / "releases.toml"
+    path.write_text('[[release]]\nmechanism = "laplace"\nscale = 20.0\ncount = 3\n')
+    short = audit(read_releases(path), AuditQuestion(epsilon=0.0), risk=True, time_limit=NO_TIME)
+    assert short.risk is not None
+    assert short.answer.upper < 0.2
+    assert short.risk.advantage.upper <= short.answer.upper
+    assert short.risk.accuracy.upper <= 0.5 + 0.5 * short.answer.upper + 1e-15
+    assert max(delta for _, delta in short.risk.profile) <= short.answer.upper

@@ -2,24 +2,31 @@
 
 import math
 import random
+from contextlib import suppress
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from kinds_of_curves import KINDS, A, R
 
 from mechanisms import (
+    ApproximateProfile,
     AtomicProfile,
+    BoundedRangeProfile,
+    DiscreteLaplaceProfile,
     GaussianProfile,
     LaplaceProfile,
     ParameterError,
     PrivacyProfile,
     PureProfile,
+    Sampling,
+    sampled,
 )
 from mechanisms.losses.composed_loss import _WIDE, ComposedLoss, compose
 from mechanisms.losses.enclosure import Enclosure, lower_end
 from mechanisms.losses.running_loss import RunningLoss
 from mechanisms.neighbouring import Neighbouring
-from mechanisms.related_profile import RelatedProfile
+from mechanisms.related_profile import RelatedProfile, restate
 from mechanisms.subsampled import SubsampledProfile
 
 ASKED = [
@@ -166,3 +173,55 @@ def test_atoms_are_of_two_laws() -> None:
     with pytest.raises(ParameterError, match=r"on the other data they add up to 1\.0085.*must be at most 1"):
         AtomicProfile((Fraction(1, 3), Fraction(-1, 3)), (0.57, 0.43))
     AtomicProfile((Fraction(1, 3), Fraction(-1, 3)), (0.57, 0.43), bound="a bound is of no pair")
+
+
+FAR = (0.0, 1e-12, 1e-10, 1e-9, 1e-8, 1e-3, 1.0, 30.0, 1e3, 1e9, 1e100, 1e300)
+
+
+@pytest.mark.few(6)
+@pytest.mark.parametrize(
+    ("relation", "kind"),
+    sorted(
+        ((relation, kind) for relation, makes in KINDS.items() for kind in makes),
+        key=lambda cell: cell[1] != "Gaussian",
+    ),
+    ids=lambda value: value if isinstance(value, str) else value.value,
+)
+def test_an_upper_end_is_0_only_where_no_loss_is_as_large(relation: Neighbouring, kind: str) -> None:
+    """An audit said δ = 0 of a sampled Gaussian, where it is 2.8e-482."""
+    profile = KINDS[relation][kind](random.Random(kind))
+    every = [profile]
+    for rate in (1e-200, 1e-16):
+        for sampling in (Sampling.POISSON, Sampling.FIXED_SIZE):
+            for own in (A, R):
+                with suppress(ParameterError):
+                    every.append(sampled(restate(profile, sampling.movement(own)), rate, own, sampling))
+    for one in every:
+        x = np.array(FAR)
+        lower, upper = one.bounds(x)
+        largest = one.pure_epsilon
+        below = x < (math.inf if largest is None else float(largest) * (1.0 - 1e-9))
+        assert np.all(upper[below] > 0.0)
+        assert not np.signbit(lower).any()
+        assert not np.signbit(upper).any()
+    if (largest := profile.pure_epsilon) is None or float(largest) * 3 > 100.0:
+        assert compose([(profile, 3)]).delta(100.0).upper > 0.0
+
+
+@pytest.mark.parametrize(
+    ("profile", "count"),
+    [
+        (ApproximateProfile(Fraction(5e-324), 5e-324), 1000),
+        (DiscreteLaplaceProfile(1, 1e160), 10**12),
+        (LaplaceProfile(1.0, 1e160), 10**9),
+        (BoundedRangeProfile(Fraction(5e-321)), 10**12),
+        (PureProfile(Fraction(1e-170)), 10**9),
+    ],
+    ids=lambda value: type(value).__name__ if isinstance(value, PrivacyProfile) else str(value),
+)
+def test_losses_below_floats_are_no_internal_error(profile: PrivacyProfile, count: int) -> None:
+    """Their lattice had more points than floats can count, and their oscillations no place in a table."""
+    loss = compose([(profile, count)])
+    for epsilon in (0.0, 1e-300, 0.1):
+        assert 0.0 <= (lower_end(loss.delta(epsilon)) or 0.0) <= loss.delta(epsilon).upper < 1e-3
+    assert 0.0 <= loss.epsilon(1e-9).upper < 1.0

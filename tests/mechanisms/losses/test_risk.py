@@ -33,9 +33,9 @@ from mechanisms.bounds import response_atoms
 from mechanisms.fixed_size import FixedSizeProfile
 from mechanisms.losses import risk
 from mechanisms.losses.composed_loss import ComposedLoss
-from mechanisms.losses.enclosure import Enclosure
+from mechanisms.losses.enclosure import Bound, Enclosure
 from mechanisms.losses.least_noise import least_noise, least_noise_for_risk
-from mechanisms.losses.risk import true_positive_rate_at_most
+from mechanisms.losses.risk import Risk, true_positive_rate_at_most
 from mechanisms.related_profile import RelatedProfile
 from mechanisms.sampled_group import SampledGroupDirection
 from mechanisms.subsampled import SubsampledDirection, SubsampledProfile
@@ -125,7 +125,9 @@ def test_the_other_numbers_follow() -> None:
     assert reconstruction_success(loss, 1e-3) == true_positive_rate(loss, 1e-3)
     assert posterior(0.5, 0.01, 0.1) == pytest.approx(0.05 / 0.059)
     risk = risk_of(loss, (0.1,))
-    assert (risk.advantage, risk.accuracy) == (advantage, accuracy)
+    assert risk.advantage == advantage
+    assert risk.accuracy.lower == accuracy.lower
+    assert 0.5 + 0.5 * advantage.upper <= risk.accuracy.upper <= accuracy.upper
     assert risk.true_positive_rates == {0.1: true_positive_rate(loss, 0.1)}
 
 
@@ -307,3 +309,23 @@ def test_after_a_deadline_a_risk_takes_one_curve_point(monkeypatch: pytest.Monke
     found = true_positive_rate(compose([(GaussianProfile(1.0), 1)]), 0.01)
     assert set(asked) == {0.0, -math.log(0.01)}
     assert found.lower <= float(ndtr(ndtri(0.01) + 1.0)) <= found.upper < 1.0
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta"), [(0.0, 0.07), (1e-9, 1e-6), (0.7, 0.01), (3.0, 0.2), (800.0, 1e-6)]
+)
+def test_risks_are_bounded_by_one_delta_as_its_worst_pair_has_them(epsilon: float, delta: float) -> None:
+    share = 1.0 / (1.0 + math.exp(-epsilon))
+    p = np.array([delta, (1.0 - delta) * share, (1.0 - delta) * (1.0 - share), 0.0])
+    q, unknown = p[::-1], Bound(1.0, "nothing")
+    found = Risk(unknown, unknown, dict.fromkeys(FALSE, unknown), ((0.0, 1.0), (900.0, 1.0)))
+    found = found.within(epsilon, delta)
+    advantage = float(np.sum(np.maximum(p - q, 0.0)))
+    assert advantage <= found.advantage.upper <= advantage + 1e-14
+    assert 0.5 + 0.5 * advantage <= found.accuracy.upper <= 0.5 + 0.5 * advantage + 1e-14
+    with np.errstate(divide="ignore"):
+        for false in FALSE:
+            best = best_test(p, q, false)
+            assert best * (1.0 - 1e-14) <= found.true_positive_rates[false].upper <= best + 1e-14
+    assert found.profile == ((0.0, found.advantage.upper), (900.0, delta))
+    assert found.within(0.0, 1.0) == found

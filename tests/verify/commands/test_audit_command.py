@@ -241,11 +241,12 @@ def test_what_is_said_first_names_the_relation(run, file, neighbours):
 
 
 BAD = [
-    (["audit", "FILE", "--delta", "1"], "--delta 1.0"),
+    (["audit", "FILE", "--delta", "1"], "'--delta': 1.0 is not in the range 0 or 1e-290<=x<1"),
+    (["audit", "FILE", "--delta", "1e-300"], "'--delta': 1e-300 is not in the range 0 or 1e-290<=x<1"),
     (["audit", "FILE", "--delta", "-1"], "'--delta': -1.0"),
-    (["audit", "FILE", "--delta", "nan"], "--delta nan"),
+    (["audit", "FILE", "--delta", "nan"], "'--delta': nan is not in the range"),
     (["audit", "FILE", "--epsilon", "-1"], "'--epsilon': -1.0"),
-    (["audit", "FILE", "--epsilon", "inf"], "--epsilon inf"),
+    (["audit", "FILE", "--epsilon", "inf"], "'--epsilon': inf is not in the range 0<=x<inf"),
     (["audit", "FILE", "--epsilon", "1", "--delta", "0.1"], "--epsilon 1.0, delta=0.1: exactly one"),
     (["audit", "FILE", "--budget", "-1"], "'--budget': -1.0"),
     (["audit", "FILE", "--epsilon", "1", "--budget", "1"], "goes with a given delta"),
@@ -253,8 +254,8 @@ BAD = [
     (["audit", "nowhere.toml"], "nowhere.toml"),
     (["audit"], "FILE"),
     (["calibrate", "FILE"], "--epsilon"),
-    (["calibrate", "FILE", "--epsilon", "0"], "--epsilon 0.0"),
-    (["calibrate", "FILE", "--epsilon", "1", "--delta", "1"], "--delta 1.0"),
+    (["calibrate", "FILE", "--epsilon", "0", "--delta", "0"], "--epsilon 0.0: must be above 0 at delta=0"),
+    (["calibrate", "FILE", "--epsilon", "1", "--delta", "1"], "'--delta': 1.0 is not in the range"),
 ]
 
 

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import math
+import re
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import click
 import pytest
@@ -50,7 +54,8 @@ def test_an_option_means_the_same_everywhere_and_is_used() -> None:
     meanings: dict[str, set[tuple[object, ...]]] = {}
     for _, command in leaves(cli):
         for option in options_of(command):
-            meaning = (str(option.type), option.help, str(option.default), option.multiple, option.name)
+            kind = "a number" if isinstance(option.type, click.FloatRange) else str(option.type)
+            meaning = (kind, option.help, str(option.default), option.multiple, option.name)
             meanings.setdefault(option.opts[0], set()).add(meaning)
     assert {flag: len(each) for flag, each in meanings.items()} == {
         option.flag: 1 for option in OPTIONS.values()
@@ -90,8 +95,69 @@ def test_an_option_of_verify_is_its_field(flag: str) -> None:
             facts.rule(name, word)  # every choice is one
     if isinstance(option.kind, click.FloatRange | click.IntRange):
         for end, opened in ((option.kind.min, option.kind.min_open), (option.kind.max, option.kind.max_open)):
-            if end is not None and not opened and name != "delta" and name != "samples":
+            if end is not None and not opened:
                 facts.rule(name, facts.reads(end))
+
+
+RANGED = [
+    (path, option)
+    for path, command in leaves(cli)
+    for option in options_of(command)
+    if isinstance(option.type, click.FloatRange | click.IntRange)
+]
+
+
+@pytest.mark.parametrize(
+    ("path", "option"), RANGED, ids=[f"{path} {option.opts[0]}" for path, option in RANGED]
+)
+def test_a_number_is_refused_by_the_range_that_the_help_shows(path: str, option: click.Option) -> None:
+    kind = option.type
+    assert isinstance(kind, click.FloatRange | click.IntRange)
+    words = kind._describe_range()
+    context = click.Context(COMMANDS[path].command(path))
+    assert words in context.command.get_help(context)
+    for end, opened, side in ((kind.min, kind.min_open, -1), (kind.max, kind.max_open, 1)):
+        if end is None:
+            continue
+        whole = isinstance(kind, click.IntRange)
+        beyond = end + side if whole else end if opened else math.nextafter(end, side * math.inf)
+        within = end if not opened else math.nextafter(end, -side * math.inf)
+        assert kind.convert(str(within), option, context) == within
+        with pytest.raises(click.BadParameter, match=re.escape(f"is not in the range {words}")):
+            kind.convert(str(beyond), option, context)
+    if isinstance(kind, click.FloatRange):
+        with pytest.raises(click.BadParameter, match=re.escape(f"nan is not in the range {words}")):
+            kind.convert("nan", option, context)
+
+
+@pytest.mark.parametrize(
+    ("path", "arguments"),
+    [
+        ("audit", ["--delta", "0"]),
+        ("audit", ["--delta", "1e-290"]),
+        ("audit", ["--delta", str(1.0 - 2.0**-53)]),
+        ("audit", ["--epsilon", "0"]),
+        ("audit", ["--epsilon", str(sys.float_info.max)]),
+        ("audit", ["--budget", "5e-324"]),
+        ("audit", ["--budget", str(sys.float_info.max)]),
+        ("calibrate", ["--epsilon", "0"]),
+        ("calibrate", ["--epsilon", "1e100"]),
+        ("calibrate", ["--epsilon", "1", "--delta", "1e-290"]),
+        ("calibrate", ["--epsilon", "1", "--delta", str(1.0 - 2.0**-53)]),
+        ("calibrate", ["--advantage", "1e-15"]),
+        ("calibrate", ["--advantage", str(1.0 - 2.0**-53)]),
+        ("calibrate", ["--rates", "1e-300", str(1.0 - 2.0**-53)]),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else value,
+)
+def test_an_end_of_a_range_is_an_answer(
+    path: str, arguments: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "releases.toml"
+    file.write_text('neighbours = "replace one"\n[[release]]\nmechanism = "gaussian"\nsigma = 1.0\n')
+    with pytest.raises(SystemExit) as code:
+        cli.main([path, str(file), *arguments])
+    assert code.value.code in (0, 1), capsys.readouterr().err
 
 
 def test_the_options_of_verify_with_a_flag_are_those_of_the_command() -> None:

@@ -1,0 +1,61 @@
+"""Deadlines for certified numbers: the answer is the best bound proved by then."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+from mechanisms.parameters import ParameterError, real
+
+_END: ContextVar[tuple[float, float]] = ContextVar("deadline", default=(math.inf, math.inf))
+"""When it is over, and of how many seconds it was."""
+GRACE = 1.0
+"""Seconds after a deadline in which what is proved with little work still may be."""
+
+
+class OutOfTime(Exception):
+    """The deadline is over before any bound was proved."""
+
+
+@contextmanager
+def deadline(seconds: float) -> Iterator[None]:
+    """Limit the time for proved numbers in the block to so many seconds in all; infinity is no limit.
+
+    Later answers are wider, and still proved: by bounds that are known by then, or that take little time, as some
+    passes over the different mechanisms: a second is given to these, then what is missing counts as unbounded. Work is
+    stopped between steps of some hundredths of a second. Of deadlines in one another the first counts; other threads
+    have their own.
+
+    Raises
+    ------
+    ParameterError
+        If the seconds are not a number above 0.
+    """
+    limit = real("time_limit", seconds)
+    if not limit > 0.0:
+        raise ParameterError(f"time_limit = {seconds!r}: must be a number of seconds above 0")
+    token = _END.set(min(_END.get(), (time.monotonic() + limit, limit)))
+    try:
+        yield
+    finally:
+        _END.reset(token)
+
+
+def time_is_over(grace: float = 0.0) -> bool:
+    """Return True if the deadline has passed, so many seconds ago."""
+    end = _END.get()[0] + grace
+    return end < math.inf and time.monotonic() >= end
+
+
+def check_time(grace: float = 0.0) -> None:
+    """Raise `OutOfTime` if the deadline has passed, so many seconds ago."""
+    if time_is_over(grace):
+        raise OutOfTime(f"{time_limit_text()} is over")
+
+
+def time_limit_text() -> str:
+    """Return the deadline that counts as words: "the time limit of 60 s"."""
+    return f"the time limit of {_END.get()[1]:g} s"
