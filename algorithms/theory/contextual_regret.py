@@ -134,12 +134,12 @@ def contextual_values(instance: Instance) -> dict[sp.Symbol, float]:
     problem = instance.problem
     assert isinstance(problem, LinearContexts)
     return {
-        T: instance.horizon,
+        T: instance.level_horizon,
         allowed: np.inf,
         R_max: problem.largest_regret,
         d: problem.features,
         norm: _norm(instance),
-        J: max(1, len(released_counts(instance.horizon, 1, BatchedLinUCB.growth))),
+        J: max(1, len(released_counts(instance.level_horizon, 1, BatchedLinUCB.growth))),
         distance: RegressionMoments(problem.features).sensitivity.l2,
         epsilon: instance.epsilon,
         delta: instance.delta,

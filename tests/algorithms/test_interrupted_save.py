@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dis
 import os
 import shutil
 import sys
@@ -44,7 +45,11 @@ class Stop(BaseException):
 
 
 class StoppedAt:
-    """Raises at the line of this number among those that a save runs through, as a signal's handler would."""
+    """Raises at the line of this number among those that a save runs through, as a signal's handler would.
+
+    Or at the next one, where it begins with an instruction that does nothing (``try:``): handlers run after calls, at
+    the beginning of a function and where a loop goes back, and the interpreter lists no ``finally`` for such a one.
+    """
 
     def __init__(self, line: int) -> None:
         self.left = line
@@ -54,7 +59,7 @@ class StoppedAt:
             return None
         if event == "line":
             self.left -= 1
-            if self.left < 0:
+            if self.left < 0 and frame.f_code.co_code[frame.f_lasti] != dis.opmap["NOP"]:
                 sys.settrace(None)
                 raise Stop
         return self

@@ -149,6 +149,7 @@ def _check_own_laws(
 def _law_instance(make: type[Any], bound: RegretBound, played: Instance) -> tuple[Instance, int]:
     """Return the instance that tests the laws of a proof, and the number of lanes."""
     theorem = bound.confidence
+    own_rounds = int(epoch_end(1)) + _ROUNDS if played.anytime and bound.levels else _ROUNDS
     if isinstance(theorem, PhaseTheorem):
         dimension = 2 if theorem.width is None else 3
         problem = linear_check_problem(_LINEAR_ROUNDS, played.settings, dimension=dimension)
@@ -157,21 +158,19 @@ def _law_instance(make: type[Any], bound: RegretBound, played: Instance) -> tupl
         return replace(played, problem=problem, horizon=_LINEAR_ROUNDS), _LINEAR_LANES
     if isinstance(theorem, WidthTheorem):
         shorter = min(1.0, float(played.settings.get("norm", 1.0)))
-        instance = replace(played, problem=LinearContexts(shorter * _PARAMETER, _OFFERED), horizon=_ROUNDS)
+        instance = replace(played, problem=LinearContexts(shorter * _PARAMETER, _OFFERED), horizon=own_rounds)
         first = bound.value_of(theorem.first, instance)
-        if first > _ROUNDS / 3:  # for three releases
+        if first > own_rounds / 3:  # for three releases
             instance = replace(instance, horizon=min(_MOST_MOMENTS, math.ceil(3 * first)))
         return instance, _MOMENT_LANES
     if isinstance(theorem, EliminationTheorem):
         means, rounds = (_EPOCH_MEANS, _EPOCH_ROUNDS) if theorem.fresh else (_MEANS, _ELIMINATED)
         there = replace(played, problem=plain_problem("bandit", means), horizon=rounds)
         return there, _ELIMINATION_LANES
-    means, rounds = _ATTRACTIONS if make.family == "cascade" else _MEANS, _ROUNDS
+    means = _ATTRACTIONS if make.family == "cascade" else _MEANS
     size = 1 if make.family in ("bandit", "experts") else 2
     instance = plain_instance(make.family, bound, played, means, size)
-    if played.anytime and bound.levels:
-        rounds = int(epoch_end(1)) + _ROUNDS
-    return replace(instance, horizon=rounds), _LANES
+    return replace(instance, horizon=own_rounds), _LANES
 
 
 def linear_check_problem(horizon: int, settings: Mapping[str, Value], *, dimension: int = 2) -> LinearBandit:

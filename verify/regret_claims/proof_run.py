@@ -362,13 +362,7 @@ class ProofRun(abc.ABC):
 
     def refuse_counts(self, what: str, wrong: BoolArray, shown: FloatArray, expected: FloatArray) -> None:
         """Refuse that an arm's values or noises are miscounted."""
-        self.refuse_arm(
-            "bookkeeping",
-            wrong,
-            lambda lane, arm: (
-                f"{shown[lane, arm]:g} {what} are counted where there are {expected[lane, arm]:g}"
-            ),
-        )
+        self.refuse_arm("bookkeeping", wrong, _describe_counts(what, shown, expected))
 
 
 class StructuredRun(ProofRun, Generic[State]):
@@ -508,13 +502,8 @@ class BatchedRun(StructuredRun[Confidence]):
     def check_noises(self, after: Confidence, expected: FloatArray) -> None:
         """Check the numbers of noises: more of them make wider radii, and so another learner."""
         self.refuse_counts("noises", after.releases < expected, after.releases, expected)
-        self.note_difference(
-            "bookkeeping",
-            after.releases > expected,
-            lambda lane, arm: (
-                f"{after.releases[lane, arm]:g} noises are counted where there are {expected[lane, arm]:g}"
-            ),
-        )
+        more = _describe_counts("noises", after.releases, expected)
+        self.note_difference("bookkeeping", after.releases > expected, more)
 
 
 def check_laws(
@@ -566,6 +555,13 @@ def play_checked(
     except Contradiction as contradiction:
         return contradiction.check
     return None
+
+
+def _describe_counts(what: str, shown: FloatArray, expected: FloatArray) -> Callable[[int, int], str]:
+    """Return the words about a miscounted arm of a lane."""
+    return lambda lane, arm: (
+        f"{shown[lane, arm]:g} {what} are counted where there are {expected[lane, arm]:g}"
+    )
 
 
 def stale(count: FloatArray, since: FloatArray) -> BoolArray:

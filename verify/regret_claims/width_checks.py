@@ -33,7 +33,7 @@ from mechanisms import RegressionMoments
 from mechanisms.arrays import FloatArray
 from mechanisms.parameters import ParameterError
 from verify.regret_claims.noise_tests import AdditiveNoise
-from verify.regret_claims.proof_run import TOLERANCE, ProofCheck, ProofRun, theorem_of
+from verify.regret_claims.proof_run import TOLERANCE, ProofCheck, ProofRun, good_event_failure, theorem_of
 
 _GRID = 1e-6  # moments are rounded to a grid of 2^-25 where they enter
 _SOLVED = 1e-6  # relative: what rounding may do to an inverse
@@ -57,13 +57,14 @@ class WidthRun(ProofRun):
         theorem, problem = theorem_of(bound, WidthTheorem, "widths"), instance.problem
         if not isinstance(problem, LinearContexts):
             raise ParameterError(f"problem={problem!r}: must be a contextual linear bandit")
-        super().__init__(bound, instance, lanes, bound.value_of(theorem.failure, instance))
+        super().__init__(bound, instance, lanes, good_event_failure(theorem.failure, bound, instance))
         self.theorem, self.problem, self.laws = theorem, problem, laws
         self.domain = RegressionMoments(problem.features, theorem.weight)
         self.scale = bound.value_of(theorem.scale, instance)
         self.noise = AdditiveNoise("Gaussian", 1.0)
-        self.spans = theorem.spans(instance.horizon, int(np.ceil(bound.value_of(theorem.first, instance))))
-        self._width = theorem.width_on(bound.values(instance))
+        self._set_level()
+        first = int(np.ceil(bound.value_of(theorem.first, self._level)))
+        self.spans = theorem.spans(instance.horizon, first)
         nothing = np.zeros((lanes, *self.domain.shape))
         self._told = [nothing]  # after each round: the sum of all moments
         self._total = {0: nothing}  # after releases: what they add up to
@@ -83,9 +84,16 @@ class WidthRun(ProofRun):
         self._check_policy(learner.policy)
         for played in play_contexts(learner, self.problem, gate, environment, self.instance.horizon):
             self._check_round(played)
+            if self.epoch_ends:
+                self._set_level()
             self._check_releases([sent for _, sent in gate.published], learner.policy)
             gate.published.clear()
         self.check_end()
+
+    def _set_level(self) -> None:
+        """Set the horizon that widths are for, and the theorem's width there."""
+        self._level = self.level_instance
+        self._width = self.theorem.width_on(self.bound.values(self._level))
 
     def checks(self, error: float) -> tuple[ProofCheck, ...]:
         """Return the checks once all rounds are played."""
@@ -98,7 +106,7 @@ class WidthRun(ProofRun):
         d, after = self.problem.features, self._last
         numbers = {"n": float(after), "j": float(self._noises[after])}
         shift, least, cap = (
-            self.bound.value_of(each, self.instance, **numbers)
+            self.bound.value_of(each, self._level, **numbers)
             for each in (self.theorem.shift, self.theorem.least, self.theorem.volume)
         )
         matrix, vector = self.domain.parts(self._total[after])
@@ -184,6 +192,8 @@ class WidthRun(ProofRun):
             lambda lane: f"there are {len(sent)} releases where {int(span > 0)} should be",
         )
         if not span:
+            if self.epoch_ends:
+                self._check_policy(policy)
             return
         before = self.round - span
         self._total[self.round] = self._total[before] + sent[0]

@@ -40,12 +40,12 @@ ROUNDS = 40
 TREES = ("cucb-dp", "cucb-dp-least")
 
 
-def run(name, size, arms, epsilon, delta=None, **options):
+def run(name, size, arms, epsilon, delta=None, rounds=ROUNDS, **options):
     entry = learners[name]
     accountant = Accountant(trust=Trust(entry.claim.model), noise=np.random.default_rng(3), seed=4, **options)
     problem = PROBLEMS[entry.family](arms, size)
-    records = (np.random.default_rng(5).random((ROUNDS + 1, arms)) < 0.5).astype(float)
-    given = {"epsilon": epsilon, "horizon": ROUNDS} | ({} if delta is None else {"delta": delta})
+    records = (np.random.default_rng(5).random((rounds + 1, arms)) < 0.5).astype(float)
+    given = {"epsilon": epsilon, "horizon": rounds} | ({} if delta is None else {"delta": delta})
     accepted = {key: given[key] for key in given if key in inspect.signature(entry.make).parameters}
     for _ in play_records(
         entry.make(problem.structure, accountant, **accepted), problem, accountant, records
@@ -136,6 +136,7 @@ def test_the_gaussian_ledger_agrees_with_the_formula(name, size, arms, epsilon, 
         arms,
         epsilon,
         delta=delta,
+        rounds=120,  # with less, not even a first batch of some is released
         budget=Budget(epsilon, delta),
         composition=GaussianComposition(),
     )

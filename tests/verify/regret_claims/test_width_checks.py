@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from algorithms import DPLinUCB
+from algorithms import DPLinUCB, LinUCB, epochs
 from algorithms.catalogue import learner_builder
 from algorithms.catalogue.contextual_entries import contextual_learners
 from algorithms.linear.contextual_learner import LinearUCB
@@ -74,6 +74,37 @@ def test_few_rounds_are_checked_too(horizon):
         assert (
             violated(contextual_learners[name].make, replace(PLAYED, horizon=horizon), BOUNDS[name]) == set()
         )
+
+
+class NeverRenewed(LinUCB):
+    """Between releases widths stay those of an epoch that has ended."""
+
+    def renew(self):
+        pass
+
+
+class RenewedAtOnce(LinUCB):
+    """Widths are those of the next epoch from the first round on."""
+
+    @property
+    def horizon(self):
+        return epochs.epoch_horizon(self.epoch + 1)
+
+
+@pytest.mark.parametrize(
+    ("make", "seen"),
+    [
+        (DPLinUCB, set()),
+        (LinUCB, set()),
+        (NeverRenewed, {"radius"}),
+        (RenewedAtOnce, {"another learner"}),
+    ],
+)
+def test_widths_without_a_horizon_are_those_of_each_epoch(monkeypatch, make, seen):
+    """Epochs end after 16, 32, 64 and 128 rounds, where LinUCB releases nothing."""
+    monkeypatch.setattr(epochs, "FIRST_EPOCH", 16)
+    played = replace(PLAYED, horizon=130, settings={"anytime": "yes"})
+    assert violated(make, played, BOUNDS[make.name]) == seen
 
 
 class HalfWidth(DPLinUCB):
