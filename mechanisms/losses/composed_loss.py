@@ -260,7 +260,8 @@ class ComposedLoss:
             )
         except OutOfTime:
             return None
-        self._known_bounds[asked] = found
+        if not time_is_over():
+            self._known_bounds[asked] = found
         return found
 
     @cached_property
