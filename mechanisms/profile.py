@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import abc
 import math
+import sys
 from collections.abc import Callable
 from fractions import Fraction
 from typing import TYPE_CHECKING, overload
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 
 SMALLEST = 5e-324
 """The smallest positive float."""
+_FAR = 1e3
+"""Beyond it ε is looked for with growing strides."""
 _UP = 1.0 + 2.0**-50  # covers the rounding of three products
 
 
@@ -229,11 +232,13 @@ class PrivacyProfile(abc.ABC):
             Some time after a deadline.
         """
         low, high = 0.0, 1.0 if self.pure_epsilon is None else up(self.pure_epsilon)
+        factor = 2.0
         while self.delta(high) > delta:
             check_time(GRACE)
-            low, high = high, 2.0 * high
-            if math.isinf(high):
+            if high == sys.float_info.max:
                 return math.inf
+            low, high = high, min(factor * high, sys.float_info.max)
+            factor = 2.0 * factor if high > _FAR else factor
         log_target = math.log(delta)
 
         def excess(x: float) -> float:

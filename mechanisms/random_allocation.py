@@ -344,7 +344,7 @@ class RandomAllocationDirection(BoundedCurve, OneDirection):
         curve = bare(self.base)
         if not isinstance(curve, GaussianProfile) or not curve.mu:
             raise ParameterError(
-                f"sampling: random allocation is for Gaussian noise that moves, not for a {type(curve).__name__}"
+                "sampling: random allocation has a price for Gaussian noise that moves, and for no other"
             )
         return curve
 

@@ -205,6 +205,8 @@ class ComposedLoss:
     def _epsilon_at_most(self, target: float, width: float) -> Enclosure | Bound:
         if target == 0.0:
             return self._largest_loss()
+        if self._is_on_grid:  # which may take all the time
+            self._by_theorem(BASIC, target, None)
         return self.by_theorems(self.product_epsilon(target, width), width, delta=target)
 
     def product_epsilon(self, delta: float, width: float = 1e-9) -> Enclosure:
@@ -245,14 +247,27 @@ class ComposedLoss:
         self, theorem: CompositionTheorem, delta: float | None, epsilon: float | None
     ) -> Bound | None:
         """Return the bound of a theorem; None if it does not apply, or the deadline comes first."""
+        asked = (theorem.name, delta, epsilon)
+        if asked in self._known_bounds:
+            return self._known_bounds[asked]
         try:
             if theorem not in AT_ONCE:
                 check_time()
-            if delta is not None:
-                return theorem.epsilon(self.releases, delta)
-            return theorem.delta(self.releases, epsilon or 0.0)
+            found = (
+                theorem.delta(self.releases, epsilon or 0.0)
+                if delta is None
+                else theorem.epsilon(self.releases, delta)
+            )
         except OutOfTime:
             return None
+        if not time_is_over():
+            self._known_bounds[asked] = found
+        return found
+
+    @cached_property
+    def _known_bounds(self) -> dict[tuple[str, float | None, float | None], Bound | None]:
+        """Bounds by theorem, δ and ε: what is combined with a product is shown in a table, too."""
+        return {}
 
     def epsilons_of_data(self, delta: float, width: float) -> list[Enclosure]:
         """Return ε(delta) of fixed data sets, where that is not the product's."""
@@ -294,6 +309,8 @@ class ComposedLoss:
         return self._delta_at_most(finite_nonnegative("epsilon", epsilon), width).upper
 
     def _delta_at_most(self, at: float, width: float) -> Enclosure | Bound:
+        if self._is_on_grid:  # which may take all the time
+            self._by_theorem(BASIC, None, at)
         product = self.product_delta(at, width)
         found = self.by_theorems(product, width, epsilon=at) if product.upper else product
         if 0.0 < found.upper < _LOST and self._is_on_grid and not time_is_over():
@@ -411,9 +428,6 @@ class ComposedLoss:
         if delta is not None and checked_delta(delta) == 0.0:
             largest = self.epsilon(0.0)
             return {BASIC.name: Bound(largest.upper, BASIC.name, self.neighbouring), EXACT: largest}
-        known = self._tables.get((delta, epsilon))
-        if known is not None:
-            return dict(known)
         table: dict[str, Enclosure | Bound] = {}
         for name, theorem in THEOREMS.items():
             if name == EXACT:
@@ -427,11 +441,4 @@ class ComposedLoss:
             found = self._by_theorem(theorem, delta, epsilon)
             if found is not None:
                 table[name] = found
-        if not time_is_over():
-            self._tables[delta, epsilon] = dict(table)
         return table
-
-    @cached_property
-    def _tables(self) -> dict[tuple[float | None, float | None], dict[str, Enclosure | Bound]]:
-        """Tables by (δ, ε): an audit takes the least bound of one, and shows it."""
-        return {}

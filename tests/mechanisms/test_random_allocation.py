@@ -246,7 +246,7 @@ def test_schemes_are_told_apart() -> None:
         (
             restate(LaplaceProfile(1.0, 1.0), A),
             10,
-            "random allocation is for Gaussian noise that moves, not for a LaplaceProfile",
+            "random allocation has a price for Gaussian noise that moves, and for no other",
         ),
         (restate(GaussianProfile(3.0), A), 10, "sigma: a record moves the query by 3 sigma; for 10 steps"),
         (restate(GaussianProfile(1e-3), A), 100, "it must be 0.005 to 2.5"),

@@ -378,6 +378,7 @@ WITHOUT = {
     "ShuffledBatchesProfile",  # another profile's curve
     *(
         "OneRelation",
+        "EpsilonBound",
         "SampledProfile",
         "OneDirection",
         "BothDirections",

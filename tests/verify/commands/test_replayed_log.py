@@ -96,7 +96,7 @@ def test_a_learner_of_the_users(run, log, tmp_path):
         (["cucb", "--cache", "c"], "--cache c: not with --log"),
         (["cucb", "-o", "x.png"], "--output x.png: must end in .json"),
         (["cucb", "--runs", "0"], "'--runs': 0 is not"),
-        (["dp-bandit", "--epsilon", "0"], "--epsilon 0.0: must"),
+        (["dp-bandit", "--epsilon", "0"], "'--epsilon': 0.0 is not in the range 0<x<inf"),
         (["zoo/svt5"], "only learners can be evaluated on a log"),
         (["nobody"], "unknown learner 'nobody'"),
     ],
