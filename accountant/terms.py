@@ -35,10 +35,6 @@ class Terms:
     trust: Trust
     strict: bool
 
-    def fits(self, total: Any) -> bool:
-        """Return True if a record with this total spend is within the budget."""
-        return self.composition.fits(total, self.budget)
-
     def to_dict(self) -> dict[str, Any]:
         """Return JSON-able data, exact to the last bit."""
         return {

@@ -10,7 +10,7 @@ import socket
 import ssl
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -254,13 +254,10 @@ def ledger_at(
     accountant.stores.store_refusals.StoreRefused
         If the store is not opened, or is a run's.
     """
-    opened = open_store(store, anchor=anchor, names=names)
-    try:
+    with closing(open_store(store, anchor=anchor, names=names)) as opened:
         if is_run(opened.database):
             raise StoreRefused(f"{opened.name}: is the ledger of a run, which alone spends from it")
         yield ledger_part(Desk(opened), limits)
-    finally:
-        opened.close()
 
 
 def _socket(host: str, port: int) -> socket.socket:

@@ -11,6 +11,7 @@ import json
 import os
 import uuid
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -239,13 +240,10 @@ def export_store(where: str | Path, path: str | Path) -> None:
     ParameterError
         If there is no store.
     """
-    database = find_database(where)
-    try:
+    with closing(find_database(where)) as database:
         found = verify_database(database)
         store = SQLStore(database, found.replay.terms, found.head, names=Names(found.replay.names))
         export_ledger(store, store.terms, (), None, path)
-    finally:
-        database.close()
 
 
 @dataclass(frozen=True, slots=True)

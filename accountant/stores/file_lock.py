@@ -9,7 +9,7 @@ import socket
 import time
 import weakref
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from typing import Any
 
@@ -141,12 +141,9 @@ def _turn_of(_process: int) -> bytes:
 @contextmanager
 def one_at_a_time(path: str, wait: float = LONGEST_WAIT) -> Iterator[None]:
     """Take one of `Turns` in the block."""
-    turns = Turns(path)
-    try:
+    with closing(Turns(path)) as turns:
         turns.take(wait)
         yield
-    finally:
-        turns.close()
 
 
 class FileLock(_Lock):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext, suppress
+from contextlib import closing, nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -143,16 +143,13 @@ def refuse_existing(where: str | Path) -> None:
     ParameterError
         If it does, or it is no place for a store.
     """
-    database = Database.from_location(where)
-    try:
+    with closing(Database.from_location(where)) as database:
         if holds_store(database) or (
             database.path is not None and database.path.exists() and not _is_empty(database)
         ):
             raise ParameterError(
                 f"store={database.name!r}: exists already; a ledger is imported into a store of its own"
             )
-    finally:
-        database.close()
 
 
 def _is_empty(database: Database) -> bool:
@@ -163,11 +160,8 @@ def _is_empty(database: Database) -> bool:
 
 def holds_ledger(where: str | Path) -> bool:
     """True if a place holds the store of a ledger."""
-    database = Database.from_location(where)
-    try:
+    with closing(Database.from_location(where)) as database:
         return holds_store(database)
-    finally:
-        database.close()
 
 
 def make_store(where: str | Path, terms: Terms, names: Names, fill: Callable[[Work], None]) -> None:
@@ -181,8 +175,7 @@ def make_store(where: str | Path, terms: Terms, names: Names, fill: Callable[[Wo
         If there is one already, or it is no place for one.
     """
     refuse_existing(where)
-    database = Database.from_location(where)
-    try:
+    with closing(Database.from_location(where)) as database:
         try:
             if not _make(database, terms, names=names.check, fill=(names, fill)):
                 raise InUse(f"{database.name}: another process has made a store here meanwhile")
@@ -194,8 +187,6 @@ def make_store(where: str | Path, terms: Terms, names: Names, fill: Callable[[Wo
             ):
                 database.remove()
             raise
-    finally:
-        database.close()
 
 
 def _keep_rules(store: SQLStore, rules: Sequence[Rule]) -> None:
@@ -332,11 +323,8 @@ def verify_store(where: str | Path, anchor: str | Path | None = None) -> Verifie
     pinned = None if anchor is None else Anchor.at_path(anchor)
     if pinned is not None and not pinned.path.exists():
         raise ParameterError(f"anchor={str(anchor)!r}: must be the file of an anchor, and there is none")
-    database = find_database(where)
-    try:
+    with closing(find_database(where)) as database:
         return verify_database(database, pinned)
-    finally:
-        database.close()
 
 
 def stored_content(where: str | Path) -> LedgerContent:
@@ -347,13 +335,9 @@ def stored_content(where: str | Path) -> LedgerContent:
     LedgerDamaged, ValueError
         As `verify_store`.
     """
-    database = find_database(where)
-    try:
-        with verifying(database) as (session, found):
-            names = {number: own_name(name) for number, name in labelled(session).items()}
-            return found.replay.content(names)
-    finally:
-        database.close()
+    with closing(find_database(where)) as database, verifying(database) as (session, found):
+        names = {number: own_name(name) for number, name in labelled(session).items()}
+        return found.replay.content(names)
 
 
 def spent_in(
@@ -370,8 +354,7 @@ def spent_in(
     LedgerDamaged, ValueError
         As `open_store`.
     """
-    database = find_database(where)
-    try:
+    with closing(find_database(where)) as database:
         replay, head = look_over(database)
         naming = Names.for_store(database.name, replay.names, name_key(names))
         store = SQLStore(database, replay.terms, head, names=naming)
@@ -379,8 +362,6 @@ def spent_in(
             return store.terms, dict(zip(records, store.standings(records), strict=True))
         worst, _ = store.worst()
         return store.terms, {} if worst is None else {worst: store.standings([worst])[0]}
-    finally:
-        database.close()
 
 
 def find_database(where: str | Path) -> Database:
@@ -417,8 +398,7 @@ def adopt(where: str | Path, reason: str, anchor: str | Path | None = None) -> M
         raise ParameterError(
             f"reason={reason!r}: must say why this copy of the store is the one that goes on"
         )
-    database = find_database(where)
-    try:
+    with closing(find_database(where)) as database:
         if is_run(database):
             database.hold()
         found = verify_database(database)
@@ -432,8 +412,6 @@ def adopt(where: str | Path, reason: str, anchor: str | Path | None = None) -> M
         if pinned is not None:
             pinned.write(mark)
         return mark
-    finally:
-        database.close()
 
 
 def forget_anchor(where: str | Path, by: str, reason: str) -> Mark:
@@ -446,15 +424,12 @@ def forget_anchor(where: str | Path, by: str, reason: str) -> Mark:
     ParameterError
         If there is no store, or it has no anchor, or a name or reason is missing.
     """
-    database = find_database(where)
-    try:
+    with closing(find_database(where)) as database:
         found = verify_database(database)
         if not found.replay.anchored:
             raise ParameterError(f"{database.name}: has no anchor")
         store = SQLStore(database, found.replay.terms, found.head, names=Names(found.replay.names))
         return store.insist_on_anchor(False, by, reason)
-    finally:
-        database.close()
 
 
 def _check_anchored(name: str, replay: ReplayedEntries, pinned: Anchor | None) -> None:

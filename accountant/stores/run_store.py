@@ -7,7 +7,7 @@ import json
 import uuid
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -410,13 +410,10 @@ class RunStore:
 @contextmanager
 def _run_database(where: str | Path) -> Iterator[Database]:
     """Yield the database of a run's store, which may be in use."""
-    database = opening.find_database(where)
-    try:
+    with closing(opening.find_database(where)) as database:
         if not opening.is_run(database):
             raise ParameterError(f"{database.name}: holds a ledger, but no run")
         yield database
-    finally:
-        database.close()
 
 
 def _last_save(database: Database) -> tuple[int, str]:

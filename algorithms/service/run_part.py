@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from functools import partial
 from typing import Any
 from xml.etree.ElementTree import Element
@@ -87,11 +87,8 @@ def run_at(name: str, load: Callable[[], Run], limits: ServiceLimits) -> Iterato
         If the run is not opened.
     """
     check_name("run", name)
-    desk = RunDesk(name, load, limits.open_tickets)
-    try:
+    with closing(RunDesk(name, load, limits.open_tickets)) as desk:
         yield run_part(desk, limits)
-    finally:
-        desk.close()
 
 
 def run_part(desk: RunDesk, limits: ServiceLimits) -> ServicePart:

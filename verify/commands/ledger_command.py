@@ -361,8 +361,12 @@ def amend_command(
     (change,) = asked
     if allow_return and change != "erase":
         raise SettingError("--allow-return: only with --erase")
-    unsigned = change in ("cancel", "expire")
-    if unsigned:
+    if change == "erase" and not allow_return:
+        raise SettingError(
+            f"--erase {changes['erase']}: whoever comes back by this name afterwards begins with a new account and a "
+            "full budget; say --allow-return if that is meant"
+        )
+    if change in ("cancel", "expire"):
         signed = {"--author": author or None, "--reason": reason or None}
         _refuse(signed, list(signed), f"not with --{change}, which the ledger keeps without them")
     else:
@@ -381,48 +385,28 @@ def amend_command(
         from accountant.stores.opening import open_store
 
         with closing(open_store(store, anchor=anchor, names=name_keys)) as opened:
-            said = _CHANGE[change](opened, changes[change], author, reason, allow_return)
+            said = _change_open(opened, change, changes[change], author, reason)
     click.echo(said)
 
 
-def _change_rules(opened: Any, file: Path, author: str, reason: str, _: bool) -> str:
-    from accountant.rules.rule import read_rules
+def _change_open(opened: Any, change: str, value: Any, author: str, reason: str) -> str:
+    """Make a change of an open store, and return its result in words."""
+    if change == "rules":
+        from accountant.rules.rule import read_rules
 
-    rules = read_rules(file)
-    opened.change_rules(rules, author, reason)
-    return f"{counted_noun(len(rules), 'rule')} in force; what was charged before counts, too"
-
-
-def _erase(opened: Any, record: str, author: str, reason: str, allow_return: bool) -> str:
+        rules = read_rules(value)
+        opened.change_rules(rules, author, reason)
+        return f"{counted_noun(len(rules), 'rule')} in force; what was charged before counts, too"
+    if change == "accept_clock":
+        now = opened.confirm_clock(author, reason)
+        return f"charges go on from {datetime.fromtimestamp(now / 1_000, UTC):%Y-%m-%d %H:%M} UTC"
+    if change == "cancel":
+        opened.give_back(value)
+        return f"reservation {value} is given back"
     from accountant.stores.names import pseudonym
     from accountant.stores.naming import erase
 
-    if not allow_return:
-        raise SettingError(
-            f"--erase {record}: whoever comes back by this name afterwards begins with a new account and a full "
-            "budget; say --allow-return if that is meant"
-        )
-    shown = erase(opened, pseudonym(record) or record, author, reason)
-    return f"the account is called {shown} from now on"
-
-
-def _accept_clock(opened: Any, _: bool, author: str, reason: str, __: bool) -> str:
-    now = opened.confirm_clock(author, reason)
-    return f"charges go on from {datetime.fromtimestamp(now / 1_000, UTC):%Y-%m-%d %H:%M} UTC"
-
-
-def _cancel(opened: Any, reservation: int, *_: object) -> str:
-    opened.give_back(reservation)
-    return f"reservation {reservation} is given back"
-
-
-_CHANGE: Mapping[str, Callable[[Any, Any, str, str, bool], str]] = {
-    "rules": _change_rules,
-    "erase": _erase,
-    "accept_clock": _accept_clock,
-    "cancel": _cancel,
-}
-"""Changes of an open store."""
+    return f"the account is called {erase(opened, pseudonym(value) or value, author, reason)} from now on"
 
 
 def _promote(store: str, reason: str, anchor: Path | None) -> str:

@@ -19,6 +19,7 @@ from mechanisms import (
     Laplace,
     NumpyNoise,
     OneHot,
+    ParameterError,
     RandomizedResponse,
     Repeated,
     Sensitivity,
@@ -236,3 +237,13 @@ def test_whole_numbers_are_known_to_be_whole():
     sums.add(hot * 1.0, np.array([[0, 1, 2]]))
     for private in (one, hot.take(np.array([[1, -1]])) + 7, sums):
         assert gate.release(BITS, private).dtype == np.int64
+
+
+def test_noise_that_a_secure_source_cannot_draw_is_refused_before_it_is_charged():
+    accountant = Accountant(Budget(100.0, 1e-3))
+    coins = Binomial(trials=1_000, shift=1, probability=0.3, delta=1e-4)
+    count = accountant.private([1], Integers(0, 1), record="ann")
+    for ask in (accountant.price, accountant.release):
+        with pytest.raises(ParameterError, match="Binomial has no secure sampler with these parameters"):
+            ask(coins, count)
+    assert len(accountant.ledger) == 0

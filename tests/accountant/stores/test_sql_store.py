@@ -241,7 +241,8 @@ def test_a_declassification_that_was_reserved_is_given_back_exactly(path: Path) 
     accountant.release(HALF, value(accountant))
     accountant.declassify(value(accountant, "bob"), "shown")
     for record, left in (("ann", Fraction(1, 2)), ("bob", None)):
-        entry = accountant.ledger.entries[0].for_records((record,))
+        endless = next(each for each in accountant.ledger.entries if each.mechanism is None)
+        entry = endless.for_records((record,))
         receipt = accountant.ledger.do(Charge([entry], lambda total: True, hold=True))
         assert accountant.spent(record).epsilon is None
         accountant.ledger.give_back(receipt.position)
