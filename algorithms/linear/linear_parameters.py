@@ -9,10 +9,9 @@ import numpy.typing as npt
 
 from accountant import Gate, check_gate
 from algorithms.claim import ClaimForm
-from algorithms.learner import as_number
 from algorithms.problems.linear import LONGEST_UNIT
 from mechanisms.arrays import FloatArray
-from mechanisms.parameters import ParameterError
+from mechanisms.parameters import ParameterError, within
 
 _MOST = 1e100
 """Beyond it, and below its inverse, squares would leave the floats after everybody has paid."""
@@ -31,7 +30,7 @@ def checked_gate(gate: Gate, claim: ClaimForm, learner: str) -> Gate:
     check_gate(gate, claim.model, learner)
     if gate.lanes != 1:
         raise ParameterError(
-            f"gate.lanes={gate.lanes}: designs differ from lane to lane, so there is one lane only"
+            f"gate.lanes = {gate.lanes}: designs differ from lane to lane, so there is one lane only"
         )
     return gate
 
@@ -46,7 +45,7 @@ def checked_actions(actions: npt.ArrayLike) -> FloatArray:
     """
     try:
         array = np.array(actions, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise ParameterError(f"actions: must be numbers of shape (k, d) ({error})") from None
     if array.ndim != 2 or not array.size:
         raise ParameterError(
@@ -62,24 +61,14 @@ def checked_actions(actions: npt.ArrayLike) -> FloatArray:
 
 def checked_sigma(sigma: Any) -> float:
     """Return sigma as a float; raise `ValueError` unless it is a number from 0 to 1e100."""
-    number = as_number(sigma)
-    if not 0.0 <= number <= _MOST:
-        raise ParameterError(f"sigma={sigma!r}: must be a number from 0 to {_MOST:g}")
-    return number
+    return within("sigma", sigma, 0.0, _MOST)
 
 
 def checked_reward_bound(reward_bound: Any, why: str = "") -> float:
     """Return B as a float; raise `ValueError` unless it is a number from 1e-100 to 1e100, and say why it must be."""
-    return _positive("reward_bound", reward_bound, why)
+    return within("reward_bound", reward_bound, 1.0 / _MOST, _MOST, why)
 
 
 def checked_norm(norm: Any) -> float:
     """Return S as a float; raise `ValueError` unless it is a number from 1e-100 to 1e100."""
-    return _positive("norm", norm)
-
-
-def _positive(name: str, value: Any, why: str = "") -> float:
-    number = as_number(value)
-    if not 1.0 / _MOST <= number <= _MOST:
-        raise ParameterError(f"{name}={value!r}: must be a number from {1.0 / _MOST:g} to {_MOST:g}{why}")
-    return number
+    return within("norm", norm, 1.0 / _MOST, _MOST)

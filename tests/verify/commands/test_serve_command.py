@@ -144,7 +144,7 @@ def test_a_run_is_created_without_a_horizon(run: Run, tmp_path: Path) -> None:
     with load_named_run(tmp_path / "free") as kept:
         assert kept.learner.rounds.horizon is None
     code, _, err = run(*new(tmp_path / "bound", "published/cucb-dp"), "--epsilon", 1)
-    assert (code, "horizon=None: must be given: its noise or" in err) == (2, True)
+    assert (code, "horizon = None: must be given: its noise or" in err) == (2, True)
     assert not (tmp_path / "bound").exists()
 
 
@@ -215,7 +215,7 @@ def test_a_run_is_created_with_rules(run: Run, tmp_path: Path) -> None:
     ("arguments", "words"),
     [
         (("cucb-batch-leest", "--epsilon", 1), "did you mean"),
-        (("cucb-batch", "--epsilon", 0), "--epsilon 0.0: must be a finite number above 0"),
+        (("cucb-batch", "--epsilon", 0), "--epsilon 0.0: must be a number from 1e-07"),
         (("cucb-batch", "--epsilon", 1, "--set", "delta=0.1"), "--delta 0.1: must not be given"),
         (("cucb-batch-gaussian", "--epsilon", 1), "--delta None: must be given"),
         (("cucb-batch", "--epsilon", 1, "--problem", "cascade"), "plays"),
