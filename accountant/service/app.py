@@ -132,7 +132,7 @@ class _Front:
     def __init__(self, keys: KeyFile, limits: ServiceLimits) -> None:
         self._keys = keys
         self._limits = limits
-        self._rate = Rate(limits.rate)
+        self._rate = Rate(limits.requests_per_second)
         self._places = Places(limits.at_once, limits.each_at_once)
         self._threads = CapacityLimiter(limits.at_once)
         self._keyless = CapacityLimiter(limits.at_once)
@@ -160,7 +160,9 @@ class _Front:
             )
         client = key.name
         if not self._rate.admits(client):
-            raise ServiceProblem(429, "too-many", f"more than {self._limits.rate:g} requests a second")
+            raise ServiceProblem(
+                429, "too-many", f"more than {self._limits.requests_per_second:g} requests a second"
+            )
         scope = None if operation.run is not None else key.spends_on
         end = self._places.take(client)
         if end is None:
@@ -232,7 +234,7 @@ class _Front:
             raise ServiceProblem(415, "not-json", f"Content-Type must be {expected}, its charset UTF-8")
         if request.headers.get("content-encoding", "identity").strip().lower() != "identity":
             raise ServiceProblem(415, "encoded", "the body must come as it is, without a Content-Encoding")
-        most = self._limits.body
+        most = self._limits.max_body
         read = bytearray()
         async for chunk in request.stream():
             read += chunk
@@ -273,7 +275,7 @@ class _Guard:
                 message["headers"] = [*message["headers"], *_HEADERS, (b"x-request-id", identity.encode())]
             await send(message)
 
-        with anyio.move_on_after(self._limits.seconds) as deadline:
+        with anyio.move_on_after(self._limits.timeout) as deadline:
             await self._app(scope, receive, send_with_headers)
         if deadline.cancelled_caught and not status:
             words = "it took too long: a charge may have been made; ask again with the same request"

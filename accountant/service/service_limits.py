@@ -21,12 +21,12 @@ class ServiceLimits:
 
     Attributes
     ----------
-    body
+    max_body
         Bytes of a request's body.
-    seconds
-        From the first byte of a request to its answer. A charge that takes longer may be made all the same: asked again
-        with the same request key, it is charged once.
-    rate
+    timeout
+        Seconds from the first byte of a request to its answer. A charge that takes longer may be made all the same:
+        asked again with the same request key, it is charged once.
+    requests_per_second
         Requests a second, for each key, and for all requests together that lack a needed one.
     at_once, each_at_once
         Requests in work at one time, from the beginning of their bodies on: of all, and of one key.
@@ -42,9 +42,9 @@ class ServiceLimits:
         Actions of a run that wait for their feedback; for one more, the oldest are withdrawn of the key that has most.
     """
 
-    body: int = 1 << 20
-    seconds: float = 30.0
-    rate: float = 1_000.0
+    max_body: int = 1 << 20
+    timeout: float = 30.0
+    requests_per_second: float = 1_000.0
     at_once: int = 256
     each_at_once: int = 128
     connections: int = 256
@@ -57,7 +57,7 @@ class ServiceLimits:
     def __post_init__(self) -> None:
         for field in fields(self):
             if not getattr(self, field.name) > 0:
-                raise ParameterError(f"{field.name}={getattr(self, field.name)!r}: must be positive")
+                raise ParameterError(f"{field.name} = {getattr(self, field.name)!r}: must be positive")
         if not SHORTEST <= self.reservation <= LONGEST:
             raise ParameterError(
                 f"reservation={self.reservation!r}: must be seconds from {SHORTEST:g} to {LONGEST:g}"

@@ -57,7 +57,7 @@ def require_count(name: str, value: int) -> None:
 
 
 def require_structure(structure: object) -> None:
-    """Refuse what is no structure.
+    """Check that it is a structure.
 
     Raises
     ------

@@ -43,14 +43,13 @@ def serve_command(*, config: Path) -> None:
     ]
     served = (*([file.store] if file.store is not None else ()), *(run.where for run in file.runs))
     what = ", ".join(printable(location_name(each) if "://" in each else each) for each in served)
-    names = {"requests_per_second": "rate", "timeout": "seconds", "max_body": "body"}
     serve(
         parts,
         KeyFile(file.keys),
         host=file.host,
         port=file.port,
         tls=Encryption(**file.tls),
-        limits=ServiceLimits(**{names.get(name, name): value for name, value in file.limits.items()}),
+        limits=ServiceLimits(**file.limits),
         ready=lambda address: click.echo(f"serving {what} on {address}"),
     )
 

@@ -116,7 +116,7 @@ def client(opened: Opened) -> Client:
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
     """Return a client of which all tests ask other records."""
-    client = Client(tmp_path_factory.mktemp("shared") / "ledger.db", ServiceLimits(rate=1e6))
+    client = Client(tmp_path_factory.mktemp("shared") / "ledger.db", ServiceLimits(requests_per_second=1e6))
     yield client
     client.http.close()
     client.store.close()
@@ -539,7 +539,7 @@ def test_names_are_names_whatever_they_spell(client: Client) -> None:
 
 
 def test_bodies_that_are_too_large_are_not_read(opened: Opened) -> None:
-    client = opened(limits=ServiceLimits(body=1000))
+    client = opened(limits=ServiceLimits(max_body=1000))
     many = [{"record": i, "value": SECRET} for i in range(100)]
     refused(client.ask("/v1/release", asks(data=many)), 413, "too-large")
     for headers, kind in (
@@ -553,7 +553,7 @@ def test_bodies_that_are_too_large_are_not_read(opened: Opened) -> None:
 
 
 def test_more_requests_than_a_key_may_make(opened: Opened) -> None:
-    client = opened(limits=ServiceLimits(rate=1e-6))
+    client = opened(limits=ServiceLimits(requests_per_second=1e-6))
     assert client.ask("/v1/left", {"records": ["ann"]}, "eve").status_code == 200
     answer = client.ask("/v1/left", {"records": ["ann"]}, "eve")
     refused(answer, 429, "too-many")
@@ -575,7 +575,7 @@ def test_a_pool_of_64_connections_of_one_key_is_not_refused(client: Client) -> N
 def test_what_takes_too_long_is_answered_and_may_be_asked_again(
     opened: Opened, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    client = opened(limits=ServiceLimits(seconds=0.2, at_once=2, each_at_once=1))
+    client = opened(limits=ServiceLimits(timeout=0.2, at_once=2, each_at_once=1))
     begun, go_on, done = threading.Event(), threading.Event(), threading.Event()
     release = client.desk._accountant.release
 
@@ -703,7 +703,7 @@ def test_nobody_keeps_a_load_balancer_from_the_health(
 ) -> None:
     monkeypatch.setattr(app, "_HEALTH_LASTS", 1e6)
     monkeypatch.setattr(app.Places, "take", lambda *_: None)
-    client, looks = opened(limits=ServiceLimits(rate=1e-6)), list[None]()
+    client, looks = opened(limits=ServiceLimits(requests_per_second=1e-6)), list[None]()
     check = client.store.check
     monkeypatch.setattr(client.store, "check", lambda: looks.append(check()))
     refused(client.ask("/v1/release", asks()), 503, "busy")

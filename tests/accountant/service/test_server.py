@@ -203,7 +203,7 @@ from accountant.service.server import ledger_at, serve
 options = tomllib.loads(Path(sys.argv[2]).read_text())
 store = options["store"]
 keys = KeyFile(Path(options.get("keys", f"{store}.keys")))
-serve([partial(ledger_at, store, None)], keys, port=options["port"], limits=ServiceLimits(rate=1e6),
+serve([partial(ledger_at, store, None)], keys, port=options["port"], limits=ServiceLimits(requests_per_second=1e6),
       ready=lambda address: print("serving on", address, flush=True))
 """  # without what other commands import
 

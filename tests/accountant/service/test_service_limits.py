@@ -29,9 +29,9 @@ def test_places_are_shared() -> None:
     assert [places.take(name) is None for name in ("cid", "ann")] == [False, True]
 
 
-@pytest.mark.parametrize("name", ["body", "seconds", "rate", "at_once", "records"])
+@pytest.mark.parametrize("name", ["max_body", "timeout", "requests_per_second", "at_once", "records"])
 def test_limits_are_positive(name: str) -> None:
-    with pytest.raises(ValueError, match=f"{name}=0: must be positive"):
+    with pytest.raises(ValueError, match=f"{name} = 0: must be positive"):
         ServiceLimits(**{name: 0})
 
 

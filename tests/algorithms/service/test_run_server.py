@@ -26,7 +26,7 @@ from algorithms.service.run_part import run_at
 options = tomllib.loads(Path(sys.argv[2]).read_text())
 load = partial(load_named_run, options["run"][0]["where"])
 serve([partial(run_at, "web", load)], KeyFile(Path(options["keys"])), port=options["port"],
-      limits=ServiceLimits(rate=1e6), ready=lambda address: print("serving on", address, flush=True))
+      limits=ServiceLimits(requests_per_second=1e6), ready=lambda address: print("serving on", address, flush=True))
 """  # without what other commands import
 
 
