@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache, partial
@@ -59,6 +60,10 @@ def begin_run(
     if trust not in ("central", "local"):
         raise SettingError(f"--trust {trust}: must be central or local for a run")
     entry = run_learner(learner)
+    if entry.claim.is_none and budget[0] < math.inf:
+        raise SettingError(
+            f"--learner {learner}: has no privacy: its records would pay ε = ∞, beyond --epsilon"
+        )
     played = problem or entry.default_problem
     own = own_structure(played) if names_file(played) else None
     others, epsilon, delta, horizon = _own_numbers(

@@ -299,7 +299,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """Return a service with a used ticket, a withdrawn one, and a request that is taken."""
     folder = tmp_path_factory.mktemp("shared") / "run"
     begin_named_run(folder, LEARNER, Accountant(Budget(1.0))).close()
-    served = Served(folder, rate=1e6, body=10_000, records=10)
+    served = Served(folder, requests_per_second=1e6, max_body=10_000, records=10)
     used, gone = (served.act("cid").json()["ticket"] for _ in range(2))
     assert served.observe(used, "cid", request="taken").status_code == 200
     served.withdraw(gone)

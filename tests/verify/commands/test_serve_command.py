@@ -222,6 +222,7 @@ def test_a_run_is_created_with_rules(run: Run, tmp_path: Path) -> None:
         (("cucb-batch-gaussian", "--epsilon", 1), "--delta None: must be given"),
         (("cucb-batch", "--epsilon", 1, "--problem", "cascade"), "plays"),
         (("cucb-batch", "--epsilon", 1, "--set", "arm=3"), "arm"),
+        (("cucb", "--epsilon", 1), "--learner cucb: has no privacy"),
         (("published/dpucb-mat", "--epsilon", 1), "starts on the outcomes of all arms at once"),
     ],
 )
