@@ -8,9 +8,8 @@ leading axis of lanes, one lane in production.
 from __future__ import annotations
 
 import inspect
-import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, Protocol
+from typing import ClassVar, Literal, Protocol
 
 import numpy as np
 
@@ -18,10 +17,12 @@ from accountant import Private
 from algorithms.claim import ClaimForm
 from mechanisms import Domain
 from mechanisms.arrays import FloatArray, IntArray
-from mechanisms.parameters import LEAST_DELTA, ParameterError
+from mechanisms.parameters import ParameterError, open_unit, whole_number, within
 
 DEFAULT_DELTA = 1e-3
 """The delta of simulated learners that need one (the cascading bandits paper's); a claim names its own."""
+LEAST_DELTA = 2.0**-203
+"""From here on accountants charge every float exactly; what is smaller is rounded up, beyond a budget of the same."""
 LEAST_EPSILON, LARGEST_EPSILON = 1e-7, 1e9
 """Between these, all learners' indices and bounds are right to rounding; beyond, squares and debiased bits are not."""
 
@@ -165,9 +166,10 @@ def check_rounds(rounds: IntArray | None, committed: IntArray) -> IntArray:
     ParameterError
         Unless each is a whole number from 0 up to the rounds that its lane is committed to.
     """
-    if rounds is None:
-        rounds = np.ones_like(committed)
-    rounds = np.asarray(rounds)
+    try:
+        rounds = np.ones_like(committed) if rounds is None else np.asarray(rounds)
+    except ValueError:  # lists of different lengths
+        rounds = np.empty((), dtype=object)
     if rounds.shape != committed.shape or rounds.dtype.kind not in "iu":
         raise ParameterError(
             f"rounds of shape {rounds.shape} and type {rounds.dtype}: must be whole numbers of "
@@ -176,7 +178,7 @@ def check_rounds(rounds: IntArray | None, committed: IntArray) -> IntArray:
     wrong = np.flatnonzero((rounds < 0) | (rounds > committed))
     if wrong.size:
         raise ParameterError(
-            f"rounds[{wrong[0]}]={rounds[wrong[0]]}: must be from 0 to the {committed[wrong[0]]} rounds "
+            f"rounds[{wrong[0]}] = {rounds[wrong[0]]}: must be from 0 to the {committed[wrong[0]]} rounds "
             "that the action is committed to (at 0, call act for the next one)"
         )
     return rounds
@@ -189,28 +191,15 @@ class WarmStartLearner(Learner, Protocol):
         """Learn from the outcomes of all arms at once, shape (lanes, arms)."""
 
 
-def as_number(value: Any) -> float:
-    """Return a number as a float; NaN of anything else, or of a number beyond all floats."""
-    try:
-        return math.nan if isinstance(value, bool | np.bool_ | str) else float(value)
-    except (TypeError, ValueError, OverflowError):
-        return math.nan
-
-
 def check_epsilon(epsilon: float) -> float:
     """Return a privacy parameter after checking it.
 
     Raises
     ------
     ParameterError
-        Unless it is a finite number above 0, from `LEAST_EPSILON` to `LARGEST_EPSILON`.
+        Unless it is a number from `LEAST_EPSILON` to `LARGEST_EPSILON`.
     """
-    number = as_number(epsilon)
-    if not LEAST_EPSILON <= number <= LARGEST_EPSILON:
-        raise ParameterError(
-            f"epsilon={epsilon!r}: must be a finite number above 0, from {LEAST_EPSILON:g} to {LARGEST_EPSILON:g}"
-        )
-    return number
+    return within("epsilon", epsilon, LEAST_EPSILON, LARGEST_EPSILON)
 
 
 _NEEDED = "its noise or its radii are for a known number of rounds"
@@ -246,7 +235,7 @@ def check_horizon(horizon: int | None, needed: str = _NEEDED) -> int:
         Unless it is a whole number of at least 1, and below 2^63: rounds are counted in 64 bits.
     """
     if horizon is None:
-        raise ParameterError(f"horizon=None: must be given: {needed}")
+        raise ParameterError(f"horizon = None: must be given: {needed}")
     return check_count("horizon", horizon)
 
 
@@ -258,11 +247,10 @@ def check_count(name: str, number: int) -> int:
     ParameterError
         Unless it is a whole number of at least 1, and below 2^63: they are counted in 64 bits.
     """
-    if isinstance(number, bool) or not (isinstance(number, int | np.integer) and number >= 1):
-        raise ParameterError(f"{name}={number!r}: must be a whole number of at least 1")
-    if int(number) >= 2**63:  # of more than 4300 digits it could not be printed
-        raise ParameterError(f"{name}: has {int(number).bit_length()} binary digits: must be below 2^63")
-    return int(number)
+    count = whole_number(name, number, least=1)
+    if count >= 2**63:  # of more than 4300 digits it could not be printed
+        raise ParameterError(f"{name}: has {count.bit_length()} binary digits: must be below 2^63")
+    return count
 
 
 def check_delta(delta: float) -> float:
@@ -271,13 +259,11 @@ def check_delta(delta: float) -> float:
     Raises
     ------
     ParameterError
-        Unless it is a number strictly between 0 and 1, of at least 1e-300: below, no noise can be calibrated in floats.
+        Unless it is a number strictly between 0 and 1, of at least `LEAST_DELTA`.
     """
-    number = as_number(delta)
-    if not 0 < number < 1:
-        raise ParameterError(f"delta={delta!r}: must be a number above 0 and below 1")
+    number = open_unit("delta", delta)
     if number < LEAST_DELTA:
         raise ParameterError(
-            f"delta={delta!r}: must be at least {LEAST_DELTA:g}, as learners' noise is calibrated in floats"
+            f"delta = {delta!r}: must be at least {LEAST_DELTA:.3g}, as less is charged rounded up"
         )
     return number

@@ -9,8 +9,6 @@ import warnings
 from collections.abc import Callable, Iterable
 from typing import Any, ClassVar, Generic, TypeVar
 
-import numpy as np
-
 from accountant import Gate, Private, check_feedback, check_gate
 from algorithms.claim import ClaimForm
 from algorithms.epochs import epoch_horizon
@@ -27,6 +25,7 @@ from algorithms.problems import (
 )
 from algorithms.problems.availability import available_arms
 from algorithms.problems.own_choices import check_choice, is_ours
+from algorithms.problems.problem_errors import require_structure
 from algorithms.tickets import Ticket, TicketedLearner
 from mechanisms import Box, Domain, OneHot
 from mechanisms.arrays import BoolArray, IntArray
@@ -54,9 +53,7 @@ def _structure_kind(structure: object) -> Family:
     ProblemError
         If it is no structure.
     """
-    if isinstance(structure, type) or not all(hasattr(structure, name) for name in ("arms", "size", "solve")):
-        of = "; pass the problem's structure" if hasattr(structure, "structure") else ""
-        raise ProblemError(f"structure={structure!r}: must be a structure, such as TopK or RankedLists{of}")
+    require_structure(structure)
     if isinstance(structure, RankedLists):
         return "cascade"
     if isinstance(structure, Arms):
@@ -313,17 +310,16 @@ class StructuredLearner(TicketedLearner, abc.ABC, Generic[StructureType]):
             return
         action = self.action
         self.waiting.check_one()
+        held: tuple[IntArray, ...] = ()
         try:
-            check_feedback(self.gate, feedback, self.feedback_domain, rounds=rounds)
             if hasattr(type(self), "committed_rounds"):
-                held = check_rounds(rounds, self.committed_rounds)  # type: ignore[attr-defined]
-                self.learn(action, feedback, held)  # type: ignore[call-arg]
-            elif rounds is None:
-                self.learn(action, feedback)
-            else:
-                raise TypeError(f"rounds={rounds!r}: {type(self).__name__} learns from one round at a time")
+                held = (check_rounds(rounds, self.committed_rounds),)  # type: ignore[attr-defined]
+            elif rounds is not None:
+                raise ParameterError(f"rounds: {type(self).__name__} learns from one round at a time")
+            check_feedback(self.gate, feedback, self.feedback_domain, rounds=rounds)
+            self.learn(action, feedback, *held)
         finally:  # whoever is refused is not waited for
-            self.waiting.note_feedback(1 if rounds is None else int(np.max(rounds, initial=0)))
+            self.waiting.note_feedback(int(held[0].max()) if held else 1)
 
 
 class HorizonLearner(StructuredLearner[StructureType]):

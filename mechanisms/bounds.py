@@ -12,7 +12,7 @@ import numpy as np
 from mechanisms.arrays import FloatArray
 from mechanisms.atomic import AtomicProfile
 from mechanisms.atomic_loss import NO_LOSS
-from mechanisms.parameters import check_largest_loss, delta_of_approximate, finite_nonnegative
+from mechanisms.parameters import check_largest_loss, finite_nonnegative, half_open_unit
 from mechanisms.privacy_loss import PrivacyLoss
 from mechanisms.profile import PrivacyProfile
 from mechanisms.rounding import Ceiling
@@ -164,7 +164,7 @@ class ApproximateProfile(EpsilonBound):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "delta_bound", delta_of_approximate("delta", self.delta_bound))
+        object.__setattr__(self, "delta_bound", half_open_unit("delta", self.delta_bound))
 
     @property
     def pure_epsilon(self) -> Fraction | None:

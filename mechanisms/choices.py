@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from mechanisms.arrays import FloatArray, IntArray
 from mechanisms.domain import Vectors, as_numbers, as_values, box_corners, check_within
-from mechanisms.parameters import DomainError, ParameterError, whole_number
+from mechanisms.parameters import DomainError, ParameterError, real, whole_number
 from mechanisms.rounding import square_root_up
 from mechanisms.sensitivity import Sensitivity
 
@@ -26,8 +26,8 @@ class Integers(Vectors):
 
     def __post_init__(self) -> None:
         for name in ("lower", "upper"):
-            number = getattr(self, name)
-            if isinstance(number, bool) or number != int(number) or abs(number) > _LARGEST:
+            number = real(name, getattr(self, name))
+            if abs(number) > _LARGEST or not number.is_integer():
                 raise ParameterError(f"{name} = {number!r}: must be a whole number of at most 2^52 in size")
             object.__setattr__(self, name, int(number))
         object.__setattr__(self, "size", whole_number("size", self.size, least=1))

@@ -121,9 +121,9 @@ class LaplaceProfile(PrivacyProfile):
 
 def scale_for_epsilon(epsilon: float | Fraction, l1: float) -> float:
     """Return the smallest float scale with l1 / scale <= epsilon in exact arithmetic."""
-    positive("epsilon", epsilon)
-    positive("sensitivity.l1", l1)
-    scale = up(Fraction(l1) / Fraction(epsilon))
+    number = positive("epsilon", epsilon)
+    exact = epsilon if isinstance(epsilon, Fraction) else Fraction(number)
+    scale = up(Fraction(positive("sensitivity.l1", l1)) / exact)
     return positive("sensitivity.l1 / epsilon", scale)
 
 

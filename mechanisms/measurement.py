@@ -28,7 +28,7 @@ from mechanisms.parameters import (
     DensityUnavailable,
     DomainError,
     ParameterError,
-    delta_of_approximate,
+    half_open_unit,
     nonnegative,
 )
 from mechanisms.profile import PrivacyProfile
@@ -198,7 +198,7 @@ class OpenDPMeasurement(BuiltInMechanism):
                 f"d_in = {self.d_in!r}: must be at least 2, as data sets of a fixed size, in {domain}, differ by "
                 "replaced records, each of which counts 2"
             )
-        object.__setattr__(self, "nominal_delta", delta_of_approximate("nominal_delta", self.nominal_delta))
+        object.__setattr__(self, "nominal_delta", half_open_unit("nominal_delta", self.nominal_delta))
         measure = str(self.measurement.output_measure)
         if measure not in _PROFILE_OF:
             raise ParameterError(f"output_measure = {measure}: must be one of {', '.join(_PROFILE_OF)}")

@@ -61,7 +61,18 @@ def nonnegative(name: str, value: Any) -> float:
     return number
 
 
-def delta_of_approximate(name: str, value: Any) -> float:
+def within(name: str, value: Any, low: float, high: float, why: str = "") -> float:
+    """Return ``value`` as a float; raise `ParameterError`, and say why, unless it is a number from low to high."""
+    try:
+        number = real(name, value)
+    except ParameterError:
+        number = math.nan
+    if not low <= number <= high:
+        raise ParameterError(f"{name} = {value!r}: must be a number from {low:g} to {high:g}{why}")
+    return number
+
+
+def half_open_unit(name: str, value: Any) -> float:
     """Return ``value`` as a float; raise `ParameterError` unless it lies in [0, 1)."""
     number = real(name, value)
     if not 0.0 <= number < 1.0:

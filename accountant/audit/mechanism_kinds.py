@@ -41,7 +41,7 @@ from mechanisms.binomial_law import MOST_TRIALS
 from mechanisms.gaussian_mixture import GaussianMixtureProfile
 from mechanisms.mechanism import checked_whole_sensitivity
 from mechanisms.neighbouring import Neighbouring
-from mechanisms.parameters import DPWitnessError, delta_of_approximate, nonnegative
+from mechanisms.parameters import DPWitnessError, half_open_unit, nonnegative
 from mechanisms.related_profile import restate
 from mechanisms.sensitivity import UNIT
 from mechanisms.toeplitz_counter import ToeplitzCounter
@@ -225,7 +225,7 @@ def _mixture(
 
 
 def _approximate(parameters: Mapping[str, Any]) -> PrivacyProfile:
-    return ApproximateProfile(_epsilon(parameters), delta_of_approximate("delta", parameters["delta"]))
+    return ApproximateProfile(_epsilon(parameters), half_open_unit("delta", parameters["delta"]))
 
 
 def mechanism_kinds() -> Mapping[str, _MechanismKind]:

@@ -33,7 +33,7 @@ from mechanisms.losses.enclosure import Bound, Enclosure
 from mechanisms.losses.inversion import most_that_fit
 from mechanisms.mechanism import neighbouring_of
 from mechanisms.neighbouring import conversion_hint
-from mechanisms.parameters import ParameterError, delta_of_approximate, real
+from mechanisms.parameters import ParameterError, half_open_unit, real
 
 _KEPT = 4_096
 """So many charges are kept, by mechanism and sensitivity."""
@@ -323,7 +323,7 @@ class Accounts:
         ParameterError
             If delta is outside [0, 1).
         """
-        at = delta_of_approximate("delta", self.budget.delta if delta is None else delta)
+        at = half_open_unit("delta", self.budget.delta if delta is None else delta)
         try:
             return self.composition.promise(self.budget, at).stated_for(self.neighbouring)
         except UnsupportedCharge as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass
 from fractions import Fraction
 from typing import Any
@@ -17,6 +17,7 @@ from accountant.recorded import describe
 from mechanisms import Mechanism, Neighbouring, PrivacyProfile, Sensitivity, mechanism_from_dict
 from mechanisms.losses.composed_loss import ComposedLoss, compose
 from mechanisms.losses.enclosure import Bound, Enclosure
+from mechanisms.mechanism import checked_sensitivity
 from mechanisms.neighbouring import common_neighbouring
 from mechanisms.parameters import ParameterError, whole_number
 from mechanisms.printed_numbers import at_most
@@ -46,10 +47,16 @@ class PlanStep:
     sensitivity: Sensitivity | None = None
 
     def __post_init__(self) -> None:
+        if not isinstance(self.mechanism, Mechanism):
+            raise ParameterError(
+                f"mechanism = {self.mechanism!r}: must be a mechanism, such as Laplace(scale=1.0)"
+            )
         object.__setattr__(self, "count", whole_number("count", self.count, least=1))
-        if self.sensitivity is None:
-            object.__setattr__(self, "sensitivity", self.mechanism.sensitivity)
-        elif not self.mechanism.sensitivity.covers(self.sensitivity):
+        moved = (
+            self.mechanism.sensitivity if self.sensitivity is None else checked_sensitivity(self.sensitivity)
+        )
+        object.__setattr__(self, "sensitivity", moved)
+        if not self.mechanism.sensitivity.covers(moved):
             raise ParameterError(
                 f"sensitivity = {self.sensitivity}: {type(self.mechanism).__name__} is calibrated for "
                 f"{self.mechanism.sensitivity}"
@@ -116,8 +123,13 @@ class Plan:
     steps: tuple[PlanStep, ...]
 
     def __post_init__(self) -> None:
+        steps = tuple(self.steps) if isinstance(self.steps, Iterable) else (self.steps,)
+        if not all(isinstance(step, PlanStep) for step in steps):
+            raise ParameterError(
+                f"steps = {self.steps!r}: must be PlanSteps, such as (PlanStep(mechanism, 3),)"
+            )
         merged: dict[Mechanism, PlanStep] = {}
-        for step in self.steps:
+        for step in steps:
             known = merged.get(step.mechanism)
             merged[step.mechanism] = step if known is None else _merge_steps(known, step)
         if not merged:

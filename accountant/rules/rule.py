@@ -215,7 +215,10 @@ def checked_rules(rules: Sequence[Rule], composition: Composition) -> tuple[Rule
         If one is no `Rule`, two limit the same charges, the theorem guarantees nothing under one's budget, or has no
         sum for groups.
     """
-    found = tuple(rules)
+    try:
+        found = tuple(rules)
+    except TypeError:
+        raise ParameterError(f"rules = {rules!r}: must be a list of Rule") from None
     seen: dict[Any, Rule] = {}
     for rule in found:
         if not isinstance(rule, Rule):

@@ -27,7 +27,7 @@ class ServiceLimits:
         Seconds from the first byte of a request to its answer. A charge that takes longer may be made all the same:
         asked again with the same request key, it is charged once.
     requests_per_second
-        For each key, and for all requests together that lack a needed one.
+        Requests a second, for each key, and for all requests together that lack a needed one.
     at_once, each_at_once
         Requests in work at one time, from the beginning of their bodies on: of all, and of one key.
     connections
@@ -57,7 +57,7 @@ class ServiceLimits:
     def __post_init__(self) -> None:
         for field in fields(self):
             if not getattr(self, field.name) > 0:
-                raise ParameterError(f"{field.name}={getattr(self, field.name)!r}: must be positive")
+                raise ParameterError(f"{field.name} = {getattr(self, field.name)!r}: must be positive")
         if not SHORTEST <= self.reservation <= LONGEST:
             raise ParameterError(
                 f"reservation={self.reservation!r}: must be seconds from {SHORTEST:g} to {LONGEST:g}"

@@ -96,6 +96,11 @@ class CatalogueEntry(Generic[_ProblemType, LearnerType]):
         return self.repaired_by or ("" if self.claim.is_none else self.name.removeprefix("published/"))
 
     @property
+    def takes_delta(self) -> bool:
+        """True if the learner is built with a delta."""
+        return "delta" in inspect.signature(self.make).parameters
+
+    @property
     def claim(self) -> ClaimForm:
         """The learner's privacy claim for every epsilon and delta."""
         form: ClaimForm = self.make.claim

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
@@ -86,7 +85,7 @@ class NamedLearner:
 
     def __post_init__(self) -> None:
         self._builder()
-        taken = "delta" in inspect.signature(RUN_LEARNERS[self.learner].make).parameters
+        taken = RUN_LEARNERS[self.learner].takes_delta
         if taken is (self.delta is None):
             rule = "must be given: the learner's claim has one" if taken else "must not be given: it has none"
             raise ParameterError(f"delta={self.delta!r}: {rule} ({self.learner})")

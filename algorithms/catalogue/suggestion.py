@@ -12,14 +12,21 @@ from algorithms.catalogue.learner_entry import CatalogueEntry
 from algorithms.catalogue.linear_entries import linear_learners
 from algorithms.catalogue.structured_entries import learners
 from algorithms.epochs import epoch_horizon
-from algorithms.learner import DEFAULT_DELTA, check_delta, check_epsilon, check_horizon, needs_horizon
+from algorithms.learner import (
+    DEFAULT_DELTA,
+    LEAST_DELTA,
+    check_delta,
+    check_epsilon,
+    check_horizon,
+    needs_horizon,
+)
 from algorithms.problems import LinearBandit, LinearContexts, Matroid, Problem, ShortestPath, SuperArms, TopK
 from algorithms.structured_learner import problem_kind
 from algorithms.theory.gaps import GapsUnavailable
 from algorithms.theory.regret import BOUNDS
 from algorithms.theory.regret_bound import Instance, unit_mu
 from mechanisms import Gaussian, OneHot, Sensitivity
-from mechanisms.parameters import LEAST_DELTA, ParameterError
+from mechanisms.parameters import ParameterError
 
 LearnerTrust = Literal["central", "local", "shuffle", "none"]
 
@@ -90,7 +97,7 @@ def suggest(
     'cucb-batch'
     """
     if trust not in get_args(LearnerTrust):
-        raise ParameterError(f"trust={trust!r}: must be one of {', '.join(get_args(LearnerTrust))}")
+        raise ParameterError(f"trust = {trust!r}: must be one of {', '.join(get_args(LearnerTrust))}")
     check_epsilon(epsilon)
     if horizon is not None:
         check_horizon(horizon)
@@ -98,7 +105,9 @@ def suggest(
         if delta != 0:
             check_delta(delta)
     except ValueError:
-        raise ParameterError(f"delta={delta!r}: must be 0, or at least {LEAST_DELTA:g} and below 1") from None
+        raise ParameterError(
+            f"delta = {delta!r}: must be 0, or at least {LEAST_DELTA:.3g} and below 1"
+        ) from None
     entry: CatalogueEntry[Any, Any]
     if isinstance(problem, LinearContexts):
         name, why = _contextual(trust, delta)
@@ -161,7 +170,7 @@ def _contextual(trust: LearnerTrust, delta: float) -> tuple[str, str]:
     if trust == "none":
         return "linucb", "no privacy is asked for"
     if trust != "central":
-        raise ParameterError(f"trust={trust!r}: no learner of contexts works without a trusted server")
+        raise ParameterError(f"trust = {trust!r}: no learner of contexts works without a trusted server")
     if not delta:
         raise ParameterError("delta=0.0: moments get Gaussian noise, which needs a delta above 0")
     return (

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from accountant import Gate, Private, PrivateStream, check_feedback
+from accountant.argument_checks import checked_flag
 from algorithms.full_information.leader_regret import gradient_regret, linear_regret
 from algorithms.learner import check_delta, check_epsilon, check_horizon
 from mechanisms import Ball, BandedCounter, BufferedCounter
@@ -103,6 +104,7 @@ class DPFTRL:
             "separation": separation,
         }
         epsilon, delta = check_epsilon(epsilon), check_delta(delta)
+        checked_flag("fixed_in_advance", fixed_in_advance)
         counter = (
             BufferedCounter.for_epsilon_delta(epsilon, delta, **claim)
             if bandwidth is None

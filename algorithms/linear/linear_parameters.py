@@ -9,10 +9,9 @@ import numpy.typing as npt
 
 from accountant import Gate, check_gate
 from algorithms.claim import ClaimForm
-from algorithms.learner import as_number
 from algorithms.problems.linear import LONGEST_UNIT
 from mechanisms.arrays import FloatArray
-from mechanisms.parameters import ParameterError
+from mechanisms.parameters import ParameterError, within
 
 _MOST = 1e100
 """Beyond it, and below its inverse, squares would leave the floats after everybody has paid."""
@@ -31,7 +30,7 @@ def checked_gate(gate: Gate, claim: ClaimForm, learner: str) -> Gate:
     check_gate(gate, claim.model, learner)
     if gate.lanes != 1:
         raise ParameterError(
-            f"gate.lanes={gate.lanes}: designs differ from lane to lane, so there is one lane only"
+            f"gate.lanes = {gate.lanes}: designs differ from lane to lane, so there is one lane only"
         )
     return gate
 
@@ -46,7 +45,7 @@ def checked_actions(actions: npt.ArrayLike) -> FloatArray:
     """
     try:
         array = np.array(actions, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise ParameterError(f"actions: must be numbers of shape (k, d) ({error})") from None
     if array.ndim != 2 or not array.size:
         raise ParameterError(
@@ -68,7 +67,4 @@ def checked_scale(name: str, value: Any, *, least: float = 1.0 / _MOST, why: str
     ParameterError
         Unless it is a number from `least` to 1e100; `why` goes on after the range.
     """
-    number = as_number(value)
-    if not least <= number <= _MOST:
-        raise ParameterError(f"{name}={value!r}: must be a number from {least:g} to {_MOST:g}{why}")
-    return number
+    return within(name, value, least, _MOST, why)

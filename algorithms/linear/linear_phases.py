@@ -227,7 +227,7 @@ class Schedule:
     def __post_init__(self) -> None:
         check_horizon(self.horizon)
         if isinstance(self.alpha, bool) or not isinstance(self.alpha, float) or not 0.0 < self.alpha < 1.0:
-            raise ParameterError(f"alpha={self.alpha!r}: must be a number in (0, 1)")
+            raise ParameterError(f"alpha = {self.alpha!r}: must be a number in (0, 1)")
         if self.fixed_clients is not None:
             check_count("fixed_clients", self.fixed_clients)
 
@@ -256,8 +256,8 @@ class Schedule:
         if needed > population:
             rule = "the largest of them" if replacement else "each reporting once"
             raise PopulationTooSmall(
-                f"population={population!r}: {self.phases} phases within horizon {self.horizon} need {needed} clients, "
-                f"{rule}"
+                f"population = {population!r}: {self.phases} phases within horizon {self.horizon} need {needed} "
+                f"clients, {rule}"
             )
 
 
@@ -272,11 +272,11 @@ def check_reports(gate: Gate, reports: Private, phase: Phase, clients: int, miss
     """
     if clients != 1 and not isinstance(gate, Simulation):
         raise ParameterError(
-            f"clients={clients!r}: only a Simulation takes reports of several clients at once"
+            f"clients = {clients!r}: only a Simulation takes reports of several clients at once"
         )
     if not 1 <= clients <= missing:
         raise ParameterError(
-            f"clients={clients!r}: must be from 1 to the {missing} whose reports are missing"
+            f"clients = {clients!r}: must be from 1 to the {missing} whose reports are missing"
         )
     check_feedback(gate, reports, phase.domain_of(clients), name="report")
 

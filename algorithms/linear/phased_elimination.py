@@ -101,7 +101,7 @@ class PhasedElimination(Elimination[Phase]):
     ) -> None:
         super().__init__(actions, gate, horizon)
         if not isinstance(replacement, bool | np.bool_):
-            raise ParameterError(f"replacement={replacement!r}: must be True or False")
+            raise ParameterError(f"replacement = {replacement!r}: must be True or False")
         self.sigma = checked_scale("sigma", sigma, least=0.0)
         self.reward_bound = None if reward_bound is None else checked_scale("reward_bound", reward_bound)
         self.population, self.replacement = check_count("population", population), bool(replacement)
@@ -118,7 +118,7 @@ class PhasedElimination(Elimination[Phase]):
         left = self.population if self.replacement else self.population - self.reported
         if phase.clients > left:
             raise PopulationTooSmall(
-                f"population={self.population!r}: after {self.played} rounds {self.reported} clients have reported, "
+                f"population = {self.population!r}: after {self.played} rounds {self.reported} clients have reported, "
                 f"and phase {phase.number} of epoch {self.epoch} needs {phase.clients} more, each reporting once"
             )
 
@@ -167,11 +167,11 @@ class PhasedElimination(Elimination[Phase]):
         """
         if phase is not None and not isinstance(phase, Phase):
             raise ParameterError(
-                f"phase={phase!r}: must be a phase that act returned, or None for the open one"[:500]
+                f"phase = {phase!r}: must be a phase that act returned, or None for the open one"[:500]
             )
         if phase is not None and self._phase is not None and not self._phase.asks_as(phase):
             raise ParameterError(
-                f"phase={phase.number!r}: must play as the open one, {self._phase.number}: the report came too late"
+                f"phase = {phase.number!r}: must play as the open one, {self._phase.number}: the report came too late"
             )
         self.observe_many(report, 1)
 

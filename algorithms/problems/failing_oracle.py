@@ -48,8 +48,8 @@ class FailingTopK(Structure):
 
     def __post_init__(self) -> None:
         TopK(self.arms, self.size)
-        if not 0.0 < self.beta <= 1.0:
-            raise ProblemError(f"beta={self.beta!r}: must be in (0, 1], how often the oracle does not fail")
+        if not (isinstance(self.beta, int | float) and 0.0 < self.beta <= 1.0):
+            raise ProblemError(f"beta = {self.beta!r}: must be in (0, 1], how often the oracle does not fail")
 
     def solve(self, weights: FloatArray) -> IntArray:
         """Return the K arms of largest weight or, where the oracle fails, of smallest, in increasing order."""

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from algorithms.problems.matroid import Matroid, MatroidState
-from algorithms.problems.problem_errors import ProblemError, require_count
+from algorithms.problems.problem_errors import ProblemError, require_count, whole_rows
 from mechanisms.arrays import BoolArray, IntArray
 
 
@@ -37,9 +37,9 @@ class GraphicMatroid(Matroid):
     def __init__(self, vertices: int, edges: Sequence[tuple[int, int]]) -> None:
         require_count("vertices", vertices)
         object.__setattr__(self, "vertices", vertices)
-        object.__setattr__(self, "edges", tuple((tail, head) for tail, head in edges))
+        object.__setattr__(self, "edges", whole_rows("edges", edges, 2))
         for number, edge in enumerate(self.edges):
-            if not all(0 <= vertex < vertices for vertex in edge):
+            if max(edge) >= vertices:
                 raise ProblemError(f"edges[{number}] = {edge}: both ends must be among 0 .. {vertices - 1}")
         super().__post_init__()
 

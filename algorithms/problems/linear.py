@@ -15,8 +15,10 @@ from typing import Literal
 
 import numpy as np
 
-from algorithms.problems.problem_errors import ProblemError
+from accountant.argument_checks import checked_flag
+from algorithms.problems.problem_errors import ProblemError, real_array
 from mechanisms.arrays import FloatArray, IntArray
+from mechanisms.parameters import ParameterError, finite_nonnegative, whole_number
 
 Rewards = Literal["gaussian", "signs"]
 
@@ -64,7 +66,7 @@ class LinearBandit:
     replacement: bool = False
 
     def __post_init__(self) -> None:
-        actions, theta = np.array(self.actions, dtype=np.float64), np.array(self.theta, dtype=np.float64)
+        actions, theta = real_array("actions", self.actions), real_array("theta", self.theta)
         if actions.ndim != 2 or not actions.size or theta.shape != actions.shape[1:]:
             raise ProblemError(
                 f"actions of shape {actions.shape}, theta of shape {theta.shape}: must be (k, d) and (d,)"
@@ -73,10 +75,12 @@ class LinearBandit:
             longest = np.linalg.norm(vectors, axis=1).max()
             if not longest <= LONGEST_UNIT:
                 raise ProblemError(f"{name}: a vector has length {longest!r}, must be at most 1")
-        if not 0.0 <= self.sigma < np.inf:
-            raise ProblemError(f"sigma = {self.sigma!r}: must be a finite number, at least 0")
-        if not self.population >= 1:
-            raise ProblemError(f"population = {self.population!r}: must be at least 1")
+        try:
+            finite_nonnegative("sigma", self.sigma)
+            whole_number("population", self.population, least=1)
+            checked_flag("replacement", self.replacement)
+        except ParameterError as error:
+            raise ProblemError(str(error)) from None
         if self.rewards not in ("gaussian", "signs"):
             raise ProblemError(f"rewards = {self.rewards!r}: must be 'gaussian' or 'signs'")
         object.__setattr__(self, "actions", actions)

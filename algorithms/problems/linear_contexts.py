@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from algorithms.problems.problem_errors import ProblemError
+from algorithms.problems.problem_errors import ProblemError, real_array
 from mechanisms import Randomness
 from mechanisms.arrays import FloatArray
 
@@ -35,7 +35,7 @@ class LinearContexts:
     actions: int
 
     def __post_init__(self) -> None:
-        checked = np.array(self.parameter, dtype=np.float64)
+        checked = real_array("parameter", self.parameter)
         if checked.ndim != 1 or not checked.size or not np.linalg.norm(checked) <= 1.0 + 1e-12:
             raise ProblemError(f"parameter={self.parameter!r}: must be a vector of norm at most 1")
         if isinstance(self.actions, bool) or not isinstance(self.actions, int) or self.actions < 1:

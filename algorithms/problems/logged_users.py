@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from algorithms.problems.problem_errors import ProblemError
+from algorithms.problems.problem_errors import ProblemError, real_array, require_structure
 from algorithms.problems.semi_bandit import SemiBandit
 from algorithms.problems.super_arms import SuperArms
 from mechanisms import Randomness
@@ -40,7 +40,8 @@ class LoggedUsers(SemiBandit):
     names: tuple[str, ...]
 
     def __init__(self, structure: SuperArms, outcomes: npt.ArrayLike, names: Sequence[str] = ()) -> None:
-        table = np.array(outcomes, dtype=np.float64)
+        require_structure(structure)
+        table = real_array("outcomes", outcomes)
         if table.ndim != 2 or table.shape[1] != structure.arms or not len(table):
             raise ProblemError(
                 f"outcomes of shape {table.shape}: must have a row for each user, at least one, and a column for "

@@ -11,7 +11,7 @@ import numpy as np
 
 from algorithms.problems.largest import largest_elements
 from algorithms.problems.matroid import Matroid, MatroidState
-from algorithms.problems.problem_errors import ProblemError, require_count, require_size
+from algorithms.problems.problem_errors import ProblemError, require_count, require_size, whole_rows
 from algorithms.problems.super_arms import checked_weights
 from mechanisms.arrays import BoolArray, FloatArray, IntArray
 
@@ -37,8 +37,8 @@ class PartitionMatroid(Matroid):
     capacities: tuple[int, ...]
 
     def __init__(self, parts: Sequence[Sequence[int]], capacities: Sequence[int]) -> None:
-        object.__setattr__(self, "parts", tuple(tuple(sorted(part)) for part in parts))
-        object.__setattr__(self, "capacities", tuple(capacities))
+        object.__setattr__(self, "parts", tuple(tuple(sorted(part)) for part in whole_rows("parts", parts)))
+        object.__setattr__(self, "capacities", whole_rows("capacities", (capacities,))[0])
         members = sorted(element for part in self.parts for element in part)
         if members != list(range(len(members))) or not all(self.parts):
             raise ProblemError(
@@ -48,8 +48,6 @@ class PartitionMatroid(Matroid):
             raise ProblemError(
                 f"capacities = {self.capacities}: there must be one for each of the {len(self.parts)} parts"
             )
-        if any(isinstance(c, bool) or not isinstance(c, int) or c < 0 for c in self.capacities):
-            raise ProblemError(f"capacities = {self.capacities}: each must be an integer of at least 0")
         super().__post_init__()
 
     @property

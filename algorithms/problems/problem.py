@@ -135,7 +135,7 @@ def checked_means(means: npt.ArrayLike, arms: int) -> FloatArray:
     """
     try:
         checked = np.array(means, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ProblemError(
             f"means={means!r}: must be a number in [0, 1] for each of the {arms} arms"
         ) from None

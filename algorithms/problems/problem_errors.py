@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from mechanisms.parameters import DPWitnessError
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mechanisms.arrays import FloatArray
+from mechanisms.parameters import DPWitnessError, ParameterError, whole_number
 
 
 class ProblemError(DPWitnessError, ValueError):
@@ -47,3 +54,50 @@ def require_count(name: str, value: int) -> None:
         raise ProblemError(f"{name} = {value!r}: must be an integer")
     if value < 1:
         raise ProblemError(f"{name} = {value}: must be at least 1")
+
+
+def require_structure(structure: object) -> None:
+    """Check that it is a structure.
+
+    Raises
+    ------
+    ProblemError
+        If it has no ``arms``, ``size`` or ``solve``, or is a class.
+    """
+    if isinstance(structure, type) or not all(hasattr(structure, name) for name in ("arms", "size", "solve")):
+        of = "; pass the problem's structure" if hasattr(structure, "structure") else ""
+        raise ProblemError(f"structure={structure!r}: must be a structure, such as TopK or RankedLists{of}")
+
+
+def whole_rows(name: str, rows: Iterable[Iterable[int]], length: int | None = None) -> tuple[Any, ...]:
+    """Return rows of whole numbers, of any length or of one, as tuples of tuples of ints.
+
+    Raises
+    ------
+    ProblemError
+        If they are no rows of whole numbers of at least 0 (of an array, too), or a row has another length.
+    """
+    try:
+        found = tuple(tuple(whole_number(name, entry, least=0) for entry in row) for row in rows)
+    except TypeError:
+        raise ProblemError(f"{name} = {rows!r}: must be rows of whole numbers") from None
+    except ParameterError as error:
+        raise ProblemError(f"every entry of {error}") from None
+    for number, row in enumerate(found):
+        if length is not None and len(row) != length:
+            raise ProblemError(f"{name}[{number}] = {row}: must have {length} entries")
+    return found
+
+
+def real_array(name: str, values: npt.ArrayLike) -> FloatArray:
+    """Return a copy of an array of numbers.
+
+    Raises
+    ------
+    ProblemError
+        If it is none.
+    """
+    try:
+        return np.array(values, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise ProblemError(f"{name} = {values!r}: must be numbers") from None

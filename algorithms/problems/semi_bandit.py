@@ -9,6 +9,7 @@ import numpy as np
 
 from algorithms.lanes import gather, lookup
 from algorithms.problems.problem import BernoulliProblem, checked_means
+from algorithms.problems.problem_errors import require_structure
 from algorithms.problems.super_arms import SuperArms
 from mechanisms import Box, Randomness
 from mechanisms.arrays import FloatArray, IntArray
@@ -38,6 +39,7 @@ class SemiBandit(BernoulliProblem):
     means: FloatArray
 
     def __post_init__(self) -> None:
+        require_structure(self.structure)
         object.__setattr__(self, "means", checked_means(self.means, self.structure.arms))
         _ = self.optimum  # a structure may refuse to enumerate: now, not after a run
 

@@ -53,7 +53,13 @@ class ShortestPath(Structure):
     sink: Hashable
 
     def __init__(self, edges: Sequence[tuple[Hashable, Hashable]], source: Hashable, sink: Hashable) -> None:
-        object.__setattr__(self, "edges", tuple((tail, head) for tail, head in edges))
+        try:
+            object.__setattr__(self, "edges", tuple((tail, head) for tail, head in edges))
+            hash((self.edges, source, sink))
+        except (TypeError, ValueError):
+            raise ProblemError(
+                f"edges = {edges!r}: must be pairs of vertex names, as source and sink"
+            ) from None
         object.__setattr__(self, "source", source)
         object.__setattr__(self, "sink", sink)
         self._require_paths()

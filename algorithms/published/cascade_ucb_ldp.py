@@ -19,9 +19,10 @@ from algorithms.claim import ClaimForm
 from algorithms.learner import check_delta, check_epsilon
 from algorithms.means_learner import StartsRaw
 from algorithms.problems import Parameter, RankedLists
-from algorithms.published.noise_multiplier import NOISE_MULTIPLIER, check_noise_multiplier
+from algorithms.published.noise_multiplier import NOISE_MULTIPLIER
 from mechanisms import Box, Gaussian, Laplace
 from mechanisms.arrays import IntArray
+from mechanisms.parameters import positive
 
 
 class _PrintedCascade(StartsRaw[RankedLists]):
@@ -76,7 +77,7 @@ class CascadeUCBLDPLaplace(_PrintedCascade):
     ) -> None:
         self.scale = self.size_of(structure) / check_epsilon(epsilon)
         outcomes = Box(0, 1, self.size_of(structure)).sensitivity
-        noise = self.scale * check_noise_multiplier(noise_multiplier)
+        noise = self.scale * positive("noise_multiplier", noise_multiplier)
         super().__init__(structure, gate, Laplace(scale=noise, sensitivity=outcomes))
 
     def _width(self, t: int) -> float:
@@ -113,7 +114,7 @@ class CascadeUCBLDPGaussian(_PrintedCascade):
         outcomes = Box(0, 1, self.size_of(structure)).sensitivity
         printed = Gaussian.classical(check_epsilon(epsilon), check_delta(delta), sensitivity=outcomes)
         self.sigma = printed.sigma
-        noise = self.sigma * check_noise_multiplier(noise_multiplier)
+        noise = self.sigma * positive("noise_multiplier", noise_multiplier)
         super().__init__(structure, gate, Gaussian(sigma=noise, sensitivity=outcomes, delta=printed.delta))
 
     def _width(self, t: int) -> float:
@@ -151,7 +152,7 @@ class CascadeUCBLDPComposition(_PrintedCascade):
         self.epsilon = check_epsilon(epsilon)
         self.composed = self.size_of(structure) * math.log(math.e + self.epsilon / check_delta(delta))
         outcomes = Box(0, 1, self.size_of(structure)).sensitivity
-        noise = math.sqrt(4 * self.composed) / self.epsilon * check_noise_multiplier(noise_multiplier)
+        noise = math.sqrt(4 * self.composed) / self.epsilon * positive("noise_multiplier", noise_multiplier)
         super().__init__(structure, gate, Laplace(scale=noise, sensitivity=outcomes))
 
     def _width(self, t: int) -> float:

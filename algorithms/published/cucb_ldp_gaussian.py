@@ -14,9 +14,10 @@ from algorithms.claim import ClaimForm
 from algorithms.learner import check_delta, check_epsilon
 from algorithms.means_learner import StartsRaw
 from algorithms.problems import SuperArms
-from algorithms.published.noise_multiplier import NOISE_MULTIPLIER, check_noise_multiplier
+from algorithms.published.noise_multiplier import NOISE_MULTIPLIER
 from mechanisms import Gaussian
 from mechanisms.arrays import IntArray
+from mechanisms.parameters import positive
 
 
 class CUCBLDPGaussian(StartsRaw[SuperArms]):
@@ -60,7 +61,7 @@ class CUCBLDPGaussian(StartsRaw[SuperArms]):
         outcomes = self.feedback_domain.sensitivity
         printed = Gaussian.classical(check_epsilon(epsilon), check_delta(delta), sensitivity=outcomes)
         self.sigma = printed.sigma
-        noise = self.sigma * check_noise_multiplier(noise_multiplier)
+        noise = self.sigma * positive("noise_multiplier", noise_multiplier)
         self.randomizer = Gaussian(sigma=noise, sensitivity=outcomes, delta=printed.delta)
         self.round = structure.arms  # m rounds of initialisation
 

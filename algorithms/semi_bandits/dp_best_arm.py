@@ -37,12 +37,12 @@ from algorithms.claim import ClaimForm
 from algorithms.estimates.chernoff import NoiseTail, chernoff_separation, sum_exponent
 from algorithms.estimates.doubling_batches import BatchSizes, GrowingBatches
 from algorithms.lanes import gather
-from algorithms.learner import Confidence, as_number, check_epsilon
+from algorithms.learner import Confidence, check_epsilon
 from algorithms.problems import Arms, Parameter
 from algorithms.structured_learner import StructuredLearner
 from mechanisms import Interval, Laplace
 from mechanisms.arrays import FloatArray, IntArray
-from mechanisms.parameters import ParameterError
+from mechanisms.parameters import LEAST_DELTA, ParameterError, half_open_unit, open_unit
 
 _ERROR = Parameter(
     "error", "float", 0.05, 1e-12, 0.5, "the probability that the recommended arm is not the best one"
@@ -110,8 +110,12 @@ class DPBestArm(StructuredLearner[Arms]):
         self, structure: Arms, gate: Gate, *, epsilon: float, error: float = 0.05, tolerance: float = 0.0
     ) -> None:
         super().__init__(structure, gate)
-        self.error = _check_share("error", error, above=True)
-        self.tolerance = _check_share("tolerance", tolerance, above=False)
+        self.error = open_unit("error", error)
+        if self.error < LEAST_DELTA:
+            raise ParameterError(
+                f"error = {error!r}: must be at least {LEAST_DELTA:g}, for exponents in floats"
+            )
+        self.tolerance = half_open_unit("tolerance", tolerance)
         self.mechanism = Laplace.for_epsilon(check_epsilon(epsilon), sensitivity=Interval(0, 1).sensitivity)
         self.noise = NoiseTail.from_mechanism(self.mechanism)
         first = first_batch(structure.arms, self.error, self.mechanism.scale)
@@ -205,13 +209,3 @@ def first_batch(arms: int, error: float, scale: float) -> int:
     if arms == 1:
         return 1
     return max(1, math.ceil(scale * float(phase_exponent(arms, error, np.ones(1))[0])))
-
-
-def _check_share(name: str, value: float, *, above: bool) -> float:
-    """Return a number below 1 that is above 0, or at least 0."""
-    number = as_number(value)
-    if not ((0 < number < 1) if above else (0 <= number < 1)):
-        raise ParameterError(
-            f"{name}={value!r}: must be a number {'above' if above else 'of at least'} 0 and below 1"
-        )
-    return number

@@ -13,7 +13,7 @@ from mechanisms.losses.composed_loss import ComposedLoss, compose
 from mechanisms.losses.product import CountedProfiles
 from mechanisms.losses.risk import checked_rate, true_positive_rate_at_most
 from mechanisms.neighbouring import common_neighbouring
-from mechanisms.parameters import DPWitnessError, ParameterError, delta_of_approximate, open_unit, positive
+from mechanisms.parameters import DPWitnessError, ParameterError, half_open_unit, open_unit, positive
 
 Compositions = Callable[[float], Sequence[CountedProfiles]]
 """From a factor on the noise to the releases of each record (one sequence of (profile, count) each)."""
@@ -57,7 +57,7 @@ def least_noise(compositions: Compositions, epsilon: float, delta: float) -> flo
     MixedNeighbours
         If two compositions are for different neighbouring relations.
     """
-    delta_of_approximate("delta", delta)
+    half_open_unit("delta", delta)
     if (epsilon != 0.0 or delta == 0.0) and positive("epsilon", epsilon) > MOST_EPSILON:
         raise ParameterError(f"epsilon = {epsilon!r}: a target must be at most {MOST_EPSILON:g}")
     if delta == 0.0:

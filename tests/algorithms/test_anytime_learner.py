@@ -128,12 +128,12 @@ def test_those_that_need_no_horizon_are_known() -> None:
 def test_others_refuse_with_a_reason(name: str) -> None:
     assert name not in CASES
     problem = build_problem(learners[name].default_problem)
-    with pytest.raises(ValueError, match=r"^horizon=None: must be given: its "):
+    with pytest.raises(ValueError, match=r"^horizon = None: must be given: its "):
         learners[name].build(problem, epsilon=1.0, horizon=None)
     keywords = {"epsilon": 1.0, "delta": DELTA, "horizon": None}
     make = learners[name].make
     taken = {key: value for key, value in keywords.items() if key in make.__init__.__annotations__}
-    with pytest.raises(ValueError, match=r"^horizon=None: must be given: its "):
+    with pytest.raises(ValueError, match=r"^horizon = None: must be given: its "):
         make(problem.structure, Simulation(0, 64), **taken)
 
 
@@ -349,7 +349,7 @@ def test_a_named_run_needs_no_horizon(tmp_path: Path) -> None:
     with load_named_run(tmp_path / "run") as run:
         assert isinstance(run.learner, CUCBBatch)
         assert run.learner.rounds.horizon is None
-    with pytest.raises(ValueError, match="horizon=None: must be given"):
+    with pytest.raises(ValueError, match="horizon = None: must be given"):
         NamedLearner("published/cucb-dp", "top-k", 1.0, None)
 
 

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import math
 import warnings
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 
-from accountant import LONGEST_STREAM, Accountant, Budget, Simulation
+from accountant import LONGEST_STREAM, Accountant, Budget, Simulation, Trust
 from algorithms import (
     CUCBLDP1,
     CUCBLDP2,
     CascadeUCBBatch,
     CascadeUCBRR,
     CUCBBatch,
+    CUCBLDPGaussian,
     DurableRun,
     HorizonPassed,
     NothingPlayed,
@@ -27,6 +29,7 @@ from algorithms.play import play_phases, start_warm
 from algorithms.problems import Arms, Experts, ProblemError, RankedLists, TopK, UniformMatroid, build_problem
 from algorithms.structured_learner import PLAYS
 from mechanisms import HorizonExceeded
+from mechanisms.parameters import ParameterError
 
 STRUCTURES = {
     "bandit": Arms(3),
@@ -279,3 +282,34 @@ def test_a_learner_of_ones_own_that_chooses_no_super_arm_is_refused_before_it_is
         with pytest.raises(ProblemError, match=words):
             ask()
     assert (len(learner.waiting), learner.waiting.issued, learner.waiting.asked) == (0, 0, 0)
+
+
+@pytest.mark.parametrize("rounds", [math.nan, "x", [[1], [1, 2]], object(), np.array([1.0])])
+def test_numbers_of_rounds_that_are_none_are_refused_by_name(rounds: Any) -> None:
+    for build in (CUCBLDP2, CascadeUCBBatch):
+        gate = Accountant(Budget(1.0), noise=np.random.default_rng(1))
+        learner = build(STRUCTURES[build.family], gate, epsilon=1.0, horizon=9)  # type: ignore[arg-type]
+        learner.act()
+        feedback = gate.private(np.zeros(learner.feedback_domain.size), learner.feedback_domain, "ann")
+        with pytest.raises(ParameterError, match=r"^rounds"):
+            learner.observe(feedback, rounds)
+        assert not len(gate.ledger)
+
+
+def test_a_learner_s_epsilon_is_one_real_number() -> None:
+    gate = Accountant(Budget(1.0))
+    assert CUCBBatch(TopK(3, 1), gate, epsilon=np.float32(0.5), horizon=9).horizon == 9  # type: ignore[arg-type]
+    for wrong in (b"1", np.array(1.0), Decimal(1)):
+        with pytest.raises(ParameterError, match=r"^epsilon = .*: must be a number from 1e-07 to 1e\+09"):
+            CUCBBatch(TopK(3, 1), gate, epsilon=wrong, horizon=9)  # type: ignore[arg-type]
+
+
+def test_a_delta_below_what_charges_are_exact_for_is_refused_at_once() -> None:
+    for delta in (1e-62, 1e-300):
+        with pytest.raises(ParameterError, match=f"^delta = {delta}: must be at least 7.78e-62"):
+            CUCBLDPGaussian(TopK(3, 1), Accountant(Budget(1.0, delta)), epsilon=1.0, delta=delta, horizon=9)
+    gate = Accountant(Budget(1.0, 1e-61), trust=Trust.LOCAL, noise=np.random.default_rng(1))
+    learner = CUCBLDPGaussian(TopK(3, 1), gate, epsilon=1.0, delta=1e-61, horizon=9)
+    learner.act()
+    learner.observe(gate.private([1.0], learner.feedback_domain, "ann"))
+    assert gate.worst()[1].delta > 0  # type: ignore[index]

@@ -83,7 +83,7 @@ def test_verify_prints_a_report_and_repeats(run):
         (["simulate", "dpe", "--set", "size=3"], "unknown parameter 'size'"),
         (["simulate", "dpe", "--runs", "0"], "'--runs': 0 is"),
         (["simulate", "dp-dpe", "--horizon", "10"], "did you mean"),
-        (["verify", "dp-pe-local", "--epsilon", "1"], "--delta 0.0: must be a number above 0"),
+        (["verify", "dp-pe-local", "--epsilon", "1"], "--delta 0.0: must lie in (0, 1)"),
         (["verify", "dp-dpe-local", "--epsilon", "1", "--delta", "1e-3", "--horizon", "0"], "horizon"),
     ],
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import inspect
+import math
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache, partial
@@ -60,10 +60,15 @@ def begin_run(
     if trust not in ("central", "local"):
         raise SettingError(f"--trust {trust}: must be central or local for a run")
     entry = run_learner(learner)
+    if entry.claim.is_none and budget[0] < math.inf:
+        raise SettingError(
+            f"--learner {learner}: has no privacy: its records would pay ε = ∞, beyond --epsilon"
+        )
     played = problem or entry.default_problem
     own = own_structure(played) if names_file(played) else None
-    takes_delta = "delta" in inspect.signature(entry.make).parameters
-    others, epsilon, delta, horizon = _own_numbers(settings, budget if takes_delta else (budget[0], None))
+    others, epsilon, delta, horizon = _own_numbers(
+        settings, budget if entry.takes_delta else (budget[0], None)
+    )
     named = NamedLearner(
         learner, played if own is None else absolute_object_path(played), epsilon, horizon, delta, others, own
     )
@@ -113,7 +118,8 @@ def _own_numbers(
         try:
             found[name] = None if text is None else kind(text)
         except ValueError:
-            raise SettingError(f"--set {name}={text}: must be a number") from None
+            number = "a whole number" if kind is int else "a number"
+            raise SettingError(f"--set {name}={text}: must be {number}") from None
     epsilon, delta = budget
     own_epsilon = epsilon if found["epsilon"] is None else found["epsilon"]
     return others, own_epsilon, delta if found["delta"] is None else found["delta"], found["horizon"]

@@ -40,7 +40,7 @@ from verify.experiments.draw import draw_figure
 from verify.experiments.experiment import FigureAxis, FigureLine, PlotAxes
 from verify.experiments.lines import is_private, line_role, own_parameters
 from verify.experiments.simulated_runs import SimulatedRuns
-from verify.experiments.simulation_document import simulation_document
+from verify.experiments.simulation_document import setting_line, simulation_document
 from verify.experiments.simulation_result import SimulationResult
 from verify.findings.printable import printable
 from verify.findings.subject_error import SubjectError
@@ -114,7 +114,11 @@ def simulate_command(
     def draw(path: Path) -> None:
         one = len(found) == 1
         title = f"{found[0].learner} on {found[0].problem}" if one else f"Regret on {found[0].problem}"
-        draw_figure(lines, drawn, path, title, PlotAxes(FigureAxis("round t", logarithmic=True)))
+        title += "\n" + setting_line(results)
+        axes = PlotAxes(
+            FigureAxis("round t", logarithmic=True), log_y=any(each.regret_mean[-1] > 0 for each in results)
+        )
+        draw_figure(lines, drawn, path, title, axes)
 
     write_outputs(
         outputs,

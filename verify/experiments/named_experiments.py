@@ -25,7 +25,7 @@ def named_experiments(names: tuple[str, ...]) -> list[Experiment]:
     """
     chosen: dict[str, Experiment] = {}
     for name in names:
-        begin = {key: each for key, each in experiments.items() if key.startswith(name)}
+        begin = {key: each for key, each in experiments.items() if name and key.startswith(name)}
         exact = {name: experiments[name]} if name in experiments else begin
         chosen |= exact or {known_name("experiment", name, experiments): experiments[name]}
     return list(chosen.values())

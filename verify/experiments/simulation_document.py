@@ -8,8 +8,10 @@ from collections.abc import Sequence
 from mechanisms.printed_numbers import as_given, nearest
 from verify.document.drawings import Area, Axis, Chart, Curve, Style
 from verify.document.elements import Block, Code, Document, Facts, FirstScreen, Picture, Section, TextTable
+from verify.experiments.lines import is_private
 from verify.experiments.simulation_result import SimulationResult
 from verify.findings.sentences import exact, observed, remark
+from verify.subjects.resolve import every_learner
 from verify.verdict.common_sections import assumptions_section, provenance_section
 
 _STYLES: tuple[Style, ...] = ("proved", "shown", "claim", "aside")
@@ -42,7 +44,7 @@ def simulation_document(*simulations: SimulationResult, **files: str) -> Documen
             "privacy claim, dpwitness regret a regret bound."
         ),
         rests_on=exact("Simulated outcomes; no user data."),
-        again=Code(first.repeat),
+        again=Code(" && ".join(dict.fromkeys(each.repeat for each in simulations))),
     )
     plain = observed("In {draws:,} simulated runs {name} lost least.", first.asked.runs, name=names[best])
     if len(simulations) == 1:
@@ -53,7 +55,6 @@ def simulation_document(*simulations: SimulationResult, **files: str) -> Documen
         _setting_section(simulations),
         Section("Regret", (*_picture(simulations, names), _table(simulations, names))),
         assumptions_section(()),
-        Section("Reproduce", (), tuple(map(Code, dict.fromkeys(each.repeat for each in simulations)))),
         provenance_section(first.provenance, **files),
     ]
     return Document(
@@ -68,11 +69,17 @@ def _labels(simulations: Sequence[SimulationResult]) -> list[str]:
     }
     found = []
     for each in simulations:
+        shown = {"ε": is_private(each.learner), "δ": _takes_delta(each)}
         words = [each.learner]
-        words += [f"{name} = {_setting_text(each, name)}" for name in ("ε", "δ") if several[name]]
+        words += [f"{name} = {_setting_text(each, name)}" for name in shown if several[name] and shown[name]]
         words += [f"{key} = {value}" for key, value in each.asked.settings.items() if several["settings"]]
         found.append(", ".join(words))
     return found
+
+
+def _takes_delta(simulation: SimulationResult) -> bool:
+    entry = every_learner.get(simulation.asked.learner)
+    return entry is None or entry.takes_delta
 
 
 def _setting_text(simulation: SimulationResult, name: str) -> str:
@@ -92,7 +99,7 @@ def _setting_section(simulations: Sequence[SimulationResult]) -> Section:
         ("learners", of_all([each.learner for each in simulations])),
         ("problem", of_all([each.problem for each in simulations])),
         ("ε", of_all([as_given(each.asked.epsilon) for each in simulations])),
-        ("δ", of_all([as_given(each.asked.delta) for each in simulations])),
+        ("δ", of_all([as_given(each.asked.delta) for each in simulations if _takes_delta(each)])),
         ("neighbours of the claims", of_all([each.neighbours for each in simulations])),
         ("rounds", of_all([f"{each.rounds[-1]:,}" for each in simulations])),
         ("runs", of_all([f"{each.asked.runs:,} from seed {each.asked.seed}" for each in simulations])),
@@ -104,6 +111,14 @@ def _setting_section(simulations: Sequence[SimulationResult]) -> Section:
         ),
     )
     return Section("Setting", (Facts(tuple(pair for pair in pairs if pair[1])),))
+
+
+def setting_line(simulations: Sequence[SimulationResult]) -> str:
+    """Return the privacy, rounds, runs, seed and settings of simulations, for their picture."""
+    (facts,) = _setting_section(simulations).blocks
+    assert isinstance(facts, Facts)
+    left_out = ("learners", "problem", "neighbours of the claims")
+    return ", ".join(f"{name}: {value}" for name, value in facts.pairs if name not in left_out)
 
 
 def _picture(simulations: Sequence[SimulationResult], names: Sequence[str]) -> tuple[Block, ...]:

@@ -21,6 +21,7 @@ from verify.document.elements import (
     Tone,
 )
 from verify.findings.sentences import Sentence, confident, exact, remark
+from verify.subjects.resolve import every_learner
 from verify.verdict.common_sections import (
     assumptions_section,
     correct_guesses,
@@ -136,6 +137,11 @@ def _summary(report: RegretReport) -> FirstScreen:
     )
 
 
+def _takes_delta(report: RegretReport) -> bool:
+    entry = every_learner.get(report.learner)
+    return entry is None or entry.takes_delta
+
+
 def _person(report: RegretReport) -> Sentence:
     if not report.claims_privacy:
         return remark("The learner makes no claim about privacy: its output may show any record.")
@@ -143,7 +149,7 @@ def _person(report: RegretReport) -> Sentence:
         f"If its privacy claim holds (ε = {as_given(report.epsilon)}; not tested here), someone",
         "which of two neighbouring data sets it learned from",
         "the output",
-        correct_guesses(report.epsilon, report.delta),
+        correct_guesses(report.epsilon, report.delta if _takes_delta(report) else 0.0),
     )
 
 
@@ -153,8 +159,8 @@ def _setting(report: RegretReport) -> Section:
         ("problem", report.problem),
         (
             "its privacy",
-            f"ε = {as_given(report.epsilon)}, neighbours: {report.neighbours}; δ = {as_given(report.delta)} if it "
-            "takes one"
+            f"ε = {as_given(report.epsilon)}, δ = {as_given(report.delta) if _takes_delta(report) else 0}, "
+            f"neighbours: {report.neighbours}"
             if report.claims_privacy
             else "none claimed",
         ),
@@ -241,9 +247,9 @@ def _proof(report: RegretReport) -> Section | None:
         return None
     rows = tuple((check.name, check.sentence, _p_value(check), _check_words(check)) for check in report.proof)
     said = remark(
-        "Statements that the theorem's proof uses, tested in separate runs of the learner; p-values are of exact "
-        "tests, corrected for all looks. On the good event estimates are off by at most their radii; the oracle finds "
-        "the best action for given weights."
+        "Statements that the theorem's proof uses, tested in separate runs of the learner, on problems that show them; "
+        "p-values are of exact tests, corrected for all looks. On the good event estimates are off by at most their "
+        "radii; the oracle finds the best action for given weights."
     )
     return Section("Lemmas", (Paragraph(said), TextTable(("Lemma", "Observed", "p-value", "Result"), rows)))
 

@@ -212,3 +212,21 @@ def test_the_epsilon_of_a_plan_is_computed_once(monkeypatch):
     assert plan.epsilon(1e-6) is first
     assert plan.part([20]) is plan
     assert pickle.loads(pickle.dumps(plan)) == plan
+
+
+@pytest.mark.parametrize(
+    ("build", "said"),
+    [
+        (lambda: PlanStep(7), "mechanism = 7: must be a mechanism"),
+        (lambda: PlanStep(Laplace(scale=1.0), sensitivity="x"), "sensitivity"),
+        (lambda: Plan(7), "steps = 7: must be PlanSteps"),
+        (lambda: Plan((Laplace(scale=1.0),)), "steps = .*: must be PlanSteps"),
+        (lambda: Accountant(Budget(1.0), rules=7), "rules = 7: must be a list of Rule"),
+        (lambda: Integers(math.inf, 3), "lower = inf: must be a whole number"),
+        (lambda: Integers(0, "x"), "upper = 'x': must be one real number"),
+        (lambda: Integers(0, 2.5), "upper = 2.5: must be a whole number"),
+    ],
+)
+def test_what_is_no_plan_rule_or_range_is_refused_by_name(build, said):
+    with pytest.raises(ParameterError, match=said):
+        build()

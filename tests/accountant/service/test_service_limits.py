@@ -31,7 +31,7 @@ def test_places_are_shared() -> None:
 
 @pytest.mark.parametrize("name", ["max_body", "timeout", "requests_per_second", "at_once", "records"])
 def test_limits_are_positive(name: str) -> None:
-    with pytest.raises(ValueError, match=f"{name}=0: must be positive"):
+    with pytest.raises(ValueError, match=f"{name} = 0: must be positive"):
         ServiceLimits(**{name: 0})
 
 

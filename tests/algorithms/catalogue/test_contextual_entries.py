@@ -40,7 +40,7 @@ def test_other_problems_and_settings_are_refused():
         linear_learners["dpe"].build(PROBLEM, epsilon=1.0, horizon=9)
     with pytest.raises(ValueError, match="norm"):
         make.build(PROBLEM, epsilon=1.0, horizon=9, settings={"norm": 0.0})
-    with pytest.raises(ValueError, match="epsilon=-1"):
+    with pytest.raises(ValueError, match="epsilon = -1"):
         make.build(PROBLEM, epsilon=-1, horizon=9)
 
 
@@ -56,5 +56,5 @@ def test_suggestions_say_what_is_needed():
     assert suggest(PROBLEM, trust="none", epsilon=1.0, horizon=99).name == "linucb"
     with pytest.raises(ValueError, match=r"delta=0\.0"):
         suggest(PROBLEM, trust="central", epsilon=1.0, horizon=99)
-    with pytest.raises(ValueError, match="trust='local': no learner of contexts"):
+    with pytest.raises(ValueError, match="trust = 'local': no learner of contexts"):
         suggest(PROBLEM, trust="local", epsilon=1.0, delta=1e-5, horizon=99)

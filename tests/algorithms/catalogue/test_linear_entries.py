@@ -33,7 +33,7 @@ def test_the_papers_setting_is_within_reach() -> None:
     assert (problem.sigma, problem.population, problem.rewards) == (0.1, 100_000, "signs")
     make = linear_learners["dp-dpe-central"]
     make.build(problem, epsilon=10, delta=0.25, horizon=10**6)(Simulation(0, 1))
-    with pytest.raises(PopulationTooSmall, match="population=100000: 20 phases within horizon 4000000"):
+    with pytest.raises(PopulationTooSmall, match="population = 100000: 20 phases within horizon 4000000"):
         make.build(problem, epsilon=10, delta=0.25, horizon=4 * 10**6)(Simulation(0, 1))
     again = LINEAR.build(dimension=20, actions=1000, replacement="yes")
     make.build(again, epsilon=10, delta=0.25, horizon=4 * 10**6)(Simulation(0, 1))
@@ -92,9 +92,9 @@ def test_problem_refusals(settings: dict[str, object], message: str) -> None:
 @pytest.mark.parametrize(
     ("name", "changed", "message"),
     [
-        ("dp-dpe-local", {"epsilon": 0.0}, "epsilon=0.0: must be a finite number above 0"),
-        ("dp-pe-local", {"delta": 0.0}, "delta=0.0: must be a number above 0"),
-        ("dpe", {"horizon": 0}, "horizon=0: must be a whole number"),
+        ("dp-dpe-local", {"epsilon": 0.0}, "epsilon = 0.0: must be a number from 1e-07"),
+        ("dp-pe-local", {"delta": 0.0}, "delta = 0.0: must lie in \\(0, 1\\)"),
+        ("dpe", {"horizon": 0}, "horizon = 0: must be at least 1"),
         ("dpe", {"settings": {"alpha": 1.0}}, "alpha = 1.0: must be a number in"),
         ("dpe", {"settings": {"fixed_clients": 3}}, "unknown parameter 'fixed_clients'"),
         ("published/dpe-fixed-u", {"settings": {"fixed_clients": 0}}, "fixed_clients = 0"),
@@ -114,7 +114,7 @@ def test_other_problems_are_refused() -> None:
         learner_builder(linear_learners["published/dpe-fixed-u"].make, LINEAR.build(), epsilon=1, horizon=9)(
             Simulation(0, 1)
         )
-    with pytest.raises(ValueError, match="population=True: must be a whole number"):
+    with pytest.raises(ValueError, match="population = True: must be a whole number"):
         linear_learners["dpe"].make(np.eye(2), Simulation(0, 1), horizon=9, population=True, sigma=0.1)
 
 

@@ -96,11 +96,11 @@ def test_a_learner_plays_its_families_and_refuses_the_others(name, problem):
 )
 def test_an_epsilon_that_is_no_finite_number_above_0_is_refused_before_there_is_a_gate(name, epsilon):
     problem = build_problem(learners[name].default_problem)
-    with pytest.raises(ValueError, match="epsilon="):
+    with pytest.raises(ValueError, match="epsilon = "):
         learners[name].build(problem, epsilon=epsilon, horizon=10)
     accepted = inspect.signature(learners[name].make).parameters
     settings = {key: value for key, value in {"horizon": 10, "delta": 1e-3}.items() if key in accepted}
-    with pytest.raises(ValueError, match="epsilon="):
+    with pytest.raises(ValueError, match="epsilon = "):
         learners[name].make(problem.structure, Simulation(0, 64), epsilon=epsilon, **settings)
 
 
@@ -111,7 +111,7 @@ def test_an_epsilon_that_is_no_finite_number_above_0_is_refused_before_there_is_
 )
 def test_a_horizon_below_one_round_is_refused(name, horizon):
     problem = build_problem(learners[name].default_problem)
-    with pytest.raises(ValueError, match="horizon="):
+    with pytest.raises(ValueError, match="horizon = "):
         learners[name].build(problem, epsilon=1.0, horizon=horizon)
 
 

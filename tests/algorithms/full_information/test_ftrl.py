@@ -97,7 +97,7 @@ def test_wrong_numbers_are_named() -> None:
         ({"radius": 0.0}, "radius = 0"),
         ({"gradient": -1.0}, "gradient = -1"),
         ({"bandwidth": 11}, "bandwidth = 11"),
-        ({"epsilon": -1.0}, "epsilon=-1"),
+        ({"epsilon": -1.0}, "epsilon = -1"),
     ):
         with pytest.raises(ParameterError, match=match):
             DPFTRL(gate, 2, **({"epsilon": 1.0, "delta": 1e-6, "horizon": 10} | wrong))  # type: ignore[arg-type]

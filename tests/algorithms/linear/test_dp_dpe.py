@@ -224,7 +224,7 @@ def test_schedule() -> None:
 def test_a_population_that_is_too_small_is_refused_before_anything_runs(make: type) -> None:
     gate = Simulation(0, 1)
     with pytest.raises(
-        PopulationTooSmall, match="population=50795: 18 phases within horizon 1000000 need 50796"
+        PopulationTooSmall, match="population = 50795: 18 phases within horizon 1000000 need 50796"
     ):
         make(SMALL.actions, gate, epsilon=1.0, delta=0.1, horizon=10**6, population=50_795, sigma=0.1)
 
@@ -348,11 +348,11 @@ def test_who_played_another_phase_is_refused_and_pays_nothing() -> None:
     ):
         other = replace(second, number=1, **changed)
         with pytest.raises(
-            ValueError, match=r"phase=\d: must play as the open one, 2: the report came too late"
+            ValueError, match=r"phase = \d: must play as the open one, 2: the report came too late"
         ):
             learner.observe(report(second, 500), phase=other)
     for no_phase in (second.number, "2", learner):
-        with pytest.raises(ValueError, match=r"^phase=.*: must be a phase that act returned, or None"):
+        with pytest.raises(ValueError, match=r"^phase = .*: must be a phase that act returned, or None"):
             learner.observe(report(second, 500), phase=no_phase)  # type: ignore[arg-type]
     assert accountant.spent(500).epsilon == 0
     for _ in range(second.clients):

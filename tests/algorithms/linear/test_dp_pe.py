@@ -181,7 +181,7 @@ def test_refusals() -> None:
         ({"delta": 0.0}, "delta"),
         ({"horizon": 0}, "horizon"),
         ({"reward_bound": -1.0}, "reward_bound"),
-        ({"reward_bound": None}, "reward_bound=None.*a single reward"),
+        ({"reward_bound": None}, "reward_bound = None.*a single reward"),
     ):
         with pytest.raises(ValueError, match=named):
             DPPECentral(

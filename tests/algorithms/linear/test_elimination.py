@@ -196,7 +196,7 @@ def test_clients_run_out_in_the_phase_that_needs_more():
     before = (learner.played, learner.reported, learner.epoch, learner.active.size)
     assert client == learner.reported <= 60
     assert str(refused.value).startswith(
-        f"population=60: after {learner.played} rounds {client} clients have reported, and phase "
+        f"population = 60: after {learner.played} rounds {client} clients have reported, and phase "
     )
     with pytest.raises(PopulationTooSmall, match=re.escape(str(refused.value))):
         learner.act()
@@ -256,7 +256,7 @@ def test_rounds_cut_the_last_phase_and_nobody_reports_in_it(name):
 def test_as_printed_they_need_a_horizon():
     for name in linear_learners:
         if name.startswith("published/"):
-            with pytest.raises(ValueError, match="horizon=None: must be given: its widths are printed for"):
+            with pytest.raises(ValueError, match="horizon = None: must be given: its widths are printed for"):
                 linear_learners[name].build(PROBLEM, epsilon=2.0, delta=0.1, horizon=None)
 
 

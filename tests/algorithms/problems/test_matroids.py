@@ -168,7 +168,7 @@ def test_parallel_edges_and_self_loops():
         (lambda: PartitionMatroid([[0], [0, 1]], [1, 1]), "exactly one part"),
         (lambda: PartitionMatroid([[0], []], [1, 1]), "no part empty"),
         (lambda: PartitionMatroid([[0], [1]], [1]), "one for each of the 2 parts"),
-        (lambda: PartitionMatroid([[0], [1]], [1, -1]), "an integer of at least 0"),
+        (lambda: PartitionMatroid([[0], [1]], [1, -1]), "capacities = -1: must be at least 0"),
         (lambda: UniformMatroid(3, 4), "rank = 4: must be at most the number of elements, 3"),
         (lambda: UniformMatroid(3, 0), "rank = 0: must be at least 1"),
         (lambda: UniformMatroid(3, 1).independent({3}), "element 3: must be one of 0 .. 2"),

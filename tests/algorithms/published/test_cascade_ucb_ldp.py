@@ -124,5 +124,5 @@ def test_algorithm_3_with_padding_would_have_slack(claimed, true):
 
 @pytest.mark.parametrize("multiplier", [0, -1.0, math.nan, math.inf, True])
 def test_a_multiplier_that_is_no_positive_number_is_refused(multiplier):
-    with pytest.raises(ValueError, match="noise_multiplier="):
+    with pytest.raises(ValueError, match="noise_multiplier = "):
         build(CascadeUCBLDPLaplace, RankedLists(4, 2), Simulation(0, 64), noise_multiplier=multiplier)

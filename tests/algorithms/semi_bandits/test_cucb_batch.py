@@ -163,7 +163,7 @@ def test_more_arms_are_fed_where_they_are_played_together_the_more_the_longer(ep
 
 @pytest.mark.parametrize("horizon", [0, -1, True, 2.5])
 def test_a_horizon_is_refused_before_arms_are_counted(horizon):
-    with pytest.raises(ValueError, match=r"horizon=.*: must be a whole number of at least 1"):
+    with pytest.raises(ValueError, match=r"horizon = .*: must be"):
         CUCBBatch(PATHS, Simulation(1, 64), epsilon=1.0, horizon=horizon)
 
 

@@ -151,7 +151,7 @@ def test_regimes():
 @pytest.mark.parametrize("wrong", [{"epsilon": 0.0}, {"horizon": -5}, {"horizon": 1.5}, {"delta": 1.0}])
 def test_an_instance_is_one_that_learners_can_be_built_on(wrong):
     (name,) = wrong
-    with pytest.raises(ValueError, match=f"{name}=.*: must be"):
+    with pytest.raises(ValueError, match=f"{name} = .*: must"):
         Instance(**({"problem": MATROID, "epsilon": 1.0, "horizon": 10} | wrong))
 
 

@@ -144,7 +144,9 @@ def test_a_run_is_created_without_a_horizon(run: Run, tmp_path: Path) -> None:
     with load_named_run(tmp_path / "free") as kept:
         assert kept.learner.rounds.horizon is None
     code, _, err = run(*new(tmp_path / "bound", "published/cucb-dp"), "--epsilon", 1)
-    assert (code, "horizon=None: must be given: its noise or" in err) == (2, True)
+    assert (code, "horizon = None: must be given: its noise or" in err) == (2, True)
+    code, _, err = run(*new(tmp_path / "bound", "cucb-batch"), "--epsilon", 1, "--set", "horizon=1e3")
+    assert (code, "--set horizon=1e3: must be a whole number" in err) == (2, True)
     assert not (tmp_path / "bound").exists()
 
 
@@ -215,11 +217,12 @@ def test_a_run_is_created_with_rules(run: Run, tmp_path: Path) -> None:
     ("arguments", "words"),
     [
         (("cucb-batch-leest", "--epsilon", 1), "did you mean"),
-        (("cucb-batch", "--epsilon", 0), "--epsilon 0.0: must be a finite number above 0"),
+        (("cucb-batch", "--epsilon", 0), "--epsilon 0.0: must be a number from 1e-07"),
         (("cucb-batch", "--epsilon", 1, "--set", "delta=0.1"), "--delta 0.1: must not be given"),
         (("cucb-batch-gaussian", "--epsilon", 1), "--delta None: must be given"),
         (("cucb-batch", "--epsilon", 1, "--problem", "cascade"), "plays"),
         (("cucb-batch", "--epsilon", 1, "--set", "arm=3"), "arm"),
+        (("cucb", "--epsilon", 1), "--learner cucb: has no privacy"),
         (("published/dpucb-mat", "--epsilon", 1), "starts on the outcomes of all arms at once"),
     ],
 )

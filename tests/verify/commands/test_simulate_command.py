@@ -145,6 +145,16 @@ def test_a_plain_bandit_beside_a_learner(run, mine):
     assert again["regret_mean"] == own["regret_mean"]
 
 
+def test_a_report_repeats_all_that_it_shows_and_names_only_the_privacy_that_is_asked_for(run):
+    _, out, _ = run("cucb", "cucb-ldp2", "--set", "epsilon=1,2", "--horizon", "5", "--runs", "1")
+    words = " ".join(out.split())
+    assert words.count("dpwitness simulate") == 3
+    assert "cucb, ε" not in words
+    assert "δ" not in words
+    _, out, _ = run("cucb-ldp-gaussian", "--horizon", "5", "--runs", "1")
+    assert "δ 0.001" in " ".join(out.split())
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

@@ -26,6 +26,11 @@ def store(tmp_path_factory):
     return tmp_path_factory.mktemp("runs")
 
 
+def test_no_name_is_not_the_beginning_of_all():
+    with pytest.raises(SettingError, match="unknown experiment ''"):
+        named_experiments(("",))
+
+
 @pytest.mark.slow_cells("cascade/fig2a")
 @pytest.mark.few(4)
 @pytest.mark.parametrize("name", experiments)

@@ -1,0 +1,60 @@
+"""Structures and problems refuse what is none of theirs by name, and take whole numbers of NumPy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from algorithms.problems import (
+    FailingTopK,
+    GraphicMatroid,
+    LinearBandit,
+    LinearContexts,
+    LoggedUsers,
+    PartitionMatroid,
+    ProblemError,
+    SemiBandit,
+    ShortestPath,
+    TopK,
+)
+
+ACTIONS, THETA = np.eye(2), [0.1, 0.2]
+
+
+@pytest.mark.parametrize(
+    ("build", "said"),
+    [
+        (lambda: GraphicMatroid(3, [(0, 1.5)]), "every entry of edges = 1.5: must be a whole number"),  # type: ignore[list-item]
+        (lambda: GraphicMatroid(3, [(0, True)]), "every entry of edges = True"),
+        (lambda: GraphicMatroid(3, ["ab"]), "every entry of edges = 'a'"),  # type: ignore[list-item]
+        (lambda: GraphicMatroid(3, [(0, 1, 2)]), "edges[0] = (0, 1, 2): must have 2 entries"),  # type: ignore[list-item]
+        (lambda: GraphicMatroid(3, 7), "edges = 7: must be rows of whole numbers"),  # type: ignore[arg-type]
+        (lambda: PartitionMatroid([[0.0, 1.0]], [1]), "every entry of parts = 0.0"),  # type: ignore[list-item]
+        (lambda: PartitionMatroid([[False, True]], [1]), "every entry of parts = False"),
+        (lambda: PartitionMatroid([[0, 1]], None), "capacities = (None,): must be rows"),  # type: ignore[arg-type]
+        (lambda: ShortestPath(["a"], "a", "b"), "edges = ['a']: must be pairs of vertex names"),  # type: ignore[list-item]
+        (lambda: ShortestPath([("a", "b")], ["a"], "b"), "edges = "),  # type: ignore[arg-type]
+        (lambda: FailingTopK(3, 1, "0.5"), "beta = '0.5': must be in (0, 1]"),  # type: ignore[arg-type]
+        (lambda: SemiBandit(7, [0.1]), "structure=7: must be a structure"),  # type: ignore[arg-type]
+        (lambda: SemiBandit(TopK, [0.1]), "structure=<class"),  # type: ignore[arg-type]
+        (lambda: LoggedUsers(TopK(2, 1), [["a", "b"]]), "outcomes = [['a', 'b']]: must be numbers"),
+        (lambda: LinearBandit(ACTIONS, THETA, "x", 9), "sigma = 'x': must be one real number"),  # type: ignore[arg-type]
+        (lambda: LinearBandit(ACTIONS, THETA, 0.1, 1.5), "population = 1.5: must be a whole number"),  # type: ignore[arg-type]
+        (lambda: LinearBandit(ACTIONS, THETA, 0.1, 9, replacement="no"), "replacement='no': must be True or"),  # type: ignore[arg-type]
+        (lambda: LinearBandit(ACTIONS, ["x", 1], 0.1, 9), "theta = ['x', 1]: must be numbers"),  # type: ignore[arg-type]
+        (lambda: LinearContexts("abc", 3), "parameter = 'abc': must be numbers"),  # type: ignore[arg-type]
+    ],
+)
+def test_what_is_no_argument_is_refused_by_name(build: Callable[[], Any], said: str) -> None:
+    with pytest.raises(ProblemError) as refused:
+        build()
+    assert str(refused.value).startswith(said)
+
+
+def test_whole_numbers_of_numpy_are_whole_numbers() -> None:
+    assert GraphicMatroid(3, np.array([(0, 1), (1, 2)])) == GraphicMatroid(3, [(0, 1), (1, 2)])  # type: ignore[arg-type]
+    found = PartitionMatroid([np.arange(2), np.arange(2, 4)], np.array([1, 1]))  # type: ignore[arg-type, list-item]
+    assert repr(found) == repr(PartitionMatroid([[0, 1], [2, 3]], [1, 1]))
