@@ -188,7 +188,7 @@ def test_what_it_claims():
     ],
 )
 def test_a_parameter_out_of_range_is_refused_by_name(name, value):
-    with pytest.raises(ValueError, match=f"{name}="):
+    with pytest.raises(ValueError, match=f"{name} = "):
         made(Simulation(0, 64), **{name: value})
 
 
